@@ -29,7 +29,7 @@ _ROLE = re.compile(
     r"|(?::[\w:]+:)?`~?(?P<name>[^`]+)`",
     re.S,
 )
-_OPTIMISED = re.compile(r"\\(max|min|arg|sum|prod|mathbb\{E\})")
+_OPTIMISED = re.compile(r"\\(max|min|arg|sum|prod|log|mathbb\{E\})")
 _PUNCTUATION = re.compile(r"^[.,;:]")
 
 #: What somebody may have, and what that is called.
@@ -104,7 +104,6 @@ class MethodCard:
     summary: str
     idea: tuple[Piece, ...]
     needs: tuple[str, ...]
-    fits: tuple[str, ...]
     fails: tuple[str, ...]
     notes: tuple[str, ...]
     related: tuple[Related, ...]
@@ -124,7 +123,6 @@ def method_card(cls: type[PairModel]) -> MethodCard:
         summary=as_markdown(summary),
         idea=_with_formula(rest),
         needs=needs(cls.tags),
-        fits=_fits(cls),
         fails=_fails(cls),
         notes=tuple(as_markdown(p) for p in paragraphs(parts.get("Notes", ""))),
         related=_related(parts.get("See Also", "")),
@@ -199,7 +197,7 @@ def _with_formula(texts: list[str]) -> tuple[Piece, ...]:
 
 
 def _objective(split: list[list[Piece]]) -> tuple[int, int] | None:
-    """Where the first formula stands that optimises or sums something; else the first."""
+    """Where the first formula stands that optimises or sums something; else the longest."""
     formulas = [
         (i, j, part.content)
         for i, parts in enumerate(split)
@@ -207,27 +205,8 @@ def _objective(split: list[list[Piece]]) -> tuple[int, int] | None:
         if part.kind == "formula"
     ]
     telling = [(i, j) for i, j, content in formulas if _OPTIMISED.search(content)]
-    return next(iter(telling or [(i, j) for i, j, _ in formulas]), None)
-
-
-def _fits(cls: type[PairModel]) -> tuple[str, ...]:
-    """When to use a method, as far as its tags tell."""
-    tags = cls.tags
-    found = [
-        {
-            "unsupervised": "There are no pairs yet, or as the baseline that others have to beat.",
-            "paired": "Matching pairs are all there is to learn from.",
-            "discriminative": "It is known which pairs are wrong, or every other pair counts as "
-            "wrong.",
-        }[tags.uses]
-    ]
-    if tags.space != "one":
-        found.append("The sides are of different kinds: words and pictures, two languages.")
-    if tags.input == "characters":
-        found.append("The strings are short and spelt in many ways: names, titles, queries.")
-    if tags.nested:
-        found.append("It is open how many dimensions are needed: one training gives all of them.")
-    return tuple(found)
+    longest = sorted(formulas, key=lambda formula: -len(formula[2]))
+    return next(iter(telling or [(i, j) for i, j, _ in longest]), None)
 
 
 def _fails(cls: type[PairModel]) -> tuple[str, ...]:

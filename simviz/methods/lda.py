@@ -36,10 +36,11 @@ _LEAST_TOTAL = 1e-30  # of the counts of a topic's words: below, ψ is no number
 class LDA(TopicModel):
     r"""Latent Dirichlet allocation by variational Bayes.
 
-    Items draw topics :math:`\theta_d \sim` Dirichlet(α), topics draw words
-    :math:`\phi_k \sim` Dirichlet(β). Raises a lower bound of the likelihood over
-    Dirichlet distributions of both, with :math:`\gamma = \alpha + N_{dk}` and
-    :math:`\lambda = \beta + N_{wk}`, from all items in each step.
+    Items draw topics, topics draw words:
+    :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha),\; \phi_k \sim \mathrm{Dirichlet}(\beta)`.
+    Raises a lower bound of the likelihood over Dirichlet distributions of both, with
+    :math:`\gamma = \alpha + N_{dk}` and :math:`\lambda = \beta + N_{wk}`, from all items
+    in each step.
 
     Parameters
     ----------

@@ -44,9 +44,9 @@ MOST_SHARES = 2**30  # of topics in single counts, in 4 GB of single precision
 class PLTM(TopicModel):
     r"""Polylingual topics: LDA for pairs, both sides of which share their topics.
 
-    A pair draws its topics :math:`\theta \sim` Dirichlet(:math:`\alpha_1 \ldots
-    \alpha_K`) and each side its words from distributions :math:`\phi^l_k \sim`
-    Dirichlet(β) of its own. With θ and φ integrated out, a word belongs to topic k
+    A pair draws its topics, each side its words from distributions of its own:
+    :math:`\theta \sim \mathrm{Dirichlet}(\alpha_1 \ldots \alpha_K),\; \phi^l_k \sim
+    \mathrm{Dirichlet}(\beta)`. With θ and φ integrated out, a word belongs to topic k
     with probability :math:`\propto (N_{ik} + \alpha_k) (N^l_{wk} + \beta) /
     (N^l_k + V^l \beta)`, counts N being those of all other words; α is learned.
 

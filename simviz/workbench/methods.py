@@ -1,160 +1,125 @@
-"""The cards of the methods, and what chooses among them."""
+"""The methods: a list by family, and the card of one of them."""
 
 from __future__ import annotations
 
 import base64
-from collections.abc import Set
 from html import escape
+from itertools import groupby
 from pathlib import Path
 
 import streamlit as st
 
 from simviz.cards import FAMILIES, HAVE, MethodCard, method_card, suits
 from simviz.charts.needs import needs_picture, picture_words
-from simviz.charts.style import method_style
+from simviz.charts.style import get_theme, method_style
 from simviz.methods import all_methods
 from simviz.workbench.shell import display, forms, frame, state
 
 _STYLE = Path(__file__).with_name("cards.css")
+#: Shown where the link names none.
+_USUAL = "cca"
 
 
 @frame.page("Methods")
 def show_page() -> None:
-    """Show the cards that fit what was chosen, or the one that a link asks for."""
+    """Show the methods that can use what the visitor has, and the card of one."""
     st.title("Methods")
     st.html(_STYLE)
     display.style()
-    methods = all_methods()
-    wanted = st.query_params.get("method", "")
-    if wanted in methods:
-        forms.quiet_button(
-            "All methods", "arrow_back", "methods-all", st.query_params.pop, "method"
-        )
-        _show_card(method_card(methods[wanted]), {wanted}, is_open=True)
-        return
-    st.html(
-        f'<p class="sv-lead">{len(methods)} ways to learn which things belong together. Say what '
-        "you have, and those that can use it stay.</p>"
-    )
-    chosen = _choose_methods()
+    have = st.pills("I have", **forms.options(HAVE), selection_mode="multi", key="methods-have")
     order = list(FAMILIES)
     cards = sorted(
-        (method_card(methods[method]) for method in chosen),
+        (
+            method_card(cls)
+            for cls in all_methods().values()
+            if all(suits(cls, what) for what in have)
+        ),
         key=lambda card: (order.index(card.tags.family), card.tags.year, card.id),
     )
     if not cards:
-        display.said("No method does all of that. Take one of the marks back.")
+        display.said("No method can use all of that.")
         return
-    links = " · ".join(f"[{card.tags.title}](#{card.id})" for card in cards)
-    st.markdown(f"{len(cards)} of {len(methods)}: {links}")
-    for card in cards:
-        _show_card(card, {card.id for card in cards})
+    ids = [card.id for card in cards]
+    wanted = st.query_params.get("method", "")
+    at = ids.index(next((name for name in (wanted, _USUAL) if name in ids), ids[0]))
+    listed, shown = st.columns([1, 3], gap="medium")
+    with listed, st.container(key="methods-list", gap=None):
+        accent = get_theme(state.theme()).accent
+        shown_style = f"color: {accent}; font-weight: 600; opacity: 1;"
+        st.html(f"<style>.st-key-methods-{ids[at]} button p {{ {shown_style} }}</style>")
+        for family, group in groupby(cards, lambda card: card.tags.family):
+            st.html(f'<p class="sv-family">{escape(FAMILIES[family])}</p>')
+            for card in group:
+                _choose_button(card, card.tags.title, f"methods-{card.id}")
+    with shown, st.container(key="methods-card"):
+        _show_card(cards[at])
+        with st.container(
+            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
+        ):
+            before, after = cards[at - 1], cards[(at + 1) % len(cards)]
+            _choose_button(before, before.tags.title, "methods-before", ":material/arrow_back:")
+            dataset_id = state.current_dataset_id()
+            where = {"data": dataset_id} if dataset_id else {}
+            label, icon = f"Train {cards[at].tags.title}", ":material/model_training:"
+            frame.page_link("pages/train.py", label, icon, **where)
+            _choose_button(after, after.tags.title, "methods-after", ":material/arrow_forward:")
 
 
-def _choose_methods() -> list[str]:
-    """Return the ids of the methods that suit what the visitor has, and are of a chosen family."""
-    methods = all_methods()
-    families = {cls.tags.family for cls in methods.values()}
-    have = st.pills(
-        "I have",
-        **forms.options(HAVE),
-        selection_mode="multi",
-        key="methods-have",
-    )
-    family = st.pills(
-        "Kind of method",
-        **forms.options({name: words for name, words in FAMILIES.items() if name in families}),
-        selection_mode="multi",
-        key="methods-family",
-    )
-    return [
-        method
-        for method, cls in methods.items()
-        if all(suits(cls, what) for what in have) and (not family or cls.tags.family in family)
-    ]
+def _choose_button(card: MethodCard, label: str, key: str, icon: str | None = None) -> None:
+    def choose() -> None:
+        st.query_params["method"] = card.id
+
+    st.button(label, key=key, icon=icon, type="tertiary", on_click=choose)
 
 
-def _show_card(card: MethodCard, on_page: Set[str], *, is_open: bool = False) -> None:
-    """Show one card; its kin are links where they are on the page too."""
+def _show_card(card: MethodCard) -> None:
     tags = card.tags
     colour = method_style(card.id, state.theme()).colour
-    with st.container(key=f"methods-card-{card.id}"):
-        text, needs = st.columns([5, 3], gap="large")
-        with text:
-            st.subheader(tags.title, anchor=card.id)
-            st.html(
-                f'<p class="sv-meta"><span style="color:{colour}">■</span> '
-                f"{escape(FAMILIES[tags.family])} · {tags.year} · {escape(tags.reference)}</p>"
-            )
-            st.markdown(f"**{card.summary}**")
-            for piece in card.idea:
-                if piece.kind == "formula":
-                    st.latex(piece.content)
-                else:
-                    st.markdown(piece.content)
-        with needs:
-            _show_needs(card)
-        _show_use(card, on_page)
-        with st.expander("Parameters, Python, papers", expanded=is_open):
-            _show_details(card)
-        dataset_id = state.current_dataset_id()
-        where = {"data": dataset_id} if dataset_id else {}
-        label, icon = f"Train {tags.title}", ":material/model_training:"
-        frame.page_link("pages/train.py", label, icon, **where)
-
-
-def _show_needs(card: MethodCard) -> None:
-    svg = base64.b64encode(needs_picture(card.tags, state.theme()).encode()).decode("ascii")
-    alt = escape(picture_words(card.tags), quote=True)
-    sentences = "".join(f'<p class="sv-needs">{escape(need)}</p>' for need in card.needs)
+    st.subheader(tags.title, anchor=False)
     st.html(
-        '<p class="sv-meta">What it needs</p>'
-        f'<img class="sv-picture" src="data:image/svg+xml;base64,{svg}" alt="{alt}">{sentences}'
+        f'<p class="sv-meta"><span style="color:{colour}">■</span> '
+        f"{escape(FAMILIES[tags.family])} · {tags.year} · {escape(tags.reference)}</p>"
     )
-
-
-def _show_use(card: MethodCard, on_page: Set[str]) -> None:
-    """Show when to take it, when not, and what to compare it with."""
-    related = [
-        (f"[{kin.title}](#{kin.id})" if kin.id in on_page else kin.title) + f": {kin.words}"
-        for kin in card.related
-    ]
-    columns = [
-        ("Take it when", card.fits),
-        ("Rather not when", card.fails),
-        ("Its kin", related),
-    ]
-    columns = [(head, lines) for head, lines in columns if lines]
-    places = st.columns(len(columns), gap="large")
-    for place, (head, lines) in zip(places, columns, strict=True):
-        with place:
-            entries = "\n".join(f"- {line}" for line in lines)
-            st.markdown(f"**{head}**\n\n{entries}")
-
-
-def _show_details(card: MethodCard) -> None:
-    names = ["Parameters", "In Python", "Papers"]
-    params, python, papers, *notes = st.tabs([*names, "Worth knowing"] if card.notes else names)
-    with params:
-        _show_params(card)
-    python.code(card.code, language="python")
-    for reference in card.references:
-        papers.markdown(reference)
-    for note in card.notes:
-        notes[0].markdown(note)
+    st.markdown(f"**{card.summary}**")
+    for piece in card.idea:
+        if piece.kind == "formula":
+            st.latex(piece.content)
+        else:
+            st.markdown(piece.content)
+    needs, limits = st.columns(2, gap="large")
+    svg = base64.b64encode(needs_picture(tags, state.theme()).encode()).decode("ascii")
+    alt = escape(picture_words(tags), quote=True)
+    needs.html(f'<img class="sv-picture" src="data:image/svg+xml;base64,{svg}" alt="{alt}">')
+    related = [f"{kin.title}: {kin.words}" for kin in card.related]
+    for place, head, lines in (
+        (needs, "Needs", card.needs),
+        (limits, "Not when", card.fails),
+        (limits, "Related", related),
+        (limits, "Papers", card.references),
+    ):
+        if lines:
+            place.markdown(f"**{head}**\n\n" + "\n".join(f"- {line}" for line in lines))
+    with st.expander("Parameters, Python, notes", type="compact"):
+        names = [*["Parameters"] * bool(card.params), "Python", *["Notes"] * bool(card.notes)]
+        for name, tab in zip(names, st.tabs(names), strict=True):
+            with tab:
+                if name == "Parameters":
+                    _show_params(card)
+                elif name == "Python":
+                    st.code(card.code, language="python")
+                else:
+                    st.markdown("\n\n".join(card.notes))
 
 
 def _show_params(card: MethodCard) -> None:
-    if not card.params:
-        display.said("It has none: there is nothing to tune.")
-    elif state.is_narrow():
+    if state.is_narrow():
         # A table of four columns would have to be scrolled sideways.
         for row in card.params:
             st.markdown(f"`{row.name}` = `{row.default}`, {row.allowed}. {row.words}")
-    else:
-        rows = ["| parameter | default | may be | meaning |", "|---|---|---|---|"]
-        for row in card.params:
-            # A bar would end the cell.
-            words = row.words.replace("\\|", "|").replace("|", "\\|")
-            rows.append(f"| `{row.name}` | `{row.default}` | {row.allowed} | {words} |")
-        st.markdown("\n".join(rows))
+        return
+    rows = ["| parameter | default | may be | meaning |", "|---|---|---|---|"]
+    for row in card.params:
+        # A bar would end the cell.
+        words = row.words.replace("\\|", "|").replace("|", "\\|")
+        rows.append(f"| `{row.name}` | `{row.default}` | {row.allowed} | {words} |")
+    st.markdown("\n".join(rows))

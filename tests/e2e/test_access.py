@@ -40,7 +40,7 @@ def serious(page) -> list[str]:
 
 def test_wide_formulas_are_scrolled_by_keys(demo_server, browser):
     page = browser.new_page(viewport={"width": 420, "height": 900})
-    page.goto(f"{demo_server.url}/methods")
+    page.goto(f"{demo_server.url}/methods?method=kernel_cca")
     settle(page)
     wide = page.evaluate(
         """() => {
