@@ -1,4 +1,4 @@
-from .cost import Estimate as Estimate, estimate as estimate
+from .cost import STAGES as STAGES, Estimate as Estimate, estimate as estimate
 from .queue import JobQueue as JobQueue
 from .spec import (
     JobError as JobError,
@@ -11,4 +11,4 @@ from .spec import (
     search_spec as search_spec,
 )
 from .status import JobStatus as JobStatus
-from .training import STAGES as STAGES, train as train
+from .training import train as train

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,23 +27,29 @@ from simviz.projection.drawing import MAX_DRAWN, MAX_UNFOLDED
 if TYPE_CHECKING:
     from simviz.jobs.spec import JobSpec
 
+#: Stages of a training in their order.
+STAGES = ("reading", "features", "training", "scoring", "drawing")
 #: Longest training and largest memory that is accepted.
 MAX_SECONDS = 3_600.0
 MAX_BYTES = 8 * 2**30
 
-# Measured on one core of a 2.x GHz server in 2026; good to a factor of about 3.
-_FLOPS = 1.5e10  # decompositions, and dense products in double precision
+# Measured on one core of a 2.x GHz server in 2026.
+_REFERENCE = 0.0045  # seconds of what `_speed` times
+_FLOPS = 3e10  # decompositions, and dense products in double precision
 _GEMM = 6e10  # dense products in single precision
 _PRODUCT = 2e9  # multiply-adds of sparse with narrow dense blocks, compiled
-_SPARSE = 4e8  # multiply-adds of sparse with dense
+_SPARSE = 1e9  # multiply-adds of sparse with dense
 _RECURRENT = 3e10  # operations of a recurrent layer, forth and back
-_TRIPLE = 1.2e-9  # seconds for each touched weight of a gradient step
+_TRIPLE = 3e-10  # seconds for each touched weight of a gradient step
+_MEETING = 3e-8  # seconds for each weight of a full matrix
 _DENSE_ROW = 200  # entries of a row up to which triples are taken one by one
 _PAIR = 4e-9  # to rank one pair
-_NEIGHBOR = 7e-8  # to compare one pair of points of a map
+_NEIGHBOR = 9e-8  # to compare one pair of points of a map
 _WHOLE_SIDE = 1_500  # all eigenvectors are found up to this side
 _FACTOR_SIDE = 24_000  # what is whitened is factored up to this one
 _BASIS = 3.5  # times as many directions are searched as are wanted
+#: Share of the items that are trained on.
+_TRAINED = 0.7
 _SAMPLE = 300
 _TIMED = 15.0  # seconds from which a network is timed, which takes one or two
 _ENCODERS = (PretrainedText, PretrainedImages)
@@ -66,11 +73,18 @@ class Estimate:
         Of memory, at the peak.
     reason_to_refuse : str or None
         Why it should not be started, and what to do instead.
+    stages : mapping of str to float
+        Seconds of each stage in their order.
+    passes : float
+        Share of the planned passes that are expected to be made; 0 where
+        training makes none.
     """
 
     seconds: float
     bytes: int
     reason_to_refuse: str | None = None
+    stages: Mapping[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+    passes: float = 0.0
 
 
 def estimate(
@@ -121,17 +135,29 @@ def estimate(
             params["shared"] = same_vocabulary(pairs)
         pipeline = default_pipeline(method, some, features=features, **params)
         validate_params(pipeline.model)
-        start = time.perf_counter()
+        start = time.thread_time()
         rows, encoding = _features(pipeline, some)
         # Fitted once, applied about twice more.
-        seconds = 3 * (time.perf_counter() - start) + encoding
+        seconds = 3 * (time.thread_time() - start) + encoding
     except (ValueError, TypeError) as error:
         return Estimate(0.0, 0, str(error))
     seconds *= (len(pairs.x) + len(pairs.y)) / (len(some.x) + len(some.y))
     model, size = pipeline.model, _size(pipeline, pairs, rows)
-    seconds += _training_seconds(model, size, rows) + _measuring_seconds(model, size)
+    n_x, n_y = (round(_TRAINED * n) for n in size.n)
+    n_pairs, filled = round(_TRAINED * size.n_pairs), [_TRAINED * nnz for nnz in size.nnz]
+    learned = replace(size, n=(n_x, n_y), n_pairs=n_pairs, nnz=(filled[0], filled[1]))
+    stages = {
+        "reading": 0.0,
+        "features": seconds,
+        "training": _speed() * _training_seconds(model, learned, rows),
+        "scoring": _speed() * _scoring_seconds(size),
+        "drawing": _speed() * _drawing_seconds(model, size),
+    }
+    seconds = sum(stages.values())
     needed = int(_bytes(model, size) + _content_bytes(pairs))
-    return Estimate(seconds, needed, _reason(model, seconds, needed))
+    has_passes = "max_iter" in model.get_params(deep=False)
+    passes = size.passes / size.max_iter if has_passes else 0.0
+    return Estimate(seconds, needed, _reason(model, seconds, needed), stages, passes)
 
 
 def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
@@ -157,7 +183,7 @@ def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
     folds = search["folds"]
     share *= 1 if folds == 1 else (folds - 1) / folds
     mean = sum(cost.seconds for cost in costs) / len(costs)
-    seconds = share * mean * n_fits * folds
+    seconds = share / _TRAINED * mean * n_fits * folds
     if seconds > MAX_SECONDS:
         reason = (
             f"This search would take about {seconds / 3_600:.1f} hours; jobs may take "
@@ -213,6 +239,7 @@ class _Size:
     n: tuple[int, int]
     d: tuple[int, int]
     nnz: tuple[float, float]
+    is_dense: tuple[bool, bool]
     n_pairs: int
     k: int
     max_iter: int
@@ -220,6 +247,17 @@ class _Size:
     @property
     def filled(self) -> float:
         return sum(self.nnz)
+
+    @property
+    def passes(self) -> float:
+        """Passes that are made before one no longer helps."""
+        return min(self.max_iter, max(20.0, self.max_iter / 2))
+
+    @property
+    def product(self) -> float:
+        """Seconds of a product of all rows with one column."""
+        rates = (_GEMM if dense else _PRODUCT for dense in self.is_dense)
+        return sum(nnz / rate for nnz, rate in zip(self.nnz, rates, strict=True))
 
     @property
     def sides(self) -> list[int]:
@@ -246,6 +284,7 @@ def _size(pipeline: PairPipeline, pairs: PairSet, rows: Sequence[Any]) -> _Size:
         n=pairs.shape,
         d=(widths[0], widths[1]),
         nnz=(filled[0], filled[1]),
+        is_dense=(not sp.issparse(rows[0]), not sp.issparse(rows[1])),
         n_pairs=pairs.relevance.positives.nnz,
         k=int(params.get("n_components") or 50),
         max_iter=int(params.get("max_iter") or 50),
@@ -254,18 +293,18 @@ def _size(pipeline: PairPipeline, pairs: PairSet, rows: Sequence[Any]) -> _Size:
 
 def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> float:
     params = model.get_params(deep=False)
-    n_iter, n_pairs, k = size.max_iter, size.n_pairs, size.k
+    n_pairs, k = size.n_pairs, size.k
     if hasattr(model, "settings"):  # a network that is trained, unlike a pretrained encoder
         return _network_seconds(model, size, rows)
     if batch := params.get("batch_size"):
-        # Each pair is compared with its batch, forth and back; half of the passes are made.
-        products = 6 * (size.filled + n_pairs) * k / _PRODUCT
+        # Each pair is compared with its batch, forth and back.
+        products = 6 * (size.product + n_pairs / _PRODUCT) * k
         compared = 6.0 * n_pairs * min(batch, n_pairs) * k / _GEMM
-        return _spectral_seconds(size) + 0.5 * n_iter * (products + compared)
+        return _spectral_seconds(size) + size.passes * (products + compared)
     if constraints := params.get("n_constraints"):
-        # Each costs a few products of a matrix with a vector; a third of the passes are made.
+        # Each costs a few products of a matrix with a vector.
         constraints = min(constraints, size.n[0] * size.n[1])
-        passes = n_iter / 3 * constraints * (1e-6 + 3 * k**2 / _FLOPS)
+        passes = size.passes * constraints * (1.5e-6 + 3 * k**2 / _FLOPS)
         return _spectral_seconds(size) + passes
     match model.tags.family:
         case "lexical":
@@ -273,14 +312,14 @@ def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> flo
         case "spectral":
             seconds = _spectral_seconds(size, whitens="regularization" in params)
         case "gradient":
-            # Triples touch one x row and two y rows each; dense rows are projected once a batch.
-            touched = size.nnz[0] / size.n[0] + 2 * size.nnz[1] / size.n[1]
-            step = 1e-6 + _TRIPLE * min(touched, _DENSE_ROW) * k
-            seconds = n_iter * max(20_000, n_pairs) * step
+            # Triples touch one x row and two y rows each; a full matrix, where both meet.
+            x, y = (min(nnz / n, _DENSE_ROW) for nnz, n in zip(size.nnz, size.n, strict=True))
+            step = _TRIPLE * (x + 2 * y) * k if "n_components" in params else _MEETING * x * y
+            seconds = size.passes * max(20_000, n_pairs) * (1e-6 + step)
             if "init" in params:
                 seconds += _spectral_seconds(size, whitens=False)
         case _:
-            seconds = n_iter * (size.filled + n_pairs) * k / _SPARSE
+            seconds = size.passes * (size.filled + n_pairs) * k / _SPARSE
     if landmarks := params.get("max_landmarks"):
         sides = [(n, min(n, landmarks)) for n in size.n]
         seconds += sum(6.0 * m**3 + 2.0 * n * m**2 for n, m in sides) / _FLOPS
@@ -292,7 +331,7 @@ def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> flo
 
 def _spectral_seconds(size: _Size, *, whitens: bool = True) -> float:
     """Decompose small sides whole, search the leading directions of others block by block."""
-    seconds = 2 * _BASIS * size.k * (size.filled + size.n_pairs) / _PRODUCT
+    seconds = 2 * _BASIS * size.k * (size.product + size.n_pairs / _PRODUCT)
     if not whitens:
         basis = min(size.joint, _BASIS * size.k)
         return seconds + 4 * size.joint * basis**2 / _GEMM + 6.0 * basis**3 / _FLOPS
@@ -308,7 +347,7 @@ def _spectral_seconds(size: _Size, *, whitens: bool = True) -> float:
 
 
 def _network_seconds(model: Any, size: _Size, rows: Sequence[Any]) -> float:
-    """Each pass reads every query and a partner, step by step; half of the passes are made."""
+    """Each pass reads every query and a partner, step by step."""
     settings = model.settings()
     hidden = settings["hidden_units"]
     wide = 2 * hidden  # what a layer reads from the two directions below it
@@ -318,28 +357,47 @@ def _network_seconds(model: Any, size: _Size, rows: Sequence[Any]) -> float:
     steps = settings["max_length"]
     if settings["padding"] != "fixed":
         steps = min(steps, size.filled / sum(size.n))
-    # Seven tenths are trained on, one is watched without gradients; all are encoded at the end.
+    # A seventh as many are watched, without gradients; all are encoded at the end.
     a_pass = 2 * size.n[0]
-    texts = 0.5 * size.max_iter * a_pass * (0.7 + 0.1 / 3) + sum(size.n)
+    texts = size.passes * a_pass * (1 + 1 / 21) + sum(size.n) / _TRAINED
     # Two operations a weight, once forth and twice back.
     counted = float(texts * steps * 6 * weights / _RECURRENT)
     # Steps over time depend on the machine: where they take long, a piece of them is timed.
     if counted < _TIMED:
         return counted
-    return float(texts * model.seconds_per_text(*rows, n_texts=int(0.7 * a_pass)))
+    return float(texts * model.seconds_per_text(*rows, n_texts=a_pass))
 
 
-def _measuring_seconds(model: PairModel, size: _Size) -> float:
-    """Rank the queries of both held-out parts, three tenths, against all, and draw."""
+def _scoring_seconds(size: _Size) -> float:
+    """Rank the queries of both held-out parts, three tenths, against all."""
     judged = 0.3 * size.n[0] * size.n[1]
-    scoring = 3 * judged * _PAIR + 2 * judged * 2 * size.k / _FLOPS
+    return 3 * judged * _PAIR + 2 * judged * 2 * size.k / _FLOPS
+
+
+def _drawing_seconds(model: PairModel, size: _Size) -> float:
     has_vectors = isinstance(model, EmbeddingModel)
     drawn = [min(n, MAX_DRAWN if has_vectors else MAX_UNFOLDED) for n in size.n]
     points = sum(drawn)
-    drawing = min(points, 4_000) * points * _NEIGHBOR + points * size.k**2 / _FLOPS
+    seconds = min(points, 4_000) * points * _NEIGHBOR + points * size.k**2 / _FLOPS
     if not has_vectors:
-        drawing += drawn[0] * drawn[1] * 50 * 20 / _FLOPS
-    return scoring + drawing
+        seconds += drawn[0] * drawn[1] * 50 * 20 / _FLOPS
+    return seconds
+
+
+@cache
+def _speed() -> float:
+    """Return how many times as long this machine takes as the one where the rest was measured."""
+    rng = np.random.default_rng(0)
+    dense = rng.standard_normal((60, 60))  # too small for several threads
+    rows = sp.random_array((2_000, 2_000), density=0.01, rng=rng, format="csr")
+    seconds = []
+    for _ in range(6):
+        start = time.thread_time()
+        for _ in range(5):
+            np.linalg.svd(dense)
+        rows @ rows[:200].T
+        seconds.append(time.thread_time() - start)
+    return min(seconds) / _REFERENCE
 
 
 def _bytes(model: PairModel, size: _Size) -> float:

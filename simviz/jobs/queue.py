@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import logging
+import math
 import threading
 import time
 import traceback
@@ -66,7 +67,10 @@ class Job:
     def add_event(self, event: Mapping[str, Any]) -> None:
         """Note progress; of a long job every second event is dropped, again and again."""
         fraction = max(self.status.fraction, float(event["fraction"]))
-        self.change(stage=str(event["stage"]), fraction=fraction)
+        ends = self.status.ends
+        if (left := event.get("left")) is not None:
+            ends = min(time.time() + left, math.inf if ends is None else ends)
+        self.change(stage=str(event["stage"]), fraction=fraction, ends=ends)
         self._n_events += 1
         if self._n_events % self._stride:
             return

@@ -52,7 +52,8 @@ MAX_DIVISIONS, MAX_DIVIDED = 50, 60
 MOST_TRAIN, MOST_POOL = 5_000, 1_500
 #: Trained pipelines that a job builds on, by their role.
 Models = Mapping[str, Pipeline]
-#: Hears of the stage, how far the whole is, and metrics; returns True to stop.
+#: Hears of the stage, how far it is, and metrics; returns True to stop. Where `Estimate` does not
+#: know the stage, how far the whole is.
 Report = Callable[[str, float, Mapping[str, float]], bool]
 _ROLES = ("learned", "lexical")
 _RUN = re.compile(r"[0-9a-f]{32}")

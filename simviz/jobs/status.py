@@ -7,7 +7,6 @@ import secrets
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -23,11 +22,9 @@ MAX_EVENTS = 400
 #: The part of a status that is written down.
 _WRITTEN = (
     *("state", "stage", "fraction", "message", "created", "started", "finished"),
-    *("run_id", "owner"),
+    *("ends", "run_id", "owner"),
 )
 _MAX_EVENT_BYTES = 4_000_000
-#: Stages whose pace says nothing about the rest.
-_BEFORE = ("reading", "features")
 Event = Mapping[str, Any]
 #: Queues of this process that still work.
 _LIVING: set[str] = set()
@@ -46,13 +43,13 @@ class JobStatus:
     spec : JobSpec or None
         What was asked for, without the workspace; None if it cannot be read.
     stage : str
-        What it is doing: a key of `simviz.jobs.training.STAGES`.
+        What it is doing: such as "training", see `simviz.jobs.cost.Estimate`.
     fraction : float
         How much is done, in [0, 1].
     message : str
         A sentence for whoever waits; the error of a failed job.
-    created, started, finished : float or None
-        Seconds since 1970.
+    created, started, finished, ends : float or None
+        Seconds since 1970; `ends` is expected, and moves forward at most.
     run_id : str or None
         The run of a job that succeeded.
     owner : str
@@ -73,6 +70,7 @@ class JobStatus:
     created: float | None = None
     started: float | None = None
     finished: float | None = None
+    ends: float | None = None
     run_id: str | None = None
     owner: str = ""
     queue_position: int | None = None
@@ -95,23 +93,10 @@ class JobStatus:
 
     @property
     def eta_seconds(self) -> float | None:
-        """Seconds it may take at the pace of its passes; None where that would be a guess."""
-        if self.state != "running" or self.started is None:
-            return None
-        ends = []
-        for stage, events in groupby(self.history, lambda event: event.get("stage")):
-            if stage in _BEFORE:
-                continue
-            points = [(float(event["seconds"]), float(event["fraction"])) for event in events]
-            first = points[0][1]
-            since = max(seconds for seconds, fraction in points if fraction == first)
-            ends += [
-                seconds + (1 - fraction) * (seconds - since) / (fraction - first)
-                for seconds, fraction in points
-                if fraction > first
-            ]
-        # The soonest of these ends: what was said may fall, not rise.
-        return max(0.0, self.started + min(ends) - time.time()) if ends else None
+        """Seconds it may still take; None where that is not known, or it takes longer."""
+        # It may fall, not rise: of all that was expected, `ends` is the soonest.
+        left = None if self.ends is None or self.state != "running" else self.ends - time.time()
+        return left if left and left > 0 else None
 
 
 class JobFolder:
@@ -158,6 +143,7 @@ class JobFolder:
             created=_number(tree.get("created")),
             started=_number(tree.get("started")),
             finished=_number(tree.get("finished")),
+            ends=_number(tree.get("ends")),
             run_id=run_id if isinstance(run_id, str) else None,
             owner=str(tree.get("owner", "")),
         )

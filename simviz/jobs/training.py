@@ -26,9 +26,6 @@ from simviz.store.run import Measured, Part, RunResult
 if TYPE_CHECKING:
     from simviz.jobs.spec import JobSpec, Report, SplitSpec
 
-#: Stages in their order, each with its share of the bar.
-STAGES = {"reading": 0.02, "features": 0.08, "training": 0.6, "scoring": 0.18, "drawing": 0.12}
-
 
 def train(
     spec: JobSpec,
@@ -247,12 +244,11 @@ def augmented(
 
 
 class _Progress:
-    """Turns progress within stages into progress of the job, and stops it."""
+    """Tells of progress within stages, times them, and stops the job."""
 
     def __init__(self, report: Report) -> None:
         self._report = report
         self._entered: dict[str, float] = {}
-        self._fraction = 0.0
 
     def enter(self, stage: str, done: float = 0.0) -> None:
         """Say that a stage has come so far; raises JobCancelled if asked to stop."""
@@ -280,10 +276,7 @@ class _Progress:
 
     def _stops(self, stage: str, done: float, metrics: Mapping[str, float]) -> bool:
         self._entered.setdefault(stage, time.monotonic())
-        before = sum(share for name, share in list(STAGES.items())[: list(STAGES).index(stage)])
-        # A method may restart its count; the bar never goes back.
-        self._fraction = max(self._fraction, before + STAGES[stage] * min(done, 1.0))
-        return bool(self._report(stage, self._fraction, metrics))
+        return bool(self._report(stage, min(done, 1.0), metrics))
 
 
 def _curve(

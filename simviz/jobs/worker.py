@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, JobError
+from simviz.jobs.cost import Estimate
 from simviz.jobs.spec import JobResult, JobSpec, Models, Report
 from simviz.store.run import RunResult
 from simviz.store.store import Store
@@ -30,6 +31,8 @@ _VARIABLE = "OMP_NUM_THREADS"
 _REPORT_SECONDS = 0.1
 #: What a job needs besides its request: the data set, and trained pipelines by their role.
 Inputs = tuple[PairSet, Models]
+#: A first step up to so many seconds may be preparation; and what other work slows down, at most.
+_WARM_SECONDS, _MAX_LOAD = 1.0, 4.0
 
 
 def run_job(
@@ -41,8 +44,8 @@ def run_job(
         raise JobCancelled("Cancelled.")
     channel.put((job_id, "started", {"time": time.time()}))
     limit_threads(n_threads)
-    report = _reporter(job_id, channel, stop)
-    report("reading", 0.0, {})
+    began = time.monotonic(), time.thread_time()
+    _reporter(job_id, channel, stop, Estimate(0.0, 0), began)("reading", 0.0, {})
     if isinstance(source, Store):
         source = source.datasets.get(spec.dataset_id), spec.models(source)
     pairs, models = source
@@ -50,30 +53,79 @@ def run_job(
         raise JobError(
             "The data set is no longer the one this was asked for. Open it again and repeat."
         )
-    if reason := spec.estimate(pairs).reason_to_refuse:
+    expected = spec.estimate(pairs)
+    if reason := expected.reason_to_refuse:
         raise JobError(reason)
-    return spec.run(pairs, models, report)
+    return spec.run(pairs, models, _reporter(job_id, channel, stop, expected, began))
 
 
-def _reporter(job_id: str, channel: Any, stop: Any) -> Report:
+def _reporter(
+    job_id: str, channel: Any, stop: Any, expected: Estimate, began: tuple[float, float]
+) -> Report:
     """Return what reports to the channel, but not more often than anybody can see."""
-    start = time.monotonic()
     last, last_stage = -_REPORT_SECONDS, ""
     known: set[str] = set()
+    outlook = _Outlook(expected)
 
-    def report(stage: str, fraction: float, metrics: Mapping[str, float], /) -> bool:
+    def report(stage: str, done: float, metrics: Mapping[str, float], /) -> bool:
         nonlocal last, last_stage
-        now = time.monotonic() - start
+        now = time.monotonic() - began[0]
+        load = now / max(time.thread_time() - began[1], now / _MAX_LOAD, 1e-9)
+        fraction, left = outlook.at(stage, done, now, max(1.0, load))
         is_news = stage != last_stage or not metrics.keys() <= known
         if is_news or now - last >= _REPORT_SECONDS:
             last, last_stage = now, stage
             known.update(metrics)
             event = {"seconds": round(now, 3), "stage": stage, "fraction": round(fraction, 4)}
+            if left is not None:
+                event["left"] = round(left, 3)
             numbers = {name: float(value) for name, value in metrics.items()}
             channel.put((job_id, "progress", numbers | event))
         return bool(stop.is_set())
 
     return report
+
+
+class _Outlook:
+    """How far a job is and what it may still take, from its estimate and its own pace."""
+
+    def __init__(self, expected: Estimate) -> None:
+        self._stages, self._passes = expected.stages, expected.passes
+        self._names = list(expected.stages)
+        self._stage, self._began, self._first, self._has_moved = "", 0.0, 0.0, False
+        self._fraction = 0.0
+
+    def at(self, stage: str, done: float, now: float, load: float) -> tuple[float, float | None]:
+        """Return the share that is done and the seconds left, None where they are not known."""
+        is_part = stage in self._stages
+        pace = self._pace(stage if is_part else "whole", done, now)
+        if not is_part:
+            self._fraction = max(self._fraction, done)
+            return self._fraction, None if pace is None else pace * (1 - done)
+        at, seconds = self._names.index(stage), [load * s for s in self._stages.values()]
+        is_known = any(seconds)
+        shares = seconds if is_known else [1.0] * len(seconds)
+        fraction = (sum(shares[:at]) + done * shares[at]) / sum(shares)
+        self._fraction = max(self._fraction, fraction)
+        if not is_known:
+            return self._fraction, None
+        unit = seconds[at] if pace is None else (1 - done) * seconds[at] + done * pace
+        if self._passes and at <= self._names.index("training"):
+            if pace is None or stage != "training":
+                return self._fraction, None
+            unit = self._passes * pace
+        return self._fraction, (1 - done) * unit + sum(seconds[at + 1 :])
+
+    def _pace(self, stage: str, done: float, now: float) -> float | None:
+        """Return how long the whole stage takes by what has been timed of it."""
+        if stage != self._stage:
+            self._stage, self._first, self._has_moved = stage, done, False
+        if done == self._first:
+            self._began = now  # what comes before the first step is no step
+        elif not self._has_moved and now - self._began < _WARM_SECONDS:
+            self._began, self._first, self._has_moved = now, done, True  # nor is a first quick one
+        moved = done - self._first
+        return (now - self._began) / moved if moved > 0 else None
 
 
 class RoundRobin:

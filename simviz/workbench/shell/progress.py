@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
@@ -29,8 +30,8 @@ DOING = {
 }
 #: What methods tell while they train that is worth a curve.
 _WATCHED = ("loss", "perplexity", "validation")
-#: Jobs up to which each has a line of its own while it waits, and names of those that have none.
-_MOST_LINES, _NAMED = 5, 8
+#: Jobs up to which each has a button that cancels it, and waiting ones that are named.
+_MOST_BUTTONS, _NAMED = 5, 8
 ENDED = {
     "failed": ":material/error:",
     "cancelled": ":material/cancel:",
@@ -69,7 +70,8 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
     if active:
         _watch([s.id for s in active], names, key)
         # Of a long line, what waits is cancelled all at once, see the page.
-        few = active if len(active) <= _MOST_LINES else [s for s in active if s.state == "running"]
+        is_long = len(active) > _MOST_BUTTONS
+        few = [s for s in active if s.state == "running"] if is_long else active
         with st.container(horizontal=True):
             for status in few:
                 st.button(
@@ -144,19 +146,12 @@ def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
 @st.fragment(run_every=0.5)
 def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
     statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
-    waiting = [s for s in statuses if s.state == "queued"]
-    if len(statuses) > _MOST_LINES:
-        statuses = [s for s in statuses if s.state != "queued"]
     for status in statuses:
-        if not status.is_active:
+        if status.state != "running":
             continue
-        left = f" · about {status.eta_seconds:.0f} s left" if status.eta_seconds else ""
-        if status.state == "queued":
-            words = f"**{names[status.id]}** waits, {_place(status)}"
-        else:
-            words = f"**{names[status.id]}** · {DOING.get(status.stage, status.stage)}{left}"
-            words += "".join(f" · {figure}" for figure in _measured(status))
-        st.progress(min(1.0, status.fraction), text=words)
+        doing = DOING.get(status.stage, status.stage)
+        words = [f"**{names[status.id]}**", doing, _time(status), *_measured(status)]
+        st.progress(min(1.0, status.fraction), text=" · ".join(words))
         curves = [
             _sparkline(name, values)
             for name in _WATCHED
@@ -166,8 +161,8 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
             st.html(
                 f'<div style="display:flex;flex-wrap:wrap;gap:.2rem 2rem">{"".join(curves)}</div>'
             )
-    if waiting and len(waiting) + len(statuses) > _MOST_LINES:
-        _show_waiting(waiting)
+    if waiting := [s for s in statuses if s.state == "queued"]:
+        _show_waiting(waiting, names)
     if not all(s.is_active for s in statuses):
         st.rerun()
 
@@ -186,25 +181,35 @@ def _measured(status: JobStatus) -> list[str]:
     return [f"{escape_markdown(name)} {value:.3f}" for name, value in found.items() if " " in name]
 
 
-def _place(status: JobStatus) -> str:
-    """Where a job stands among those that wait, of whomever they are."""
-    ahead = (status.queue_position or 1) - 1
-    if not ahead:
-        return "next in line"
-    return f"{ahead:,} {'job' if ahead == 1 else 'jobs'} before it"
+def _time(status: JobStatus) -> str:
+    """What a running job may still take, else how long it has taken."""
+    if (left := status.eta_seconds) is not None:
+        return f"{duration(left)} left"
+    return f"{max(0.0, time.time() - (status.started or time.time())):.0f} s so far"
 
 
-def _show_waiting(waiting: Sequence[JobStatus]) -> None:
-    """A long line of jobs in one line of text."""
-    counts = Counter(title(status) for status in waiting)
-    names = [f"{name} × {n}" if n > 1 else name for name, n in counts.items()]
-    more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
-    first = _place(min(waiting, key=_number))
-    st.caption(f"{len(waiting)} wait (the first: {first}): {', '.join(names[:_NAMED])}{more}")
+def duration(seconds: float) -> str:
+    """Return a rough time in words; of a shorter time never a longer one."""
+    if seconds < 10:
+        return f"about {max(1, round(seconds))} s"
+    if seconds < 90:
+        return f"about {5 * round(seconds / 5)} s"
+    if seconds < 5_400:
+        return f"about {round(seconds / 60)} min"
+    return f"about {seconds / 3_600:.1f} h"
 
 
-def _number(status: JobStatus) -> int:
-    return status.queue_position or 1
+def _show_waiting(waiting: Sequence[JobStatus], names: Mapping[str, str]) -> None:
+    """Name the jobs that wait in one line, in their order."""
+    places = {s.id: s.queue_position or 1 for s in waiting}
+    titles = [names[i] for i in sorted(places, key=places.__getitem__)]
+    if len(titles) > _NAMED:
+        counts = Counter(map(title, waiting))
+        titles = [f"{name} × {n}" if n > 1 else name for name, n in counts.items()]
+    more = f" and {len(titles) - _NAMED} more" if len(titles) > _NAMED else ""
+    ahead = min(places.values()) - 1
+    before = f" after {ahead:,} {'job' if ahead == 1 else 'jobs'} of others" if ahead else ""
+    st.caption(f"Next{before}: {'; '.join(titles[:_NAMED])}{more}")
 
 
 def _sparkline(name: str, values: Sequence[float]) -> str:

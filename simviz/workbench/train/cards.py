@@ -22,7 +22,7 @@ from simviz.jobs import Estimate, JobSpec, search_spec
 from simviz.methods import get_method
 from simviz.params import ParamSpec, param_specs
 from simviz.pipeline import Features, same_vocabulary, why_no_adapter
-from simviz.workbench.shell import display, forms, runs, settings, state
+from simviz.workbench.shell import display, forms, progress, runs, settings, state
 from simviz.workbench.train import augment, jobs
 
 #: Ticked at first where they fit: one of each line, the first that fits.
@@ -171,7 +171,7 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
     tasks: tuple[Task, ...] = (once,)
     line = summary_line(cls, one_vocabulary=params.get("shared", setting.one_vocabulary))
     refused = once.expected.reason_to_refuse
-    cost = "" if refused else f" :gray[· {duration(once.expected.seconds)}]"
+    cost = "" if refused else f" :gray[· {progress.duration(once.expected.seconds)}]"
     badge = f" :gray-badge[{once.mark}]" if once.mark else ""
     key = tick_key(setting.dataset_id, method)
     # Not as the box's own default: the button that ticks all of them sets it, too.
@@ -337,7 +337,7 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
         display.problem(cost.reason_to_refuse)
         return
     display.quiet(
-        f"{counted(n, 'setting')} by {metric}, {duration(cost.seconds)}, up "
+        f"{counted(n, 'setting')} by {metric}, {progress.duration(cost.seconds)}, up "
         f"to {memory(cost.bytes)} of memory."
     )
     if st.button(
@@ -399,17 +399,6 @@ def total(tasks: Sequence[Task]) -> tuple[float, float]:
     seconds = [task.expected.seconds for task in tasks]
     needed = sum(sorted(task.expected.bytes for task in tasks)[-2:])
     return max(max(seconds), sum(seconds) / 2), needed
-
-
-def duration(seconds: float) -> str:
-    """Return a rough time in words."""
-    if seconds < 10:
-        return f"about {max(1, round(seconds))} s"
-    if seconds < 90:
-        return f"about {5 * round(seconds / 5)} s"
-    if seconds < 5_400:
-        return f"about {round(seconds / 60)} min"
-    return f"about {seconds / 3_600:.1f} h"
 
 
 def memory(n_bytes: float) -> str:

@@ -17,9 +17,19 @@ from simviz.jobs import SplitSpec
 from simviz.methods import all_methods
 from simviz.pipeline import Features
 from simviz.store.directory import LOCAL_WORKSPACE
-from simviz.workbench.shell import code, display, empty, forms, frame, runs, settings, state
+from simviz.workbench.shell import (
+    code,
+    display,
+    empty,
+    forms,
+    frame,
+    progress,
+    runs,
+    settings,
+    state,
+)
 from simviz.workbench.train import cards, jobs, runs as train_runs
-from simviz.workbench.train.cards import Choice, Setting, duration, memory
+from simviz.workbench.train.cards import Choice, Setting, memory
 
 TITLE = "Train"
 #: What texts become, as the page asks for it, and what pictures and texts do.
@@ -139,7 +149,7 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
     if len(able) < 2:
         return
     seconds, needed = cards.total(new) if new else (0.0, 0.0)
-    cost = f": {duration(seconds)}, up to {memory(needed)}" if new else ""
+    cost = f": {progress.duration(seconds)}, up to {memory(needed)}" if new else ""
     keys = {c.method: cards.tick_key(dataset_id, c.method) for c in choices}
     all_of_them = {c.method for c in able}
     wanted = {c.method for c in choices if c.ticked}
@@ -234,7 +244,7 @@ def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:
         words = []
         if new:
             seconds, needed = cards.total(new)
-            words.append(f"{duration(seconds)} in all, up to {memory(needed)} of memory.")
+            words.append(f"{progress.duration(seconds)} in all, up to {memory(needed)} of memory.")
         for mark in dict.fromkeys(task.mark for task in tasks if task.mark):
             titles = [c.title for c in ticked if any(t.mark == mark for t in c.tasks)]
             names = " and ".join(", ".join(titles).rsplit(", ", 1))
