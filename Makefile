@@ -19,6 +19,7 @@ $(BIN)/activate:
 	touch $@ .venv/.app
 
 app: .venv/.app
+	$(BIN)/python -m simviz.precompile
 	$(BIN)/streamlit run app.py
 
 cluster: .venv/.app

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import logging
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -10,11 +11,15 @@ from typing import Any, TypeVar
 
 import numba
 from numba import prange
+from numba.core import event as event_of_numba
+from numba.core.event import Event, Listener
 
 __all__ = ["n_threads", "njit", "prange", "threads_for"]
 
 #: Loops of fewer steps stay on one thread.
 _SHORT = 2**20
+
+_log = logging.getLogger(__name__)
 
 Kernel = TypeVar("Kernel", bound=Callable[..., Any])
 
@@ -48,6 +53,26 @@ def _can_import(name: str) -> bool:
 
 #: Without a thread-safe layer kernels run on one core: slower, never wrong.
 PARALLEL = _load_threadsafe_layer()
+
+
+class _Notice(Listener):
+    """Says once that a kernel of ours is being compiled: what else is slow then is not."""
+
+    _is_said = False
+
+    def on_start(self, event: Event) -> None:
+        ours = event.data["dispatcher"].py_func.__module__.startswith("simviz.")
+        if ours and not self._is_said:
+            self._is_said = True
+            _log.warning(
+                "Compiling, once on this machine. `python -m simviz.precompile` compiles all."
+            )
+
+    def on_end(self, event: Event) -> None:
+        """Nothing more to say."""
+
+
+event_of_numba.register("numba:compile", _Notice())
 
 
 def njit(

@@ -31,6 +31,14 @@ settings.load_profile("simviz")
 collect_ignore = ["methods/golden", "conftest.py", "app/conftest.py", "e2e/conftest.py"]
 
 
+@pytest.fixture(scope="session", autouse=True)
+def no_child():
+    """Pages start no process that compiles: jobs would wait for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simviz.compilation.start", lambda: None)
+        yield
+
+
 @pytest.fixture(scope="session")
 def tiny_clip():
     """The folder of a small model that reads texts and pictures, where it can be made."""

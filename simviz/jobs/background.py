@@ -13,6 +13,7 @@ from typing import Any, Literal, cast
 
 import numpy as np
 
+from simviz import compilation
 from simviz.callbacks import Callback
 from simviz.data import PairSet
 from simviz.evaluation.curves import FRACTIONS, learning_curve
@@ -239,7 +240,9 @@ def draw_run(
         data = pairs if isinstance(pairs, PairSet) else pairs()
         seed = int(run.spec["split"]["seed"])
         callback = _callback(report, 0.0, _LAYOUT)
-        made, *drawn = draw(run.pipeline(), data, seed=seed, callback=callback, **_parsed(drawing))
+        options = _parsed(drawing)
+        compilation.wait(options["method"], lambda: report(0.0))
+        made, *drawn = draw(run.pipeline(), data, seed=seed, callback=callback, **options)
         if made.method == "two-sided" and DRAWING in run.maps():
             made = _laid_on(made, load_map(run, DRAWING)[0])
         run.put_map(name, made, *drawn)

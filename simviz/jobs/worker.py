@@ -12,6 +12,7 @@ from concurrent.futures import Executor, Future
 from contextlib import suppress
 from typing import Any, NamedTuple, ParamSpec, TypeVar
 
+from simviz import compilation
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, JobError
 from simviz.jobs.cost import Estimate
@@ -45,7 +46,12 @@ def run_job(
     channel.put((job_id, "started", {"time": time.time()}))
     limit_threads(n_threads)
     began = time.monotonic(), time.thread_time()
-    _reporter(job_id, channel, stop, Estimate(0.0, 0), began)("reading", 0.0, {})
+    unknown = Estimate(0.0, 0)
+    if compilation.progress() is not None:
+        _reporter(job_id, channel, stop, unknown, began)("compiling", 0.0, {})
+        compilation.wait(spec.method, stop.is_set)
+        began = time.monotonic(), time.thread_time()
+    _reporter(job_id, channel, stop, unknown, began)("reading", 0.0, {})
     if isinstance(source, Store):
         source = source.datasets.get(spec.dataset_id), spec.models(source)
     pairs, models = source

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import streamlit as st
 
+from simviz import compilation
 from simviz.workbench.shell import state
 
 #: Items of a data set up to which its map is drawn in seconds.
@@ -126,4 +127,6 @@ def _watch(key: tuple[str, ...], words: str) -> None:
         st.rerun()
     if progress.state == "waiting":
         words = f"Waiting for its turn: {words[0].lower()}{words[1:]}"
+    elif not progress.fraction and (compiled := compilation.progress()):
+        words += " · compiling, once on this machine, {} of {}".format(*compiled)
     st.progress(min(1.0, progress.fraction), text=words)

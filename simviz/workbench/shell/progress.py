@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from simviz import compilation
 from simviz.markdown import escape_markdown
 from simviz.workbench.shell import forms, settings, state
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from simviz.store.run import Part, Run
 
 DOING = {
+    "compiling": "compiling, once on this machine",
     "reading": "reading the data",
     "features": "turning items into features",
     "training": "training",
@@ -150,6 +152,8 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
         if status.state != "running":
             continue
         doing = DOING.get(status.stage, status.stage)
+        if status.stage == "compiling" and (compiled := compilation.progress()):
+            doing += ", {} of {}".format(*compiled)
         words = [f"**{names[status.id]}**", doing, _time(status), *_measured(status)]
         st.progress(min(1.0, status.fraction), text=" · ".join(words))
         curves = [

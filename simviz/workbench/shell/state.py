@@ -18,6 +18,7 @@ from urllib.parse import urlsplit
 
 import streamlit as st
 
+from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.store.directory import LOCAL_WORKSPACE, claim, default_root
 from simviz.workbench.shell import log
@@ -169,8 +170,10 @@ def deployment() -> Deployment:
 
 @st.cache_resource(show_spinner=False)
 def claim_store() -> object:
-    """Refuse to serve beside another server of the same store."""
-    return claim(default_root())
+    """Refuse to serve beside another server of the same store; have compiled what is not yet."""
+    claimed = claim(default_root())
+    compilation.start()
+    return claimed
 
 
 @st.cache_resource(show_spinner=False)

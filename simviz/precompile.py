@@ -1,0 +1,270 @@
+"""Compile the kernels, once on a machine: ``python -m simviz.precompile``.
+
+What a job does is done on a few items, by every method; numba keeps what it compiles meanwhile,
+see `simviz.compilation`. It ends with the run that Home shows before anything was trained.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import subprocess
+import sys
+import threading
+import time
+import warnings
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from functools import cache, partial
+from inspect import signature
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from simviz import compilation
+
+if TYPE_CHECKING:
+    from simviz.data import PairSet
+    from simviz.data.splitting import By
+    from simviz.store.run import Run, RunResult
+
+__all__ = ["main", "picture"]
+
+_log = logging.getLogger(__name__)
+#: What makes a fit short; a method takes those that it knows.
+_SMALL = {
+    "n_components": 8,
+    "max_iter": 2,
+    "n_constraints": 200,
+    "max_landmarks": 40,
+    "hidden_units": 8,
+    "embedding_size": 8,
+}
+#: Words of a text, and of what belongs to it.
+_HALVES = slice(0, 4), slice(2, 6)
+#: What compiles something, by its name.
+Tasks = dict[str, Callable[[], object]]
+_PICTURED = "demo:icons"
+_WORDS = "red blue green gold grey car bus tram ship plane big small old new fast".split()
+
+
+@cache
+def _sets() -> dict[By, PairSet]:
+    """Small sets of each kind: pairs of texts, judged pairs of texts, keywords and pictures."""
+    import numpy as np
+
+    from simviz.data import PairSet
+    from simviz.data.pairs import Items
+    from simviz.relevance import Relevance
+
+    rng = np.random.default_rng(0)
+    n = 60
+    drawn = [rng.choice(_WORDS, 6) for _ in range(n)]
+    x, y = ([f"{' '.join(words[at])} {i}" for i, words in enumerate(drawn)] for at in _HALVES)
+    same = np.arange(n)
+    grades = np.r_[np.ones(n), -np.ones(n)]
+    others = np.r_[same, same], np.r_[same, np.roll(same, 7)]
+    judged = Relevance.from_pairs(*others, grades, shape=(n, n), unjudged="ignore")
+    pictures = rng.integers(0, 256, (n, 64, 64)).astype(np.uint8)
+    on = [(word, i) for i, words in enumerate(drawn) for word in {*words}]
+    keywords = Items(_WORDS, _WORDS, "keyword")
+    shown = Relevance.from_pairs(
+        [_WORDS.index(word) for word, _ in on],
+        [i for _, i in on],
+        shape=(len(_WORDS), n),
+        unjudged="negative",
+    )
+    return {
+        "y": PairSet(keywords, Items([str(i) for i in same], pictures, "image"), shown),
+        "pair": PairSet.from_texts(x, y),
+        "x": PairSet.from_texts(x, y, judged),
+    }
+
+
+def _small(method: str) -> dict[str, Any]:
+    from simviz.methods import get_method
+
+    known = signature(get_method(method)).parameters
+    return {name: value for name, value in _SMALL.items() if name in known}
+
+
+def _never(stage: str, fraction: float, metrics: Mapping[str, float]) -> bool:
+    return False
+
+
+def _train(method: str) -> dict[By, tuple[PairSet, RunResult]]:
+    """Train and measure a method as a job does, on the small sets that it can read."""
+    from simviz.jobs import JobSpec, SplitSpec
+    from simviz.jobs.training import train
+
+    results: dict[By, tuple[PairSet, RunResult]] = {}
+    for by, pairs in _sets().items():
+        spec = JobSpec("small", pairs.digest, method, _small(method), SplitSpec(by=by))
+        with suppress(ValueError):
+            results[by] = pairs, train(spec, pairs, _never)
+    return results
+
+
+def _draw(method: Any) -> None:
+    import numpy as np
+
+    from simviz.projection import joint_map
+
+    vectors = np.random.default_rng(0).standard_normal((60, 8))
+    joint_map(vectors[:20], vectors[20:], method, quality=False)
+
+
+def _compare() -> None:
+    """What pages run beyond a job: tests, curves over pairs, blends, texts that are alike."""
+    from simviz.data.health.near import near_pairs
+    from simviz.evaluation import blend_curve, compare_all_evaluations, score_counts
+    from simviz.pipeline import BlendPipeline
+
+    learned, lexical = _train("cca"), _train("bm25")
+    kinds: tuple[tuple[By, tuple[str, ...]], ...] = (("pair", ("MRR",)), ("x", ("MRR", "AUC")))
+    for by, metrics in kinds:
+        pairs, result = learned[by]
+        both = {"a": result, "b": lexical[by][1]}
+        evaluations = {name: one.measured["test"].evaluation for name, one in both.items()}
+        for metric in metrics:
+            compare_all_evaluations(evaluations, metric)
+        for one in both.values():
+            score_counts(one.pipeline, pairs.x, pairs.y, pairs.relevance)
+        parts = [one.pipeline for one in both.values()]
+        blend = BlendPipeline.of(parts[0], parts[1], pairs)
+        blend_curve(blend, pairs.x, pairs.y, pairs.relevance)
+    near_pairs(list(pairs.x.content))
+
+
+def _make_picture() -> None:
+    """Train and draw the run that Home shows."""
+    from simviz.datasets import DEMOS
+    from simviz.jobs import JobSpec, SplitSpec
+    from simviz.jobs.background import AHEAD, Background, draw_run
+    from simviz.jobs.training import train
+    from simviz.store import Store
+
+    store = Store(_picture_root())
+    pairs = store.datasets.get(_PICTURED)
+    info = DEMOS[_PICTURED.removeprefix("demo:")]
+    spec = JobSpec(_PICTURED, pairs.digest, "cca", {}, SplitSpec(by=info.split_by))
+    if not store.runs.has(spec.digest):
+        store.runs.put(spec.digest, train(spec, pairs, _never), spec.to_json(), "")
+    background = Background()
+    draw_run(background, store.runs.get(spec.digest), pairs, AHEAD)
+    while not background.is_idle:
+        time.sleep(0.02)
+
+
+def _picture_root() -> Path:
+    return compilation.folder() / "picture"
+
+
+def picture() -> Run | None:
+    """A trained run to look at where nothing was trained yet.
+
+    Returns
+    -------
+    Run or None
+        CCA on the demo ``icons``, split as the demo is, with its drawing
+        `simviz.projection.drawing.BEST`; None where it was not made yet. It lies in a store of
+        its own, so it answers no request and is in nobody's list: show it as what it is.
+    """
+    from simviz.exceptions import StoreError
+    from simviz.projection.drawing import BEST
+    from simviz.store import Store
+
+    if not _picture_root().exists():
+        return None
+    with suppress(StoreError, OSError):
+        store = Store(_picture_root())
+        for info in store.runs.find("", _PICTURED):
+            run = store.runs.get(info.id)
+            if BEST in run.maps():
+                return run
+    return None
+
+
+def _tasks() -> tuple[Tasks, Tasks, Tasks]:
+    """What is compiled first, beside it by another process, and after both, by name."""
+    from simviz.methods import all_methods
+
+    early = ("cca", "s2net", "cl_lsi", "heterogeneous_svd", "tfidf_cosine", "ngram_matcher")
+    # By the time that these are measured the first has compiled how.
+    late = ("ssi", "pamir", "cplsa", "jplsa", "plsa", "pltm", "lda")
+    train: Tasks = {name: partial(_train, name) for name in all_methods()}
+    del train["pretrained"]  # it learns nothing, and may have to be downloaded
+    first: Tasks = {compilation.FIRST: partial(_train, "bm25")}
+    first |= {name: train[name] for name in early}
+    first |= {"picture": _make_picture, "compare": _compare}
+    beside: Tasks = {name: partial(_draw, name) for name in ("two-sided", "umap")}
+    beside |= {name: train[name] for name in late}
+    rest = {name: task for name, task in train.items() if name not in (*first, *beside)}
+    return first, beside, rest
+
+
+def _run(tasks: Tasks, told: Callable[[str], object]) -> None:
+    for name, task in tasks.items():
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                task()
+            except Exception:  # it is compiled when somebody needs it, and says what is wrong then
+                _log.exception("could not be compiled", {"what": name})
+        told(name)
+
+
+def _say(words: str) -> None:
+    sys.stdout.write(words)
+    sys.stdout.flush()
+
+
+def _relay(process: subprocess.Popen[str], told: Callable[[str], object]) -> None:
+    assert process.stdout is not None
+    for line in process.stdout:
+        told(line.strip())
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Compile all that is not compiled yet, with a line of progress.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the command line when omitted.
+    """
+    how = sys.argv[1:] if arguments is None else list(arguments)
+    if compilation.is_done():
+        return
+    logging.getLogger("simviz").setLevel(logging.ERROR)
+    if "--child" in how:
+        with suppress(OSError, AttributeError):
+            os.nice(10)
+    first, beside, rest = _tasks()
+    if "--beside" in how:
+        _run(beside, lambda name: _say(f"{name}\n"))
+        return
+    n, lock = len(first) + len(beside) + len(rest), threading.Lock()
+    done: list[str] = []
+
+    def told(name: str) -> None:
+        with lock:
+            done.append(name)
+            if "--child" in how:
+                _say(f"{n} {name}\n")
+            else:
+                end = "\n" * (len(done) == n)
+                _say(f"\rCompiling, once on this machine: {len(done)} of {n}{end}")
+
+    command = [sys.executable, "-m", "simviz.precompile", "--beside"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+        listening = threading.Thread(target=_relay, args=(other, told))
+        listening.start()
+        _run(first, told)
+        listening.join()
+    _run(rest, told)
+    compilation.folder().mkdir(parents=True, exist_ok=True)
+    (compilation.folder() / "done").touch()
+
+
+if __name__ == "__main__":
+    main()
