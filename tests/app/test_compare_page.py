@@ -220,8 +220,8 @@ def test_two_sides_that_share_judgments_are_said(visit):
 
 def test_empty_items_are_told(visit, home):
     page = visit(runs=home.runs["elsewhere"])
-    assert "To BM25, 0.5 % of the English names" in said(page)
-    assert "they score 0 against everything" in said(page)
+    assert "BM25: 0.5 % of the English names" in said(page)
+    assert "and score 0" in said(page)
 
 
 def test_metric_and_direction_change_the_finding_and_the_link(visit):

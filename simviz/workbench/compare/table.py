@@ -110,7 +110,7 @@ def show_table(choice: Choice) -> None:
     columns = [metric_column(rows, metric) for metric in metrics]
     if verdicts is not None:
         columns[1:1] = _tested_columns(choice, verdicts, everything=everything)
-    if everything or verdicts is None or choice.part == "validation":
+    if everything or verdicts is None:
         columns.append(dimensions_column(rows))
     columns.append(time_column(rows))
     draw_columns(rows, choice.entries, columns)
@@ -282,9 +282,8 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     ranked = next((r for r in records if r and r["direction"] != "pairs"), None)
     words = f"**{escape_markdown(choice.metric)}:** {parse_metric(choice.metric).description} "
     if ranked is not None:
-        unseen = "unseen " if sides.unseen else ""
         words += escape_markdown(
-            f"Means over {ranked['n']:,} {unseen}{sides.queries} ± 95 % interval; each is "
+            f"Means over {ranked['n']:,} queries ({sides.queries}) ± 95 % interval; each is "
             f"ranked against {choice.pool}."
         )
     words += _left_out(choice, anything_ranked=ranked is not None)
@@ -333,7 +332,6 @@ def _empty_items(choice: Choice) -> list[str]:
         if shares:
             labels_of.setdefault(" and ".join(shares), []).append(entry.label)
     return [
-        f"To {', '.join(labels)}, {shares} are empty: nothing in them was seen in training, "
-        "and they score 0 against everything."
+        f"{', '.join(labels)}: {shares} are empty (no feature known from training) and score 0."
         for shares, labels in labels_of.items()
     ]

@@ -171,17 +171,14 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
     tasks: tuple[Task, ...] = (once,)
     line = summary_line(cls, one_vocabulary=params.get("shared", setting.one_vocabulary))
     refused = once.expected.reason_to_refuse
-    cost = "" if refused else f" :gray[· {progress.duration(once.expected.seconds)}]"
-    badge = f" :gray-badge[{once.mark}]" if once.mark else ""
+    cost = "" if refused else f"{progress.duration(once.expected.seconds)} · "
+    badge = f":gray-badge[{once.mark}] " if once.mark else ""
     key = tick_key(setting.dataset_id, method)
     # Not as the box's own default: the button that ticks all of them sets it, too.
     st.session_state.setdefault(key, ticked)
-    wanted = st.checkbox(
-        f"**{cls.tags.title}**{cost}{badge}  \n:gray[{line}]",
-        key=key,
-        persist_state="session",
-        width="stretch",
-    )
+    # The whole label is the accessible name, marks and all.
+    wanted = st.checkbox(cls.tags.title, key=key, persist_state="session", width="stretch")
+    st.caption(f"{badge}{cost}{line}")
     if wanted:
         if refused:
             display.problem(refused)
