@@ -106,7 +106,7 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
     for run_id, info in runs.items():
         run = store.runs.get(run_id, MINE)
         whole = load_evaluation(run).value("MRR") >= 0 and bool(run.pipeline().model_)
-        if not whole or not len(load_map(run, "mds-2-center")[0].x):
+        if not whole or not all(len(load_map(run, name)[0].x) for name in run.maps()):
             raise LostError(f"the run {run_id} is not whole")
         told.settle("name", told.names[run_id], info.name)
         told.settle("note", told.notes[run_id], info.note)

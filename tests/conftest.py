@@ -74,7 +74,6 @@ def pairs():
 @pytest.fixture(scope="session")
 def result(pairs):
     pipeline = default_pipeline("cca", pairs, n_components=2).fit(pairs)
-    drawing, x_drawn, y_drawn = draw(pipeline, pairs)
     measured = {}
     for part, at in (("validation", np.arange(4)), ("test", np.arange(4, 12))):
         some = pairs.take(at, at)
@@ -87,12 +86,16 @@ def result(pairs):
         pipeline=pipeline,
         measured=measured,
         parts={"x_test": np.arange(4, 12)},
-        drawing=replace(drawing, notes=("näher",)),
-        x_drawn=x_drawn,
-        y_drawn=y_drawn,
         notes=("a",),
         seconds={"training": 1.0, "scoring": 0.5},
     )
+
+
+@pytest.fixture(scope="session")
+def drawn(result, pairs):
+    """A drawing of that result, and the items on it."""
+    drawing, x_drawn, y_drawn = draw(result.pipeline, pairs)
+    return replace(drawing, notes=("näher",)), x_drawn, y_drawn
 
 
 @pytest.fixture(scope="session")

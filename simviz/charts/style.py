@@ -81,7 +81,8 @@ THEMES: dict[ThemeName, Theme] = {"light": LIGHT, "dark": DARK}
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
 _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cross")
 
-# Kin share a hue and differ in dash; what is usually compared differs in hue.
+# Kin share a hue and differ in dash; what is usually compared differs in hue, to colour-blind
+# readers in lightness at least. No second blue: a line of "sky" is taken for one of "blue".
 _METHODS: dict[str, tuple[str, str, str]] = {
     "s2net": ("vermilion", "solid", "circle"),
     "siamese_blstm": ("vermilion", "dash", "bowtie"),
@@ -90,8 +91,8 @@ _METHODS: dict[str, tuple[str, str, str]] = {
     "pca": ("green", "dash", "square-open"),
     "cca": ("blue", "solid", "diamond"),
     "kernel_cca": ("blue", "dash", "diamond-open"),
-    "heterogeneous_svd": ("sky", "solid", "hexagon"),
-    "kernel_heterogeneous_svd": ("sky", "dash", "hexagon-open"),
+    "heterogeneous_svd": ("ink", "solid", "hexagon"),
+    "kernel_heterogeneous_svd": ("ink", "dash", "hexagon-open"),
     "cl_lsi": ("purple", "solid", "triangle-up"),
     "lsa": ("purple", "dash", "triangle-up-open"),
     "jplsa": ("ochre", "solid", "triangle-down"),
@@ -175,7 +176,9 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
         symbol = f"{_SYMBOLS[code // len(_HUES) % len(_SYMBOLS)]}-dot"
     if again.isdecimal() and int(again):
         dash = _AGAIN[(int(again) - 1) % len(_AGAIN)]
-    return MethodStyle(get_theme(theme).palette[_HUES.index(hue)], dash, symbol)
+    look = get_theme(theme)
+    colour = look.ink if hue == "ink" else look.palette[_HUES.index(hue)]
+    return MethodStyle(colour, dash, symbol)
 
 
 def apply_theme(figure: go.Figure, theme: ThemeName | Theme = "light") -> go.Figure:

@@ -41,7 +41,7 @@ MAX_PAIRS = 100_000_000
 _BALANCES: tuple[Balance, ...] = ("center", "none", "rank")
 #: Shares of the forces across the sides, in percent; the first where a drawing does not say.
 SHARES = (70, 30, 50, 90)
-#: The drawing that a run has from training, and the one that is made as soon as it is there.
+#: The drawing that is made first, being quick, and the one that lies on it.
 FIRST, AHEAD = "mds-2", "two-sided-2"
 _FLAT = [method for method in METHODS if method != "two-sided"]
 _DRAWING = re.compile(
@@ -214,7 +214,7 @@ def learning_records(run: Run, pairs: PairSet, part: Part, report: Report) -> li
 
 
 def kept_name(drawing: str) -> str:
-    """Return the name under which a run keeps a drawing, see `drawing_name`."""
+    """Return the name under which a run keeps a drawing: "mds-2-center", "two-sided-2-70"."""
     options = _parsed(drawing)
     share = options.get("share")
     how = options["balance"] if share is None else f"{100 * share:.0f}"
@@ -224,30 +224,32 @@ def kept_name(drawing: str) -> str:
 def draw_run(
     background: Background,
     run: Run,
-    pairs: PairSet | Callable[[], PairSet],
+    pairs: PairSet,
     drawing: str,
     workspace: str = "",
 ) -> Progress | None:
     """Have a drawing made and kept with the run, once for all; return None if it is there."""
-    name, key = kept_name(drawing), (run.id, drawing)
-    if name in run.maps():
+    key = (run.id, drawing)
+    if kept_name(drawing) in run.maps():
         background.forget(key)
         return None
     if (progress := background.progress(key)) is not None:
         return progress
+    return background.submit(key, lambda report: draw_now(run, pairs, drawing, report), workspace)
 
-    def work(report: Report) -> None:
-        data = pairs if isinstance(pairs, PairSet) else pairs()
-        seed = int(run.spec["split"]["seed"])
-        callback = _callback(report, 0.0, _LAYOUT)
-        options = _parsed(drawing)
-        compilation.wait(options["method"], lambda: report(0.0))
-        made, *drawn = draw(run.pipeline(), data, seed=seed, callback=callback, **options)
-        if made.method == "two-sided" and DRAWING in run.maps():
-            made = _laid_on(made, load_map(run, DRAWING)[0])
-        run.put_map(name, made, *drawn)
 
-    return background.submit(key, work, workspace)
+def draw_now(
+    run: Run, pairs: PairSet, drawing: str, report: Report = lambda fraction: False
+) -> None:
+    """Make a drawing and keep it with the run."""
+    seed = int(run.spec["split"]["seed"])
+    callback = _callback(report, 0.0, _LAYOUT)
+    options = _parsed(drawing)
+    compilation.wait(options["method"], lambda: report(0.0))
+    made, *drawn = draw(run.pipeline(), pairs, seed=seed, callback=callback, **options)
+    if made.method == "two-sided" and DRAWING in run.maps():
+        made = _laid_on(made, load_map(run, DRAWING)[0])
+    run.put_map(kept_name(drawing), made, *drawn)
 
 
 def _laid_on(made: JointMap, first: JointMap) -> JointMap:

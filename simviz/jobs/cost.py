@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.base import EmbeddingModel, PairModel
+from simviz.base import PairModel
 from simviz.data import PairSet
 from simviz.evaluation._search_fits import grouped
 from simviz.evaluation.search import make_candidates
@@ -22,13 +22,12 @@ from simviz.features.pretrained import encoding_seconds
 from simviz.methods import get_method
 from simviz.params import validate_params
 from simviz.pipeline import Features, PairPipeline, default_pipeline, same_vocabulary
-from simviz.projection.drawing import MAX_DRAWN, MAX_UNFOLDED
 
 if TYPE_CHECKING:
     from simviz.jobs.spec import JobSpec
 
 #: Stages of a training in their order.
-STAGES = ("reading", "features", "training", "scoring", "drawing")
+STAGES = ("reading", "features", "training", "scoring")
 #: Longest training and largest memory that is accepted.
 MAX_SECONDS = 3_600.0
 MAX_BYTES = 8 * 2**30
@@ -44,7 +43,6 @@ _TRIPLE = 3e-10  # seconds for each touched weight of a gradient step
 _MEETING = 3e-8  # seconds for each weight of a full matrix
 _DENSE_ROW = 200  # entries of a row up to which triples are taken one by one
 _PAIR = 4e-9  # to rank one pair
-_NEIGHBOR = 9e-8  # to compare one pair of points of a map
 _WHOLE_SIDE = 1_500  # all eigenvectors are found up to this side
 _FACTOR_SIDE = 24_000  # what is whitened is factored up to this one
 _BASIS = 3.5  # times as many directions are searched as are wanted
@@ -68,7 +66,7 @@ class Estimate:
     Parameters
     ----------
     seconds : float
-        From start to drawing.
+        From start to figures.
     bytes : int
         Of memory, at the peak.
     reason_to_refuse : str or None
@@ -151,7 +149,6 @@ def estimate(
         "features": seconds,
         "training": _speed() * _training_seconds(model, learned, rows),
         "scoring": _speed() * _scoring_seconds(size),
-        "drawing": _speed() * _drawing_seconds(model, size),
     }
     seconds = sum(stages.values())
     needed = int(_bytes(model, size) + _content_bytes(pairs))
@@ -374,16 +371,6 @@ def _scoring_seconds(size: _Size) -> float:
     return 3 * judged * _PAIR + 2 * judged * 2 * size.k / _FLOPS
 
 
-def _drawing_seconds(model: PairModel, size: _Size) -> float:
-    has_vectors = isinstance(model, EmbeddingModel)
-    drawn = [min(n, MAX_DRAWN if has_vectors else MAX_UNFOLDED) for n in size.n]
-    points = sum(drawn)
-    seconds = min(points, 4_000) * points * _NEIGHBOR + points * size.k**2 / _FLOPS
-    if not has_vectors:
-        seconds += drawn[0] * drawn[1] * 50 * 20 / _FLOPS
-    return seconds
-
-
 @cache
 def _speed() -> float:
     """Return how many times as long this machine takes as the one where the rest was measured."""
@@ -412,8 +399,6 @@ def _bytes(model: PairModel, size: _Size) -> float:
             peak += sum(2 * 4 * min(side, _FACTOR_SIDE) ** 2 for side in size.sides)
         if landmarks := params.get("max_landmarks"):
             peak += sum(3 * 8 * n * min(n, landmarks) for n in size.n)
-    if not isinstance(model, EmbeddingModel):
-        peak += 8 * min(size.n[0], MAX_UNFOLDED) * min(size.n[1], MAX_UNFOLDED)
     return peak
 
 

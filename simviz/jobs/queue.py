@@ -8,7 +8,7 @@ import math
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from concurrent.futures import Executor, Future
 from contextlib import AbstractContextManager, suppress
 from dataclasses import replace
@@ -29,7 +29,7 @@ from simviz.jobs.status import (
 )
 from simviz.jobs.worker import DaemonPool, RoundRobin, run_job, submit_for, threads_per_job
 from simviz.store.directory import masked, own_process, why_not_written, write_bytes, write_json
-from simviz.store.run import Run, RunResult
+from simviz.store.run import RunResult
 from simviz.store.store import Store
 
 _INTERRUPTED = "The app was restarted before this was finished. Repeat it to start anew."
@@ -140,11 +140,6 @@ class JobQueue:
     total_limit : int, default=200
         Jobs of all workspaces that may wait or run.
 
-    Attributes
-    ----------
-    on_run : callable or None
-        Called with each new run and its workspace when it can be seen, from any thread.
-
     Examples
     --------
     >>> import tempfile
@@ -168,7 +163,6 @@ class JobQueue:
         total_limit: int = 200,
     ) -> None:
         self.store = store
-        self.on_run: Callable[[Run, str], object] | None = None
         self.limit, self.total_limit = limit, total_limit
         self._n_threads = threads_per_job(max_workers)
         self._own_executor = executor is None
@@ -504,14 +498,8 @@ class JobQueue:
         spec = job.spec
         run_id = spec.digest
         is_new = self.store.runs.put(run_id, result, spec.to_json(), spec.workspace)
-        if not self._end(job, "succeeded", run_id=run_id):
-            if is_new:
-                self.store.runs.drop(run_id)
-        elif is_new and self.on_run is not None:
-            try:
-                self.on_run(self.store.runs.get(run_id), spec.workspace)
-            except Exception:  # the run is there whatever is done with it next
-                _log.exception("what follows a run failed", {"id": run_id})
+        if not self._end(job, "succeeded", run_id=run_id) and is_new:
+            self.store.runs.drop(run_id)
 
     def _fail(self, job: Job, error: BaseException) -> None:
         if isinstance(error, JobCancelled):

@@ -1,4 +1,4 @@
-"""The work of a job: from pairs to a trained, measured and drawn model."""
+"""The work of a job: from pairs to a trained and measured model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,6 @@ from simviz.evaluation.search import development, search
 from simviz.exceptions import JobCancelled
 from simviz.jobs.cost import searched_pipeline
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
-from simviz.projection.drawing import draw
 from simviz.store.datasets import usual_asking
 from simviz.store.run import Measured, Part, RunResult
 
@@ -33,7 +32,7 @@ def train(
     report: Report,
     ready: Callable[[PairSet], Pipeline] | None = None,
 ) -> RunResult:
-    """Split, fit, measure and draw.
+    """Split, fit and measure.
 
     Parameters
     ----------
@@ -102,17 +101,11 @@ def train(
         done += share
         progress.report("scoring", done, _figures(part, measured[part].evaluation))
 
-    progress.enter("drawing")
-    drawing, x_drawn, y_drawn = draw(pipeline, pairs, seed=how.seed)
-    progress.enter("drawing", 1.0)
     index = {"x": parts.x_index, "y": parts.y_index}
     return RunResult(
         pipeline=pipeline,
         measured=measured,
         parts={f"{side}_{part}": at for side in index for part, at in index[side].items()},
-        drawing=drawing,
-        x_drawn=x_drawn,
-        y_drawn=y_drawn,
         notes=tuple(notes),
         seconds=progress.seconds(),
     )

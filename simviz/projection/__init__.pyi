@@ -1,7 +1,6 @@
 from .drawing import (
     Spot as Spot,
     draw as draw,
-    drawing_name as drawing_name,
     kept_near as kept_near,
     place_among as place_among,
 )

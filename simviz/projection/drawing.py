@@ -19,7 +19,7 @@ from simviz.projection.two_sided import Comparison, place_new
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
-#: The drawing that every run has, and the one to show where it is there, see `drawing_name`.
+#: The drawing that is made first, and the one to show where it is there.
 DRAWING, BEST = "mds-2-center", "two-sided-2-70"
 #: Names of the groups that `ItemRanks.groups` makes, the best first.
 FIRST, SOON, LATE, NOTHING = "found first", "found 2nd to 10th", "found later", "nothing belongs"
@@ -27,25 +27,6 @@ GROUPS = (FIRST, SOON, LATE, NOTHING)
 FloatArray = NDArray[np.float64]
 Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
-
-
-def drawing_name(drawing: JointMap) -> str:
-    """The name under which a run keeps a map.
-
-    Parameters
-    ----------
-    drawing : JointMap
-        A map.
-
-    Returns
-    -------
-    str
-        Method, dimensions (once there were three) and balance, or percent of the forces across
-        the sides: "mds-2-center", "two-sided-2-70".
-    """
-    if drawing.share is not None:
-        return f"{drawing.method}-2-{100 * drawing.share:.0f}"
-    return f"{drawing.method}-2-{drawing.balance}"
 
 
 def draw(

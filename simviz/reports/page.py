@@ -27,6 +27,7 @@ from simviz.evaluation import Comparisons
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.roc import Roc
 from simviz.exceptions import DatasetError
+from simviz.jobs.background import FIRST, draw_now
 from simviz.projection.drawing import BEST, DRAWING
 from simviz.reports import summary
 from simviz.reports.code import repeat_code
@@ -289,6 +290,9 @@ def _map_chart(one: Entry, pairs: PairSet, drawing: str | None) -> Chart | None:
     known = one.run.maps()
     if drawing is None:
         drawing = BEST if BEST in known else DRAWING
+        if drawing not in known:
+            draw_now(one.run, pairs, FIRST)
+            known = one.run.maps()
     if drawing not in known:
         return None
     drawn, x_rows, y_rows = load_map(one.run, drawing)

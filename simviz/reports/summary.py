@@ -299,7 +299,7 @@ def dimensions_column(rows: Sequence[TableRow]) -> Column:
 def time_column(rows: Sequence[TableRow]) -> Column:
     """How long each run took."""
     cells = ["–" if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
-    return Column("time", "To train, measure and draw", cells)
+    return Column("time", "To train and measure", cells)
 
 
 def dimension_curve(

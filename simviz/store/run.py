@@ -24,7 +24,6 @@ from simviz.exceptions import SimvizError, StoreError
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline, Pipeline, load_pipeline
 from simviz.projection import Gap, JointMap, Quality
-from simviz.projection.drawing import drawing_name
 from simviz.ranking import Ranking
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import (
@@ -187,10 +186,6 @@ class RunResult:
         How it did, by part of the split; an imported run may have one alone.
     parts : mapping of str to ndarray of int
         "x_train", "y_test", ...: the items of each part by their position.
-    drawing : JointMap
-        Both sides on one map.
-    x_drawn, y_drawn : ndarray of int
-        The items on it by their position.
     notes : tuple of str
         What to know about split and training.
     seconds : mapping of str to float
@@ -202,9 +197,6 @@ class RunResult:
     pipeline: Pipeline
     measured: Mapping[Part, Measured]
     parts: Mapping[str, Index]
-    drawing: JointMap
-    x_drawn: Index
-    y_drawn: Index
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
     versions: Mapping[str, str] = field(default_factory=_versions)
@@ -235,8 +227,6 @@ class RunResult:
             (folder / part).mkdir()
             measured.write(folder / part)
         write_arrays(folder / "arrays.npz", self.parts)
-        name = drawing_name(self.drawing)
-        _write_map(folder, name, self.drawing, self.x_drawn, self.y_drawn)
         meta = {
             "notes": list(self.notes),
             "seconds": dict(self.seconds),
@@ -429,7 +419,7 @@ class Run:
         return tuple(sorted(p.stem.removeprefix("map-") for p in self.folder.glob("map-*.npz")))
 
     def put_map(self, name: str, drawing: JointMap, x_drawn: Index, y_drawn: Index) -> None:
-        """Keep another drawing with the run, in place of one of that name.
+        """Keep a drawing with the run, in place of one of that name.
 
         Parameters
         ----------

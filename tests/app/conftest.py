@@ -16,6 +16,7 @@ import streamlit as st
 from streamlit.testing.v1 import AppTest
 
 from simviz.jobs import JobQueue, JobSpec
+from simviz.jobs.background import FIRST, draw_now
 from simviz.store import Store
 
 APP = Path(__file__).parents[2] / "app.py"
@@ -62,6 +63,8 @@ def make_home(tmp_path_factory):
                 status = queue.wait(jobs[name], 600)
                 assert status.run_id, f"{name}: {status.message}"
                 trained[name] = status.run_id
+                # As if each had been opened on the map once.
+                draw_now(store.runs.get(status.run_id), store.datasets.get(on, mine), FIRST)
         return Home(store.root, mine, pairs, data, trained, jobs)
 
     return make

@@ -13,7 +13,7 @@ from payloads import PAYLOADS
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec
-from simviz.jobs.background import kept_name
+from simviz.jobs.background import FIRST, draw_now, kept_name
 from simviz.projection.drawing import DRAWING
 from simviz.relevance import Relevance
 from simviz.store import Store, load_map
@@ -258,6 +258,7 @@ def scattered(tmp_path):
         spec = JobSpec(data, digest, "cca", {"n_components": 5}, workspace=mine)
         run_id = queue.wait(queue.submit(spec), 120).run_id
     run = store.runs.get(run_id)
+    draw_now(run, store.datasets.get(data, mine), FIRST)
     drawing, *rows = load_map(run, DRAWING)
     far, near = rng.normal(size=(2, n, 2))
     far[0] = [900.0, 0.0]

@@ -16,14 +16,15 @@ from simviz import projection
 from simviz.exceptions import StoreError
 from simviz.jobs import background as background_module
 from simviz.jobs.background import (
-    AHEAD,
+    FIRST,
     MAX_WAITING,
     Background,
+    draw_now,
     draw_run,
     kept_name,
     redraw_run,
 )
-from simviz.projection.drawing import BEST, DRAWING
+from simviz.projection.drawing import DRAWING
 from simviz.projection.quality import N_SEEDS
 from simviz.store import load_map
 
@@ -44,8 +45,10 @@ class Later(Executor):
 
 
 @pytest.fixture
-def run(queue, ask, store):
-    return store.runs.get(queue.wait(queue.submit(ask("cca", n_components=5)), 60).run_id)
+def run(queue, ask, store, sentences):
+    run = store.runs.get(queue.wait(queue.submit(ask("cca", n_components=5)), 60).run_id)
+    draw_now(run, sentences, FIRST)
+    return run
 
 
 def test_drawing_is_made_once_and_kept(run, sentences):
@@ -166,35 +169,6 @@ def test_own_thread_draws_in_the_background(run, sentences):
     while background.progress((run.id, "pca-2")) is not None and time.monotonic() < deadline:
         time.sleep(0.05)
     assert kept_name("pca-2") in run.maps()
-
-
-def test_best_drawing_is_made_when_the_run_is_there(queue, ask, store, sentences, monkeypatch):
-    later = Later()
-    background = Background(later)
-    told = []
-
-    def ahead(run, workspace):
-        told.append((run.info.dataset_id, workspace))
-        draw_run(background, run, lambda: sentences, AHEAD, workspace)
-
-    monkeypatch.setattr(queue, "on_run", ahead)
-    status = queue.wait(queue.submit(ask("cca", n_components=4)), 60)
-    settle = time.monotonic() + 10
-    while not later.calls and time.monotonic() < settle:
-        time.sleep(0.01)
-    run = store.runs.get(status.run_id)
-    assert status.state == "succeeded" and run.maps() == (DRAWING,)
-    assert told == [(run.info.dataset_id, ask("cca").workspace)]
-    later.go()
-    assert run.maps() == (DRAWING, BEST)
-
-
-def test_run_outlives_what_fails_after_it(queue, ask, monkeypatch, caplog):
-    monkeypatch.setattr(queue, "on_run", lambda *given: 1 / 0)
-    status = queue.wait(queue.submit(ask("cca", n_components=3)), 60)
-    assert status.state == "succeeded"
-    assert queue.wait(queue.submit(ask("cca", n_components=2)), 60).state == "succeeded"
-    assert "ZeroDivisionError" in caplog.text
 
 
 def test_two_sided_drawing_lies_on_the_first(run, sentences):

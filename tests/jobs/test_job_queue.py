@@ -11,6 +11,7 @@ import pytest
 from simviz.evaluation import evaluate
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec
+from simviz.jobs.background import FIRST, draw_now
 from simviz.jobs.queue import Job
 from simviz.jobs.status import MAX_EVENTS, JobFolder, JobStatus
 from simviz.store import Store, load_evaluation, load_map
@@ -31,13 +32,13 @@ def running(queue, job_id):
     until(lambda: queue.status(job_id).state == "running")
 
 
-def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, sentences):
+def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):
     job_id = queue.submit(ask("cca", n_components=8))
     status = queue.wait(job_id, LONG)
     assert status.state == "succeeded" and status.fraction == 1.0 and status.attempt == 1
     assert status.created <= status.started <= status.finished
     stages = list(dict.fromkeys(event["stage"] for event in status.history))
-    assert stages == ["reading", "features", "training", "scoring", "drawing"]
+    assert stages == ["reading", "features", "training", "scoring"]
     fractions = [event["fraction"] for event in status.history]
     assert fractions == sorted(fractions) and all(0 <= f <= 1 for f in fractions)
 
@@ -65,15 +66,17 @@ def test_a_job_trains_measures_draws_and_is_kept(queue, store, ask, mine, senten
     curve = run.part("test").curve()
     last = [r["value"] for r in curve if r["dimension"] == 8]
     assert np.mean(last) == pytest.approx(again.value("MRR"))
+    assert set(run.meta["seconds"]) == set(stages) and not run.maps()
+    draw_now(run, sentences, FIRST)
     drawing, x_drawn, y_drawn = load_map(run, "mds-2-center")
     assert drawing.x.shape == (60, 2) and len(y_drawn) == len(x_drawn) == 60
     assert drawing.quality.n_points == 120 and drawing.notes
-    assert set(run.meta["seconds"]) == set(stages)
 
 
-def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask):
+def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask, sentences):
     run = store.runs.get(queue.wait(queue.submit(ask("bm25")), LONG).run_id)
     assert run.part("test").curve() == []
+    draw_now(run, sentences, FIRST)
     assert any("within a side" in note for note in load_map(run, "mds-2-center")[0].notes)
 
 

@@ -12,6 +12,7 @@ from simviz.data.health import check_health
 from simviz.datasets import load_demo
 from simviz.evaluation.assignment import assign, group_names
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
+from simviz.jobs.background import FIRST, draw_now
 from simviz.projection.drawing import DRAWING
 from simviz.reports import (
     compare_code,
@@ -37,7 +38,9 @@ def runs(tmp_path_factory):
     ]
     with JobQueue(store) as queue:
         done = [queue.wait(queue.submit(spec), 120).run_id for spec in specs]
-    return [store.runs.get(run_id, mine) for run_id in done]
+    runs = [store.runs.get(run_id, mine) for run_id in done]
+    draw_now(runs[1], store.datasets.get("demo:emoji"), FIRST)
+    return runs
 
 
 def told(run, metric, direction, part="test"):

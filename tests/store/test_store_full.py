@@ -98,7 +98,7 @@ def test_what_could_not_be_written_leaves_nothing(store, mine, pairs, monkeypatc
 
 
 def test_a_drawing_that_finds_no_room_is_refused_by_the_same_words(
-    store, mine, pairs, result, monkeypatch
+    store, mine, pairs, result, drawn, monkeypatch
 ):
     dataset_id = store.datasets.put(pairs, mine)
     store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
@@ -109,7 +109,7 @@ def test_a_drawing_that_finds_no_room_is_refused_by_the_same_words(
 
     monkeypatch.setattr(os, "fsync", refuse)
     with pytest.raises(StoreError, match=r"full.*free"):
-        run.put_map("more", result.drawing, result.x_drawn, result.y_drawn)
+        run.put_map("more", *drawn)
     with pytest.raises(StoreError, match=r"full.*free"):
         run.part("test").put_learning([])
 

@@ -27,6 +27,7 @@ from simviz.workbench.map.view import (
     BEST_DRAWING,
     COLOURS,
     DRAWINGS,
+    FIRST_DRAWING,
     View,
     bound,
 )
@@ -75,6 +76,10 @@ def show_page() -> None:
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
     with st.container(key="map-progress"):
         meanwhile = drawings.best_kept(run)
+        if meanwhile is None:
+            # The first one is soon there; what was chosen then lies on it.
+            drawings.ask(run, pairs, FIRST_DRAWING, "the map")
+            return
         names = [DRAWINGS[name[:-2]][0] for name in (view.drawing, meanwhile)]
         is_kept = drawings.ask(run, pairs, view.kept_as, *names)
         drawings.show_again(run, view.kept_as)

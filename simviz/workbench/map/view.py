@@ -33,7 +33,7 @@ DRAWINGS = {
     "mds": ("MDS", "Distances, large ones above all."),
     "pca": ("PCA", "Main directions: where the items differ most."),
 }
-#: The drawing that every run has from training, and the one that is made next.
+#: The drawing that is made first, and the one that is made next.
 FIRST_DRAWING, BEST_DRAWING = FIRST, AHEAD
 #: What colours can mean beside columns of the data: the side, the part of the split, how soon an
 #: item finds what belongs to it, and how similar its nearest is.

@@ -54,20 +54,21 @@ def parts(run: Run, pairs: PairSet) -> Any:
     return part_labels(arrays, "x", len(pairs.x)), part_labels(arrays, "y", len(pairs.y))
 
 
-def best_kept(run: Run) -> str:
-    """The two-sided drawing where it is there already, else the first one."""
+def best_kept(run: Run) -> str | None:
+    """The two-sided drawing where it is there already, else the first one if that is."""
     from simviz.jobs.background import AHEAD, FIRST, kept_name
 
-    return AHEAD if kept_name(AHEAD) in run.maps() else FIRST
+    return next((name for name in (AHEAD, FIRST) if kept_name(name) in run.maps()), None)
 
 
-def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str) -> bool:
+def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "") -> bool:
     """Whether a drawing is kept; if not, have it made and show how far it is."""
     from simviz.jobs.background import draw_run
 
     progress = draw_run(state.drawing_background(), run, pairs, drawing, _workspace())
     if progress is not None:
-        _show(progress, (run.id, drawing), f"Drawing {title}; meanwhile {meanwhile}")
+        words = f"Drawing {title}" + (f"; meanwhile {meanwhile}" if meanwhile else "")
+        _show(progress, (run.id, drawing), words)
     return progress is None
 
 

@@ -27,7 +27,6 @@ DOING = {
     "features": "turning items into features",
     "training": "training",
     "scoring": "measuring",
-    "drawing": "drawing the map",
     "searching": "trying settings",
 }
 #: What methods tell while they train that is worth a curve.

@@ -212,22 +212,13 @@ def _sweep_hourly(of: Store) -> None:
 def queue() -> JobQueue:
     """The one queue of this server; its threads outlive every page."""
     from simviz.jobs import JobQueue
-    from simviz.jobs.background import AHEAD, draw_run
 
     room = deployment()
     if room.scheduler:
         from simviz.jobs.dask import cluster_queue
 
-        made: JobQueue = cluster_queue(store(), room.scheduler, limit=room.jobs)
-    else:
-        made = JobQueue(store(), limit=room.jobs)
-    data, background = store().datasets, drawing_background()
-
-    def draw_ahead(run: Run, workspace: str) -> None:
-        draw_run(background, run, lambda: data.get(run.info.dataset_id), AHEAD, workspace)
-
-    made.on_run = draw_ahead
-    return made
+        return cluster_queue(store(), room.scheduler, limit=room.jobs)
+    return JobQueue(store(), limit=room.jobs)
 
 
 @st.cache_resource(show_spinner=False)
