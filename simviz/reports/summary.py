@@ -21,9 +21,11 @@ from simviz.evaluation import (
     Direction,
     Evaluation,
     Metric,
+    PopularityScorer,
     compare_all_evaluations,
     compare_evaluations,
     compared_metric,
+    evaluate,
 )
 from simviz.evaluation.differences import REACH, query_metric
 from simviz.evaluation.metrics import parse_metric
@@ -436,16 +438,55 @@ def findings(
     return sentences
 
 
-def finding_of(
-    best: Entry, pairs: PairSet, metric: str, direction: str, *, candidates: str = ""
+def best_and_baseline(entries: Sequence[Entry]) -> tuple[Entry, Entry | None]:
+    """The first learned run and the first lexical one; no baseline where one kind is missing."""
+    methods = all_methods()
+    lexical = [
+        one
+        for one in entries
+        if (known := methods.get(one.run.info.method)) and known.tags.family == "lexical"
+    ]
+    learned = [one for one in entries if one not in lexical]
+    return (learned or lexical)[0], lexical[0] if learned and lexical else None
+
+
+def against_baseline(
+    best: Entry, baseline: Entry | None, pairs: PairSet, metric: str, direction: str
 ) -> str:
-    """What the best run can do, in a sentence; the metric has to be measured."""
+    """Whether a run is ahead of its baseline, and by how much; of popularity without one."""
+    evaluation = load_evaluation(best.run, best.part, pairs)
+    if baseline is not None:
+        name, other = baseline.label, load_evaluation(baseline.run, best.part, pairs)
+    else:
+        at = best.run.arrays()
+        train, part = (pairs.take(at[f"x_{p}"], at[f"y_{p}"]) for p in ("train", best.part))
+        name, scorer = BASELINES["popularity"], PopularityScorer(train)
+        other = evaluate(scorer, part.x, part.y, part.relevance, directions=evaluation.directions)
+    tested = _tested({"": evaluation, name: other}, metric)
+    on_test = best.part == "test"
+    test = "randomization" if on_test else "t"
+    found = compare_evaluations(evaluation, other, metric, _asking(direction), test)
+    say = found.in_words if on_test else found.lead_in_words
+    return say(best.label, name, tested.name, higher_is_better=tested.higher_is_better) + "."
+
+
+def finding_of(
+    best: Entry,
+    pairs: PairSet,
+    metric: str,
+    direction: str,
+    *,
+    candidates: str = "",
+    against: Entry | None = None,
+) -> str:
+    """What a run can do beside a baseline, in a sentence; the metric has to be measured."""
     record = best.record(metric, direction)
     assert record is not None
     who = asked(best, pairs, direction)
     by_pairs = record["direction"] == "pairs"
     baselines = best.measured.evaluation.get("baselines", {})
     popular = estimate(find_record(baselines.get("popularity", []), metric, direction)).value
+    known = popular if against is None else against.measured.value(metric, direction)
     return finding(
         best.label,
         metric,
@@ -453,7 +494,8 @@ def finding_of(
         record["n"],
         query_name="pairs" if by_pairs else who.queries,
         answer_name=who.answers,
-        baseline=None if isnan(popular) else popular,
+        baseline=None if isnan(known) else known,
+        baseline_name=BASELINES["popularity"] if against is None else against.label,
         unseen=by_pairs or who.unseen,
         part=best.part,
         candidates=candidates,

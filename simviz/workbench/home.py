@@ -114,9 +114,10 @@ def show_demo(demo: str) -> None:
     dataset_id = f"demo:{demo}"
     pairs = state.dataset(dataset_id)
     direction = settings.current_direction(dataset_id, pairs)
-    finished = results.show(dataset_id, pairs, finished, info.metric, direction, key="home")
-    if finished:
-        results.show_map(finished, pairs)
+    named = results.show(dataset_id, pairs, finished, info.metric, direction, key="home")
+    # Figures first: a drawing would take the processor from what is still trained.
+    if named is not None and not any(s.is_active for s in statuses):
+        results.show_map(named, pairs)
 
 
 @frame.page("Home")

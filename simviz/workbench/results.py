@@ -1,8 +1,9 @@
-"""What was found: one sentence, one table, two curves, one map."""
+"""What was found: a verdict, one table, two curves, one map."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from html import escape
 
 import streamlit as st
 
@@ -10,20 +11,22 @@ from simviz.charts import RocCurve, dimension_figure, roc_figure
 from simviz.charts.canvas import map_alt
 from simviz.data.pairs import PairSet
 from simviz.evaluation.roc import Roc
+from simviz.markdown import escape_markdown
 from simviz.reports import summary
-from simviz.store.run import Run
+from simviz.store.run import Part, Run
 from simviz.workbench.compare import table
 from simviz.workbench.map import canvas, scene as map_scene
 from simviz.workbench.map.view import View
-from simviz.workbench.shell import drawings, forms, progress, runs as shell_runs, settings, state
+from simviz.workbench.shell import display, drawings, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
 _KEY = "map-alone"
-#: Where to go from what was found.
+#: Where to go from what was found, and whether the page takes one run or several.
 _FURTHER = (
-    ("pages/compare.py", "Which queries differ", ":material/leaderboard:"),
-    ("pages/map.py", "Explore the map", ":material/scatter_plot:"),
-    ("pages/train.py", "Train other methods", ":material/model_training:"),
+    ("pages/compare.py", "Compare", ":material/leaderboard:", "runs"),
+    ("pages/map.py", "Map", ":material/scatter_plot:", "run"),
+    ("pages/search.py", "Search", ":material/search:", "run"),
+    ("pages/train.py", "Train other methods", ":material/model_training:", ""),
 )
 
 
@@ -34,18 +37,22 @@ def show(
     metric: str,
     direction: str,
     key: str,
-) -> list[Run]:
-    """Show what runs on one split found on the part that is looked at."""
+) -> Run | None:
+    """Show what runs on one split found on the part looked at; return the run of the verdict."""
     part = settings.current_part(dataset_id)
     measured = {run.id: shell_runs.read_measured(run) for run in runs}
     ordered = summary.ranked(runs, measured, metric, direction, part)
     entries = shell_runs.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
+    best, baseline = summary.best_and_baseline(entries) if entries else (None, None)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         settings.part_switch(dataset_id)
-        for page, label, icon in _FURTHER:
-            if page != "pages/train.py" or key != "train":
-                st.page_link(page, label=label, icon=icon, query_params={"data": dataset_id})
+        seen = best.run if best else ordered[0]
+        for page, label, icon, takes in _FURTHER:
+            if not (key == "train" and page == "pages/train.py"):
+                ids = {"runs": ",".join(run.id for run in ordered), "run": seen.id}
+                where = {"data": dataset_id} | ({takes: ids[takes]} if takes else {})
+                st.page_link(page, label=label, icon=icon, query_params=where)
     missing = [
         (run, shell_runs.run_title(run.info))
         for run in ordered
@@ -53,15 +60,39 @@ def show(
     ]
     if missing:
         progress.offer_missing_part(missing, part, pairs, key=key)
-    if not entries:
-        return []
+    if best is None:
+        return None
     with answer:
         # Easier to read than an MRR, and a column of the table.
-        table.show_best(entries[0], "top-1" if metric == "MRR" else metric, direction, pairs)
+        easy = "top-1" if metric == "MRR" else metric
+        table.show_best(best, easy, direction, pairs, baseline)
+        if best.record(metric, direction) is not None:
+            against = None if baseline is None else baseline.run
+            labels = best.label, "" if baseline is None else baseline.label
+            words = _verdict(best.run, against, pairs, part, metric, direction, labels)
+            st.html(f'<p class="sv-next">{escape(words)}</p>')
     shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
     show_table(entries, shown, direction, pairs)
     show_curves(entries, direction)
-    return [entry.run for entry in entries]
+    return best.run
+
+
+@state.cached(100)
+def _verdict(
+    best: Run,
+    baseline: Run | None,
+    pairs: PairSet,
+    part: Part,
+    metric: str,
+    direction: str,
+    labels: tuple[str, str],
+) -> str:
+    """Whether the best learned run is ahead of the baseline; the test takes a moment."""
+    runs = [run for run in (best, baseline) if run is not None]
+    one, *other = summary.read_runs(
+        runs, {run.id: label for run, label in zip(runs, labels, strict=False)}, part=part
+    )
+    return summary.against_baseline(one, other[0] if other else None, pairs, metric, direction)
 
 
 def show_table(
@@ -92,7 +123,7 @@ def show_table(
 
 
 def show_curves(entries: Sequence[summary.Entry], direction: str) -> None:
-    """Draw ROC and quality against dimensions side by side."""
+    """Draw ROC and quality against dimensions side by side; say why where there is none."""
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("#### How well it separates pairs")
@@ -102,23 +133,28 @@ def show_curves(entries: Sequence[summary.Entry], direction: str) -> None:
             if arrays is not None:
                 roc = Roc(**arrays)
                 rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
-        show_chart(roc_figure(rocs, theme=state.theme()), "roc")
+        if rocs:
+            show_chart(roc_figure(rocs, theme=state.theme()), "roc")
+        else:
+            display.quiet("No ROC: it needs both relevant and other pairs.")
     with right:
         st.markdown("#### How many dimensions it takes")
-        drawn = [summary.dimension_curve(entry, direction) for entry in entries]
-        metrics = [r["metric"] for entry in entries for r in entry.measured.curve]
-        metric = metrics[0] if metrics else "MRR"
-        figure = dimension_figure([c for c in drawn if c], metric=metric, theme=state.theme())
-        show_chart(figure, "curve")
+        curves = {entry.label: summary.dimension_curve(entry, direction) for entry in entries}
+        drawn = [curve for curve in curves.values() if curve is not None]
+        if drawn:
+            metric = next(r["metric"] for entry in entries for r in entry.measured.curve)
+            show_chart(dimension_figure(drawn, metric=metric, theme=state.theme()), "curve")
+        if flat := [label for label, curve in curves.items() if curve is None]:
+            # A method that orders its dimensions can be cut to the first of them.
+            st.caption(escape_markdown(f"Without ordered dimensions: {', '.join(flat)}."))
 
 
-def show_map(runs: Sequence[Run], pairs: PairSet) -> None:
-    """Draw both sides as one of the runs sees them."""
-    st.markdown("#### Both sides on one map")
-    by_id = {run.id: run for run in runs}
-    titles = {run.id: shell_runs.run_title(run.info) for run in runs}
-    chosen = forms.segmented("As seen by", titles, "home-map-run", default=runs[0].id)
-    show_map_alone(by_id[chosen], pairs)
+def show_map(run: Run, pairs: PairSet) -> None:
+    """Draw both sides as the run of the verdict sees them, soon after its figures are there."""
+    title = escape_markdown(shell_runs.run_title(run.info))
+    st.markdown(f"#### Both sides on one map, as {title} sees them")
+    if drawings.ask_first(run, pairs):
+        show_map_alone(run, pairs)
 
 
 def show_map_alone(run: Run, pairs: PairSet) -> None:
@@ -127,7 +163,7 @@ def show_map_alone(run: Run, pairs: PairSet) -> None:
     if picked is not None and picked.get("key"):
         where = {"data": run.info.dataset_id, "run": run.id, "sel": str(picked["key"])}
         st.switch_page("pages/map.py", query_params=where)
-    drawing = drawings.best_kept(run)
+    drawing = str(drawings.best_kept(run))
     placed = drawings.kept(run, drawing)
     scene = map_scene.scene_of(run, pairs, drawing)
     st.html(canvas.STYLE)

@@ -18,15 +18,18 @@ def drawn(app):
 
 
 def until_trained(app, timeout=90):
-    """Run the page anew, as its own timer would, until no job is active."""
+    """Run the page anew, as its own timers would, until all is trained and drawn."""
     from simviz.workbench.shell import state
 
     deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        if not any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
-            return app.run()
+    while any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
+        assert time.monotonic() < deadline, "still training"
         time.sleep(0.2)
-    raise AssertionError("still training")
+    app.run()
+    while not state.drawing_background().is_idle:
+        assert time.monotonic() < deadline, "still drawing"
+        time.sleep(0.2)
+    return app.run()
 
 
 def test_cards_are_there_before_anything_is_trained(app):

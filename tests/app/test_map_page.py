@@ -19,6 +19,7 @@ from on_page import html, link, said
 from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec
+from simviz.jobs.background import FIRST, draw_now
 from simviz.relevance import Relevance
 from simviz.store import load_map
 
@@ -98,7 +99,12 @@ def train(pairs, dataset_id, mine, method="cca", digest=None, wait=True, **param
 
     spec = JobSpec(dataset_id, digest or pairs.digest, method, params, workspace=mine)
     job_id = state.queue().submit(spec)
-    return state.queue().wait(job_id, 60) if wait else state.queue().status(job_id)
+    if not wait:
+        return state.queue().status(job_id)
+    status = state.queue().wait(job_id, 60)
+    if status.run_id:
+        draw_now(state.store().runs.get(status.run_id), pairs, FIRST)
+    return status
 
 
 TOLD = itertools.count(1)

@@ -67,12 +67,14 @@ def show_finding(choice: Choice) -> None:
             settings.part_button(dataset_id, "test", "See the test", "compare-see-test")
 
 
-def show_best(best: Entry, metric: str, direction: str, pairs: PairSet) -> None:
-    """Say in a sentence what the best run can do."""
+def show_best(
+    best: Entry, metric: str, direction: str, pairs: PairSet, against: Entry | None = None
+) -> None:
+    """Say in a sentence what the best run can do beside a baseline."""
     if best.record(metric, direction) is None:
         return
     candidates = best.measured.ranked_against(direction, best.part, pairs)
-    words = finding_of(best, pairs, metric, direction, candidates=candidates)
+    words = finding_of(best, pairs, metric, direction, candidates=candidates, against=against)
     # A figure and its per cent stay on one line.
     words = words.replace(" %", "\N{NO-BREAK SPACE}%")
     st.html(f'<p class="sv-finding">{escape(words)}</p>')

@@ -72,6 +72,17 @@ def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "")
     return progress is None
 
 
+def ask_first(run: Run, pairs: PairSet) -> bool:
+    """Whether any drawing of a run is kept; if not, have the quick one made, then the best."""
+    from simviz.jobs.background import AHEAD, FIRST, draw_run
+
+    if best_kept(run) is None:
+        return ask(run, pairs, FIRST, "the map")
+    if state.drawing_background().is_idle:
+        draw_run(state.drawing_background(), run, pairs, AHEAD, _workspace())
+    return True
+
+
 def ask_again(run: Run, pairs: PairSet, drawing: str) -> None:
     """Have a drawing made again from other seeds."""
     from simviz.jobs.background import redraw_run
@@ -120,7 +131,7 @@ def _show(progress: Progress, key: tuple[str, ...], words: str) -> None:
         )
 
 
-@st.fragment(run_every=1.0)
+@st.fragment(run_every=0.5)
 def _watch(key: tuple[str, ...], words: str) -> None:
     progress = state.drawing_background().progress(key)
     if progress is None or progress.state == "failed":
