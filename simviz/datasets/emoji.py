@@ -104,7 +104,11 @@ DEMO = DemoInfo(
     x_name="English names",
     y_name="Spanish names",
     split_by="pair",
-    methods={name: {"n_components": 400} for name in ("cca", "cl_lsi", "heterogeneous_svd")},
+    methods={
+        "tfidf_cosine": {},
+        "opca": {},
+        "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
+    },
     metric="MRR",
     direction="x2y",
     size="1,923 pairs of names",

@@ -124,11 +124,8 @@ DEMO = DemoInfo(
     y_name="icons",
     split_by="y",
     methods={
-        "cca": {},
-        # Popularity helps to annotate, and a light weight on the negatives keeps it: on the
-        # validation icons 0.1 does as well as the paper's 1, and both better than balanced.
-        "heterogeneous_svd": {"n_components": 50, "negative_weight": 0.1},
-        "cl_lsi": {},
+        "opca": {},
+        "s2net": {"learning_rate": 0.1},
     },
     metric="P@5",
     direction="y2x",

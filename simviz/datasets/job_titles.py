@@ -97,7 +97,11 @@ DEMO = DemoInfo(
     x_name="inputs",
     y_name="titles",
     split_by="column",
-    methods={"ngram_matcher": {}, "tfidf_cosine": {}, "ssi": {}},
+    methods={
+        "tfidf_cosine": {},
+        "heterogeneous_svd": {},
+        "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
+    },
     metric="top-1",
     direction="x2y",
     size="1,840 titles in nearly two hundred groups",

@@ -83,7 +83,11 @@ DEMO = DemoInfo(
     x_name="summaries",
     y_name="documents",
     split_by="x",
-    methods={"bm25": {}, "tfidf_cosine": {}, "cl_lsi": {}},
+    methods={
+        "bm25": {},
+        "ssi": {},
+        "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
+    },
     metric="NDCG@10 (exponential gain)",
     direction="x2y",
     size="Two and a half thousand documents",

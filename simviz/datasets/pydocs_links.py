@@ -97,7 +97,11 @@ DEMO = DemoInfo(
     x_name="documents",
     y_name="linked documents",
     split_by="x",
-    methods={"bm25": {}, "tfidf_cosine": {}, "lsa": {}},
+    methods={
+        "bm25": {},
+        "ssi": {},
+        "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
+    },
     metric="MAP",
     direction="x2y",
     size="Two and a half thousand documents",

@@ -440,14 +440,15 @@ def findings(
 
 def best_and_baseline(entries: Sequence[Entry]) -> tuple[Entry, Entry | None]:
     """The first learned run and the first lexical one; no baseline where one kind is missing."""
-    methods = all_methods()
-    lexical = [
-        one
-        for one in entries
-        if (known := methods.get(one.run.info.method)) and known.tags.family == "lexical"
-    ]
-    learned = [one for one in entries if one not in lexical]
+    learned = [one for one in entries if not is_lexical(one.run)]
+    lexical = [one for one in entries if is_lexical(one.run)]
     return (learned or lexical)[0], lexical[0] if learned and lexical else None
+
+
+def is_lexical(run: Run) -> bool:
+    """Whether a run matches words or characters, learning nothing from pairs."""
+    known = all_methods().get(run.info.method)
+    return known is not None and known.tags.family == "lexical"
 
 
 def against_baseline(

@@ -11,6 +11,7 @@ from simviz.charts import RocCurve, dimension_figure, roc_figure
 from simviz.charts.canvas import map_alt
 from simviz.data.pairs import PairSet
 from simviz.evaluation.roc import Roc
+from simviz.jobs.background import FIRST
 from simviz.markdown import escape_markdown
 from simviz.reports import summary
 from simviz.store.run import Part, Run
@@ -153,8 +154,10 @@ def show_map(run: Run, pairs: PairSet) -> None:
     """Draw both sides as the run of the verdict sees them, soon after its figures are there."""
     title = escape_markdown(shell_runs.run_title(run.info))
     st.markdown(f"#### Both sides on one map, as {title} sees them")
-    if drawings.ask_first(run, pairs):
+    if drawings.draw_ahead(run, pairs):
         show_map_alone(run, pairs)
+    else:
+        drawings.ask(run, pairs, FIRST, "the map")
 
 
 def show_map_alone(run: Run, pairs: PairSet) -> None:

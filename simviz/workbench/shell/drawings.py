@@ -72,15 +72,15 @@ def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "")
     return progress is None
 
 
-def ask_first(run: Run, pairs: PairSet) -> bool:
-    """Whether any drawing of a run is kept; if not, have the quick one made, then the best."""
+def draw_ahead(run: Run, pairs: PairSet) -> bool:
+    """Have the quick drawing of a run made, then the best; whether one of them is kept."""
     from simviz.jobs.background import AHEAD, FIRST, draw_run
 
-    if best_kept(run) is None:
-        return ask(run, pairs, FIRST, "the map")
-    if state.drawing_background().is_idle:
-        draw_run(state.drawing_background(), run, pairs, AHEAD, _workspace())
-    return True
+    is_kept = best_kept(run) is not None
+    if not is_kept or state.drawing_background().is_idle:
+        wanted = AHEAD if is_kept else FIRST
+        draw_run(state.drawing_background(), run, pairs, wanted, _workspace())
+    return is_kept
 
 
 def ask_again(run: Run, pairs: PairSet, drawing: str) -> None:

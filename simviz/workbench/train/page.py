@@ -234,13 +234,19 @@ def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:
     new = [task for task in tasks if task.is_new]
     with st.container(key="train-bar", horizontal=True, vertical_alignment="center"):
         what = "method" if len(tasks) <= len(ticked) else "run"
-        pressed = st.button(
-            f"Train {counted(len(new), what)}" if new else "Train",
+        trained = [task.spec.digest for task in tasks if task.mark == "trained"]
+        pressed = new and st.button(
+            f"Train {counted(len(new), what)}",
             type="primary",
             key="train-start",
-            disabled=not new,
             icon=":material/model_training:",
         )
+        # Nothing is left to train: what comes next takes the button's place.
+        if not new and trained:
+            where = {"data": state.current_dataset_id(), "runs": ",".join(trained)}
+            label = "See the run" if len(trained) == 1 else f"Compare {len(trained)} runs"
+            if st.button(label, type="primary", key="train-next", icon=":material/leaderboard:"):
+                st.switch_page("pages/compare.py", query_params=where)
         words = []
         if new:
             seconds, needed = cards.total(new)

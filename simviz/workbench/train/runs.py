@@ -23,10 +23,10 @@ from simviz.jobs import JobSpec, SplitSpec
 from simviz.jobs.background import keep_run
 from simviz.methods import get_method
 from simviz.params import ParamSpec, param_specs
-from simviz.reports.summary import ranked
+from simviz.reports.summary import is_lexical, ranked
 from simviz.store import RunInfo
 from simviz.workbench import results
-from simviz.workbench.shell import display, forms, runs as shared_runs, settings, state
+from simviz.workbench.shell import display, drawings, forms, runs as shared_runs, settings, state
 from simviz.workbench.shell.frame import page_link
 from simviz.workbench.train import jobs
 
@@ -79,9 +79,14 @@ def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> 
         part = settings.current_part(dataset_id)
         known = next(iter(measured[group[0].id].parts.values())).evaluation["directions"]
         direction = settings.current_direction(dataset_id, pairs, known)
-        best = ranked(group, measured, metric, direction, part)[: shared_runs.FEW]
+        ordered = ranked(group, measured, metric, direction, part)
+        best = ordered[: shared_runs.FEW]
+        if not any(map(is_lexical, best)):  # the verdict is against one, where there is one
+            best += [run for run in ordered if is_lexical(run)][:1]
         st.markdown("#### What they found")
-        results.show(dataset_id, pairs, best, metric, direction, key="train")
+        named = results.show(dataset_id, pairs, best, metric, direction, key="train")
+        if named is not None and not jobs.jobs_on(dataset_id)[0]:
+            drawings.draw_ahead(named, pairs)
 
 
 def _show_table(
