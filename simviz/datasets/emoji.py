@@ -106,7 +106,7 @@ DEMO = DemoInfo(
     split_by="pair",
     methods={
         "tfidf_cosine": {},
-        "opca": {},
+        "hdlr": {"max_iter": 5},
         "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
     },
     metric="MRR",

@@ -19,7 +19,7 @@ from simviz.workbench.shell.forms import in_words
 
 pytestmark = pytest.mark.app
 PAGE = "train"
-ENDLESS = {"max_iter": 3_000, "patience": 3_000, "n_components": 200}
+ENDLESS = {"max_iter": 3_000, "patience": 3_000, "n_components": 20}
 
 
 @pytest.fixture
