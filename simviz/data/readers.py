@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, NamedTuple
 
@@ -75,6 +75,9 @@ class ReadResult:
         The roles that were used.
     disputed : ndarray of int, shape (n, 2), optional
         Pairs, by x and y item, that one row judges relevant and another not.
+    parts : mapping of str to tuple of str
+        Of several files, as `read_collection` takes them: which file or column
+        was taken, and after it all that can be.
     """
 
     pairs: PairSet
@@ -83,6 +86,7 @@ class ReadResult:
     table: Table
     roles: Roles
     disputed: NDArray[np.intp] | None = None
+    parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -83,7 +83,12 @@ GROUP_NAMES = frozenset("group group_id cluster cluster_id topic category family
 _LABEL_NAMES = frozenset(
     "label labels grade grades score scores relevance rel relevant relevancy similarity judgment "
     "judgement judgments judgements verdict rating gold match is_match is_relevant is_duplicate "
-    "qrel gold_label relevance_label esci_label similarity_score relevance_score".split()
+    "qrel gold_label relevance_label esci_label similarity_score relevance_score duplicate same "
+    "is_same correct is_correct".split()
+)
+# Numbers that count, order or date rather than judge.
+_COUNT_WORDS = frozenset(
+    "count counts n no nr number row index rank freq frequency seen views year age price".split()
 )
 #: A label has few words, and short ones.
 _FEW = 20
@@ -341,10 +346,20 @@ def pick_label(
             reasons["label"] = f"{shown(column)} is a usual name for a judgment"
             return column
     beside_texts = len(free) == 3 == n_columns
-    numbers = [c for c in free if table.kinds[c] == "number" and normalized(c) not in GROUP_NAMES]
+    numbers = [
+        c
+        for c in free
+        if table.kinds[c] == "number"
+        and normalized(c) not in GROUP_NAMES
+        and not words_of(c) & _COUNT_WORDS
+    ]
     if len(numbers) == 1 and beside_texts:
         reasons["label"] = "the only column of numbers beside two of text"
         return numbers[0]
+    flags = [c for c in numbers if c in fit and _is_flag(table, c)]
+    if len(flags) == 1:
+        reasons["label"] = "the only column of 0 and 1"
+        return flags[0]
     for column in fit:
         known = known_words(table, column)
         if side_of(column) or normalized(column) in GROUP_NAMES or not known:
@@ -407,6 +422,11 @@ def _understood(table: Table, column: str, labels: Labels) -> bool:
     )
     n_known = _n_known(table, column)
     return n_known > 0 and 2 * unknown <= n_known
+
+
+def _is_flag(table: Table, column: str) -> bool:
+    cells = table.factorize(column).uniques
+    return len(cells) < 8 and {parse_number(c) for c in cells if not is_missing(c)} == {0.0, 1.0}
 
 
 def _n_known(table: Table, column: str) -> int:

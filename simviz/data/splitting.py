@@ -279,9 +279,9 @@ def _split(
     }
     said: list[str] = []
     if "y" not in parts:
-        index["y"], said = _pools(pairs.relevance, index["x"], pairs.y.kind, "y", every)
+        index["y"], said = _pools(pairs.relevance, index["x"], pairs.y.kind, pairs.y_name, every)
     elif "x" not in parts:
-        index["x"], said = _pools(pairs.relevance.T, index["y"], pairs.x.kind, "x", every)
+        index["x"], said = _pools(pairs.relevance.T, index["y"], pairs.x.kind, pairs.x_name, every)
     divided: Side | None = next(iter(parts)) if len(parts) == 1 else None
     pairs = replace(pairs, divided=divided)
     found = {name: _part(pairs, name, index["x"][name], index["y"][name]) for name in PARTS}
@@ -303,16 +303,16 @@ def competes_whole(pairs: PairSet) -> bool:
 
 
 def _pools(
-    relevance: Relevance, members: Mapping[str, Index], kind: ItemKind, side: str, every: bool
+    relevance: Relevance, members: Mapping[str, Index], kind: ItemKind, name: str, every: bool
 ) -> tuple[dict[str, Index], list[str]]:
     """Items of each part on the side that is not divided; in held-out parts perhaps every one."""
-    # `relevance` has the partitioned side in its rows, `kind` and `side` speak of the other one.
+    # `relevance` has the partitioned side in its rows, `kind` and `name` speak of the other one.
     positives = relevance.positives
     if kind == "keyword":
         learned = _distinct(positives[members["train"]].indices)
         unlearned = positives.shape[1] - len(learned)
-        what = counted(unlearned, f"{side} keyword")
-        notes = [f"{what} without a relevant item in train left out."] if unlearned else []
+        notes = [f"{name}: {unlearned:,} without a relevant pair in train left out."]
+        notes = notes if unlearned else []
         return dict.fromkeys(PARTS, learned), notes
     graph = relevance.matrix if relevance.unjudged == "ignore" else positives
     pools = {p: _distinct(graph[index].indices) for p, index in members.items()}
@@ -321,11 +321,10 @@ def _pools(
         return {p: pool if p == "train" else whole for p, pool in pools.items()}, []
     times = np.bincount(np.concatenate(list(pools.values())), minlength=graph.shape[1])
     notes = []
-    if (times > 1).any():
-        notes.append(f"{counted(int((times > 1).sum()), f'{side} item')} in more than one part.")
-    if (times == 0).any():
-        n = counted(int((times == 0).sum()), f"{side} item")
-        notes.append(f"{n} in no part, for nothing is relevant to them.")
+    if n := int((times > 1).sum()):
+        notes.append(f"{name}: {n:,} in several parts.")
+    if n := int((times == 0).sum()):
+        notes.append(f"{name}: {n:,} without a relevant pair, left out of all parts.")
     return pools, notes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import os
 import secrets
 import shutil
 import sqlite3
@@ -51,6 +52,8 @@ _CHOICES: Mapping[str, tuple[str, ...]] = {"part": MEASURED, "direction": ("x2y"
 Verdict = tuple[str, str, float]
 #: Longest description of how a view is shown, in characters of JSON.
 _LONGEST_VIEW = 4_000
+#: Bytes of the comment of a zip.
+_LONGEST_COMMENT = 2**16 - 1
 _TOKEN_BYTES = 18
 _DAY = 86_400.0
 _ALIVE = "(expires IS NULL OR expires > ?)"
@@ -297,6 +300,24 @@ class Uploads:
                 return created, [(name, archive.read(str(i))) for i, name in enumerate(names)]
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
             return None
+
+    def correct(self, workspace: str, corrections: str) -> None:
+        """Keep what was corrected of the upload that waits."""
+        place, raw = self._place(workspace), corrections.encode()
+        if len(raw) <= _LONGEST_COMMENT:
+            with suppress(OSError, zipfile.BadZipFile):  # kept or forgotten meanwhile
+                stat = place.stat()
+                with zipfile.ZipFile(place, "a") as archive:
+                    archive.comment = raw
+                os.utime(place, (stat.st_atime, stat.st_mtime))
+
+    def corrections(self, workspace: str) -> str:
+        """What was corrected of the upload that waits; empty where nothing was."""
+        try:
+            with zipfile.ZipFile(self._place(workspace)) as archive:
+                return archive.comment.decode()
+        except (OSError, ValueError, zipfile.BadZipFile):
+            return ""
 
     def delete(self, workspace: str) -> None:
         """Forget the upload that waits."""

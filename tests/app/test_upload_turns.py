@@ -26,11 +26,11 @@ def slow(monkeypatch):
     """Reading of packed files goes on until the event is set, or it is cancelled."""
     go_on, read = threading.Event(), upload._read
 
-    def wait(digest, files):
+    def wait(digest, files, corrected):
         while files[0][1].startswith(b"PK") and not go_on.is_set():
             tell(0.25)
             time.sleep(0.01)
-        return read(digest, files)
+        return read(digest, files, corrected)
 
     monkeypatch.setattr(upload, "_read", wait)
     monkeypatch.setattr(upload, "_PATIENCE", 0.05)
@@ -130,14 +130,68 @@ def test_a_reload_brings_back_what_is_not_kept(app, kind, again):
     )
     app.file_uploader[0].upload(name, data).run()
     settled(app)
-    assert "Brought back" not in html(app)
+    assert "not saved yet" not in html(app)
     after = settled(again(app))
     assert not after.exception
-    assert "Brought back: uploaded 1 minute ago and not kept yet" in html(after)
+    assert "Uploaded 1 minute ago and not saved yet" in html(after)
     assert waiting(after).result.pairs.digest == waiting(app).result.pairs.digest
     after.button(key="data-discard").click().run()
     assert not after.exception and waiting(after) is None
     assert waiting(again(app)) is None
+
+
+def test_a_reload_brings_back_what_was_corrected(app, again):
+    app.run()
+    app.file_uploader[0].upload("q.csv", GOOD.encode()).run()
+    for column, role in (("document", "x"), ("query", "y"), ("", "label")):
+        next(s for s in app.selectbox if s.key.endswith(f"-{role}")).select(column).run()
+    app.button_group[-1].set_value("ignore").run()
+    after = again(app)
+    assert not after.exception
+    assert waiting(after).roles == waiting(app).roles != waiting(app).guessed
+    assert waiting(after).result.pairs.digest == waiting(app).result.pairs.digest
+    assert next(s for s in after.selectbox if s.key.endswith("-x")).value == "document"
+
+
+FILES = [
+    ("queries_final.csv", b"id,text\nq1,heart\nq2,car\n", "text/csv"),
+    ("documents.csv", b"id,headline,body\nd1,pump,moves blood\nd2,wheels,four\n", "text/csv"),
+    ("qrels.csv", b"q,d,grade\nq1,d1,2\nq2,d2,1\nq2,d1,0\n", "text/csv"),
+]
+
+
+def test_columns_of_several_files_are_corrected_and_come_back(app, again):
+    app.run()
+    app.file_uploader[0].set_value(FILES).run()
+    assert app.dataframe[0].value["y"].tolist() == ["moves blood", "four", "moves blood"]
+    assert app.dataframe[0].value["value"].tolist() == [2, 1, 0]
+    text = next(s for s in app.selectbox if s.key.endswith("-y_text"))
+    text.select("headline").run()
+    assert not app.exception
+    [meaning] = [c for c in app.button_group if "unjudged" in c.key]
+    meaning.set_value("negative").run()
+    after = again(app)
+    assert after.dataframe[0].value["y"].tolist() == ["pump", "wheels", "pump"]
+    assert next(s for s in after.selectbox if s.key.endswith("-y_text")).value == "headline"
+    assert waiting(after).result.pairs.relevance.unjudged == "negative"
+    pairs = waiting(after).result.pairs
+    assert (pairs.x_name, pairs.name) == ("queries", "queries and documents")
+    wrong = next(s for s in after.selectbox if s.key.endswith("-relevance"))
+    wrong.select("documents.csv").run()
+    assert not after.exception and "both" in html(after)
+    assert after.dataframe[0].value["y"].tolist() == ["pump", "wheels", "pump"]
+
+
+def test_a_later_file_replaces_what_it_does_not_belong_to(app):
+    app.run()
+    one = ("good.csv", GOOD.encode(), "text/csv")
+    app.file_uploader[0].set_value(one).run()
+    ids = app.session_state["data-taken"]
+    uploader = app.file_uploader[0].set_value([one, ("other.csv", b"x,y\na,b\n", "text/csv")])
+    uploader._files[0] = (ids[0], *uploader._files[0][1:])
+    uploader.run()
+    assert not app.exception and waiting(app).table.name == "other.csv"
+    assert app.session_state["data-replaced"] == ids
 
 
 def test_what_is_kept_or_refused_is_no_draft(app):

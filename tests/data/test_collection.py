@@ -325,3 +325,26 @@ def test_every_benchmark_set_is_read_without_special_code():
         assert len(result.left_out) <= 2, folder.name
         read += 1
     assert read
+
+
+def test_files_and_columns_can_be_chosen_and_are_told():
+    files = {
+        "queries.csv": b"id,text\nq1,heart\n",
+        "documents.csv": b"id,headline,body\nd1,Pump,moves blood\n",
+        "judgments.csv": b"q,d,grade,kim\nq1,d1,2,1\n",
+    }
+    result = read_collection(files)
+    assert result.pairs.y.content.tolist() == ["moves blood"]
+    assert result.parts["y"][0] == "documents.csv"
+    assert result.parts["y_text"] == ("body", "id", "headline")
+    assert result.parts["label"] == ("grade", "kim", "")
+    parts = {"y_text": "headline", "label": ""}
+    chosen = read_collection(files, parts=parts)
+    assert chosen.pairs.y.content.tolist() == ["Pump"]
+    assert chosen.parts["label"][0] == "" and dense(chosen.pairs) == [[1]]
+    assert chosen.pairs.y.metadata["body"].tolist() == ["moves blood"]
+    swapped = read_collection(files, parts={"x": "documents.csv", "y": "queries.csv"}).pairs
+    assert swapped.x.ids.tolist() == ["d1"]
+    for wrong in ({"y_text": "words"}, {"label": "words"}):
+        with pytest.raises(DatasetError, match="column 'words'"):
+            read_collection(files, parts=wrong)

@@ -132,3 +132,14 @@ def test_labels_without_judgments_are_refused():
 def test_the_template_holds_the_words_of_a_scale():
     result = read_pairs(make_template("labels.csv"), "labels.csv")
     assert result.roles.label == "label" and values(result) == [-1, -1, 1, 1, 2]
+
+
+def test_the_only_column_of_0_and_1_is_the_label_and_a_count_is_none():
+    head, row = "no,question 1,question 2,{},by\n", "{0},left {0},right {0},{1},kim\n"
+    lines = "".join(row.format(i, i % 2) for i in range(20))
+    for name in ("Duplicate?", "ok", "paraphrase"):
+        roles = guess_roles(read_table((head.format(name) + lines).encode(), "q.csv"))
+        assert (roles.x, roles.y, roles.label) == ("question 1", "question 2", name)
+    two = head.format("ok,checked") + lines.replace(",kim", ",1,kim").replace(",1,1,", ",1,0,")
+    assert label(two.encode()) is None
+    assert label(b"title,team,seen\na,x,3\nb,y,17\n") is None

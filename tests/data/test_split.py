@@ -217,14 +217,14 @@ def test_keywords_that_train_lacks_are_left_out_with_a_note():
     assert len(result.train.y) == 36
     for part in parts_of(result).values():
         assert list(part.y.ids) == list(result.train.y.ids)
-    assert result.notes == ("15 y keywords without a relevant item in train left out.",)
+    assert result.notes == ("y: 15 without a relevant pair in train left out.",)
 
 
 def test_shared_and_unused_items_of_the_other_side_are_noted():
     result = split(pair_set(range(10), [0] * 10, shape=(10, 3)), by="x", candidates="judged")
     assert result.notes == (
-        "1 y item in more than one part.",
-        "2 y items in no part, for nothing is relevant to them.",
+        "y: 1 in several parts.",
+        "y: 2 without a relevant pair, left out of all parts.",
     )
 
 

@@ -25,8 +25,14 @@ def test_the_last_upload_of_a_workspace_waits(tmp_path):
     created, files = Store(tmp_path).uploads.get(mine)
     assert files == FILES and abs(created - time.time()) < 60
     assert store.uploads.get(other) is None
+    store.uploads.correct(mine, '{"é": 1}')
+    store.uploads.correct(other, "nothing to correct")
+    store.uploads.correct(mine, "x" * 70_000)
+    assert store.uploads.get(mine) == (created, files)
+    assert (store.uploads.corrections(mine), store.uploads.corrections(other)) == ('{"é": 1}', "")
     store.uploads.delete(mine)
     store.uploads.delete(mine)
+    assert store.uploads.corrections(mine) == ""
     assert store.uploads.get(mine) is None
 
 

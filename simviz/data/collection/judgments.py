@@ -142,13 +142,16 @@ def read_judgments(
     y: Index,
     threshold: float | None = None,
     labels: Labels | None = None,
+    label: str | None = None,
 ) -> Judgments:
     """Read a list of judgments: TREC's qrels, or a table with two columns of ids."""
     table = read_judgment_table(path, data, x)
     is_trec = tuple(table.columns) == _COLUMNS
     x_column, y_column = id_columns(table, x, y, _IDS if is_trec else ())
     free = [c for c in table.columns if c not in (x_column, y_column, "iteration")]
-    label = _label_column(table, free, labels or {})
+    label = _label_column(table, free, labels or {}) if label is None else label or None
+    if label is not None and label not in free:
+        raise DatasetError(f"{table.name}: column {shown(label)} cannot be the label.")
     x_at, y_at = (positions(table, c, index) for c, index in ((x_column, x), (y_column, y)))
     known = (x_at >= 0) & (y_at >= 0)
     left_out = [

@@ -37,6 +37,7 @@ from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance, Unjudged
 
 _SEPARATOR = " | "
+_FILES, _COLUMNS = ("x", "y", "relevance"), ("x_id", "x_text", "y_id", "y_text", "label")
 _ID_NAMES = ("id", "_id", "docid", "docno", "doc_id", "document_id", "qid", "query_id", "x_id")
 _TEXT_NAMES = ("text", "contents", "content", "body", "title", "query", "question", "name")
 
@@ -53,6 +54,7 @@ class Side:
     metadata: dict[str, NDArray[Any]] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     aliases: Mapping[str, str] = field(default_factory=dict)
+    columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def items(self) -> Items:
         """As the side of a pair set."""
@@ -88,7 +90,9 @@ def read_collection(
     name : str, optional
         Of the data set, where the source has none.
     parts : mapping of str to str, optional
-        "x", "y" or "relevance" to a file, where names do not tell.
+        "x", "y" or "relevance" to a file, where names do not tell; "x_id",
+        "x_text", "y_id", "y_text" or "label" to a column of theirs, "label" to
+        "" for none.
     labels : mapping of str to float or None, optional
         What words in the label column of the judgments, or of the only
         table, mean; as in `read_pairs`.
@@ -120,7 +124,11 @@ def read_collection(
     """
     files = open_files(source, name)
     title = PurePosixPath(name or files.name).stem or "collection"
-    plan = plan_parts(files.name, files.paths, parts)
+    parts = parts or {}
+    columns = {part: column for part, column in parts.items() if part in _COLUMNS}
+    plan = plan_parts(
+        files.name, files.paths, {k: v for k, v in parts.items() if k not in columns}
+    )
     alone = _alone(files, plan)
     if alone is not None:
         single = read_pairs(files.read(alone), PurePosixPath(alone).name, labels=labels)
@@ -132,11 +140,12 @@ def read_collection(
         )
     if plan.images and (plan.x is None or not plan.relevance) and plan.y is None:
         return read_picture_files(files, plan, title)
-    x, y, one_side, notes = _sides(files, plan)
+    x, y, one_side, notes = _sides(files, plan, columns)
     notes = [*files.notes, *_said(plan), *notes]
     x_index, y_index = _index(x), _index(y)
+    label = columns.get("label")
     found = [
-        (path, read_judgments(path, files.read(path), x_index, y_index, threshold, labels))
+        (path, read_judgments(path, files.read(path), x_index, y_index, threshold, labels, label))
         for path in plan.relevance
     ]
     judged = _joined(found) if found else None
@@ -171,7 +180,8 @@ def read_collection(
         table, roles = _preview(files.name, pairs)
         return ReadResult(pairs, tuple(notes), (), table, roles)
     left_out = tuple(sorted(judged.left_out, key=lambda item: item.row))
-    return ReadResult(pairs, tuple(notes), left_out, judged.table, judged.roles)
+    offered = {} if one_side else _offered(files, plan, x, y, judged)
+    return ReadResult(pairs, tuple(notes), left_out, judged.table, judged.roles, parts=offered)
 
 
 def open_files(source: str | Path | bytes | Sources, name: str | None = None) -> Files:
@@ -185,6 +195,26 @@ def open_files(source: str | Path | bytes | Sources, name: str | None = None) ->
     if not isinstance(source, bytes) and Path(source).is_dir():
         return from_folder(Path(source).resolve())
     return from_zip(*load_bytes(source, name))
+
+
+def _offered(
+    files: Files, plan: Plan, x: Side, y: Side, judged: Judgments
+) -> dict[str, tuple[str, ...]]:
+    """Which file and column was taken for each part, and after it all that can be."""
+    tables = [p for p in files.paths if PurePosixPath(p).suffix.lower() in TABLE_ENDINGS]
+    taken = {"x": plan.x, "y": plan.y, "relevance": plan.relevance[0]}
+    offered = {}
+    for part in _FILES if len(plan.relevance) == 1 else ("x", "y"):
+        if (path := taken[part]) is not None:
+            offered[part] = tuple(dict.fromkeys((path, *tables)))
+    for name, side in (("x", x), ("y", y)):
+        offered |= {f"{name}_{what}": columns for what, columns in side.columns.items()}
+    if len(plan.relevance) == 1:
+        roles = judged.roles
+        free = [c for c in judged.table.columns if c not in (roles.x, roles.y, "iteration")]
+        if free:
+            offered["label"] = tuple(dict.fromkeys((roles.label or "", *free, "")))
+    return offered
 
 
 def _alone(files: Files, plan: Plan) -> str | None:
@@ -207,13 +237,16 @@ def _alone(files: Files, plan: Plan) -> str | None:
     return None
 
 
-def _sides(files: Files, plan: Plan) -> tuple[Side, Side, bool, list[str]]:
+def _sides(
+    files: Files, plan: Plan, columns: Mapping[str, str]
+) -> tuple[Side, Side, bool, list[str]]:
     """The items of both sides, and whether they are one collection."""
     ids = {side: read_ids(path, files.read(path)) for side, path in plan.ids.items()}
     read: dict[str, Side] = {}
     for side, path in (("x", plan.x), ("y", plan.y)):
         if path is not None:
-            read[side] = read_side(path, files.read(path), ids.get(side, ids.get("")))
+            given = (columns.get(f"{side}_id"), columns.get(f"{side}_text"))
+            read[side] = read_side(path, files.read(path), ids.get(side, ids.get("")), *given)
     if not read:
         read = _two_matrices(files, ids)
     notes = [note for found in read.values() for note in found.notes]
@@ -347,8 +380,14 @@ def _preview(name: str, pairs: PairSet, n: int = 200) -> tuple[Table, Roles]:
     return table, Roles(x=names[0], y=names[1])
 
 
-def read_side(path: str, data: bytes, ids: Sequence[str] | None = None) -> Side:
-    """Read the items of one side."""
+def read_side(
+    path: str,
+    data: bytes,
+    ids: Sequence[str] | None = None,
+    id_column: str | None = None,
+    text_column: str | None = None,
+) -> Side:
+    """Read the items of one side; of a table, from these columns if they are given."""
     name = PurePosixPath(path).name
     if PurePosixPath(path).suffix.lower() in ENDINGS or data.startswith(b"\x93NUMPY"):
         return side_of_matrix(name, _only(name, read_matrices(name, data)), ids)
@@ -364,7 +403,7 @@ def read_side(path: str, data: bytes, ids: Sequence[str] | None = None) -> Side:
                 return side
         if _is_plain(name, text):
             return _of_lines(name, text, notes)
-    return side_of_table(_table(name, data))
+    return side_of_table(_table(name, data), id_column, text_column)
 
 
 def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
@@ -378,14 +417,21 @@ def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
     return Side([str(i) for i in range(n)] if ids is None else ids, matrix, "vector", {}, notes)
 
 
-def side_of_table(table: Table) -> Side:
+def side_of_table(
+    table: Table, id_column: str | None = None, text_column: str | None = None
+) -> Side:
     """Items from a table with a column of ids and one of texts or vectors."""
-    id_column = _id_column(table)
+    for given in (id_column, text_column):
+        if given is not None and (given not in table.columns or given in table.vectors):
+            raise DatasetError(f"{table.name} has no column {shown(given)} with text.")
+    id_column = id_column or _id_column(table)
     free = [c for c in table.columns if c != id_column]
     texts = [c for c in free if table.kinds[c] in ("text", "number")]
     named = [c for n in _TEXT_NAMES for c in texts if c.lower() == n]
     worded = [c for c in texts if table.kinds[c] == "text"]
-    column = next(iter([*named, *sorted(worded, key=lambda c: -_length(table, c))]), None)
+    column = text_column or next(
+        iter([*named, *sorted(worded, key=lambda c: -_length(table, c))]), None
+    )
     if column is None:
         if not table.vectors:
             raise DatasetError(
@@ -403,6 +449,11 @@ def side_of_table(table: Table) -> Side:
     said = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
     side.notes = [*table.notes, said, *side.notes]
     side.metadata = _metadata(table, (id_column, column), kept)
+    cells_of = [c for c in table.columns if c not in table.vectors]
+    side.columns = {
+        what: tuple(dict.fromkeys((taken, *cells_of)))
+        for what, taken in (("id", id_column), ("text", column))
+    }
     return side
 
 

@@ -24,7 +24,7 @@ from simviz.workbench.shell import (
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simviz.data import Items, PairSet
+    from simviz.data import PairSet
     from simviz.data.description import Description, SideDescription, Spread
     from simviz.jobs import SplitSpec
     from simviz.store import DatasetInfo
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 VIEWS = {"this": "This data set", "other": "Other data"}
 ROWS = 200
-_CELL = 300  # characters of a cell
 _FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet"}
 _SHOWN_SCRIPTS = 3
 _LEAST_SCRIPT = 0.01  # of the items
@@ -103,7 +102,12 @@ def _show_dataset(info: DatasetInfo) -> None:
             split.show(info.id, pairs, spec)
         else:
             chosen = settings.current_split(info.id)
-            spec = split.choose(info.id, pairs, chosen, settings.suggested_split(info.id))
+            table = st.container()
+            with st.expander("Advanced"):
+                spec = split.choose(info.id, pairs, chosen)
+            with table:
+                split.show(info.id, pairs, spec, settings.suggested_split(info.id))
+                split.show_problem(info.id, pairs, spec)
             if spec != chosen:
                 settings.choose_split(info.id, spec)
         if info.notes:
@@ -146,9 +150,12 @@ def _show_rows(dataset_id: str, pairs: PairSet, spec: SplitSpec) -> None:
         )
         _show_download(pairs)
         code.show_data(dataset_id, spec)
-    sides = {"pairs": [pairs.x, pairs.y], "x": [pairs.x], "y": [pairs.y]}[way]
-    frame, config = _pair_rows(pairs) if way == "pairs" else _item_rows(pairs, way)
-    row_height = 56 if any(items.kind == "image" for items in sides) else 35
+    if way == "pairs":
+        review.show_pairs(pairs, f"data-frame-{dataset_id}-{way}", ROWS // 4, 4)
+        return
+    items = pairs.x if way == "x" else pairs.y
+    frame, config = _item_rows(pairs, way)
+    row_height = 56 if items.kind == "image" else 35
     st.dataframe(
         frame,
         hide_index=True,
@@ -157,28 +164,8 @@ def _show_rows(dataset_id: str, pairs: PairSet, spec: SplitSpec) -> None:
         row_height=row_height,
         key=f"data-frame-{dataset_id}-{way}",
     )
-    total = pairs.relevance.matrix.nnz if way == "pairs" else len(sides[0])
-    if total > len(frame):
-        display.quiet(f"{len(frame):,} of {total:,}, spread evenly over all.")
-
-
-def _pair_rows(pairs: PairSet) -> tuple[pd.DataFrame, dict[Any, Any]]:
-    import numpy as np
-    import pandas as pd
-
-    relevance, matrix = pairs.relevance, pairs.relevance.matrix
-    at = _spread(matrix.nnz)
-    x = np.searchsorted(matrix.indptr, at, side="right") - 1
-    y, values = matrix.indices[at], matrix.data[at]
-    frame = pd.DataFrame({"x": _cells(pairs.x, x), "y": _cells(pairs.y, y)})
-    has_values = len(np.unique(matrix.data)) > 1
-    n = 2 + has_values
-    config = {"x": _column(pairs.x, pairs.x_name, n), "y": _column(pairs.y, pairs.y_name, n)}
-    if has_values:
-        frame["value"] = values
-        label = "score" if relevance.kind == "score" else "grade"
-        config["value"] = st.column_config.NumberColumn(label, format="%g", width="small")
-    return frame, config
+    if len(items) > len(frame):
+        display.quiet(f"{len(frame):,} of {len(items):,}, spread over all.")
 
 
 def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]:
@@ -186,10 +173,17 @@ def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]
 
     items, name = (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
     index = _spread(len(items))
-    frame = pd.DataFrame({"content": _cells(items, index), "id": _short(items.ids[index])})
-    config = {"content": _column(items, name, 2), "id": st.column_config.TextColumn("id")}
+    frame = pd.DataFrame(
+        {"content": review.cells(items, index), "id": review.short(items.ids[index])}
+    )
+    config = {
+        "content": review.column(items, name, review.column_width(2)),
+        "id": st.column_config.TextColumn("id"),
+    }
     for i, (column, values) in enumerate(items.metadata.items()):
-        frame[f"m{i}"] = _short(values[index]) if values.dtype.kind in "OUS" else values[index]
+        frame[f"m{i}"] = (
+            review.short(values[index]) if values.dtype.kind in "OUS" else values[index]
+        )
         config[f"m{i}"] = st.column_config.Column(column)
     return frame, config
 
@@ -199,27 +193,6 @@ def _spread(n: int) -> Any:
     import numpy as np
 
     return np.linspace(0, n - 1, min(ROWS, n)).astype(np.int64)
-
-
-def _cells(items: Items, index: Any) -> list[str]:
-    """Return what stands for each item in a table."""
-    if items.kind == "image":
-        return [display.item_picture(items, i, 64) or "" for i in index]
-    if items.kind == "vector":
-        return [f"{items.ids[i]} ({items.content.shape[1]:,} numbers)" for i in index]
-    return _short(items.content[index])
-
-
-def _short(cells: Any) -> list[str]:
-    texts = [str(cell) for cell in cells]
-    return [text if len(text) <= _CELL else text[:_CELL] + "…" for text in texts]
-
-
-def _column(items: Items, name: str, n: int) -> Any:
-    width = review.column_width(n)
-    if items.kind == "image":
-        return st.column_config.ImageColumn(name, width=width)
-    return st.column_config.TextColumn(name, width=width)
 
 
 def _show_download(pairs: PairSet) -> None:
@@ -274,7 +247,10 @@ def _show_description(pairs: PairSet) -> None:
             )
     if len(facts.grades) > 1:
         what = "Scores" if facts.is_score else "Grades"
-        grades = " · ".join(f"{grade}: {n:,}" for grade, n in facts.grades)
+        grades = " · ".join(
+            f"{'not relevant' if not facts.is_score and grade.startswith('-') else grade}: {n:,}"
+            for grade, n in facts.grades
+        )
         display.quiet(f"{what}, the highest first: {grades}.")
 
 
@@ -326,10 +302,11 @@ def _show_choice() -> None:
     file = upload.waiting()
     if file is not None:
         review.show_waiting(file)
+    if file is not None or upload.has_failed():
         return
     display.quiet(
-        "Which column is which is guessed, and can be corrected before anything is kept. What "
-        f"you keep is seen in your own workspace only. {state.how_long()}"
+        "Columns are guessed and can be corrected. What you save is seen in your workspace only. "
+        f"{state.how_long()}"
     )
     st.space("small")
     st.markdown("#### Demos")
@@ -365,7 +342,7 @@ def _show_own() -> None:
     if not own:
         return
     st.space("small")
-    st.markdown("#### Kept before")
+    st.markdown("#### Saved before")
     for info in own:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             with st.container(width="stretch", gap=None):

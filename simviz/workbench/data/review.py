@@ -19,13 +19,14 @@ from simviz.workbench.data import health, split, upload
 from simviz.workbench.shell import display, forms, frame as page_frame, settings, state
 
 if TYPE_CHECKING:
-    from simviz.data import LeftOut, PairSet
+    from simviz.data import Items, LeftOut, PairSet
     from simviz.data.roles import LabelWord, Shape
     from simviz.jobs import SplitSpec
     from simviz.workbench.data.upload import Upload
 
 _ROWS = 20
-_PICTURES = 24
+# Of the preview of several files: queries, and documents of each.
+_QUERIES, _DOCUMENTS = 8, 5
 _CELL = 300  # characters of a cell in the preview
 # Role: question, and whether it is asked at once rather than on request.
 _ROLES = {
@@ -37,11 +38,22 @@ _ROLES = {
     "split": ("Train, validation or test", False),
     "group": ("Group", False),
 }
-# What a row says, which roles there are then, and what they are called.
+# What a row is, which roles there are then, and what they are called.
 _SHAPES: dict[Shape, str] = {
-    "pairs": "these two belong together, or how far they do",
-    "groups": "this item stands in that group; members of a group belong together",
-    "triplets": "this belongs to the anchor, that does not",
+    "pairs": "a pair, perhaps with a judgment",
+    "groups": "an item and its group",
+    "triplets": "an anchor, a match and what does not match",
+}
+#: What is asked of several files.
+_PARTS = {
+    "x": "Left side (x)",
+    "x_id": "Id",
+    "x_text": "Text",
+    "y": "Right side (y)",
+    "y_id": "Id",
+    "y_text": "Text",
+    "relevance": "Judgments",
+    "label": "Grade",
 }
 _ROLES_OF: dict[Shape, list[str]] = {
     "pairs": list(_ROLES),
@@ -83,6 +95,7 @@ _GRADES: dict[str, float | None] = {
 _NOTES_SHOWN = 3
 #: Rows that are not in the pairs have a list of their own, with what they hold.
 _ROWS_LEFT_OUT = re.compile(r"[\d,]+ rows? left out because ")
+_FILES_READ = re.compile(r" was read as the (x side|y side|judgments): |: ids in .*, texts in ")
 #: Columns that say nothing about an item: from two on in one note.
 _DROPPED = re.compile(r"Column (.*) was dropped: one item has several values there \(.*\)\.")
 #: The first that is found in a note says how much it matters.
@@ -100,30 +113,34 @@ def show_waiting(file: Upload) -> None:
     top = st.container()
     left, right = st.columns([3, 2], gap="large")
     with left:
-        if not file.is_fixed:
+        if file.is_fixed:
+            key = f"data-table-{file.digest}"
+            show_pairs(file.understood().pairs, key, _QUERIES, _DOCUMENTS)
+            if file.understood().parts:
+                with st.expander("Files and columns"):
+                    _correct_parts(file)
+        else:
             _correct_roles(file)
-        st.markdown("#### What belongs together" if file.is_fixed else "#### The file as it is")
-        _show_table(file)
+            _show_table(file)
     with right:
         spec = None
-        st.markdown("#### What was understood")
         if file.result is None:
             display.problem(file.problem)
-            display.quiet("Choose other roles on the left; the file is read anew at once.")
         else:
             _show_understood(file)
-            st.markdown("#### How it is split")
-            pairs = file.result.pairs
-            suggestion = settings.suggestion_for(file.pairs_digest, pairs)
-            spec = split.choose(file.pairs_digest, pairs, settings.as_spec(suggestion), suggestion)
+            with st.expander("Advanced: split and unlisted pairs"):
+                _choose_meaning(file)
+                pairs = file.understood().pairs
+                suggestion = settings.suggestion_for(file.pairs_digest, pairs)
+                spec = split.choose(file.pairs_digest, pairs, settings.as_spec(suggestion))
+                split.show(file.pairs_digest, pairs, spec, suggestion)
+            split.show_problem(file.pairs_digest, pairs, spec)
+    file.save_corrections()
     with top:
         if file.uploaded:
             minutes = max(1, round((time.time() - file.uploaded) / 60))
             ago = counted(minutes, "minute") if minutes < 120 else f"{minutes // 60} hours"
-            display.quiet(
-                f"Brought back: uploaded {ago} ago and not kept yet. Keep it or discard it; after "
-                "a day it goes by itself."
-            )
+            display.quiet(f"Uploaded {ago} ago and not saved yet; kept for a day.")
         _show_keep(file, spec)
 
 
@@ -136,12 +153,11 @@ def _show_keep(file: Upload, spec: SplitSpec | None) -> None:
     words = counted(pairs.relevance.matrix.nnz, "pair")
     display.name(f"{words}, {counted(left_out, 'row')} left out" if left_out else words)
     key = f"data-name-{file.pairs_digest}"
-    x_label, y_label = "Left items are called", "Right items are called"
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        name = st.text_input("Call it", pairs.name, 80, key=key, width=220)
-        x_name = st.text_input(x_label, pairs.x_name, 40, key=f"{key}-x", width=180)
-        y_name = st.text_input(y_label, pairs.y_name, 40, key=f"{key}-y", width=180)
-        kept = st.button("Keep this data set", key="data-keep", type="primary")
+        name = st.text_input("Name", pairs.name, 80, key=key, width=190)
+        x_name = st.text_input("Left items", pairs.x_name, 40, key=f"{key}-x", width=140)
+        y_name = st.text_input("Right items", pairs.y_name, 40, key=f"{key}-y", width=140)
+        kept = st.button("Save and continue", key="data-keep", type="primary")
         st.button("Discard", key="data-discard", on_click=upload.drop)
     if kept:
         _keep(file, (name, x_name, y_name), spec)
@@ -160,10 +176,32 @@ def _keep(file: Upload, names: tuple[str, str, str], spec: SplitSpec) -> None:
     st.rerun()
 
 
+def _correct_parts(file: Upload) -> None:
+    """Ask which file and column is which, of several files."""
+    offered = file.understood().parts
+    for part in ("x", "y", "relevance"):
+        asked = [p for p in _PARTS if p.startswith(part) or (part, p) == ("relevance", "label")]
+        asked = [p for p in asked if len(offered.get(p, ())) > 1]
+        for place, role in zip(st.columns(len(asked)) if asked else (), asked, strict=True):
+            place.selectbox(
+                _PARTS[role],
+                sorted(offered[role]),
+                sorted(offered[role]).index(offered[role][0]),
+                format_func=lambda name: name or "none",
+                key=f"data-part-{file.digest}-{role}",
+                on_change=_correct_part,
+                args=(file, role),
+            )
+
+
+def _correct_part(file: Upload, role: str) -> None:
+    upload.correct(**{role: st.session_state[f"data-part-{file.digest}-{role}"]})
+
+
 def _correct_roles(file: Upload) -> None:
     """Ask for each role, with the guess and its reason; read anew where one changed."""
     shape = st.selectbox(
-        "A row says",
+        "Row format",
         **forms.options(_SHAPES),
         index=list(_SHAPES).index(file.roles.shape),
         key=f"data-role-{file.digest}-shape",
@@ -284,11 +322,8 @@ def _show_table(file: Upload) -> None:
     roles = {column: role for role in _ROLES if (column := getattr(file.roles, role))}
     display.legend((colours[role], _ROLES[role][0]) for role in dict.fromkeys(roles.values()))
     # Names of the file may be anything: the frame has its own.
-    cells = {
-        f"c{i}": [c if len(c) <= _CELL else c[:_CELL] + "…" for c in column[:_ROWS]]
-        for i, column in enumerate(table.columns.values())
-    }
-    frame = pd.DataFrame(cells, index=pd.Index(table.rows[:_ROWS], name=table.unit))
+    shown_cells = {f"c{i}": short(c[:_ROWS]) for i, c in enumerate(table.columns.values())}
+    frame = pd.DataFrame(shown_cells, index=pd.Index(table.rows[:_ROWS], name=table.unit))
     # The two sides are what is looked at: they get twice the room of the rest.
     sides = (file.roles.x, file.roles.y)
     width = column_width(len(table.columns) + len(sides))
@@ -307,11 +342,65 @@ def _show_table(file: Upload) -> None:
     st.dataframe(styled, column_config=config, height=height, key=f"data-table-{file.digest}")
     more = len(table) - len(frame)
     of = f"{len(frame)} of {len(table):,} rows" if more > 0 else f"All {len(table):,} rows"
-    cut = f" Cells are separated by {DELIMITERS[table.delimiter]}." if table.delimiter else ""
-    display.quiet(f"{of} of {table.name}, numbered by {table.unit}.{cut}")
-    pictures = None if file.result is None else file.result.pairs.y
-    if pictures is not None and pictures.kind == "image":
-        st.image(list(pictures.content[:_PICTURES]), width=64, alt=list(pictures.ids[:_PICTURES]))
+    cut = f", separated by {DELIMITERS[table.delimiter]}" if table.delimiter else ""
+    display.quiet(f"{of} of {table.name}{cut}.")
+
+
+def show_pairs(pairs: PairSet, key: str, n: int, most: int) -> None:
+    """Show some items of the left side, spread over all, each with its best items on the right."""
+    import numpy as np
+    import pandas as pd
+
+    relevance, matrix = pairs.relevance, pairs.relevance.matrix
+    judged = np.flatnonzero(np.diff(matrix.indptr))
+    x, y, values = [], [], []
+    for row in judged[np.linspace(0, len(judged) - 1, min(n, len(judged))).astype(np.int64)]:
+        at = slice(matrix.indptr[row], matrix.indptr[row + 1])
+        best = np.argsort(-matrix.data[at], kind="stable")[:most]
+        x += [row] * len(best)
+        y += list(matrix.indices[at][best])
+        values += list(matrix.data[at][best])
+    frame = pd.DataFrame({"x": cells(pairs.x, x), "y": cells(pairs.y, y)})
+    has_values = len(np.unique(matrix.data)) > 1
+    width = column_width(2) - 30 * has_values
+    config = {"x": column(pairs.x, pairs.x_name, width), "y": column(pairs.y, pairs.y_name, width)}
+    if has_values:
+        is_score = relevance.kind == "score"
+        frame.insert(1, "value", values if is_score else np.maximum(values, 0))
+        label = "score" if is_score else "grade"
+        config["value"] = st.column_config.NumberColumn(label, format="%g", width=60)
+    row_height = 56  # two lines of text, or a picture
+    st.dataframe(
+        frame,
+        hide_index=True,
+        column_config=config,
+        height=table_height(len(frame), 460, row_height),
+        row_height=row_height,
+        key=key,
+    )
+    if len(frame) < matrix.nnz:
+        display.quiet(f"{len(frame):,} of {matrix.nnz:,} pairs, spread over all.")
+
+
+def cells(items: Items, index: Any) -> list[str]:
+    """Return what stands for each item in a table."""
+    if items.kind == "image":
+        return [display.item_picture(items, i, 64) or "" for i in index]
+    if items.kind == "vector":
+        return [f"{items.ids[i]} ({items.content.shape[1]:,} numbers)" for i in index]
+    return short(items.content[index])
+
+
+def short(texts: Iterable[Any]) -> list[str]:
+    """Return cells no longer than a table can show."""
+    return [c if len(c) <= _CELL else c[:_CELL] + "…" for c in map(str, texts)]
+
+
+def column(items: Items, name: str, width: int) -> Any:
+    """Return how a table shows the items of a side."""
+    if items.kind == "image":
+        return st.column_config.ImageColumn(name, width=width)
+    return st.column_config.TextColumn(name, width=width)
 
 
 def _role_colours() -> dict[str, str]:
@@ -335,6 +424,17 @@ def column_width(n: int) -> int:
 def _show_understood(file: Upload) -> None:
     result = file.understood()
     show_counts(result.pairs)
+    health.show_disputed(file)
+    if result.left_out:
+        _show_left_out(file, result.left_out)
+    # Which file and column is which stands beside the pairs.
+    hidden = _FILES_READ if result.parts else re.compile("(?!)")
+    show_notes([note for note in result.notes if not hidden.search(note)])
+
+
+def _choose_meaning(file: Upload) -> None:
+    """Ask what an unlisted pair is, and from which score on a pair is relevant."""
+    result = file.understood()
     meaning = forms.segmented(
         "A pair that is not listed is",
         _MEANINGS,
@@ -347,7 +447,6 @@ def _show_understood(file: Upload) -> None:
     if meaning is not None and meaning != result.pairs.relevance.unjudged:
         file.set_relevance(unjudged=meaning)
         st.rerun()
-    health.show_disputed(file)
     relevance = result.pairs.relevance
     if relevance.kind == "score" and relevance.threshold is not None:
         start = st.number_input(
@@ -360,9 +459,6 @@ def _show_understood(file: Upload) -> None:
         if start != relevance.threshold:
             file.set_relevance(threshold=start)
             st.rerun()
-    if result.left_out:
-        _show_left_out(file, result.left_out)
-    show_notes(result.notes)
 
 
 def show_counts(pairs: PairSet) -> None:

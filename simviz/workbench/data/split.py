@@ -38,49 +38,36 @@ class Parts(NamedTuple):
     problem: str = ""
 
 
-def choose(
-    content_id: str, pairs: PairSet, chosen: SplitSpec, suggestion: SplitSuggestion
-) -> SplitSpec:
-    """Show how pairs are split, and let it be changed."""
-    spec = _choose_split(content_id, pairs, chosen)
-    means = _meaning(spec, pairs)
-    if (spec.by, spec.group_key) == (suggestion.by, suggestion.group_key):
+def show_problem(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
+    """Say why the parts cannot be."""
+    if problem := _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec).problem:
+        display.problem(problem)
+
+
+def show(
+    content_id: str, pairs: PairSet, spec: SplitSpec, suggestion: SplitSuggestion | None = None
+) -> None:
+    """Show what a split means and what its parts hold."""
+    names = {"x": f"“{pairs.x_name}”", "y": f"“{pairs.y_name}”"}
+    means = _MEANS[spec.by].format(**names)
+    if suggestion and (spec.by, spec.group_key) == (suggestion.by, suggestion.group_key):
         means = f"Suggested. {suggestion.reason}"
     display.quiet(means)
-    _show_parts(content_id, pairs, spec)
-    return spec
-
-
-def show(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
-    """Show how pairs are split, for reading only."""
-    display.quiet(_meaning(spec, pairs))
-    _show_parts(content_id, pairs, spec)
-
-
-def _meaning(spec: SplitSpec, pairs: PairSet) -> str:
-    return _MEANS[spec.by].format(x=f"“{pairs.x_name}”", y=f"“{pairs.y_name}”")
-
-
-def _show_parts(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
-    """Show what the parts hold, or why there are none."""
     parts = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec)
     if parts.problem:
-        display.problem(parts.problem)
         return
-    has_negatives = any(row[4] for row in parts.rows)
-    head = ["part", pairs.x_name, pairs.y_name, "relevant pairs"]
+    names = (pairs.x_name, pairs.y_name, "relevant pairs", "judged not relevant")
+    counts = zip(names, *(row[1:] for row in parts.rows), strict=True)
     display.table(
-        [*head, "judged not relevant"] if has_negatives else head,
-        [
-            [row[0], *(f"{n:,}" for n in (row[1:] if has_negatives else row[1:4]))]
-            for row in parts.rows
-        ],
-        look="sv-tight" if has_negatives else "",
+        ["", *(row[0] for row in parts.rows)],
+        [[name, *(f"{n:,}" for n in ns)] for name, *ns in counts if any(ns)],
+        look="sv-tight sv-parts",
     )
     display.notes(parts.notes)
 
 
-def _choose_split(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
+def choose(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
+    """Let the split be changed."""
     from simviz.data.splitting import group_columns, part_columns, time_columns
     from simviz.jobs import SplitSpec
 
@@ -118,7 +105,7 @@ def _choose_split(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSp
         )
     if by == "column":
         return SplitSpec(by, chosen.fractions, chosen.seed, group_key)
-    validation, test, seed = st.columns(3)
+    validation, test, seed = st.columns(3, vertical_alignment="bottom")
     percent = [round(100 * share) for share in chosen.fractions]
     n_validation = validation.number_input(
         "Validation %", 1, 40, percent[1], key=f"{key}-validation"
@@ -127,8 +114,7 @@ def _choose_split(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSp
     drawn = seed.number_input(
         "Seed", 0, 2**31 - 1, chosen.seed, key=f"{key}-seed", disabled=by == "time"
     )
-    same = "" if by == "time" else " The same seed gives the same parts, on any machine."
-    display.quiet(f"{100 - n_validation - n_test} % are for training.{same}")
+    display.quiet(f"{100 - n_validation - n_test} % are for training.")
     train = (100 - n_validation - n_test) / 100
     return SplitSpec(by, (train, n_validation / 100, n_test / 100), int(drawn), group_key)
 

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import json
 import logging
+import re
 import secrets
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from io import BytesIO
 from itertools import takewhile
@@ -37,7 +40,7 @@ VECTORS = (".npz", ".npy", ".mtx", ".svm", ".svmlight", ".libsvm")
 ENDINGS = [*TABLES, "zip", *(ending[1:] for ending in VECTORS)]
 # What several files may be beside tables and vectors.
 _PARTS = "sgml xml trec topics qrels qrel dat all png jpg jpeg gif webp bmp".split()
-_WAYS = {"one": "One file", "several": "Several files", "paste": "Paste lines"}
+_WAYS = {"files": "Files", "paste": "Paste lines"}
 MAX_MEGABYTES = 200
 #: Bytes of text that are read while the page is drawn; whatever is larger, or packed, takes turns.
 _SMALL = 2**20
@@ -45,10 +48,12 @@ _SMALL = 2**20
 _READERS, _PATIENCE = 2, 2.0
 # In the session: the file that waits, the one that is read, what was wrong with the last one, the
 # files that were taken, how often the uploader was emptied, and whether an earlier session's
-# upload was looked for.
+# upload was looked for, and files that a later one replaced.
 _WAITING, _READING, _PROBLEM, _TAKEN = "data-waiting", "data-reading", "data-problem", "data-taken"
-_N_EMPTIED, _LOOKED = "data-turn", "data-looked"
+_N_EMPTIED, _LOOKED, _REPLACED = "data-turn", "data-looked", "data-replaced"
 Files = Sequence[tuple[str, bytes]]
+#: What files and columns are called, beside what is in them.
+_NOT_A_NAME = re.compile(r"(?i)\s*[(\[][^)\]]*[)\]]|\b(final|raw|export|clean|copy|v\d+)\b")
 
 
 @dataclass(slots=True)
@@ -63,6 +68,8 @@ class Upload:
     result: ReadResult | None = None
     problem: str = ""
     uploaded: float = 0.0  # seconds since 1970, where an earlier session did it
+    corrected: dict[str, Any] = field(default_factory=dict)
+    saved: dict[str, Any] = field(default_factory=dict)
 
     @property
     def pairs_digest(self) -> str:
@@ -75,8 +82,10 @@ class Upload:
         from simviz.exceptions import DatasetError
 
         self.roles, self.problem, self.result = roles, "", None
+        if roles != self.guessed or self.corrected:
+            self.corrected["roles"] = asdict(replace(roles, reasons={}))
         try:
-            self.result = to_pairs(self.table, roles)
+            self.result = _named(to_pairs(self.table, roles))
         except DatasetError as error:
             self.problem = str(error)
 
@@ -88,6 +97,13 @@ class Upload:
         result = self.understood()
         relevance = replace(result.pairs.relevance, **changes)
         self.result = replace(result, pairs=replace(result.pairs, relevance=relevance))
+        self.corrected["relevance"] = self.corrected.get("relevance", {}) | changes
+
+    def save_corrections(self) -> None:
+        """Keep what was corrected beside the files, for a session after this one."""
+        if self.corrected != self.saved:
+            self.saved = deepcopy(self.corrected)
+            state.store().uploads.correct(state.workspace(), json.dumps(self.corrected))
 
     def mend(self, finding: Finding) -> None:
         """Take the remedy of something that was found while reading."""
@@ -143,10 +159,15 @@ def is_reading() -> bool:
     return _READING in st.session_state
 
 
+def has_failed() -> bool:
+    """Whether what was handed in last could not be read."""
+    return _PROBLEM in st.session_state and _TAKEN in st.session_state
+
+
 def drop() -> None:
     """Forget the file that waits, here and on disk, and empty the uploader."""
     _stop()
-    for name in (_WAITING, _PROBLEM, _TAKEN):
+    for name in (_WAITING, _PROBLEM, _TAKEN, _REPLACED):
         st.session_state.pop(name, None)
     st.session_state[_N_EMPTIED] = _n_emptied() + 1
     state.store().uploads.delete(state.workspace())
@@ -170,7 +191,8 @@ def _stop() -> None:
 def _cancel() -> None:
     """Stop reading, and empty the uploader; what waited before still waits."""
     _stop()
-    st.session_state.pop(_TAKEN, None)
+    for name in (_TAKEN, _REPLACED):
+        st.session_state.pop(name, None)
     st.session_state[_N_EMPTIED] = _n_emptied() + 1
 
 
@@ -184,7 +206,26 @@ def restore() -> None:
         st.session_state[_READING] = reading
     elif found := state.store().uploads.get(state.workspace()):
         uploaded, files = found
-        _begin(_digest(files), files, uploaded)
+        corrections = state.store().uploads.corrections(state.workspace())
+        _begin(_digest(files), files, uploaded, json.loads(corrections or "{}"))
+
+
+def correct(**parts: str) -> None:
+    """Read the files that wait again, with another file or column for some parts."""
+    file = waiting()
+    found = state.store().uploads.get(state.workspace())
+    st.session_state.pop(_PROBLEM, None)
+    if file is None or found is None:
+        st.session_state[_PROBLEM] = "The files are gone. Hand them in again."
+        return
+    # Columns of a file go with it.
+    old = {
+        part: name
+        for part, name in file.corrected.get("parts", {}).items()
+        if ("relevance" if part == "label" else part.partition("_")[0]) not in parts
+    }
+    corrected = file.corrected | {"parts": old | parts}
+    _begin(file.digest, found[1], file.uploaded, corrected)
 
 
 def _n_emptied() -> int:
@@ -209,9 +250,9 @@ def keep(upload: Upload, names: tuple[str, str, str], split: SplitSpec) -> str:
 
 
 def show_uploader() -> None:
-    """Take one file, several that belong together, or lines that are pasted."""
-    way = forms.segmented("What you bring", _WAYS, "data-way", default="one")
-    parts = {"one": _one_file, "several": _several_files, "paste": _pasted}[way or "one"]()
+    """Take files, or lines that are pasted."""
+    way = forms.segmented("What you bring", _WAYS, "data-way", default="files")
+    parts = _pasted() if way == "paste" else _uploaded()
     # The uploader is also empty while a file replaces another, and after another
     # page: what waits is dropped by its own button only.
     if parts:
@@ -224,37 +265,38 @@ def show_uploader() -> None:
         display.problem(problem)
 
 
-def _one_file() -> list[Any]:
-    """Take a table or a zip; a table beside it where the zip holds pictures alone."""
-    file = _uploader(
-        "A table, or a zip of several files",
-        ENDINGS,
-        "file",
+def _uploaded() -> list[Any]:
+    """Take a file, or several that belong together."""
+    files = st.file_uploader(
+        "A table, a zip, or several files that belong together",
+        [*ENDINGS, *_PARTS],
+        key=f"data-file-{_n_emptied()}",
+        max_upload_size=MAX_MEGABYTES,
+        accept_multiple_files=True,
         help="CSV, TSV, JSON, JSONL, Parquet, Arrow, Feather or Excel, also gzipped; NumPy .npz "
-        "with arrays x and y; or a zip, such as pictures with a table of keywords.",
+        "with arrays x and y; pictures with a table of keywords. Of several files, names say "
+        "which is which: x, queries, topics; y, documents, corpus, images; relevance, judgments, "
+        "qrels; split, folds, groups; ids.",
     )
-    keywords = None
-    if file is not None and _is_zip(file):
-        label = "A table of keywords, where pictures have none in the zip"
-        keywords = _uploader(label, TABLES, "keywords")
-    return [part for part in (file, keywords) if part is not None]
+    # What comes later belongs to what came before, or replaces it.
+    before = {*st.session_state.get(_TAKEN, ()), *st.session_state.get(_REPLACED, ())}
+    added = [file for file in files if file.file_id not in before]
+    if added and len(added) < len(files) and not _belong([file.name for file in files]):
+        st.session_state[_REPLACED] = [file.file_id for file in files if file not in added]
+    return [file for file in files if file.file_id not in st.session_state.get(_REPLACED, ())]
 
 
-def _uploader(label: str, endings: list[str], name: str, **more: Any) -> Any:
-    key = f"data-{name}-{_n_emptied()}"
-    return st.file_uploader(label, endings, key=key, max_upload_size=MAX_MEGABYTES, **more)
+def _belong(names: Sequence[str]) -> bool:
+    """Whether names say that files are parts of one data set."""
+    from simviz.data.collection.files import plan_parts
+    from simviz.exceptions import DatasetError
 
-
-def _several_files() -> list[Any]:
-    """Take items of the two sides, their judgments, and what else there is."""
-    label = "Items of the two sides, and what belongs together"
-    files = _uploader(label, [*ENDINGS, *_PARTS], "files", accept_multiple_files=True)
-    display.quiet(
-        "Names say which is which: x, queries, topics · y, documents, corpus, images · "
-        "relevance, qrels · split, folds, groups · ids. Texts, vectors and pictures may be mixed."
-    )
-    # One file alone says nothing yet: the others are still to come.
-    return list(files) if len(files) > 1 else []
+    if len(names) == 2 and names[0].lower().endswith(".zip"):
+        return not names[1].lower().endswith(".zip")
+    try:
+        return not plan_parts("", names).left_over
+    except DatasetError:
+        return False
 
 
 def _pasted() -> list[Any]:
@@ -285,7 +327,9 @@ def _take(parts: Sequence[Any]) -> None:
     st.session_state[_TAKEN] = ids
 
 
-def _begin(digest: str, files: Files, uploaded: float = 0.0) -> None:
+def _begin(
+    digest: str, files: Files, uploaded: float = 0.0, corrected: Mapping[str, Any] | None = None
+) -> None:
     """Read a small file at once, and have others read when it is their turn."""
     from simviz.data.sources import signature
     from simviz.exceptions import DatasetError
@@ -297,7 +341,7 @@ def _begin(digest: str, files: Files, uploaded: float = 0.0) -> None:
         try:
             with st.spinner("Reading the file"):
                 st.session_state[_WAITING] = _read_and_save(
-                    digest, files, uploaded, workspace, store
+                    digest, files, uploaded, workspace, store, corrected
                 )
         except DatasetError as error:
             st.session_state[_PROBLEM] = str(error)
@@ -310,7 +354,7 @@ def _begin(digest: str, files: Files, uploaded: float = 0.0) -> None:
 
     def work(report: Report) -> None:
         with _bounded(reading, report):
-            upload = _read_and_save(digest, files, uploaded, workspace, store)
+            upload = _read_and_save(digest, files, uploaded, workspace, store, corrected)
             if upload.result is not None:  # takes as long as reading, and the page asks for it
                 settings.suggestion_for(upload.pairs_digest, upload.result.pairs)
             reading.upload = upload
@@ -327,7 +371,12 @@ def _begin(digest: str, files: Files, uploaded: float = 0.0) -> None:
 
 
 def _read_and_save(
-    digest: str, files: Files, uploaded: float, workspace: str, store: Store
+    digest: str,
+    files: Files,
+    uploaded: float,
+    workspace: str,
+    store: Store,
+    corrected: Mapping[str, Any] | None,
 ) -> Upload:
     """Read files, and keep them on disk until they are a data set or a day has gone."""
     from simviz.exceptions import SimvizError, StoreError
@@ -336,13 +385,13 @@ def _read_and_save(
     details: dict[str, Any] = {"workspace": masked(workspace), "files": len(files)}
     details["bytes"] = sum(len(data) for _, data in files)
     try:
-        upload = _read(digest, files)
+        upload = _read(digest, files, corrected or {})
     except SimvizError:
         _log.info("upload not read", details)
         raise
     _log.info("upload read", details | {"seconds": round(time.monotonic() - began, 2)})
     upload.uploaded = uploaded
-    if not uploaded:
+    if not uploaded and corrected is None:
         with suppress(StoreError):  # only a reload would miss it
             store.uploads.put(workspace, files)
     return upload
@@ -431,38 +480,55 @@ def _digest(files: Files) -> str:
     return hasher.hexdigest()
 
 
-def _read(digest: str, files: Files) -> Upload:
-    from simviz.data import guess_roles, read_collection, read_images, read_table
+def _read(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
+    """Read files, with the corrections of an earlier session."""
+    from simviz.data import Roles, guess_roles, read_collection, read_images, read_table
 
     name, data = files[0]
     if len(files) == 1 and not name.lower().endswith(".zip") and not _is_vectors(name):
         table = read_table(data, name)
         roles = guess_roles(table)
         upload = Upload(digest, table, roles, False, roles)
+        if given := corrected.get("roles"):
+            lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
+            roles = Roles(**given | lists)
         upload.read_as(roles)
         return upload
     if len(files) == 2 and name.lower().endswith(".zip"):
         result = read_images(data, files[1][1], name=name, keywords_name=files[1][0])
-    elif len(files) == 1:
-        result = read_collection({name: data}, name)
     else:
-        result = read_collection(dict(files), _common_name([name for name, _ in files]))
-    return Upload(digest, result.table, result.roles, True, result.roles, result)
+        names = [name for name, _ in files]
+        called = name if len(files) == 1 else _common_name(names)
+        result = read_collection(dict(files), called, parts=corrected.get("parts"))
+    result = _named(result)
+    upload = Upload(digest, result.table, result.roles, True, result.roles, result)
+    upload.corrected = dict(corrected)
+    upload.set_relevance(**corrected.get("relevance", {}))
+    return upload
+
+
+def _named(result: ReadResult) -> ReadResult:
+    """Call the sides by plain words, without what only their file or column says."""
+    pairs = result.pairs
+    plain = [
+        " ".join(_NOT_A_NAME.sub(" ", name.replace("_", " ")).split()) or name
+        for name in (pairs.x_name, pairs.y_name)
+    ]
+    if plain[0] == plain[1]:
+        plain = [pairs.x_name, pairs.y_name]
+    name = " and ".join(plain) if pairs.name == "the files" else pairs.name
+    return replace(result, pairs=replace(pairs, name=name, x_name=plain[0], y_name=plain[1]))
 
 
 def _is_vectors(name: str) -> bool:
     return name.lower().endswith(VECTORS)
 
 
-def _is_zip(file: Any) -> bool:
-    return bool(file.name.lower().endswith(".zip"))
-
-
 def _common_name(names: Sequence[str]) -> str:
-    """Return what the names of all files begin with, or a plain word."""
+    """Return what the names of all files begin with; empty if that says nothing."""
     letters = zip(*names, strict=False)
     shared = "".join(c[0] for c in takewhile(lambda c: len(set(c)) == 1, letters)).strip("._- ")
-    return shared if len(shared) > 2 else "my files"
+    return shared if len(shared) > 2 else ""
 
 
 def show_templates() -> None:
