@@ -203,8 +203,7 @@ def parse_labels(
         values[values == 0] = -1.0
         if n_zeros:
             notes.append(
-                f"{counted(n_zeros, 'label')} 0 in column {shown(column)} became −1: judged not "
-                "relevant."
+                f"{counted(n_zeros, 'label')} 0 in column {shown(column)}: judged not relevant."
             )
         if not (values > 0).any():
             raise DatasetError(

@@ -17,7 +17,7 @@ def parse(*cells, name="label", delimiter=",", kind=None, labels=None):
 def test_zero_becomes_judged_not_relevant_and_the_note_says_so():
     values, kind, notes = parse("1", "0", "2", "0")
     assert values.tolist() == [1, -1, 2, -1] and kind == "grade"
-    assert "2 labels 0 in column 'label' became −1" in notes[0]
+    assert "2 labels 0 in column 'label': judged not relevant" in notes[0]
 
 
 def test_words_are_read_and_shown():

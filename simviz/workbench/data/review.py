@@ -94,7 +94,7 @@ _GRADES: dict[str, float | None] = {
 #: Notes that are seen at once; one more than these is no reason to fold.
 _NOTES_SHOWN = 3
 #: Rows that are not in the pairs have a list of their own, with what they hold.
-_ROWS_LEFT_OUT = re.compile(r"[\d,]+ rows? left out because ")
+_ROWS_LEFT_OUT = re.compile(r"[\d,]+ rows? (of .* )?left out")
 _FILES_READ = re.compile(r" was read as the (x side|y side|judgments): |: ids in .*, texts in ")
 #: Columns that say nothing about an item: from two on in one note.
 _DROPPED = re.compile(r"Column (.*) was dropped: one item has several values there \(.*\)\.")
@@ -362,14 +362,23 @@ def show_pairs(pairs: PairSet, key: str, n: int, most: int) -> None:
         values += list(matrix.data[at][best])
     frame = pd.DataFrame({"x": cells(pairs.x, x), "y": cells(pairs.y, y)})
     has_values = len(np.unique(matrix.data)) > 1
-    width = column_width(2) - 30 * has_values
-    config = {"x": column(pairs.x, pairs.x_name, width), "y": column(pairs.y, pairs.y_name, width)}
+    # The longer texts get more of the room.
+    mean = [
+        min(60, max(20, float(frame[side].str.len().mean()))) if items.kind == "text" else 20
+        for side, items in (("x", pairs.x), ("y", pairs.y))
+    ]
+    room = column_width(1) - 60 * has_values
+    widths = [int(room * length / sum(mean)) for length in mean]
+    config = {
+        "x": column(pairs.x, pairs.x_name, widths[0]),
+        "y": column(pairs.y, pairs.y_name, widths[1]),
+    }
     if has_values:
         is_score = relevance.kind == "score"
         frame.insert(1, "value", values if is_score else np.maximum(values, 0))
         label = "score" if is_score else "grade"
         config["value"] = st.column_config.NumberColumn(label, format="%g", width=60)
-    row_height = 56  # two lines of text, or a picture
+    row_height = 56 if "image" in (pairs.x.kind, pairs.y.kind) else 35
     st.dataframe(
         frame,
         hide_index=True,
@@ -418,7 +427,7 @@ def table_height(n_rows: int, most: int, row: int = 35) -> int:
 
 def column_width(n: int) -> int:
     """Return the pixels for each of `n` columns of text, so that both sides are seen at once."""
-    return max(90, (290 if state.is_narrow() else 480) // n)
+    return max(50, (290 if state.is_narrow() else 400) // n)
 
 
 def _show_understood(file: Upload) -> None:
