@@ -348,3 +348,17 @@ def test_files_and_columns_can_be_chosen_and_are_told():
     for wrong in ({"y_text": "words"}, {"label": "words"}):
         with pytest.raises(DatasetError, match="column 'words'"):
             read_collection(files, parts=wrong)
+
+
+@pytest.mark.parametrize(
+    "names", [("a.csv", "b.csv", "c.csv"), ("c.csv", "products.csv", "b.csv")]
+)
+def test_where_names_do_not_tell_the_table_that_lists_ids_of_two_others_judges_them(names):
+    x = "nr,ask\n" + "".join(f"{i},question {i}\n" for i in range(9))
+    y = "sku,called\n" + "".join(f"p{i},product {i}\n" for i in range(12))
+    judged = "nr,sku,note\n" + "".join(f"{i},p{i + k},{k}\n" for i in range(9) for k in range(3))
+    files = dict(zip(names, map(str.encode, (x, y, judged)), strict=True))
+    for order in (1, -1):
+        pairs = read_collection(dict(list(files.items())[::order])).pairs
+        assert pairs.x.content[0] == "question 0" and pairs.y.content[0] == "product 0"
+        assert pairs.relevance.positives.nnz == 18 and pairs.relevance.negatives.nnz == 9

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -29,7 +30,7 @@ from simviz.data.collection.judgments import Judgments, read_judgments
 from simviz.data.images import assemble, keys_of, make_sprites, refuse_many, say_refused
 from simviz.data.pairs import ItemKind, Items, PairSet
 from simviz.data.readers import ReadResult, read_pairs, typed
-from simviz.data.roles import SPLIT_WORDS, Labels, Roles
+from simviz.data.roles import SPLIT_WORDS, Labels, Roles, is_label_name
 from simviz.data.sources import decode_text, get_limits, load_bytes, signature
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, read_table
@@ -129,6 +130,8 @@ def read_collection(
     plan = plan_parts(
         files.name, files.paths, {k: v for k, v in parts.items() if k not in columns}
     )
+    if not parts and (guessed := _by_content(files, plan)):
+        plan = plan_parts(files.name, files.paths, guessed)
     alone = _alone(files, plan)
     if alone is not None:
         single = read_pairs(files.read(alone), PurePosixPath(alone).name, labels=labels)
@@ -215,6 +218,35 @@ def _offered(
         if free:
             offered["label"] = tuple(dict.fromkeys((roles.label or "", *free, "")))
     return offered
+
+
+def _by_content(files: Files, plan: Plan) -> dict[str, str]:
+    """Which of three tables is which, where names do not tell: one lists ids of the others."""
+    named = [plan.x, plan.y, *plan.relevance]
+    paths = [p for p in files.paths if p in named or p in plan.left_over]
+    others = [*plan.images, *plan.about, *plan.ids]
+    if len(paths) != 3 or others or (None not in named and len(named) == 3):
+        return {}
+    tables = {path: _table(PurePosixPath(path).name, files.read(path)) for path in paths}
+    ids: dict[str, set[str]] = {}
+    for path, table in tables.items():
+        with suppress(DatasetError):  # judgments have no ids of their own
+            ids[path] = set(table.factorize(_id_column(table)).map(str.strip).uniques.tolist())
+    for path, table in tables.items():
+        one, two = (p for p in paths if p != path)
+        listed: dict[str, str] = {}
+        for column in table.columns:
+            if column not in table.vectors and not is_label_name(column):
+                cells = table.factorize(column).map(str.strip)
+                for side in (one, two):
+                    if side in ids and cells.where(ids[side].__contains__).mean() > 0.5:
+                        listed.setdefault(side, column)
+        if len(set(listed.values())) == 2:
+            x, y = sorted((one, two), key=lambda p: list(table.columns).index(listed[p]))
+            if plan.x == y or plan.y == x:
+                x, y = y, x
+            return {"x": x, "y": y, "relevance": path}
+    return {}
 
 
 def _alone(files: Files, plan: Plan) -> str | None:

@@ -94,7 +94,7 @@ _GRADES: dict[str, float | None] = {
 #: Notes that are seen at once; one more than these is no reason to fold.
 _NOTES_SHOWN = 3
 #: Rows that are not in the pairs have a list of their own, with what they hold.
-_ROWS_LEFT_OUT = re.compile(r"[\d,]+ rows? (of .* )?left out")
+_ROWS_LEFT_OUT = re.compile(r"[\d,]+ rows? left out because ")
 _FILES_READ = re.compile(r" was read as the (x side|y side|judgments): |: ids in .*, texts in ")
 #: Columns that say nothing about an item: from two on in one note.
 _DROPPED = re.compile(r"Column (.*) was dropped: one item has several values there \(.*\)\.")
