@@ -11,7 +11,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 import warnings
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
@@ -104,13 +103,13 @@ def _train(method: str) -> dict[By, tuple[PairSet, RunResult]]:
     return results
 
 
-def _draw(method: Any) -> None:
+def _draw(method: Any, *, quality: bool = False) -> None:
     import numpy as np
 
     from simviz.projection import joint_map
 
     vectors = np.random.default_rng(0).standard_normal((60, 8))
-    joint_map(vectors[:20], vectors[20:], method, quality=False)
+    joint_map(vectors[:20], vectors[20:], method, quality=quality)
 
 
 def _compare() -> None:
@@ -139,7 +138,7 @@ def _make_picture() -> None:
     """Train and draw the run that Home shows."""
     from simviz.datasets import DEMOS
     from simviz.jobs import JobSpec, SplitSpec
-    from simviz.jobs.background import AHEAD, Background, draw_run
+    from simviz.jobs.background import AHEAD, FIRST, draw_now
     from simviz.jobs.training import train
     from simviz.store import Store
 
@@ -149,10 +148,9 @@ def _make_picture() -> None:
     spec = JobSpec(_PICTURED, pairs.digest, "cca", {}, SplitSpec(by=info.split_by))
     if not store.runs.has(spec.digest):
         store.runs.put(spec.digest, train(spec, pairs, _never), spec.to_json(), "")
-    background = Background()
-    draw_run(background, store.runs.get(spec.digest), pairs, AHEAD)
-    while not background.is_idle:
-        time.sleep(0.02)
+    run = store.runs.get(spec.digest)
+    for drawing in (FIRST, AHEAD):
+        draw_now(run, pairs, drawing)
 
 
 def _picture_root() -> Path:
@@ -188,13 +186,14 @@ def _tasks() -> tuple[Tasks, Tasks, Tasks]:
     """What is compiled first, beside it by another process, and after both, by name."""
     from simviz.methods import all_methods
 
-    early = ("cca", "s2net", "cl_lsi", "heterogeneous_svd", "tfidf_cosine", "ngram_matcher")
+    early = ("opca", "s2net", "tfidf_cosine", "hdlr", "heterogeneous_svd", "cca", "cl_lsi")
     # By the time that these are measured the first has compiled how.
     late = ("ssi", "pamir", "cplsa", "jplsa", "plsa", "pltm", "lda")
     train: Tasks = {name: partial(_train, name) for name in all_methods()}
     del train["pretrained"]  # it learns nothing, and may have to be downloaded
     first: Tasks = {compilation.FIRST: partial(_train, "bm25")}
     first |= {name: train[name] for name in early}
+    first |= {name: partial(_draw, name, quality=True) for name in ("mds", "pca")}
     first |= {"picture": _make_picture, "compare": _compare}
     beside: Tasks = {name: partial(_draw, name) for name in ("two-sided", "umap")}
     beside |= {name: train[name] for name in late}
