@@ -6,35 +6,43 @@ import hashlib
 import logging
 import re
 import threading
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
 import numpy as np
+from sklearn.base import clone
 
 from simviz import compilation
+from simviz.base import EmbeddingModel
 from simviz.callbacks import Callback
 from simviz.data import PairSet
 from simviz.evaluation.curves import FRACTIONS, learning_curve
+from simviz.evaluation.result import Direction
+from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import JobCancelled, JobError, SimvizError, StoreError
 from simviz.jobs.spec import ImportSpec, JobSpec, SplitSpec
 from simviz.jobs.training import fit, has_scores, measure
 from simviz.jobs.worker import DaemonPool, limit_threads, submit_for, threads_per_job
-from simviz.pipeline import Pipeline
+from simviz.methods import all_methods
+from simviz.pipeline import PairPipeline, Pipeline
 from simviz.projection.drawing import DRAWING, draw
 from simviz.projection.joint import METHODS, Balance, JointMap
 from simviz.projection.layout import align
 from simviz.projection.quality import N_SEEDS, points_moved
+from simviz.ranking import Ranking
 from simviz.store.datasets import usual_asking
-from simviz.store.run import IMPORTED, Part, Run, RunResult, load_map
+from simviz.store.run import IMPORTED, MEASURED, Part, Run, RunResult, load_map
 from simviz.store.store import Store
 
 #: Takes the share that is done, in [0, 1]; returns True to stop.
 Report = Callable[[float], bool]
 #: Pieces of work that may wait, and those that failed or were stopped that are remembered.
 MAX_WAITING, _REMEMBERED = 20, 100
+#: Dimensions of a curve whose models are trained one by one.
+_DIMENSIONS = (5, 10, 25, 50, 100, 200)
 #: Pairs of a test part that are ranked at once, while somebody waits.
 MAX_PAIRS = 100_000_000
 #: What may be done about the gap between the sides; the first where a drawing does not say.
@@ -211,6 +219,69 @@ def learning_records(run: Run, pairs: PairSet, part: Part, report: Report) -> li
     held_out = test if part == "test" else validation
     curve = learning_curve(fitted, train, held_out, seed=spec.split.seed, side=side)
     return [dict(record) for record in curve.to_records()]
+
+
+def smaller_dimensions(run: Run) -> list[int]:
+    """Dimensions at which smaller models of a run's method are trained for its curve."""
+    cls = all_methods().get(run.info.method)
+    if cls is None or not issubclass(cls, EmbeddingModel) or cls.tags.nested:
+        return []
+    own = cls(**JobSpec.from_json(run.spec).params).get_params().get("n_components", 0)
+    return [k for k in _DIMENSIONS if k < own]
+
+
+def train_dimensions(run: Run, pairs: PairSet, report: Report) -> None:
+    """Train smaller models of a run's method, and keep how they rank both parts with the run."""
+    train, *held_out = (_part(run, pairs, name) for name in ("train", "validation", "test"))
+    parts: dict[Part, PairSet] = dict(zip(MEASURED, held_out, strict=True))
+    dimensions = smaller_dimensions(run)
+    asks = usual_asking(run.info.dataset_id, pairs).direction
+    directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
+    found: dict[Part, dict[int, Mapping[Direction, Ranking]]] = {part: {} for part in run.measured}
+    reached = 0.0
+
+    def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        return report(reached)
+
+    smaller = _smaller(run, dimensions, train, parts["validation"], parts["test"], callback)
+    for k, pipeline in zip(dimensions, smaller, strict=False):
+        for part, rankings in found.items():
+            sides = parts[part].x, parts[part].y, parts[part].relevance
+            rankings[k] = evaluate(pipeline, *sides, ["MRR"], directions=directions).rankings
+        reached += k / sum(dimensions)
+        if report(reached):
+            raise JobCancelled("Stopped.")
+    for part, rankings in found.items():
+        run.part(part).put_dimensions(rankings)
+
+
+def _smaller(
+    run: Run,
+    dimensions: Sequence[int],
+    train: PairSet,
+    validation: PairSet,
+    test: PairSet,
+    callback: Callback,
+) -> Iterator[PairPipeline]:
+    """Pipelines of ascending dimensions; where a method can, each starts from the one before."""
+    spec, own = JobSpec.from_json(run.spec), run.pipeline()
+    assert isinstance(own, PairPipeline)
+    if spec.augment or not hasattr(own.model, "fit_dimensions"):
+        for k in dimensions:
+            one = replace(spec, params={**spec.params, "n_components": k})
+            yield fit(one, train, validation, test, callback)[0]
+        return
+    sides = [
+        (own.x_features_.transform(p.x.content), own.y_features_.transform(p.y.content))
+        for p in (train, validation)
+    ]
+    judged = train.relevance, validation.relevance
+    model = clone(own.model).set_callbacks(callback)
+    for fitted in model.fit_dimensions(dimensions, *sides[0], judged[0], *sides[1], judged[1]):
+        pipeline = clone(own)
+        pipeline.x_features_, pipeline.y_features_ = own.x_features_, own.y_features_
+        pipeline.model_ = fitted.set_callbacks()
+        yield pipeline
 
 
 def kept_name(drawing: str) -> str:

@@ -29,7 +29,7 @@ from simviz.evaluation import (
 )
 from simviz.evaluation.differences import REACH, query_metric
 from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.result import DIRECTIONS, Asking
+from simviz.evaluation.result import DIRECTIONS, Asking, curve_records, values_in
 from simviz.evaluation.tables import Estimate, TableRow, best_values, finding, ranked_against
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
@@ -310,6 +310,25 @@ def dimension_curve(
     """Quality by dimension with its 95 % band, or None where a run has none."""
     band = mean_band(one.measured.curve if records is None else records, direction, "dimension")
     return None if band is None else DimensionCurve(one.look, one.label, *band)
+
+
+def swept_records(entry: Entry, metric: str) -> list[dict[str, Any]]:
+    """Quality of a run and of smaller models of its method; empty where none were trained."""
+    smaller = entry.run.part(entry.part).dimensions()
+    if not smaller:
+        return []
+    found = load_evaluation(entry.run, entry.part)
+    params = entry.run.info.spec["params"]
+    own = params.get("n_components") or all_methods()[entry.run.info.method]().n_components
+    rankings = [*smaller.values(), found.rankings]
+    measured = parse_metric(metric)
+    per_query = {
+        (measured.name, direction): np.array(
+            [values_in(found.pool, measured, sides[direction]) for sides in rankings]
+        )
+        for direction in found.directions
+    }
+    return curve_records([{"dimension": k} for k in (*smaller, own)], per_query)
 
 
 def mean_band(

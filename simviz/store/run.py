@@ -315,6 +315,46 @@ class RunPart:
         except OSError as error:
             raise StoreError(why_not_written(self.folder, error)) from error
 
+    def dimensions(self) -> dict[int, dict[Direction, Ranking]]:
+        """Ranks by smaller models of the method, by their dimensions; empty where none is kept."""
+        path = self.folder / "dimensions.npz"
+        found: dict[int, dict[Direction, Ranking]] = {}
+        if not path.exists():
+            return found
+        with damaged(_EVALUATION):
+            arrays = read_arrays(path)
+            for k, direction in {tuple(name.split(":")[:2]) for name in arrays}:
+                found.setdefault(int(k), {})[cast("Direction", direction)] = Ranking(
+                    **{f.name: arrays[f"{k}:{direction}:{f.name}"] for f in fields(Ranking)}
+                )
+            return dict(sorted(found.items()))
+
+    def put_dimensions(self, rankings: Mapping[int, Mapping[Direction, Ranking]]) -> None:
+        """Keep how smaller models rank, by their dimensions, with the run.
+
+        Parameters
+        ----------
+        rankings : mapping of int to mapping of {"x2y", "y2x"} to Ranking
+            What each model's evaluation found.
+
+        Raises
+        ------
+        StoreError
+            If the run was deleted in the meantime, or the disk is full.
+        """
+        arrays = {
+            f"{k}:{direction}:{f.name}": getattr(ranking, f.name)
+            for k, sides in rankings.items()
+            for direction, ranking in sides.items()
+            for f in fields(Ranking)
+        }
+        try:
+            write_arrays(self.folder / "dimensions.npz", arrays)
+        except FileNotFoundError as error:
+            raise StoreError("This run was deleted in the meantime.") from error
+        except OSError as error:
+            raise StoreError(why_not_written(self.folder, error)) from error
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

@@ -347,7 +347,7 @@ def test_other_curves(visit, kind, words):
 def test_a_curve_of_another_metric_is_measured(visit):
     page = visit(data="demo:icons", tab="dimensions")
     assert "95 % of it with" in html(page)
-    assert "MRR of the first dimensions" in said(page)
+    assert "with 95 % bands over queries" in said(page)
     press(page, "Metric", "NDCG@3")
     assert "NDCG@3" in page.get("plotly_chart")[0].proto.spec
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any
@@ -18,10 +18,25 @@ from simviz.charts.curves import (
 )
 from simviz.data.pairs import PairSet
 from simviz.evaluation import dimension_curve as measure_dimensions
+from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import SimvizError, StoreError
-from simviz.jobs.background import Background, Report, learning_records, why_no_curve
+from simviz.jobs.background import (
+    Background,
+    Report,
+    learning_records,
+    smaller_dimensions,
+    train_dimensions,
+    why_no_curve,
+)
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import NEARLY, Entry, dimension_curve, mean_band, milestones
+from simviz.reports.summary import (
+    NEARLY,
+    Entry,
+    dimension_curve,
+    mean_band,
+    milestones,
+    swept_records,
+)
 from simviz.store.run import Part
 from simviz.workbench.compare import pair_curves
 from simviz.workbench.compare.choice import CURVES, Choice, part_of, put_in_link
@@ -73,21 +88,27 @@ def _without(choice: Choice, drawn: Sequence[str], words: str) -> str:
 
 
 def show_dimensions(choice: Choice) -> None:
-    """Draw quality against the number of dimensions."""
+    """Draw quality against the number of dimensions, and offer to train smaller models for it."""
     nested = [entry for entry in choice.entries if entry.measured.curve]
-    if not nested:
-        st.caption(
-            "The dimensions of these methods are not ordered, so quality is not measured by them."
-        )
+    swept = [entry for entry in choice.entries if entry.run.part(choice.part).dimensions()]
+    missing = [e for e in choice.entries if e not in swept and smaller_dimensions(e.run)]
+    if not nested and not swept:
+        words = "These methods learn no smaller model with a larger one."
+        st.markdown(words + (" Train them at fewer dimensions for their curve." * bool(missing)))
+        _offer_dimensions(choice, missing)
         return
     columns = st.columns([4, 3], gap="large")
     with columns[1]:
+        main = parse_metric(choice.metric)
+        more = [main.name] if main.level == "query" and main.name not in METRICS.values() else []
         words = "AUC is that of each query's own candidates, on average."
-        metric = segments("Metric", list(METRICS), "compare-dimension-metric", help=words)
+        names = [*more, *METRICS]
+        shown = segments("Metric", names, "compare-dimension-metric", wrap=True, help=words)
+        metric = METRICS.get(shown, shown)
     curves = []
     with st.spinner("Measuring the first dimensions", show_time=False):
-        for entry in nested:
-            records = _records(entry, METRICS[metric], choice)
+        for entry in nested + swept:
+            records = _records(entry, metric, choice) if entry in nested else _swept(entry, metric)
             if (curve := dimension_curve(entry, choice.direction, records)) is not None:
                 curves.append(curve)
     if not curves:
@@ -97,17 +118,69 @@ def show_dimensions(choice: Choice) -> None:
         )
         return
     nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
+    trained = ", ".join(entry.label for entry in swept)
+    words = f"{escape_markdown(metric)} with 95 % bands over queries; the ring marks the best."
+    if nested:
+        words += " Methods with ordered dimensions are trained once and cut."
+    if swept:
+        words += f" Trained at each number of dimensions: {escape_markdown(trained)}."
     show_beside(
         columns,
         "dimensions",
-        dimension_figure(curves, metric=metric, theme=state.theme()),
+        dimension_figure(curves, metric=shown, theme=state.theme()),
         lambda: dimension_records(curves),
         ["method", "best", "with", nearly],
         [[curve.label, *milestones(curve)] for curve in curves],
-        f"{escape_markdown(METRICS[metric])} of the first dimensions of each model, all from "
-        "one training, with 95 % bands over queries. The ring marks the best.",
-        _without(choice, [entry.label for entry in nested], "Without ordered dimensions"),
+        words,
+        _without(choice, [entry.label for entry in nested + swept], "Without a curve"),
     )
+    with columns[1]:
+        _offer_dimensions(choice, missing)
+
+
+def _offer_dimensions(choice: Choice, missing: Sequence[Entry]) -> None:
+    """Offer to train smaller models, and show how far that is."""
+    if not missing or state.share() is not None:
+        return
+    kind = "dimensions"
+    labels = {entry.run.id: entry.label for entry in missing}
+    for key, label in labels.items():
+        failed = progress.background(kind).progress(key)
+        if failed is not None and failed.state == "failed":
+            display.problem(f"{label}: {failed.message}")
+    if active := progress.show_background(kind, labels, "trains at fewer dimensions"):
+        stop = progress.background(kind).stop
+        forms.quiet_button("Stop", "close", "compare-dimensions-stop", _stop_all, stop, active)
+        return
+    at = ", ".join(map(str, smaller_dimensions(missing[0].run)))
+    names = escape_markdown(", ".join(labels.values()))
+    took = [entry.run.meta.get("seconds", {}).get("training", 0.0) for entry in missing]
+    n = len(smaller_dimensions(missing[0].run))
+    st.button(
+        f"Train {names} at fewer dimensions" if len(missing) < 3 else "Train at fewer dimensions",
+        key="compare-dimensions-train",
+        icon=":material/model_training:",
+        on_click=_train_smaller,
+        args=(missing, choice.pairs),
+        help=f"At {at}, in the background; the curve is kept with the run.",
+    )
+    st.caption(f"{names}: at most about {max(1.0, n * sum(took)):,.0f} s in all.")
+
+
+def _train_smaller(entries: Sequence[Entry], pairs: PairSet) -> None:
+    for entry in entries:
+        work = partial(train_dimensions, entry.run, pairs)
+        progress.background("dimensions").submit(entry.run.id, work)
+
+
+def _stop_all(stop: Callable[[Any], object], keys: Sequence[Any]) -> None:
+    for key in keys:
+        stop(key)
+
+
+@state.cached(64)
+def _swept(entry: Entry, metric: str) -> list[dict[str, Any]]:
+    return swept_records(entry, metric)
 
 
 def _records(entry: Entry, metric: str, choice: Choice) -> Sequence[Mapping[str, Any]]:
@@ -269,7 +342,8 @@ def _offer_training(choice: Choice, missing: Sequence[Entry]) -> None:
         if failed is not None and failed.state == "failed":
             display.problem(f"{label}: {failed.message}")
     if active := progress.show_background("sizes", labels, "trains on shares of the pairs"):
-        forms.quiet_button("Stop", "close", "compare-size-stop", _stop, active)
+        stop = background().stop
+        forms.quiet_button("Stop", "close", "compare-size-stop", _stop_all, stop, active)
         return
     st.button(
         "Train on shares of the pairs" if len(able) == len(choice.entries) else "Train the others",
@@ -297,8 +371,3 @@ def _train(entries: Sequence[Entry], choice: Choice) -> None:
 
     for entry in entries:
         background().submit(_key(entry), partial(train, entry))
-
-
-def _stop(keys: Sequence[tuple[str, Part]]) -> None:
-    for key in keys:
-        background().stop(key)

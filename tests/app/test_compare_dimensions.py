@@ -1,0 +1,36 @@
+"""Methods without ordered dimensions get their curve from smaller models, by one button."""
+
+from __future__ import annotations
+
+import pytest
+from on_page import html, press, said
+
+from simviz.data import PairSet
+from simviz.jobs.background import train_dimensions
+
+pytestmark = pytest.mark.app
+PAGE = "compare"
+
+
+@pytest.fixture
+def home(make_home):
+    left = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efgh" for c in "ijkl"]
+    right = [f"{c}{a} {a}{b} seen" for a in "abcd" for b in "efgh" for c in "ijkl"]
+    plsa = ("own", "plsa", {"n_components": 12, "max_iter": 5})
+    pairs = PairSet.from_texts(left, right, name="own")
+    return make_home({"own": pairs}, {"plsa": plsa, "lsa": ("own", "lsa", {"n_components": 6})})
+
+
+def test_one_button_trains_them_and_joins_one_curve(home, visit):
+    page = visit(runs=home.runs["plsa"], tab="dimensions")
+    assert page.button(key="compare-dimensions-train").label == "Train PLSA at fewer dimensions"
+    assert not page.get("plotly_chart")
+    train_dimensions(home.run("plsa"), home.pairs["own"], lambda fraction: False)
+    page = visit(runs=",".join(home.runs.values()), tab="dimensions")
+    (chart,) = page.get("plotly_chart")
+    assert "PLSA" in chart.proto.spec and "LSA" in chart.proto.spec
+    assert "Trained at each number of dimensions: PLSA" in said(page)
+    assert "compare-dimensions-train" not in {button.key for button in page.button}
+    before = html(page)
+    press(page, "Metric", "AUC")
+    assert not page.exception and html(page) != before

@@ -1,0 +1,76 @@
+"""Smaller models of a run's method: trained on request, kept as ranks, read by any metric."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from simviz.evaluation import evaluate
+from simviz.exceptions import JobCancelled
+from simviz.jobs import JobSpec
+from simviz.jobs.background import smaller_dimensions, train_dimensions
+from simviz.jobs.training import fit
+from simviz.reports.summary import Entry, MeasuredRun, swept_records
+
+
+@pytest.fixture
+def trained(queue, ask, store):
+    def train(method, **params):
+        status = queue.wait(queue.submit(ask(method, **params)), 120)
+        return store.runs.get(status.run_id)
+
+    return train
+
+
+def entry_of(run, part="test"):
+    return Entry(run, "a run", run.info.method, part, MeasuredRun.of(run))
+
+
+@pytest.mark.parametrize(
+    ("method", "params"),
+    [("plsa", {"max_iter": 5}), ("s2net", {"max_iter": 3, "learning_rate": 0.1})],
+)
+def test_a_curve_ends_at_the_run_and_answers_any_metric(trained, sentences, method, params):
+    run = trained(method, n_components=12, **params)
+    assert smaller_dimensions(run) == [5, 10]
+    assert swept_records(entry_of(run), "MRR") == []
+    heard = []
+    train_dimensions(run, sentences, lambda fraction: heard.append(fraction) or False)
+    assert heard == sorted(heard) and heard[-1] == pytest.approx(1)
+    for part in ("validation", "test"):
+        entry = entry_of(run, part)
+        for metric in ("MRR", "top-1", "recall@7"):
+            records = swept_records(entry, metric)
+            assert [r["dimension"] for r in records if r["direction"] == "x2y"] == [5, 10, 12]
+        last = swept_records(entry, "MRR")[2]
+        told = entry.record("MRR", "x2y")
+        assert last["value"] == pytest.approx(told["value"], abs=1e-12)
+
+
+def test_each_point_is_the_method_trained_at_that_size(trained, sentences):
+    run = trained("plsa", n_components=12, max_iter=5)
+    train_dimensions(run, sentences, lambda fraction: False)
+    at = run.arrays()
+    train, validation, test = (
+        sentences.take(at[f"x_{p}"], at[f"y_{p}"]) for p in ("train", "validation", "test")
+    )
+    spec = JobSpec.from_json(run.spec)
+    small = replace(spec, params={**spec.params, "n_components": 5})
+    pipeline, _ = fit(small, train, validation, test, lambda step, total, metrics: False)
+    found = evaluate(pipeline, test.x, test.y, test.relevance)
+    first = swept_records(entry_of(run), "MRR")[0]
+    assert first["dimension"] == 5
+    assert first["value"] == pytest.approx(found.value("MRR", "x2y"), abs=1e-9)
+
+
+def test_what_was_stopped_keeps_nothing(trained, sentences):
+    run = trained("plsa", n_components=12, max_iter=5)
+    with pytest.raises(JobCancelled):
+        train_dimensions(run, sentences, lambda fraction: fraction > 0)
+    assert run.part("test").dimensions() == {}
+
+
+def test_only_models_that_are_not_nested_are_trained_again(trained):
+    assert smaller_dimensions(trained("lsa", n_components=2)) == []
+    assert smaller_dimensions(trained("bm25")) == []
