@@ -67,11 +67,10 @@ canvas.show(
         "query": None,
         "region": None,
         "camera": {"at": None, "n": 0},
-        "set": {"find": None, "closed": [], "n": 0},
+        "set": {"find": None, "closed": [], "filter": "", "n": 0},
         "typed": None,
         "asked": [],
         "narrow": False,
-        "low": False,
         "scrolls": False,
         "alt": f"{sizes[0]} and {sizes[1]} items",
     }

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.charts.style import Theme, safe_line, safe_text
+from simviz.data.description import MISSING
 
 #: Groups that get a colour of their own; the rest share one.
 MAX_GROUPS = 7
@@ -139,14 +140,15 @@ def group_items(
         return _group_on_scale(values, look, sides, title)
     texts = [safe_line(value, 40) for value in values]
     counts = Counter(texts)
+    n_missing = counts.pop(MISSING, 0)
     if order is None:
         kept, hues = _largest_first(counts)[:MAX_GROUPS], list(look.palette)
     else:
         kept = [name for name in order if name in counts]
         hues = [_ordered_hue(order.index(name), len(order), look) for name in kept]
-    code = {name: k for k, name in enumerate(kept)}
+    code = {name: k for k, name in enumerate(kept)} | {MISSING: len(kept) + 1}
     index = np.array([code.get(name, len(kept)) for name in texts], dtype=np.uint8)
-    colours = (*hues[: len(kept)], look.palette[-1])
+    colours = (*hues[: len(kept)], look.palette[-1], *([_faint(look)] if n_missing else []))
     entries = [
         {"key": f"g{k}", "name": name, "count": counts[name], "shape": "square", "colour": hue}
         for k, (name, hue) in enumerate(zip(kept, hues, strict=False))
@@ -156,7 +158,15 @@ def group_items(
         name = f"{len(counts) - len(kept)} others"
         entries.append({"key": f"g{len(kept)}", "name": name, "count": others,
                         "shape": "square", "colour": look.palette[-1]})  # fmt: skip
+    if n_missing:
+        entries.append({"key": f"g{len(kept) + 1}", "name": "no value", "count": n_missing,
+                        "shape": "square", "colour": _faint(look)})  # fmt: skip
     return Grouping(colours, index, (*sides, *entries))
+
+
+def _faint(look: Theme) -> str:
+    """The colour of items without a value."""
+    return mix(look.muted, look.paper, 0.3)
 
 
 def _ordered_hue(place: int, n: int, look: Theme) -> str:
@@ -171,10 +181,10 @@ def _group_on_scale(
 ) -> Grouping:
     shares, limits = _shares(values)
     if limits is None:
-        return Grouping((look.muted,), np.zeros(len(values), dtype=np.uint8), sides)
+        return Grouping((_faint(look),), np.zeros(len(values), dtype=np.uint8), sides)
     steps = np.minimum((np.nan_to_num(shares) * _STEPS).astype(int), _STEPS - 1)
     index = np.where(np.isnan(shares), _STEPS, steps).astype(np.uint8)
     colours = [_scale_colour((step + 0.5) / _STEPS, look) for step in range(_STEPS)]
-    low, high = (f"{limit:.3g}" for limit in limits)
+    low, high = (f"{limit:.4g}" for limit in limits)
     scale = {"name": safe_line(title, 40), "scale": list(look.scale), "low": low, "high": high}
-    return Grouping((*colours, look.muted), index, (*sides, scale))
+    return Grouping((*colours, _faint(look)), index, (*sides, scale))

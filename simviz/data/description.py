@@ -343,6 +343,35 @@ def joined_column(x: Items, y: Items, name: str) -> NDArray[Any]:
     )
 
 
+def paired_column(pairs: PairSet, name: str) -> NDArray[Any]:
+    """The values of `joined_column`; a side without the column takes them through its pairs.
+
+    An item takes the mean of the numbers of what belongs to it, or the most frequent text.
+    """
+    values, n_x = joined_column(pairs.x, pairs.y, name), len(pairs.x)
+    if (name in pairs.x.metadata) == (name in pairs.y.metadata):
+        return values
+    links, own, other = pairs.relevance.positives, values[:n_x], values[n_x:]
+    links.data[:] = 1
+    if name in pairs.x.metadata:
+        links, own, other = links.T.tocsr(), other, own
+    if values.dtype.kind == "f":
+        known = np.isfinite(other)
+        n_known = links @ known.astype(np.float64)
+        sums = links @ np.where(known, other, 0.0)
+        np.divide(sums, n_known, out=own, where=n_known > 0)
+        return values
+    texts, codes = np.unique(other.astype(str), return_inverse=True)
+    chosen = sp.csr_array(
+        ((other != MISSING).astype(np.float64), (np.arange(len(other)), codes)),
+        shape=(len(other), len(texts)),
+    )
+    votes = (links @ chosen).tocsr()
+    has_votes = votes.sum(axis=1) > 0
+    own[has_votes] = texts[np.asarray(votes.argmax(axis=1)).ravel()[has_votes]]
+    return values
+
+
 def _tells(values: NDArray[Any]) -> bool:
     """Whether colours would say anything: neither one value nor all different."""
     if values.dtype.kind == "f":

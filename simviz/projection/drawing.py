@@ -198,6 +198,35 @@ def rank_items(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> ItemRanks:
     )
 
 
+def nearest_of_all(
+    pipeline: Pipeline, pairs: PairSet, placed: Placed, k: int = 5
+) -> NDArray[np.intp]:
+    """Rows of a drawing that a run finds nearest to each of its items, the x side first.
+
+    Where there are fewer than k, or the run tells none apart, the item itself stands.
+    """
+    x, y = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
+    n_x, start = len(x), 0
+    found = np.repeat(np.arange(n_x + len(y))[:, None], k, axis=1)
+    per_x, per_y = min(k, len(y)), min(k, n_x)
+    best, rows = np.full((0, len(y)), -np.inf), np.empty((0, len(y)), dtype=np.intp)
+    for part in pipeline.iter_similarity(x, y):
+        block = np.asarray(part)
+        own = np.arange(start, start + len(block))
+        told_apart = block.min(axis=1) < block.max(axis=1)
+        nearest = np.argpartition(-block, per_x - 1, axis=1)[:, :per_x]
+        found[own[told_apart], :per_x] = n_x + nearest[told_apart]
+        best = np.concatenate([best, block])
+        rows = np.concatenate([rows, np.broadcast_to(own[:, None], block.shape)])
+        if len(best) > per_y:
+            top = np.argpartition(-best, per_y - 1, axis=0)[:per_y]
+            best, rows = (np.take_along_axis(each, top, axis=0) for each in (best, rows))
+        start += len(block)
+    told_apart = best.any(axis=0)
+    found[n_x:][told_apart, :per_y] = rows.T[told_apart]
+    return found
+
+
 def kept_near(
     map_x: ArrayLike, map_y: ArrayLike, index: int, neighbors: Neighbors
 ) -> NDArray[np.bool_]:

@@ -25,6 +25,7 @@ WHOLE = {
     "dims": 12,
     "find": ("pattern", "^a:b (c|d)$"),
     "closed": ("s1", "g3"),
+    "filter": "0:3.4.23;2:1",
 }
 
 
@@ -98,6 +99,7 @@ def test_what_is_usual_needs_no_words():
 
 
 NAMES = "drawing sel ask regions gap halos table colour side only dims find hide lasso at".split()
+NAMES.append("filter")
 TEXTS = some.text(max_size=40) | some.sampled_from(["c9", "c-1", "x:", "t:", "1,2;nan,3;4,5", "²"])
 
 

@@ -60,6 +60,17 @@ def canvas(app):
     return next((json.loads(p.json) for p in told if p.component_name == "simviz_map"), None)
 
 
+def rows(app, title):
+    """What a list beside the map is told; None where there is none."""
+    told = [json.loads(e.proto.json or "{}") for e in app.get("bidi_component")]
+    return next((data for data in told if data.get("title", "").startswith(title)), None)
+
+
+def listed(app, title):
+    """The rows of the drawing that such a list has."""
+    return rows_of_bits(base64.b64decode(rows(app, title)["rows"]), 1_000).tolist()
+
+
 def shown(app):
     """How many items of each side the flat map shows."""
     told = canvas(app)
@@ -160,7 +171,7 @@ def test_click_shows_the_nearest_in_the_model(trained, sentences):
     assert not charts(app)
     told = canvas(app)
     assert told["selected"] is None
-    assert "60 x and 60 y" in told["alt"] and "table" in told["alt"]
+    assert "60 x and 60 y" in told["alt"] and "list beside" in told["alt"]
     assert link(app) == {"data": dataset_id, "run": run_id, "part": "validation"}
     tell(app, picked={"key": "x7"})
     assert link(app)["sel"] == "x7"
@@ -168,7 +179,7 @@ def test_click_shows_the_nearest_in_the_model(trained, sentences):
     assert sentences.x.content[7] in text
     assert "Nearest in the model's 5 dimensions, not on this drawing." in text
     assert "of these 10 near" in text
-    near = [b for b in app.button if b.key.startswith("map-go-")]
+    near = rows(app, "Nearest")["entries"]
     assert len(near) == 10
     selected = canvas(app)["selected"]
     assert selected["item"] == 7
@@ -177,9 +188,10 @@ def test_click_shows_the_nearest_in_the_model(trained, sentences):
     scores = [score for _, score, _ in selected["nearest"]]
     assert scores == sorted(scores, reverse=True)
     assert [67, True] in [[row, belongs] for row, _, belongs in selected["nearest"]]
-    near[0].click().run()
-    assert not app.exception
-    assert link(app)["sel"].startswith("y")
+    assert [row for row, *_ in near] == [row for row, *_ in selected["nearest"]]
+    assert [float(note.split()[0]) for *_, note in near] == pytest.approx(scores, abs=0.0051)
+    tell(app, picked={"key": near[0][1]})
+    assert link(app)["sel"] == near[0][1] and near[0][1].startswith("y")
     app.button(key="map-close").click().run()
     assert "sel" not in link(app)
     assert canvas(app)["selected"] is None
@@ -243,12 +255,9 @@ def test_enclosed_items_become_a_table_with_figures(trained, sentences):
     text = words(app)
     assert "3 items enclosed" in text and "2 x · 1 y" in text
     assert "MRR of 2 x (all:" in text and "MRR of 1 y (all:" in text
-    table = app.dataframe[0].value
-    assert table["text"].tolist() == [
-        *sentences.x.content[[3, 5]].tolist(),
-        sentences.y.content[4],
-    ]
-    assert table["id"].tolist() == ["3", "5", "4"]
+    assert listed(app, "Items enclosed") == [3, 5, 64]
+    found = base64.b64decode(rows(app, "Items enclosed")["found"])
+    assert len(np.frombuffer(found, "<f4")) == 3
     assert canvas(app)["region"] == corners
     assert link(app)["lasso"] == "-0.500,-0.500;0.500,-0.500;0.250,0.500"
     app.button(key="map-let-go").click().run()
@@ -262,11 +271,11 @@ def test_enclosed_items_become_a_table_with_figures(trained, sentences):
 def test_table_says_what_the_map_shows(trained):
     app, dataset_id, _ = trained
     go(app, data=dataset_id)
-    assert not app.dataframe
+    assert rows(app, "Items") is None
     app.toggle(key="map-table").set_value(True).run()
-    assert len(app.dataframe[0].value) == 120
+    assert listed(app, "Items") == [*range(120)] and rows(app, "Items")["filters"]
     app.radio(key="map-part").set_value("test").run()
-    assert len(app.dataframe[0].value) == 24
+    assert len(listed(app, "Items")) == 24
 
 
 def test_colours_by_what_is_found_and_by_score(trained):
@@ -343,7 +352,7 @@ def test_dimensions_slide_and_all_follows(app, sentences):
     assert not app.exception
     slider = app.select_slider(key="map-k")
     assert slider.value == 12 and len(charts(app)) == 2
-    assert canvas(app)["places"] == whole["places"] and canvas(app)["low"]
+    assert canvas(app)["places"] == whole["places"]
     slider.set_value(2).run()
     assert not app.exception
     cut = canvas(app)
@@ -492,6 +501,30 @@ def test_colours_by_part_and_by_column(app):
         assert len(base64.b64decode(canvas(app)["groups"])) == 80
 
 
+def test_column_of_one_side_colours_and_filters_both(app):
+    texts = [f"thing {i}" for i in range(40)]
+    kinds = [f"kind {i % 2}" for i in range(40)]
+    ids = [str(i) for i in range(40)]
+    x = Items(ids, texts, "text", {"kind": kinds})
+    pairs = PairSet(x, Items(ids, texts, "text"), Relevance.identity(40))
+    dataset_id, mine = put(app, pairs)
+    run_id = train(pairs, dataset_id, mine, n_components=5).run_id
+    go(app, data=dataset_id, filter="0:1", table="1")
+    app.selectbox(key="map-colour").set_value("=kind").run()
+    codes = np.frombuffer(base64.b64decode(canvas(app)["groups"]), np.uint8)
+    assert (codes[:40] == codes[40:]).all() and len(set(codes)) == 2
+    assert canvas(app)["set"]["filter"] == "0:1" == link(app)["filter"]
+    from simviz.workbench.map import scene, selection, view
+    from simviz.workbench.shell import state
+
+    drawn = scene.scene_of(state.store().runs.get(run_id), pairs, "mds-2")
+    wanted = view.View(dataset_id, filter="0:1")
+    lines = list(csv.DictReader(io.StringIO(selection.items_csv(wanted, drawn, np.arange(80)))))
+    assert len(lines) == 40 and {line["kind"] for line in lines} == {"kind 1", ""}
+    go(app, data=dataset_id, filter="0:1;<b>")
+    assert canvas(app)["set"]["filter"] == "0:1", "nonsense changes nothing"
+
+
 def test_method_without_vectors_has_neighbours_too(app):
     texts = [f"red car {i:03}" for i in range(40)]
     pairs = PairSet.from_texts([*texts, "zebra"], [*texts, "yak"])
@@ -503,7 +536,7 @@ def test_method_without_vectors_has_neighbours_too(app):
     assert sorted(app.selectbox(key="map-run").options) == ["BM25, b 0.5", "BM25, b 0.75"]
     tell(app, picked={"key": "x40"})
     assert "knows nothing in this item" in words(app) or "all scores are 0" in words(app)
-    assert not [b for b in app.button if b.key.startswith("map-go-")]
+    assert rows(app, "Nearest") is None
 
 
 def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences, monkeypatch):
@@ -533,8 +566,8 @@ def test_uploaded_text_is_never_markup(app):
     go(app, data=dataset_id, sel="x5")
     assert "<img src=x" not in html(app)
     assert "&lt;img src=x" in html(app)
-    near = next(b.label for b in app.button if b.key == "map-go-0")
-    assert "\\*bold\\*" in near and ":red[" not in near and "\\[a\\]\\(b\\)" in near
+    near = rows(app, "Nearest")["entries"][0][2]
+    assert near.startswith(HOSTILE), "it is put down as text by the browser"
     assert "<b>y</b>" not in html(app)
     go(app, data=dataset_id, sel="", ask=f"x:{HOSTILE}", find=f"p:{HOSTILE}", hide=HOSTILE)
     assert "<img src=x" not in html(app) and canvas(app)["typed"] == ["x", HOSTILE]

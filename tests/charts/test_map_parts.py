@@ -9,6 +9,7 @@ from PIL import Image
 from simviz.charts import LIGHT
 from simviz.charts.canvas import (
     bits,
+    column_codes,
     importance,
     make_sheet,
     map_alt,
@@ -18,7 +19,8 @@ from simviz.charts.canvas import (
     rows_of_bits,
     unpack,
 )
-from simviz.charts.colours import group_items
+from simviz.charts.colours import group_items, mix
+from simviz.data.description import MISSING
 from simviz.data.pairs import Items
 from simviz.projection import joint_map
 from simviz.relevance import Relevance
@@ -172,14 +174,39 @@ def test_ordered_groups_keep_their_order_and_the_last_steps_back():
     assert len({entry["colour"] for entry in told.legend[2:]}) == 3
 
 
+def test_missing_values_are_faint_and_come_last():
+    told = group_items(["a", MISSING, "b", "a"], (2, 2), LIGHT)
+    assert [entry["name"] for entry in told.legend[2:]] == ["a", "b", "no value"]
+    assert told.colours[told.index[1]] == told.legend[-1]["colour"]
+    assert told.colours[told.index[1]] == mix(LIGHT.muted, LIGHT.paper, 0.3)
+
+
+def test_columns_become_bins_and_groups():
+    x = texts(3)
+    columns = {
+        "year": np.array([2000.0, 2012.0, np.nan, 2024.0]),
+        "kind": np.array(["b", "a", "b", MISSING], dtype=object),
+    }
+    header, arrays = unpack(pack_items(x, texts(1, "y"), columns=columns))
+    assert header["columns"] == [
+        {"name": "year", "low": 2000.0, "high": 2024.0, "bins": 24},
+        {"name": "kind", "groups": ["b", "a"]},
+    ]
+    assert arrays["column0"].tolist() == [0, 12, 255, 23]
+    assert arrays["column1"].tolist() == [0, 1, 0, 255]
+    many, codes = column_codes(np.array([f"g{i % 15:02}" for i in range(60)]), "many")
+    assert many["groups"][-1] == "7 others" and (codes == 8).sum() == 28
+
+
 def test_numbers_make_a_scale():
     told = group_items([0.0, 0.5, 1.0, np.nan], (2, 2), LIGHT, title="score")
     assert told.index[0] == 0 and told.index[2] == len(told.colours) - 2
-    assert told.colours[told.index[3]] == LIGHT.muted
+    faint = told.colours[told.index[3]]
+    assert faint == mix(LIGHT.muted, LIGHT.paper, 0.3)
     assert told.legend[-1] == {
         "name": "score",
         "scale": list(LIGHT.scale),
         "low": "0",
         "high": "1",
     }
-    assert group_items([np.nan] * 3, (1, 2), LIGHT).colours == (LIGHT.muted,)
+    assert group_items([np.nan] * 3, (1, 2), LIGHT).colours == (faint,)

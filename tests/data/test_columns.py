@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simviz.data import Items
-from simviz.data.description import MISSING, joined_column, telling_columns
+from simviz.data import Items, PairSet
+from simviz.data.description import MISSING, joined_column, paired_column, telling_columns
+from simviz.relevance import Relevance
 
 
 def items(n, **columns):
@@ -44,6 +45,21 @@ def test_missing_numbers_among_objects_are_no_group():
         MISSING,
         MISSING,
     ]
+
+
+def test_side_without_the_column_takes_it_through_its_pairs():
+    belongs = Relevance.from_pairs(
+        [0, 1, 1, 2, 2], [0, 0, 1, 0, 2], [1, 3, 1, 1, -1], shape=(4, 3)
+    )
+    y = items(3, kind=["a", "b", "c"], year=[2000, 2010, 1990])
+    pairs = PairSet(items(4), y, belongs)
+    assert paired_column(pairs, "kind").tolist() == ["a", "a", "a", MISSING, "a", "b", "c"]
+    numbers = paired_column(pairs, "year")
+    np.testing.assert_array_equal(numbers[:4], [2000, 2005, 2000, np.nan])
+    turned = PairSet(y, items(4), belongs.T)
+    assert paired_column(turned, "kind").tolist()[3:] == ["a", "a", "a", MISSING]
+    both = PairSet(items(3, kind=[None, "q", "r"]), y, Relevance.identity(3))
+    assert paired_column(both, "kind").tolist()[0] == MISSING, "its own column says nothing"
 
 
 def test_unknown_column_is_refused():

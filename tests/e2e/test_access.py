@@ -115,14 +115,14 @@ def test_the_map_is_used_and_left_by_keys_alone(demo_server, browser):
     still = "() => !map.camera.flight"
     for key, changed in (
         ("+", "map.camera.zoom > 1.4"),
-        ("ArrowRight", "map.camera.x > map.camera.bounds.x"),
-        ("ArrowUp", "map.camera.y > map.camera.bounds.y"),
+        ("Shift+ArrowRight", "map.camera.x > map.camera.bounds.x"),
+        ("Shift+ArrowUp", "map.camera.y > map.camera.bounds.y"),
         ("-", "map.camera.zoom < 1.1"),
     ):
         page.keyboard.press(key)
         page.wait_for_function(still)
         page.wait_for_function(f"() => {changed}", timeout=5_000)
-    page.keyboard.press("Shift+ArrowDown")
+    page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
     page.wait_for_function("() => map.selected?.nearest.length === 10", timeout=60_000)
     page.locator(".st-key-map-drawer").wait_for()

@@ -68,7 +68,16 @@ def test_click_selects_and_keeps_the_zoom(open_map, browser):
     assert page.evaluate("map.camera.zoom") == pytest.approx(zoom)
     page.wait_for_function("(w) => map.camera.width < 0.8 * w", arg=box["width"])
     page.get_by_text("not on this drawing").wait_for()
-    assert page.locator("[class*=st-key-map-go-] button").count() == 10
+    assert page.locator(".sv-row").count() == 10
+    # A row shows its item on the map, with what is nearest to that; an item shows its row.
+    page.locator(".sv-row").nth(3).hover()
+    near = page.evaluate("map.selected.nearest[3][0]")
+    assert page.evaluate("map.hovered") == near
+    page.wait_for_function(f"() => map.nearestOf({near}).length")
+    page.mouse.move(box["x"] + 5, box["y"] + 5)
+    page.evaluate("map.point(map.selected.nearest[6][0])")
+    marked = page.locator(".sv-row.sv-now")
+    assert marked.get_attribute("aria-posinset") == "7"
     page.wait_for_function("() => new URL(location).searchParams.has('sel')")
     # The same link elsewhere opens on the same item, seen from the same place.
     name = page.locator(".sv-read").inner_text()
@@ -93,6 +102,8 @@ def test_search_by_text_by_pattern_and_by_model(open_map):
     assert page.evaluate("map.textOf(map.matches[0], 99)") == "corazón rojo"
     find.press("Enter")
     page.wait_for_function("() => map.camera.zoom > 2 && !map.camera.flight")
+    page.wait_for_function("() => map.selected?.nearest.length === 10", timeout=60_000)
+    assert page.evaluate("map.textOf(map.selected.item, 99)") == "corazón rojo"
     way = page.get_by_label("How to find")
     way.select_option("pattern")
     find.fill("^red (heart|apple)$")
@@ -158,14 +169,14 @@ def test_keys_go_from_item_to_item(open_map):
     live = page.locator(".sv-map [aria-live]")
     page.keyboard.press("+")
     page.wait_for_function("() => map.camera.zoom > 1.4")
-    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Shift+ArrowRight")
     assert page.evaluate("map.camera.x > map.camera.bounds.x")
     page.keyboard.press("0")
     page.wait_for_function("() => map.camera.zoom === 1")
-    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("ArrowRight")
     first = live.inner_text()
     assert first.endswith(("train", "test", "validation", "every part")), first
-    page.keyboard.press("Shift+ArrowRight")
+    page.keyboard.press("ArrowRight")
     assert live.inner_text() != first
     page.keyboard.press("Enter")
     page.wait_for_function("() => map.selected?.nearest.length", timeout=60_000)

@@ -58,7 +58,7 @@ def test_what_was_asked_of_the_model_is_in_the_link(look):
     find.press("Enter")
     page.wait_for_function("() => map.query?.nearest.length === 10", timeout=60_000)
     waits(page, "ask")
-    page.get_by_text("Table", exact=True).click()
+    page.get_by_text("Items", exact=True).click()
     waits(page, "table")
     again = look(page.url)
     again.wait_for_function("() => map.query?.nearest.length === 10", timeout=60_000)

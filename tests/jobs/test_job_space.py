@@ -10,8 +10,9 @@ from simviz.data import Items, PairSet
 from simviz.features import default_features
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import Neighbors, joint_map
-from simviz.projection.drawing import GROUPS, Placed, rank_items
+from simviz.projection.drawing import GROUPS, Placed, nearest_of_all, rank_items
 from simviz.projection.space import ModelSpace
+from simviz.relevance import Relevance
 
 
 def space_of(method, pairs, **params):
@@ -166,3 +167,20 @@ def test_found_says_how_soon_each_item_finds_what_belongs_to_it():
     alone = Placed(joint_map(np.eye(5)[:4], np.eye(5)[4:]), np.arange(4), np.array([4]))
     lonely = rank_items(pipeline, pairs, alone)
     assert np.isnan(lonely.x).all() and set(lonely.groups) == {GROUPS[-1]}
+
+
+def test_nearest_of_all_are_those_of_each_item():
+    rng = np.random.default_rng(0)
+    ids = [[f"{side}{i}" for i in range(n)] for side, n in (("x", 30), ("y", 4))]
+    sides = [Items(names, rng.normal(size=(len(names), 3)), "vector") for names in ids]
+    belongs = Relevance.from_pairs(range(30), [i % 4 for i in range(30)], shape=(30, 4))
+    pairs = PairSet(*sides, belongs)
+    pipeline = default_pipeline("cca", pairs, n_components=2).fit(pairs)
+    drawing = joint_map(rng.normal(size=(30, 2)), rng.normal(size=(4, 2)))
+    placed = Placed(drawing, np.arange(30), np.arange(4))
+    found = nearest_of_all(pipeline, pairs, placed, 5)
+    scores = np.concatenate([np.asarray(block) for block in pipeline.iter_similarity(*sides)])
+    assert found.shape == (34, 5)
+    assert [set(row) for row in found[:30].tolist()] == [{30, 31, 32, 33, i} for i in range(30)]
+    best = np.argsort(-scores, axis=0)[:5].T
+    assert [set(row) for row in found[30:].tolist()] == [set(row) for row in best.tolist()]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -16,6 +17,7 @@ from simviz.charts._labels import spread_order
 from simviz.charts.map import KEPT, degrees, full_names
 from simviz.charts.pictures import ink_strength, plain_ground
 from simviz.charts.style import is_glyph, safe_line
+from simviz.data.description import MISSING
 from simviz.data.pairs import Items
 from simviz.projection.joint import JointMap
 from simviz.relevance import Relevance
@@ -30,6 +32,10 @@ Mode = Literal["word", "text", "picture", "dot"]
 _TEXT, _WORD, _VALUE = 300, 28, 60
 #: Columns of metadata that are shown of an item, and how long words are on average at most.
 _COLUMNS, _SHORT = 5, 11
+#: Columns to filter by, the bins of numbers, and the groups that are told apart.
+FILTERS, _BINS, _GROUPS = 6, 24, 8
+#: The code of an item without a value in a column.
+_NO_VALUE = 255
 #: Pictures that are spread over the whole map before the others are thought of.
 _SPREAD = 400
 
@@ -90,11 +96,13 @@ def pack_items(
     y_rows: ArrayLike | None = None,
     x_name: str = "x side",
     y_name: str = "y side",
+    columns: Mapping[str, NDArray[Any]] | None = None,
 ) -> Part:
     """What the items of a map are, wherever they stand on it.
 
-    Items are known by their rows in the data set, which are those given when omitted. No text is
-    escaped: it must never be read as markup.
+    Items are known by their rows in the data set, which are those given when omitted. `columns`
+    are what they can be filtered by, values of the x side first. No text is escaped: it must
+    never be read as markup.
     """
     sides = (x_items, y_items)
     labels = _labels(x_items, y_items)
@@ -121,6 +129,10 @@ def pack_items(
         for items, given in zip(sides, (x_rows, y_rows), strict=True)
     ]
     arrays["rows"] = np.concatenate(rows).astype("<u4")
+    header["columns"] = []
+    for k, (name, values) in enumerate([*(columns or {}).items()][:FILTERS]):
+        told, arrays[f"column{k}"] = column_codes(values, name)
+        header["columns"].append(told)
     return _pack(header, arrays)
 
 
@@ -154,6 +166,34 @@ def pack_places(
         "part": which.ravel().astype(np.uint8),
     }
     return _pack(header, arrays)
+
+
+def column_codes(values: NDArray[Any], name: str) -> tuple[dict[str, Any], NDArray[np.uint8]]:
+    """What a column is filtered by, and the bin or the group of each item; 255 for no value."""
+    told: dict[str, Any] = {"name": safe_line(name, 30)}
+    codes = np.full(len(values), _NO_VALUE, dtype=np.uint8)
+    if values.dtype.kind == "f":
+        known = np.isfinite(values)
+        ends = (values[known].min(), values[known].max()) if known.any() else (0.0, 0.0)
+        low, high = map(float, ends)
+        shares = (values[known] - low) / ((high - low) or 1.0)
+        codes[known] = np.minimum((shares * _BINS).astype(int), _BINS - 1)
+        return told | {"low": low, "high": high, "bins": _BINS}, codes
+    counts = Counter(values.tolist())
+    counts.pop(MISSING, None)
+    ordered = sorted(counts, key=lambda group: (-counts[group], group))
+    place = {group: min(k, _GROUPS) for k, group in enumerate(ordered)}
+    codes[:] = [place.get(value, _NO_VALUE) for value in values.tolist()]
+    groups = [safe_line(group, 40) for group in ordered[:_GROUPS]]
+    if len(ordered) > _GROUPS:
+        groups.append(f"{len(ordered) - _GROUPS} others")
+    return told | {"groups": groups}, codes
+
+
+def pack_nearest(nearest: NDArray[Any], places: Part) -> Part:
+    """What a model finds nearest to each item of a drawing: rows of it, or the item itself."""
+    header = {"places": places.digest, "k": nearest.shape[1]}
+    return _pack(header, {"nearest": nearest.astype("<u4").ravel()})
 
 
 def modes_of(x_items: Items, y_items: Items) -> tuple[Mode, Mode]:

@@ -1,6 +1,7 @@
 // Keeps what is large: the code, the items and their places. Sent once, and again when it changes.
 
 import { readPart } from "./decode.js";
+import { Rows } from "./rows.js";
 import { View } from "./view.js";
 
 const HOME = Symbol.for("simviz.map");
@@ -13,7 +14,8 @@ function home() {
 
 export default function ({ data, parentElement }) {
   const shared = home();
-  shared.mount ??= (component) => mount(shared, component);
+  shared.lists ??= new Set();
+  shared.mount ??= (component) => (component.data.title ? list(shared, component) : mount(shared, component));
   if (data) {
     const part = readPart(data);
     const { digest } = part.header;
@@ -22,6 +24,7 @@ export default function ({ data, parentElement }) {
     if (old && old !== digest) shared.parts.delete(old);
     parentElement.svDigest = digest;
     shared.parts.set(digest, part);
+    if (part.arrays.nearest) shared.nearest = part;
   }
   for (const again of [...shared.waiting]) again();
 }
@@ -38,6 +41,14 @@ function mount(shared, component) {
     return;
   }
   const told = (name, value) => shared.listeners.forEach((hear) => hear(name, value));
-  parentElement.svView ??= new View(parentElement, told);
-  parentElement.svView.update(component, items, places);
+  parentElement.svView ??= new View(parentElement, told, shared);
+  shared.view = parentElement.svView;
+  shared.view.update(component, items, places);
+}
+
+/** Show a list beside the map; what it lists is known once there is one. */
+function list(shared, component) {
+  const { parentElement } = component;
+  parentElement.svRows ??= new Rows(parentElement, shared);
+  parentElement.svRows.update(component);
 }

@@ -1,12 +1,12 @@
 // Looking for items by their text, and telling the link of it.
 
+import { Filtering } from "./filtering.js";
 import { PatternFinder, findText, folded } from "./find.js";
-import { Scene } from "./scene.js";
 
 /** Milliseconds without a key before the link follows what is typed. */
 const PAUSE = 500;
 
-export class Finding extends Scene {
+export class Finding extends Filtering {
   async find(typed, mode) {
     this.tellSet();
     if (!typed.trim() || mode.startsWith("model")) {
@@ -46,7 +46,7 @@ export class Finding extends Scene {
     const at = this.matches.indexOf(this.matched);
     this.matched = this.matches[(at + turn + n) % n];
     this.panel.showMatches(this.matches, this.matched);
-    this.panel.say(this.textOf(this.matched, 80));
+    this.pick(this.matched);
     this.camera.flyTo(this.xs[this.matched], this.ys[this.matched], Math.max(this.camera.zoom, 2.5), performance.now());
     this.moved();
   }
@@ -55,7 +55,7 @@ export class Finding extends Scene {
   tellSet() {
     const { value } = this.panel.input, way = this.panel.mode.value;
     const isFind = value.trim() && !way.startsWith("model");
-    const set = { find: isFind ? [way, value.trim()] : null, closed: [...this.closed] };
+    const set = { find: isFind ? [way, value.trim()] : null, closed: [...this.closed], filter: this.filterText() };
     clearTimeout(this.telling);
     this.telling = setTimeout(() => {
       if (JSON.stringify(set) === this.lastSet) return;

@@ -108,7 +108,7 @@ export function listen(canvas, view) {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     canvas.classList.add("sv-keyed");
     const arrow = ARROWS[event.key];
-    if (arrow && event.shiftKey) view.step(...arrow);
+    if (arrow && !event.shiftKey) view.step(...arrow);
     else if (arrow) {
       view.camera.panBy(-arrow[0] * STEP, -arrow[1] * STEP);
       view.moved();

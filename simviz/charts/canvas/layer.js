@@ -92,17 +92,23 @@ export class Layer {
     const midX = (this.width / 2 + this.offsetX) * ratio, midY = (this.height / 2 + this.offsetY) * ratio;
     // A rim in the colour of the page keeps neighbours apart, where they are few enough to be told apart.
     const hasRims = xs.length <= 8000;
-    for (let j = order.length - 1; j >= 0; j--) {
-      const i = order[j];
-      const x = ((xs[i] - this.x) * scale + midX) | 0, y = ((this.y - ys[i]) * scale + midY) | 0;
-      if (x < -8 || y < -8 || x > w + 8 || y > h + 8 || view.isHidden(i)) continue;
-      if (placing.isShown(i, level)) {
-        const mode = placing.modes[i];
-        if (mode === MODES.word || (mode === MODES.picture && view.pictures.has(i))) continue;
+    const hasFaint = view.fails !== null || view.enclosed !== null;
+    // What stands back lies below all else.
+    for (const isBack of hasFaint ? [true, false] : [false]) {
+      const colours = isBack ? view.faintColours : pixelColours;
+      for (let j = order.length - 1; j >= 0; j--) {
+        const i = order[j];
+        const x = ((xs[i] - this.x) * scale + midX) | 0, y = ((this.y - ys[i]) * scale + midY) | 0;
+        if (x < -8 || y < -8 || x > w + 8 || y > h + 8 || view.isGone(i)) continue;
+        if (hasFaint && view.isFaint(i) !== isBack) continue;
+        if (!isBack && placing.isShown(i, level)) {
+          const mode = placing.modes[i];
+          if (mode === MODES.word || (mode === MODES.picture && view.pictures.has(i))) continue;
+        }
+        const shape = i < split ? 0 : 1;
+        if (hasRims && !isBack) press(pixels, w, h, this.rims[shape], x, y, view.paperPixel);
+        press(pixels, w, h, this.stamps[shape], x, y, colours[groups[i]]);
       }
-      const shape = i < split ? 0 : 1;
-      if (hasRims) press(pixels, w, h, this.rims[shape], x, y, view.paperPixel);
-      press(pixels, w, h, this.stamps[shape], x, y, pixelColours[groups[i]]);
     }
     this.pen.setTransform(1, 0, 0, 1, 0, 0);
     this.pen.putImageData(this.image, 0, 0);
@@ -156,7 +162,7 @@ export class Layer {
     pen.imageSmoothingQuality = "medium";
     for (let j = order.length - 1; j >= 0; j--) {
       const i = order[j];
-      if (!placing.isShown(i, level) || !pictures.has(i) || view.isHidden(i)) continue;
+      if (!placing.isShown(i, level) || !pictures.has(i) || view.isHidden(i) || view.isFaint(i)) continue;
       const x = this.toX(xs[i]), y = this.toY(ys[i]);
       if (!this.#isOutside(x, y)) {
         pictures.draw(pen, i, x - size / 2, y - size / 2, size, colours[groups[i]]);
@@ -171,7 +177,7 @@ export class Layer {
     this.worded = [];
     this.pictured = [];
     for (const i of order) {
-      if (!placing.isShown(i, level) || view.isHidden(i) || this.#isOutside(this.toX(xs[i]), this.toY(ys[i]))) continue;
+      if (!placing.isShown(i, level) || view.isHidden(i) || view.isFaint(i) || this.#isOutside(this.toX(xs[i]), this.toY(ys[i]))) continue;
       if (placing.modes[i] <= MODES.text) this.worded.push(i);
       else if (pictures.has(i)) this.pictured.push(i);
     }

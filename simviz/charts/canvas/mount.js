@@ -18,6 +18,7 @@ export default function (component) {
     shared.waiting.delete(parentElement.svStart);
     shared.waiting.delete(parentElement.svWaiting);
     parentElement.svView?.close();
-    parentElement.svView = undefined;
+    parentElement.svRows?.close();
+    parentElement.svView = parentElement.svRows = undefined;
   };
 }

@@ -35,7 +35,9 @@ export function isDimmed(view) {
 export function drawOverlay(pen, view) {
   const taken = new Taken();
   const { selected, query } = view;
-  if (view.matches) drawMatches(pen, view, taken);
+  /** Where neighbours were drawn whose own place others have taken. */
+  view.putAside = new Map();
+  if (view.matches && view.matched < 0) drawMatches(pen, view, taken);
   if (selected) {
     drawLines(pen, view, view.xs[selected.item], view.ys[selected.item], selected);
     drawItem(pen, view, selected.item, taken, { isStrong: true, ring: view.look.ink });
@@ -50,9 +52,18 @@ export function drawOverlay(pen, view) {
   }
   if (view.region) drawOutline(pen, view, view.region, true);
   if (view.drawn) drawOutline(pen, view, view.drawn, false);
-  for (const i of [view.focused, view.hovered]) {
-    if (i >= 0 && i !== selected?.item) drawItem(pen, view, i, new Taken(), { ring: view.look.ink });
-  }
+  for (const i of [view.focused, view.hovered]) if (i >= 0 && i !== selected?.item) drawPointed(pen, view, i);
+}
+
+/** What is pointed at, with what the model finds nearest to it. */
+function drawPointed(pen, view, i) {
+  // Where it was put aside, it is pointed at there.
+  const place = view.putAside.get(i) ?? null, nearest = place ? [] : view.nearestOf(i), taken = new Taken();
+  drawLines(pen, view, view.xs[i], view.ys[i], { nearest: nearest.map((j) => [j, 0, false]), partners: [] });
+  const look = { ring: view.look.accent, place, isStrong: true };
+  drawItem(pen, view, i, taken, look);
+  for (const j of nearest) drawItem(pen, view, j, taken, { mustFit: true, ring: view.look.muted });
+  drawItem(pen, view, i, new Taken(), look);
 }
 
 function drawLines(pen, view, fromX, fromY, { nearest, partners }) {
@@ -99,6 +110,7 @@ function drawNeighbours(pen, view, { nearest, partners }, fromX, fromY, taken) {
   for (const [i, score, belongs] of nearest) {
     const note = score.toFixed(2), ring = belongs ? view.look.right : null;
     const place = atBorder(view, i, from) ?? aside(i, note, ring);
+    if (place) view.putAside.set(i, place);
     drawItem(pen, view, i, taken, { ring, note, isStrong: true, place });
   }
   for (const i of partners.slice(0, 40)) {

@@ -18,8 +18,8 @@ export class Panel {
     this.card = el("div", "sv-card");
     this.card.hidden = true;
     this.live = el("div", "sv-unseen", "", { "aria-live": "polite", role: "status" });
-    this.keys = el("p", "sv-unseen", "Arrow keys move the map, plus and minus zoom, 0 shows all. " +
-      "Shift and an arrow key go from item to item, Enter selects, Escape clears the selection, slash searches.", { id: "sv-keys" });
+    this.keys = el("p", "sv-unseen", "Arrow keys go from item to item, Enter selects, Escape clears the selection. " +
+      "Shift and an arrow key move the map, plus and minus zoom, 0 shows all, slash searches.", { id: "sv-keys" });
     this.legend = el("div", "sv-legend");
     this.stage = el("div", "sv-stage");
     this.find = this.#makeFind();
@@ -199,8 +199,8 @@ export class Panel {
 
   // Card
 
-  /** Show what is pointed at, beside it and within the window. */
-  showCard(i, px, py) {
+  /** Show what is pointed at, beside it and within the window, and never over it. */
+  showCard(i) {
     if (i < 0) {
       this.card.hidden = true;
       return;
@@ -228,8 +228,11 @@ export class Panel {
     }
     const { width, height } = view.camera;
     const w = card.offsetWidth, h = card.offsetHeight;
-    const left = px + 18 + w > width ? px - w - 14 : px + 18;
-    const top = py + 14 + h > height ? py - h - 10 : py + 14;
-    card.style.transform = `translate(${Math.max(4, Math.round(left))}px, ${Math.max(4, Math.round(top))}px)`;
+    const [x0, y0, x1, y1] = view.boxOf(i), gap = 12;
+    const along = (middle, size, most) => Math.max(4, Math.min(most - size - 4, middle - size / 2));
+    const isBeside = x1 + gap + w <= width || x0 - gap - w >= 0;
+    const left = !isBeside ? along((x0 + x1) / 2, w, width) : x1 + gap + w <= width ? x1 + gap : x0 - gap - w;
+    const top = isBeside ? along((y0 + y1) / 2, h, height) : y1 + gap + h <= height ? y1 + gap : y0 - gap - h;
+    card.style.transform = `translate(${Math.round(left)}px, ${Math.round(top)}px)`;
   }
 }

@@ -9,6 +9,8 @@ const CELL = 48;
 const ALL_SHOWN = 300;
 /** Items tried a level while much is crowded. */
 const TRIED = 5000, CROWDED_LEVELS = 8;
+/** Dots of other items that a label may cover. */
+const MOST_COVERED = 4;
 export const FONT_SIZE = 12.5;
 const WORD = 0, TEXT = 1, PICTURE = 2, DOT = 3;
 export const MODES = { word: WORD, text: TEXT, picture: PICTURE, dot: DOT };
@@ -58,9 +60,10 @@ export class Placing {
    * @param fit pixels a unit at zoom 1
    * @param area of the window in pixels
    * @param widthOf the width in pixels of an item's label
+   * @param grid the items by their positions
    */
-  constructor({ xs, ys, modes, order, fit, area, widthOf, isHidden, regions }) {
-    Object.assign(this, { xs, ys, modes, order, fit, widthOf, isHidden, regions });
+  constructor({ xs, ys, modes, order, fit, area, widthOf, isHidden, regions, grid }) {
+    Object.assign(this, { xs, ys, modes, order, fit, widthOf, isHidden, regions, grid });
     const n = xs.length;
     /** The level from which on an item is shown by more than a dot. */
     this.from = new Uint8Array(n).fill(NEVER);
@@ -104,6 +107,7 @@ export class Placing {
     const claim = (i, turn, isKnown) => {
       this.#box(box, xs[i] * scale, -ys[i] * scale, i, turn, size);
       if (!isKnown && !room.isFree(box[0], box[1], box[2], box[3])) return false;
+      if (!isKnown && modes[i] !== PICTURE && this.#covered(box, scale, i) > MOST_COVERED) return false;
       room.take(box[0], box[1], box[2], box[3]);
       return true;
     };
@@ -137,6 +141,15 @@ export class Placing {
         from[i] = level;
       }
     }
+  }
+
+  /** How many other items lie in a box. */
+  #covered(box, scale, own) {
+    let n = 0;
+    this.grid.each(box[0] / scale, -box[3] / scale, box[2] / scale, -box[1] / scale, (i) => {
+      if (i !== own && !this.isHidden(i)) n++;
+    });
+    return n;
   }
 
   /** The box that an item takes around a place in pixels. */

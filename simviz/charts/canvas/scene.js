@@ -10,6 +10,8 @@ import { TEXT_FONT, WORD_FONT, measureRegion } from "./writing.js";
 const NOTHING = new Float32Array(0);
 /** How near to a dot is on it, in pixels. */
 const REACH = 16;
+/** Where the name of a region may stand, in its own widths and heights from the middle. */
+const MOVES = [0, -1.1, 1.1, -2, 2].flatMap((down) => [0, -0.35, 0.35].map((across) => [across, down]));
 
 export class Scene {
   constructor() {
@@ -60,6 +62,7 @@ export class Scene {
     const share = groups || this.items.header.modes.every((mode) => mode === "dot") ? 0.9 : 0.6;
     this.dotColours = colours.map((colour) => mixed(colour, this.look.paper, share));
     this.pixelColours = this.dotColours.map(pixelOf);
+    this.faintColours = colours.map((colour) => pixelOf(mixed(colour, this.look.paper, this.look.dim)));
     if (groups) this.groups = fromBase64(groups);
     else if (isNew || this.groupsTold) {
       this.groups = new Uint8Array(this.labels.length).fill(1, this.split);
@@ -103,20 +106,35 @@ export class Scene {
   }
 
   takeRegions(told) {
-    this.named = (told ?? []).map(([tier, from, to, x, y, lines]) => ({ tier, from, to, x, y, lines }));
+    this.named = (told ?? []).map(([tier, from, to, x, y, lines]) => ({ tier, from, to, middle: [x, y], lines }));
     for (const region of this.named) Object.assign(region, measureRegion(this.pen, region));
   }
 
-  /** Labels of one tier do not cover one another: the weightier come first. */
+  /**
+   * Labels of one tier do not cover one another: the weightier come first. Each gives way to the
+   * points: it moves within its own size to where it covers the fewest.
+   */
   thinRegions() {
     this.regions = [];
-    for (const region of this.named) {
+    for (const { middle, ...region } of this.named) {
       const scale = this.camera.fit * Math.pow(2, region.from / 2);
-      const isFree = this.regions.every((other) =>
-        other.tier !== region.tier ||
-        Math.abs(other.x - region.x) * scale > (other.width + region.width) / 2 + 16 ||
-        Math.abs(other.y - region.y) * scale > (other.height + region.height) / 2 + 10);
-      if (isFree) this.regions.push(region);
+      const { width, height, tier } = region;
+      let least = Infinity;
+      for (const [across, down] of MOVES) {
+        const x = middle[0] + (across * width) / scale, y = middle[1] - (down * height) / scale;
+        const isFree = this.regions.every((other) =>
+          other.tier !== tier ||
+          Math.abs(other.x - x) * scale > (other.width + width) / 2 + 16 ||
+          Math.abs(other.y - y) * scale > (other.height + height) / 2 + 10);
+        if (!isFree) continue;
+        let covered = Math.abs(across) + Math.abs(down);
+        const halfX = width / 2 / scale, halfY = height / 2 / scale;
+        this.grid.each(x - halfX, y - halfY, x + halfX, y + halfY, (i) => (covered += this.isHidden(i) ? 0 : 1));
+        if (covered >= least) continue;
+        least = covered;
+        Object.assign(region, { x, y });
+      }
+      if (least < Infinity) this.regions.push(region);
     }
   }
 
@@ -127,7 +145,7 @@ export class Scene {
     this.placing = new Placing({
       xs, ys, modes: this.modes, order: this.order, fit: this.camera.fit,
       area: this.camera.width * this.camera.height, widthOf: (i) => this.widthOf(i),
-      isHidden: (i) => this.isHidden(i), regions: this.regions,
+      isHidden: (i) => this.isHidden(i), regions: this.regions, grid: this.grid,
     });
     this.placedFor = [this.camera.width, this.camera.height];
   }
@@ -171,6 +189,18 @@ export class Scene {
 
   keyOf(i) {
     return (i < this.split ? "x" : "y") + this.items.arrays.rows[i];
+  }
+
+  /** What an item takes on the screen, with its label: left, top, right, bottom. */
+  boxOf(i) {
+    const { camera, placing, pictures } = this;
+    const [x, y] = this.putAside?.get(i) ?? [camera.toScreenX(this.grid.xs[i]), camera.toScreenY(this.grid.ys[i])];
+    const half = pictures.has(i) ? Math.max(28, placing.pictureSize(camera.zoom)) / 2 + 5 : 10;
+    const box = [x - half, y - half, x + half, y + half];
+    for (const [left, top, right, bottom, j] of this.lettered.boxes) {
+      if (j === i) return [Math.min(box[0], left), Math.min(box[1], top), Math.max(box[2], right), Math.max(box[3], bottom)];
+    }
+    return box;
   }
 
   /** The item at a pixel: its label or picture, else the nearest dot. */

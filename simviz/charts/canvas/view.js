@@ -3,7 +3,6 @@
 import { bitsToBase64, fromBase64 } from "./decode.js";
 import { Finding } from "./finding.js";
 import { listen } from "./gestures.js";
-import { isInside } from "./grid.js";
 import { Labels } from "./labels.js";
 import { Layer } from "./layer.js";
 import { drawOverlay, isDimmed } from "./overlay.js";
@@ -14,8 +13,10 @@ const GLIDE = 650, REST = 220;
 const CORNERS = 32;
 
 export class View extends Finding {
-  constructor(root, told) {
+  constructor(root, told, shared) {
     super();
+    this.shared = shared;
+    this.lists = shared.lists;
     /** Called with what needs no answer: "at" is the camera as three numbers, "set" all else. */
     this.told = told;
     this.layer = new Layer();
@@ -75,10 +76,10 @@ export class View extends Finding {
     this.panel.showLegend(data.legend, this.closed);
     this.canvas.setAttribute("aria-label", data.alt);
     this.panel.box.classList.toggle("sv-narrow", data.narrow);
-    this.panel.box.classList.toggle("sv-low", data.low);
     this.panel.box.classList.toggle("sv-scrolls", data.scrolls);
     this.panel.box.dataset.n = String(this.xs.length);
     this.layer.isStale = true;
+    this.lists.forEach((list) => list.refresh());
     this.draw();
   }
 
@@ -96,7 +97,7 @@ export class View extends Finding {
       this.#bringIntoView(this.query.x, this.query.y);
       this.panel.told("Placed among what the model finds nearest.");
     }
-    this.region = data.region ? this.camera.fromTold(data.region) : null;
+    this.encloseBy(data.region ? this.camera.fromTold(data.region) : null);
   }
 
   /** What the link said of the legend and of the search; what the reader set since stays. */
@@ -104,7 +105,7 @@ export class View extends Finding {
     if (typed && !before) this.panel.show(typed[1], `model ${typed[0]}`);
     if (!set || before?.set.n === set.n) return;
     this.closed = new Set(set.closed);
-    this.replace();
+    this.takeFilter(set.filter);
     if (set.find && !before) {
       this.panel.show(set.find[1], set.find[0]);
       this.find(set.find[1], set.find[0]);
@@ -164,10 +165,13 @@ export class View extends Finding {
 
   #bringIntoView(x, y) {
     const { camera } = this;
-    if (camera.width <= 1) return;
+    if (camera.width <= 1 || camera.flight) return;
+    // On a phone the panel slides up over the lower half.
+    const free = this.data.narrow ? 0.55 * innerHeight - this.canvas.getBoundingClientRect().top : Infinity;
+    const low = Math.max(160, Math.min(camera.height, free));
     const px = camera.toScreenX(x), py = camera.toScreenY(y);
-    if (px > 60 && py > 60 && px < camera.width - 60 && py < camera.height - 60) return;
-    camera.flyTo(x, y, camera.zoom, performance.now());
+    if (px > 60 && py > 60 && px < camera.width - 60 && py < low - 60) return;
+    camera.flyTo(x, y - (camera.height - low) / 2 / camera.scale, camera.zoom, performance.now());
     this.moved();
   }
 
@@ -175,14 +179,23 @@ export class View extends Finding {
     if (!this.grid || this.glide) return;
     const i = px === null ? -1 : this.itemAt(px, py);
     this.canvas.classList.toggle("sv-over", i >= 0);
-    this.panel.showCard(i, px, py);
     this.point(i);
+    this.panel.showCard(i);
   }
 
   point(i) {
     if (i === this.hovered) return;
     this.hovered = i;
+    this.lists.forEach((list) => list.mark(i));
     this.draw();
+  }
+
+  /** What the model finds nearest to an item, as far as it was sent. */
+  nearestOf(i) {
+    const { nearest } = this.shared;
+    if (nearest?.header.places !== this.places.header.digest) return [];
+    const { k } = nearest.header;
+    return [...nearest.arrays.nearest.subarray(i * k, (i + 1) * k)].filter((j) => j !== i);
   }
 
   click(px, py) {
@@ -193,18 +206,24 @@ export class View extends Finding {
   }
 
   pick(i) {
+    this.pickKey(this.keyOf(i), i);
+  }
+
+  /** Select an item of the data set, on the drawing or not. */
+  pickKey(key, i) {
     // Shown at once; the neighbours follow when the server has answered.
-    this.selected = { item: i, nearest: [], partners: [] };
+    this.selected = i < 0 ? null : { item: i, nearest: [], partners: [] };
     this.query = null;
     this.panel.showCard(-1);
     this.draw();
-    this.#emit("picked", { key: this.keyOf(i) });
+    this.#emit("picked", { key });
   }
 
   /** Nothing is selected, found or enclosed any more. */
   letGo(isQuiet = false) {
     const isTold = this.selected || this.query || this.region;
-    this.selected = this.query = this.region = this.matches = null;
+    this.selected = this.query = this.region = this.enclosed = this.matches = null;
+    this.layer.isStale = true;
     this.hovered = this.focused = this.matched = -1;
     this.panel.input.value = "";
     this.panel.told("");
@@ -218,11 +237,7 @@ export class View extends Finding {
   toggle(key) {
     if (!this.closed.delete(key)) this.closed.add(key);
     this.panel.showLegend(this.data.legend, this.closed);
-    this.replace();
-    this.layer.isStale = true;
-    this.draw();
-    // What was found is counted without what is hidden.
-    if (this.matches) this.find(this.panel.input.value, this.panel.mode.value);
+    this.filter();
     this.tellSet();
   }
 
@@ -236,13 +251,7 @@ export class View extends Finding {
   enclose(drawn) {
     // As few corners as the link can hold, and as exact: it encloses the same.
     const corners = this.camera.toldCorners(drawn, CORNERS);
-    const points = this.camera.fromTold(corners);
-    const xs = points.map(([x]) => x), ys = points.map(([, y]) => y);
-    const rows = [];
-    this.grid.each(Math.min(...xs), Math.min(...ys), Math.max(...xs), Math.max(...ys), (i) => {
-      if (!this.isHidden(i) && isInside(this.grid.xs[i], this.grid.ys[i], points)) rows.push(i);
-    });
-    this.region = rows.length ? points : null;
+    const rows = this.encloseBy(this.camera.fromTold(corners));
     this.panel.say(`${rows.length} items are enclosed.`);
     this.#emit("region", {
       rows: rows.length ? bitsToBase64(rows, this.xs.length) : null, corners: rows.length ? corners : null,
@@ -289,7 +298,7 @@ export class View extends Finding {
     this.focused = i;
     this.#bringIntoView(this.xs[i], this.ys[i]);
     this.panel.say(`${this.textOf(i, 120)}, ${this.kindOf(i)}`);
-    this.panel.showCard(i, this.camera.toScreenX(this.xs[i]), this.camera.toScreenY(this.ys[i]));
+    this.panel.showCard(i);
     this.draw();
   }
 
@@ -299,7 +308,9 @@ export class View extends Finding {
     this.draw();
   }
 
+  /** Select the item that has the focus; else the one nearest to the middle of the window. */
   pickFocused() {
+    if (this.focused < 0) this.step(0, 0);
     if (this.focused >= 0) this.pick(this.focused);
   }
 

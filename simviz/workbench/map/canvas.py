@@ -77,6 +77,11 @@ def show(data: Mapping[str, Any], key: str = KEY) -> None:
     )
 
 
+def show_rows(data: Mapping[str, Any], key: str) -> None:
+    """List items beside the map; pointing at a row shows its item, and the other way round."""
+    _canvas(key=key, data=dict(data))
+
+
 def listen(on_change: Any) -> None:
     """Hear of the camera, of what was looked for and of the legend, in a fragment of its own."""
     with st.container(key="map-part-camera"):

@@ -26,7 +26,7 @@ from simviz.workbench.shell.figures import show_chart
 if TYPE_CHECKING:
     from simviz.workbench.map.scene import Scene
 
-_HEIGHT = 220
+_HEIGHT = 150
 
 
 def measured_dimensions(run: Run) -> list[int]:
@@ -54,7 +54,7 @@ def show_switch(view: View, run: Run) -> None:
 
 
 def is_open(view: View, run: Run) -> bool:
-    """Return whether the slider is shown: the map then leaves it room on the screen."""
+    """Return whether the slider is shown."""
     return view.dims is not None and bool(measured_dimensions(run))
 
 
@@ -108,42 +108,37 @@ def show(view: View, scene: Scene) -> None:
     look = get_theme(state.theme())
     hue = method_style(run.info.method, look).colour
     drawn_by = "PCA" if scene.placed.drawing.method == "pca" else "MDS"
-    with st.container(key="map-dimensions-panel"):
-        left, middle, right = st.columns([4, 3, 3], gap="medium", vertical_alignment="center")
-        with left:
-            st.select_slider(
-                "Dimensions",
-                known,
-                **bound(view, "dims", "map-k"),
-                help=(
-                    "The first dimensions of one decomposition are the model of so many. Each "
-                    "map is turned onto that of all dimensions."
-                ),
-            )
-            part = settings.part_switch(view.dataset_id)
-            if part not in run.measured:
-                missing = [(run, runs.run_title(run.info))]
-                progress.offer_missing_part(missing, part, scene.pairs, key="map")
-                return
-            result = _evaluated(run, scene.pairs, k, part)
-            direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)
-            metric, values = _curve(run, part, direction)
-            main = runs.usual_metric(view.dataset_id, scene.pairs)
-            display.figures(_figures(main, direction, metric, values, k, result))
-            measured = _part(run, scene.pairs, part)
-            direction_words = settings.direction_words(direction, measured)
-            display.quiet(
-                f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
-                f"{len(measured.y):,} {measured.y_name}; {direction_words}. "
-                f"The map shows all items, drawn by {drawn_by}."
-            )
-        with middle:
-            if values:
-                _show_curve(metric, values, k, look, hue)
-            else:
-                display.quiet("No query has both right and wrong candidates: nothing to rank.")
-        with right:
-            _show_roc(result, look, hue)
+    st.select_slider(
+        "Dimensions",
+        known,
+        **bound(view, "dims", "map-k"),
+        help=(
+            "The first dimensions of one decomposition are the model of so many. Each map is "
+            "turned onto that of all dimensions."
+        ),
+    )
+    part = settings.part_switch(view.dataset_id)
+    if part not in run.measured:
+        missing = [(run, runs.run_title(run.info))]
+        progress.offer_missing_part(missing, part, scene.pairs, key="map")
+        return
+    result = _evaluated(run, scene.pairs, k, part)
+    direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)
+    metric, values = _curve(run, part, direction)
+    main = runs.usual_metric(view.dataset_id, scene.pairs)
+    display.figures(_figures(main, direction, metric, values, k, result))
+    if values:
+        _show_curve(metric, values, k, look, hue)
+    else:
+        display.quiet("No query has both right and wrong candidates: nothing to rank.")
+    _show_roc(result, look, hue)
+    measured = _part(run, scene.pairs, part)
+    direction_words = settings.direction_words(direction, measured)
+    display.quiet(
+        f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
+        f"{len(measured.y):,} {measured.y_name}; {direction_words}. "
+        f"The map shows all items, drawn by {drawn_by}."
+    )
 
 
 @state.cached(48)

@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 
 from simviz.charts import map_records
+from simviz.charts.style import get_theme
 from simviz.data.cells import percent
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import is_in_part, parts_present
@@ -64,6 +65,7 @@ def show_page() -> None:
     view = map_view.current(str(state.current_dataset_id()))
     st.html(_STYLE)
     st.html(canvas.STYLE)
+    st.html(f"<style>:root {{ --sv-paper: {get_theme(state.theme()).paper}; }}</style>")
     display.style()
     if view.lost:
         display.problem(view.lost)
@@ -106,6 +108,8 @@ def show_page() -> None:
     canvas.listen(partial(map_view.follow_browser, view))
     # While the reader looks, what the first click will ask for is made ready.
     drawings.space(run, pairs)
+    if (nearest := map_scene.nearest_part(run, pairs, drawing)) is not None:
+        canvas.send(nearest, "nearest")
     if is_kept and view.drawing == BEST_DRAWING:
         drawings.draw_next_share(run, pairs)
 

@@ -10,13 +10,23 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from simviz.charts.canvas import Part, bits, importance, map_alt, pack_items, pack_places
+from simviz.charts.canvas import (
+    FILTERS,
+    Part,
+    bits,
+    column_codes,
+    importance,
+    map_alt,
+    pack_items,
+    pack_nearest,
+    pack_places,
+)
 from simviz.charts.colours import Grouping, group_items, mix
 from simviz.charts.style import ThemeName, clean_text, get_theme
-from simviz.data.description import joined_column
+from simviz.data.description import paired_column, telling_columns
 from simviz.data.pairs import PairSet
 from simviz.projection import Quality
-from simviz.projection.drawing import GROUPS, ItemRanks, Placed, rank_items
+from simviz.projection.drawing import GROUPS, ItemRanks, Placed, nearest_of_all, rank_items
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.selection import Answer
@@ -29,6 +39,8 @@ _PARTNERS, _LONGEST_LINE = 60, 34
 _AHEAD = 0.025
 #: Shares of the worst possible from which on a halo is faint, clear and strong.
 _HALO_LEVELS = (0.1, 0.25, 0.4)
+#: Pairs that are compared at most so that pointing at an item shows its nearest.
+_MOST_COMPARED = 6_000_000
 _COLOUR_TITLES = {"score": "similarity to the nearest"}
 
 
@@ -70,6 +82,17 @@ class Scene:
         shift = 0 if side == "x" else self.n_x
         return [int(row) + shift for row in rows]
 
+    def passing(self, told: str) -> NDArray[np.bool_]:
+        """Return which items a filter of the browser lets pass."""
+        passes = np.ones(len(self.shown), dtype=bool)
+        columns = [*filter_columns(self.pairs, self.placed).items()]
+        for entry in filter(None, told.split(";")):
+            at, _, wanted = entry.partition(":")
+            if int(at) < len(columns):
+                name, values = columns[int(at)]
+                passes &= np.isin(column_codes(values, name)[1], [*map(int, wanted.split("."))])
+        return passes
+
     def ranks(self) -> ItemRanks:
         """Return how well every item on the drawing finds what belongs to it."""
         return _ranks(self.run, self.items.digest, self)
@@ -109,7 +132,7 @@ def _colour_values(scene: Scene) -> Any:
     rows = np.concatenate([placed.x_rows, len(pairs.x) + placed.y_rows])
     if scene.colour == "part":
         return np.concatenate(scene.parts)[rows]
-    return joined_column(pairs.x, pairs.y, scene.colour.removeprefix("="))[rows]
+    return paired_column(pairs, scene.colour.removeprefix("="))[rows]
 
 
 def scene_of(
@@ -146,7 +169,25 @@ def _items_part(pairs: PairSet, rows: bytes, _placed: Placed) -> Part:
         y_rows=y_rows,
         x_name=pairs.x_name,
         y_name=pairs.y_name,
+        columns=filter_columns(pairs, _placed),
     )
+
+
+def filter_columns(pairs: PairSet, placed: Placed) -> dict[str, Any]:
+    """Return the columns that can be filtered by, each with a value an item of a drawing."""
+    rows = np.concatenate([placed.x_rows, len(pairs.x) + placed.y_rows])
+    names = telling_columns(pairs.x, pairs.y)[:FILTERS]
+    return {name: paired_column(pairs, name)[rows] for name in names}
+
+
+@state.cached(6)
+def nearest_part(run: Run, pairs: PairSet, drawing: str) -> Part | None:
+    """Return what a run finds nearest to each item of a drawing; None where it takes too long."""
+    placed = drawings.kept(run, drawing)
+    if len(placed.x_rows) * len(placed.y_rows) > _MOST_COMPARED:
+        return None
+    found = nearest_of_all(drawings.pipeline(run), pairs, placed)
+    return pack_nearest(found, _places_part(run, pairs, drawing))
 
 
 @state.cached(8)
@@ -192,11 +233,12 @@ def show(view: View, scene: Scene) -> None:
                 links.show_button("map", [run], own)
                 selection.show_table_switch(view)
                 dimensions.show_switch(view, run)
-        with right:
-            if answer is not None:
-                selection.show_answer(view, scene, answer)
-    dimensions.show(view, scene)
-    selection.show_region(view, scene)
+        if answer is not None or view.enclosed or view.has_table or dimensions.is_open(view, run):
+            with right, st.container(key="map-drawer"):
+                dimensions.show(view, scene)
+                if answer is not None:
+                    selection.show_answer(view, scene, answer)
+                selection.show_region(view, scene)
 
 
 def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, Any]:
@@ -234,6 +276,7 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
         "set": {
             "find": None if view.find is None else list(view.find),
             "closed": list(view.closed),
+            "filter": view.filter,
             "n": view.set_n,
         },
         "asked": [
@@ -243,10 +286,9 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
         ],
         "typed": None if view.query is None else list(view.query),
         "narrow": state.is_narrow(),
-        "low": dimensions.is_open(view, scene.run),
         "scrolls": False,
         "alt": f"{map_alt(placed.drawing, (pairs.x_name, pairs.y_name))} "
-        "A table below the map says the same.",
+        "The list beside the map says the same.",
     }
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from simviz.charts.canvas import bits
 from simviz.charts.style import clean_text, is_glyph, safe_line
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
@@ -18,7 +19,7 @@ from simviz.projection import Neighbors, Spot
 from simviz.projection.drawing import ItemRanks
 from simviz.projection.quality import N_SEEDS
 from simviz.projection.space import Space, ranked
-from simviz.workbench.map import topics as map_topics
+from simviz.workbench.map import canvas, topics as map_topics
 from simviz.workbench.map.view import Side, View, bound, rows_inside
 from simviz.workbench.shell import display, forms
 
@@ -86,7 +87,7 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
     else:
         part = str(scene.parts["xy".index(answer.side)][item])
         caption = f"{caption} · {part}{'' if ' ' in part else ' part'}"
-    with st.container(key="map-drawer"):
+    with st.container(key="map-answer"):
         with st.container(horizontal=True, vertical_alignment="center"):
             display.quiet(caption)
             forms.quiet_button("Clear selection", "close", "map-close", view.select, None)
@@ -99,7 +100,7 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
         if item is not None and len(found):
             kept = scene.placed.kept_near(item, found)
         if len(found):
-            _show_list(view, pairs, found, answer.belongs, kept)
+            _show_list(scene, answer, kept)
         for sentence in _sentences(scene, answer, kept):
             display.quiet(sentence)
 
@@ -153,35 +154,21 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
         yield f"✓ belongs to it: {n_met} of its {len(belongs):,} {name} are in this list."
 
 
-def _show_list(
-    view: View,
-    pairs: PairSet,
-    found: Neighbors,
-    belongs: Collection[int],
-    kept: Any | None,
-) -> None:
+def _show_list(scene: Scene, answer: Answer, kept: Any | None) -> None:
     """List what a model finds nearest, each to be selected."""
-    others, name = _side(pairs, found.side)
-    st.markdown(f"**Nearest {escape_markdown(name)}**")
-    with st.container(key="map-nearest"):
-        for place, (other, score) in enumerate(zip(found.index, found.scores, strict=True)):
-            with st.container(
-                horizontal=True, vertical_alignment="center", gap="small", key=f"map-near-{place}"
-            ):
-                picture = _picture(others, int(other), "")
-                if picture:
-                    st.html(f'<span class="sv-near">{picture}</span>', width=30)
-                st.button(
-                    escape_markdown(_text(others, int(other), 60)),
-                    key=f"map-go-{place}",
-                    on_click=view.select,
-                    args=((found.side, int(other)),),
-                    type="tertiary",
-                    width="stretch",
-                )
-                mark = " ✓" if int(other) in belongs else ""
-                far = "" if kept is None or kept[place] else " ↗"
-                st.html(f'<span class="sv-score">{score:.2f}{mark}{far}</span>', width="content")
+    found = answer.found
+    others, name = _side(scene.pairs, found.side)
+    drawn = {int(at): row for row, at in enumerate(scene.placed.rows(found.side))}
+    entries = []
+    for place, (other, score) in enumerate(zip(found.index.tolist(), found.scores, strict=True)):
+        mark = " ✓" if other in answer.belongs else ""
+        far = "" if kept is None or kept[place] else " ↗"
+        row = scene.joint(found.side, [drawn[other]])[0] if other in drawn else -1
+        note = f"{score:.2f}{mark}{far}"
+        entries.append([row, f"{found.side}{other}", _text(others, other, 120), note])
+    title = f"Nearest {name}"
+    st.markdown(f"**{escape_markdown(title)}**")
+    canvas.show_rows({"title": title, "entries": entries, "filters": False}, "map-nearest")
 
 
 def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
@@ -210,10 +197,10 @@ def _picture(items: Items, row: int, style: str) -> str:
 
 
 def show_table_switch(view: View) -> None:
-    """Show a switch for the table of all that is on the map."""
+    """Show a switch for the filters and the list of all that is on the map."""
     st.toggle(
-        "Table",
-        help="All items on the map as a table.",
+        "Items",
+        help="Histograms that filter, and a list of all items.",
         **bound(view, "has_table", "map-table"),
     )
 
@@ -243,24 +230,18 @@ def show_region(view: View, scene: Scene) -> None:
     if view.enclosed:
         _show_enclosed(view, scene, np.array([r for r in view.enclosed if r < len(shown)]))
     elif view.has_table:
-        _show_table(view, scene, np.flatnonzero(shown), "map-all")
+        _list_items(view, scene, np.flatnonzero(shown))
 
 
 def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
     pairs, (x_rows, y_rows) = scene.pairs, scene.by_side(rows)
-    with st.container(key="map-enclosed"):
-        with st.container(horizontal=True, vertical_alignment="center"):
-            st.markdown(f"**{len(rows):,} items enclosed**")
-            display.quiet(f"{len(x_rows):,} {pairs.x_name} · {len(y_rows):,} {pairs.y_name}")
-            forms.quiet_button("Clear selection", "close", "map-let-go", view.clear_region)
-        ranks = scene.ranks()
-        figures = _figures(scene, rows, ranks)
-        if figures:
-            display.figures(figures)
-            display.quiet(
-                "Ranked among all items of the other side on the map, those of training included."
-            )
-        _show_table(view, scene, rows, "map-enclosed-table", ranks)
+    st.markdown(f"**{len(rows):,} items enclosed**")
+    display.quiet(f"{len(x_rows):,} {pairs.x_name} · {len(y_rows):,} {pairs.y_name}")
+    ranks = scene.ranks()
+    if figures := _figures(scene, rows, ranks):
+        display.figures(figures)
+    forms.quiet_button("Clear selection", "close", "map-let-go", view.clear_region)
+    _list_items(view, scene, rows, ranks)
 
 
 def _figures(scene: Scene, rows: Any, ranks: ItemRanks) -> list[tuple[str, str]]:
@@ -275,38 +256,30 @@ def _figures(scene: Scene, rows: Any, ranks: ItemRanks) -> list[tuple[str, str]]
     return figures
 
 
-def _show_table(
-    view: View, scene: Scene, rows: Any, key: str, ranks: ItemRanks | None = None
-) -> None:
-    table = _table(scene, rows, ranks)
-    shown = table.drop(columns=["key"])
-    st.dataframe(
-        shown,
-        key=key,
-        hide_index=True,
-        height=min(360, 38 + 35 * len(table)),
-        on_select=lambda: _pick(view, key, table["key"].tolist()),
-        selection_mode="single-row",
-        column_config={
-            "found": st.column_config.NumberColumn(
-                "1 / rank", format="%.2f", help="Reciprocal rank of the first that belongs to it."
-            )
-        },
-    )
+def _list_items(view: View, scene: Scene, rows: Any, ranks: ItemRanks | None = None) -> None:
+    """List items, with the histograms of their columns."""
+    is_listed = np.isin(np.arange(len(scene.shown)), rows)
+    found = None if ranks is None else np.concatenate([ranks.x, ranks.y])[np.sort(rows)]
+    listed = {
+        "title": "Items enclosed" if view.enclosed else "Items on the map",
+        "rows": canvas.packed(bits(is_listed)),
+        "found": None if found is None else canvas.packed(found.astype("<f4").tobytes()),
+        "filters": True,
+    }
+    canvas.show_rows(listed, "map-items")
     forms.download(
         "These items as CSV",
-        lambda: _csv(shown),
+        lambda: items_csv(view, scene, rows, ranks),
         "simviz-map-items.csv",
-        key=f"{key}-csv",
+        key="map-items-csv",
     )
 
 
-def _pick(view: View, key: str, keys: list[str]) -> None:
-    """Select a row of the table as its point on the map would be."""
-    rows = st.session_state[key].selection.rows
-    if rows:
-        side: Side = "x" if keys[rows[0]][0] == "x" else "y"
-        view.select((side, int(keys[rows[0]][1:])))
+def items_csv(view: View, scene: Scene, rows: Any, ranks: ItemRanks | None = None) -> str:
+    """Return the items that pass the filter as a file, safe to open in a spreadsheet."""
+    table = _table(scene, rows[scene.passing(view.filter)[rows]], ranks)
+    cells = table.astype(object).where(table.notna(), "").values.tolist()
+    return csv_text([list(table.columns), *cells])
 
 
 def _table(scene: Scene, rows: Any, ranks: ItemRanks | None) -> pd.DataFrame:
@@ -322,7 +295,6 @@ def _table(scene: Scene, rows: Any, ranks: ItemRanks | None) -> pd.DataFrame:
     ):
         texts = items.content if items.kind in ("text", "keyword") else items.labels
         columns = {
-            "key": [f"{side}{i}" for i in index],
             "side": [name] * len(index),
             "id": [str(items.ids[i]) for i in index],
             "text": [safe_line(texts[i], _LONGEST_CELL) for i in index],
@@ -339,9 +311,3 @@ def _table(scene: Scene, rows: Any, ranks: ItemRanks | None) -> pd.DataFrame:
     # One side may have columns that the other has not.
     texts = [name for name in joined.columns if name != "found"]
     return joined.fillna(dict.fromkeys(texts, ""))
-
-
-def _csv(table: pd.DataFrame) -> str:
-    """Return a table as a file, safe to open in a spreadsheet."""
-    cells = table.astype(object).where(table.notna(), "").values.tolist()
-    return csv_text([list(table.columns), *cells])

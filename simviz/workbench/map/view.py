@@ -46,11 +46,13 @@ PARTS = ("train", "validation", "test", "left out")
 _FARTHEST, _LEAST_ZOOM, _MOST_ZOOM = 3.0, 0.5, 500.0
 _DRAWING = re.compile(rf"(two-sided|mds|umap|pca)-[23](?:-({'|'.join(map(str, SHARES))}))?")
 _CLOSED = re.compile(r"[sg]\d{1,3}")
+#: Columns with the bins or groups that pass, as `column_codes` counts them.
+_FILTER = re.compile(r"(\d:\d{1,2}(\.\d{1,2}){0,30};?){0,6}")
 #: Characters of typed texts, entries of the legend and corners of an outline that a link holds.
 _LONGEST, _MOST_CLOSED, _MOST_CORNERS = 200, 12, 40
 _LONGEST_QUERY = 2_000
 #: What of the link only the browser knows at first.
-_OF_BROWSER = ("at", "find", "hide")
+_OF_BROWSER = ("at", "find", "hide", "filter")
 #: Parameters of the link that every page has.
 _OF_ALL_PAGES = (settings.PART_LINK, settings.DIRECTION_LINK)
 
@@ -81,6 +83,7 @@ class View:
     dims: int | None = None
     find: tuple[str, str] | None = None
     closed: tuple[str, ...] = ()
+    filter: str = ""
     set_n: int = 0
 
     @property
@@ -206,6 +209,8 @@ def apply_link(
         view.find, view.set_n = (WAYS[way], words), view.set_n + 1
     if "hide" in params:
         view.closed, view.set_n = valid_closed(params["hide"].split(",")), view.set_n + 1
+    if wanted := valid_filter(params.get("filter")):
+        view.filter, view.set_n = wanted, view.set_n + 1
     if corners := _parse_outline(params.get("lasso", "")):
         view.outline, view.enclosed = corners, None
     camera = parse_camera(params.get("at"))
@@ -255,6 +260,8 @@ def _browser_params(view: View) -> dict[str, str]:
         params["find"] = f"{way}:{view.find[1][:_LONGEST]}"
     if view.closed:
         params["hide"] = ",".join(view.closed)
+    if view.filter:
+        params["filter"] = view.filter
     return params
 
 
@@ -308,6 +315,7 @@ def follow_browser(view: View) -> None:
             text = str(find[1]).strip()[:_LONGEST_QUERY]
             view.find = (find[0], text) if text else None
         view.closed = valid_closed(closed if isinstance(closed, list) else [])
+        view.filter = valid_filter(done.get("filter"))
     before = st.session_state.get("map-link")
     if isinstance(before, dict):
         link = {name: value for name, value in before.items() if name not in _OF_BROWSER}
@@ -368,6 +376,11 @@ def valid_closed(entries: Sequence[object]) -> tuple[str, ...]:
     """Return entries of the legend that hide what they stand for, as far as they can be any."""
     known = [key for key in entries if isinstance(key, str) and _CLOSED.fullmatch(key)]
     return tuple(dict.fromkeys(known))[:_MOST_CLOSED]
+
+
+def valid_filter(text: object) -> str:
+    """Return what a filter lets pass, as a link says it ("0:3.4;2:1"); nothing for nonsense."""
+    return text if isinstance(text, str) and _FILTER.fullmatch(text) else ""
 
 
 def _parse_typed(text: str) -> tuple[str, str]:

@@ -1,0 +1,179 @@
+// What stands beside the map: histograms that filter, and a list of items. Pointing at a row shows
+// its item on the map, and pointing at an item shows its row.
+
+import { fromBase64 } from "./decode.js";
+import { el } from "./dom.js";
+import { Histograms } from "./histograms.js";
+
+/** Pixels of a row; rows that are kept beyond both ends of what is seen. */
+const TALL = 30, SPARE_ROWS = 4;
+
+export class Rows {
+  constructor(root, shared) {
+    this.shared = shared;
+    this.box = el("div", "sv-map sv-side");
+    this.histograms = new Histograms(() => this.view);
+    this.head = el("div", "sv-side-head");
+    this.count = el("span", "", "", { role: "status" });
+    this.by = el("select", "", "", { "aria-label": "Sort the list by" });
+    this.head.append(this.count, this.by);
+    this.list = el("div", "sv-rows", "", { role: "listbox", tabindex: "0" });
+    this.space = el("div", "sv-space", "", { role: "presentation" });
+    this.list.append(this.space);
+    this.box.append(this.histograms.box, this.head, this.list);
+    root.append(this.box);
+    this.rows = [];
+    this.marked = -1;
+    this.at = -1;
+    this.by.addEventListener("change", () => this.refresh());
+    this.list.addEventListener("scroll", () => this.#paint());
+    this.list.addEventListener("keydown", (event) => this.#key(event));
+    this.list.addEventListener("focus", () => this.#go(Math.max(this.at, 0)));
+    this.list.addEventListener("blur", () => this.view?.point(-1));
+    this.list.addEventListener("pointerleave", () => this.view?.point(-1));
+    this.list.addEventListener("pointermove", (event) => {
+      const k = this.#rowAt(event);
+      if (k >= 0) this.view?.point(this.rows[k].item);
+    });
+    this.list.addEventListener("click", (event) => this.#choose(this.#rowAt(event)));
+    shared.lists.add(this);
+  }
+
+  close() {
+    this.shared.lists.delete(this);
+  }
+
+  get view() {
+    const { view } = this.shared;
+    return view && !view.isClosed && view.look ? view : null;
+  }
+
+  update({ data }) {
+    this.data = data;
+    this.found = data.found ? new Float32Array(fromBase64(data.found).buffer) : null;
+    this.bits = data.rows ? fromBase64(data.rows) : null;
+    this.list.setAttribute("aria-label", data.title);
+    this.at = -1;
+    this.refresh();
+  }
+
+  /** The items, their colours or the filter are others. */
+  refresh() {
+    const { view, data } = this;
+    if (!view || !data) return;
+    for (const [name, value] of Object.entries(view.look)) {
+      if (typeof value === "string") this.box.style.setProperty(`--sv-${name}`, value);
+    }
+    this.histograms.update(data.filters ? view.columns : []);
+    this.head.hidden = Boolean(data.entries);
+    if (data.entries) {
+      this.rows = data.entries.map(([item, key, text, note]) => ({ item, key, text, note }));
+    } else {
+      this.#listItems();
+    }
+    this.places = new Map(this.rows.map(({ item }, k) => [item, k]));
+    this.space.style.height = `${TALL * this.rows.length}px`;
+    this.#paint();
+  }
+
+  #listItems() {
+    const { view, bits, found } = this;
+    const facts = view.items.header.facts, { value } = this.by;
+    const ways = ["text", ...(found ? ["1 / rank"] : []), ...facts.map(([name]) => name)];
+    if (ways.join("\n") !== this.ways) {
+      this.ways = ways.join("\n");
+      this.by.replaceChildren(...ways.map((name) => el("option", "", name, { value: name })));
+      this.by.value = ways.includes(value) ? value : ways[found ? 1 : 0];
+    }
+    const by = this.by.value, fact = facts.find(([name]) => name === by)?.[1];
+    const rows = [];
+    for (let i = 0, k = 0; i < view.labels.length; i++) {
+      const isIn = !bits || bits[i >> 3] & (1 << (i & 7));
+      const rank = isIn && found ? found[k++] : NaN;
+      if (!isIn || view.isHidden(i)) continue;
+      const note = fact ? fact[i] : rank >= 0 ? rank.toFixed(2) : "";
+      rows.push({ item: i, key: view.keyOf(i), text: view.items.header.texts[i], note, rank });
+    }
+    const { compare } = new Intl.Collator(undefined, { numeric: true });
+    const isRank = by === "1 / rank";
+    if (isRank) rows.sort((a, b) => (a.rank >= 0 ? a.rank : 2) - (b.rank >= 0 ? b.rank : 2));
+    else if (fact) rows.sort((a, b) => !a.note - !b.note || compare(a.note, b.note));
+    else rows.sort((a, b) => compare(a.text, b.text));
+    this.rows = rows;
+    this.count.textContent = `${rows.length.toLocaleString("en")} items`;
+  }
+
+  /** Show which row an item of the map has. */
+  mark(item) {
+    if (item === this.marked) return;
+    this.marked = item;
+    const k = this.places?.get(item);
+    if (k !== undefined && !this.list.matches(":hover, :focus")) this.#scrollTo(k);
+    this.#paint();
+  }
+
+  #scrollTo(k) {
+    const { list } = this, top = k * TALL;
+    if (top < list.scrollTop) list.scrollTop = top;
+    else if (top + TALL > list.scrollTop + list.clientHeight) list.scrollTop = top + TALL - list.clientHeight;
+  }
+
+  #rowAt(event) {
+    const k = Math.floor((event.clientY - this.space.getBoundingClientRect().top) / TALL);
+    return k < this.rows.length ? k : -1;
+  }
+
+  #choose(k) {
+    if (k >= 0) this.view?.pickKey(this.rows[k].key, this.rows[k].item);
+  }
+
+  #go(k) {
+    this.at = Math.max(0, Math.min(this.rows.length - 1, k));
+    if (!this.rows.length) return;
+    this.#scrollTo(this.at);
+    this.view?.point(this.rows[this.at].item);
+    this.#paint();
+  }
+
+  #key(event) {
+    const page = Math.max(1, Math.floor(this.list.clientHeight / TALL) - 1);
+    const moves = { ArrowDown: 1, ArrowUp: -1, PageDown: page, PageUp: -page, Home: -1e9, End: 1e9 };
+    if (event.key in moves) this.#go(this.at + moves[event.key]);
+    else if (event.key === "Enter" || event.key === " ") this.#choose(this.at);
+    else if (event.key === "Escape") this.view?.letGo();
+    else return;
+    event.preventDefault();
+  }
+
+  /** Put down the rows that are seen. */
+  #paint() {
+    const { view, list, rows } = this;
+    if (!view) return;
+    const first = Math.max(0, Math.floor(list.scrollTop / TALL) - SPARE_ROWS);
+    const last = Math.min(rows.length, Math.ceil((list.scrollTop + (list.clientHeight || 600)) / TALL) + SPARE_ROWS);
+    this.space.replaceChildren(...rows.slice(first, last).map((row, k) => this.#row(row, first + k)));
+    if (this.at >= 0) list.setAttribute("aria-activedescendant", `sv-row-${this.at}`);
+  }
+
+  #row({ item, text, note }, k) {
+    const { view } = this;
+    const made = el("div", "sv-row", "", {
+      role: "option", id: `sv-row-${k}`, "aria-selected": String(item >= 0 && item === view.selected?.item),
+      "aria-posinset": k + 1, "aria-setsize": this.rows.length,
+    });
+    made.classList.toggle("sv-now", (item >= 0 && item === this.marked) || (k === this.at && this.list.matches(":focus")));
+    made.style.top = `${k * TALL}px`;
+    if (item >= 0 && view.pictures.has(item)) {
+      const shot = el("canvas");
+      shot.width = shot.height = 52;
+      view.pictures.draw(shot.getContext("2d"), item, 0, 0, 52, view.look.ink);
+      made.append(shot);
+    } else if (item >= 0) {
+      const mark = el("i", view.sideOf(item) ? "sv-diamond" : "sv-circle");
+      mark.style.setProperty("--colour", view.colours[view.groups[item]]);
+      made.append(mark);
+    }
+    made.append(el("span", "", text, { dir: "auto", title: text }), el("small", "", note));
+    return made;
+  }
+}
