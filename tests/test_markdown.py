@@ -18,9 +18,32 @@ def test_nothing_is_lost(text):
     assert shown.replace("\u200b", "") == one_line.replace("\u200b", "")
 
 
-@pytest.mark.parametrize("mark", list("\\`*_{}[]()#+-!|<>~$^=&"))
+@pytest.mark.parametrize("mark", list("\\`*_{}[]|<>~$^&"))
 def test_every_mark_is_escaped(mark):
     assert escape_markdown(f"a{mark}b") == f"a\\{mark}b"
+
+
+@pytest.mark.parametrize("mark", list("#+-="))
+def test_what_begins_a_block_is_escaped_at_the_start(mark):
+    for space in ("", " "):
+        assert escape_markdown(f"{space}{mark} a") == f"{space}\\{mark} a"
+
+
+@pytest.mark.parametrize("text", ["a -- b", "a -> b", "a <- b", "a <-> b", "a >= b", "a ~= b"])
+def test_no_two_marks_are_drawn_as_one(text):
+    escaped = escape_markdown(text)
+    for joined in ("--", "->", "<-", ">=", "~="):
+        assert joined not in escaped
+
+
+def test_names_of_columns_are_heard_as_they_are_written():
+    for name in ("Job title (raw)", "e-mail", "C#", "a + b", "Yes!", "x = y"):
+        assert escape_markdown(name) == name
+
+
+def test_no_link_and_no_picture():
+    for text in ("[a](b)", "![a](b)"):
+        assert "\\[a\\](b)" in escape_markdown(text)
 
 
 @pytest.mark.parametrize(
@@ -35,3 +58,4 @@ def test_what_is_found_in_plain_text_is_broken_up(text):
 
 def test_number_does_not_begin_a_list():
     assert escape_markdown("1. one") == "1\\. one"
+    assert escape_markdown("1) one") == "1\\) one"
