@@ -216,3 +216,18 @@ def test_filling_in_leaves_the_given_arrays_alone():
     assert filled_in(learned, lexical, *known).tolist() == [[1, 1, 0], [0, 0, 0]]
     assert (learned == 1).all()
     assert filled_in(learned, lexical, np.ones(2, bool), np.ones(3, bool)) is learned
+
+
+@pytest.mark.parametrize("normalization", ["none", "global_std"])
+def test_scored_pairs_are_the_cells_of_all_similarities(pairs, parts, strange, normalization):
+    blend = BlendPipeline.of(*parts, pairs, alpha=0.3, normalization=normalization)
+    scores = blend.similarity(strange, pairs.y)
+    i, j = [0, 1, 1], [3, 3, 0]
+    found = blend.score_pairs([strange.content[at] for at in i], [RIGHT[at] for at in j])
+    np.testing.assert_allclose(found, scores[i, j], rtol=1e-6)
+
+
+def test_a_pair_has_no_score_where_it_depends_on_the_other_candidates(pairs, parts):
+    blend = BlendPipeline.of(*parts, pairs, normalization="z_query")
+    with pytest.raises(ValueError, match="depends on all candidates"):
+        blend.score_pairs(LEFT, RIGHT)

@@ -180,3 +180,67 @@ def test_a_narrow_side_leaves_the_other_room(bilingual, monkeypatch):
     monkeypatch.setattr("simviz.methods._triples.MAX_ENTRIES", 60)
     pipeline = default_pipeline("ssi", pairs, **FULL).fit(pairs)
     assert pipeline.model_.weights_.shape == (3, 20)
+
+
+@pytest.mark.parametrize("method", all_methods())
+@pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
+def test_scored_pairs_are_the_cells_of_all_similarities(method, bilingual):
+    pipeline = quick(method, bilingual).fit(bilingual)
+    scores = pipeline.similarity(bilingual.x, bilingual.y)
+    i, j = np.array([0, 0, 5, 2, 3]), np.array([1, 4, 5, 1, 3])
+    found = pipeline.score_pairs([WORDS[at] for at in i], [PALABRAS[at] for at in j])
+    np.testing.assert_allclose(found, scores[i, j], rtol=1e-5, atol=1e-6)
+    assert found.dtype == np.float64
+
+
+def test_pairs_come_as_frames_series_items_or_columns(bilingual):
+    pd = pytest.importorskip("pandas")
+    pa = pytest.importorskip("pyarrow")
+    pipeline = quick("bm25", bilingual).fit(bilingual)
+    wanted = pipeline.score_pairs(WORDS, PALABRAS)
+    frame = pd.DataFrame({"left": WORDS, "right": PALABRAS}, index=list("fedcba"))
+    for given in (
+        (frame,),
+        (pa.table({"a": WORDS, "b": PALABRAS}),),
+        (frame["left"], frame["right"]),
+        (bilingual.x, bilingual.y),
+        (np.array(WORDS), bilingual.y),
+    ):
+        np.testing.assert_array_equal(pipeline.score_pairs(*given), wanted)
+    assert pipeline.score_pairs([], []).shape == (0,)
+    assert pipeline.score_pairs(["ЖЖЖ"], ["red heart"]).tolist() == [0.0]
+    some = np.resize(np.arange(6), 9_000)
+    many = pipeline.score_pairs([WORDS[i] for i in some], [PALABRAS[i] for i in some])
+    np.testing.assert_array_equal(many, wanted[some])
+
+
+def test_pairs_of_pictures_are_scored(heterogeneous):
+    pipeline = quick("cca", heterogeneous).fit(heterogeneous)
+    scores = pipeline.similarity(heterogeneous.x, heterogeneous.y)
+    found = pipeline.score_pairs(heterogeneous.x, heterogeneous.y.take([3, 1, 0, 5]))
+    np.testing.assert_allclose(found, scores[range(4), [3, 1, 0, 5]], rtol=1e-5, atol=1e-6)
+    with pytest.raises(ValueError, match=r"does not read such items \(x: text, y: text\)"):
+        pipeline.score_pairs(["sun"], ["moon"])
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ((["a", "b"], ["c"]), "x has 2 rows, y has 1"),
+        (("a", "b"), r"x is one text; give a sequence, such as \['a'\]"),
+        ((["a", None], ["c", "d"]), r"row 1 of x is 'None' \(NoneType\)"),
+        ((["a"], [3]), r"row 0 of y is '3' \(int\)"),
+        ((["a"],), "A list alone is no pairs"),
+    ],
+)
+def test_what_is_no_pairs_is_refused_in_a_sentence(bilingual, given, words):
+    pipeline = quick("bm25", bilingual).fit(bilingual)
+    with pytest.raises(ValueError, match=words):
+        pipeline.score_pairs(*given)
+
+
+def test_a_frame_of_three_columns_is_refused(bilingual):
+    pa = pytest.importorskip("pyarrow")
+    pipeline = quick("bm25", bilingual).fit(bilingual)
+    with pytest.raises(ValueError, match="the frame has 3 \\('a', 'b', 'c'\\)"):
+        pipeline.score_pairs(pa.table({name: ["word"] for name in "abc"}))

@@ -324,3 +324,63 @@ class PairSet:
             f"PairSet({self.name!r}: {len(self.x):,} {self.x_name} × {len(self.y):,} "
             f"{self.y_name}, {self.relevance.positives.nnz:,} relevant)"
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class AlignedSide:
+    """One side of pairs given row by row: its distinct items, and the item of each row."""
+
+    items: Items
+    rows: NDArray[np.intp]
+
+
+def aligned_sides(x: Any, y: Any = None) -> tuple[AlignedSide, AlignedSide]:
+    """Both sides of pairs that are given row by row, as a frame of two columns or as two sides."""
+    if y is None:
+        import pyarrow as pa
+
+        from simviz.data.arrow import as_arrow
+
+        try:
+            table = as_arrow(x)
+        except (DatasetError, pa.ArrowException, TypeError, ValueError, NotImplementedError) as e:
+            raise ValueError(
+                f"A {type(x).__name__} alone is no pairs. Give a data frame of two columns, or "
+                "two sequences of equal length."
+            ) from e
+        if table.num_columns != 2:
+            names = ", ".join(map(repr, table.column_names[:6]))
+            raise ValueError(
+                f"Pairs are two columns; the frame has {table.num_columns} ({names}). Choose two "
+                "of them, such as frame[['x', 'y']]."
+            )
+        x, y = (column.to_pylist() for column in table.columns)
+    sides = _aligned_side("x", x), _aligned_side("y", y)
+    n_x, n_y = (len(side.rows) for side in sides)
+    if n_x != n_y:
+        raise ValueError(
+            f"Row i of x is compared with row i of y: x has {n_x:,} rows, y has {n_y:,}. Give as "
+            "many of both, or use similarity for all pairs."
+        )
+    return sides
+
+
+def _aligned_side(name: str, values: Any) -> AlignedSide:
+    if isinstance(values, Items):
+        return AlignedSide(values, np.arange(len(values)))
+    if sp.issparse(values) or (isinstance(values, np.ndarray) and values.ndim == 2):
+        n = values.shape[0]
+        return AlignedSide(Items(range(n), values, "vector"), np.arange(n))
+    if isinstance(values, str | bytes):
+        raise ValueError(f"{name} is one text; give a sequence, such as [{str(values)[:40]!r}].")
+    place: dict[str, int] = {}
+    rows = []
+    for i, value in enumerate(values):
+        if not isinstance(value, str):
+            raise ValueError(
+                f"A pair needs two texts; row {i} of {name} is {str(value)[:40]!r} "
+                f"({type(value).__name__}). Drop such rows, or turn them into texts."
+            )
+        rows.append(place.setdefault(value, len(place)))
+    items = Items(range(len(place)), list(place), "text")
+    return AlignedSide(items, np.array(rows, dtype=np.intp))

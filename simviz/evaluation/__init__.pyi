@@ -63,9 +63,7 @@ from .scores import (
     CurveBands as CurveBands,
     Reliability as Reliability,
     ScoreCounts as ScoreCounts,
-    ThresholdErrors as ThresholdErrors,
     curve_bands as curve_bands,
-    errors_at as errors_at,
     reliability as reliability,
     score_counts as score_counts,
 )
@@ -82,4 +80,12 @@ from .significance import (
     standard_error as standard_error,
     unpaired_t as unpaired_t,
     wilcoxon as wilcoxon,
+)
+from .thresholds import (
+    Estimate as Estimate,
+    OperatingPoint as OperatingPoint,
+    ThresholdErrors as ThresholdErrors,
+    choose_threshold as choose_threshold,
+    errors_at as errors_at,
+    operating_point as operating_point,
 )

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
 from simviz.base.stored import Sizes
 from simviz.callbacks import CallbackMixin
-from simviz.data.pairs import Items, PairSet
+from simviz.data.pairs import AlignedSide, Items, PairSet, aligned_sides
 from simviz.exceptions import StoreError
 from simviz.features._base import Transformer
 from simviz.persistence import load_state, save_state
@@ -27,6 +27,7 @@ Mask = NDArray[np.bool_]
 Normalization = Literal["global_std", "none", "minmax_query", "z_query"]
 
 _BLOCK_ENTRIES = 2**21  # two blocks of 8 MB of float32, and what is made of them
+_ROWS = 4_096  # pairs that are scored at once
 _SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is taken
 #: The parts of a blend.
 ROLES = ("learned", "lexical")
@@ -109,6 +110,38 @@ class _Scorer(CallbackMixin, BaseEstimator):
             Larger means closer.
         """
         return np.concatenate(list(self.iter_similarity(x, y)))
+
+    def score_pairs(self, x: Any, y: Any = None) -> NDArray[np.float64]:
+        """Similarity of row i of the one side to row i of the other.
+
+        Parameters
+        ----------
+        x : data frame of two columns, sequence of str, Items or matrix
+            The pairs, or the x side of each.
+        y : sequence of str, Items or matrix, optional
+            The y side of each pair, where `x` is no frame.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            One score a pair, in the order given; larger means closer. An item
+            without any known feature scores 0.
+
+        Raises
+        ------
+        ValueError
+            If the sides differ in length, a value is no text, the pipeline does not
+            read such items, or a blend scales scores query by query.
+        """
+        check_is_fitted(self)
+        x_side, y_side = aligned_sides(x, y)
+        if not len(x_side.rows):
+            return np.zeros(0)
+        return self._score_rows(x_side, y_side).astype(np.float64)
+
+    def _score_rows(self, x: AlignedSide, y: AlignedSide) -> Block:
+        """Similarities of aligned rows; distinct items are encoded once."""
+        raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
         """Write what was fitted to one file of JSON and arrays.
@@ -281,6 +314,25 @@ class PairPipeline(_Scorer):
         check_is_fitted(self)
         offer = getattr(self.model_, "factors", None)
         return None if offer is None else offer(self._x(x), self._y(y))
+
+    def _score_rows(self, x: AlignedSide, y: AlignedSide) -> Block:
+        try:
+            X, Y = self._x(x.items), self._y(y.items)
+        except (ValueError, TypeError, AttributeError) as error:
+            raise ValueError(
+                f"This pipeline does not read such items (x: {x.items.kind}, y: {y.items.kind}): "
+                f"{error} Give pairs of the kinds that it was fitted on."
+            ) from error
+        model = self.model_
+        vectors = model.factors(X, Y) if isinstance(model, EmbeddingModel) else None
+        P, Q = (X, Y) if vectors is None else vectors
+        blocks = []
+        for start in range(0, len(x.rows), _ROWS):
+            p, q = P[x.rows[start : start + _ROWS]], Q[y.rows[start : start + _ROWS]]
+            blocks.append(
+                model.pair_score(p, q) if vectors is None else np.einsum("ik,ik->i", p, q)
+            )
+        return np.concatenate(blocks)
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
         """Share of items of each side without any known feature."""
@@ -562,6 +614,21 @@ class BlendPipeline(_Scorer):
         return self.alpha * learned.astype(np.float64) + (1.0 - self.alpha) * lexical.astype(
             np.float64
         )
+
+    def _score_rows(self, x: AlignedSide, y: AlignedSide) -> Block:
+        if self.normalization in ("minmax_query", "z_query"):
+            raise ValueError(
+                f"With normalization={self.normalization!r} a score depends on all candidates of "
+                "its query, so a pair has none. Use similarity with the candidates, or blend "
+                'with normalization="global_std".'
+            )
+        learned, lexical = (
+            scaled(part._score_rows(x, y), self.normalization, spread)
+            for part, spread in zip((self.learned_, self.lexical_), self.spreads_, strict=True)
+        )
+        x_known, y_known, _ = scored(self.learned_, x.items, y.items, 1)
+        known = x_known[x.rows] & y_known[y.rows]
+        return self.mixed(np.where(known, learned, lexical), lexical)
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
         """Share of items of each side of which neither part knows anything."""

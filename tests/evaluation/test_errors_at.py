@@ -7,7 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from simviz.evaluation import VectorScorer
-from simviz.evaluation.scores import errors_at
+from simviz.evaluation.thresholds import errors_at
 from simviz.exceptions import JobCancelled
 from simviz.relevance import Relevance
 

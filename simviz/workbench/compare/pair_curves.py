@@ -30,7 +30,7 @@ from simviz.evaluation import (
     reliability,
     score_counts,
 )
-from simviz.evaluation.scores import ScoredPairs
+from simviz.evaluation.thresholds import ScoredPairs
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry

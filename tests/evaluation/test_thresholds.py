@@ -1,0 +1,130 @@
+"""A threshold by its false-alarm rate, and what to expect of it."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings, strategies as st
+from scipy import stats
+
+from simviz.evaluation import VectorScorer, choose_threshold, operating_point
+from simviz.relevance import Relevance
+
+rng = np.random.default_rng(0)
+GRADES = rng.choice([0.0, 1.0, -1.0], (30, 40), p=[0.7, 0.15, 0.15])
+X, Y = rng.standard_normal((30, 5)), rng.standard_normal((40, 5))
+
+
+class Given:
+    """A scorer that looks its scores up."""
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def iter_similarity(self, x, y, block_size=None):
+        for start in range(0, len(x), 7):
+            yield self.scores[start : start + 7]
+
+
+@settings(deadline=None, derandomize=True, max_examples=60)
+@given(
+    st.integers(0, 10_000),
+    st.sampled_from([0.0, 0.01, 0.1, 0.333, 0.9, 1.0]),
+    st.sampled_from(["negative", "ignore"]),
+    st.sampled_from([1, 4, 1000]),
+    st.sampled_from([np.float32, np.float64]),
+)
+def test_it_is_the_lowest_that_keeps_the_rate(seed, rate, unjudged, levels, dtype):
+    scores = (np.random.default_rng(seed).integers(0, levels, GRADES.shape) / 7).astype(dtype)
+    relevance = Relevance(sp.csr_array(GRADES), unjudged=unjudged)
+    threshold = choose_threshold(Given(scores), X, Y, relevance, false_alarm_rate=rate)
+    others = scores[(GRADES < 0) if unjudged == "ignore" else (GRADES <= 0)].astype(np.float64)
+    assert (others >= threshold).mean() <= rate
+    lower = np.unique(others[others < threshold])
+    if len(lower):
+        assert (others >= lower[-1]).mean() > rate
+    point = operating_point(Given(scores), X, Y, relevance, threshold=threshold)
+    assert point.false_alarm_rate.value == pytest.approx((others >= threshold).mean())
+
+
+def test_equal_scores_pass_together_or_not_at_all():
+    ones = np.ones((30, 40), dtype=np.float32)
+    threshold = choose_threshold(Given(ones), X, Y, sp.csr_array(GRADES))
+    assert threshold > 1
+    point = operating_point(Given(ones), X, Y, sp.csr_array(GRADES), threshold=threshold)
+    assert point.recall.value == point.false_alarm_rate.value == 0
+
+
+@pytest.mark.parametrize("unjudged", ["negative", "ignore"])
+def test_shares_are_those_of_all_scores(unjudged):
+    relevance = Relevance(sp.csr_array(GRADES), unjudged=unjudged)
+    scores = np.concatenate(list(VectorScorer().iter_similarity(X, Y)))
+    point = operating_point(VectorScorer(), X, Y, relevance, threshold=0.2, block_size=8)
+    others = (GRADES < 0) if unjudged == "ignore" else (GRADES <= 0)
+    passing, relevant = scores >= 0.2, GRADES > 0
+    assert point.false_alarm_rate.value == pytest.approx(passing[others].mean())
+    assert point.recall.value == pytest.approx(passing[relevant].mean())
+    hits, alarms = (passing & relevant).sum(), (passing & others).sum()
+    assert point.precision.value == pytest.approx(hits / (hits + alarms))
+    assert point.prevalence == pytest.approx(relevant.sum() / (relevant.sum() + others.sum()))
+    for share in (point.false_alarm_rate, point.recall, point.precision):
+        assert 0 <= share.low < share.value < share.high <= 1
+
+
+def test_precision_follows_the_prevalence():
+    point = operating_point(
+        VectorScorer(), X, Y, sp.csr_array(GRADES), threshold=0.2, prevalence=0.5
+    )
+    recall, rate = point.recall.value, point.false_alarm_rate.value
+    assert point.precision.value == pytest.approx(recall / (recall + rate))
+    assert point.precision.low < point.precision.value < point.precision.high
+
+
+def test_independent_pairs_get_the_interval_of_clopper_and_pearson():
+    n = 400
+    passing = np.random.default_rng(1).random(n) < 0.2
+    items = np.zeros((n, 1))
+    recall = operating_point(Given(np.diag(passing)), items, items, threshold=0.5).recall
+    wanted = stats.binomtest(int(passing.sum()), n).proportion_ci(method="exact")
+    assert (recall.low, recall.high) == pytest.approx((wanted.low, wanted.high), abs=1e-3)
+
+
+def test_intervals_hold_where_pairs_of_one_item_are_alike():
+    """Of 200 draws of queries and candidates about 95 % enclose the true rate."""
+    truth = 1 - stats.norm.cdf(1.5 / np.sqrt(3))
+    held, plain = 0, 0
+    for seed in range(200):
+        draw = np.random.default_rng(seed)
+        scores = (
+            draw.standard_normal((40, 1))
+            + draw.standard_normal((1, 50))
+            + draw.standard_normal((40, 50))
+        )
+        others = Relevance(sp.csr_array(-np.ones((40, 50))), unjudged="ignore")
+        share = operating_point(
+            Given(scores), np.zeros((40, 1)), np.zeros((50, 1)), others, threshold=1.5
+        ).false_alarm_rate
+        held += share.low <= truth <= share.high
+        binomial = stats.binomtest(round(share.value * 2000), 2000).proportion_ci()
+        plain += binomial.low <= truth <= binomial.high
+    assert 180 <= held <= 200
+    assert plain < 100
+
+
+def test_where_nothing_passes_an_item_counts_once():
+    point = operating_point(VectorScorer(), X, X, threshold=2.0)
+    assert point.recall[:2] == point.false_alarm_rate[:2] == (0.0, 0.0)
+    assert point.recall.high == pytest.approx(stats.beta.ppf(0.975, 1, 30))
+    assert np.isnan(point.precision.value)
+
+
+def test_what_cannot_be_is_refused():
+    with pytest.raises(ValueError, match="got 2"):
+        choose_threshold(VectorScorer(), X, Y, sp.csr_array(GRADES), false_alarm_rate=2)
+    with pytest.raises(ValueError, match="No pair counts as not relevant"):
+        choose_threshold(VectorScorer(), X[:1], Y[:1])
+    with pytest.raises(ValueError, match="prevalence"):
+        operating_point(VectorScorer(), X, X, threshold=0.5, prevalence=1.0)
+    with pytest.raises(ValueError, match="confidence=1"):
+        operating_point(VectorScorer(), X, X, threshold=0.5, confidence=1)
