@@ -78,7 +78,9 @@ def speed() -> None:
         pipeline.score_pairs(x[:100], y[:100])
         wall, busy = time.perf_counter(), time.process_time()
         pipeline.score_pairs(x, y)
-        print(f"| {method} | {time.perf_counter() - wall:.2f} | {time.process_time() - busy:.2f} |")
+        print(
+            f"| {method} | {time.perf_counter() - wall:.2f} | {time.process_time() - busy:.2f} |"
+        )
 
 
 if __name__ == "__main__":

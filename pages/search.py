@@ -1,4 +1,4 @@
-"""What does it answer? A query of one's own, every chosen run's answers, and why."""
+"""A query of one's own, every chosen run's answers, and why."""
 
 from simviz.workbench.search import page
 

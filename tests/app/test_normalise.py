@@ -113,7 +113,7 @@ def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
     assert app.query_params["part"] == "validation"
     show_part(app, part)
     button = app.button(key="normalise-examples")
-    assert button.label == f"Take some of the {part} part"
+    assert button.label == f"Examples of the {part} part"
     button.click()
     run(app)
     lines = app.text_area(key="normalise-text").value.splitlines()

@@ -56,7 +56,7 @@ def test_without_data_or_runs_it_leads_to_some(app, sentences):
 def test_every_run_answers_and_says_why(trained, sentences):
     run(trained)
     first = trained.selectbox(key="search-item-x").value
-    assert "the part that training watched" in html(trained)
+    assert "of the validation part" in html(trained)
     assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
     assert "✓" in html(trained)
     assert "sv-sum" in html(trained)  # a sum of contributions
@@ -109,7 +109,7 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
     test = rows(trained, "x_test")[0]
     assert trained.selectbox(key="search-item-x").value == test
     assert (trained.query_params["part"], trained.query_params["ask"]) == ("test", f"x{test}")
-    assert "no run has learned from it" in html(trained)
+    assert "of the test part" in html(trained)
     assert "✓" in html(trained), "what belongs to it is said"
     next(g for g in trained.get("button_group") if g.proto.label == "Query side").set_value("y")
     run(trained)
@@ -178,7 +178,7 @@ def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, result
             path.write_text(json.dumps(known))
         time.sleep(0.01)  # so that one is newer than the other
     run(app)
-    options = next(g for g in app.get("button_group") if g.proto.label == "Who answers")
+    options = next(g for g in app.get("button_group") if g.proto.label == "Runs")
     assert app.session_state["search-runs"] == ["1" * 32, "0" * 32, "3" * 32]
     assert len(options.options) == 4
 

@@ -59,10 +59,9 @@ class Normalised:
 def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     """Draw the mode, given data and at least one run, the best by validation first."""
     _follow_jobs()
-    run = _choose_run(infos)
+    run = choose_run(infos)
     lines = _choose_lines(run, pairs, part)
     if not lines:
-        display.quiet("Paste a column above to see the group of each line.")
         return
     found = normalise(run, pairs, lines)
     limit = _choose_threshold(run, pairs, found)
@@ -74,13 +73,15 @@ def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) 
     _show_changes(run, pairs, found, part)
 
 
-def _choose_run(infos: Sequence[RunInfo]) -> Run:
+def choose_run(infos: Sequence[RunInfo]) -> Run:
+    """Choose one run: at first one that Search or Compare shows, else the best."""
     labels = runs.label_runs(infos)
     if st.session_state.get(_RUN) not in labels:
-        elsewhere = [i for i in st.session_state.get("run_ids", []) if i in labels]
+        asked = [*st.session_state.get("search-runs", []), *st.session_state.get("run_ids", [])]
+        elsewhere = [i for i in asked if i in labels]
         st.session_state[_RUN] = (elsewhere or list(labels))[0]
     st.selectbox(
-        "As seen by",
+        "Run",
         **forms.options(labels),
         key=_RUN,
         width="stretch" if state.is_narrow() else 420,
@@ -102,7 +103,7 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
         display.problem(problem)
     if not lines:
         st.button(
-            f"Take some of the {part} part",
+            f"Examples of the {part} part",
             key="normalise-examples",
             icon=":material/content_paste:",
             on_click=_paste,
@@ -171,14 +172,15 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
         return -np.inf
     step = (high - low) / 100
     limit: float = st.slider(
-        f"Below this score a line is {NOWHERE}",
+        "Threshold",
         low,
         high,
         float(start) if np.isfinite(start) else low,
         step=step,
         key=f"normalise-threshold-{run.id}",
         format="%.3g",
-        help="It starts where 95 % of the right answers of the validation part lie above it.",
+        help=f"Below it a line is {NOWHERE}. At first 95 % of the right answers of the validation "
+        "part lie above it.",
     )
     return limit
 
@@ -308,9 +310,7 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
     kept = state.store().feedback.find(dataset_id, state.workspace())
     if not kept:
         display.quiet(
-            "A wrong group is corrected in the table: tick that the runner-up is right, or choose "
-            "the right group. Corrections are kept, and a "
-            "method can be trained again with them."
+            "Correct a wrong group in the table. A method can be trained again with corrections."
         )
         return
     inputs = list(dict.fromkeys(x for x, _, _ in kept))
@@ -330,15 +330,12 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
     cls = all_methods().get(run.info.method)
     if cls is None or cls.tags.uses == "unsupervised":
         display.quiet(
-            f"{runs.run_title(run.info)} learns nothing from pairs, so corrections cannot "
-            "change it. Choose a run above that learns, such as SSI or a Siamese BLSTM."
+            f"{runs.run_title(run.info)} does not learn from pairs. Choose a run that does, such "
+            "as SSI or a Siamese BLSTM."
         )
         return
     if dataset_id.startswith("demo:"):
-        display.quiet(
-            "A demo's runs belong to everybody and hold no text of yours: training with "
-            "corrections makes a private copy of the demo first."
-        )
+        display.quiet("Training with corrections makes a private copy of the demo.")
     st.button(
         "Train again with feedback",
         key="normalise-train",

@@ -22,7 +22,7 @@ from simviz.markdown import escape_markdown
 from simviz.pipeline import PairPipeline, Pipeline
 from simviz.store import Run, RunInfo
 from simviz.store.run import Part
-from simviz.workbench.search import normalise, query as search_query
+from simviz.workbench.search import normalise, query as search_query, score
 from simviz.workbench.search.query import Query, Side
 from simviz.workbench.shell import (
     code,
@@ -41,24 +41,21 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TITLE = "Search"
-WORDS = (
-    "Type a query, or take one of the data: every method's answers stand side by side, with "
-    "what speaks for each. It needs data and one trained method."
-)
-MODES = {"query": "One query", "column": "Normalise a column"}
+WORDS = "Every method's answers to a query, side by side. It needs data and one trained method."
+MODES = {"query": "Search", "score": "Score pairs", "column": "Normalise"}
 _STYLE = Path(__file__).with_name("style.css")
 #: Runs asked at first; each further one takes room from the others.
 FEW = 3
 #: What of a link says nothing of a run.
-_OF_THE_PAGE = ("ask", "mode", settings.PART_LINK)
+_OF_THE_PAGE = ("ask", "mode", "rate", settings.PART_LINK)
 # In the session: the chosen runs, and the run and the answer that are explained.
 _RUNS, _WHY = "search-runs", "search-why"
 #: Answers of a list, pairs of terms that are drawn as bars, and characters of an answer.
 _PLACES, _BARS, _LABEL = 10, 8, 110
 _LEARNED = {
-    "train": "It was in the training part: good answers are remembered, not found.",
-    "validation": "It was in the part that training watched.",
-    "test": "It was in the test part: no run has learned from it.",
+    "train": "The query is of the training part.",
+    "validation": "The query is of the validation part.",
+    "test": "The query is of the test part.",
 }
 
 
@@ -87,8 +84,10 @@ def show_page() -> None:
     st.title(TITLE)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         mode = _choose_mode(pairs)
-        part = settings.part_switch(dataset_id)
-    if mode == "column":
+        part = None if mode == "score" else settings.part_switch(dataset_id)
+    if part is None:
+        score.show(pairs, infos)
+    elif mode == "column":
         normalise.show(dataset_id, pairs, infos, part)
     else:
         _show_search(pairs, infos, part)
@@ -109,13 +108,17 @@ def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
 
 
 def _choose_mode(pairs: PairSet) -> str:
-    """Choose between one query and a whole column where both sides are texts."""
-    if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"} or pairs.x is pairs.y:
+    """Choose what to do, where both sides are texts."""
+    if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
         return "query"
-    if st.query_params.get("mode") in MODES and "search-mode" not in st.session_state:
-        st.session_state["search-mode"] = st.query_params["mode"]
-    st.session_state.setdefault("search-mode", "query")
-    chosen: str = forms.segmented("What to ask", MODES, "search-mode", persist_state="session")
+    modes = {k: v for k, v in MODES.items() if k != "column" or pairs.x is not pairs.y}
+    if "search-mode" not in st.session_state:
+        shared = state.share()
+        view = dict(shared.view) if shared else {}
+        st.session_state["search-mode"] = st.query_params.get("mode") or view.get("mode")
+    if st.session_state["search-mode"] not in modes:
+        st.session_state["search-mode"] = "query"
+    chosen: str = forms.segmented("Mode", modes, "search-mode", persist_state="session")
     st.query_params["mode"] = chosen
     if chosen == "query":
         st.query_params.pop("mode")
@@ -156,7 +159,7 @@ def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Ru
     st.session_state[_RUNS] = before
     display.mark_pills(_RUNS, [looks[run_id] for run_id in labels])
     chosen = st.pills(
-        "Who answers",
+        "Runs",
         list(labels),
         selection_mode="multi",
         format_func=lambda run_id: escape_markdown(labels[run_id]),
@@ -234,10 +237,7 @@ def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> Non
         f"{escape(answered.label)}<small>{took}</small></p>"
     )
     if not answered.knows:
-        display.quiet(
-            "Knows nothing in this query: no word or feature of it was in the training part, so "
-            "everything scores the same."
-        )
+        display.quiet("Knows nothing in this query: no word or feature of it was in training.")
         return
     is_right = [int(candidate) in right for candidate in answers.candidate]
     n_top = min(_PLACES, int((answers.first <= _PLACES).sum()))
@@ -302,7 +302,7 @@ def _show_known(found: Sequence[Answered], pairs: PairSet, other: str, query: Qu
     """Say whether the query was learned from, which makes good answers no surprise."""
     words = f"Answers among all {len(found[0].answers):,} {other}."
     if query.at is None:
-        display.quiet(f"{words} The query is not in the data, so nobody judged what is right.")
+        display.quiet(f"{words} The query is not in the data: nobody judged.")
         return
     part = str(drawings.parts(found[0].run, pairs)["xy".index(query.side)][query.at])
     display.quiet(f"{words} ✓ belongs to the query. {_LEARNED.get(part, '')}")
@@ -316,7 +316,7 @@ def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) 
     words = escape_markdown(display.item_text(answer, 0, 60))
     st.subheader(f"Why {escape_markdown(answered.label)} answers “{words}”", anchor=False)
     if answered.run.info.is_imported:
-        display.quiet("Of another system only the scores are known, not what they are made of.")
+        display.quiet("Of another system only the scores are known.")
         return
     pipeline, names = drawings.pipeline(answered.run), (pairs.x_name, pairs.y_name)
     parts = _exact_parts(pipeline, x, y)
@@ -324,8 +324,7 @@ def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) 
         _show_exact(parts, names, answered.label)
     elif getattr(pipeline, "normalization", "") in ("minmax_query", "z_query"):
         display.quiet(
-            "This blend scales each query's scores by all of its answers, so no part of one "
-            "score belongs to one answer."
+            "This blend scales each query's scores by all of its answers: none is a sum."
         )
     else:
         _show_hidden(pipeline, x, y, names, answered.label)
@@ -364,10 +363,7 @@ def _show_exact(
         if abs(value) > 5e-4:
             bars.append((words, value, "sv-rest"))
     _show_bars(bars, parts.score)
-    display.quiet(
-        f"Exact: the score of {label} is a sum over pairs of words, one of each side. The colours "
-        "behind the letters add up to the same score."
-    )
+    display.quiet(f"Exact: the score of {label} is a sum over pairs of words, one of each side.")
 
 
 def _show_hidden(
@@ -391,9 +387,8 @@ def _show_hidden(
         blocks.append(_text_html(text, weights))
     _show_sides(blocks, names)
     display.quiet(
-        f"Approximate: {label} gives no score to single words or places, so each part was hidden "
-        "in turn; the more the score falls without it, the stronger its colour. Such effects need "
-        "not add up."
+        f"Approximate: the more the score of {label} falls without a part, the stronger its "
+        "colour. Effects need not add up."
     )
 
 

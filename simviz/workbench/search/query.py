@@ -47,7 +47,7 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
         _put_in_link(None)
         return Query(side, own, _known(items, own))
     if at is None:
-        display.quiet("Write something, or take an item of the data.")
+        display.quiet("Type a query, or choose one of the data.")
         return None
     _put_in_link(f"{side}{at}")
     return Query(side, items.take([at]), at)
@@ -100,7 +100,7 @@ def _ask_own(items: Items, side: Side, name: str) -> Items | None:
     key = f"{_OWN}-{side}"
     if items.kind in ("text", "keyword"):
         written: str = st.text_input(
-            f"Ask with {escape_markdown(name)} of your own",
+            f"{escape_markdown(name).capitalize()} of your own",
             key=key,
             placeholder="Type and press Enter",
             max_chars=LONGEST,
@@ -111,7 +111,7 @@ def _ask_own(items: Items, side: Side, name: str) -> Items | None:
         return Items(["query"], [text], items.kind) if text else None
     if items.kind == "image":
         given = st.file_uploader(
-            "Ask with a picture of your own", type=["png", "jpg", "jpeg", "webp", "bmp"], key=key
+            "A picture of your own", type=["png", "jpg", "jpeg", "webp", "bmp"], key=key
         )
         return None if given is None else _picture(given.getvalue(), items)
     return None

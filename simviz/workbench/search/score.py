@@ -1,0 +1,316 @@
+"""Score pairs: a threshold by its false-alarm rate, two texts by hand, a file of pairs."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from simviz.data.cells import counted
+from simviz.data.pairs import PairSet
+from simviz.data.sources import reading_limits, watched
+from simviz.data.tables import Table, read_table
+from simviz.evaluation import Estimate, OperatingPoint, choose_threshold, operating_point
+from simviz.evaluation.tables import csv_text
+from simviz.exceptions import DatasetError, SimvizError
+from simviz.markdown import escape_markdown
+from simviz.store import Run, RunInfo
+from simviz.workbench.search.normalise import choose_run
+from simviz.workbench.search.query import LONGEST
+from simviz.workbench.shell import display, drawings, forms, links, state
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_ENDINGS = ["csv", "tsv", "txt", "xlsx", "parquet", "gz"]
+#: The most that a file may hold, and the seconds in which it has to be read.
+_MEGABYTES, _MOST_PAIRS, _SECONDS = 20, 100_000, 30
+#: Pairs scored between two looks at whether the visitor has gone on.
+_AT_ONCE = 20_000
+#: Pairs listed around the threshold, and characters of a text there.
+_LISTED, _SHOWN = 40, 160
+ABOVE = "above the threshold"
+# In the session: the rate, the prevalence, the file that was read, and its scores.
+_RATE, _PREVALENCE, _TABLE, _SCORES = "score-rate", "score-prevalence", "score-table", "score-of"
+
+
+def show(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
+    """Draw the mode, given data and runs, the best by validation first."""
+    own = [info for info in infos if not info.is_imported]
+    if not own:
+        display.quiet("Only the scores of these runs are known. Train a method to score pairs.")
+        return
+    with st.container(horizontal=not state.is_narrow(), vertical_alignment="bottom"):
+        run = choose_run(own)
+        rate, prevalence = _choose_rate()
+    point = None
+    try:
+        point = _point(run, pairs, rate, prevalence)
+    except (SimvizError, ValueError) as error:
+        display.problem(error)
+    if point is not None:
+        _show_point(point, rate)
+    limit = float("nan") if point is None else point.threshold
+    _score_by_hand(run, pairs, limit)
+    _score_file(run, pairs, limit)
+    links.show_button("search", [run], {"mode": "score", "rate": f"{100 * rate:g}"})
+
+
+def _choose_rate() -> tuple[float, float | None]:
+    """Choose a false-alarm rate and, where it differs from the data's, a prevalence."""
+    if _RATE not in st.session_state:
+        shared = state.share()
+        asked = st.query_params.get("rate") or dict(shared.view if shared else ()).get("rate", "")
+        try:
+            st.session_state[_RATE] = min(50.0, max(0.01, float(asked)))
+        except ValueError:
+            st.session_state[_RATE] = 1.0
+    width: Any = "stretch" if state.is_narrow() else 170
+    rate = st.number_input(
+        "False alarms, %",
+        0.01,
+        50.0,
+        step=0.5,
+        format="%.4g",
+        key=_RATE,
+        width=width,
+        persist_state="session",
+        help="Share of the pairs that do not belong together and still pass. The threshold is the "
+        "lowest that keeps it on the validation part.",
+    )
+    prevalence = st.number_input(
+        "Prevalence, %",
+        0.001,
+        99.9,
+        value=None,
+        format="%.4g",
+        key=_PREVALENCE,
+        placeholder="of the validation part",
+        width=width,
+        persist_state="session",
+        help="Share of your pairs that belong together. Precision depends on it.",
+    )
+    return rate / 100, None if prevalence is None else prevalence / 100
+
+
+@state.cached(64, "Choosing a threshold")
+def _point(
+    run: Run, pairs: PairSet, rate: float, prevalence: float | None
+) -> OperatingPoint | None:
+    """Return the threshold of a run and what to expect of it; None without validation pairs."""
+    arrays = run.arrays()
+    x, y = (arrays.get(f"{side}_validation", np.empty(0, dtype=np.intp)) for side in "xy")
+    if not len(x) or not len(y):
+        return None
+    part, pipeline = pairs.take(x, y), drawings.pipeline(run)
+    sides = part.x, part.y, part.relevance
+    threshold = choose_threshold(pipeline, *sides, false_alarm_rate=rate)
+    return operating_point(pipeline, *sides, threshold=threshold, prevalence=prevalence)
+
+
+def _show_point(point: OperatingPoint, rate: float) -> None:
+    """Show a threshold with what to expect of it."""
+    entries = [(_number(point.threshold), "threshold")]
+    for name in ("recall", "precision", "false_alarm_rate"):
+        share: Estimate = getattr(point, name)
+        words = "false alarms" if name == "false_alarm_rate" else name
+        if np.isfinite(share.value):
+            interval = f"{_percent(share.low)} to {_percent(share.high)}"
+            entries.append((f"{_percent(share.value)} %", f"{words} ({interval})"))
+    display.figures(entries)
+    if not point.false_alarm_rate.value and not point.recall.value:
+        display.quiet(
+            f"No pair passes: more than {_percent(rate)} % of the others share the highest score."
+        )
+    n_pairs = point.n_positive + point.n_negative
+    display.quiet(
+        f"Expected from {n_pairs:,} pairs of the validation part, with 95 % intervals; precision "
+        f"where {_percent(point.prevalence)} % of the pairs belong together."
+    )
+
+
+def _percent(share: float) -> str:
+    """Write a share as a percentage with two or three digits."""
+    percent = 100 * share
+    return f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"
+
+
+def _number(score: float) -> str:
+    return f"{score:.3f}".replace("-", "−")
+
+
+def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
+    """Score two texts; at first a pair of the validation part."""
+    keys = {side: f"score-{side}-{pairs.digest[:12]}" for side in "xy"}
+    if keys["x"] not in st.session_state:
+        known = pairs.relevance.positives.tocoo()
+        inside = np.isin(known.row, run.arrays().get("x_validation", ()))
+        at = int(inside.argmax()) if len(known.row) else None
+        for side, rows in (("x", known.row), ("y", known.col)):
+            text = "" if at is None else str(getattr(pairs, side).content[rows[at]])
+            st.session_state[keys[side]] = text[:LONGEST]
+    with st.container(horizontal=not state.is_narrow(), vertical_alignment="bottom"):
+        texts = [
+            st.text_input(
+                escape_markdown(name).capitalize(),
+                key=keys[side],
+                max_chars=LONGEST,
+                persist_state="session",
+            )
+            for side, name in (("x", pairs.x_name), ("y", pairs.y_name))
+        ]
+    x, y = (" ".join(text.split()) for text in texts)
+    if not x or not y:
+        return
+    try:
+        score = float(drawings.pipeline(run).score_pairs([x], [y])[0])
+    except (SimvizError, ValueError) as error:
+        display.problem(error)
+        return
+    words = "" if np.isnan(limit) else f", {ABOVE if score >= limit else 'below the threshold'}"
+    display.said(f"Score {_number(score)}{words}.")
+
+
+def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
+    """Score a file of pairs, show those around the threshold, and offer all."""
+    file = st.file_uploader(
+        "A table of pairs", _ENDINGS, key="score-file", max_upload_size=_MEGABYTES
+    )
+    if file is None:
+        st.session_state.pop(_TABLE, None)
+        st.session_state.pop(_SCORES, None)
+        return
+    try:
+        table = _read(file.file_id, file.name, file.getvalue())
+        chosen = _choose_columns(table, pairs, file.file_id)
+        if chosen is None:
+            return
+        scores = _scores(run, table, file.file_id, *chosen)
+    except (SimvizError, ValueError) as error:
+        display.problem(error)
+        return
+    _show_scores(table, chosen, scores, limit)
+    forms.download(
+        "Download the scores",
+        lambda: scored_csv(table, scores, limit),
+        f"{file.name.split('.')[0][:60]}-scores.csv",
+        key="score-download",
+    )
+
+
+def _read(file_id: str, name: str, data: bytes) -> Table:
+    """Read an upload once a session, within bounds of size and time."""
+    held = st.session_state.get(_TABLE)
+    if held is not None and held[0] == file_id:
+        return held[1]  # type: ignore[no-any-return]
+    began = time.monotonic()
+
+    def watch(_: float) -> None:
+        if time.monotonic() - began > _SECONDS:
+            raise DatasetError(
+                f"{name[-60:]} was not read within {_SECONDS} seconds. Bring a part of it, or "
+                "score it in Python by score_pairs."
+            )
+
+    size = _MEGABYTES * 2**20
+    with (
+        st.spinner("Reading the file"),
+        watched(watch),
+        reading_limits(rows=_MOST_PAIRS, cells=20 * _MOST_PAIRS, unpacked_bytes=4 * size),
+    ):
+        table = read_table(data, name, max_bytes=2 * size)
+    st.session_state[_TABLE] = (file_id, table)
+    return table
+
+
+def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, str] | None:
+    """Choose the column of each side: that of its name, else the first that is left."""
+    names = [name for name in table.columns if name not in table.vectors]
+    if len(names) < 2:
+        display.problem(f"{table.name} has one column of text; pairs are two.")
+        return None
+    by_name = {name.casefold(): name for name in names}
+    guesses = [by_name.get(name.casefold()) for name in (pairs.x_name, pairs.y_name)]
+    for i, guess in enumerate(guesses):
+        if guess is None:
+            guesses[i] = next(name for name in names if name not in guesses)
+    chosen = []
+    with st.container(horizontal=not state.is_narrow()):
+        for side, title, guess in zip("xy", (pairs.x_name, pairs.y_name), guesses, strict=True):
+            label = f"Column of {escape_markdown(title)}"
+            key = f"score-column-{side}-{file_id}"
+            chosen.append(st.selectbox(label, names, names.index(guess or names[0]), key=key))
+    return chosen[0], chosen[1]
+
+
+def _scores(run: Run, table: Table, file_id: str, x: str, y: str) -> NDArray[np.float64]:
+    """Score the rows of a table; NaN where a text is missing."""
+    key, held = (run.id, file_id, x, y), st.session_state.get(_SCORES)
+    if held is not None and held[0] == key:
+        return held[1]  # type: ignore[no-any-return]
+    pipeline = drawings.pipeline(run)
+    left, right = table.columns[x], table.columns[y]
+    scores = np.full(len(table), np.nan)
+    rows = np.flatnonzero((left != "") & (right != ""))
+    bar = st.progress(0.0, text="Scoring")
+    for start in range(0, len(rows), _AT_ONCE):
+        at = rows[start : start + _AT_ONCE]
+        scores[at] = pipeline.score_pairs(left[at], right[at])
+        bar.progress((start + len(at)) / len(rows), text="Scoring")
+    bar.empty()
+    st.session_state[_SCORES] = (key, scores)
+    return scores
+
+
+def _show_scores(
+    table: Table, chosen: tuple[str, str], scores: NDArray[np.float64], limit: float
+) -> None:
+    """Say how many pass, and list those around the threshold."""
+    known = np.flatnonzero(np.isfinite(scores))
+    order = known[np.argsort(-scores[known], kind="stable")]
+    n_above = int((scores[known] >= limit).sum())
+    words = f"{counted(len(known), 'pair')} scored"
+    words += "." if np.isnan(limit) else f", {n_above:,} {ABOVE}."
+    n_missing = len(scores) - len(known)
+    if n_missing:
+        words += f" {counted(n_missing, 'row')} without both texts."
+    display.said(words)
+    first = max(0, min(n_above - _LISTED // 2, len(order) - _LISTED))
+    listed = order[first : first + _LISTED]
+    display.table(
+        [*chosen, "score", ABOVE],
+        [
+            [
+                *(_short(str(table.columns[name][row])) for name in chosen),
+                _number(scores[row]),
+                "✓" if scores[row] >= limit else "",
+            ]
+            for row in listed
+        ],
+    )
+    if len(listed) < len(order):
+        what = "with the highest scores" if np.isnan(limit) else "around the threshold"
+        display.quiet(f"The {len(listed)} {what}.")
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+
+
+def scored_csv(table: Table, scores: NDArray[np.float64], limit: float) -> str:
+    """Write a table with its scores, and which are above the threshold, safe in a spreadsheet."""
+    new = []
+    for name in ("score", ABOVE):
+        while name in table.columns:
+            name += " (simviz)"
+        new.append(name)
+    passing = [
+        "" if np.isnan(s) or np.isnan(limit) else "yes" if s >= limit else "no" for s in scores
+    ]
+    numbers = ["" if np.isnan(s) else float(f"{s:.6g}") for s in scores]
+    rows = zip(*(column.tolist() for column in table.columns.values()), strict=True)
+    lines = ([*row, n, p] for row, n, p in zip(rows, numbers, passing, strict=True))
+    return csv_text([[*table.columns, *new], *lines])

@@ -1,0 +1,130 @@
+"""Score pairs: a threshold with what to expect of it, two texts by hand, a file of pairs."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+import numpy as np
+import pytest
+from on_page import html, run, said
+
+from simviz.workbench.search import score
+
+pytestmark = pytest.mark.app
+
+
+@pytest.fixture(scope="module")
+def home(make_home, sentences):
+    return make_home({"own": sentences}, {"cca": ("own", "cca", {"n_components": 8})})
+
+
+@pytest.fixture
+def scoring(home, serve, open_page):
+    """The page in this mode, drawn once."""
+    serve(home.root)
+    app = open_page("search", home.mine)
+    app.session_state.dataset_id = home.data["own"]
+    app.query_params["mode"] = "score"
+    return run(app)
+
+
+def of_the_run(app):
+    from simviz.workbench.shell import state
+
+    [info] = state.store().runs.find(app.session_state.workspace)
+    return state.store().runs.get(info.id)
+
+
+def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(scoring, sentences):
+    from simviz.evaluation import choose_threshold, operating_point
+
+    scoring.number_input(key="score-rate").set_value(5.0)
+    run(scoring)
+    stored = of_the_run(scoring)
+    at = stored.arrays()
+    part = sentences.take(at["x_validation"], at["y_validation"])
+    sides = part.x, part.y, part.relevance
+    threshold = choose_threshold(stored.pipeline(), *sides, false_alarm_rate=0.05)
+    point = operating_point(stored.pipeline(), *sides, threshold=threshold)
+    assert point.false_alarm_rate.value <= 0.05
+    shown = html(scoring)
+    for words in (f"{threshold:.3f}".replace("-", "−"), "recall (", "precision (", "false alarms ("):
+        assert words in shown
+    assert f"{point.n_positive + point.n_negative:,} pairs of the validation part" in shown
+    before = shown
+    scoring.number_input(key="score-prevalence").set_value(50.0)
+    run(scoring)
+    assert "50 % of the pairs belong together" in html(scoring) != before
+
+
+def test_two_texts_are_scored_and_are_above_or_below(scoring, sentences):
+    inputs = [t for t in scoring.text_input if t.key and t.key.startswith("score-")]
+    assert [t.value in set(side.content) for t, side in zip(inputs, (sentences.x, sentences.y))]
+    x, y = (t.value for t in inputs)
+    found = float(of_the_run(scoring).pipeline().score_pairs([x], [y])[0])
+    assert f"Score {found:.3f}".replace("-", "−") in html(scoring)
+    inputs[1].set_value("<b>zzzz qqqq")
+    run(scoring)
+    assert "Score 0.000, below the threshold" in html(scoring)
+    assert "<b>zzzz" not in html(scoring)
+
+
+def upload(app, data, name="pairs.csv"):
+    app.get("file_uploader")[0].upload(name, data, "text/csv")
+    return run(app)
+
+
+def test_a_file_of_pairs_is_scored(scoring, sentences):
+    x, y = sentences.x.content, sentences.y.content
+    lines = [["note", "b", "a"], ["=1+1", y[0], x[0]], ["", y[1], x[2]], ["", "", x[3]]]
+    file = io.StringIO()
+    csv.writer(file).writerows(lines)
+    upload(scoring, file.getvalue().encode())
+    columns = [s for s in scoring.selectbox if s.key and s.key.startswith("score-column")]
+    columns[0].set_value("a")
+    columns[1].set_value("b")
+    run(scoring)
+    assert "2 pairs scored" in html(scoring) and "1 row without both texts" in html(scoring)
+    [(_, table)] = [scoring.session_state["score-table"]]
+    [(_, scores)] = [scoring.session_state["score-of"]]
+    wanted = of_the_run(scoring).pipeline().score_pairs([x[0], x[2]], [y[0], y[1]])
+    np.testing.assert_allclose(scores[:2], wanted)
+    assert np.isnan(scores[2])
+    head, *rows = csv.reader(io.StringIO(score.scored_csv(table, scores, float(wanted.min()))))
+    assert head == ["note", "b", "a", "score", "above the threshold"]
+    assert rows[0][0] == "'=1+1"
+    assert float(rows[0][3]) == pytest.approx(wanted[0], rel=1e-5)
+    assert [row[4] for row in rows] == ["yes", "yes", ""]
+    assert rows[2][3] == ""
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [(b"one\nalone\n", "one column only"), (b"\x80\x04\x95\x00", "pickle"), (b"", "empty")],
+)
+def test_a_file_that_is_no_table_is_refused_in_a_sentence(scoring, data, words):
+    upload(scoring, data)
+    assert words in html(scoring)
+
+
+def test_a_file_with_more_pairs_than_the_page_scores_is_refused(scoring, monkeypatch):
+    monkeypatch.setattr(score, "_MOST_PAIRS", 2)
+    upload(scoring, b"a,b\n1,2\n3,4\n5,6\n")
+    assert "the limit is 2" in html(scoring)
+
+
+def test_a_published_view_opens_in_this_mode_with_its_rate(scoring, open_page):
+    from simviz.workbench.shell import state
+
+    scoring.number_input(key="score-rate").set_value(2.5)
+    run(scoring)
+    scoring.button(key="search-publish").click()
+    run(scoring)
+    [share] = state.store().shares.find(scoring.session_state.workspace)
+    visitor = open_page("search")
+    visitor.query_params["share"] = share.token
+    run(visitor)
+    assert visitor.number_input(key="score-rate").value == 2.5
+    assert "recall (" in html(visitor)
+    assert said(visitor) is not None
