@@ -49,7 +49,12 @@ def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(scor
     point = operating_point(stored.pipeline(), *sides, threshold=threshold)
     assert point.false_alarm_rate.value <= 0.05
     shown = html(scoring)
-    for words in (f"{threshold:.3f}".replace("-", "−"), "recall (", "precision (", "false alarms ("):
+    for words in (
+        f"{threshold:.3f}".replace("-", "−"),
+        "recall (",
+        "precision (",
+        "false alarms (",
+    ):
         assert words in shown
     assert f"{point.n_positive + point.n_negative:,} pairs of the validation part" in shown
     before = shown

@@ -30,17 +30,18 @@ NOWHERE = "not in the taxonomy"
 # jobs that train with them, and what went wrong.
 _TEXT, _RUN, _BEFORE = "normalise-text", "normalise-run", "normalise-before"
 _JOBS, _PROBLEM = "normalise-jobs", "normalise-problem"
-#: Columns as they stand: what corrects an answer beside it.
-_ORDER = (
-    "text",
-    "group",
-    "score",
-    "known",
-    "right group",
-    "runner-up",
-    "runner-up is right",
-    "its score",
-)
+#: Columns as they stand, with their widths: together those of a page of 1280 pixels.
+_WIDTHS = {
+    "text": 170,
+    "group": 165,
+    "score": 64,
+    "known": 116,
+    "right group": 115,
+    "runner-up": 118,
+    "runner-up is right": 70,
+}
+#: The same on a phone, with what corrects a group.
+_NARROW = {"text": 130, "group": 130, "right group": 105}
 _WHOLE = 25  # lines that are shown without a scroll bar
 #: Input, group, and 1 where it belongs there or −1 where it does not.
 Verdict = tuple[str, str, float]
@@ -224,30 +225,27 @@ def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> li
             for g, names in zip(group, found.known, strict=True)
         ]
     _show_summary(group, found)
-    # What is judged stands beside the text, however long both are.
-    wide, narrow = (150, 60) if state.is_narrow() else (230, 80)
+    # What corrects a group stands beside it, however long both are.
+    widths = _NARROW if state.is_narrow() else _WIDTHS
     shown = table.assign(**{"runner-up is right": False, "right group": ""})
     edited = st.data_editor(
         shown,
         key=f"normalise-table-{run.id}-{hash(found.lines) & 0xFFFFFFFF:x}",
         hide_index=True,
         height="content" if len(table) <= _WHOLE else 640,
-        column_order=[name for name in _ORDER if name in shown],
+        column_order=[name for name in widths if name in shown],
+        placeholder="",
         disabled=list(table.columns) if state.share() is None else True,
         column_config={
-            "text": st.column_config.TextColumn(width=wide),
-            "group": st.column_config.TextColumn(width=wide),
-            "runner-up": st.column_config.TextColumn(width=150),
-            "known": st.column_config.TextColumn(width=100),
-            "score": st.column_config.NumberColumn(format="%.3f", width=narrow),
-            "its score": st.column_config.NumberColumn(format="%.3f", width=narrow),
+            **{name: st.column_config.Column(width=width) for name, width in widths.items()},
+            "score": st.column_config.NumberColumn(format="%.3f", width=64),
             "runner-up is right": st.column_config.CheckboxColumn(
                 "it is right",
-                width=80,
+                width=70,
                 help="The group is wrong, and the runner-up is the right one.",
             ),
             "right group": st.column_config.SelectboxColumn(
-                width=150,
+                width=widths["right group"],
                 options=["", *sorted(assigned.names)],
                 help="The group is wrong, and this is the right one.",
             ),

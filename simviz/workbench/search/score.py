@@ -68,7 +68,7 @@ def _choose_rate() -> tuple[float, float | None]:
             st.session_state[_RATE] = min(50.0, max(0.01, float(asked)))
         except ValueError:
             st.session_state[_RATE] = 1.0
-    width: Any = "stretch" if state.is_narrow() else 170
+    width: Any = "stretch" if state.is_narrow() else 190
     rate = st.number_input(
         "False alarms, %",
         0.01,
@@ -88,7 +88,7 @@ def _choose_rate() -> tuple[float, float | None]:
         value=None,
         format="%.4g",
         key=_PREVALENCE,
-        placeholder="of the validation part",
+        placeholder="as validation",
         width=width,
         persist_state="session",
         help="Share of your pairs that belong together. Precision depends on it.",
