@@ -62,7 +62,7 @@ LIGHT = Theme(
     faint="#e6e3dc",
     accent="#1b6a8f",
     second="#b4561f",
-    palette=tuple("#0a5fa3 #cc4b00 #00805f #b0508c #a87400 #2f8fc4 #7a2048 #5b6068".split()),
+    palette=tuple("#0a5fa3 #cc4b00 #00805f #b0508c #a87400 #2f8fc4 #7a2048 #868b93".split()),
     scale=("#e9e2cf", "#e3b778", "#d17f43", "#a4462f", "#5b1e2a"),
 )
 DARK = Theme(
@@ -73,7 +73,7 @@ DARK = Theme(
     faint="#2b3038",
     accent="#6cc0e5",
     second="#f0a268",
-    palette=tuple("#5aa2ef #ff8347 #3fc49a #e08fc4 #dcb13c #8fd3f7 #d8698f #b4b9c2".split()),
+    palette=tuple("#5aa2ef #ff8347 #3fc49a #e08fc4 #dcb13c #8fd3f7 #d8698f #a0a5af".split()),
     scale=("#4b5468", "#84604f", "#b06a3c", "#e89f52", "#ffe0a3"),
 )
 THEMES: dict[ThemeName, Theme] = {"light": LIGHT, "dark": DARK}

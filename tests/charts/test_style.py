@@ -73,3 +73,10 @@ def test_a_themed_figure_is_transparent_and_brings_no_template():
     assert figure.layout.template.layout.to_plotly_json() == {}
     with pytest.raises(ValueError, match="'light' or 'dark'"):
         apply_theme(figure, "sepia")
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_heterogeneous_svd_differs_from_its_peers_in_lightness(theme):
+    own = method_style("heterogeneous_svd", theme).colour
+    for other in ("cca", "opca", "cl_lsi", "s2net", "tfidf_cosine"):
+        assert contrast(own, method_style(other, theme).colour) > 1.7, other
