@@ -22,7 +22,7 @@ COPY .streamlit .streamlit
 COPY docs docs
 COPY pages pages
 COPY app.py ./
-# Loops are compiled once and kept beside the code.
+# Kernels are compiled at the first start, for its processor, and kept beside the code.
 RUN chown -R simviz simviz
 
 USER simviz

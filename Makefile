@@ -33,6 +33,7 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 
 test: check
+	$(BIN)/python -m simviz.precompile
 	$(BIN)/python -m pytest -q -n 2 -m "not e2e"
 	$(BIN)/python -m pytest -q -m e2e tests/e2e
 

@@ -112,6 +112,22 @@ def _draw(method: Any, *, quality: bool = False) -> None:
     joint_map(vectors[:20], vectors[20:], method, quality=quality)
 
 
+def _multiply() -> None:
+    """Products of the matrices that larger data have: long indices, and all layouts."""
+    import numpy as np
+    import scipy.sparse as sp
+
+    from simviz.methods._linalg import Products
+
+    for index in (np.int32, np.int64):
+        X = sp.csr_array(np.eye(4, dtype=np.float32))
+        X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
+        for dtype in (np.float32, np.float64):
+            B = np.ones((4, 8), dtype)
+            for one in (B, np.asfortranarray(B), B[:, ::2]):
+                Products(X).matmat(one)
+
+
 def _compare() -> None:
     """What pages run beyond a job: tests, curves over pairs, blends, texts that are alike."""
     from simviz.data.health.near import near_pairs
@@ -194,7 +210,7 @@ def _tasks() -> tuple[Tasks, Tasks, Tasks]:
     first: Tasks = {compilation.FIRST: partial(_train, "bm25")}
     first |= {name: train[name] for name in early}
     first |= {name: partial(_draw, name, quality=True) for name in ("mds", "pca")}
-    first |= {"picture": _make_picture, "compare": _compare}
+    first |= {"products": _multiply, "picture": _make_picture, "compare": _compare}
     beside: Tasks = {name: partial(_draw, name) for name in ("two-sided", "umap")}
     beside |= {name: train[name] for name in late}
     rest = {name: task for name, task in train.items() if name not in (*first, *beside)}

@@ -1,0 +1,80 @@
+"""What is compiled before anybody waits, and who waits for it."""
+
+import subprocess
+import sys
+import threading
+
+import pytest
+
+from simviz import compilation
+
+
+@pytest.fixture
+def cache(tmp_path, monkeypatch):
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    return tmp_path
+
+
+def test_a_stamp_says_that_all_is_compiled(cache):
+    assert not compilation.is_done()
+    assert compilation.folder().parent == cache
+    compilation.folder().mkdir()
+    (compilation.folder() / "done").touch()
+    assert compilation.is_done()
+
+
+def test_asking_for_the_stamp_loads_nothing_heavy(cache):
+    code = (
+        "import sys; from simviz import compilation; compilation.is_done();"
+        "sys.exit(bool({'numba', 'numpy'} & set(sys.modules)))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_another_processor_has_a_stamp_of_its_own(cache, monkeypatch):
+    before = compilation.folder()
+    monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
+    compilation._digest.cache_clear()
+    assert compilation.folder() != before
+    compilation._digest.cache_clear()
+
+
+class Child:
+    """As what `start` keeps, told by hand."""
+
+    def __init__(self):
+        self.changed, self.compiled = threading.Condition(), set()
+        self.n, self.is_running = 3, True
+
+    def tell(self, name=None):
+        with self.changed:
+            self.compiled |= {name} - {None}
+            self.is_running = name is not None
+            self.changed.notify_all()
+
+
+@pytest.fixture
+def child(monkeypatch):
+    child = Child()
+    monkeypatch.setattr(compilation, "_child", child)
+    return child
+
+
+@pytest.mark.parametrize("rest", [["cca", compilation.FIRST], ["bm25", None]])
+def test_a_job_waits_for_its_method_or_the_end(child, rest):
+    is_through = threading.Event()
+
+    def wait():
+        compilation.wait("cca", lambda: False)
+        is_through.set()
+
+    threading.Thread(target=wait, daemon=True).start()
+    child.tell(rest[0])
+    assert not is_through.wait(0.05)
+    child.tell(rest[1])
+    assert is_through.wait(10)
+
+
+def test_a_job_that_is_cancelled_waits_no_longer(child):
+    compilation.wait("cca", lambda: True)
+    assert compilation.progress() == (0, 3)
