@@ -169,7 +169,7 @@ def test_every_mark_names_its_test(visit):
     page = visit(data="demo:emoji")
     told = "paired randomisation, 385 queries"
     assert told in html(page), "the verdict"
-    assert "two\\-sided, 385 queries" in said(page), "the note; one comparison is not corrected"
+    assert "two-sided, 385 queries" in said(page), "the note; one comparison is not corrected"
     page.selectbox(key="compare-test").select("wilcoxon").run()
     assert not page.exception
     assert "Wilcoxon signed-rank" in html(page)
