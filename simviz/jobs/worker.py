@@ -115,11 +115,14 @@ class _Outlook:
         self._fraction = max(self._fraction, fraction)
         if not is_known:
             return self._fraction, None
-        unit = seconds[at] if pace is None else (1 - done) * seconds[at] + done * pace
+        unit, trust = seconds[at], done
         if self._passes and at <= self._names.index("training"):
             if pace is None or stage != "training":
                 return self._fraction, None
-            unit = self._passes * pace
+            # How many passes are made is a guess, as the estimate is: both count.
+            pace, trust = self._passes * pace, (1 + done) / 2
+        if pace is not None:
+            unit += trust * (pace - unit)
         return self._fraction, (1 - done) * unit + sum(seconds[at + 1 :])
 
     def _pace(self, stage: str, done: float, now: float) -> float | None:

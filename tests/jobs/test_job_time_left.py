@@ -89,9 +89,11 @@ def test_passes_are_timed_before_anything_is_said(monkeypatch):
     assert job.after(1.0, "training", 0.0) is None
     assert job.after(5.0, "training", 0.0) is None  # it prepares
     assert job.after(0.5, "training", 0.01) is None  # and loads what the first pass needs
-    assert job.after(1.0, "training", 0.02) == pytest.approx(0.5 * 98 + 4)
-    assert job.after(1.0, "training", 0.52) < 5
-    assert job.after(1.0, "scoring", 0.0) < 4
+    passes, estimate = 0.5 * 100.0, 90.0
+    left = 0.98 * (0.49 * estimate + 0.51 * passes) + 4
+    assert job.after(1.0, "training", 0.02) == pytest.approx(left)
+    assert job.after(1.0, "training", 0.52) < left / 2
+    assert job.after(1.0, "scoring", 0.0) <= 4
 
 
 def test_what_makes_no_passes_is_told_from_the_start_and_corrected(monkeypatch):

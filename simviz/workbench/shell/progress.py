@@ -33,6 +33,8 @@ DOING = {
 _WATCHED = ("loss", "perplexity", "validation")
 #: Jobs up to which each has a button that cancels it, and waiting ones that are named.
 _MOST_BUTTONS, _NAMED = 5, 8
+#: Bars of jobs that have just ended, which the bars of others would stand beside.
+_LEFT_OVER = 2
 ENDED = {
     "failed": ":material/error:",
     "cancelled": ":material/cancel:",
@@ -147,27 +149,38 @@ def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
 @st.fragment(run_every=0.5)
 def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
     statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
-    for status in statuses:
-        if status.state != "running":
-            continue
-        doing = DOING.get(status.stage, status.stage)
-        if status.stage == "compiling" and (compiled := compilation.progress()):
-            doing += ", {} of {}".format(*compiled)
-        words = [f"**{names[status.id]}**", doing, _time(status), *_measured(status)]
-        st.progress(min(1.0, status.fraction), text=" · ".join(words))
-        curves = [
-            _sparkline(name, values)
-            for name in _WATCHED
-            if len(values := [h[name] for h in status.history if name in h]) > 2
-        ]
-        if curves:
-            st.html(
-                f'<div style="display:flex;flex-wrap:wrap;gap:.2rem 2rem">{"".join(curves)}</div>'
-            )
+    bars = st.container()
+    # Before the bars, and in a place of its own: what is drawn last stays longest when it is old.
     if waiting := [s for s in statuses if s.state == "queued"]:
         _show_waiting(waiting, names)
+    else:
+        st.empty()
+    with bars:
+        for status in statuses:
+            if status.state == "running":
+                with st.container():
+                    _show_running(status, names[status.id])
+            else:
+                st.empty()
+        for _ in range(_LEFT_OVER):
+            st.empty()
     if not all(s.is_active for s in statuses):
         st.rerun()
+
+
+def _show_running(status: JobStatus, name: str) -> None:
+    doing = DOING.get(status.stage, status.stage)
+    if status.stage == "compiling" and (compiled := compilation.progress()):
+        doing += ", {} of {}".format(*compiled)
+    words = [f"**{name}**", doing, _time(status), *_measured(status)]
+    st.progress(min(1.0, status.fraction), text=" · ".join(words))
+    curves = [
+        _sparkline(name, values)
+        for name in _WATCHED
+        if len(values := [h[name] for h in status.history if name in h]) > 2
+    ]
+    if curves:
+        st.html(f'<div style="display:flex;flex-wrap:wrap;gap:.2rem 2rem">{"".join(curves)}</div>')
 
 
 def _measured(status: JobStatus) -> list[str]:
