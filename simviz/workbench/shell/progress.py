@@ -169,7 +169,7 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
 
 
 def _show_running(status: JobStatus, name: str) -> None:
-    doing = DOING.get(status.stage, status.stage)
+    doing = DOING.get(status.stage, status.stage or "starting")
     if status.stage == "compiling" and (compiled := compilation.progress()):
         doing += ", {} of {}".format(*compiled)
     words = [f"**{name}**", doing, _time(status), *_measured(status)]
