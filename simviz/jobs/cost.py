@@ -33,7 +33,7 @@ MAX_SECONDS = 3_600.0
 MAX_BYTES = 8 * 2**30
 
 # Measured on one core of a 2.x GHz server in 2026.
-_REFERENCE = 0.0045  # seconds of what `_speed` times
+_REFERENCE = 0.004  # seconds of what `_speed` times
 _FLOPS = 3e10  # decompositions, and dense products in double precision
 _GEMM = 6e10  # dense products in single precision
 _PRODUCT = 2e9  # multiply-adds of sparse with narrow dense blocks, compiled
@@ -135,8 +135,8 @@ def estimate(
         validate_params(pipeline.model)
         start = time.thread_time()
         rows, encoding = _features(pipeline, some)
-        # Fitted once, applied about twice more.
-        seconds = 3 * (time.thread_time() - start) + encoding
+        # Fitted once, applied about once more.
+        seconds = 2 * (time.thread_time() - start) + encoding
     except (ValueError, TypeError) as error:
         return Estimate(0.0, 0, str(error))
     seconds *= (len(pairs.x) + len(pairs.y)) / (len(some.x) + len(some.y))
@@ -328,7 +328,7 @@ def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> flo
 
 def _spectral_seconds(size: _Size, *, whitens: bool = True) -> float:
     """Decompose small sides whole, search the leading directions of others block by block."""
-    seconds = 2 * _BASIS * size.k * (size.product + size.n_pairs / _PRODUCT)
+    seconds = 5 * _BASIS * size.k * (size.product + size.n_pairs / _PRODUCT)
     if not whitens:
         basis = min(size.joint, _BASIS * size.k)
         return seconds + 4 * size.joint * basis**2 / _GEMM + 6.0 * basis**3 / _FLOPS
