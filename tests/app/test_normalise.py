@@ -76,6 +76,16 @@ def choose(app, method):
     app.session_state["normalise-run"] = info.id
 
 
+def test_a_pasted_column_survives_a_reload(app, open_page):
+    run(app)
+    app.text_area[0].set_value("senior nurse").run()
+    again = open_page(PAGE, app.session_state.workspace)
+    again.session_state.dataset_id = app.session_state.dataset_id
+    again.session_state["search-mode"] = "column"
+    run(again)
+    assert again.text_area[0].value == "senior nurse"
+
+
 def test_lines_are_cleaned_and_bounded():
     lines, told = normalise.parse(" a  b \n\n a b\r\nc\x00")
     assert lines[0] == "a b" and len(lines) == 2 and not told

@@ -92,13 +92,17 @@ def choose_run(infos: Sequence[RunInfo]) -> Run:
 
 def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
     """Let a column be pasted, and offer one where there is none."""
+    last = _last(state.workspace())
+    st.session_state.setdefault(_TEXT, last.get("text", ""))
     text = st.text_area(
         f"{escape_markdown(pairs.x_name).capitalize()}, one a line",
         key=_TEXT,
         height=150,
         placeholder="Paste a column of a table",
+        max_chars=200_000,
         persist_state="session",
     )
+    last["text"] = text or ""
     lines, problem = parse(text or "")
     if problem:
         display.problem(problem)
@@ -111,6 +115,12 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
             args=(examples(run, pairs, part),),
         )
     return lines
+
+
+@st.cache_resource(show_spinner=False, max_entries=200)
+def _last(workspace: str) -> dict[str, str]:
+    """The column that a workspace pasted last, which a reload would lose."""
+    return {}
 
 
 def _paste(lines: Sequence[str]) -> None:
