@@ -1,25 +1,27 @@
-"""The two faces of Home: cards to choose from, and what a demo found."""
+"""The two faces of Home: a picture with demos to choose from, and what a demo found."""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 import streamlit as st
 
-from simviz.workbench import results
+from simviz.exceptions import SimvizError
+from simviz.markdown import escape_markdown
 from simviz.workbench.shell import frame, progress, settings, state
 
 if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
+    from simviz.store.run import RunInfo
 
 PICTURES = frame.ROOT / "docs"
-CAPTION = (
-    "Icons and the words people look for them by, as CCA sees them after training on seven "
-    "tenths of the icons. Press a button above to train it here."
-)
 PICTURED = "A map on which icons and words that belong together lie side by side."
 PROMISE = "Bring pairs that belong together. Train every method. See which one is right, and why."
+#: The demo that is pictured, and data sets whose recent runs are listed.
+_DEMO, _RECENT = "icons", 4
+_KEY = "home-map"
 
 
 def demos() -> Mapping[str, DemoInfo]:
@@ -30,62 +32,177 @@ def demos() -> Mapping[str, DemoInfo]:
 
 
 def show_cards() -> None:
-    """Say what this is and offer a first try."""
+    """Say what this is and offer a first try, beside a picture of what comes out."""
     st.title("Learned similarity, measured honestly")
     st.html(f'<p class="sv-lead">{PROMISE}</p>')
-    st.space("small")
-    cards = [info for info in demos().values() if info.variant_of is None]
-    # Two rows of two look better than a row of three and one alone.
-    a_row = 2 if len(cards) in (2, 4) else 3
-    for start in range(0, len(cards), a_row):
-        columns = st.columns(a_row, gap="medium")
-        for column, info in zip(columns, cards[start : start + a_row], strict=False):
-            with column.container(border=True, height="stretch"):
-                _show_card(info)
-    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        st.page_link(
-            "pages/data.py",
-            label="Use my own file",
-            icon=":material/upload_file:",
-            query_params={"view": "other"},
-            width="content",
-        )
+    with st.container(key="home-stage"):
+        # The style puts the picture to the left; on a phone, what to do comes first.
+        choices, picture = st.columns([1, 2], gap="large")
+    with choices, st.container(gap="small"):
+        _show_choices()
+    recent = st.container(key="home-recent")
+    with picture, st.container(key="home-picture"):
+        if state.is_warm():
+            with recent:
+                _show_recent()
+            _show_picture()
+        else:
+            _show_still()
+            _wait()
+
+
+def _show_choices() -> None:
+    if st.button(
+        "Upload your file",
+        key="home-upload",
+        type="primary",
+        icon=":material/upload_file:",
+        width="stretch",
+        help="A table of pairs as CSV, Excel, JSON or Parquet, or a zip of pictures.",
+    ):
+        st.switch_page("pages/data.py", query_params={"view": "other"})
+    st.caption("Or see it on a demo")
+    for info in demos().values():
+        if info.variant_of is None:
+            _show_card(info)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.button(
-            "Show me around, in three minutes",
+            "Show me around",
             key="home-tour",
             icon=":material/explore:",
             type="tertiary",
+            help="A tour of the pages, in three minutes",
             on_click=frame.begin_tour,
         )
-    picture = PICTURES / f"map-{state.theme()}.png"
-    if picture.exists():
-        st.image(str(picture), caption=CAPTION, width="stretch", alt=PICTURED)
+        with st.popover("Sources", icon=":material/info:", type="tertiary"):
+            for info in demos().values():
+                if info.variant_of is None:
+                    st.caption(f"**{info.title}.** {info.source}. {info.licence}.")
 
 
 def _show_card(info: DemoInfo) -> None:
-    """What a demo is, its button, and those of its variants."""
-    st.markdown(f"#### {info.title}")
-    st.markdown(info.description)
-    st.caption(f"{info.size} · about 10\N{NO-BREAK SPACE}s")
-    with st.container(horizontal=True, vertical_alignment="center"):
-        st.button(
-            f"Try it with {info.id.replace('_', ' ')}",
-            key=f"try-{info.id}",
-            type="primary",
-            on_click=_choose,
-            args=(info.id,),
-        )
-        for variant in demos().values():
-            if variant.variant_of == info.id:
-                st.button(
-                    f"Or: {variant.title.lower()}",
-                    key=f"try-{variant.id}",
-                    type="tertiary",
-                    help=variant.description,
-                    on_click=_choose,
-                    args=(variant.id,),
+    """What a demo is, as one button, and below it those of its variants."""
+    st.button(
+        f"{info.title}\n\n{info.size} · about\N{NO-BREAK SPACE}10\N{NO-BREAK SPACE}s",
+        key=f"try-{info.id}",
+        width="stretch",
+        help=info.description,
+        on_click=_choose,
+        args=(info.id,),
+    )
+    for variant in demos().values():
+        if variant.variant_of == info.id:
+            st.button(
+                f"Or: {variant.title.lower()}",
+                key=f"try-{variant.id}",
+                type="tertiary",
+                help=variant.description,
+                on_click=_choose,
+                args=(variant.id,),
+            )
+
+
+def _show_recent() -> None:
+    """List the data sets on which this visitor trained last, with their runs."""
+    if not state.has_workspace():
+        return
+    from simviz.workbench.shell import runs as shell_runs
+
+    try:
+        infos = _recent()
+        names = {i.id: i.name for i in state.store().datasets.find(state.workspace())}
+    except SimvizError:
+        return
+    groups: dict[str, list[RunInfo]] = {}
+    for info in infos:
+        groups.setdefault(info.dataset_id, []).append(info)
+    if not groups:
+        return
+    st.markdown("#### Recent runs")
+    for dataset_id, group in list(groups.items())[:_RECENT]:
+        name = shell_runs.dataset_title(dataset_id, names.get(dataset_id, dataset_id))
+        titles = dict.fromkeys(map(shell_runs.run_title, group))
+        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+            st.markdown(
+                f"**{escape_markdown(name)}** · "
+                f"{escape_markdown(', '.join(list(titles)[:_RECENT]))}"
+                f"{', …' if len(titles) > _RECENT else ''} · {_ago(group[0].created)}"
+            )
+            for page in ("compare", "map"):
+                st.page_link(
+                    f"pages/{page}.py",
+                    label=page.capitalize(),
+                    query_params={"data": dataset_id},
+                    width="content",
                 )
-    st.caption(f"Data: {info.source}. {info.licence}.")
+
+
+def _recent() -> list[RunInfo]:
+    """Runs on one's own data, and on demos that were tried here, newest first."""
+    found = state.store().runs.find(state.workspace())
+    asked = {s.spec.dataset_id for s in state.jobs() if s.run_id and s.spec}
+    for dataset_id in sorted(asked):
+        if dataset_id.startswith("demo:"):
+            found += state.runs(dataset_id)
+    return sorted(found, key=lambda info: -info.created)
+
+
+def _ago(then: float) -> str:
+    seconds = time.time() - then
+    for unit, name in ((86_400, "d"), (3_600, "h"), (60, "min")):
+        if seconds >= unit:
+            return f"{seconds // unit:.0f}\N{NO-BREAK SPACE}{name} ago"
+    return "just now"
+
+
+# -- the picture ------------------------------------------------------------------------
+
+
+def _show_picture() -> None:
+    """Draw the run that was computed beforehand, else its printed likeness."""
+    from simviz import precompile
+
+    run = precompile.picture()
+    if run is None:
+        _show_still()
+        return
+    from simviz.charts.canvas import map_alt
+    from simviz.workbench.map import canvas, scene as map_scene
+    from simviz.workbench.map.view import View
+    from simviz.workbench.shell import drawings, links
+
+    picked = canvas.news("picked", _KEY)
+    if picked is not None and picked.get("key"):
+        where = links.demo_link(run) or {"demo": _DEMO}
+        st.switch_page("pages/map.py", query_params=where | {"sel": str(picked["key"])})
+    pairs = state.dataset(f"demo:{_DEMO}")
+    drawing = drawings.best_kept(run)
+    scene = map_scene.scene_of(run, pairs, drawing)
+    st.html(canvas.STYLE)
+    canvas.send(scene.items, "items")
+    canvas.send(scene.places, "places")
+    if (nearest := map_scene.nearest_part(run, pairs, drawing)) is not None:
+        canvas.send(nearest, "nearest")
+    data = map_scene.data(View(run.info.dataset_id, run.id), scene)
+    alt = map_alt(scene.placed.drawing, (pairs.x_name, pairs.y_name))
+    canvas.show(data | {"asked": [], "scrolls": True, "cover": True, "alt": alt}, _KEY)
+    st.caption(
+        "Computed when simviz was prepared on this machine: CCA, seven tenths of the icons."
+    )
+
+
+def _show_still() -> None:
+    picture = PICTURES / f"map-{state.theme()}.png"
+    if picture.exists():
+        st.image(str(picture), width="stretch", alt=PICTURED)
+        st.caption("CCA, seven tenths of the icons: a print, until this machine has computed it.")
+
+
+@st.fragment(run_every=0.5)
+def _wait() -> None:
+    """Draw the page anew once what draws is loaded."""
+    if state.is_warm():
+        st.rerun()
 
 
 def _choose(demo: str) -> None:
@@ -95,6 +212,8 @@ def _choose(demo: str) -> None:
 
 def show_demo(demo: str) -> None:
     """Train the demo's methods and show what they found, as it arrives."""
+    from simviz.workbench import results  # what draws is not needed before there is a result
+
     info = demos()[demo]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(info.title)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import time
+from dataclasses import replace
 
 import pytest
 from on_page import html, said
@@ -35,24 +36,101 @@ def until_trained(app, timeout=90):
 def test_cards_are_there_before_anything_is_trained(app):
     app.run()
     assert not app.exception
-    labels = [b.label for b in app.button]
-    assert labels == [
-        "Try it with icons",
-        "Try it with emoji",
-        "Try it with pydocs",
+    cards = [b for b in app.button if b.key.startswith("try-")]
+    assert [b.label.split("\n")[0] for b in cards] == [
+        "Words and pictures",
+        "Two languages",
+        "Questions and documents",
         "Or: documents and links",
-        "Try it with job titles",
-        "Show me around, in three minutes",
+        "Messy titles",
     ]
-    assert "CC BY 4.0" in said(app)
+    assert "1,340 pictures" in cards[0].label and "about" in cards[0].label
+    assert app.button(key="home-upload").proto.type == "primary"
+    assert "CC BY 4.0" in said(app), "licences behind a button"
+    heading = app.title[0].value
+    assert heading not in said(app).replace(heading, "", 1), "said once"
+
+
+def test_upload_leads_to_the_data_page(app):
+    app.run()
+    app.button(key="home-upload").click().run()
+    assert not app.exception
+    assert app.title[0].value == "Data" and app.query_params["view"] == "other"
+
+
+@pytest.fixture(scope="module")
+def pictured(make_home):
+    """A trained run on the pictured demo."""
+    from simviz.datasets import DEMOS
+    from simviz.workbench.shell import settings
+
+    split = settings.demo_split(DEMOS["icons"])
+    home = make_home({}, {"cca": ("demo:icons", "cca", {"n_components": 20}, split)})
+    return home.run("cca")
+
+
+def test_home_is_a_live_map_where_it_was_computed(app, pictured, monkeypatch):
+    from simviz import precompile
+
+    monkeypatch.setattr(precompile, "picture", lambda: pictured)
+    app.run()
+    assert not app.exception
+    told = drawn(app)
+    assert told["cover"] and told["scrolls"] and "keywords" in told["alt"]
+    assert "prepared on this machine" in said(app)
+    parts = [e.proto for e in app.get("bidi_component")]
+    assert sum(p.component_name == "simviz_map_parts" for p in parts) == 3, "with what is nearest"
+    app.session_state["home-map"] = {"picked": {"key": "x3", "n": 1}}
+    app.run()
+    assert not app.exception
+    assert app.query_params["sel"] == "x3" and app.query_params["demo"] == "icons"
+    assert app.query_params["k"] == "20", "the run that was pictured, trained here"
+    from simviz.workbench.shell import state
+
+    for job in state.queue().jobs(app.session_state.workspace):
+        state.queue().cancel(job.id)
+
+
+def test_home_has_a_print_where_nothing_was_computed(app, monkeypatch):
+    from simviz import precompile
+
+    monkeypatch.setattr(precompile, "picture", lambda: None)
+    app.run()
+    assert not app.exception
+    assert "a print" in said(app) and not app.get("bidi_component")
+
+
+@pytest.fixture(scope="module")
+def home(make_home):
+    from simviz.data import PairSet
+
+    pairs = PairSet.from_texts([f"a{i} *b*" for i in range(30)], [f"b a{i}" for i in range(30)])
+    return make_home({"mine": replace(pairs, name="*mine*")}, {"bm25": ("mine", "bm25")})
+
+
+def test_recent_runs_lead_on(visit, home):
+    app = visit()
+    assert "Recent runs" in said(app) and "BM25" in said(app)
+    assert "\\*mine\\*" in said(app), "shown as text"
+    links = [e.proto for e in app.get("page_link")]
+    there = [link for link in links if home.data["mine"] in link.query_string]
+    assert {"Compare", "Map"} <= {link.label for link in there}
+
+
+def test_count_in_the_sidebar_moves_while_a_job_runs(visit, home, monkeypatch):
+    from simviz.workbench.shell import frame
+
+    active = [1]
+    monkeypatch.setattr(frame, "_active", lambda: active[0])
+    app = visit("methods", data=home.data["mine"])
+    assert "1 run · 1 ▶" in [c.value for c in app.sidebar.caption]
+    active[0] = 0
+    app.run()
+    assert "1 run" in [c.value for c in app.sidebar.caption]
 
 
 def test_variant_is_offered_on_the_card_of_its_demo(app):
-    from simviz.datasets import DEMOS
-
     app.run()
-    headings = [m.value.removeprefix("#### ") for m in app.markdown if m.value[:5] == "#### "]
-    assert headings == [info.title for info in DEMOS.values() if info.variant_of is None]
     app.button(key="try-pydocs_links").click().run()
     assert not app.exception
     assert app.query_params["demo"] == "pydocs_links"
@@ -117,4 +195,4 @@ def test_unknown_demo_shows_the_cards(app):
     app.query_params["demo"] = "../../etc"
     app.run()
     assert not app.exception
-    assert any(b.label == "Try it with icons" for b in app.button)
+    assert app.button(key="try-icons")

@@ -19,7 +19,7 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(server.url)
-    page.get_by_role("button", name="Try it with icons").click()
+    page.get_by_role("button", name="Words and pictures").click()
     page.locator(".sv-finding").wait_for(timeout=120_000)
     page.wait_for_function(
         "document.querySelectorAll('.sv-table tbody tr').length === 4", timeout=120_000

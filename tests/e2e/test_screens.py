@@ -75,7 +75,7 @@ def test_every_page_makes_a_picture(start_server, browser, folder):
 
 def _train(page):
     """Press the button of the demo, and wait for the last of its methods."""
-    page.get_by_role("button", name=f"Try it with {DEMO}").click()
+    page.get_by_role("button", name=DEMOS[DEMO].title).click()
     page.wait_for_function(
         "n => document.querySelectorAll('.sv-table tbody tr:not(.sv-base)').length === n",
         arg=len(DEMOS[DEMO].methods),

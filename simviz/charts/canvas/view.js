@@ -77,6 +77,7 @@ export class View extends Finding {
     this.canvas.setAttribute("aria-label", data.alt);
     this.panel.box.classList.toggle("sv-narrow", data.narrow);
     this.panel.box.classList.toggle("sv-scrolls", data.scrolls);
+    this.panel.box.classList.toggle("sv-cover", Boolean(data.cover));
     this.panel.box.dataset.n = String(this.xs.length);
     this.layer.isStale = true;
     this.lists.forEach((list) => list.refresh());

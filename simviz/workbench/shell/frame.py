@@ -6,17 +6,20 @@ import gc
 import importlib
 import sys
 import threading
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from html import escape
 from pathlib import Path
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
 from simviz.exceptions import StoreError
 from simviz.store.directory import why_not_written
 from simviz.workbench.shell import display, state
+
+if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
 
 _FOLDER = Path(__file__).parent
 _SITE = _FOLDER.parent / "site"
@@ -42,6 +45,8 @@ _DELAY = 1.0  # seconds; the page is painted first, imports would compete with i
 #: Seconds after which a thread that waits may have the interpreter. Every element that a page
 #: sends lets go of it for a moment; beside jobs in pure Python each would cost the usual 5 ms.
 _SWITCH_SECONDS = 0.001
+#: Seconds between two counts of a visitor's runs while jobs are active.
+_COUNTING = 1.0
 _WORDS = ["red heart", "blue car", "green tree", "small bird", "big whale", "old moon"]
 
 
@@ -85,8 +90,8 @@ STEPS = {
 }
 
 
-def begin(title: str) -> None:
-    """Start a page: to be called before anything else is drawn."""
+def begin(title: str) -> Callable[[], None]:
+    """Start a page, before anything else is drawn; return what brings its count up to date."""
     st.set_page_config(
         page_title=f"{title} · simviz" if title != "Home" else "simviz",
         # An icon of Streamlit's would be loaded from a font server on the internet.
@@ -110,12 +115,13 @@ def begin(title: str) -> None:
     if st.context.is_embedded:
         # There is no bar at the top to stay clear of.
         st.html("<style>.stApp .stMainBlockContainer { padding: .75rem 1rem 1rem; }</style>")
-        return  # within another page there is one view, and no way through the app
+        return lambda: None  # within another page there is one view, and no way through the app
     follow_tour_link(title)
     dataset_id = state.current_dataset_id()
     with st.sidebar:
         st.markdown("### simviz")
-        _show_current(dataset_id)
+        place = st.empty()
+        was_active = _show_current(place)
         is_shared = "share" in st.query_params
         params = {"data": dataset_id} if dataset_id else {}
         if is_shared:
@@ -125,6 +131,13 @@ def begin(title: str) -> None:
                 page_link(path, label, icon, **({} if is_shared and path == "app.py" else params))
     if not is_shared:
         show_tour(title)
+
+    def count_again() -> None:
+        # The page may have asked for jobs itself.
+        if not was_active and not is_shared and _active():
+            _show_current(place)
+
+    return count_again
 
 
 def _open_share() -> None:
@@ -143,12 +156,13 @@ def page(title: str) -> Iterator[None]:
     """Frame what a page shows; also a decorator."""
     notice = ""
     try:
-        begin(title)
+        count_again = begin(title)
         if state.is_warm() and state.store().is_full and "share" not in st.query_params:
             notice = why_not_written(state.store().root)
             display.style()
             display.problem(notice)
         yield
+        count_again()
     except StoreError as error:
         if str(error) != notice:
             display.style()
@@ -162,14 +176,31 @@ def end() -> None:
     start()
 
 
-def _show_current(dataset_id: str | None) -> None:
+def _show_current(place: DeltaGenerator) -> bool:
+    """Show the data set and how many runs it has; whether jobs run, so that the count moves."""
+    dataset_id = state.current_dataset_id()
+    is_shared = "share" in st.query_params
+    is_active = not is_shared and _active() > 0
+    with place.container():
+        if is_shared:
+            st.caption("A published view, read only")
+        elif dataset_id is not None:
+            # Without jobs nothing moves, and nobody is asked.
+            st.fragment(_count, run_every=_COUNTING if is_active else None)(dataset_id, is_active)
+    return is_active
+
+
+def _active() -> int:
+    """How many jobs of the visitor wait or run."""
+    if not (state.is_warm() and state.has_workspace()):
+        return 0
+    with suppress(StoreError):
+        return sum(status.is_active for status in state.jobs())
+    return 0
+
+
+def _count(dataset_id: str, was_active: bool) -> None:
     """The data set and how many runs it has; nothing heavy is loaded to say so."""
-    if "share" in st.query_params:
-        st.caption("A published view, read only")
-        return
-    if dataset_id is None:
-        st.caption("Learned similarity, measured honestly")
-        return
     demo = state.demo_of(dataset_id)
     name = "Your data" if demo is None else demo.title
     if not state.is_warm():
@@ -179,9 +210,11 @@ def _show_current(dataset_id: str | None) -> None:
     try:
         info = state.store().datasets.info(dataset_id, state.workspace())
         n_runs = len(state.runs(dataset_id))
-        running = sum(s.is_active for s in state.queue().jobs(state.workspace()))
     except StoreError:
         return
+    running = _active()
+    if was_active and not running:
+        st.rerun()  # what is there now belongs on the page, and nothing is counted any more
     words = f"{n_runs} run{'' if n_runs == 1 else 's'}" + (f" · {running} ▶" if running else "")
     st.text(name if info.is_demo else info.name)
     st.caption(words)

@@ -257,6 +257,12 @@ def workspace() -> str:
     return mine
 
 
+def has_workspace() -> bool:
+    """Whether the visitor has a workspace already, so that nothing is made by asking for it."""
+    known = any(name in st.context.cookies for name in (SECURE_COOKIE, COOKIE))
+    return "workspace" in st.session_state or known or is_at_home()
+
+
 def is_at_home() -> bool:
     """Whether the visitor needs no key: one person's server, on that person's computer."""
     asked = st.context.headers.get("Host", "")
