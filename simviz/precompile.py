@@ -191,8 +191,8 @@ def picture() -> Run | None:
         return None
     with suppress(StoreError, OSError):
         store = Store(_picture_root())
-        for info in store.runs.find("", _PICTURED):
-            run = store.runs.get(info.id)
+        for folder in (_picture_root() / "runs").iterdir():  # of no workspace
+            run = store.runs.get(folder.name)
             if BEST in run.maps():
                 return run
     return None
