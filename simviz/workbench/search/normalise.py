@@ -250,7 +250,7 @@ def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> li
             **{name: st.column_config.Column(width=width) for name, width in widths.items()},
             "score": st.column_config.NumberColumn(format="%.3f", width=64),
             "runner-up is right": st.column_config.CheckboxColumn(
-                "it is right",
+                "right",
                 width=70,
                 help="The group is wrong, and the runner-up is the right one.",
             ),

@@ -68,7 +68,7 @@ def _choose_rate() -> tuple[float, float | None]:
             st.session_state[_RATE] = min(50.0, max(0.01, float(asked)))
         except ValueError:
             st.session_state[_RATE] = 1.0
-    width: Any = "stretch" if state.is_narrow() else 190
+    width: Any = "stretch" if state.is_narrow() else 180
     rate = st.number_input(
         "False alarms, %",
         0.01,
@@ -281,7 +281,7 @@ def _show_scores(
     first = max(0, min(n_above - _LISTED // 2, len(order) - _LISTED))
     listed = order[first : first + _LISTED]
     display.table(
-        [*chosen, "score", ABOVE],
+        [*chosen, "score", "above"],
         [
             [
                 *(_short(str(table.columns[name][row])) for name in chosen),
