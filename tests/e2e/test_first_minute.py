@@ -31,7 +31,7 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     )
     best = page.locator(".sv-table tbody tr").first.inner_text()
     assert best.startswith("S2Net")
-    assert page.get_by_text("Without ordered dimensions: S2Net.").is_visible()
+    page.get_by_text("Without ordered dimensions: S2Net.").wait_for()
     for name in ("How well it separates pairs", "How many dimensions it takes"):
         assert page.get_by_text(name).first.is_visible()
     ready(page)
