@@ -35,7 +35,7 @@ check: .venv/.dev
 test: check
 	$(BIN)/python -m simviz.precompile
 	$(BIN)/python -m pytest -q -n 2 -m "not e2e"
-	$(BIN)/python -m pytest -q -m e2e tests/e2e
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m e2e tests/e2e
 
 # Readers against 20,000 broken and hostile files; `make test` tries 500 of them.
 fuzz: .venv/.dev

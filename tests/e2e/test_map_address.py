@@ -87,3 +87,18 @@ def test_what_was_enclosed_is_in_the_link(look):
     assert again.get_by_text("items enclosed").inner_text() == enclosed.inner_text()
     assert again.evaluate("map.region.length") == page.evaluate("map.region.length")
     assert again.get_by_text("12", exact=True).count() and told(again)["colour"] == "part"
+
+
+def test_one_press_of_back_leaves_a_page_whatever_it_wrote_into_the_address(look):
+    page = look("demo=icons&method=cca&k=50")
+    links = page.get_by_test_id("stSidebar")
+    links.get_by_role("link", name="Compare").click()
+    waits(page, "runs")
+    page.wait_for_timeout(1_000)  # it writes more than once
+    links.get_by_role("link", name="Methods").click()
+    page.wait_for_url("**/methods*")
+    waits(page, "method")
+    page.go_back()
+    page.wait_for_url("**/compare*")
+    page.go_back()
+    page.wait_for_url("**/map*")

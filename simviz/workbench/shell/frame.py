@@ -47,6 +47,20 @@ _DELAY = 1.0  # seconds; the page is painted first, imports would compete with i
 _SWITCH_SECONDS = 0.001
 #: Seconds between two counts of a visitor's runs while jobs are active.
 _COUNTING = 1.0
+#: Streamlit adds an entry to the browser's history for each parameter that a page writes into the
+#: address. Here what the visitor does adds at most one: Back then leads to where they were.
+_HISTORY = """<script>
+if (!window.svHistory) {
+  let done = false;
+  window.svHistory = history.pushState;
+  for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => done = true, true);
+  history.pushState = (state, title, url) => {
+    const go = done ? window.svHistory : history.replaceState;
+    done = false;
+    go.call(history, state, title, url);
+  };
+}
+</script>"""
 _WORDS = ["red heart", "blue car", "green tree", "small bird", "big whale", "old moon"]
 
 
@@ -129,6 +143,7 @@ def begin(title: str) -> Callable[[], None]:
         for path, label, icon in PAGES:
             if not (is_shared and path == _NOT_SHARED):
                 page_link(path, label, icon, **({} if is_shared and path == "app.py" else params))
+        st.html(_HISTORY, unsafe_allow_javascript=True)
     if not is_shared:
         show_tour(title)
 
