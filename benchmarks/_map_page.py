@@ -13,14 +13,14 @@ import streamlit as st
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
-from simviz.charts.canvas import Part, importance, pack_items, pack_places
+from simviz.charts.canvas import Part, importance, pack_items, pack_nearest, pack_places
 from simviz.data import Items
 from simviz.workbench.map import canvas
 
 
 @st.cache_resource
-def scene(n: int, kind: str) -> tuple[Part, Part, tuple[int, int]]:
-    """Items in forty clouds, half of them on each side."""
+def scene(n: int, kind: str) -> tuple[Part, Part, Part, tuple[int, int]]:
+    """Items in forty clouds, half of them on each side, with two columns and five neighbours."""
     rng = np.random.default_rng(0)
     if kind == "pictures":
         from simviz.datasets import DEMOS
@@ -40,14 +40,26 @@ def scene(n: int, kind: str) -> tuple[Part, Part, tuple[int, int]]:
         for side in (x, y)
     ]
     order = importance(x, y, *points)
-    return pack_items(x, y), pack_places(*points, order), (len(x), len(y))
+    n = len(x) + len(y)
+    columns = {
+        "year": rng.normal(2000, 8, n),
+        "kind": np.array([f"kind {k}" for k in range(6)], dtype=object)[rng.integers(0, 6, n)],
+    }
+    places = pack_places(*points, order)
+    nearest = pack_nearest(rng.integers(0, n, size=(n, 5)), places)
+    return pack_items(x, y, columns=columns), places, nearest, (len(x), len(y))
 
 
 st.set_page_config(layout="wide")
 n, kind = int(st.query_params.get("n", 20_000)), st.query_params.get("kind", "points")
-items, places, sizes = scene(n, kind)
+items, places, nearest, sizes = scene(n, kind)
 canvas.send(items, "items")
 canvas.send(places, "places")
+canvas.send(nearest, "nearest")
+if "panel" in st.query_params:
+    listed = {"title": "Items", "rows": None, "found": None, "filters": True}
+    with st.sidebar:
+        canvas.show_rows(listed, "items")
 canvas.show(
     {
         "items": items.digest,

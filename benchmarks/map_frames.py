@@ -68,6 +68,28 @@ PLACE = """(k) => {
   }
   return seen[Math.floor((k * 0.618034 % 1) * seen.length)];
 }"""
+# From an event to the next frame of the map: pointing at the k-th row, brushing a range of years.
+POINT = """(k) => new Promise((resolve) => {
+  const rows = [...map.lists][0].list, box = rows.getBoundingClientRect();
+  const drawn = map.frames, began = performance.now();
+  rows.dispatchEvent(new PointerEvent("pointermove", {
+    bubbles: true, clientX: box.x + 40, clientY: box.y + 15 + 30 * k,
+  }));
+  const look = () => {
+    if (map.frames > drawn) resolve(performance.now() - began);
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})"""
+BRUSH = """(k) => new Promise((resolve) => {
+  const drawn = map.frames, began = performance.now();
+  map.filterBy(0, [6, 7, 8, 9, 10].map((bin) => bin + (k % 8)));
+  const look = () => {
+    if (map.frames > drawn) resolve(performance.now() - began);
+    else requestAnimationFrame(look);
+  };
+  requestAnimationFrame(look);
+})"""
 ANSWER = """() => {
   window.answered = null;
   const canvas = window.map.canvas;
@@ -157,6 +179,26 @@ def frames(browser: Browser, home: Path, rows: Rows) -> None:
             page.close()
 
 
+def panel(browser: Browser, home: Path, rows: Rows) -> None:
+    """Point at rows of the panel, and brush a histogram in it."""
+    with Server(ROOT / "benchmarks" / "_map_page.py", home) as url:
+        for n, what, script, least in (
+            (2_000, "row pointed at to item and neighbours drawn, ms", POINT, 50),
+            (20_000, "range brushed to map, list and histograms drawn, ms", BRUSH, 100),
+        ):
+            page = browser.new_page(viewport={"width": 1400, "height": 900})
+            page.goto(f"{url}/?n={n}&panel=1")
+            wait(page)
+            page.wait_for_function("() => [...map.lists][0]?.rows.length", timeout=60_000)
+            page.wait_for_timeout(2_000)
+            times = [page.evaluate(script, k % 8) for k in range(1, 21)]
+            median, worst = statistics.median(times), max(times)
+            told = f"{median:.0f} (worst of {len(times)}: {worst:.0f})"
+            rows.append((f"{n:,} points, {what}", told, f"≤ {least}"))
+            print(*rows[-1], sep=" | ", flush=True)
+            page.close()
+
+
 def app(browser: Browser, home: Path, rows: Rows, clicks: int, warm_loads: int) -> None:
     """Load the page of the icons, and click on its items."""
     with Server(ROOT / "app.py", home) as url:
@@ -164,6 +206,13 @@ def app(browser: Browser, home: Path, rows: Rows, clicks: int, warm_loads: int) 
         page = browser.new_page(viewport={"width": 1400, "height": 900})
         page.goto(address)
         wait(page)
+        for width, height in ((1280, 800), (1400, 900)):
+            page.set_viewport_size({"width": width, "height": height})
+            page.wait_for_timeout(500)
+            share = page.locator(".sv-canvas").bounding_box()["height"] / height
+            told = f"{100 * share:.0f} %"
+            rows.append((f"height of the map at {width:,} × {height}", told, "≥ 70 %"))
+            print(*rows[-1], sep=" | ", flush=True)
         page.wait_for_timeout(3_000)
         loads = []
         for _ in range(warm_loads):
@@ -194,7 +243,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--clicks", type=int, default=15, help="clicks to time")
     parser.add_argument("--loads", type=int, default=3, help="warm loads of the page to time")
-    parser.add_argument("--only", choices=("frames", "app"), help="one half of the table")
+    parser.add_argument("--only", choices=("frames", "panel", "app"), help="one part of the table")
     parser.add_argument("--home", type=Path, help="a store of the app to look at; a new one else")
     options = parser.parse_args()
     path = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -202,9 +251,11 @@ def main() -> None:
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as temporary:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
         home = options.home or Path(temporary)
-        if options.only != "app":
+        if options.only in (None, "frames"):
             frames(browser, home, rows)
-        if options.only != "frames":
+        if options.only in (None, "panel"):
+            panel(browser, home, rows)
+        if options.only in (None, "app"):
             app(browser, home, rows, options.clicks, options.loads)
         browser.close()
     print("\n| what | measured | target |\n|---|---|---|")

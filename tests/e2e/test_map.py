@@ -245,6 +245,13 @@ def test_hostile_texts_are_inert(start_server, open_map, hostile):
         )
     page.evaluate("map.enclose([[-9e9, -9e9], [9e9, -9e9], [9e9, 9e9], [-9e9, 9e9]])")
     page.get_by_text("items enclosed").wait_for(timeout=60_000)
+    # A group of the histogram that is pressed lets only its items pass, on map and list.
+    group = page.locator(".sv-group").first
+    assert group.locator("span").text_content().rstrip("…") in "\n".join(PAYLOADS)
+    n = int(group.locator("small").inner_text())
+    group.click()
+    page.get_by_text(f"{n} items", exact=True).wait_for()
+    assert page.evaluate("map.fails.filter((bits) => !bits).length") == n
     page.get_by_test_id("stSelectbox").last.scroll_into_view_if_needed()
     page.wait_for_timeout(800)
     assert page.evaluate("window.__xss") is None and not happened

@@ -3,6 +3,9 @@
 import { isInside } from "./grid.js";
 import { Scene } from "./scene.js";
 
+/** Milliseconds without a change of the filter before labels follow. */
+const STILL = 150;
+
 export class Filtering extends Scene {
   constructor() {
     super();
@@ -48,8 +51,14 @@ export class Filtering extends Scene {
       for (const code of codes) passes[code] = 1;
       for (let i = 0; i < of.length; i++) if (!passes[of[i]]) fails[i] |= 1 << k;
     }
-    this.replace();
     this.layer.isStale = true;
+    // Room for labels is given anew when the hand has come to rest.
+    clearTimeout(this.replacing);
+    this.replacing = setTimeout(() => {
+      this.replace();
+      this.layer.isStale = true;
+      this.draw();
+    }, STILL);
     // What was found is counted without what is hidden.
     if (this.matches) this.find(this.panel.input.value, this.panel.mode.value);
     this.lists.forEach((list) => list.refresh());

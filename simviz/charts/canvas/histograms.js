@@ -14,7 +14,10 @@ export class Histograms {
       this.columns = columns;
       this.parts = columns.map((column, k) => (column.bins ? this.#numbers(column, k) : this.#groups(column, k)));
       this.clear = el("button", "sv-clear", "Clear filter", { type: "button" });
-      this.clear.addEventListener("click", () => this.view().takeFilter(""));
+      this.clear.addEventListener("click", () => {
+        this.view().takeFilter("");
+        this.view().tellSet();
+      });
       this.box.replaceChildren(...this.parts.map(({ box }) => box), ...(columns.length ? [this.clear] : []));
     }
     this.parts?.forEach((part) => part.show());

@@ -62,6 +62,7 @@ export class Layer {
     if (view.halos) this.#halos(view);
     this.#pictures(view, level);
     this.#list(view, level);
+    if (!view.glide) view.density.draw(pen, this, view);
     this.cost = performance.now() - began;
   }
 

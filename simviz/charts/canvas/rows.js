@@ -52,6 +52,7 @@ export class Rows {
     this.data = data;
     this.found = data.found ? new Float32Array(fromBase64(data.found).buffer) : null;
     this.bits = data.rows ? fromBase64(data.rows) : null;
+    this.sorted = null;
     this.list.setAttribute("aria-label", data.title);
     this.at = -1;
     this.refresh();
@@ -61,9 +62,14 @@ export class Rows {
   refresh() {
     const { view, data } = this;
     if (!view || !data) return;
-    for (const [name, value] of Object.entries(view.look)) {
-      if (typeof value === "string") this.box.style.setProperty(`--sv-${name}`, value);
+    if (this.look !== view.look) {
+      this.look = view.look;
+      for (const [name, value] of Object.entries(view.look)) {
+        if (typeof value === "string") this.box.style.setProperty(`--sv-${name}`, value);
+      }
     }
+    // Read before anything is written: the page is laid out once.
+    const { scrollTop, clientHeight } = this.list;
     this.histograms.update(data.filters ? view.columns : []);
     this.head.hidden = Boolean(data.entries);
     if (data.entries) {
@@ -73,11 +79,11 @@ export class Rows {
     }
     this.places = new Map(this.rows.map(({ item }, k) => [item, k]));
     this.space.style.height = `${TALL * this.rows.length}px`;
-    this.#paint();
+    this.#paint(Math.min(scrollTop, TALL * this.rows.length), clientHeight);
   }
 
   #listItems() {
-    const { view, bits, found } = this;
+    const { view, found } = this;
     const facts = view.items.header.facts, { value } = this.by;
     const ways = ["text", ...(found ? ["1 / rank"] : []), ...facts.map(([name]) => name)];
     if (ways.join("\n") !== this.ways) {
@@ -85,22 +91,31 @@ export class Rows {
       this.by.replaceChildren(...ways.map((name) => el("option", "", name, { value: name })));
       this.by.value = ways.includes(value) ? value : ways[found ? 1 : 0];
     }
-    const by = this.by.value, fact = facts.find(([name]) => name === by)?.[1];
+    const by = this.by.value;
+    // Sorted once; a filter takes from it.
+    if (this.sortedBy !== by || this.sortedOf !== view.items) this.sorted = null;
+    this.sorted ??= this.#sortItems(by);
+    Object.assign(this, { sortedBy: by, sortedOf: view.items });
+    this.rows = this.sorted.filter(({ item }) => !view.isHidden(item));
+    this.count.textContent = `${this.rows.length.toLocaleString("en")} items`;
+  }
+
+  #sortItems(by) {
+    const { view, bits, found } = this, { facts } = view.items.header;
+    const fact = facts.find(([name]) => name === by)?.[1];
     const rows = [];
     for (let i = 0, k = 0; i < view.labels.length; i++) {
       const isIn = !bits || bits[i >> 3] & (1 << (i & 7));
       const rank = isIn && found ? found[k++] : NaN;
-      if (!isIn || view.isHidden(i)) continue;
+      if (!isIn) continue;
       const note = fact ? fact[i] : rank >= 0 ? rank.toFixed(2) : "";
       rows.push({ item: i, key: view.keyOf(i), text: view.items.header.texts[i], note, rank });
     }
     const { compare } = new Intl.Collator(undefined, { numeric: true });
-    const isRank = by === "1 / rank";
-    if (isRank) rows.sort((a, b) => (a.rank >= 0 ? a.rank : 2) - (b.rank >= 0 ? b.rank : 2));
+    if (by === "1 / rank") rows.sort((a, b) => (a.rank >= 0 ? a.rank : 2) - (b.rank >= 0 ? b.rank : 2));
     else if (fact) rows.sort((a, b) => !a.note - !b.note || compare(a.note, b.note));
     else rows.sort((a, b) => compare(a.text, b.text));
-    this.rows = rows;
-    this.count.textContent = `${rows.length.toLocaleString("en")} items`;
+    return rows;
   }
 
   /** Show which row an item of the map has. */
@@ -146,11 +161,11 @@ export class Rows {
   }
 
   /** Put down the rows that are seen. */
-  #paint() {
+  #paint(top = this.list.scrollTop, height = this.list.clientHeight) {
     const { view, list, rows } = this;
     if (!view) return;
-    const first = Math.max(0, Math.floor(list.scrollTop / TALL) - SPARE_ROWS);
-    const last = Math.min(rows.length, Math.ceil((list.scrollTop + (list.clientHeight || 600)) / TALL) + SPARE_ROWS);
+    const first = Math.max(0, Math.floor(top / TALL) - SPARE_ROWS);
+    const last = Math.min(rows.length, Math.ceil((top + (height || 600)) / TALL) + SPARE_ROWS);
     this.space.replaceChildren(...rows.slice(first, last).map((row, k) => this.#row(row, first + k)));
     if (this.at >= 0) list.setAttribute("aria-activedescendant", `sv-row-${this.at}`);
   }

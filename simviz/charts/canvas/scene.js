@@ -2,6 +2,7 @@
 
 import { Camera } from "./camera.js";
 import { fromBase64, mixed, pixelOf } from "./decode.js";
+import { Density } from "./density.js";
 import { Grid } from "./grid.js";
 import { MODES, Placing } from "./placing.js";
 import { Pictures } from "./pictures.js";
@@ -147,6 +148,7 @@ export class Scene {
       area: this.camera.width * this.camera.height, widthOf: (i) => this.widthOf(i),
       isHidden: (i) => this.isHidden(i), regions: this.regions, grid: this.grid,
     });
+    this.density = new Density(this.grid, (i) => this.isHidden(i));
     this.placedFor = [this.camera.width, this.camera.height];
   }
 

@@ -43,6 +43,7 @@ export class View extends Finding {
     this.lettered.close();
     clearTimeout(this.resting);
     clearTimeout(this.telling);
+    clearTimeout(this.replacing);
     cancelAnimationFrame(this.asked);
     this.isClosed = true;
   }
