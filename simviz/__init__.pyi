@@ -16,16 +16,22 @@ from . import (
     store as store,
 )
 from .charts import map_figure as map_figure
+from .comparison import Result as Result, compare as compare
 from .data import (
     Items as Items,
     PairSet as PairSet,
+    from_frame as from_frame,
     read_pairs as read_pairs,
     split as split,
     write_pairs as write_pairs,
 )
 from .datasets import load_demo as load_demo
 from .evaluation import PopularityScorer as PopularityScorer, evaluate as evaluate
-from .methods import all_methods as all_methods, get_method as get_method
+from .methods import (
+    all_methods as all_methods,
+    get_method as get_method,
+    register_method as register_method,
+)
 from .pipeline import (
     BlendPipeline as BlendPipeline,
     PairPipeline as PairPipeline,

@@ -227,6 +227,14 @@ def as_arrow(frame: Any) -> Any:
 
     if isinstance(frame, Mapping) and frame and not hasattr(frame, "__arrow_c_stream__"):
         parts = []
+        if not any(map(_is_frame, frame.values())):
+            columns = {str(name): _as_column(str(name), cells) for name, cells in frame.items()}
+            lengths = {name: len(column) for name, column in columns.items()}
+            if len(set(lengths.values())) > 1:
+                raise DatasetError(
+                    f"Columns are equally long; got {lengths}. Give one cell a row in each."
+                )
+            return pa.table(columns)
         for part, one in frame.items():
             table = as_arrow(one)
             if "split" not in table.column_names:
@@ -251,3 +259,26 @@ def as_arrow(frame: Any) -> Any:
         f"A {type(frame).__name__} is no data frame. Give one of pandas, polars, pyarrow or "
         "Hugging Face datasets."
     )
+
+
+def _is_frame(part: Any) -> bool:
+    """Whether something has columns of its own, as a part of a dataset has."""
+    return any(hasattr(part, name) for name in ("column_names", "columns", "__dataframe__"))
+
+
+def _as_column(name: str, cells: Any) -> Any:
+    """A list, series or array of texts, numbers or vectors as an Arrow column."""
+    import pyarrow as pa
+
+    if hasattr(cells, "__arrow_c_stream__"):
+        return pa.chunked_array(cells)
+    if hasattr(cells, "__arrow_c_array__"):
+        return pa.array(cells)
+    if isinstance(cells, np.ndarray) and cells.ndim == 2 and cells.shape[1]:
+        return pa.FixedSizeListArray.from_arrays(pa.array(cells.ravel()), cells.shape[1])
+    if isinstance(cells, str | bytes) or not hasattr(cells, "__len__"):
+        raise DatasetError(
+            f"{name} is a {type(cells).__name__}, not a column. Give a list or an array with one "
+            "cell a row."
+        )
+    return pa.array(list(cells), from_pandas=True)

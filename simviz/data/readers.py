@@ -18,18 +18,27 @@ from simviz.data.cells import (
     as_cells,
     by_appearance,
     counted,
+    did_you_mean,
     factorize,
     is_missing,
     shown,
 )
 from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet
-from simviz.data.roles import SPLIT_WORDS, Labels, Roles, guess_roles, parse_labels, said_of_unread
+from simviz.data.roles import (
+    SPLIT_WORDS,
+    Labels,
+    Roles,
+    guess_roles,
+    named_roles,
+    parse_labels,
+    said_of_unread,
+)
 from simviz.data.sources import Source, get_limits, tell
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, read_table, table_from_frame
 from simviz.data.write import from_long_form, parse_header
 from simviz.exceptions import DatasetError
-from simviz.relevance import Kind, Relevance
+from simviz.relevance import Kind, Relevance, Unjudged
 
 #: Texts with the names of their groups.
 Grouped = Mapping[str, Sequence[str]]
@@ -245,23 +254,39 @@ def read_pairs(
 
 
 def from_frame(
-    frame: Any,
+    frame: Any = None,
     roles: Roles | None = None,
     *,
+    x: Any = None,
+    y: Any = None,
+    label: Any = None,
+    x_id: str | None = None,
+    y_id: str | None = None,
+    split: str | None = None,
+    group: str | None = None,
     labels: Labels | None = None,
+    unjudged: Unjudged | None = None,
     name: str = "frame",
 ) -> ReadResult:
-    """Pairs from a data frame of any library.
+    """Pairs from a data frame of any library, or from lists and arrays.
 
     Parameters
     ----------
-    frame : data frame
+    frame : data frame, optional
         Anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB) or the
-        interchange protocol; a Hugging Face ``Dataset`` or ``DatasetDict``.
+        interchange protocol; a Hugging Face ``Dataset`` or ``DatasetDict``; a
+        mapping of column names to lists or arrays.
     roles : Roles, optional
         Which column is which; guessed when omitted.
+    x, y, label : str or sequence, optional
+        Columns of the two sides and of the judgments. Without a frame, their
+        cells: texts, or a matrix of vectors a side. Guessed when omitted.
+    x_id, y_id, split, group : str, optional
+        Further columns, as in `simviz.data.Roles`; guessed when omitted.
     labels : mapping of str to float or None, optional
         What words in the label column mean, as in `read_pairs`.
+    unjudged : {"negative", "ignore"}, optional
+        What a pair that is not listed means; guessed when omitted.
     name : str, default="frame"
         Of the data set, and in messages.
 
@@ -270,15 +295,53 @@ def from_frame(
     ReadResult
         As `read_pairs`; rows count from 1.
 
+    Raises
+    ------
+    DatasetError
+        If it cannot be understood; names the row, column and remedy.
+
     Examples
     --------
     >>> import pandas as pd
     >>> frame = pd.DataFrame({"query": ["heart"], "document": ["blood pump"], "grade": [2]})
     >>> from_frame(frame).pairs
     PairSet('frame': 1 query × 1 document, 1 relevant)
+    >>> from_frame(frame, x="document", y="query").pairs
+    PairSet('frame': 1 document × 1 query, 1 relevant)
+    >>> from_frame(x=["heart", "car"], y=[[0.5, 1.0], [1.0, 0.0]]).pairs.y
+    Items(2 vectors)
     """
+    given = {"x": x, "y": y, "label": label, "x_id": x_id, "y_id": y_id}
+    given |= {"split": split, "group": group}
+    columns = {role: column for role, column in given.items() if column is not None}
+    if frame is None:
+        if missing := [side for side in "xy" if side not in columns]:
+            raise DatasetError(
+                f"There is no frame, and no {' and no '.join(missing)}. Give a data frame, or the "
+                "cells of both sides: from_frame(x=[...], y=[...])."
+            )
+        texts = [role for role, cells in columns.items() if isinstance(cells, str)]
+        if texts:
+            raise DatasetError(
+                f"{texts[0]} names the column {shown(columns[texts[0]])}, but of no frame. Give "
+                "the frame first, or a list of cells."
+            )
+        frame, columns = columns, {role: role for role in columns}
     table = table_from_frame(frame, name=name)
-    return to_pairs(table, roles_with(table, roles, labels))
+    if roles is None and columns:
+        for role, column in columns.items():
+            if not isinstance(column, str) or column not in table.columns:
+                raise DatasetError(
+                    f"{name} has no column {shown(column)} to be {role}. "
+                    f"{did_you_mean(str(column), table.columns)}"
+                )
+        roles = named_roles(table, columns, labels)
+    elif columns:
+        raise DatasetError(
+            f"Both roles and {next(iter(columns))} say which column is which. Give one of them."
+        )
+    roles = roles_with(table, roles, labels)
+    return to_pairs(table, replace(roles, unjudged=unjudged) if unjudged else roles)
 
 
 def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Roles:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Literal
 
@@ -628,6 +628,30 @@ def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
         labels=labels or {},
         reasons=reasons,
     )
+
+
+def named_roles(table: Table, columns: Mapping[str, str], labels: Labels | None = None) -> Roles:
+    """Roles of which some are given as columns, the others guessed."""
+    guess, taken = guess_roles(table, labels), set(columns.values())
+    x, y = columns.get("x"), columns.get("y")
+    x = x or next(c for c in (guess.x, guess.y, *table.columns) if c not in taken)
+    y = y or next(c for c in (guess.y, guess.x, *table.columns) if c not in {*taken, x})
+    roles: dict[str, str | None] = {"x": x, "y": y}
+    for role in ("x_id", "y_id", "label", "split", "group"):
+        side = role[0] if role.endswith("_id") else ""
+        is_fit = not side or roles[side] == getattr(guess, side)
+        found = getattr(guess, role) if is_fit else None
+        roles[role] = columns.get(role, None if found in {*taken, x, y} else found)
+    taken |= {column for column in roles.values() if column}
+    rest = {
+        name: tuple(c for c in getattr(guess, name) if c not in taken)
+        for name in ("x_metadata", "y_metadata", "negatives")
+    }
+    is_same = (x, y) == (guess.x, guess.y) and roles["label"] is None
+    is_same &= guess.shape != "triplets" or bool(rest["negatives"])
+    shape: Shape = guess.shape if is_same else "pairs"
+    reasons = {**guess.reasons, **dict.fromkeys(columns, "given")}
+    return replace(guess, **roles, **rest, shape=shape, reasons=reasons)  # type: ignore[arg-type]
 
 
 def _triplets(table: Table, names: list[str]) -> Roles | None:

@@ -6,15 +6,31 @@ A method is found by its file; its id is the module's name.
 from __future__ import annotations
 
 import functools
+import re
 import sys
+import warnings
+from importlib.metadata import entry_points
+from typing import TypeVar
 
 from simviz.base import PairModel
 from simviz.registry import find_classes, unknown_name
 
+Model = TypeVar("Model", bound=PairModel)
+
+
+_registered: dict[str, type[PairModel]] = {}
+
 
 @functools.cache
 def _found() -> dict[str, type[PairModel]]:
-    return find_classes(sys.modules[__name__], PairModel)  # type: ignore[type-abstract]
+    """Our methods, then those that installed packages bring."""
+    found = find_classes(sys.modules[__name__], PairModel)  # type: ignore[type-abstract]
+    for entry in entry_points(group="simviz.methods"):
+        try:
+            _add(found, entry.load(), entry.name)
+        except Exception as error:  # whatever another package does must not stop this one
+            warnings.warn(f"The method {entry.value} was not loaded: {error}", stacklevel=2)
+    return found
 
 
 def all_methods() -> dict[str, type[PairModel]]:
@@ -23,14 +39,15 @@ def all_methods() -> dict[str, type[PairModel]]:
     Returns
     -------
     dict of str to type
-        Module name to class.
+        Ours, by the names of their modules; those of installed packages with the
+        entry point ``simviz.methods``; and those of `register_method`.
 
     Examples
     --------
     >>> all_methods()["cca"].tags.family
     'spectral'
     """
-    return dict(_found())
+    return dict(sorted({**_found(), **_registered}.items()))
 
 
 def get_method(method: str) -> type[PairModel]:
@@ -39,7 +56,7 @@ def get_method(method: str) -> type[PairModel]:
     Parameters
     ----------
     method : str
-        Its id, such as "cca".
+        Its id, such as "cca", or the name of its class; capitals do not matter.
 
     Returns
     -------
@@ -50,15 +67,73 @@ def get_method(method: str) -> type[PairModel]:
     ------
     ValueError
         If there is none of that name; a near miss is suggested.
+
+    Examples
+    --------
+    >>> get_method("SiameseBLSTM") is get_method("siamese_blstm")
+    True
     """
-    known = _found()
-    if method not in known:
-        raise ValueError(unknown_name("method", method, known))
-    return known[method]
+    known = all_methods()
+    if method in known:
+        return known[method]
+    wanted = str(method).casefold()
+    for name, cls in known.items():
+        if wanted in (name.casefold(), cls.__name__.casefold()):
+            return cls
+    raise ValueError(unknown_name("method", method, known))
+
+
+def register_method(cls: type[Model], name: str | None = None) -> type[Model]:
+    """Make a method of your own known by an id, for as long as Python runs.
+
+    It is then found wherever ours are: by `default_pipeline`, `compare`,
+    `load_pipeline` and, in one process, by the app. A package does the same for
+    all who install it by an entry point of the group ``simviz.methods``.
+
+    Parameters
+    ----------
+    cls : type
+        A subclass of `simviz.base.PairModel`; it is returned, so that this may
+        stand above the class as a decorator.
+    name : str, optional
+        The id; the name of the class in lower case when omitted.
+
+    Returns
+    -------
+    type
+        The same class.
+
+    Raises
+    ------
+    ValueError
+        If it is no such class, the id will not do, or another method has it.
+    """
+    _add({**_found(), **_registered}, cls, name)
+    _registered[name or cls.__name__.lower()] = cls
+    return cls
+
+
+def _add(known: dict[str, type[PairModel]], cls: object, name: str | None) -> None:
+    """Add a class to others, unless it is no method or its names are taken."""
+    if not (isinstance(cls, type) and issubclass(cls, PairModel) and hasattr(cls, "tags")):
+        raise ValueError(
+            f"A method is a subclass of simviz.base.PairModel with tags, got {cls!r:.80}. Derive "
+            "it from LinearPairModel, EmbeddingModel or PairModel."
+        )
+    name = name or cls.__name__.lower()
+    if not re.fullmatch(r"[a-z][a-z0-9_]*", name):
+        raise ValueError(f"An id has lower-case letters, digits and '_', got {name!r}.")
+    for taken, other in known.items():
+        is_same = (cls.__module__, cls.__qualname__) == (other.__module__, other.__qualname__)
+        if not is_same and (taken == name or other.__name__ == cls.__name__):
+            raise ValueError(
+                f"{other.__name__} has the id {taken!r}. Name {cls.__name__} or its id otherwise."
+            )
+    known[name] = cls
 
 
 def method_id(model: PairModel | type[PairModel]) -> str:
-    """The id of a model's method: the name of the module that defines it.
+    """The id of a model's method; of one that is not known, the name of its class.
 
     Parameters
     ----------
@@ -71,4 +146,8 @@ def method_id(model: PairModel | type[PairModel]) -> str:
         Such as "cca".
     """
     cls = model if isinstance(model, type) else type(model)
-    return cls.__module__.rpartition(".")[2]
+    package, _, module = cls.__module__.rpartition(".")
+    if package == __name__:
+        return module
+    known = all_methods()
+    return next((name for name, one in known.items() if one is cls), cls.__name__.lower())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import BaseEstimator, clone
 
-from simviz.base import MethodTags
+from simviz.base import MethodTags, PairModel
 from simviz.data.pairs import ItemKind, PairSet
 from simviz.features import PretrainedImages, default_features
 from simviz.features.pretrained import why_unavailable
@@ -23,7 +23,7 @@ _PRETRAINED = "pretrained"
 
 
 def default_pipeline(
-    method: str,
+    method: str | PairModel | type[PairModel],
     pairs: PairSet,
     *,
     features: Features = "usual",
@@ -34,8 +34,8 @@ def default_pipeline(
 
     Parameters
     ----------
-    method : str
-        Id of a method.
+    method : str, PairModel or type
+        Id of a method; or a model or its class, which need not be one of ours.
     pairs : PairSet
         Training pairs; kinds of items decide the features, lengths of texts
         decide between words and character n-grams.
@@ -61,12 +61,21 @@ def default_pipeline(
     ValueError
         If the method is unknown or cannot read such items or features.
     """
-    cls = get_method(method)
-    tags = cls.tags
+    if isinstance(method, str):
+        method = get_method(method)
+    elif not isinstance(method, PairModel) and not (
+        isinstance(method, type) and issubclass(method, PairModel)
+    ):
+        raise ValueError(
+            f"A method is an id such as 'cca', or a model or class of simviz.base.PairModel; got "
+            f"a {type(method).__name__}."
+        )
+    tags = method.tags
     one_space = tags.space == "one"
     if tags.space == "either":
-        params.setdefault("shared", same_vocabulary(pairs))
-        one_space = bool(params["shared"])
+        if isinstance(method, type):
+            params.setdefault("shared", same_vocabulary(pairs))
+        one_space = bool(params.get("shared", getattr(method, "shared", False)))
     x, y = pairs.x, pairs.y
     if one_space and x.kind != y.kind:
         raise ValueError(
@@ -74,7 +83,7 @@ def default_pipeline(
             f"{x.kind} items with {y.kind} items. Choose a method with two spaces, such as "
             "cca or heterogeneous_svd."
         )
-    model = cls(**params)
+    model = method(**params) if isinstance(method, type) else clone(method).set_params(**params)
 
     is_encoded, encoder = encoder_of(features)
     chosen: dict[str, Any] = {"model": encoder} if encoder else {}

@@ -1,0 +1,478 @@
+"""Methods compared on one data set: split, fitted, measured and tested."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from html import escape
+from math import isnan, nan
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING, Any
+
+from sklearn.base import clone
+
+from simviz.base import EmbeddingModel, PairModel
+from simviz.callbacks import Callback
+from simviz.data import PairSet, ReadResult, Split, default_direction
+from simviz.data.splitting import PARTS, By, split as split_pairs, suggest_split
+from simviz.evaluation import (
+    Comparisons,
+    DimensionCurve,
+    Direction,
+    Evaluation,
+    Metric,
+    compare_all_evaluations,
+    compared_metric,
+    default_metric,
+    dimension_curve,
+    parse_metric,
+)
+from simviz.evaluation.differences import REACH
+from simviz.evaluation.tables import Estimate
+from simviz.exceptions import JobCancelled
+from simviz.jobs import JobSpec, SplitSpec
+from simviz.jobs.training import measure
+from simviz.methods import get_method, method_id
+from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline, default_pipeline
+from simviz.projection.drawing import DRAWING
+from simviz.reports.summary import numbered, rank_key
+from simviz.store.run import MEASURED, Measured, Part, Run, RunInfo, RunResult
+
+if TYPE_CHECKING:
+    import pandas as pd
+    import plotly.graph_objects as go
+
+#: An id, a model or its class, or a pipeline.
+Method = str | PairModel | type[PairModel] | Pipeline
+#: Steps of a method that progress is told in, and how many of them are its fit.
+_STEPS, _FIT = 1_000, 700
+_STYLE = {"style": "text-align:right;padding:.2em .8em"}
+
+
+def compare(
+    pairs: PairSet | ReadResult,
+    methods: Sequence[Method] | Mapping[str, Method],
+    *,
+    split: By | Split | None = None,
+    metric: Metric | str | None = None,
+    seed: int = 0,
+    callback: Callback | None = None,
+) -> Result:
+    """Train methods on one split, measure them on held-out pairs, and test who is ahead.
+
+    Parameters
+    ----------
+    pairs : PairSet or ReadResult
+        The data.
+    methods : sequence, or mapping of str, of methods
+        Ids such as "cca", models or classes of methods, or pipelines, which are
+        fitted anew. A mapping names them.
+    split : Split or {"pair", "x", "y", "group", "column", "time"}, optional
+        As in `simviz.data.split`. When omitted, the split that came with the
+        data, else the first way that is fair and works.
+    metric : Metric or str, optional
+        By which runs are chosen and compared; that of
+        `simviz.evaluation.default_metric` when omitted.
+    seed : int, default=0
+        Of the split.
+    callback : callable, optional
+        See `simviz.callbacks`; steps are those of all methods.
+
+    Returns
+    -------
+    Result
+        The table, the verdict, figures, and the trained pipelines.
+
+    Raises
+    ------
+    ValueError
+        If a method is unknown or cannot read such items, or there is none.
+    DatasetError
+        If the pairs cannot be split so.
+    JobCancelled
+        If `callback` asked to stop.
+
+    Examples
+    --------
+    >>> import simviz
+    >>> colours, things = ["red", "blue", "green", "gold"], ["car", "bus", "tram", "ship"]
+    >>> x = [f"{colour} {thing}" for colour in colours for thing in things]
+    >>> pairs = simviz.from_frame(x=x, y=[f"the {text}" for text in x]).pairs
+    >>> result = simviz.compare(pairs, ["tfidf_cosine", "bm25"])
+    >>> result.to_frame()["top-1"].round(2).to_dict()
+    {'tfidf_cosine': 1.0, 'bm25': 1.0, '(popularity)': 0.33, '(chance)': 0.33}
+    """
+    pairs = pairs.pairs if isinstance(pairs, ReadResult) else pairs
+    how, parts = _divided(pairs, split, seed)
+    wanted = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
+    pipelines = _pipelines(methods, parts.train)
+    asks = default_direction(pairs)
+    results: dict[str, RunResult] = {}
+    for number, (name, pipeline) in enumerate(pipelines.items()):
+        tell = _within(callback, number * _STEPS, len(pipelines) * _STEPS)
+        start = time.monotonic()
+        pipeline.set_callbacks(tell(0, _FIT)).fit(parts.train, parts.validation)
+        pipeline.set_callbacks()
+        fitted = time.monotonic()
+        measured: dict[Part, Measured] = {}
+        for part, begin in zip(MEASURED, (_FIT, (_FIT + _STEPS) // 2), strict=True):
+            inner = tell(begin, begin + (_STEPS - _FIT) // 2)
+            one = measure(pipeline, parts.train, getattr(parts, part), callback=inner, asks=asks)
+            if wanted not in one.evaluation.metrics:
+                metrics = (*one.evaluation.metrics, wanted)
+                one = replace(one, evaluation=replace(one.evaluation, metrics=metrics))
+            measured[part] = one
+        index = {"x": parts.x_index, "y": parts.y_index}
+        results[name] = RunResult(
+            pipeline,
+            measured,
+            {f"{side}_{part}": at for side in index for part, at in index[side].items()},
+            parts.notes,
+            {"training": fitted - start, "scoring": time.monotonic() - fitted},
+        )
+    return Result(pairs, parts, how, wanted, asks, results)
+
+
+def _divided(pairs: PairSet, split: By | Split | None, seed: int) -> tuple[SplitSpec, Split]:
+    """The parts, and how they were made."""
+    if isinstance(split, Split):
+        sizes = [len(split.x_index[part]) + len(split.y_index[part]) for part in PARTS]
+        low, middle, high = (size / sum(sizes) for size in sizes)
+        return SplitSpec(split.by, (low, middle, high), split.seed), split
+    key = None
+    if split is None:
+        found = suggest_split(pairs)
+        split, key = found.by, found.group_key
+    how = SplitSpec(split, seed=seed, group_key=key)
+    return how, split_pairs(pairs, how.by, how.fractions, seed, key)
+
+
+def _pipelines(
+    methods: Sequence[Method] | Mapping[str, Method], train: PairSet
+) -> dict[str, Pipeline]:
+    """A pipeline that is not fitted of each method, by its name."""
+    if isinstance(methods, str):
+        methods = [methods]
+    if not isinstance(methods, Mapping):
+        names = []
+        for method in methods:
+            model = method.model if isinstance(method, PairPipeline) else method
+            known = isinstance(model, PairModel) or isinstance(model, type)
+            if isinstance(model, str):
+                names.append(method_id(get_method(model)))
+            else:
+                names.append(method_id(model) if known else "blend")
+        methods = dict(zip(numbered(names), methods, strict=True))
+    if not methods:
+        raise ValueError("There is nothing to compare. Name a method, such as 'cca'.")
+    return {
+        str(name): clone(method)
+        if isinstance(method, PairPipeline | BlendPipeline)
+        else default_pipeline(method, train)
+        for name, method in methods.items()
+    }
+
+
+def _within(callback: Callback | None, before: int, total: int) -> Callable[[int, int], Callback]:
+    """Callbacks for pieces of a method, in steps of all; they raise where asked to stop."""
+
+    def piece(start: int, stop: int) -> Callback:
+        def inner(step: int, of: int, metrics: Mapping[str, float], /) -> bool:
+            done = before + start + round((stop - start) * (step / of if of else 1.0))
+            if callback is not None and callback(done, total, metrics):
+                raise JobCancelled("The comparison was stopped.")
+            return False
+
+        return inner
+
+    return piece
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """What `compare` found; shows itself as a table.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        The data.
+    parts : Split
+        Into which it was split.
+    how : SplitSpec
+        How it was split.
+    metric : Metric
+        By which runs are chosen and compared.
+    direction : {"x2y", "y2x"}
+        Which side asks.
+    runs : mapping of str to RunResult
+        Each trained pipeline with its measurements, in the order given.
+
+    Raises
+    ------
+    ValueError
+        From `dimension_figure`, if no method is nested or the metric is none of
+        ranks; from `save`, if the file is not to end in ``.html``.
+    """
+
+    pairs: PairSet
+    parts: Split
+    how: SplitSpec
+    metric: Metric
+    direction: Direction
+    runs: Mapping[str, RunResult]
+
+    @property
+    def names(self) -> list[str]:
+        """What was compared, the best on the validation part first."""
+        values = {n: e.value(self.metric) for n, e in self.evaluations("validation").items()}
+        return sorted(values, key=lambda name: rank_key(values[name], self.metric.name))
+
+    @property
+    def pipelines(self) -> dict[str, Pipeline]:
+        """The trained pipelines by name."""
+        return {name: run.pipeline for name, run in self.runs.items()}
+
+    @property
+    def best(self) -> Pipeline:
+        """The pipeline that is best on the validation part."""
+        return self.runs[self.names[0]].pipeline
+
+    def evaluations(self, part: Part = "test") -> dict[str, Evaluation]:
+        """Measurements by name.
+
+        Parameters
+        ----------
+        part : {"validation", "test"}, default="test"
+            The part of the split.
+
+        Returns
+        -------
+        dict of str to Evaluation
+            In the order in which methods were given.
+        """
+        return {name: run.measured[part].evaluation for name, run in self.runs.items()}
+
+    @cached_property
+    def comparisons(self) -> Comparisons | None:
+        """All pairs of runs on the test part, after Holm; None of a single run."""
+        if len(self.runs) < 2:
+            return None
+        found = self.evaluations()
+        return compare_all_evaluations({n: found[n] for n in self.names}, self.metric)
+
+    @property
+    def verdict(self) -> str:
+        """Whether the best run is really ahead of the next, in a sentence."""
+        compared = self.comparisons
+        if compared is None:
+            return ""
+        a, b = self.names[:2]
+        tested = compared_metric(self.evaluations()[a], self.metric)
+        higher = tested.higher_is_better
+        found = compared.between(a, b)
+        return f"{found.in_words(a, b, tested.name, higher_is_better=higher)}."
+
+    def to_frame(self) -> pd.DataFrame:
+        """The results table.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a run, the best on the validation part first, then those that
+            know nothing of the items. "±" is half of the 95 % interval; runs that
+            share a letter of "ties" cannot be told apart.
+        """
+        import pandas as pd
+
+        main = self.metric.name
+        measured = {name: self.runs[name].measured for name in self.names}
+        known = measured[self.names[0]]["test"]
+        metrics = [main, *(m.name for m in known.evaluation.metrics if m != self.metric)]
+        letters = {} if self.comparisons is None else self.comparisons.letters()
+        rows: list[dict[str, Any]] = []
+        for name, parts in measured.items():
+            curve, records = parts["test"].curve, parts["test"].evaluation.to_records()
+            found = {metric: self._estimate(records, metric) for metric in metrics}
+            row = {"method": name, f"validation {main}": nan, main: nan, "±": found[main].reach}
+            row |= {"ties": letters.get(name, ""), **{m: one.value for m, one in found.items()}}
+            row[f"validation {main}"] = parts["validation"].evaluation.value(self.metric)
+            row |= {"dimensions": None if curve is None else curve.dimensions[-1]}
+            rows.append(row | {"seconds": self.runs[name].seconds["training"]})
+        for name, known_records in known.baselines.items():
+            values = {m: self._estimate(known_records, m).value for m in metrics}
+            rows.append({"method": f"({name})", "ties": "", **values})
+        return pd.DataFrame(rows).set_index("method").astype({"dimensions": "Int64"})
+
+    def _estimate(self, records: Sequence[Mapping[str, Any]], metric: str) -> Estimate:
+        wanted = (self.direction, "pairs")
+        for record in records:
+            if record["metric"] == metric and record["direction"] in wanted:
+                return Estimate(record["value"], REACH * record["standard_error"])
+        return Estimate(nan)
+
+    def roc_figure(self, **options: Any) -> go.Figure:
+        """ROC curves on the test part.
+
+        Parameters
+        ----------
+        **options
+            See `simviz.charts.roc_figure`.
+
+        Returns
+        -------
+        plotly Figure
+            One curve a run.
+        """
+        from simviz.charts import RocCurve, roc_figure
+
+        rocs = [(name, one.roc) for name, one in self.evaluations().items() if one.roc is not None]
+        curves = [RocCurve(self._look(n), n, roc.fpr, roc.tpr, roc.auc) for n, roc in rocs]
+        return roc_figure(curves, **options)
+
+    def dimension_curves(self, metric: Metric | str = "MRR") -> dict[str, DimensionCurve]:
+        """Quality by number of dimensions on the test part, of each method that is nested.
+
+        Parameters
+        ----------
+        metric : Metric or str, default="MRR"
+            A metric of ranks.
+
+        Returns
+        -------
+        dict of str to DimensionCurve
+            By name.
+        """
+        found = {}
+        test = self.parts.test
+        for name, run in self.runs.items():
+            curve, pipeline = run.measured["test"].curve, run.pipeline
+            if curve is None or not isinstance(pipeline, PairPipeline):
+                continue
+            if curve.metric != parse_metric(metric):
+                model = pipeline.model_
+                is_dot = isinstance(model, EmbeddingModel) and model.similarity_kind == "dot"
+                curve = dimension_curve(
+                    pipeline.transform(test.x),
+                    pipeline.transform_y(test.y),
+                    test.relevance,
+                    curve.dimensions,
+                    similarity="dot" if is_dot else "cosine",
+                    metric=metric,
+                    directions=tuple(curve.per_query),
+                )
+            found[name] = curve
+        return found
+
+    def dimension_figure(self, metric: Metric | str = "MRR", **options: Any) -> go.Figure:
+        """Quality against the number of dimensions on the test part, with 95 % bands.
+
+        Parameters
+        ----------
+        metric : Metric or str, default="MRR"
+            A metric of ranks.
+        **options
+            See `simviz.charts.dimension_figure`.
+
+        Returns
+        -------
+        plotly Figure
+            One curve a method that is nested.
+        """
+        from simviz.charts import DimensionCurve as Drawn, dimension_figure
+        from simviz.reports.summary import mean_band
+
+        curves = []
+        for name, curve in self.dimension_curves(metric).items():
+            band = mean_band(curve.to_records(), self.direction, "dimension")
+            if band is not None:
+                curves.append(Drawn(self._look(name), name, *band))
+        if not curves:
+            raise ValueError(
+                f"None of {', '.join(self.runs)} can be cut to fewer dimensions. Compare a "
+                "spectral method too, such as cca, opca or lsa."
+            )
+        return dimension_figure(curves, metric=parse_metric(metric).name, **options)
+
+    def save(self, path: str | Path) -> None:
+        """Write the report: one HTML page with the table, the verdict, charts and the map.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write, ending in ``.html``.
+        """
+        from simviz.projection.drawing import draw
+        from simviz.reports import html_report
+
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ValueError(
+                f"A report is one HTML page, got {Path(path).name!r}. Name it 'report.html', or "
+                "take to_frame() for a table."
+            )
+        with TemporaryDirectory() as folder:
+            runs = []
+            for number, (name, result) in enumerate(self.runs.items()):
+                spec = self._spec(result.pipeline)
+                about = str(number), spec.dataset_id, spec.method, spec.to_json()
+                info = RunInfo(*about, name=name, seconds=sum(result.seconds.values()))
+                place = Path(folder) / info.id
+                place.mkdir()
+                result.write(place, spec.to_json())
+                runs.append(Run(info, place))
+                if name == self.names[0]:
+                    drawn = draw(result.pipeline, self.pairs, seed=self.how.seed, balance="center")
+                    runs[-1].put_map(DRAWING, *drawn)
+            looks = {run.id: self._look(run.info.name) for run in runs}
+            text = html_report(runs, self.pairs, metric=self.metric.name, looks=looks)
+        Path(path).write_text(text, encoding="utf-8")
+
+    def _spec(self, pipeline: Pipeline) -> JobSpec:
+        """The request that a run of the app would have been trained by."""
+        data = self.pairs.name, self.pairs.digest
+        if not isinstance(pipeline, PairPipeline):
+            return JobSpec(*data, "imported", split=self.how)
+        params = pipeline.model.get_params(deep=False)
+        usual = type(pipeline.model)().get_params(deep=False)
+        given = {
+            name: value
+            for name, value in params.items()
+            if isinstance(value, bool | int | float | str | None) and value != usual[name]
+        }
+        return JobSpec(*data, method_id(pipeline.model), given, self.how)
+
+    def _look(self, name: str) -> str:
+        """The id by which charts know the colour of a run; further ones of a method differ."""
+        ids = {}
+        seen: dict[str, int] = {}
+        for each, run in self.runs.items():
+            model = run.pipeline.model if isinstance(run.pipeline, PairPipeline) else None
+            found = each if model is None else method_id(model)
+            n = seen[found] = seen.get(found, -1) + 1
+            ids[each] = f"{found}~{n}" if n else found
+        return ids[name]
+
+    def __repr__(self) -> str:
+        x, y = self.parts.test.shape
+        sizes = f"{x:,} {self.pairs.x_name} × {y:,} {self.pairs.y_name}"
+        head = f"{self.pairs.name}, test part: {sizes}"
+        table = self.to_frame().to_string(float_format="{:.3f}".format, na_rep="–")
+        return "\n".join(filter(None, (head, table, self.verdict)))
+
+    def _repr_html_(self) -> str:
+        from simviz.charts.tables import Cell, html_table
+
+        frame = self.to_frame().reset_index()
+        rows = [
+            [Cell(_text(cell), _STYLE) for cell in row] for row in frame.itertuples(index=False)
+        ]
+        head = [Cell(str(column), _STYLE) for column in frame.columns]
+        return f"{html_table(head, rows)}<p>{escape(self.verdict)}</p>"
+
+
+def _text(value: object) -> str:
+    if isinstance(value, float) and not isnan(value):
+        return f"{value:.3f}"
+    return str(value) if isinstance(value, str | int) else "–"

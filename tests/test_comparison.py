@@ -1,0 +1,154 @@
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+import pytest
+
+import simviz
+from simviz import methods
+from simviz.base import LinearPairModel, MethodTags
+from simviz.exceptions import JobCancelled
+from simviz.methods.opca import OPCA
+
+
+class FirstColumns(LinearPairModel):
+    """The first features of both sides, as they are."""
+
+    tags: ClassVar[MethodTags] = MethodTags(
+        title="First columns",
+        reference="None",
+        year=2026,
+        family="spectral",
+        input="tfidf",
+        space="one",
+        uses="unsupervised",
+    )
+
+    def __init__(self, n_components=3):
+        self.n_components = n_components
+
+    def _fit(self, X, Y, relevance):
+        self.n_components_ = min(self.n_components, X.shape[1])
+        self.x_projection_ = np.eye(X.shape[1], self.n_components_, dtype=X.dtype)
+        self.y_projection_ = self.x_projection_
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    colours = ["red", "blue", "green", "gold", "grey"]
+    things = ["car", "bus", "tram", "ship", "bike", "train"]
+    x = [f"{colour} {thing}" for colour in colours for thing in things]
+    return simviz.from_frame(x=x, y=[f"a <b>{text}</b>" for text in x], name="toys").pairs
+
+
+@pytest.fixture(scope="module")
+def result(pairs):
+    return simviz.compare(pairs, ["tfidf_cosine", OPCA(4), FirstColumns, FirstColumns(1)])
+
+
+def test_the_table_is_that_of_the_evaluations(result):
+    frame = result.to_frame()
+    found = simviz.evaluate(
+        result.pipelines["opca"], *(getattr(result.parts.test, n) for n in ("x", "y", "relevance"))
+    )
+    assert frame.loc["opca", "MRR"] == found.value("MRR")
+    assert frame.index[-2:].tolist() == ["(popularity)", "(chance)"]
+    ranked = frame["validation MRR"][:-2].tolist()
+    assert ranked == sorted(ranked, reverse=True)
+    assert result.best is result.pipelines[frame.index[0]]
+    letters = result.comparisons.letters()
+    assert frame["ties"][:-2].to_dict() == letters
+    assert result.verdict in repr(result)
+
+
+def test_models_and_classes_of_ones_own_are_compared(result):
+    assert {"firstcolumns (1)", "firstcolumns (2)"} < set(result.runs)
+    assert result.pipelines["firstcolumns (2)"].model_.n_components_ == 1
+
+
+def test_a_name_is_escaped_in_a_notebook(pairs):
+    shown = simviz.compare(pairs, {"<script>": "bm25"})._repr_html_()
+    assert "<script>" not in shown and "&lt;script&gt;" in shown
+
+
+def test_figures_have_a_curve_a_run(result):
+    names = [trace.name for trace in result.roc_figure().data if trace.name]
+    assert all(any(name.startswith(run) for name in names) for run in result.runs)
+    own = result.dimension_curves("top-1")
+    assert own["opca"].values(result.direction)[-1] == pytest.approx(
+        result.evaluations()["opca"].value("top-1")
+    )
+    assert [t.name for t in result.dimension_figure("top-1").data if t.name]
+
+
+def test_the_report_holds_every_run(pairs, tmp_path):
+    found = simviz.compare(pairs, [OPCA(4), "tfidf_cosine"], metric="recall@3")
+    found.save(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "opca" in text and "tfidf_cosine" in text and "recall@3" in text
+    assert "toys" in text and "<b>red" not in text
+    with pytest.raises(ValueError, match="one HTML page"):
+        found.save(tmp_path / "report.pdf")
+
+
+def test_a_split_of_the_data_is_followed(pairs):
+    part = ["train"] * 20 + ["validation"] * 4 + ["test"] * 6
+    texts = list(pairs.x.content)
+    own = simviz.from_frame({"x": texts, "y": texts, "split": part})
+    found = simviz.compare(own, "bm25")
+    assert found.how.by == "column" and len(found.parts.test.x) == 6
+    assert found.comparisons is None and found.verdict == ""
+    again = simviz.compare(own, "bm25", split=found.parts)
+    assert again.to_frame()["MRR"].equals(found.to_frame()["MRR"])
+
+
+def test_what_cannot_be_compared_is_refused(pairs):
+    with pytest.raises(ValueError, match="nothing to compare"):
+        simviz.compare(pairs, [])
+    with pytest.raises(ValueError, match="Did you mean 'opca'"):
+        simviz.compare(pairs, ["opcaa"])
+    with pytest.raises(ValueError, match="model or class"):
+        simviz.compare(pairs, {"number": 3})
+
+
+def test_a_comparison_tells_how_far_it_is_and_stops(pairs):
+    heard = []
+    simviz.compare(pairs, ["bm25", OPCA(4)], callback=lambda *told: heard.append(told) and False)
+    steps = [step / total for step, total, _ in heard]
+    assert steps == sorted(steps) and steps[-1] == 1
+    with pytest.raises(JobCancelled):
+        simviz.compare(pairs, ["bm25"], callback=lambda *told: True)
+
+
+def test_a_registered_method_is_found_everywhere(pairs, monkeypatch):
+    monkeypatch.setattr(methods, "_registered", {})
+    assert simviz.register_method(FirstColumns) is FirstColumns
+    assert simviz.get_method("FirstColumns") is simviz.get_method("firstcolumns") is FirstColumns
+    assert methods.method_id(FirstColumns()) == "firstcolumns"
+    pipeline = simviz.default_pipeline("firstcolumns", pairs, n_components=2).fit(pairs)
+    assert pipeline.model_.n_components_ == 2
+    again = type("Again", (FirstColumns,), {})
+    with pytest.raises(ValueError, match="has the id 'opca'"):
+        simviz.register_method(again, "opca")
+    with pytest.raises(ValueError, match="lower-case"):
+        simviz.register_method(again, "My method")
+    with pytest.raises(ValueError, match="subclass"):
+        simviz.register_method(dict)
+
+
+def test_installed_packages_bring_methods_and_do_no_harm(monkeypatch):
+    from importlib.metadata import EntryPoint
+
+    group = "simviz.methods"
+    entries = [
+        EntryPoint("first", f"{__name__}:FirstColumns", group),
+        EntryPoint("gone", "simviz.nowhere:Gone", group),
+    ]
+    monkeypatch.setattr(methods, "entry_points", lambda group: entries)
+    methods._found.cache_clear()
+    try:
+        with pytest.warns(UserWarning, match="simviz.nowhere"):
+            assert simviz.get_method("first").__name__ == "FirstColumns"
+    finally:
+        methods._found.cache_clear()
