@@ -65,30 +65,30 @@ def who_asks(pairs: PairSet) -> WhoAsks:
     --------
     >>> short, long = ["ox", "elk"], ["a heavy animal", "a large deer with antlers"]
     >>> who_asks(PairSet.from_texts(long, short, x_name="pages", y_name="names"))
-    WhoAsks(direction='y2x', reason='names ask: they are the shorter side')
+    WhoAsks(direction='y2x', reason='names, the shorter side')
     """
     sides = {"x2y": pairs.x, "y2x": pairs.y}
     names = {"x2y": pairs.x_name, "y2x": pairs.y_name}
 
     def found(direction: str, why: str) -> WhoAsks:
-        return WhoAsks("y2x" if direction == "y2x" else "x2y", f"{names[direction]} ask: {why}")
+        return WhoAsks("y2x" if direction == "y2x" else "x2y", f"{names[direction]}, {why}")
 
     if pairs.relevance.unjudged == "ignore":
         matrix = pairs.relevance.matrix
         able = [d for d, m in (("x2y", matrix), ("y2x", matrix.T.tocsr())) if _can_fail(m)]
         if len(able) == 1:
-            return found(able[0], "the other side has no judged answers to tell apart")
+            return found(able[0], "the only side whose answers can be ranked wrongly")
     called = [d for d, name in names.items() if _is_called_so(name)]
     if len(called) == 1:
-        return found(called[0], "their name says so")
+        return found(called[0], "by its name")
     words = [d for d, side in sides.items() if side.kind == "keyword"]
     if len(words) == 1:
-        return found(words[0], "they are keywords")
+        return found(words[0], "the keywords")
     lengths = {d: _length(side) for d, side in sides.items()}
     short, long = sorted(sides, key=lengths.__getitem__)
     if 0 < _LONGER * lengths[short] <= lengths[long]:
-        return found(short, "they are the shorter side")
-    return found("x2y", "they are the left side")
+        return found(short, "the shorter side")
+    return found("x2y", "the left side")
 
 
 def default_direction(pairs: PairSet) -> Direction:

@@ -394,9 +394,9 @@ def said_of_unread(table: Table, taken: Collection[str]) -> list[str]:
     named = [f"{shown(c)} ({_examples(table, c)})" for c in found]
     one = len(found) == 1
     return [
-        f"Every row counts as a pair that belongs together, though column{'' if one else 's'} "
-        f"{first_of(named, 3)} may judge them. If so, choose {'it' if one else 'one'} as the "
-        "label."
+        f"Every row counts as a relevant pair. If column{'' if one else 's'} "
+        f"{first_of(named, 3)} {'holds' if one else 'hold'} judgments, choose "
+        f"{'it' if one else 'one'} as the label."
     ]
 
 

@@ -158,8 +158,6 @@ def html_report(
     digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     specs = {**(others or {}), **{one.run.id: one.run.spec for one in entries}}
-    names = f"{pairs.x_name} and {pairs.y_name}"
-    ways = f"{len(entries)} ways to match" if len(entries) > 1 else "matching"
     words = part_words(entries[0], pairs)
     return _template().render(
         policy=(
@@ -167,7 +165,7 @@ def html_report(
             "img-src data: blob:; base-uri 'none'; form-action 'none'"
         ),
         title=f"{pairs.name}, compared on the {part} part",
-        heading=f"{pairs.name}: {ways} {names}",
+        heading=f"{pairs.name}: {pairs.x_name} × {pairs.y_name}",
         part=f"{words[0].upper()}{words[1:]}.",
         findings=summary.findings(entries, pairs, main, direction, compared),
         results=f"Results on the {part} part",
@@ -247,13 +245,13 @@ def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
     first = rocs[0][1]
     return Chart(
         id="roc",
-        title="How well one threshold separates pairs",
+        title="ROC",
         figures=_both_looks(roc_figure, curves),
         height=540,
         caption=(
             f"Over {first.n_positive + first.n_negative:,} pairs of the {entries[0].part} part, "
-            f"of which {first.n_positive:,} belong together; both directions are the same. The "
-            "table says which share of the true pairs is found at a share of false alarms."
+            f"of which {first.n_positive:,} are relevant; the same for both directions. The table "
+            "gives the true positive rate at false positive rates."
         ),
         table=_table(
             ["run", *(f"at {100 * rate:g} %" for rate in _RATES)],
@@ -271,7 +269,7 @@ def _dimension_chart(entries: Sequence[Entry], pairs: PairSet, direction: str) -
     curves = [curve for _, curve in drawn]
     return Chart(
         id="dimensions",
-        title="How many dimensions it takes",
+        title="Quality by dimensions",
         figures=_both_looks(dimension_figure, curves, metric=metric),
         height=540,
         caption=(
@@ -301,7 +299,7 @@ def _map_chart(one: Entry, pairs: PairSet, drawing: str | None) -> Chart | None:
     if len(keep[0]) < len(x_rows) or len(keep[1]) < len(y_rows):
         drawn = replace(drawn, x=drawn.x[keep[0]], y=drawn.y[keep[1]])
         x_rows, y_rows = x_rows[keep[0]], y_rows[keep[1]]
-        notes.append(f"At most {MAX_POINTS:,} items of a side are shown here, drawn at random.")
+        notes.append(f"At most {MAX_POINTS:,} items of a side, drawn at random.")
     x, y = pairs.x.take(x_rows), pairs.y.take(y_rows)
     figures = _both_looks(
         map_figure,
@@ -320,10 +318,10 @@ def _map_chart(one: Entry, pairs: PairSet, drawing: str | None) -> Chart | None:
     words += notes
     return Chart(
         id="map",
-        title="Both sides on one map",
+        title="Map",
         figures=figures,
         height=720,
-        caption=" ".join([f"As seen by {one.label}.", *words]),
+        caption=" ".join([f"Run: {one.label}.", *words]),
     )
 
 
@@ -392,7 +390,7 @@ def _notes(
         f"bold. Runs are ordered {summary.order(entries)}."
     ]
     if any(one.is_stopped_early for one in entries):
-        words.append(f"What {_EARLY} does a little better on it than elsewhere.")
+        words.append(f"Runs {_EARLY} do a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
         tested = summary.tested_metric(entries, pairs, main)

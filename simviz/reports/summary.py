@@ -301,7 +301,7 @@ def dimensions_column(rows: Sequence[TableRow]) -> Column:
 def time_column(rows: Sequence[TableRow]) -> Column:
     """How long each run took."""
     cells = ["–" if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
-    return Column("time", "To train and measure", cells)
+    return Column("time", "Training and evaluation", cells)
 
 
 def dimension_curve(
@@ -384,7 +384,7 @@ class Asked(NamedTuple):
 
 
 def asked(one: Entry, pairs: PairSet, direction: str) -> Asked:
-    """Who asks whom."""
+    """What a direction calls queries and answers."""
     unseen = one.measured.unseen
     if direction == "mean":
         return Asked("queries", "answers", unseen["x"] and unseen["y"])
@@ -408,19 +408,19 @@ def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tupl
         ("Judgments", _judgments(pairs)),
         (
             "Pairs not listed",
-            "unknown: only judged pairs count"
+            "unknown; only judged pairs count"
             if relevance.unjudged == "ignore"
             else "count as not relevant",
         ),
         ("Digest of the data", str(first.run.spec["dataset_digest"])),
         ("Split", _split(first.run.spec["split"], pairs)),
         ("Sizes", _sizes(first)),
-        ("Figures are of", f"the {part_words(first, pairs)}"),
+        ("Part", f"{part_words(first, pairs)}"),
         ("Ranked against", first.measured.ranked_against(direction, first.part, pairs)),
         *((("Left out", left_out),) if (left_out := _left_out(first, direction)) else ()),
         ("Order of the runs", order(entries)),
-        ("Who asks", _who(direction, pairs)),
-        ("Ties", "count with their expected value over random orders"),
+        ("Query side", _query_side(direction, pairs)),
+        ("Ties", "expected value over random orders"),
         ("Intervals", "95 %, from the spread over queries"),
     ]
     return rows
@@ -442,10 +442,7 @@ def findings(
     if len(entries) > 1 and best.part == "validation":
         lead = _lead(entries[:2], pairs, metric, direction)
         if "[" in lead:  # where runs are level there is no interval to explain
-            lead += (
-                ". In brackets stands the 95 % interval of the difference; whether it is more "
-                "than luck is for the test part to say"
-            )
+            lead += ". In brackets: the 95 % interval of the difference"
         sentences.append(f"On the validation part, {lead}.")
     if compared is not None:
         second = entries[1]
@@ -512,14 +509,19 @@ def finding_of(
         metric,
         record["value"],
         record["n"],
-        query_name="pairs" if by_pairs else who.queries,
-        answer_name=who.answers,
+        query_name="pairs" if by_pairs else _plural(who.queries, "queries"),
+        answer_name=_plural(who.answers, "answers"),
         baseline=None if isnan(known) else known,
         baseline_name=BASELINES["popularity"] if against is None else against.label,
         unseen=by_pairs or who.unseen,
         part=best.part,
         candidates=candidates,
     )
+
+
+def _plural(name: str, otherwise: str) -> str:
+    """The name of a side where it reads as a plural; names of columns need not."""
+    return name if name.endswith("s") and name.replace(" ", "").isalpha() else otherwise
 
 
 def compare_runs(
@@ -589,7 +591,7 @@ def _left_out(one: Entry, direction: str) -> str:
     found = load_evaluation(one.run, one.part)
     side = cast(Asking, direction)
     n, graded = found.n_certain(side), found.n_certain(side, "NDCG")
-    words = f"{n:,} quer{'y' if n == 1 else 'ies'} with nothing but right candidates"
+    words = f"{n:,} quer{'y' if n == 1 else 'ies'} with relevant candidates only"
     if graded < n:
         words += f"; NDCG counts {n - graded:,} of them, whose candidates differ in grade"
     return words if n else ""
@@ -633,8 +635,8 @@ def _sizes(one: Entry) -> str:
     )
 
 
-def _who(direction: str, pairs: PairSet) -> str:
+def _query_side(direction: str, pairs: PairSet) -> str:
     if direction == "mean":
-        return f"both sides, the mean of {pairs.x_name} → {pairs.y_name} and back"
+        return "mean of both"
     sides = (pairs.x_name, pairs.y_name)
     return " → ".join(sides if direction == "x2y" else sides[::-1])

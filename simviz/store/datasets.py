@@ -309,7 +309,7 @@ def usual_asking(dataset_id: str, pairs: PairSet) -> WhoAsks:
     if demo is None or not dataset_id.startswith(DEMO_PREFIX):
         return who_asks(pairs)
     name = pairs.x_name if demo.direction == "x2y" else pairs.y_name
-    return WhoAsks(demo.direction, f"{name} ask: this demo is about them")
+    return WhoAsks(demo.direction, f"{name}, as the demo says")
 
 
 @lru_cache(maxsize=8)

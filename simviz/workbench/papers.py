@@ -58,9 +58,8 @@ def show_page() -> None:
         known = {wanted: known[wanted]}
     else:
         st.html(
-            '<p class="sv-lead">Each card runs a table or figure of a paper again, on open data. '
-            "Its claims then hold or do not hold, with the test that says so, the paper’s numbers "
-            "beside ours.</p>"
+            '<p class="sv-lead">Each card repeats a table or figure of a paper on open data and '
+            "tests its claims.</p>"
         )
     jobs = _newest_jobs()
     papers: dict[str, list[Experiment[Any]]] = {}
@@ -204,7 +203,7 @@ def _show_table(table: Table) -> None:
 
 def _show_files(experiment: Experiment[Any], found: Findings, key: str) -> None:
     files = {
-        "All of it as Markdown": ("md", "text/markdown", lambda: to_markdown(experiment, found)),
+        "Report as Markdown": ("md", "text/markdown", lambda: to_markdown(experiment, found)),
         "Tables as CSV": (
             "csv",
             "text/csv",

@@ -62,11 +62,11 @@ def test_nothing_is_made_unasked(own):
     labels = [t.label for t in own.toggle if "-augment-" in t.key]
     assert labels == [
         "Synonyms from a list",
-        "Synonyms found in groups",
-        "Real inputs that hold a title",
+        "Synonyms from groups",
+        "Inputs that contain a title",
         "Extra words around texts",
         "Feedback",
-        "Typing errors",
+        "Typos",
     ]
     assert not table(own)
 
@@ -79,7 +79,7 @@ def test_a_preview_shows_what_is_made_and_the_job_asks_for_it(own):
     assert "Write at least one line" in html(own)
     own.text_area(key=key(own, "synonyms-lines")).set_value("wanted = <b>needed</b>\n")
     run(own)
-    assert "Typing errors: " in table(own) and "Synonyms from a list: " in table(own)
+    assert "Typos: " in table(own) and "Synonyms from a list: " in table(own)
     assert "&lt;b&gt;needed" in table(own) and "<b>needed" not in table(own)
     own.button(key="train-start").click()
     run(own)
@@ -125,7 +125,7 @@ def test_a_demo_has_its_own_lists_and_takes_no_text_of_a_visitor(app):
     app.toggle(key=key(app, "mined")).set_value(True)
     run(app)
     assert not [t for t in app.text_area if "-augment-" in t.key]
-    assert "Real inputs that hold a title: 225" in table(app)
+    assert "Inputs that contain a title: 225" in table(app)
     assert "1,840 texts become 2,065" in html(app)
 
 

@@ -105,7 +105,7 @@ def test_running_and_cancelled_jobs_are_told(app):
     app.run()
     assert not app.exception
     assert "cancelled" in said(app)
-    assert any(b.label == "Again" for b in app.button)
+    assert any(b.label == "Retry" for b in app.button)
 
 
 def test_failed_job_says_why(app):
@@ -118,7 +118,7 @@ def test_failed_job_says_why(app):
     assert state.queue().wait(job, 60).state == "failed"
     app.session_state["workspace"] = mine
     show(app, data=dataset_id)
-    assert "could not be trained" in said(app)
+    assert "failed" in said(app)
     assert "relevant pair" in said(app)
     assert "Nothing has been trained" in said(app)
 

@@ -44,9 +44,9 @@ def test_demo_is_described_and_checked(app):
     app.run()
     assert not app.exception
     text = html(app)
-    assert "different words" in text and "Latin" in text
-    assert "the words that both sides share reach MRR 0.15" in text
-    assert "nearly the same" in text and "Looked for: items that are empty" in text
+    assert "distinct words" in text and "Latin" in text
+    assert "Shared words alone reach MRR 0.15" in text
+    assert "nearly the same" in text and "Checked: empty and duplicate items" in text
 
 
 def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
@@ -62,13 +62,13 @@ def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
     assert second != first
     text = html(app)
     assert "messy, version 2" in text
-    assert "known from training<" not in text.replace("or nearly", "")
+    assert "known from training<" not in text
     assert app.session_state["split"][second]["by"] == "column"
     mended = state.store().datasets.get(second, app.session_state.workspace)
     assert mended.digest != state.store().datasets.get(first, app.session_state.workspace).digest
     assert mended.x.metadata["split"][4] == "train"
     notes = state.store().datasets.info(second, app.session_state.workspace).notes
-    assert notes[-1].startswith("Mended: 1 test item is known from training.")
+    assert notes[-1].startswith("Fixed: 1 test item is known from training.")
     app.button(key="data-health-undo").click().run()
     assert not app.exception
     assert app.session_state.dataset_id == first
@@ -133,7 +133,7 @@ def test_rows_that_contradict_one_another_are_shown_before_the_file_is_kept(app)
     button.click().run()
     assert not app.exception
     assert "39 pairs" in html(app)
-    assert "Mended: 1 pair is judged" in html(app)
+    assert "Fixed: 1 pair is judged" in html(app)
     assert not any(b.key.startswith("data-disputed-") for b in app.button)
 
 

@@ -182,7 +182,7 @@ def test_cancelled_demo_offers_to_go_on(app):
         state.queue().cancel(job.id)
     app.run()
     assert not app.exception
-    ended = [b for b in app.button if b.label == "Again"]
+    ended = [b for b in app.button if b.label == "Retry"]
     assert ended
     assert "cancelled" in said(app)
     ended[0].click().run()

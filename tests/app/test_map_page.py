@@ -149,12 +149,12 @@ def test_job_that_runs_is_shown_and_cancelled(app, sentences):
     dataset_id, mine = put(app, sentences)
     status = train(sentences, dataset_id, mine, "ssi", wait=False, max_iter=3_000, patience=3_000)
     go(app, data=dataset_id)
-    assert "goes on as soon as" in words(app)
+    assert "opens when the first" in words(app)
     assert not charts(app)
     app.button(key=f"map-cancel-{status.id}").click().run()
     assert not app.exception
     assert "cancelled" in words(app)
-    assert "Again" in labels(app)
+    assert "Retry" in labels(app)
 
 
 def test_job_that_failed_says_why(app, sentences):

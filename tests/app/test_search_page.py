@@ -50,7 +50,7 @@ def test_without_data_or_runs_it_leads_to_some(app, sentences):
     mine = app.session_state.workspace = state.store().workspaces.create()
     app.session_state.dataset_id = state.store().datasets.put(sentences, mine)
     run(app)
-    assert "nothing to ask" in " ".join(m.value for m in app.markdown)
+    assert "Nothing is trained" in " ".join(m.value for m in app.markdown)
 
 
 def test_every_run_answers_and_says_why(trained, sentences):
@@ -199,7 +199,7 @@ def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
     for name, value in link.items():
         app.query_params[name] = value
     run(app)
-    assert "goes on as soon as" in " ".join(c.value for c in app.caption)
+    assert "opens when the first" in " ".join(c.value for c in app.caption)
     mine = app.session_state.workspace
     until = time.monotonic() + 90
     while any(job.is_active for job in state.queue().jobs(mine)):

@@ -63,4 +63,4 @@ def test_more_than_a_few_are_folded_and_nothing_is_markup():
 def test_a_column_that_may_judge_the_pairs_comes_first():
     lines = [f"q{i // 2};a{i};{'so' if i % 2 else 'other'};{'x' * i}" for i in range(8)]
     said = read_pairs("\n".join(["query;ad;remark;rest", *lines]).encode(), "q.csv").notes
-    assert "column 'remark' ('other', 'so') may judge them" in review.ordered_notes(said)[0]
+    assert "column 'remark' ('other', 'so') holds judgments" in review.ordered_notes(said)[0]

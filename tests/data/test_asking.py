@@ -34,7 +34,7 @@ def test_a_name_tells(name):
 def test_names_that_only_begin_so_or_stand_on_both_sides_tell_nothing():
     assert default_direction(pair_set(SHORT, SHORT, x_name="x", y_name="rawhide")) == "x2y"
     both = pair_set(LONG, SHORT, x_name="queries", y_name="tags")
-    assert who_asks(both) == ("y2x", "tags ask: they are the shorter side")
+    assert who_asks(both) == ("y2x", "tags, the shorter side")
 
 
 def test_keywords_ask_for_pictures_and_texts():
@@ -45,10 +45,10 @@ def test_keywords_ask_for_pictures_and_texts():
 
 
 def test_the_shorter_of_two_texts_asks_only_where_the_other_is_much_longer():
-    assert who_asks(pair_set(LONG, SHORT)) == ("y2x", "y ask: they are the shorter side")
+    assert who_asks(pair_set(LONG, SHORT)) == ("y2x", "y, the shorter side")
     assert who_asks(pair_set(LONG, [t[:12] for t in LONG])) == (
         "x2y",
-        "x ask: they are the left side",
+        "x, the left side",
     )
     assert default_direction(pair_set(SHORT, LONG)) == "x2y"
 
@@ -60,7 +60,7 @@ def test_of_judged_pairs_the_side_asks_that_can_be_wrong():
     )
     assert who_asks(pairs) == (
         "y2x",
-        "y ask: the other side has no judged answers to tell apart",
+        "y, the only side whose answers can be ranked wrongly",
     )
     assert who_asks(pairs.swap()).direction == "x2y"
 
@@ -74,5 +74,5 @@ def test_a_demo_says_itself_who_asks():
     pairs = pair_set(SHORT, SHORT, x_name="keywords", y_name="icons")
     assert default_direction(pairs) == "x2y"
     assert usual_asking("demo:icons", pairs).direction == DEMOS["icons"].direction == "y2x"
-    assert usual_asking("demo:icons", pairs).reason.startswith("icons ask")
+    assert usual_asking("demo:icons", pairs).reason.startswith("icons")
     assert usual_asking("icons", pairs) == who_asks(pairs)

@@ -184,7 +184,7 @@ def test_one_class_queries():
     pairs = of_texts(x, y, rows, columns, [1, -1, 1, 1, -1, -1])
     finding = check_health(pairs, suggest=False).find("one-class")
     assert finding.count == 2
-    assert "(1 only relevant ones, 1 only not relevant ones)" in finding.title
+    assert "(1 only relevant, 1 only not relevant)" in finding.title
     assert finding.remedy is None, "most queries would be lost"
     positive = of_texts(x, y, rows, columns, unjudged="ignore")
     finding = check_health(positive, suggest=False).find("one-class")

@@ -40,7 +40,9 @@ def test_words_that_may_describe_an_item_are_the_label_beside_two_texts_only():
     assert label(rows("available", ["yes", "no"])) == "available"
     more = rows("available,place", ["yes", "no", "no", "yes"], more=",here")
     assert label(more) is None
-    assert any("'available' ('yes', 'no') may" in note for note in read_pairs(more, "q.csv").notes)
+    assert any(
+        "'available' ('yes', 'no') holds" in note for note in read_pairs(more, "q.csv").notes
+    )
 
 
 def test_a_side_is_no_label():
@@ -57,14 +59,14 @@ def test_unknown_words_under_the_name_of_a_judgment_are_asked_for(name):
         read_pairs(rows(name, OWN), "q.csv")
     roles = replace(guess_roles(read_table(rows(name, OWN), "q.csv")), label=None)
     notes = read_pairs(rows(name, OWN), "q.csv", roles).notes
-    assert any(f"though column '{name}' ('fits', 'hm', 'no way') may judge" in n for n in notes)
+    assert any(f"column '{name}' ('fits', 'hm', 'no way') holds judgments" in n for n in notes)
 
 
 def test_unknown_words_under_another_name_are_named():
     result = read_pairs(rows("remark", OWN), "q.csv")
     assert result.roles.label is None and values(result) == [1, 1, 1, 1]
-    [note] = [n for n in result.notes if "may judge" in n]
-    assert note.startswith("Every row counts as a pair that belongs together")
+    [note] = [n for n in result.notes if "holds judgments" in n]
+    assert note.startswith("Every row counts as a relevant pair")
     assert "column 'remark' ('fits', 'hm', 'no way')" in note
 
 
@@ -72,14 +74,16 @@ def test_what_follows_from_an_item_is_no_judgment():
     data = "query,ad,lang\n" + "".join(f"q{i % 3},d{i},{'ab'[i % 3 > 1]}\n" for i in range(12))
     result = read_pairs(data.encode(), "q.csv")
     assert "lang" in result.pairs.x.metadata
-    assert not any("may judge" in note for note in result.notes)
+    assert not any("holds judgments" in note for note in result.notes)
 
 
 def test_many_words_are_no_label():
     many = rows("label", [f"name {i}" for i in range(60)])
     result = read_pairs(many, "q.csv")
     assert result.roles.label is None
-    assert any("'label' ('name 0', 'name 1', 'name 2', …) may judge" in n for n in result.notes)
+    assert any(
+        "'label' ('name 0', 'name 1', 'name 2', …) holds judgments" in n for n in result.notes
+    )
     assert read_pairs(rows("remark", [f"r {i}" for i in range(60)]), "q.csv").notes == (
         "Every pair that is not listed counts as not relevant.",
     )

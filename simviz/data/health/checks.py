@@ -64,8 +64,8 @@ Example = tuple[str, ...]
 
 #: What to do where no remedy can be offered.
 _INSTEAD = (
-    " Too much hangs together to keep it in one part here: merge or remove these items in "
-    "the file, or split by something else."
+    " They are linked to too many others to move: merge or remove them in the file, or split "
+    "by something else."
 )
 
 
@@ -109,13 +109,13 @@ def check_health(
             how = suggest_split(pairs)
             split = split_pairs(pairs, how.by, group_key=how.group_key)
         except DatasetError as error:
-            skipped.append(f"Leaks were not looked for, for these pairs cannot be split: {error}")
+            skipped.append(f"Leaks were not checked, since these pairs cannot be split: {error}")
     subject = Subject(pairs, split, disputed)
     found = [check(subject) for check in CHECKS]
     checked = {
-        "items that are empty or the same": True,
-        "judgments that contradict one another or say nothing": True,
-        "test items known from training, or nearly": split is not None,
+        "empty and duplicate items": True,
+        "contradicting or uninformative judgments": True,
+        "test items known, or nearly known, from training": split is not None,
         "text that gives the answer away": subject.shared is not None,
     }
     return HealthReport(
@@ -355,7 +355,7 @@ def find_contradictions(subject: Subject) -> Finding | None:
         len(first),
         ((subject.label("x", rows[i]), subject.label("y", columns[i])) for i in at),
         subject.remedy(
-            "Count as not relevant" if unlisted else "Forget these judgments",
+            "Count as not relevant" if unlisted else "Drop these judgments",
             drop_judgments,
             rows[listed],
             columns[listed],
@@ -382,14 +382,14 @@ def find_one_class(subject: Subject) -> Finding | None:
         return None
     kinds = {True: "only relevant", False: "only not relevant"}
     n_relevant = int((good[one] > 0).sum())
+    counts = ((True, n_relevant), (False, len(one) - n_relevant))
     return subject.finding(
         "one-class",
         len(one),
         ((subject.label("x", int(i)), kinds[bool(good[i])]) for i in one),
         subject.leave_out(one),
         items=counted(len(one), "item"),
-        good=n_relevant,
-        bad=len(one) - n_relevant,
+        kinds=", ".join(f"{count:,} {kinds[kind]}" for kind, count in counts if count),
     )
 
 

@@ -27,7 +27,7 @@ _NEARLY_ALL = 0.975
 # In the session: checks that were wanted, by what they are about; the
 # version that each mended data set was made from; and what went wrong.
 _WANTED, _BEFORE, _PROBLEM = "data-health-asked", "data-health-before", "data-health-problem"
-_LEVELS = {"act": "mend", "look": "look"}
+_LEVELS = {"act": "fix", "look": "check"}
 
 
 def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
@@ -52,10 +52,10 @@ def _wanted_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
     seconds = estimate_seconds(pairs)
     if seconds > PATIENCE and key not in st.session_state.get(_WANTED, ()):
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-            if not st.button("Check it now", key="data-health-check"):
+            if not st.button("Check now", key="data-health-check"):
                 display.quiet(
-                    f"Looking for leaks, duplicates and contradictions in so much data takes "
-                    f"about {_rounded(seconds)} seconds."
+                    "Looking for leaks, duplicates and contradictions takes about "
+                    f"{_rounded(seconds)} seconds."
                 )
                 return None
         st.session_state.setdefault(_WANTED, set()).add(key)
@@ -89,7 +89,7 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
             key=f"data-remedy-{finding.kind}",
             on_click=_mend,
             args=(info, pairs, spec, finding.title, remedy),
-            help="Makes a new version and works on that one; this one stays as it is.",
+            help="Makes a new version of the data; this one is kept.",
         )
 
 
@@ -144,20 +144,16 @@ def _cell(cell: str, pairs: PairSet) -> object:
 def _show_rest(report: HealthReport) -> None:
     """Show what was looked for and how far shared words lead."""
     if not len(report):
-        display.said("Nothing was found that would make figures wrong.")
+        display.said("No problems found.")
     shared = report.shared
     if shared is not None:
-        further = (
-            "Training has little left to add."
-            if shared.words >= _NEARLY_ALL
-            else "What is trained should do better."
-        )
+        further = " Training has little to add." if shared.words >= _NEARLY_ALL else ""
         display.quiet(
-            f"Without any learning, the words that both sides share reach {shared.metric} "
-            f"{shared.words:.2f} on {shared.on} (knowing nothing: {shared.chance:.2f}). {further}"
+            f"Shared words alone reach {shared.metric} {shared.words:.2f} on {shared.on} "
+            f"(chance: {shared.chance:.2f}).{further}"
         )
     took = f" {report.seconds:.1f} s." if report.seconds >= 0.05 else ""
-    display.quiet(f"Looked for: {'; '.join(report.checked)}.{took}")
+    display.quiet(f"Checked: {'; '.join(report.checked)}.{took}")
     display.notes(report.skipped)
 
 
@@ -165,7 +161,7 @@ def _mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy
     """Keep the mended pairs as a new version, and work on that."""
     from simviz.exceptions import DatasetError, StoreError
 
-    note = f"Mended: {title}. {remedy.label}. The version before is “{info.name}”."
+    note = f"Fixed: {title}. {remedy.label}. The version before is “{info.name}”."
     try:
         mended = replace(remedy(pairs), name=next_name(info.name))
         dataset_id = state.store().datasets.put(mended, state.workspace(), (*info.notes, note))
@@ -186,14 +182,14 @@ def _offer_undo(info: DatasetInfo) -> None:
         return
     before_id, note = before
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        display.quiet(f"{note} It is kept, too.")
+        display.quiet(note)
         forms.quiet_button(
             "Undo",
             "undo",
             "data-health-undo",
             state.choose_dataset,
             before_id,
-            help="Work on the version before again; this one stays among the data you kept.",
+            help="Back to the version before; this one is kept.",
         )
 
 

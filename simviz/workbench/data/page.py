@@ -225,20 +225,20 @@ def _show_description(pairs: PairSet) -> None:
         ("relevant pairs of one", [_spread_of(s.answers) for s in sides]),
         ("characters", [_spread_of(s.characters) for s in sides]),
         ("words", [_spread_of(s.words) for s in sides]),
-        ("different words", [f"{s.n_words:,}" if s.words else "" for s in sides]),
+        ("distinct words", [f"{s.n_words:,}" if s.words else "" for s in sides]),
         ("script", [_scripts(s) for s in sides]),
         ("size", [_size(s) for s in sides]),
     ]
     if facts.n_shared_words is not None:
         both = f"{facts.n_shared_words:,}"
-        rows.insert(5, ("of them on both sides", [both, both]))
+        rows.insert(5, ("of them, on both sides", [both, both]))
     with st.container(key="data-facts"):
         display.table(
             ["", facts.x.name, facts.y.name],
             [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],
         )
     if any("(" in cell for _, cells in rows for cell in cells):
-        display.quiet("In brackets: from the lowest to the highest, but for 5 % at either end.")
+        display.quiet("In brackets: 5th to 95th percentile.")
     for side in sides:
         if 0 < side.n_read < side.n:
             display.quiet(

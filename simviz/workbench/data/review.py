@@ -101,7 +101,7 @@ _DROPPED = re.compile(r"Column (.*) was dropped: one item has several values the
 #: The first that is found in a note says how much it matters.
 _WEIGHTS = (
     # Something is not in what was read, or is not as it stands in the file.
-    r"left out|dropped|cannot|contradict|both relevant and|would leak|may judge|long cells|"
+    r"left out|dropped|cannot|contradict|both relevant and|would leak|holds? judgments|long cells|"
     r"read as \w+-",
     # Something was taken for something.
     r"count as empty|counts? once|read as|became|scores|no name|names two",

@@ -110,7 +110,7 @@ class Upload:
         if finding.remedy is None:
             raise ValueError(f"{finding.title}: nothing mends this at one stroke.")
         result = self.understood()
-        notes = (*result.notes, f"Mended: {finding.title}. {finding.remedy.label}.")
+        notes = (*result.notes, f"Fixed: {finding.title}. {finding.remedy.label}.")
         pairs = finding.remedy(result.pairs)
         self.result = replace(result, pairs=pairs, notes=notes, disputed=None)
 

@@ -58,7 +58,7 @@ _GAP_WORDS = {
 @frame.page("Map")
 def show_page() -> None:
     """Show the Map page."""
-    opened = empty.data_and_runs(TITLE, WORDS, "draw", _follow_link)
+    opened = empty.data_and_runs(TITLE, WORDS, _follow_link)
     if opened is None:
         return
     pairs, infos = opened

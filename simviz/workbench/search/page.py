@@ -74,7 +74,7 @@ class Answered:
 @frame.page("Search")
 def show_page() -> None:
     """Show the Search page."""
-    opened = empty.data_and_runs(TITLE, WORDS, "ask", _follow_link)
+    opened = empty.data_and_runs(TITLE, WORDS, _follow_link)
     if opened is None:
         return
     pairs, infos = opened

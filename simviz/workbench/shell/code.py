@@ -116,11 +116,10 @@ def _show(page: str, write: Callable[..., str], *args: Any, **how: Any) -> None:
     # Within the menu of the map: a popover cannot be in another one.
     place = st.expander if page == "map" else partial(st.popover, type="tertiary")
     with place("Code", icon=":material/code:", key=f"{page}-code"):
-        st.markdown("The same in Python:")
         is_long = code.count("\n") > _MOST_LINES
         st.code(code, language="python", height=_HEIGHT if is_long else "content")
         if _OWN in code:
-            st.caption(f"Put the name of your file in the place of `{_OWN}`.")
+            st.caption(f"Replace `{_OWN}` by the name of your file.")
 
 
 def _named(requests: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mapping[str, Any]]:

@@ -29,11 +29,11 @@ def show_demos(page: str, icon: str | None = None) -> None:
                 args=(f"demo:{demo}",),
                 icon=icon,
             )
-        frame.page_link("pages/data.py", "Use my own file", ":material/upload_file:")
+        frame.page_link("pages/data.py", "Upload your file", ":material/upload_file:")
 
 
 def data_and_runs(
-    title: str, words: str, verb: str, follow_link: Callable[[str, PairSet], list[str]]
+    title: str, words: str, follow_link: Callable[[str, PairSet], list[str]]
 ) -> tuple[PairSet, list[RunInfo]] | None:
     """Return the data set and its runs, the best first; else show what leads on from there.
 
@@ -52,7 +52,7 @@ def data_and_runs(
         return None
     awaited = follow_link(dataset_id, pairs)
     if awaited or not infos:
-        _show_untrained(dataset_id, awaited, title, verb)
+        _show_untrained(dataset_id, awaited, title)
         return None
     return pairs, infos
 
@@ -70,7 +70,7 @@ def show_no_data(
     show_demos(page, icon)
 
 
-def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str, verb: str) -> None:
+def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str) -> None:
     """Show a page without runs; what trains is shown until it has ended."""
     st.title(title)
     job_ids = list(awaited) or [
@@ -81,9 +81,9 @@ def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str, verb: s
     if job_ids:
         statuses = progress.show_progress(job_ids, key="map")
         if any(status.is_active for status in statuses):
-            st.caption("This page goes on as soon as the first of them is ready.")
+            st.caption("This page opens when the first is ready.")
             return
-    st.markdown(f"Nothing is trained on these data yet, so there is nothing to {verb}.")
+    st.markdown("Nothing is trained on these data yet.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if dataset_id.startswith("demo:"):
             st.button(

@@ -144,7 +144,7 @@ def _text(value: Any) -> str:
 
 _PAGES = ("data", "train", "compare", "map", "search", "methods", "papers")
 #: How long a published view may be seen, in days; None: until it is withdrawn.
-_DAYS = {"a week": 7, "a month": 30, "a year": 365, "until I withdraw it": None}
+_DAYS = {"in a week": 7, "in a month": 30, "in a year": 365, "never": None}
 
 
 def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None = None) -> None:
@@ -160,7 +160,7 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
             st.markdown("This link works on any server: it trains this demo's methods.")
             _show_link(url("", {"demo": demo_id}))
         elif demo is not None:
-            st.markdown("This link works on any server: it trains the same and shows the same.")
+            st.markdown("This link works on any server: it trains the same run.")
             _show_link(url(kind, {**demo, **(view or {})}))
         else:
             _publish(kind, runs, dict(view or {}))
@@ -188,12 +188,11 @@ def _show_link(address: str) -> None:
     st.code(address, language=None, wrap_lines=True)
     if state.is_this_computer(urlsplit(address).netloc, None):
         st.caption(
-            "It opens on this computer only. To send it, set `SIMVIZ_BASE_URL` to an address that "
-            "your colleague can reach, or send *Report as one page* of Compare, which needs no "
-            "server."
+            "Opens on this computer only. For others, set `SIMVIZ_BASE_URL` to this server's "
+            "address, or send *Report as one page* of Compare."
         )
         return
-    with st.expander("Embed it in a page"):
+    with st.expander("Embed"):
         framed = escape(f"{address}&embed=true", quote=True)
         st.code(
             f'<iframe src="{framed}" width="100%" height="720" style="border:0"></iframe>',
@@ -204,10 +203,10 @@ def _show_link(address: str) -> None:
 
 def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
     st.markdown(
-        "Your runs open in your workspace only. Publishing makes a read-only view that anyone "
-        "with its link can open: these runs with their models, and the data they were trained on."
+        "Makes a read-only view of these runs, their models and their data for anyone with its "
+        "link."
     )
-    st.selectbox("The link works for", list(_DAYS), index=1, key=f"{kind}-share-days")
+    st.selectbox("Expires", list(_DAYS), index=1, key=f"{kind}-share-days")
     if state.deployment().public:
         st.caption(f"{state.how_long()} Its links end with it.")
     # By a callback: a page that is drawn anew on the way would publish once more.

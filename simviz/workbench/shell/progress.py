@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 DOING = {
     "compiling": "compiling, once on this machine",
     "reading": "reading the data",
-    "features": "turning items into features",
+    "features": "computing features",
     "training": "training",
     "scoring": "measuring",
     "searching": "trying settings",
@@ -113,14 +113,14 @@ def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
 
 
 def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) -> None:
-    words = {"cancelled": "cancelled", "interrupted": "interrupted: the app was restarted"}
+    why = ": the app was restarted" if status.state == "interrupted" else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(
-            f"{ENDED[status.state]} **{name}** " + words.get(status.state, "could not be trained"),
+            f"{ENDED[status.state]} **{name}** {status.state}{why}",
             width="content",
         )
         st.button(
-            "Again",
+            "Retry",
             key=f"{key}-again-{status.id}",
             on_click=_repeat,
             args=(status.id, job_ids),
@@ -330,5 +330,5 @@ def _watch_background(kind: str, labels: Mapping[Any, str], doing: str) -> None:
         progress = background(kind).progress(key)
         if progress is None or not progress.is_active:
             st.rerun()
-        words = "waits for its turn" if progress.state == "waiting" else doing
+        words = "queued" if progress.state == "waiting" else doing
         st.progress(min(1.0, progress.fraction), text=f"**{escape_markdown(label)}** {words}")

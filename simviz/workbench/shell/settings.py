@@ -82,7 +82,7 @@ def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -
         direction,
         dataset_id,
         wrap=True,
-        help=f"All pages show figures of these queries. At first {reason}.",
+        help=f"Applies to all pages. Default: {reason}.",
     )
     return direction
 
@@ -101,10 +101,11 @@ def asking_sides(direction: str) -> tuple[str, ...]:
 
 
 def direction_words(direction: str, pairs: PairSet) -> str:
-    """Who asks, in words."""
+    """Return a direction in words."""
     if direction == "mean":
-        return "the mean of both sides asking"
-    return f"{pairs.x_name if direction == 'x2y' else pairs.y_name} ask"
+        return "mean of both directions"
+    x, y = pairs.x_name, pairs.y_name
+    return f"{x} → {y}" if direction == "x2y" else f"{y} → {x}"
 
 
 def _offered(measured: Sequence[str]) -> list[str]:
@@ -215,7 +216,7 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
     if info is None:
         return suggestion_for(dataset_id, state.dataset(dataset_id))
     if info.split_by == "column":
-        return SplitSuggestion("column", "split", "The data say themselves what is for the test.")
+        return SplitSuggestion("column", "split", "The data name the test part.")
     new, known = (info.x_name, info.y_name) if info.split_by == "x" else (info.y_name, info.x_name)
     reason = (
         "No item of the test part, on either side, is known from training."

@@ -43,20 +43,19 @@ _KINDS = {
         "synonyms",
     ),
     "induced": _Kind(
-        "Synonyms found in groups",
-        "Where two texts of a group differ in one or two words only, those are taken for "
-        "synonyms within that group.",
+        "Synonyms from groups",
+        "Words in which two texts of a group differ, where they are one or two.",
     ),
     "mined": _Kind(
-        "Real inputs that hold a title",
-        "What people wrote, one a line. Taken are those that hold a known text word for "
-        "word, where an n-gram matcher finds the same one.",
+        "Inputs that contain a title",
+        "What people wrote, one a line. Used where an input contains a known text word for "
+        "word and an n-gram matcher finds the same one.",
         "inputs",
     ),
     "extra_words": _Kind(
         "Extra words around texts",
-        "Words that change nothing, one entry a line, such as senior, full time, "
-        "Leeds. Up to three of them are put around a text.",
+        "Words that do not change the meaning, one entry a line, such as senior, full time, "
+        "Leeds. Up to three are put around a text.",
         "words",
         20,
     ),
@@ -67,7 +66,7 @@ _KINDS = {
         "pairs",
     ),
     "typos": _Kind(
-        "Typing errors",
+        "Typos",
         "One character in five replaced, one in twenty left out.",
         share=10,
     ),
@@ -110,8 +109,8 @@ def choose(dataset_id: str, pairs: PairSet, split: SplitSpec) -> Augmentation:
         label += ": " + ", ".join(_KINDS[kind].title.lower() for kind in wanted)
     with st.expander(label, key=f"{key}:form", type="compact"):
         display.quiet(
-            "More texts are made from those of the training part; none of them is a text of "
-            "validation or test. Methods that learn from pairs are trained on them, too."
+            "Makes more texts from those of the training part, for methods that learn from "
+            "pairs. None is a text of validation or test."
         )
         steps, problems = [], []
         for kind in kinds:
@@ -234,5 +233,5 @@ def _show_preview(preview: Preview) -> None:
     for kind, (n, samples) in (preview.samples or {}).items():
         rows.append([Cell(f"{_KINDS[kind].title}: {n:,}", {"colspan": 2, "scope": "rowgroup"})])
         rows += samples
-    label = "Some of the texts that were made: from, and what"
+    label = "Samples: original text, made text"
     st.html(html_table([], rows, look="sv-made", label=label))

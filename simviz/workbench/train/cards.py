@@ -33,11 +33,11 @@ FIRST_CHOICES = (
 )
 NEEDS = {
     "unsupervised": "needs no pairs",
-    "paired": "needs only matching pairs",
-    "discriminative": "sets matching pairs against others",
+    "paired": "learns from relevant pairs",
+    "discriminative": "learns from relevant and other pairs",
 }
 INPUTS = {"trigrams": "groups of three characters"}
-SPACES = {"one": "One space for both sides", "two": "One map a side"}
+SPACES = {"one": "One space for both sides", "two": "One projection a side"}
 #: How a ticked method is trained, as the page asks for it.
 ONCE, SWEEP, SEARCH = "once", "sweep", "search"
 WAYS = {ONCE: "Once", SWEEP: "Several values", SEARCH: "Best values"}
@@ -143,11 +143,12 @@ def show_unfit(reasons: Iterable[tuple[str, str]]) -> None:
     """Methods that the data do not suit, each with the reason."""
     for method, reason in reasons:
         st.checkbox(
-            f"**{get_method(method).tags.title}**  \n:gray[{reason}]",
+            get_method(method).tags.title,
             key=f"train-unfit-{method}",
             disabled=True,
             width="stretch",
         )
+        st.caption(reason)
 
 
 def tick_key(dataset_id: str, method: str) -> str:
@@ -203,14 +204,14 @@ def _show_settings(
     """Show the parameters, and how often and with which values the method is trained."""
     key = form["key"]
     way = forms.segmented(
-        "Train it",
+        "Train",
         WAYS,
         f"{key}-way",
         is_labelled=True,
         default=ONCE,
         persist_state="session",
-        help="Once, with the parameters below. With several values of some of them, a run for "
-        "each. Or let pairs that are held out choose the best values first.",
+        help="Once with the parameters below; a run for each of several values; or the best "
+        "values by held-out pairs.",
     )
     if way == ONCE:
         forms.show(specs, **form, columns=2)
@@ -284,8 +285,7 @@ def _show_sweep(
             1,
             key=f"{form['key']}-splits",
             persist_state="session",
-            help="Trains each on several splits of the data, whose seeds follow one another: "
-            "how much of a difference is the luck of the split?",
+            help="Trains each on several random splits, with consecutive seeds.",
         )
     usual = {spec.name: spec.default for spec in param_specs(cls)} | form["defaults"]
     specs = swept(once.spec, values, int(n_splits), usual)
@@ -295,8 +295,7 @@ def _show_sweep(
     if cls.tags.nested and "n_components" in values:
         most = max(values["n_components"])
         display.quiet(
-            f"One run of {most:,} dimensions measures the smaller ones, too: Compare draws the "
-            "curve. Separate runs make each of them a model to keep."
+            f"One run of {most:,} dimensions also measures the smaller ones (curve in Compare)."
         )
     return tuple(setting.task(spec) for spec in specs)
 
@@ -308,8 +307,8 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
         **forms.options(_FOLDS),
         key=f"{key}-folds",
         persist_state="session",
-        help="The test part takes no part in it. Folds cut train and validation together into "
-        "parts, each of which is left out once: slower, and less a matter of luck.",
+        help="Never the test part. Folds are of train and validation together: slower, less "
+        "random.",
     )
     n_all = math.prod(map(len, values.values()))
     n = min(n_all, _MOST_SETTINGS)
@@ -318,7 +317,7 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     metric = runs.usual_metric(setting.dataset_id, setting.pairs)
     try:
         if once.spec.augment:
-            display.quiet("Tried on the pairs as they are, without what augments them.")
+            display.quiet("Searched without augmentation.")
         spec = search_spec(
             replace(once.spec, augment=()),
             values,
@@ -350,31 +349,25 @@ def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") 
     """Return why a method does not fit a data set, in one sentence; None where it fits."""
     tags = cls.tags
     if features != "usual" and why_no_adapter(tags):
-        return f"Reads {INPUTS.get(tags.input, tags.input)}, and an encoder's vectors are none."
+        return f"Reads {INPUTS.get(tags.input, tags.input)}, not an encoder's vectors."
     for side in (pairs.x, pairs.y):
         content = side.content if side.kind == "vector" else None
         reason = why_impossible(side.kind, tags.input, content=content)
         if reason:
             return reason
     if tags.space == "one" and pairs.x.kind != pairs.y.kind:
-        return (
-            f"Compares items of one kind; here {pairs.x.kind} items meet {pairs.y.kind} items. "
-            "Methods with a map for each side can do that."
-        )
+        return f"Compares items of one kind, not {pairs.x.kind} with {pairs.y.kind} items."
     relevance = pairs.relevance
     if tags.uses != "unsupervised" and not relevance.positives.nnz:
-        return "Learns from matching pairs, and there is none in these data."
+        return "Needs relevant pairs; these data have none."
     explicit = relevance.unjudged == "ignore"
     if tags.uses == "discriminative" and explicit and not relevance.negatives.nnz:
-        return (
-            "Sets matching pairs against others; none was judged not to match, and pairs "
-            "without a judgment do not count in these data."
-        )
+        return "Needs pairs judged not relevant; these data have none."
     return None
 
 
 def first_choice(fitting: Sequence[str], *, one_vocabulary: bool) -> tuple[str, ...]:
-    """Return methods worth a first try: a quick baseline, CCA, and one more."""
+    """Return the methods recommended: a quick baseline, CCA, and one more."""
     lines = FIRST_CHOICES if one_vocabulary else FIRST_CHOICES[1:]
     firsts = (next((m for m in line if m in fitting), None) for line in lines)
     return tuple(m for m in firsts if m is not None)

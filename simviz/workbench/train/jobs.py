@@ -27,7 +27,7 @@ document.querySelector(".st-key-train-jobs")?.scrollIntoView(
 MOST = 40
 #: Ended jobs that are shown, older ones are only counted; and searches, older ones are forgotten.
 _SHOWN, _SHOWN_SEARCHES = 5, 6
-RULES = {"best": "The best", "one_se": "The simplest near it"}
+RULES = {"best": "Best", "one_se": "Simplest near the best"}
 # In the session: why a request was refused, and whether to scroll to the jobs.
 _REFUSAL, _SCROLL_DOWN = "train-refusal", "train-look"
 #: In the session: how often something was asked for.
@@ -193,8 +193,8 @@ def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -
         fits = counted(selection.n_fits, "fit")
         display.quiet(
             f"{len(selection.trials)} settings from {fits} in {max(1, round(seconds))} s. "
-            "The test part took no part in it. Held-out parts are smaller, with fewer wrong "
-            "answers to choose from, so these figures are higher than those of a run."
+            "Held-out parts are smaller, with fewer candidates, so figures are higher than those "
+            "of a run."
         )
         if failed:
             display.quiet(f"{len(failed)} could not be tried: {failed[0].reason}")

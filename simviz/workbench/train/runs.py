@@ -33,7 +33,7 @@ from simviz.workbench.train import jobs
 #: Endings of files with the scores of another system.
 _ENDINGS = "run txt trec res csv tsv jsonl parquet arrow xlsx gz npy npz mtx".split()
 _PART = "On the validation part, by which methods and settings are chosen"
-_SEED_WORDS = "Another seed splits the data anew: how much of a figure is the luck of the split?"
+_SEED_WORDS = "Another random split of the data."
 # In the session: what could not be done with a run, what was noted while one
 # was imported, and how often the uploader was emptied.
 _PROBLEM, _NOTES, _N_IMPORTED = "train-run-problem", "import-said", "import-turn"
@@ -53,13 +53,13 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
             _show_actions(chosen)
         else:
             st.caption(
-                "Tick a row to name it, train it again with a change or delete it; tick two "
-                "or more to see what differs."
+                "Select a row to rename, retrain or delete it; two or more to see how their "
+                "settings differ."
             )
         _show_splits(runs, metric, direction)
     else:
         st.markdown("#### Finished runs")
-        st.caption("None yet. What is trained above stays here, with its figures.")
+        st.caption("None yet.")
         _show_deleted(dataset_id)
     if not dataset_id.startswith("demo:"):
         _show_import(dataset_id, pairs)
@@ -83,7 +83,7 @@ def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> 
         best = ordered[: shared_runs.FEW]
         if not any(map(is_lexical, best)):  # the verdict is against one, where there is one
             best += [run for run in ordered if is_lexical(run)][:1]
-        st.markdown("#### What they found")
+        st.markdown("#### Results")
         named = results.show(dataset_id, pairs, best, metric, direction, key="train")
         if named is not None and not jobs.jobs_on(dataset_id)[0]:
             drawings.draw_ahead(named, pairs)
@@ -122,7 +122,8 @@ def _show_table(
         hide_index=True,
         column_config={
             "": st.column_config.TextColumn(width=30),
-            "run": st.column_config.TextColumn(width="medium"),
+            # On a phone a cut column tells that there are more.
+            "run": st.column_config.TextColumn(width=140 if state.is_narrow() else "medium"),
             "parameters": st.column_config.TextColumn(
                 help="Where they differ from the defaults", width="medium"
             ),
@@ -163,7 +164,7 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
                 to = {"data": data, "runs": ids, "tab": "topics"}
                 page_link("pages/compare.py", "Topics", ":material/list:", **to)
             if not (chosen[0].is_blend or chosen[0].is_imported):
-                with st.popover("Again, with a change", icon=":material/content_copy:"):
+                with st.popover("Retrain with a change", icon=":material/content_copy:"):
                     _show_again(chosen[0])
             if own:
                 with st.popover("Name and note", icon=":material/edit:"):
@@ -178,7 +179,7 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
                 args=([run.id for run in own],),
             )
     if not own:
-        display.quiet("Runs of a demo belong to all: they cannot be named or deleted.")
+        display.quiet("Runs of a demo are shared: they cannot be renamed or deleted.")
     if len(chosen) > 1:
         _show_differences(chosen)
     elif chosen[0].note:
@@ -230,7 +231,7 @@ def _show_again(run: RunInfo) -> None:
         changed = replace(changed, params=changed.set_params)
     is_same = changed.digest == spec.digest
     if not is_same and state.store().runs.has(changed.digest):
-        display.quiet("There is such a run already.")
+        display.quiet("This run exists already.")
         is_same = True
     if st.button(
         "Train with this change",
@@ -248,9 +249,9 @@ def _show_differences(runs: Sequence[RunInfo]) -> None:
     chosen = {n for run in runs for n in shared_runs.request_of(run).set_params}
     rows = differing_rows([run_settings(run) for run in runs], chosen)
     if not rows:
-        display.quiet("These runs were trained alike; they differ in nothing that was set.")
+        display.quiet("These runs have the same settings.")
         return
-    display.table(["differs in", *names], [[name, *values] for name, values in rows])
+    display.table(["setting", *names], [[name, *values] for name, values in rows])
 
 
 def run_settings(run: RunInfo) -> dict[str, str]:
@@ -258,7 +259,7 @@ def run_settings(run: RunInfo) -> dict[str, str]:
     request = shared_runs.request_of(run)
     split, usual = request.split, request.usual_params
     if "shared" in usual:
-        usual["shared"] = "as the data say"
+        usual["shared"] = "automatic"
     augmented = [str(step.get("kind", "")) for step in request.augment]
     chosen: dict[str, Any] = {
         "method": request.method_title,
@@ -354,9 +355,8 @@ def _show_import(dataset_id: str, pairs: PairSet) -> None:
         display.quiet(notes)
     with st.expander("Import run", icon=":material/upload_file:"):
         display.quiet(
-            "Scores of another system: a TREC run, a table of two ids and a score, or a matrix. "
-            "They are measured on the current split and compared with your own runs. Whether that "
-            "system was trained on the test part is not known."
+            "Scores of another system, measured on the current split: a TREC run, a table of two "
+            "ids and a score, or a matrix. Whether it was trained on the test part is unknown."
         )
         file = st.file_uploader(
             "Scores",
