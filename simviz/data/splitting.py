@@ -398,7 +398,7 @@ def _by_pair(
     relevant = np.bincount(np.repeat(x, np.diff(positives.indptr)), minlength=n) > 0
     on_x = np.bincount(x, minlength=n) > 0
     strata = np.where(relevant, 0, np.where(weights > 0, 1, np.where(on_x, 2, 3)))
-    parts = assign_parts(np.maximum(weights, 1), strata, shares, rng, "group of linked items")
+    parts = assign_parts(np.maximum(weights, 1), strata, shares, rng, "linked group")
     return {"x": parts[x], "y": parts[y]}
 
 

@@ -373,11 +373,11 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
     curve = [{**record, "value": 0.25} for record in measured.curve()]
     (measured.folder / "curve.json").write_text(json.dumps(curve))
     go(app, data=dataset_id, dims="12")
-    assert "Of the validation part: 6 x and 6 y; x ask." in words(app)
+    assert "Of the validation part: 6 x and 6 y; x → y." in words(app)
     before = charts(app)[0].proto.alt
     app.segmented_control(key="part-shown").set_value("test").run()
     assert not app.exception
-    assert "Of the test part: 12 x and 12 y; x ask." in words(app)
+    assert "Of the test part: 12 x and 12 y; x → y." in words(app)
     assert link(app)["part"] == "test"
     assert "0.250 at 12" in charts(app)[0].proto.alt != before
     assert shown(app) == (60, 60), "no item is hidden"
@@ -399,7 +399,7 @@ def test_part_that_was_not_measured_is_offered(app, sentences):
         assert time.monotonic() < deadline
         time.sleep(0.1)
     app.run()
-    assert "Of the validation part: 6 x and 6 y; x ask." in words(app)
+    assert "Of the validation part: 6 x and 6 y; x → y." in words(app)
 
 
 def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
@@ -415,7 +415,7 @@ def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
         del app.session_state[name]
     app.session_state.workspace = state.store().workspaces.create()
     go(app, share=published.token)
-    assert "Of the test part: 12 x and 12 y; x ask." in words(app)
+    assert "Of the test part: 12 x and 12 y; x → y." in words(app)
     assert link(app)["part"] == "test"
     old = state.store().shares.publish(
         mine, "map", run_ids=[run_id], dataset_ids=[dataset_id], view={"dims": "12"}, days=7

@@ -233,7 +233,7 @@ def test_test_items_without_a_known_word_are_told():
 def test_pairs_that_cannot_be_split_are_checked_for_all_that():
     report = check_health(of_texts(["a", "A"], ["b", "c"]))
     assert kinds(report) == {"duplicates"}
-    assert report.skipped[0].startswith("Leaks were not looked for")
+    assert report.skipped[0].startswith("Leaks were not checked")
     assert (
         repr(check_health(of_texts(["a"], ["b"]), suggest=False)) == "HealthReport(nothing found)"
     )
