@@ -275,6 +275,53 @@ def divisions_records(methods: Sequence[DividedValues | tuple[Any, ...]]) -> lis
     ]
 
 
+def parameters_figure(
+    runs: Rows,
+    parameters: Sequence[str],
+    *,
+    metric: str = "MRR",
+    theme: ThemeName | Theme = "light",
+) -> go.Figure:
+    """Draw a metric against each parameter, a panel each; points carry the ids of runs."""
+    chart = Chart(theme)
+    figure = chart.figure.set_subplots(1, len(parameters), shared_yaxes=True)
+    for i, name in enumerate(parameters, 1):
+        having = [row for row in runs if name in row["parameters"]]
+        values = [row["parameters"][name] for row in having]
+        numbers = [v for v in values if isinstance(v, int | float) and not isinstance(v, bool)]
+        is_number = len(numbers) == len(values)
+        for method in dict.fromkeys(row["method"] for row in having):
+            style = chart.style(DividedValues(method, method, ()))
+            mine = [row for row in having if row["method"] == method]
+            at = [row["parameters"][name] for row in mine]
+            figure.add_scatter(
+                x=at if is_number else [safe_text(str(v), 20) for v in at],
+                y=[row["value"] for row in mine],
+                mode="markers",
+                marker={"size": 10, "color": style.colour, "symbol": style.symbol},
+                unselected={"marker": {"opacity": 0.25}},
+                customdata=[row["id"] for row in mine],
+                hovertext=[safe_text(row["label"], 60) for row in mine],
+                hovertemplate="%{hovertext}: %{y:.3f}<extra></extra>",
+                showlegend=False,
+                row=1,
+                col=i,
+            )
+        title = safe_text(name.removeprefix("n_").replace("_", " "), 24)
+        axis: dict[str, Any] = {**MEASURED_AXIS, "title_text": title}
+        if is_number and min(numbers) > 0 and max(numbers) > _WIDE * min(numbers):
+            ticks = sorted(set(numbers))
+            axis |= {"type": "log", "tickvals": ticks, "ticktext": [f"{v:g}" for v in ticks]}
+        elif not is_number:
+            axis["type"] = "category"
+        figure.update_xaxes(**axis, row=1, col=i)
+    apply_theme(figure, chart.look)
+    figure.update_yaxes(title_text=safe_text(metric, 40), row=1, col=1)
+    figure.update_layout(dragmode="select", margin={"l": 60, "r": 20, "t": 8, "b": 60})
+    names = ", ".join(clean_text(name, 40) for name in parameters)
+    return describe(figure, f"{clean_text(metric, 40)} of {len(runs)} runs against {names}.")
+
+
 class WeightCurve(NamedTuple):
     """A metric at each weight, measured on one part of the data."""
 

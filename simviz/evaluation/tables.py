@@ -182,35 +182,35 @@ def finding(
     answer_name: str,
     baseline: float | None = None,
     baseline_name: str = "guessing by popularity",
-    unseen: bool = True,
     part: str = "test",
     candidates: str = "",
 ) -> str:
     """Say what a figure means to someone who does not know the metric."""
     metric = parse_metric(metric)
-    tail, new = "", "unseen " if unseen else ""
+    tail = ""
+    over = f"{n_queries:,} {query_name}"
+    if query_name not in ("queries", "pairs"):  # such as the heading of a column
+        over = f"{n_queries:,} queries ({query_name})"
     if isinstance(metric, TopOne):
         if baseline is not None:
             tail = f"; {baseline_name} does for {_percent(baseline)}"
         among = candidates.removesuffix(f" of the {part} part") or f"all {answer_name}"
         return (
-            f"{method} puts the right one first for {_percent(value)} of {n_queries:,} {new}"
-            f"{query_name} of the {part} part, out of {among}{tail}."
+            f"{method} puts the right one first for {_percent(value)} of {over} of the {part} "
+            f"part, out of {among}{tail}."
         )
     if isinstance(metric, Precision):
         if baseline is not None:
             tail = f"; {baseline_name} gets {baseline * metric.k:.1f}"
-        which = "an unseen" if unseen else "each"
         return (
-            f"Of the {metric.k} {answer_name} that {method} gives {which} "
-            f"{_singular(query_name)}, {value * metric.k:.1f} are right on average "
-            f"({n_queries:,} {query_name} of the {part} part){tail}."
+            f"Of its first {metric.k} answers ({answer_name}), {method} gets "
+            f"{value * metric.k:.1f} right on average, over {over} of the {part} part{tail}."
         )
     if baseline is not None:
         tail = f"; {baseline_name} reaches {baseline:.3f}"
     return (
-        f"{method} reaches {metric!r} {value:.3f} over {n_queries:,} {new}{query_name} of the "
-        f"{part} part ({_means(metric)}){tail}."
+        f"{method} reaches {metric!r} {value:.3f} over {over} of the {part} part "
+        f"({_means(metric)}){tail}."
     )
 
 
@@ -245,10 +245,3 @@ def _means(metric: Metric) -> str:
 
 def _percent(share: float) -> str:
     return f"{share:.0%}".replace("%", " %") if share >= 0.095 else f"{100 * share:.1f} %"
-
-
-def _singular(plural: str) -> str:
-    """Good enough for names of sides: "icons" to "icon", "queries" to "query"."""
-    if plural.endswith("ies"):
-        return plural[:-3] + "y"
-    return plural[:-1] if plural.endswith("s") else plural

@@ -64,7 +64,6 @@ class Measured:
 
     n_x: int
     n_y: int
-    unseen: Mapping[str, bool]
     evaluation: Mapping[str, Any]
     curve: Sequence[Record]
 
@@ -103,7 +102,6 @@ class MeasuredRun:
             held_out = {
                 (part, side): arrays[f"{side}_{part}"] for part in MEASURED for side in "xy"
             }
-            train = {side: arrays[f"{side}_train"] for side in "xy"}
         except KeyError as error:
             raise StoreError(f"The results of this run lack {error}.") from error
         digest = hashlib.blake2b(digest_size=8)
@@ -118,9 +116,8 @@ class MeasuredRun:
             known = [d for d in evaluation["directions"] if d in asking]
             evaluation["directions"] = known or evaluation["directions"]
             evaluation["metrics"] = [name for name in evaluation["metrics"] if name in metrics]
-            unseen = {side: not np.isin(held_out[part, side], train[side]).any() for side in "xy"}
             sizes = len(held_out[part, "x"]), len(held_out[part, "y"])
-            parts[part] = Measured(*sizes, unseen, evaluation, run.part(part).curve())
+            parts[part] = Measured(*sizes, evaluation, run.part(part).curve())
         return cls(digest.hexdigest(), parts)
 
     def choosing_value(self, metric: str, direction: str) -> float:
@@ -376,21 +373,18 @@ def _title(run: Run) -> str:
 
 
 class Asked(NamedTuple):
-    """What queries and answers are called, and whether training knew no query."""
+    """What queries and answers are called."""
 
     queries: str
     answers: str
-    unseen: bool
 
 
-def asked(one: Entry, pairs: PairSet, direction: str) -> Asked:
+def asked(pairs: PairSet, direction: str) -> Asked:
     """What a direction calls queries and answers."""
-    unseen = one.measured.unseen
     if direction == "mean":
-        return Asked("queries", "answers", unseen["x"] and unseen["y"])
-    if direction == "x2y":
-        return Asked(pairs.x_name, pairs.y_name, unseen["x"])
-    return Asked(pairs.y_name, pairs.x_name, unseen["y"])
+        return Asked("queries", "answers")
+    names = pairs.x_name, pairs.y_name
+    return Asked(*(names if direction == "x2y" else names[::-1]))
 
 
 def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
@@ -499,7 +493,7 @@ def finding_of(
     """What a run can do beside a baseline, in a sentence; the metric has to be measured."""
     record = best.record(metric, direction)
     assert record is not None
-    who = asked(best, pairs, direction)
+    who = asked(pairs, direction)
     by_pairs = record["direction"] == "pairs"
     baselines = best.measured.evaluation.get("baselines", {})
     popular = estimate(find_record(baselines.get("popularity", []), metric, direction)).value
@@ -513,7 +507,6 @@ def finding_of(
         answer_name=_plural(who.answers, "answers"),
         baseline=None if isnan(known) else known,
         baseline_name=BASELINES["popularity"] if against is None else against.label,
-        unseen=by_pairs or who.unseen,
         part=best.part,
         candidates=candidates,
     )

@@ -41,7 +41,7 @@ def show(home, visit):
 
 
 def tabs(app):
-    return [tab.label for tab in app.tabs]
+    return [option.content for option in control(app, "Look further").proto.options]
 
 
 def test_one_run_has_nothing_to_be_blended_with(show):

@@ -83,7 +83,9 @@ def test_judged_pairs_are_tested_as_pairs(show):
     ties = re.findall(r"<tr><td>.*?</td><td>.*?</td><td>(\w+)</td>", html(page))
     assert len(ties) == 3 and len(set(ties)) > 1
     assert "queries have nothing but right candidates, the others none" in said(page)
-    assert page.selectbox(key="compare-metric").options == ["AUC"]
+    assert page.selectbox(key="compare-metric").options == [*("AUC", "rank loss", "pAUC@0.25")], (
+        "no metric of ranks"
+    )
 
 
 def test_other_tests_of_pairs_are_offered_and_stand_in_the_link(show):

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import time
+import types
 
 import numpy as np
 import pytest
@@ -142,7 +143,7 @@ def test_tests_are_kept_apart_and_said(visit, home):
 def test_finding_table_and_baselines(visit):
     page = visit(data="demo:emoji", tab="dimensions")
     body = html(page)
-    assert "over 385 unseen English names of the test part" in body
+    assert "over 385 queries (English names) of the test part" in body
     assert "cannot be told apart" in body or "is ahead of" in body
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
     assert body.count('class="sv-base"') == 2
@@ -153,10 +154,8 @@ def test_finding_table_and_baselines(visit):
         "ties",
         "Δ to TF-IDF cosine",
         "p, randomisation",
-        "top-1",
-        "time",
     ]
-    assert len(re.findall("<th [^>]*title=", body)) == 6, "all but the method have a word on hover"
+    assert len(re.findall("<th [^>]*title=", body)) == 4, "all but the method have a word on hover"
     assert "the 385 Spanish names of the test part" in said(page)
     assert "are empty" not in said(page)
     page.toggle(key="compare-more").set_value(True).run()
@@ -230,19 +229,22 @@ def test_metric_and_direction_change_the_finding_and_the_link(visit):
     direction = control(page, "Query side")
     direction.set_value("x2y").run()
     assert not page.exception
-    assert "unseen English names of the test part, out of the 385 Spanish names" in html(page)
+    assert "queries (English names) of the test part, out of the 385 Spanish names" in html(page)
     assert link(page)["metric"] == "top-1"
     assert link(page)["direction"] == "x2y"
     assert "first answer is relevant" in page.selectbox(key="compare-metric").help
 
 
-def test_only_unseen_queries_are_called_so(visit):
+def test_answers_and_queries_are_named_by_their_sides(visit):
     page = visit(data="demo:icons")
-    assert "gives an unseen icon" in html(page)
+    assert "first 5 answers (keywords)" in html(page)
+    assert "queries (icons) of the test part" in html(page)
     assert "CCA, components 20" in html(page)
-    assert "CCA, components 5" in html(page)
+    assert 'class="sv-kin"' in html(page), "another setting stands below the best"
+    assert ">components 5<" in html(page) or "components 5</td>" in html(page)
     show(page, data="demo:icons", direction="x2y")
-    assert "gives each keyword" in html(page)
+    assert "first 5 answers (icons)" in html(page)
+    assert "queries (keywords) of the test part" in html(page)
 
 
 def test_link_restores_everything(visit, home):
@@ -257,9 +259,9 @@ def test_link_restores_everything(visit, home):
     assert pills(page).value == [runs["tfidf"]]
     assert page.selectbox(key="compare-metric").value == "P@5"
     assert "Spanish names" in html(page)
-    assert page.session_state["compare-tab"] == "Curves"
+    assert page.session_state["compare-tab"] is None
     assert page.session_state["compare-curve"] == "dimensions"
-    assert "None of these methods has such a curve" in said(page)
+    assert "no smaller model" in said(page), "what the place of the curve says"
     assert "1 of the 3 runs in this link is not here" in said(page)
     assert "1 of the runs asked for was measured on another split" in said(page)
     page.run()
@@ -322,7 +324,7 @@ def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(visit, kind):
     assert "False alarms with the highest scores" in said(page)
     page.button(key="compare-miss-0").click().run()
     assert not page.exception
-    assert page.session_state["compare-tab"] == "Where they differ"
+    assert page.session_state["compare-tab"] == "queries"
     assert link(page)["query"].startswith("y2x:")
     assert any('class="sv-asked"' in e.proto.body for e in page.get("html"))
 
@@ -348,7 +350,9 @@ def test_a_curve_of_another_metric_is_measured(visit):
     page = visit(data="demo:icons", tab="dimensions")
     assert "95 % of it with" in html(page)
     assert "with 95 % bands over queries" in said(page)
-    press(page, "Metric", "NDCG@3")
+    assert "P@5" in page.get("plotly_chart")[0].proto.spec, "the metric of the page"
+    page.selectbox(key="compare-metric").select("NDCG@3 (exponential gain)").run()
+    assert not page.exception
     assert "NDCG@3" in page.get("plotly_chart")[0].proto.spec
 
 
@@ -464,7 +468,7 @@ def test_a_link_to_a_query_opens_it(visit, home):
 def test_pooled_metric_has_a_stand_in_for_queries(visit):
     page = visit(data="demo:emoji", tab="queries", metric="AUC")
     assert "stands for it" in said(page)
-    assert "unseen pairs" in html(page)
+    assert re.search(r"over [\d,]+ pairs of the test part", html(page))
 
 
 def test_one_run_asks_for_a_second(visit, home):
@@ -591,3 +595,64 @@ def test_what_is_on_the_screen_is_published(visit, home):
     assert view["metric"] == "AUC"
     assert view["tab"] == "roc"
     assert set(view) >= {"metric", "direction", "tab"}
+
+
+# -- any metric, and settings of one method -------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "metric", ["P@7", "recall@3", "NDCG@20 (linear gain, jk)", "rank loss", "pAUC@0.1"]
+)
+def test_metrics_that_were_not_stored_are_read_from_stored_ranks(visit, home, metric):
+    from simviz.store import load_evaluation
+
+    page = visit(data="demo:emoji", metric=metric, part="test")
+    assert page.selectbox(key="compare-metric").value == metric
+    assert link(page)["metric"] == metric
+    assert metric in titles(page)
+    value = load_evaluation(home.run("bm25")).value(metric, "y2x")
+    page = visit(data="demo:emoji", metric=metric, part="test", direction="y2x")
+    assert f"{value:.3f}" in html(page)
+
+
+def test_k_is_free(visit):
+    page = visit(data="demo:emoji", metric="P@5")
+    page.number_input(key="compare-k").set_value(8).run()
+    assert not page.exception
+    assert page.selectbox(key="compare-metric").value == "P@8"
+    assert link(page)["metric"] == "P@8"
+    page.selectbox(key="compare-metric").select("NDCG@10 (linear gain)").run()
+    page.number_input(key="compare-k").set_value(None).run()
+    assert page.selectbox(key="compare-metric").value == "NDCG (linear gain)"
+    page.selectbox(key="compare-metric").select("pAUC@0.25").run()
+    page.number_input(key="compare-k").set_value(1.0).run()
+    assert link(page)["metric"] == "pAUC@0.01"
+
+
+def test_a_pinned_baseline_outlives_other_choices(visit, home):
+    page = visit(data="demo:emoji")
+    select = page.selectbox(key="compare-against")
+    other = next(home.runs[n] for n in ("bm25", "tfidf") if home.runs[n] != select.value)
+    select.select(other).run()
+    page.selectbox(key="compare-metric").select("MAP").run()
+    press(page, "Part", "validation")
+    assert page.selectbox(key="compare-against").value == other
+    assert link(page)["against"] == other
+
+
+def test_brushed_parameters_choose_runs(visit, home, monkeypatch):
+    from simviz.workbench.compare import parameters
+
+    page = visit(data="demo:icons", tab="parameters")
+    figure = page.get("plotly_chart")[-1].proto.spec
+    assert "components" in figure and home.runs["small"] in figure
+    points = [{"customdata": home.runs["small"]}, {"x": 5}, {"customdata": [home.runs["small"]]}]
+    brushed = types.SimpleNamespace(get=lambda key: {"selection": {"points": points}})
+    monkeypatch.setattr(parameters.st, "session_state", brushed)
+    parameters.choose_brushed()
+    monkeypatch.undo()
+    page.session_state["run_ids"] = brushed.run_ids
+    page.run()
+    assert not page.exception
+    assert pills(page).value == [home.runs["small"]]
+    assert "Parameters" not in [o.content for o in control(page, "Look further").proto.options]

@@ -162,13 +162,13 @@ def test_button_trains_and_tells_what_was_found(app):
     assert drawn(app)["selected"]["item"] == 3, "on the page of the map"
 
 
-def test_unseen_queries_are_what_a_split_by_x_measures(app):
+def test_queries_are_what_a_split_by_x_measures(app):
     app.query_params["demo"] = "pydocs_links"
     app.run()
     until_trained(app)
     assert not app.exception
     body = html(app)
-    assert "unseen documents" in body
+    assert "queries (documents)" in body
     assert body.count("<tr") == 1 + 3 + 2
     assert "test documents" in said(app)
 

@@ -55,7 +55,7 @@ def captions(app):
 
 def test_own_data_open_on_validation_with_curves_and_no_p_value(show):
     app = show("own")
-    assert part_shown(app) == "validation" and app.tabs
+    assert part_shown(app) == "validation" and control(app, "Look further")
     assert "On the validation part, " in html(app) and "p = " not in html(app)
     assert "Validation part" in captions(app)
     assert ">ties<" not in tables(app) and ">Δ, 95 %<" in tables(app)
@@ -82,7 +82,7 @@ def test_a_link_says_which_part(show):
 
 def test_a_demo_opens_on_its_test(show):
     app = show("demo:emoji")
-    assert part_shown(app) == "test" and app.tabs
+    assert part_shown(app) == "test" and control(app, "Look further")
 
 
 def test_exchanging_the_answers_of_the_test_changes_no_order_and_no_default(show, home):

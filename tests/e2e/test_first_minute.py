@@ -24,7 +24,7 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     page.wait_for_function(
         "document.querySelectorAll('.sv-table tbody tr').length === 4", timeout=120_000
     )
-    assert "S2Net gives an unseen icon" in page.locator(".sv-finding").inner_text()
+    assert "queries (icons) of the test part" in page.locator(".sv-finding").inner_text()
     verdict = page.locator(".sv-next").inner_text()
     assert (
         "S2Net is ahead of guessing by popularity: P@5 +0." in verdict and "p < 0.001" in verdict

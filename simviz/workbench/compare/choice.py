@@ -5,14 +5,29 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
+from simviz.charts.style import clean_text
+from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Evaluation
-from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.metrics import (
+    AUC,
+    MAP,
+    MRR,
+    NDCG,
+    Metric,
+    PartialAUC,
+    Precision,
+    RankLoss,
+    Recall,
+    TopOne,
+    parse_metric,
+)
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry, Measured, MeasuredRun, ranked
@@ -21,15 +36,15 @@ from simviz.store.run import Part, Run, metric_name
 from simviz.workbench.shell import forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.display import aside, mark_pills
 
-#: Tabs by what the link calls them.
+#: What stands below the table and the curve, by what the link calls it.
 TABS = {
-    "curves": "Curves",
     "queries": "Where they differ",
+    "parameters": "Parameters",
     "divisions": "Random divisions",
     "topics": "Topics",
     "blend": "Blend",
 }
-#: Curves of the first tab by what the link calls them, in place of the tab.
+#: Curves beside the table by what the link calls them, in place of what stands below.
 CURVES = {
     "roc": "ROC",
     "precision": "Precision–recall",
@@ -42,9 +57,16 @@ CURVES = {
 }
 #: Parameters that say what is looked at, of whatever runs.
 VIEW = ("part", "direction", "metric", "against", "test", "correction", "tab", "a", "b", "query")
+_LONGEST = 22  # characters of a control
 _RUN = re.compile(r"[0-9a-f]{32}")
 _QUERY = re.compile(r"(x2y|y2x):(\d{1,9})")
 _GROUP = "compare-group"
+#: Metrics that stored ranks, or a stored ROC curve, answer for any k.
+_ANSWERED: tuple[Metric, ...] = (
+    *(TopOne(), MRR(), MAP(), Precision(), Recall()),
+    *(NDCG(10), NDCG(10, "linear"), NDCG(10, discount="jk"), NDCG(10, "linear", "jk")),
+    *(RankLoss("query"), AUC("query"), AUC(), RankLoss(), PartialAUC()),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,9 +164,8 @@ def _set_widgets() -> None:
     tab = _new_in_link("tab")
     if tab in CURVES:
         st.session_state["compare-curve"] = tab
-        tab = "curves"
-    if tab in TABS:
-        st.session_state["compare-open"] = st.session_state["compare-tab"] = TABS[tab]
+    if tab in (*CURVES, *TABS):
+        st.session_state["compare-tab"] = tab if tab in TABS else None
 
 
 def _new_in_link(name: str) -> str:
@@ -168,8 +189,8 @@ def _run_ids(text: str) -> list[str]:
 # -- the controls ---------------------------------------------------------------------
 
 
-def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
-    """Let the visitor choose among finished runs."""
+def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | None:
+    """Let the visitor choose among finished runs, in a row of controls."""
     runs: list[Run] = []
     measured: dict[str, MeasuredRun] = {}
     for info in state.runs(dataset_id):
@@ -192,7 +213,8 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     wanted = _wanted_runs(runs)
     part = settings.current_part(dataset_id)
     names = pairs.x_name, pairs.y_name
-    group = _choose_group(groups, shell_runs.group_labels(groups, measured, names), wanted)
+    group_names = shell_runs.group_labels(groups, measured, names)
+    group = _current_group(groups, wanted)
     first = _measured_on(group, measured, part).evaluation
     metric = shell_runs.usual_metric(dataset_id, pairs)
     if metric not in first["metrics"]:
@@ -202,12 +224,15 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     group = ranked(group, measured, metric, direction, part)
     infos = [run.info for run in group]
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
-    chosen = _choose_runs(group, labels, looks, wanted)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
-        settings.part_switch(dataset_id)
-        direction = settings.choose_direction(dataset_id, pairs, first["directions"])
+    with bar:
+        chosen = _choose_runs(group, labels, looks, wanted, group_names)
+        asks = settings.direction_words(direction, pairs)
+        words = "Mean of both sides" if direction == "mean" else clean_text(asks, _LONGEST)
+        with st.popover(escape_markdown(words), key="compare-side"):
+            direction = settings.choose_direction(dataset_id, pairs, first["directions"])
         shared = _shared_metrics([_measured_on([run], measured, part) for run in chosen or group])
         metric = _choose_metric(shared, metric)
+        settings.part_switch(dataset_id)
     if not chosen:
         st.info("Choose at least one run above.")
         return None
@@ -217,6 +242,10 @@ def choose(dataset_id: str, pairs: PairSet) -> Choice | None:
     put_in_link(data=dataset_id, demo=None, run=None, runs=",".join(run_ids), metric=metric)
     if missing := [(run, labels[run.id]) for run in chosen if part not in measured[run.id].parts]:
         progress.offer_missing_part(missing, part, pairs, key="compare")
+    if metric not in shared:
+        for run in chosen:
+            entry = Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
+            measured[run.id] = _asked(entry, metric, pairs)
     entries = [
         Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
         for run in ranked(chosen, measured, metric, direction, part)
@@ -272,22 +301,13 @@ def _wanted_runs(runs: Sequence[Run]) -> list[str]:
     return [run_id for run_id in wanted if run_id in known]
 
 
-def _choose_group(
-    groups: Mapping[str, list[Run]], labels: Mapping[str, str], wanted: Sequence[str]
-) -> list[Run]:
+def _current_group(groups: Mapping[str, list[Run]], wanted: Sequence[str]) -> list[Run]:
     """One split: figures from two must not stand in one table."""
     for name, runs in groups.items():
         if wanted and wanted[0] in {run.id for run in runs}:
             st.session_state[_GROUP] = name
     if st.session_state.get(_GROUP) not in groups:
         st.session_state[_GROUP] = next(iter(groups))
-    if len(groups) > 1:
-        st.selectbox(
-            f"These runs were measured on {len(groups)} different splits, and figures compare "
-            "only within one. Shown here:",
-            **forms.options(labels),
-            key=_GROUP,
-        )
     group = groups[st.session_state[_GROUP]]
     inside = {run.id for run in group}
     if outside := sum(run_id not in inside for run_id in wanted):
@@ -303,8 +323,9 @@ def _choose_runs(
     labels: Mapping[str, str],
     looks: Mapping[str, str],
     wanted: Sequence[str],
+    groups: Mapping[str, str],
 ) -> list[Run]:
-    """Pills with the colour and dash that each run has in the charts."""
+    """Pills with the colour and dash that each run has in the charts, below the splits."""
     ids = [run.id for run in group]
     key = f"compare-runs-{st.session_state[_GROUP]}"
     start = [run_id for run_id in wanted if run_id in ids]
@@ -314,9 +335,22 @@ def _choose_runs(
         before = [run_id for run_id in st.session_state.get("run_ids", []) if run_id in ids]
         start = before or ids[: shell_runs.FEW]
     st.session_state[key] = [run_id for run_id in ids if run_id in start]
-    mark_pills(key, [looks[run_id] for run_id in ids])
     names = {run_id: escape_markdown(labels[run_id]) for run_id in ids}
-    chosen = st.pills("Runs", **forms.options(names), selection_mode="multi", key=key)
+    n = len(st.session_state[key])
+    words = f"{n} of {len(ids)} runs" if n < len(ids) else counted(n, "run")
+    with st.popover(words, key="compare-which"):
+        if len(groups) > 1:
+            st.selectbox(
+                f"These runs were measured on {len(groups)} different splits, and figures "
+                "compare only within one. Shown here:",
+                **forms.options(groups),
+                key=_GROUP,
+            )
+        mark_pills(key, [looks[run_id] for run_id in ids])
+        chosen = st.pills("Runs", **forms.options(names), selection_mode="multi", key=key)
+        if n < len(ids):
+            every = {key: ids}
+            forms.quiet_button("All", "select_all", "compare-all", st.session_state.update, every)
     return [run for run in group if run.id in chosen]
 
 
@@ -326,24 +360,82 @@ def _shared_metrics(measured: Sequence[Measured]) -> list[str]:
 
 
 def _choose_metric(metrics: Sequence[str], usual: str) -> str:
+    """Any metric that the ranks, or the ROC curve, of all runs answer."""
     key = "compare-metric"
-    if st.session_state.get(key) not in metrics:
-        st.session_state[key] = usual if usual in metrics else metrics[0]
-    chosen: str = st.selectbox(
-        "Main metric",
-        metrics,
-        key=key,
-        help=parse_metric(st.session_state[key]).description,
-        width=180,
-        persist_state="session",
-    )
-    return chosen
+    kinds = {parse_metric(name).level for name in metrics}
+    metric = parse_metric(usual if usual in metrics else metrics[0])
+    with suppress(ValueError):
+        wanted = parse_metric(st.session_state.get(key, ""))
+        if wanted.name in metrics or wanted.level in kinds - {"scores"}:
+            metric = wanted
+    name = st.session_state[key] = metric.name
+    # The chosen one stands for all of its kind, whatever their k.
+    others = [m.name for m in _ANSWERED if m.level in kinds and _stem(m.name) != _stem(name)]
+    with st.popover(name.partition(" (")[0], key="compare-metrics"):
+        st.selectbox(
+            "Metric",
+            list(dict.fromkeys([*metrics, name, *others])),
+            key=key,
+            help=metric.description,
+            persist_state="session",
+        )
+        if isinstance(metric, Precision | Recall | NDCG):
+            st.session_state["compare-k"] = metric.k
+            label = "k: answers that count"
+            st.number_input(
+                label, 1, value=None, step=1, key="compare-k", on_change=_set_k, args=(metric,)
+            )
+        elif isinstance(metric, PartialAUC):
+            st.session_state["compare-k"] = 100 * metric.max_fpr
+            st.number_input(
+                "False alarms up to, %",
+                *(0.1, 100.0),
+                step=1.0,
+                key="compare-k",
+                on_change=_set_k,
+                args=(metric,),
+            )
+        st.toggle("More columns", key="compare-more", persist_state="session")
+    return name
+
+
+def _stem(name: str) -> str:
+    """A metric's name without its k."""
+    return re.sub(r"@[\d.]+", "", name)
+
+
+def _set_k(metric: Precision | Recall | NDCG | PartialAUC) -> None:
+    """Ask the metric for another number of answers, or of false alarms."""
+    k = st.session_state["compare-k"]
+    if isinstance(metric, PartialAUC):
+        metric = replace(metric, max_fpr=round(k / 100, 4))
+    elif k is not None or isinstance(metric, NDCG):  # which without one counts all answers
+        metric = replace(metric, k=k)
+    st.session_state["compare-metric"] = metric.name
+
+
+def _asked(entry: Entry, metric: str, pairs: PairSet) -> MeasuredRun:
+    """What a run found with a further metric, which its stored ranks answer."""
+    parts = {}
+    for part, one in entry.result.parts.items():
+        found = _records(replace(entry, part=part), metric, pairs)
+        more = {name: [*one.evaluation[name], *added] for name, added in found.items()}
+        parts[part] = replace(one, evaluation={**one.evaluation, **more})
+    return replace(entry.result, parts=parts)
+
+
+@state.cached(1_000)
+def _records(entry: Entry, metric: str, pairs: PairSet) -> Mapping[str, Sequence[Any]]:
+    return {
+        "records": evaluation_of(entry, pairs).to_records([metric]),
+        "metrics": [metric],
+    }
 
 
 # -- what a run found -----------------------------------------------------------------
 
 
-@state.cached(24)
+@state.cached(64)
 def evaluation_of(entry: Entry, pairs: PairSet) -> Evaluation:
     """All that a chosen run found out on the part."""
     return load_evaluation(entry.run, entry.part, pairs)

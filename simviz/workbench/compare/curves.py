@@ -1,4 +1,4 @@
-"""The Curves tab: one kind of curve at a time."""
+"""The curves beside the table: one kind at a time."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from simviz.charts import dimension_figure, dimension_records
 from simviz.charts.curves import (
@@ -18,7 +19,7 @@ from simviz.charts.curves import (
 )
 from simviz.data.pairs import PairSet
 from simviz.evaluation import dimension_curve as measure_dimensions
-from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.differences import query_metric
 from simviz.exceptions import SimvizError, StoreError
 from simviz.jobs.background import (
     Background,
@@ -44,7 +45,9 @@ from simviz.workbench.shell import display, drawings, forms, progress, state
 from simviz.workbench.shell.figures import show_beside
 from simviz.workbench.shell.forms import segments
 
-#: Metrics that a curve can be drawn of, by what the page calls them.
+#: Where the chart stands, and where what it means.
+Columns = Sequence[DeltaGenerator]
+#: Metrics of a curve by training size, by what the page calls them.
 METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
 #: What an event of a training holds besides metrics.
 _NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
@@ -60,8 +63,19 @@ def show(choice: Choice) -> None:
 @st.fragment
 def _show_curve(choice: Choice) -> None:
     """Run by itself, so that what is changed about a curve leaves the rest of the page alone."""
-    kind = segments("Curve", CURVES, "compare-curve", is_labelled=False, wrap=True)
-    put_in_link(tab=kind)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        kind = st.selectbox(
+            "Curve",
+            **forms.options(CURVES),
+            key="compare-curve",
+            label_visibility="collapsed",
+            persist_state="session",
+            width=190,
+        )
+        about = st.popover("Figures", icon=":material/info:", type="tertiary", key="compare-told")
+    if st.session_state.get("compare-tab") is None:
+        put_in_link(tab=kind)
+    columns = st.container(), about
     show_kind = {
         "scores": pair_curves.show_histograms,
         "reliability": pair_curves.show_reliability,
@@ -71,9 +85,9 @@ def _show_curve(choice: Choice) -> None:
     }
     try:
         if kind in pair_curves.KINDS:
-            pair_curves.show(choice, kind)
+            pair_curves.show(choice, kind, columns)
         else:
-            show_kind[kind](choice)
+            show_kind[kind](choice, columns)
     except SimvizError as error:  # a model that was deleted since, or is damaged
         display.problem(error)
 
@@ -87,8 +101,8 @@ def _without(choice: Choice, drawn: Sequence[str], words: str) -> str:
 # -- quality by dimension -------------------------------------------------------------
 
 
-def show_dimensions(choice: Choice) -> None:
-    """Draw quality against the number of dimensions, and offer to train smaller models for it."""
+def show_dimensions(choice: Choice, columns: Columns) -> None:
+    """Draw the metric, or what stands for it by query, against the number of dimensions."""
     nested = [entry for entry in choice.entries if entry.measured.curve]
     swept = [entry for entry in choice.entries if entry.run.part(choice.part).dimensions()]
     missing = [e for e in choice.entries if e not in swept and smaller_dimensions(e.run)]
@@ -97,14 +111,7 @@ def show_dimensions(choice: Choice) -> None:
         st.markdown(words + (" Train them at fewer dimensions for their curve." * bool(missing)))
         _offer_dimensions(choice, missing)
         return
-    columns = st.columns([4, 3], gap="large")
-    with columns[1]:
-        main = parse_metric(choice.metric)
-        more = [main.name] if main.level == "query" and main.name not in METRICS.values() else []
-        words = "AUC is that of each query's own candidates, on average."
-        names = [*more, *METRICS]
-        shown = segments("Metric", names, "compare-dimension-metric", wrap=True, help=words)
-        metric = METRICS.get(shown, shown)
+    metric = query_metric(choice.metric).name
     curves = []
     with st.spinner("Measuring the first dimensions", show_time=False):
         for entry in nested + swept:
@@ -127,14 +134,14 @@ def show_dimensions(choice: Choice) -> None:
     show_beside(
         columns,
         "dimensions",
-        dimension_figure(curves, metric=shown, theme=state.theme()),
+        dimension_figure(curves, metric=metric, theme=state.theme()),
         lambda: dimension_records(curves),
         ["method", "best", "with", nearly],
         [[curve.label, *milestones(curve)] for curve in curves],
         words,
         _without(choice, [entry.label for entry in nested + swept], "Without a curve"),
     )
-    with columns[1]:
+    with columns[0]:
         _offer_dimensions(choice, missing)
 
 
@@ -211,7 +218,7 @@ def _measured(
 # -- progress in training -------------------------------------------------------------
 
 
-def show_training(choice: Choice) -> None:
+def show_training(choice: Choice, columns: Columns) -> None:
     """Draw what methods reported while they trained."""
     histories = {entry.run.id: _history(entry.run.id) for entry in choice.entries}
     # Quality on the validation part compares methods; losses do not.
@@ -225,9 +232,8 @@ def show_training(choice: Choice) -> None:
             "record of their training is gone."
         )
         return
-    columns = st.columns([4, 3], gap="large")
     with columns[1]:
-        metric = _choose_metric(metrics, "compare-told", "What it told")
+        metric = _choose_metric(metrics, "compare-training-metric", "What it told")
     curves = [
         ProgressCurve(entry.look, entry.label, *histories[entry.run.id][metric])
         for entry in choice.entries
@@ -287,7 +293,7 @@ def background() -> Background:
     return progress.background("sizes")
 
 
-def show_sizes(choice: Choice) -> None:
+def show_sizes(choice: Choice, columns: Columns) -> None:
     """Draw quality against the number of pairs trained on, and offer to train for it."""
     known = {entry.run.id: entry.run.part(entry.part).learning() for entry in choice.entries}
     missing = [entry for entry in choice.entries if not known[entry.run.id]]
@@ -299,7 +305,6 @@ def show_sizes(choice: Choice) -> None:
         )
         _offer_training(choice, missing)
         return
-    columns = st.columns([4, 3], gap="large")
     with columns[1]:
         metric = _choose_metric(list(METRICS), "compare-size-metric", "Metric")
         curves, lines = [], []

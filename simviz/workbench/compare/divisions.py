@@ -175,7 +175,7 @@ def _fixed(entries: Sequence[Entry], choice: Choice) -> float | None:
     sign = 1.0 if parse_metric(choice.metric).higher_is_better else -1.0
     found: list[tuple[float, float]] = []
     for entry in entries:
-        parts = runs.read_measured(entry.run).parts
+        parts = entry.result.parts
         if "validation" in parts and "test" in parts:
             by, value = (
                 parts[part].value(choice.metric, choice.direction)

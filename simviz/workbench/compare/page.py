@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import PARTS, Split
@@ -16,7 +17,7 @@ from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
 from simviz.store.run import Run
-from simviz.workbench.compare import blend, curves, divisions, queries, table, topics
+from simviz.workbench.compare import blend, curves, divisions, parameters, queries, table, topics
 from simviz.workbench.compare.choice import (
     TABS,
     Choice,
@@ -25,7 +26,17 @@ from simviz.workbench.compare.choice import (
     part_of,
     put_in_link,
 )
-from simviz.workbench.shell import display, drawings, empty, frame, progress, runs, settings, state
+from simviz.workbench.shell import (
+    display,
+    drawings,
+    empty,
+    forms,
+    frame,
+    progress,
+    runs,
+    settings,
+    state,
+)
 
 _STYLE = Path(__file__).with_name("style.css")
 _TITLE = "Compare"
@@ -45,24 +56,24 @@ def show_page() -> None:
         if dataset_id is None:
             empty.show_no_data("compare", _TITLE, _WORDS)
             return
-        st.title(_TITLE)
+        head = st.container(horizontal=True, vertical_alignment="bottom", key="compare-head")
+        head.title(_TITLE, width="content")
         try:
-            show(dataset_id, state.dataset(dataset_id))
+            show(dataset_id, state.dataset(dataset_id), head)
         except SimvizError as error:
             st.html(f'<p role="alert">{escape(str(error))}</p>')
             st.markdown("These are always there:")
             empty.show_demos("compare")
 
 
-def show(dataset_id: str, pairs: PairSet) -> None:
-    """Compare the finished runs on a data set."""
+def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
+    """Compare the finished runs on a data set, whose size stands beside the title."""
     st.html(_STYLE)
-    st.caption(
-        escape_markdown(
-            f"{runs.dataset_title(dataset_id, pairs.name)}: {len(pairs.x):,} {pairs.x_name} × "
-            f"{len(pairs.y):,} {pairs.y_name}, {pairs.relevance.positives.nnz:,} relevant pairs"
-        )
+    words = (
+        f"{runs.dataset_title(dataset_id, pairs.name)}: {len(pairs.x):,} {pairs.x_name} × "
+        f"{len(pairs.y):,} {pairs.y_name}, {pairs.relevance.positives.nnz:,} relevant pairs"
     )
+    head.caption(escape_markdown(words), width="content")
     n_finished = len(state.runs(dataset_id))
     on_data = [s for s in state.jobs() if s.spec is not None and s.spec.dataset_id == dataset_id]
     # What ended without a result is told only where there is nothing else to see.
@@ -74,42 +85,56 @@ def show(dataset_id: str, pairs: PairSet) -> None:
         return
     blend.take_kept()
     answer = st.container()  # stands above what it depends on
-    choice = choose(dataset_id, pairs)
+    bar = st.container(
+        horizontal=True, vertical_alignment="bottom", gap="xsmall", key="compare-bar"
+    )
+    choice = choose(dataset_id, pairs, bar)
     if choice is None:
         return
     with answer:
         table.show_finding(choice)
-    table.show_table(choice)
-    _show_against_all_items(choice)
-    st.space("small")
-    _show_tabs(choice)
+    is_wide = bool(st.session_state.get("compare-more"))  # then the curve stands below
+    left, right = (st.container(), st.container()) if is_wide else st.columns([4, 3], gap="medium")
+    with left:
+        about = table.show_table(choice, bar)
+    with about:
+        _show_against_all_items(choice)
+    with right:
+        curves.show(choice)
+    _show_further(choice)
 
 
-def _show_tabs(choice: Choice) -> None:
-    """Only the open tab is computed."""
+def _show_further(choice: Choice) -> None:
+    """One at a time of what stands below, where somebody opens it."""
     topical = topics.runs_with_topics(choice)
-    fits = {"topics": bool(topical), "blend": len(choice.entries) > 1}
-    known = {name: label for name, label in TABS.items() if fits.get(name, True)}
-    # Tabs forget which one was open when another page is shown.
-    if "compare-tab" not in st.session_state and "compare-open" in st.session_state:
-        st.session_state["compare-tab"] = st.session_state["compare-open"]
-    tabs = st.tabs(list(known.values()), key="compare-tab", on_change="rerun")
-    show_tab = {
-        "curves": curves.show,
-        "queries": queries.show,
-        "divisions": divisions.show,
-        "blend": blend.show,
-        "topics": lambda choice: topics.show(topical, choice.pairs),
+    differing = parameters.differing(choice)
+    fits = {
+        "parameters": bool(differing),
+        "topics": bool(topical),
+        "blend": len(choice.entries) > 1,
     }
-    for name, tab in zip(known, tabs, strict=True):
-        if tab.open:
-            st.session_state["compare-open"] = known[name]
-            if name != "curves":  # which names the curve
-                put_in_link(tab=name)
-            if name != "queries":
-                put_in_link(a=None, b=None, query=None)
-            with tab:
-                show_tab[name](choice)
+    known = {name: label for name, label in TABS.items() if fits.get(name, True)}
+    if st.session_state.get("compare-tab") not in known:
+        st.session_state["compare-tab"] = None
+    name = st.segmented_control(
+        "Look further",
+        **forms.options(known),
+        key="compare-tab",
+        label_visibility="collapsed",
+        wrap=True,
+        persist_state="session",
+    )
+    if name != "queries":
+        put_in_link(a=None, b=None, query=None)
+    if name is None:
+        return
+    put_in_link(tab=name)
+    if name == "topics":
+        topics.show(topical, choice.pairs)
+    elif name == "parameters":
+        parameters.show(choice, differing)
+    else:
+        {"queries": queries, "divisions": divisions, "blend": blend}[name].show(choice)
 
 
 def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:

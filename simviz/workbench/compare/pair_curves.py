@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from simviz.charts import RocCurve, roc_figure, roc_records, scores
 from simviz.charts.roc import (
@@ -35,7 +36,7 @@ from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
 from simviz.store.run import MEASURED, Run
-from simviz.workbench.compare.choice import TABS, Choice, held_out, part_of
+from simviz.workbench.compare.choice import Choice, held_out, part_of
 from simviz.workbench.compare.significance import is_by_query
 from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.figures import kept_figure, show_beside
@@ -101,12 +102,11 @@ class Traced(NamedTuple):
 # -- ROC, precision and recall, misses and false alarms -------------------------------
 
 
-def show(choice: Choice, kind: str) -> None:
+def show(choice: Choice, kind: str, columns: Sequence[DeltaGenerator]) -> None:
     """Show a kind of curve of all runs; a press on a point shows the pairs behind it."""
     traced = _traced(choice)
     if not traced:
         return
-    columns = st.columns([4, 3], gap="large")
     axis = "all"
     with columns[1]:
         if kind == "roc":
@@ -192,7 +192,8 @@ def _traced(choice: Choice) -> list[Traced]:
         )
         return []
     part = part_of(usable[0][0], choice.pairs)
-    wanted = len(part.x) * len(part.y) <= _LIGHT or st.session_state.get("compare-bands")
+    light = len(part.x) * len(part.y) <= _LIGHT and len(usable) <= _MOST
+    wanted = light or st.session_state.get("compare-bands")
     traced = []
     with st.spinner("Drawing the queries again and again", show_time=False):
         for entry, roc in usable:
@@ -234,7 +235,7 @@ def _say_bands(choice: Choice, traced: Sequence[Traced]) -> str:
     if bands is None:
         if st.session_state.get("compare-bands"):
             return ""
-        return "Switch bands on for intervals too: with so many pairs they take a while."
+        return "Switch bands on for intervals too: of so many pairs or runs they take a while."
     side = choice.names[asking_side(choice) == "y2x"]
     how = "query by query" if is_by_query(choice) else "on the same judged pairs"
     return (
@@ -290,13 +291,10 @@ def _show_errors(
             f"{100 * errors.n_found / errors.n_relevant:.3g} %{sure})."
         )
     )
-    left, right = st.columns(2, gap="large")
-    with left:
-        st.markdown("**False alarms with the highest scores**")
-        _list_pairs(choice, entry, part, errors.false_alarms, "alarm")
-    with right:
-        st.markdown("**True pairs that miss it most narrowly**")
-        _list_pairs(choice, entry, part, errors.misses, "miss")
+    st.markdown("**False alarms with the highest scores**")
+    _list_pairs(choice, entry, part, errors.false_alarms, "alarm")
+    st.markdown("**True pairs that miss it most narrowly**")
+    _list_pairs(choice, entry, part, errors.misses, "miss")
     if len(choice.entries) > 1:
         st.caption("Press a pair to see all answers to its query, by two runs side by side.")
 
@@ -339,14 +337,14 @@ def _name(items: Items, at: int) -> str:
 def _open_query(entry: Entry, direction: str, query: int) -> None:
     """Go to both lists of answers to a query."""
     position = int(entry.run.arrays()[f"{direction[0]}_{entry.part}"][query])
-    st.session_state["compare-tab"] = st.session_state["compare-open"] = TABS["queries"]
+    st.session_state["compare-tab"] = "queries"
     st.query_params["query"] = f"{direction}:{position}"
 
 
 # -- scores, and what they mean -------------------------------------------------------
 
 
-def show_histograms(choice: Choice) -> None:
+def show_histograms(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
     """Draw the scores of relevant and of other pairs."""
     shown = []
     with st.spinner("Counting scores", show_time=False):
@@ -357,7 +355,7 @@ def show_histograms(choice: Choice) -> None:
     totals = {words: int(shown[0].counts[name].sum()) for name, words in scores.CLASSES.items()}
     n_runs = len(choice.entries)
     show_beside(
-        st.columns([4, 3], gap="large"),
+        columns,
         "scores",
         scores.histogram_figure(shown, theme=state.theme()),
         lambda: scores.histogram_records(shown),
@@ -371,7 +369,7 @@ def show_histograms(choice: Choice) -> None:
     )
 
 
-def show_reliability(choice: Choice) -> None:
+def show_reliability(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
     """Draw probabilities, learned on the validation part, against what came true on the test."""
     if choice.part == "validation":
         st.caption(
@@ -398,7 +396,7 @@ def show_reliability(choice: Choice) -> None:
         for entry, _, found in measured
     ]
     show_beside(
-        st.columns([4, 3], gap="large"),
+        columns,
         "reliability",
         scores.reliability_figure(curves, theme=state.theme()),
         lambda: scores.reliability_records(curves),

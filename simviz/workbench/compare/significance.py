@@ -12,6 +12,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from simviz.charts.style import clean_text
 from simviz.data.pairs import PairSet
 from simviz.evaluation import (
     AUC,
@@ -36,6 +37,7 @@ from simviz.evaluation.comparisons import Correction, published_protocol
 from simviz.evaluation.differences import Differences, paired_differences, query_metric
 from simviz.evaluation.pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import mean, plural
+from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.reports.summary import Entry
 from simviz.store.run import Run
@@ -90,6 +92,7 @@ _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "None"}
 _FEWEST_QUERIES, _MOST_SCORES = 100, 2_000_000
 #: Highest p-value that tells two runs apart.
 _ALPHA = 0.05
+_LONGEST = 16  # characters of a control
 
 
 class Setting(NamedTuple):
@@ -150,21 +153,18 @@ def current_setting(choice: Choice) -> Setting:
 
 def choose_test(choice: Choice, now: Setting) -> None:
     """The controls: against which run, by which test."""
-    st.selectbox(
-        "Δ against",
-        **forms.options({entry.run.id: entry.label for entry in choice.entries}),
-        key="compare-against",
-        width=220,
-        persist_state="session",
-    )
-    if choice.part == "validation":  # a test belongs to the test part
-        return
-    tests = _offered(choice)
-    titles = {name: title for name, (title, _) in tests.items()}
-    title = titles[now.chosen] + (
-        "" if now.correction == "none" else f", {now.correction.title()}"
-    )
-    with st.popover(title, icon=":material/balance:", type="tertiary"):
+    base = escape_markdown(clean_text(now.against.label, _LONGEST))
+    with st.popover(f"Δ to {base}", key="compare-baseline"):
+        st.selectbox(
+            "Δ against",
+            **forms.options({entry.run.id: entry.label for entry in choice.entries}),
+            key="compare-against",
+            persist_state="session",
+        )
+        if choice.part == "validation":  # a test belongs to the test part
+            return
+        tests = _offered(choice)
+        titles = {name: title for name, (title, _) in tests.items()}
         st.selectbox(
             "Which test tells two runs apart",
             **forms.options(titles),
@@ -220,14 +220,17 @@ def _test_key(tests: Mapping[str, tuple[str, str]]) -> str:
 
 def tested_metric(choice: Choice) -> Metric:
     """What tests compare: the main metric of judged pairs, or what stands for it by query."""
-    metrics = {_compared_metric(choice, entry) for entry in choice.entries}
-    # One run whose scores are not to be had makes all stand back.
-    return metrics.pop() if len(metrics) == 1 else query_metric(choice.metric)
+    return _tested_metric(choice, choice.entries)
 
 
 @state.cached(400)
-def _compared_metric(choice: Choice, entry: Entry) -> Metric:
-    return compared_metric(evaluation_of(entry, choice.pairs), choice.metric)
+def _tested_metric(choice: Choice, entries: Sequence[Entry]) -> Metric:
+    metric = parse_metric(choice.metric)
+    if metric.level == "query":
+        return metric
+    metrics = {compared_metric(evaluation_of(one, choice.pairs), metric) for one in entries}
+    # One run whose scores are not to be had makes all stand back.
+    return metrics.pop() if len(metrics) == 1 else query_metric(choice.metric)
 
 
 def is_by_query(choice: Choice) -> bool:
@@ -266,17 +269,26 @@ def verdicts(choice: Choice, now: Setting) -> Verdicts:
 
 def compare_all(choice: Choice, test: str, correction: Correction) -> Comparisons:
     """All pairs of the chosen runs, which go by their ids."""
-    metric = tested_metric(choice)
+    # In an order of their own, so that they are tested once whichever is best.
+    entries = sorted(choice.entries, key=lambda entry: entry.run.id)
     with st.spinner("Testing", show_time=False):
-        found = {
-            (i, j): _compare(choice, choice.entries[i], choice.entries[j], test)
-            for i, j in itertools.combinations(range(len(choice.entries)), 2)
-        }
-        if metric.level == "query":
-            means = [mean(values(choice, entry).values) for entry in choice.entries]
-        else:
-            means = [evaluation_of(entry, choice.pairs).value(metric) for entry in choice.entries]
-    ids = tuple(entry.run.id for entry in choice.entries)
+        return _compare_all(choice, entries, test, correction)
+
+
+@state.cached(100)
+def _compare_all(
+    choice: Choice, entries: Sequence[Entry], test: str, correction: Correction
+) -> Comparisons:
+    metric = tested_metric(choice)
+    found = {
+        (i, j): _compare(choice, entries[i], entries[j], test)
+        for i, j in itertools.combinations(range(len(entries)), 2)
+    }
+    if metric.level == "query":
+        means = [mean(values(choice, entry).values) for entry in entries]
+    else:
+        means = [evaluation_of(entry, choice.pairs).value(metric) for entry in entries]
+    ids = tuple(entry.run.id for entry in entries)
     return Comparisons(ids, np.array(means), correct(found, correction), metric.higher_is_better)
 
 

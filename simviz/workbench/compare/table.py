@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from html import escape
 from math import isnan
 from pathlib import Path
 
 import streamlit as st
 from markupsafe import Markup
+from streamlit.delta_generator import DeltaGenerator
 
-from simviz.charts.style import clean_text
+from simviz.charts.style import clean_text, get_theme
 from simviz.charts.tables import Cell, html_table
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparison, Comparisons
@@ -31,7 +33,7 @@ from simviz.reports.summary import (
 from simviz.workbench.compare import files, significance
 from simviz.workbench.compare.choice import Choice, evaluation_of, view
 from simviz.workbench.compare.significance import Verdicts
-from simviz.workbench.shell import code, display, links, settings
+from simviz.workbench.shell import code, display, links, settings, state
 from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
 
@@ -54,15 +56,14 @@ def show_finding(choice: Choice) -> None:
         return
     show_best(best, choice.metric, choice.direction, choice.pairs)
     if len(choice.entries) > 1:
-        show_lead(choice, best, choice.entries[1])
+        # The next method tells more than another setting of the best one.
+        others = [entry for entry in choice.entries[1:] if _kin(entry) != _kin(best)]
+        show_lead(choice, best, (others or choice.entries[1:])[0])
     if choice.part == "validation":
         # In place of a verdict: why there is none, and the way there.
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.caption(
-                "Choose methods and settings by these figures; whether one is better than "
-                "another is for the test part to say.",
-                width="content",
-            )
+            words = "Choose by these figures; which is better, the test part says."
+            st.caption(words, width="content")
             dataset_id = best.run.info.dataset_id
             settings.part_button(dataset_id, "test", "See the test", "compare-see-test")
 
@@ -88,49 +89,84 @@ def show_lead(choice: Choice, a: Entry, b: Entry) -> None:
 # -- the table ------------------------------------------------------------------------
 
 
-def show_table(choice: Choice) -> None:
-    """Runs by metric, the best first; what knows nothing below, in grey."""
+def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
+    """Show runs by metric, those of one method together; return the place of what explains it."""
     several = len(choice.entries) > 1
     now = significance.current_setting(choice)
-    with st.container(horizontal=True, vertical_alignment="bottom"):
+    everything = bool(st.session_state.get("compare-more"))
+    choice = replace(choice, entries=_by_method(choice.entries))
+    verdicts = significance.verdicts(choice, now) if several else None
+    with bar:
         if several:
             significance.choose_test(choice, now)
-        everything = st.toggle("More columns", key="compare-more", persist_state="session")
-        verdicts = significance.verdicts(choice, now) if several else None
-        # What stands beside a test takes the place of a metric.
-        n_metrics = 3 if verdicts is None else 2 if verdicts.beside is None else 1
+        # What stands beside a test takes the place of metrics.
+        n_metrics = 3 if verdicts is None else 1
         few = [choice.metric, *(m for m in _FEW if m in choice.metrics and m != choice.metric)]
         metrics = choice.metrics if everything else few[:n_metrics]
         rows = table_rows(choice.entries, metrics, choice.direction)
+        # What knows nothing was measured by the stored metrics alone.
+        rows = [r for r in rows if not (r.is_baseline and isnan(r.values[choice.metric].value))]
         runs = [entry.run for entry in choice.entries]
-        with st.popover("Export", icon=":material/download:", type="tertiary"):
+        with st.popover("Export", icon=":material/download:"):
             files.show(choice, rows, metrics, verdicts)
             st.divider()
             files.show_model_files(choice.entries)
-        code.show_compare(choice, now.test, now.correction)
+            code.show_compare(choice, now.test, now.correction)
         links.show_button("compare", runs, view())
     columns = [metric_column(rows, metric) for metric in metrics]
     if verdicts is not None:
         columns[1:1] = _tested_columns(choice, verdicts, everything=everything)
     if everything or verdicts is None:
-        columns.append(dimensions_column(rows))
-    columns.append(time_column(rows))
-    draw_columns(rows, choice.entries, columns)
-    if verdicts is not None and choice.part == "test":
-        if words := significance.power(choice, verdicts.found):
-            st.html(f'<p class="sv-next">{escape(words)}</p>')
-        st.caption(_test_note(choice, verdicts))
-    st.caption(_footnote(choice, metrics))
-    for sentence in _empty_items(choice):
-        st.caption(escape_markdown(sentence))
+        columns += [dimensions_column(rows), time_column(rows)]
+    paper = get_theme(state.theme()).paper
+    st.html(f"<style>.st-key-compare-table th {{ background: {paper}; }}</style>")
+    with st.container(key="compare-table" + "-wide" * everything):
+        draw_columns(rows, choice.entries, columns, indented=True)
+    about = st.popover(
+        "About these figures", icon=":material/info:", type="tertiary", key="compare-about"
+    )
+    with about:
+        st.caption(_footnote(choice, metrics))
+        if verdicts is not None and choice.part == "test":
+            st.caption(_test_note(choice, verdicts))
+            if words := significance.power(choice, verdicts.found):
+                st.caption(escape_markdown(words))
+        for sentence in _empty_items(choice):
+            st.caption(escape_markdown(sentence))
+    return about
+
+
+def _kin(entry: Entry) -> str:
+    """What runs of one method share; a blend, or a run of another system, has no kin."""
+    info = entry.run.info
+    return info.id if info.is_blend or info.is_imported else info.method
+
+
+def _by_method(entries: Sequence[Entry]) -> list[Entry]:
+    """Runs of one method behind the best of them."""
+    groups: dict[str, list[Entry]] = {}
+    for entry in entries:
+        groups.setdefault(_kin(entry), []).append(entry)
+    return [entry for group in groups.values() for entry in group]
 
 
 def draw_columns(
-    rows: Sequence[TableRow], entries: Sequence[Entry], columns: Sequence[Column]
+    rows: Sequence[TableRow],
+    entries: Sequence[Entry],
+    columns: Sequence[Column],
+    *,
+    indented: bool = False,
 ) -> None:
-    """Draw a table of runs, then of what knows nothing, in grey."""
-    # On the validation part a dagger marks the runs that stopped by it.
+    """Draw a table of runs, then of what knows nothing, in grey; settings may be indented."""
     names: list[str] = [row.label for row in rows]
+    looks = ["sv-base" if row.is_baseline else "" for row in rows]
+    if indented:
+        for i in range(1, len(entries)):
+            if _kin(entries[i]) == _kin(entries[i - 1]):
+                looks[i] = "sv-kin"
+                first = entries[i - 1].label.partition(", ")[0]
+                names[i] = names[i].removeprefix(f"{first}, ")
+    # On the validation part a dagger marks the runs that stopped by it.
     for i, entry in enumerate(entries):
         marked = Markup('<span class="sv-mark sv-run-{}"></span>{}{}')
         names[i] = marked.format(i, names[i], "†" * entry.is_stopped_early)
@@ -142,7 +178,7 @@ def draw_columns(
         ["method", *(Cell(c.head, {"title": c.hover or None}) for c in columns)],
         cells,
         look="sv-table",
-        row_looks=["sv-base" if row.is_baseline else "" for row in rows],
+        row_looks=looks,
         scroll="sv-scroll",
     )
     marks = "".join(
@@ -278,7 +314,7 @@ def _test_note(choice: Choice, verdicts: Verdicts) -> str:
 def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     """What the figures are means of, and what a query was ranked against."""
     first = choice.entries[0]
-    sides = asked(first, choice.pairs, choice.direction)
+    sides = asked(choice.pairs, choice.direction)
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
     records = (first.record(m, choice.direction) for m in choice.metrics)
     ranked = next((r for r in records if r and r["direction"] != "pairs"), None)

@@ -113,8 +113,8 @@ def _show(page: str, write: Callable[..., str], *args: Any, **how: Any) -> None:
         code = write(*args, **how)
     except ValueError:  # runs of other systems, which nothing here trains
         return
-    # Within the menu of the map: a popover cannot be in another one.
-    place = st.expander if page == "map" else partial(st.popover, type="tertiary")
+    # Within a menu: a popover cannot be in another one.
+    place = st.expander if page in ("map", "compare") else partial(st.popover, type="tertiary")
     with place("Code", icon=":material/code:", key=f"{page}-code"):
         is_long = code.count("\n") > _MOST_LINES
         st.code(code, language="python", height=_HEIGHT if is_long else "content")

@@ -12,6 +12,8 @@ import streamlit as st
 from simviz.workbench.shell import display, forms, state
 
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+#: More lines than this have no legend.
+_MOST_NAMED = 5
 _IMAGES = {"svg": "SVG", "png": "PNG"}
 
 
@@ -47,12 +49,15 @@ def _figure(digest: str, _make: Callable[[], Any]) -> Any:
 
 
 def _usual_height() -> int:
-    return 430 if state.is_narrow() else 560
+    return 390
 
 
 def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = False) -> Any:
     """Show a chart, whose camera saves it as was chosen; return the points that were pressed."""
     height = height or _usual_height()
+    if sum(trace.showlegend is not False for trace in figure.data) > _MOST_NAMED:
+        # The table beside it tells the lines apart.
+        figure.update_layout(showlegend=False, margin_b=56)
     if figure.layout.height != height:  # the figure may be one that others are shown, too
         figure.update_layout(height=height)
     saved = st.session_state.get("compare-image", "svg")
@@ -88,10 +93,9 @@ def show_beside(
         display.table(head, lines, look="sv-slim")
         for words in filter(None, captions):
             st.caption(words)
-    with left:
-        event = draw(figure, name, height=height, pressed=pressed)
         show_rows(name, rows)
-    return event
+    with left:
+        return draw(figure, name, height=height, pressed=pressed)
 
 
 def show_rows(name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> None:
