@@ -127,6 +127,7 @@ def _show_further(choice: Choice) -> None:
     if name != "queries":
         put_in_link(a=None, b=None, query=None)
     if name is None:
+        put_in_link(tab=st.session_state["compare-curve"])
         return
     put_in_link(tab=name)
     if name == "topics":
