@@ -54,10 +54,14 @@ def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
     }
     path = Path(path)
     draft = path.with_name(path.name + ".part")
-    with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        archive.writestr(_TREE, json.dumps(tree, ensure_ascii=False))
-        archive.writestr(_ARRAYS, save(arrays))
-    draft.replace(path)
+    try:
+        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
+            archive.writestr(_TREE, json.dumps(tree, ensure_ascii=False))
+            archive.writestr(_ARRAYS, save(arrays))
+        draft.replace(path)
+    except BaseException:
+        draft.unlink(missing_ok=True)
+        raise
 
 
 @overload

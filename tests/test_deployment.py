@@ -1,9 +1,14 @@
 """What an operator says to a server, and who sits at its computer."""
 
+import json
 import math
+import re
+from argparse import ArgumentParser
+from pathlib import Path
 
 import pytest
 
+from simviz.cli import _describe_workbench
 from simviz.exceptions import SimvizError
 from simviz.workbench.shell.state import Deployment, is_this_computer
 
@@ -67,6 +72,18 @@ def test_at_this_computer(host):
 )
 def test_not_at_this_computer(host, address):
     assert not is_this_computer(host, address)
+
+
+def test_a_space_listens_where_its_front_matter_says():
+    space = Path(__file__).parents[1] / "deploy/space"
+    front = (space / "README.md").read_text().split("---")[1]
+    assert "sdk: docker" in front and "app_port: 8501" in front
+    (command,) = re.findall(r"^CMD (.*)$", (space / "Dockerfile").read_text(), re.M)
+    words = json.loads(command)
+    assert words[0] == "simviz" and words[words.index("--port") + 1] == "8501"
+    parser = ArgumentParser()
+    _describe_workbench(parser)
+    assert parser.parse_args(words[1:]).public
 
 
 def test_a_scheduler_is_known_by_its_address():

@@ -177,7 +177,7 @@ def html_report(
         runs=[_run(one, main, direction, specs) for one in entries],
         made=made or f"{datetime.now(UTC):%Y-%m-%d}",
         version=version("simviz"),
-        style=Markup(_style()),
+        style=Markup(style()),
         figures=Markup(_figures(drawn)),
         scripts=[Markup(script) for script in scripts],
     )
@@ -194,7 +194,8 @@ def _template() -> Template:
     return made.from_string(_file("page.html"))
 
 
-def _style() -> str:
+def style() -> str:
+    """The look of a page, light and dark."""
     panels = {"light": (LIGHT, "#f3f1eb"), "dark": (DARK, "#1d2128")}
     colours = {
         name: f"--paper:{theme.paper};--ink:{theme.ink};--muted:{theme.muted};"

@@ -16,15 +16,13 @@ import streamlit as st
 
 from simviz.exceptions import StoreError
 from simviz.store.directory import why_not_written
+from simviz.workbench.server import ROOT as ROOT
 from simviz.workbench.shell import display, state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
 _FOLDER = Path(__file__).parent
-_SITE = _FOLDER.parent / "site"
-#: Where `app.py` and `pages/` stand: in an installed copy a folder of this package.
-ROOT = _SITE if _SITE.is_dir() else Path(__file__).parents[3]
 #: Path, label, icon: the order of work, then what is read about it.
 PAGES = (
     ("app.py", "Home", ":material/home:"),

@@ -1,0 +1,332 @@
+"""The command ``simviz``: the workbench, runs compared, models trained and used.
+
+Exit status: 0 done; 2 wrong use, or a file that cannot be read; 130 interrupted. Of ``simviz
+compare`` also 1 (cannot be told apart) and 3 (behind the baseline).
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import os
+import sys
+import time
+import warnings
+from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from simviz.data import PairSet
+    from simviz.data.splitting import Split
+
+_COMPARED = {"ahead": 0, "undecided": 1, "behind": 3}
+_SPLITS = ("pair", "x", "y", "group", "column", "time")
+_FORMS = {"numpy": "numpy_files", "onnx": "onnx_graphs", "dense": "dense_modules"}
+_DRAWN_EVERY = 0.1  # seconds
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the command.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        Those of the command line when omitted.
+
+    Returns
+    -------
+    int
+        Exit status.
+    """
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    describe, run = _COMMANDS.get(words[0] if words else "", (_describe_workbench, _workbench))
+    if run is not _workbench:
+        parser = ArgumentParser(f"simviz {words[0]}", formatter_class=RawDescriptionHelpFormatter)
+        words = words[1:]
+    else:
+        parser = ArgumentParser("simviz", formatter_class=RawDescriptionHelpFormatter)
+    describe(parser)
+    given = parser.parse_args(words)
+    from simviz.exceptions import SimvizError
+
+    warnings.formatwarning = lambda message, *_: f"{message}\n"
+    try:
+        return run(given)
+    except KeyboardInterrupt:
+        _tell("\nStopped.\n")
+        return 130
+    except (SimvizError, ValueError, OSError, ImportError) as error:
+        _tell(f"simviz: {error}\n")
+        return 2
+
+
+def _tell(words: str) -> None:
+    sys.stderr.write(words)
+    sys.stderr.flush()
+
+
+def _describe_workbench(parser: ArgumentParser) -> None:
+    parser.description = "Open the workbench in the browser, on files or without."
+    parser.epilog = (
+        "commands:\n"
+        "  simviz compare     which run is ahead, and is it more than luck?\n"
+        "  simviz train       train a method on pairs, and save the model\n"
+        "  simviz evaluate    measure a model on pairs\n"
+        "  simviz search      ask a model for its nearest items\n"
+        "  simviz export      write a model for other programs\n"
+        "  simviz precompile  compile once what is otherwise compiled behind the app\n"
+        "\nEach has a --help. A file named like a command is opened by ./NAME."
+    )
+    parser.add_argument(
+        "files", nargs="*", type=Path, help="a table, a zip, a folder, or several files"
+    )
+    parser.add_argument("--host", help="address to listen on; 0.0.0.0 lets others in")
+    parser.add_argument("--port", type=int, help="by default the first free one from 8501 on")
+    parser.add_argument(
+        "--public", action="store_true", help="strangers may come: each has a workspace of its own"
+    )
+    parser.add_argument("--home", type=Path, help="directory of data sets, runs and jobs")
+    parser.add_argument("--no-browser", action="store_true", help="only serve")
+    parser.add_argument("--version", action="store_true", help="say which version this is")
+
+
+def _workbench(given: Namespace) -> int:
+    from simviz.exceptions import SimvizError
+
+    if given.version:
+        from importlib.metadata import version
+
+        sys.stdout.write(f"simviz {version('simviz')}\n")
+        return 0
+    if given.home is not None:
+        os.environ["SIMVIZ_HOME"] = str(given.home.absolute())
+    if given.public:
+        os.environ["SIMVIZ_PUBLIC"] = "1"
+    if given.files and os.environ.get("SIMVIZ_PUBLIC", "0").lower() in ("1", "true", "yes"):
+        raise SimvizError(
+            "A public server opens no files: its visitors would not be told from you. Leave out "
+            "--public, or hand the files in on the Data page."
+        )
+    from simviz.workbench.server import serve
+
+    serve(given.files, host=given.host, port=given.port, browser=not given.no_browser)
+    return 0
+
+
+def _describe_compare(parser: ArgumentParser) -> None:
+    parser.description = (
+        "Compare runs: TREC runs or tables of query, document and score (with --qrels), tables of "
+        "values\n(one row a query, one column a run), or folders of results of MTEB."
+    )
+    parser.epilog = (
+        "exit status:\n"
+        "  0  the best run is ahead of the next; with --baseline: ahead of the baseline\n"
+        "  1  they cannot be told apart at 5 %\n"
+        "  2  wrong use, or a file that cannot be read\n"
+        "  3  with --baseline: all others are behind the baseline"
+    )
+    parser.add_argument("runs", nargs="+", type=Path, help="files, or folders of MTEB")
+    parser.add_argument("--qrels", type=Path, help="judgments: TREC's or a table such as BEIR's")
+    parser.add_argument(
+        "--metric", help='such as "NDCG@10" (linear gain, the default), MAP, MRR, "recall@100"'
+    )
+    parser.add_argument("--baseline", help="compare all others with this run alone")
+    parser.add_argument("--report", type=Path, help="write a page of HTML too")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _compare(given: Namespace) -> int:
+    from simviz.evaluation.run_values import read_run_values, run_name
+    from simviz.reports.values import summarize_values, values_page, values_text
+
+    found = read_run_values(given.runs, given.qrels, given.metric)
+    baseline = given.baseline
+    if baseline is not None and baseline not in found.values:
+        baseline = run_name(Path(baseline))
+    summary = summarize_values(found, baseline)
+    if given.report is not None:
+        _write(given.report, values_page(summary).encode())
+    sys.stdout.write(_as_json(summary) if given.json else values_text(summary))
+    return _COMPARED[summary["verdict"]]
+
+
+def _as_json(tree: Mapping[str, Any]) -> str:
+    return json.dumps(tree, ensure_ascii=False, indent=2) + "\n"
+
+
+def _add_pairs(parser: ArgumentParser) -> None:
+    parser.add_argument(
+        "files", nargs="+", help="pairs: a table, a zip, a folder, several files, or demo:icons"
+    )
+    parser.add_argument(
+        "--split", choices=_SPLITS, help="use a part of the pairs, and what must not be in two"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of the split")
+
+
+def _read(given: Namespace) -> PairSet:
+    """The pairs in the files that were given."""
+    names: list[str] = given.files
+    if names[0].startswith("demo:"):
+        from simviz.datasets import load_demo
+
+        return load_demo(names[0].removeprefix("demo:"))
+    from simviz.data.collection.reader import read_collection
+
+    whole = len(names) == 1 and (Path(names[0]).is_dir() or names[0].lower().endswith(".zip"))
+    result = read_collection(names[0] if whole else {Path(n).name: n for n in names})
+    for note in result.notes:
+        _tell(f"{note}\n")
+    return result.pairs
+
+
+def _parts(given: Namespace, pairs: PairSet) -> Split:
+    from simviz.data import split
+
+    return split(pairs, by=given.split, seed=given.seed)
+
+
+def _progress(what: str) -> Callable[[int, int, Mapping[str, float]], bool]:
+    """A line of progress on standard error, where somebody reads it."""
+    drawn = 0.0
+
+    def show(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        nonlocal drawn
+        now = time.monotonic()
+        if sys.stderr.isatty() and (now - drawn > _DRAWN_EVERY or step == total):
+            drawn = now
+            share = step / max(total, 1)
+            bar = "█" * round(30 * share)
+            _tell(f"\r{what} {bar:░<30} {share:4.0%}" + "\n" * (step == total))
+        return False
+
+    return show
+
+
+def _describe_train(parser: ArgumentParser) -> None:
+    parser.description = "Train a method on pairs, and save the model."
+    _add_pairs(parser)
+    parser.add_argument("--method", default="opca", help="such as cca, opca, s2net, bm25")
+    parser.add_argument(
+        "--set",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="a parameter of the method",
+    )
+    parser.add_argument("--out", type=Path, default=Path("model.simviz"), help="file to write")
+
+
+def _train(given: Namespace) -> int:
+    from simviz.pipeline import default_pipeline
+
+    pairs = _read(given)
+    train, validation = pairs, None
+    if given.split is not None:
+        parts = _parts(given, pairs)
+        train, validation = parts.train, parts.validation
+    pipeline = default_pipeline(given.method, train, **dict(map(_parameter, given.set)))
+    pipeline.set_callbacks(_progress(f"Training {given.method}"))
+    pipeline.fit(train, validation).set_callbacks()
+    pipeline.save(given.out)
+    _tell(f"Wrote {given.out}.\n")
+    return 0
+
+
+def _parameter(words: str) -> tuple[str, Any]:
+    """A name and a value: a number, True, None, or a text."""
+    name, equals, value = words.partition("=")
+    if not equals:
+        raise ValueError(f"--set takes NAME=VALUE, got {words!r}.")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value
+
+
+def _describe_evaluate(parser: ArgumentParser) -> None:
+    parser.description = "Measure a model on pairs; with --split, on the test part."
+    parser.add_argument("model", type=Path, help="as simviz train wrote it")
+    _add_pairs(parser)
+    parser.add_argument(
+        "--metric", action="append", help="may be repeated; the usual ones when omitted"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _evaluate(given: Namespace) -> int:
+    from simviz.evaluation import evaluate
+    from simviz.pipeline import load_pipeline
+
+    pipeline, pairs = load_pipeline(given.model), _read(given)
+    if given.split is not None:
+        pairs = _parts(given, pairs).test
+    found = evaluate(
+        pipeline,
+        pairs.x,
+        pairs.y,
+        pairs.relevance,
+        given.metric,
+        callback=_progress("Measuring"),
+    )
+    records = found.to_records()
+    if given.json:
+        sys.stdout.write(_as_json({"pool": found.pool, "records": records}))
+        return 0
+    for one in records:
+        sys.stdout.write(
+            f"{one['metric']:<26} {one['direction']:<5} {one['value']:7.4f} "
+            f"± {1.96 * one['standard_error']:.4f}  ({one['n']:,})\n"
+        )
+    return 0
+
+
+def _describe_export(parser: ArgumentParser) -> None:
+    parser.description = "Write a linear model for other programs, as a zip."
+    parser.add_argument("model", type=Path, help="as simviz train wrote it")
+    parser.add_argument(
+        "--form", choices=_FORMS, default="numpy", help="dense: modules of sentence-transformers"
+    )
+    parser.add_argument("--out", type=Path, help="file to write; MODEL-FORM.zip by default")
+
+
+def _export(given: Namespace) -> int:
+    from simviz import exports
+    from simviz.pipeline import load_pipeline
+
+    out = given.out or given.model.with_name(f"{given.model.stem}-{given.form}.zip")
+    write = getattr(exports, _FORMS[given.form])
+    _write(out, write(load_pipeline(given.model)))
+    _tell(f"Wrote {out}.\n")
+    return 0
+
+
+def _write(path: Path, data: bytes) -> None:
+    """Write a file whole, or not at all."""
+    from simviz.scale.files import replacing
+
+    with replacing(path) as file:
+        file.write(data)
+
+
+def _describe_precompile(parser: ArgumentParser) -> None:
+    parser.description = "Compile all kernels, once on this machine."
+
+
+def _precompile(given: Namespace) -> int:
+    from simviz.precompile import main as precompile
+
+    precompile([])
+    return 0
+
+
+_Command = tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]
+_COMMANDS: dict[str, _Command] = {
+    "compare": (_describe_compare, _compare),
+    "train": (_describe_train, _train),
+    "evaluate": (_describe_evaluate, _evaluate),
+    "export": (_describe_export, _export),
+    "precompile": (_describe_precompile, _precompile),
+}

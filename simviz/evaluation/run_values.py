@@ -1,0 +1,429 @@
+"""Runs of any systems as one value a query (or task) each, ready to be tested."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.data.cells import counted, shown
+from simviz.data.collection import judgments
+from simviz.data.roles import is_label_name
+from simviz.data.sources import decode_text, gunzip, load_bytes, signature
+from simviz.data.tables import Table, read_table
+from simviz.evaluation.metrics import (
+    MAP,
+    MRR,
+    NDCG,
+    Metric,
+    Precision,
+    Recall,
+    TopOne,
+    parse_metric,
+)
+from simviz.exceptions import DatasetError
+from simviz.ranking import Ranking, rank_listed
+
+Ints = NDArray[np.int64]
+Reals = NDArray[np.float64]
+#: Metrics of the documents that were found; others ask about those that no run lists.
+_OF_FOUND = (MAP, MRR, NDCG, Precision, Recall, TopOne)
+#: The rank of what was not found: no metric sees it, and no sum overflows.
+_NEVER = 2**52
+_ENDINGS = (".gz", ".txt", ".trec", ".run", ".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RunValues:
+    """What several runs did, query by query.
+
+    Parameters
+    ----------
+    values : mapping of str to ndarray of float64, shape (n,)
+        Name of each run to its values, of the same queries in the same order.
+    queries : tuple of str
+        Their ids.
+    metric : str
+        What was measured.
+    higher_is_better : bool, default=True
+        False for metrics such as rank loss.
+    unit : {"query", "task"}, default="query"
+        What a value is of.
+    notes : tuple of str
+        What was left out, or counted in a way of its own.
+    """
+
+    values: Mapping[str, Reals]
+    queries: tuple[str, ...]
+    metric: str
+    higher_is_better: bool = True
+    unit: str = "query"
+    notes: tuple[str, ...] = ()
+
+
+def read_run_values(
+    paths: Sequence[str | Path], qrels: str | Path | None = None, metric: str | None = None
+) -> RunValues:
+    """Read what several systems did.
+
+    With judgments, each file is a run: TREC's six columns, or a table with
+    columns of queries, documents and scores. Without, it is a table of values
+    (one row a query, one column a run, or one run a file) or a folder of
+    results as MTEB writes them.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files, or folders of MTEB.
+    qrels : str or Path, optional
+        Judgments: TREC's four columns, or a table such as BEIR's.
+    metric : str, optional
+        With judgments "NDCG@10" when omitted; a gain that is not named is linear, as in
+        trec_eval. Of MTEB a score such as "ndcg_at_10"; the main score when omitted. Of tables of
+        values what they are called.
+
+    Returns
+    -------
+    RunValues
+        Of the queries or tasks that all runs share.
+
+    Raises
+    ------
+    DatasetError
+        If a file cannot be read, or the runs share nothing.
+    ValueError
+        If there is no such metric.
+
+    Notes
+    -----
+    As in trec_eval and ir_measures, every judged query counts, one that a run does not answer or
+    that has no relevant document as 0, and a document that is not listed is not found. Equal
+    scores count with the mean over their orders, where those programs sort by id.
+    """
+    found = [Path(path) for path in paths]
+    if qrels is not None:
+        return _judged(found, Path(qrels), metric or "NDCG@10")
+    folders = [path for path in found if path.is_dir()]
+    if folders and len(folders) < len(found):
+        raise DatasetError(
+            f"{folders[0]} is a folder and {next(p for p in found if p not in folders)} is none. "
+            "Compare results of MTEB among themselves."
+        )
+    by_run: dict[str, dict[str, float]] = {}
+    for path in found:
+        for name, values in _mteb(path, metric) if path in folders else _table_of_values(path):
+            by_run[_free(name, by_run)] = values
+    what = (metric or "main score") if folders else (metric or "value")
+    return _shared(by_run, what, "task" if folders else "query")
+
+
+def _free(name: str, taken: Iterable[str]) -> str:
+    """The name with a number where another run has it."""
+    names, n, free = set(taken), 1, name
+    while free in names:
+        n += 1
+        free = f"{name} ({n})"
+    return free
+
+
+def run_name(path: Path) -> str:
+    """What the run of a file is called: the file without its endings."""
+    name = path.name
+    while (ending := Path(name).suffix.lower()) in _ENDINGS and ending:
+        name = name[: -len(ending)]
+    return name or path.name
+
+
+def _shared(by_run: Mapping[str, Mapping[str, float]], metric: str, unit: str) -> RunValues:
+    """Values of what all runs share."""
+    first, *others = by_run.values()
+    shared = [one for one in first if all(one in other for other in others)]
+    if not shared:
+        listed = "; ".join(
+            f"{name}: {', '.join(map(shown, list(values)[:3]))}" for name, values in by_run.items()
+        )
+        raise DatasetError(f"No {unit} is in all runs ({listed}). Compare runs on the same data.")
+    left_out = len({one for values in by_run.values() for one in values}) - len(shared)
+    notes = (
+        (f"{counted(left_out, 'more ' + unit)} left out: not every run has a value.",)
+        if left_out
+        else ()
+    )
+    values = {name: np.array([values[one] for one in shared]) for name, values in by_run.items()}
+    return RunValues(values, tuple(shared), metric, unit=unit, notes=notes)
+
+
+def _table_of_values(path: Path) -> list[tuple[str, dict[str, float]]]:
+    """Columns of numbers as runs, by what stands in the first other column."""
+    table = read_table(path)
+    numbers = [name for name, kind in table.kinds.items() if kind == "number"]
+    key = next((name for name, kind in table.kinds.items() if kind == "text"), None)
+    if key is None and len(numbers) > 1:
+        key = numbers.pop(0)
+    if key is None or not numbers:
+        raise DatasetError(
+            f"{table.name} has no column of ids beside columns of values. Bring one row a query "
+            "with one column a run, or give --qrels to judge runs."
+        )
+    ids = [str(cell).strip() for cell in table.columns[key]]
+    if len(set(ids)) < len(ids):
+        raise DatasetError(
+            f"{table.name} names {shown(max(ids, key=ids.count))} in several rows of column "
+            f"{shown(key)}. Bring one row a query; scores of documents need --qrels."
+        )
+    runs = []
+    for name in numbers:
+        cells = [str(cell).strip() for cell in table.columns[name]]
+        by_id = {one: float(cell) for one, cell in zip(ids, cells, strict=True) if cell}
+        runs.append((name if len(numbers) > 1 else run_name(path), by_id))
+    return runs
+
+
+def _mteb(folder: Path, metric: str | None) -> list[tuple[str, dict[str, float]]]:
+    """A run for each folder of one model's tasks."""
+    key = "main_score" if metric is None else metric.strip().lower().replace("@", "_at_")
+    by_folder: dict[Path, dict[str, float]] = {}
+    known: set[str] = set()
+    for path in sorted(folder.rglob("*.json")):
+        tree = _json(path)
+        scores = tree.get("scores")
+        if not isinstance(scores, dict) or not isinstance(tree.get("task_name"), str):
+            continue  # what is said of the model, and files of others
+        part = scores.get("test") or next(iter(scores.values()), None)
+        rows = [row for row in part or [] if isinstance(row, dict)]
+        known |= {name for row in rows for name, value in row.items() if isinstance(value, float)}
+        values = [row[key] for row in rows if isinstance(row.get(key), int | float)]
+        if values:
+            task = by_folder.setdefault(path.parent, {})
+            task[tree["task_name"]] = float(np.mean(values))
+    if not by_folder:
+        near = f" Known scores: {', '.join(sorted(known)[:12])}." if known else ""
+        raise DatasetError(f"{folder} holds no result of MTEB with the score {shown(key)}.{near}")
+    runs = []
+    for place, tasks in by_folder.items():
+        meta = place / "model_meta.json"
+        name = _json(meta).get("name") if meta.is_file() else None
+        runs.append((str(name or place.name), tasks))
+    return runs
+
+
+def _json(path: Path) -> dict[str, Any]:
+    name, data = load_bytes(path)
+    try:
+        tree = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise DatasetError(f"{name} is no JSON: {error}.") from error
+    return tree if isinstance(tree, dict) else {}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Qrels:
+    """Relevant documents of each query, flat as in `Ranking`."""
+
+    queries: tuple[str, ...]
+    indptr: Ints
+    documents: list[str]
+    #: Position in `documents`, and grade, of each relevant judgment.
+    document: Ints
+    grade: Reals
+
+
+def _judged(paths: Sequence[Path], qrels: Path, name: str) -> RunValues:
+    """Values of runs by judgments."""
+    metric = _as_trec(name)
+    judged = _read_qrels(qrels)
+    values: dict[str, Reals] = {}
+    n_tied = 0
+    empty = np.diff(judged.indptr) == 0
+    notes = []
+    for path in paths:
+        query, document, score = _read_run(path, judged)
+        ranking, tied, asked = _rank(query, document, score, judged)
+        if not asked.any():
+            raise DatasetError(f"{path.name} answers no query of {qrels.name}. Are the ids alike?")
+        measure = metric
+        if isinstance(metric, NDCG):  # beyond the last rank nothing changes, but takes memory
+            depth = int(max(np.bincount(query[query >= 0]).max(), np.diff(judged.indptr).max()))
+            measure = replace(metric, k=min(metric.k or depth, depth))
+        per_query = np.where(empty, 0.0, measure.per_query(ranking))
+        run = _free(run_name(path), values)
+        values[run] = per_query
+        n_tied += tied
+        if missing := int((~asked).sum()):
+            words = f"{missing:,} of {len(asked):,} judged queries"
+            notes.append(f"{run} does not answer {words}; they count 0.")
+    if n_empty := int(empty.sum()):
+        notes.append(
+            f"{n_empty:,} of {len(empty):,} judged queries have no relevant document; they count "
+            "0, as in trec_eval."
+        )
+    if n_tied:
+        notes.append(
+            f"{counted(n_tied, 'relevant answer')} tied with others: values are means over the "
+            "orders of ties, where trec_eval sorts by id."
+        )
+    return RunValues(
+        values, judged.queries, metric.name, metric.higher_is_better, notes=tuple(notes)
+    )
+
+
+def _as_trec(name: str) -> Metric:
+    """A metric of what was found; a gain that is not named is linear."""
+    metric = parse_metric(name)
+    if not isinstance(metric, _OF_FOUND):
+        raise ValueError(
+            f"{metric.name} asks about documents that runs do not list. Take top-1, MRR, MAP, "
+            "P@5, recall@10 or NDCG@10."
+        )
+    if isinstance(metric, NDCG) and "(" not in name:
+        return replace(metric, gain="linear")
+    return metric
+
+
+def _read_qrels(path: Path) -> _Qrels:
+    """Judgments as TREC or BEIR writes them."""
+    table = judgments.read_judgment_table(path.name, gunzip(*load_bytes(path))[1], {})
+    named = [c for c in table.columns if is_label_name(c) or c == "grade"]
+    numbers = [c for c, kind in table.kinds.items() if kind == "number"]
+    label = next(iter([*named, *numbers[::-1]]), None)
+    ids = [c for c in table.columns if c not in (label, "iteration")][:2]
+    if label is None or len(ids) < 2 or label in ids:
+        raise DatasetError(
+            f"{table.name} holds no judgments. Bring lines of query, 0, document and grade, or a "
+            "table with two columns of ids and one of grades."
+        )
+    queries, documents = (table.factorize(c) for c in ids)
+    try:
+        grade = np.array([float(cell) for cell in table.columns[label]])
+    except ValueError as error:
+        raise DatasetError(f"{table.name}, column {shown(label)}: {error}.") from error
+    keep = np.flatnonzero(grade > 0)
+    order = keep[np.argsort(queries.codes[keep], kind="stable")]
+    n = np.bincount(queries.codes[order], minlength=len(queries.uniques))
+    return _Qrels(
+        tuple(map(str, queries.uniques)),
+        np.concatenate([[0], np.cumsum(n)]).astype(np.int64),
+        [str(one) for one in documents.uniques],
+        documents.codes[order].astype(np.int64),
+        grade[order],
+    )
+
+
+def _read_run(path: Path, judged: _Qrels) -> tuple[Ints, Ints, Reals]:
+    """Query and document of each answer by their positions, −1 where not judged, and scores."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    columns = _trec_columns(path)
+    if columns is None:
+        columns = _table_columns(read_table(path), judged)
+    query, document, score = columns
+
+    def position(ids: Any, known: Sequence[str]) -> Ints:
+        at = pc.index_in(ids, value_set=pa.array(known, pa.string()))
+        return pc.fill_null(at, -1).to_numpy().astype(np.int64)
+
+    values = score.to_numpy().astype(np.float64)
+    if np.isnan(values).any():
+        raise DatasetError(f"{path.name} holds scores that are no numbers. Write one an answer.")
+    return position(query, judged.queries), position(document, judged.documents), values
+
+
+def _trec_columns(path: Path) -> tuple[Any, Any, Any] | None:
+    """Queries, documents and scores of a TREC run; None of another file."""
+    import pyarrow as pa
+    from pyarrow import csv
+
+    name, data = gunzip(*load_bytes(path))
+    if signature(data) is not None:
+        return None
+    head = data[: 2**16].decode("utf-8", "replace")
+    if not judgments.looks_like_run(head):
+        return None
+    line = head.lstrip().split("\n", 1)[0].rstrip("\r")
+    delimiter = next((c for c in "\t " if len(line.split(c)) in (5, 6)), None)
+    if delimiter is not None:
+        names = [str(i) for i in range(len(line.split(delimiter)))]
+        try:
+            table = csv.read_csv(
+                pa.BufferReader(data),
+                csv.ReadOptions(column_names=names),
+                csv.ParseOptions(delimiter=delimiter, quote_char=False),
+                csv.ConvertOptions(
+                    column_types={"0": pa.string(), "2": pa.string(), "4": pa.float64()},
+                    include_columns=["0", "2", "4"],
+                    strings_can_be_null=False,
+                ),
+            )
+            if table["4"].null_count == 0:
+                return table["0"], table["2"], table["4"]
+        except pa.ArrowInvalid:
+            pass  # other white space, or a broken line, which is named below
+    text, _ = decode_text(name, data)
+    rows = []
+    for number, fields in judgments.iter_fields(name, text, (5, 6), "a line of a run"):
+        try:
+            rows.append((fields[0], fields[2], float(fields[4])))
+        except ValueError as error:
+            raise DatasetError(
+                f"{name}, line {number}: the score {shown(fields[4])} is no number."
+            ) from error
+    query, document, score = zip(*rows, strict=True)
+    return pa.array(query), pa.array(document), pa.array(score, pa.float64())
+
+
+def _table_columns(table: Table, judged: _Qrels) -> tuple[Any, Any, Any]:
+    """Queries, documents and scores of a table, by what its cells and columns are called."""
+    import pyarrow as pa
+
+    queries, documents = (
+        {one: i for i, one in enumerate(known)} for known in (judged.queries, judged.documents)
+    )
+    if len(table.columns) < 3:
+        raise DatasetError(
+            f"{table.name} has {counted(len(table.columns), 'column')}. A run has three: queries, "
+            "documents and scores."
+        )
+    ids = judgments.id_columns(table, queries, documents)
+    free = [c for c in table.columns if c not in ids and table.kinds[c] == "number"]
+    column = next(iter([*filter(is_label_name, free), *free]), None)
+    if column is None:
+        raise DatasetError(f"{table.name} has no column of scores. Name it 'score'.")
+    score = [float(cell) if str(cell).strip() else np.nan for cell in table.columns[column]]
+    query, document = (pa.array([str(cell).strip() for cell in table.columns[c]]) for c in ids)
+    return query, document, pa.array(score, pa.float64())
+
+
+def _rank(
+    query: Ints, document: Ints, score: Reals, judged: _Qrels
+) -> tuple[Ranking, int, NDArray[np.bool_]]:
+    """Where the relevant documents stand, how many are tied, and which queries are answered."""
+    known = query >= 0
+    query, document, score = query[known], document[known], score[known]
+    # A document that is listed twice counts where it scores higher, and others as they stand.
+    order = np.argsort(query, kind="stable") if (np.diff(query) < 0).any() else slice(None)
+    query, document, score = query[order], document[order], score[order]
+    n_queries, n_documents = len(judged.queries), len(judged.documents)
+    n = np.bincount(query, minlength=n_queries)
+    above, tied = rank_listed(score, np.concatenate([[0], np.cumsum(n)]))
+    owner = np.repeat(np.arange(n_queries), np.diff(judged.indptr))
+    wanted = owner * n_documents + judged.document
+    listed = np.flatnonzero(document >= 0)
+    keys = query[listed] * n_documents + document[listed]
+    by_key = np.lexsort((above[listed], keys))
+    keys, listed = keys[by_key], listed[by_key]
+    at = np.searchsorted(keys, wanted)
+    is_found = np.zeros(len(wanted), dtype=bool)
+    inside = at < len(keys)
+    is_found[inside] = keys[at[inside]] == wanted[inside]
+    found = listed[at[is_found]]
+    its_above, its_tied = _NEVER + np.arange(len(wanted)), np.ones(len(wanted), dtype=np.int64)
+    its_above[is_found], its_tied[is_found] = above[found], tied[found]
+    pool = np.full(n_queries, 2 * _NEVER)
+    ranking = Ranking(judged.indptr, judged.document, judged.grade, its_above, its_tied, pool)
+    return ranking, int((tied[found] > 1).sum()), n > 0

@@ -1,0 +1,214 @@
+"""Runs of any systems compared by their values: as a summary, as text, and as a page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any, Literal
+
+from markupsafe import Markup
+
+from simviz.charts.tables import Cell, environment, html_table
+from simviz.evaluation import compare_all, confidence_interval, power_analysis
+from simviz.evaluation.run_values import RunValues
+from simviz.evaluation.significance import plural, signed
+
+Verdict = Literal["ahead", "undecided", "behind"]
+_LEVEL = 95
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ metric }} of {{ runs|length }} runs</title>
+<style>{{ style }}</style>
+</head>
+<body>
+<h1>{{ metric }} of {{ runs|length }} runs</h1>
+<p class="lead">{{ verdict_words }}</p>
+{% if power_words %}<p>{{ power_words }}</p>{% endif %}
+<section><h2>Runs</h2>
+{{ run_table }}
+{% if groups %}<p class="note">Runs that share a letter cannot be told apart at 5 %.</p>{% endif %}
+</section>
+<section><h2>Differences</h2>
+{{ pair_table }}
+<p class="note">{{ method }}</p>
+</section>
+{% if notes %}<section><h2>Notes</h2>
+<ul>{% for note in notes %}<li>{{ note }}</li>{% endfor %}</ul>
+</section>{% endif %}
+<footer>Made with simviz {{ version }}. Nothing on this page is fetched from anywhere.</footer>
+</body>
+</html>
+"""
+
+
+def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str, Any]:
+    """Compare runs by their values.
+
+    Parameters
+    ----------
+    given : RunValues
+        Two runs or more.
+    baseline : str, optional
+        Compare this run with all others, and nothing else.
+
+    Returns
+    -------
+    dict
+        JSON's types. ``runs``: each with its value, its 95 % interval and its tie groups, the best
+        first. ``comparisons``: the tested pairs. ``verdict``: whether the best run is "ahead" of
+        the next (or the best of the others "ahead" of the baseline or "behind" it), or
+        "undecided". ``needed``: queries that would do to tell those two apart, None where nobody
+        can say.
+
+    Raises
+    ------
+    ValueError
+        If there are fewer than two runs, or the baseline is none of them.
+    """
+    found = compare_all(given.values, baseline=baseline, higher_is_better=given.higher_is_better)
+    order = [found.names[i] for i in found.order()]
+    letters = {} if baseline else found.letters()
+    means = dict(zip(found.names, map(float, found.means), strict=True))
+    runs: list[dict[str, Any]] = []
+    for name in order:
+        low, high = confidence_interval(given.values[name])
+        runs.append({"run": name, "value": means[name], "low": low, "high": high})
+        if letters:
+            runs[-1]["groups"] = letters[name]
+    if baseline is None:
+        a, b = order[:2]
+    else:
+        a, b = next(name for name in order if name != baseline), baseline
+    two = replace(found.between(a, b), unit=given.unit)
+    plan = replace(power_analysis(given.values[a], given.values[b]), unit=given.unit)
+    verdict: Verdict = "undecided"
+    if two.is_significant():
+        verdict = "ahead" if (two.difference > 0) == given.higher_is_better else "behind"
+    words = two.in_words(a, b, given.metric, higher_is_better=given.higher_is_better)
+    undecided = verdict == "undecided"
+    return {
+        "metric": given.metric,
+        "unit": given.unit,
+        "n": len(given.queries),
+        "baseline": baseline,
+        "runs": runs,
+        "comparisons": [
+            {
+                "a": found.names[i],
+                "b": found.names[j],
+                "difference": one.difference,
+                "low": one.low,
+                "high": one.high,
+                "p_value": one.p_value,
+                "told_apart": one.is_significant(),
+            }
+            for (i, j), one in found.pairs.items()
+        ],
+        "test": two.test + (f", {two.correction}" if two.correction else ""),
+        "verdict": verdict,
+        "verdict_words": f"{words}.",
+        "needed": plan.needed if undecided else None,
+        "power_words": _sentence(plan.in_words(a, b)) if undecided else "",
+        "notes": list(given.notes),
+    }
+
+
+def values_text(summary: Mapping[str, Any]) -> str:
+    """Write a comparison for a terminal.
+
+    Parameters
+    ----------
+    summary : mapping
+        As `summarize_values` gives it.
+
+    Returns
+    -------
+    str
+        A table and sentences, ending with a line break.
+    """
+    head = ["run", summary["metric"], f"{_LEVEL} % interval"]
+    has_groups = "groups" in summary["runs"][0]
+    lines = [[*head, *["groups"] * has_groups]]
+    lines += [[*cells] for cells in _run_cells(summary)]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    text = [
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    ]
+    if has_groups:
+        text.append("Runs that share a letter cannot be told apart at 5 %.")
+    said = (summary["verdict_words"], summary["power_words"], *summary["notes"])
+    return "\n".join([*text, "", *filter(None, said)]) + "\n"
+
+
+def values_page(summary: Mapping[str, Any]) -> str:
+    """Write a comparison as a page of HTML that needs no other file.
+
+    Parameters
+    ----------
+    summary : mapping
+        As `summarize_values` gives it.
+
+    Returns
+    -------
+    str
+        Every name in it is escaped.
+    """
+    from importlib.metadata import version
+
+    from simviz.reports.page import style
+
+    has_groups = "groups" in summary["runs"][0]
+    left = {"class": "left"}
+    head = ["run", summary["metric"], f"{_LEVEL} % interval", *["groups"] * has_groups]
+    pairs = [
+        [
+            Cell(f"{one['a']} − {one['b']}", left),
+            signed(one["difference"]),
+            f"[{signed(one['low'])}, {signed(one['high'])}]",
+            "< 0.001" if one["p_value"] < 0.001 else f"{one['p_value']:.3f}",
+            "told apart" if one["told_apart"] else "cannot be told apart",
+        ]
+        for one in summary["comparisons"]
+    ]
+    n = f"{summary['n']:,} {plural(summary['unit'], summary['n'])}"
+    return (
+        environment()
+        .from_string(_PAGE)
+        .render(
+            summary,
+            style=Markup(style()),
+            groups=has_groups,
+            run_table=Markup(html_table(head, _run_cells(summary), scroll="scroll")),
+            pair_table=Markup(
+                html_table(
+                    ["runs", "difference", f"{_LEVEL} % interval", "p", ""], pairs, scroll="scroll"
+                )
+            ),
+            method=f"{summary['test']}, {n}. Intervals of values: bootstrap over "
+            f"{plural(summary['unit'], 2)}.",
+            version=version("simviz"),
+        )
+    )
+
+
+def _run_cells(summary: Mapping[str, Any]) -> list[list[str]]:
+    """Rows of the table of runs."""
+    return [
+        [
+            one["run"],
+            f"{one['value']:.4f}",
+            f"[{one['low']:.4f}, {one['high']:.4f}]",
+            *([one["groups"]] if "groups" in one else []),
+        ]
+        for one in summary["runs"]
+    ]
+
+
+def _sentence(words: str) -> str:
+    return f"{words[0].upper()}{words[1:]}."

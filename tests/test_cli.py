@@ -1,0 +1,155 @@
+"""The command: what it prints, what it writes, and how it ends."""
+
+import json
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+
+from simviz.cli import main
+from simviz.pipeline import PairPipeline, load_pipeline
+
+WORDS = "red blue green gold grey car bus tram ship plane".split()
+
+
+@pytest.fixture
+def table(tmp_path):
+    """Values of 60 queries: b is ahead of a, c is a with noise, <d> is behind."""
+    rng = np.random.default_rng(0)
+    a, noise = rng.random(60), rng.normal(size=60)
+    columns = {"a": a, "b": a + 0.3 + 0.1 * noise, "c": a + noise / 100, "<d>": a - 0.2}
+    lines = [",".join(["query", *columns])]
+    lines += [",".join([f"q{i}", *(str(v[i]) for v in columns.values())]) for i in range(60)]
+    path = tmp_path / "values.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+@pytest.fixture
+def pairs(tmp_path):
+    rng = np.random.default_rng(0)
+    lines = ["query,document"]
+    for i in range(60):
+        words = rng.choice(WORDS, 5)
+        lines.append(f"{' '.join(words[:4])} {i},{' '.join(words[1:])} {i}")
+    path = tmp_path / "pairs.csv"
+    path.write_text("\n".join(lines))
+    return path
+
+
+def test_compare_says_who_is_ahead(table, capsys, tmp_path):
+    page = tmp_path / "report.html"
+    assert main(["compare", str(table), "--metric", "MAP", "--report", str(page)]) == 0
+    said = capsys.readouterr().out
+    assert "b is ahead of" in said and "MAP" in said
+    first, *_, last = (line.split()[0] for line in said.splitlines()[1:5])
+    assert (first, last) == ("b", "<d>")
+    html = page.read_text()
+    assert "&lt;d&gt;" in html and "<d>" not in html and "b is ahead of" in html
+
+
+@pytest.mark.parametrize(
+    ("columns", "baseline", "status", "verdict"),
+    [
+        (("a", "b"), "a", 0, "ahead"),
+        (("a", "c"), "a", 1, "undecided"),
+        (("a", "c"), None, 1, "undecided"),
+        (("a", "<d>"), "a", 3, "behind"),
+        (("a", "<d>"), "<d>", 0, "ahead"),
+    ],
+)
+def test_exit_status_of_compare(table, tmp_path, capsys, columns, baseline, status, verdict):
+    rows = [line.split(",") for line in table.read_text().splitlines()]
+    keep = [0, *(rows[0].index(c) for c in columns)]
+    path = tmp_path / "two.csv"
+    path.write_text("\n".join(",".join(row[i] for i in keep) for row in rows))
+    words = ["compare", str(path), "--json", *(["--baseline", baseline] if baseline else [])]
+    assert main(words) == status
+    found = json.loads(capsys.readouterr().out)
+    assert found["verdict"] == verdict and found["n"] == 60 and len(found["comparisons"]) == 1
+    assert ("groups" in found["runs"][0]) == (baseline is None)
+    assert bool(found["power_words"]) == (verdict == "undecided")
+
+
+def test_wrong_use_is_told_in_one_line(tmp_path, capsys):
+    assert main(["compare", str(tmp_path / "none.trec"), "--qrels", str(tmp_path / "q")]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
+    with pytest.raises(SystemExit) as refused:
+        main(["compare"])
+    assert refused.value.code == 2
+
+
+def test_train_evaluate_and_export(pairs, tmp_path, capsys):
+    model = tmp_path / "m.simviz"
+    words = [str(pairs), "--split", "pair"]
+    how = ["--method", "cca", "--set", "n_components=5", "--out", str(model)]
+    assert main(["train", *words, *how]) == 0
+    assert load_pipeline(model).model_.n_components_ == 5
+    assert main(["evaluate", str(model), *words, "--json", "--metric", "MRR"]) == 0
+    records = json.loads(capsys.readouterr().out)["records"]
+    assert ("MRR", "x2y", 12) in {(one["metric"], one["direction"], one["n"]) for one in records}
+    assert main(["evaluate", str(model), *words]) == 0
+    assert "MRR" in capsys.readouterr().out
+    assert main(["export", str(model)]) == 0
+    assert (tmp_path / "m-numpy.zip").stat().st_size
+    assert main(["export", str(model), "--form", "dense"]) == 2
+    assert main(["train", *words, "--set", "n_components"]) == 2
+
+
+def test_an_interrupt_leaves_nothing_half_written(pairs, tmp_path, monkeypatch, capsys):
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    before = {*tmp_path.iterdir()}
+    words = ["train", str(pairs), "--set", "n_components=5", "--out", str(tmp_path / "m.simviz")]
+    monkeypatch.setattr("simviz.persistence.save", interrupted)
+    assert main(words) == 130
+    monkeypatch.undo()
+    monkeypatch.setattr(PairPipeline, "fit", interrupted)
+    assert main(words) == 130
+    assert {*tmp_path.iterdir()} == before
+
+
+def test_files_wait_on_data_for_whoever_sits_here(pairs, tmp_path, monkeypatch):
+    from simviz.store import Store
+    from simviz.store.directory import LOCAL_WORKSPACE
+
+    begun = []
+    monkeypatch.setattr("streamlit.web.cli.main", lambda words, prog_name: begun.append(words))
+    monkeypatch.setenv("SIMVIZ_HOME", "")
+    monkeypatch.setenv("SIMVIZ_PUBLIC", "")
+    home = tmp_path / "home"
+    assert main([str(pairs), "--no-browser", "--home", str(home)]) == 0
+    _, files = Store(home).uploads.get(LOCAL_WORKSPACE)
+    assert files == [("pairs.csv", pairs.read_bytes())]
+    assert begun[0][0] == "run" and str(pairs) not in " ".join(begun[0])
+    assert main([str(tmp_path / "none.csv"), "--home", str(home)]) == 2
+    assert main([str(pairs), "--public", "--home", str(home)]) == 2
+    assert len(begun) == 1
+
+
+def test_a_port_that_is_taken_is_passed_over_or_refused(monkeypatch, tmp_path, capsys):
+    import socket
+
+    from simviz.workbench import server
+
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        port = taken.getsockname()[1]
+        monkeypatch.setattr(server, "_PORT", port)
+        assert server._free_port("127.0.0.1") > port
+        assert main(["--port", str(port), "--host", "127.0.0.1", "--no-browser"]) == 2
+    assert "--port" in capsys.readouterr().err
+
+
+def test_help_loads_no_library():
+    code = (
+        "import sys, simviz.cli\n"
+        "try: simviz.cli.main(['--help'])\n"
+        "except SystemExit: pass\n"
+        "print({'numpy', 'streamlit', 'sklearn', 'torch'} & {*sys.modules} or 'none')"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "simviz compare" in done.stdout and done.stdout.rstrip().endswith("none")
