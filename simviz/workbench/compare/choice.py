@@ -226,8 +226,8 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
     with bar:
         chosen = _choose_runs(group, labels, looks, wanted, group_names)
-        asks = settings.direction_words(direction, pairs)
-        words = "Mean of both sides" if direction == "mean" else clean_text(asks, _LONGEST)
+        side = pairs.y_name if direction == "y2x" else pairs.x_name
+        words = "Mean of both sides" if direction == "mean" else f"{clean_text(side, _LONGEST)} →"
         with st.popover(escape_markdown(words), key="compare-side"):
             direction = settings.choose_direction(dataset_id, pairs, first["directions"])
         shared = _shared_metrics([_measured_on([run], measured, part) for run in chosen or group])
