@@ -105,7 +105,7 @@ def trained_on_own_data(server, browser, tmp_path):
     owner.get_by_role("button", name=re.compile("^Train \\d")).wait_for()
     owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
     owner.get_by_role("button", name=re.compile("^Train \\d")).click()
-    owner.get_by_text("Results").wait_for(timeout=120_000)
+    owner.get_by_role("heading", name="Results").wait_for(timeout=120_000)
     owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
     return owner
 
