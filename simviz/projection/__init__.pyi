@@ -10,7 +10,6 @@ from .joint import (
     balance_sides as balance_sides,
     joint_map as joint_map,
     side_gap as side_gap,
-    warm_up as warm_up,
 )
 from .layout import (
     align as align,

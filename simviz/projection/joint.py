@@ -400,11 +400,3 @@ def _leading(gram: FloatArray) -> FloatArray:
 def _distances(a: FloatArray, b: FloatArray) -> FloatArray:
     squared = np.einsum("ij,ij->i", a, a)[:, None] + np.einsum("ij,ij->i", b, b) - 2.0 * (a @ b.T)
     return np.sqrt(np.maximum(squared, 0.0))
-
-
-def warm_up() -> None:
-    """Compile what maps run, so that the first map of a process need not wait."""
-    ring = np.linspace(0.0, 6.0, 24)
-    circle = np.column_stack([np.cos(ring), np.sin(ring), ring])
-    umap_map(circle[:12], circle[12:], n_neighbors=5)
-    two_sided_map(circle[:12], circle[12:])
