@@ -22,7 +22,7 @@ COPY .streamlit .streamlit
 COPY docs docs
 COPY pages pages
 COPY app.py ./
-# Kernels are compiled at the first start, for its processor, and kept beside the code.
+# Kernels are kept beside the code.
 RUN chown -R simviz simviz
 
 USER simviz
@@ -36,4 +36,5 @@ EXPOSE 8501
 # Where a proxy serves the app under a path, it is healthy there.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=60s \
     CMD python -c "import os, urllib.request as u; path = os.environ.get('STREAMLIT_SERVER_BASE_URL_PATH', '').strip('/'); u.urlopen('/'.join(['http://127.0.0.1:8501', *path.split(), '_stcore/health']), timeout=4)"
-CMD ["streamlit", "run", "app.py", "--server.port", "8501"]
+# The first start compiles for its processor, in a process of its own, while pages are served.
+CMD ["python", "-c", "from simviz import compilation; from streamlit.web import cli; compilation.start(); cli.main(['run', 'app.py', '--server.port', '8501'])"]

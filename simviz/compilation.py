@@ -91,7 +91,7 @@ class _Child:
     def __init__(self) -> None:
         self.changed = threading.Condition()
         self.compiled: set[str] = set()
-        self.n, self.is_running = 0, True
+        self.done, self.n, self.is_running = 0, 0, True
         self._process = subprocess.Popen(
             [sys.executable, "-m", "simviz.precompile", "--child"],
             cwd=_ROOT.parent,
@@ -103,11 +103,11 @@ class _Child:
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
-        for line in self._process.stdout:  # such as "30 cca"
-            n, _, name = line.strip().partition(" ")
+        for line in self._process.stdout:  # such as "14 cplsa jplsa plsa"
+            n, *names = line.split()
             with self.changed:
-                self.n = int(n)
-                self.compiled.add(name)
+                self.done, self.n = self.done + 1, int(n)
+                self.compiled.update(names)
                 self.changed.notify_all()
         self._process.wait()
         with self.changed:
@@ -125,18 +125,19 @@ def start() -> None:
         _child = _Child()
 
 
-def progress() -> tuple[int, int] | None:
+def progress() -> str | None:
     """How far the process that `start` began has come.
 
     Returns
     -------
-    tuple of (int, int) or None
-        What is compiled, and of how much; None if nothing is being compiled.
+    str or None
+        What to tell who waits; None if nothing is being compiled.
     """
     if _child is None or not _child.is_running:
         return None
     with _child.changed:
-        return len(_child.compiled), _child.n
+        n = f", {_child.done} of {_child.n}" if _child.n else ""
+    return f"compiling, once on this machine{n}"
 
 
 def wait(name: str, is_stopped: Callable[[], bool]) -> None:

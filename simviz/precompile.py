@@ -40,7 +40,7 @@ _SMALL = {
 }
 #: Words of a text, and of what belongs to it.
 _HALVES = slice(0, 4), slice(2, 6)
-#: What compiles something, by its name.
+#: What compiles something, by names of what needs no more than that, separated by spaces.
 Tasks = dict[str, Callable[[], object]]
 _PICTURED = "demo:icons"
 _WORDS = "red blue green gold grey car bus tram ship plane big small old new fast".split()
@@ -103,13 +103,13 @@ def _train(method: str) -> dict[By, tuple[PairSet, RunResult]]:
     return results
 
 
-def _draw(method: Any, *, quality: bool = False) -> None:
+def _draw(method: Any) -> None:
     import numpy as np
 
     from simviz.projection import joint_map
 
     vectors = np.random.default_rng(0).standard_normal((60, 8))
-    joint_map(vectors[:20], vectors[20:], method, quality=quality)
+    joint_map(vectors[:20], vectors[20:], method, quality=False)
 
 
 def _multiply() -> None:
@@ -198,23 +198,25 @@ def picture() -> Run | None:
     return None
 
 
-def _tasks() -> tuple[Tasks, Tasks, Tasks]:
-    """What is compiled first, beside it by another process, and after both, by name."""
+def _tasks() -> tuple[Tasks, Tasks]:
+    """What is compiled by one process, and beside it by another."""
     from simviz.methods import all_methods
 
-    early = ("opca", "s2net", "tfidf_cosine", "hdlr", "heterogeneous_svd", "cca", "cl_lsi")
-    # By the time that these are measured the first has compiled how.
-    late = ("ssi", "pamir", "cplsa", "jplsa", "plsa", "pltm", "lda")
-    train: Tasks = {name: partial(_train, name) for name in all_methods()}
-    del train["pretrained"]  # it learns nothing, and may have to be downloaded
-    first: Tasks = {compilation.FIRST: partial(_train, "bm25")}
-    first |= {name: train[name] for name in early}
-    first |= {name: partial(_draw, name, quality=True) for name in ("mds", "pca")}
-    first |= {"products": _multiply, "picture": _make_picture, "compare": _compare}
+    lexical = "bm25 tfidf_cosine ngram_matcher query_expansion"
+    first: Tasks = {f"{compilation.FIRST} {lexical} mds": partial(_train, "bm25")}
+    products = "opca cca pca lsa kernel_cca kernel_heterogeneous_svd mlc siamese_blstm"
+    for names in (products, "s2net", "cl_lsi", "hdlr", "heterogeneous_svd"):
+        first[names] = partial(_train, names.split()[0])
+    first |= {"compare": _compare, "products": _multiply}
     beside: Tasks = {name: partial(_draw, name) for name in ("two-sided", "umap")}
-    beside |= {name: train[name] for name in late}
-    rest = {name: task for name, task in train.items() if name not in (*first, *beside)}
-    return first, beside, rest
+    # They are measured last, by when the other process has compiled how.
+    for names in ("cplsa jplsa plsa", "pltm", "lda"):
+        beside[names] = partial(_train, names.split()[0])
+    beside["picture"] = _make_picture
+    named = {name for names in (*first, *beside) for name in names.split()}
+    # "pretrained" learns nothing here, and may have to be downloaded.
+    rest = [name for name in all_methods() if name not in named | {"pretrained"}]
+    return first | {name: partial(_train, name) for name in rest}, beside
 
 
 def _run(tasks: Tasks, told: Callable[[str], object]) -> None:
@@ -254,11 +256,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if "--child" in how:
         with suppress(OSError, AttributeError):
             os.nice(10)
-    first, beside, rest = _tasks()
+    first, beside = _tasks()
     if "--beside" in how:
         _run(beside, lambda name: _say(f"{name}\n"))
         return
-    n, lock = len(first) + len(beside) + len(rest), threading.Lock()
+    n, lock = len(first) + len(beside), threading.Lock()
     done: list[str] = []
 
     def told(name: str) -> None:
@@ -276,7 +278,6 @@ def main(arguments: Sequence[str] | None = None) -> None:
         listening.start()
         _run(first, told)
         listening.join()
-    _run(rest, told)
     compilation.folder().mkdir(parents=True, exist_ok=True)
     (compilation.folder() / "done").touch()
 

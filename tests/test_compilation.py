@@ -44,7 +44,7 @@ class Child:
 
     def __init__(self):
         self.changed, self.compiled = threading.Condition(), set()
-        self.n, self.is_running = 3, True
+        self.done, self.n, self.is_running = 0, 3, True
 
     def tell(self, name=None):
         with self.changed:
@@ -77,4 +77,36 @@ def test_a_job_waits_for_its_method_or_the_end(child, rest):
 
 def test_a_job_that_is_cancelled_waits_no_longer(child):
     compilation.wait("cca", lambda: True)
-    assert compilation.progress() == (0, 3)
+    assert compilation.progress().endswith("0 of 3")
+
+
+TRAIN = """
+from numba.core import event
+from simviz import precompile
+
+precompile.main([])
+found = []
+
+class Listener(event.Listener):
+    def on_start(self, event):
+        found.append(event.data["dispatcher"].py_func.__qualname__)
+
+    def on_end(self, event):
+        pass
+
+event.register("numba:compile", Listener())
+from simviz.datasets import DEMOS
+from simviz.jobs import JobSpec, SplitSpec
+from simviz.jobs.training import train
+
+demo = DEMOS["icons"]
+pairs = demo.loader()
+for method, params in demo.methods.items():
+    spec = JobSpec("demo:icons", pairs.digest, method, dict(params), SplitSpec(by=demo.split_by))
+    train(spec, pairs, lambda stage, fraction, metrics: False)
+assert not found, found
+"""
+
+
+def test_the_first_demo_compiles_nothing_that_was_not_compiled():
+    subprocess.run([sys.executable, "-W", "ignore", "-c", TRAIN], check=True)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.workbench.shell import frame, progress, settings, state
@@ -196,6 +197,16 @@ def _show_still() -> None:
     if picture.exists():
         st.image(str(picture), width="stretch", alt=PICTURED)
         st.caption("CCA, seven tenths of the icons: a print, until this machine has computed it.")
+    if compilation.progress() is not None:
+        _show_compiling()
+
+
+@st.fragment(run_every=1.0)
+def _show_compiling() -> None:
+    """Say how far it is, and draw the page anew when it is done."""
+    if (words := compilation.progress()) is None:
+        st.rerun()
+    st.caption(f"{words.capitalize()}. Pages can be read meanwhile.")
 
 
 @st.fragment(run_every=0.5)

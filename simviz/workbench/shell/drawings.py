@@ -140,5 +140,5 @@ def _watch(key: tuple[str, ...], words: str) -> None:
     if progress.state == "waiting":
         words = f"Waiting for its turn: {words[0].lower()}{words[1:]}"
     elif not progress.fraction and (compiled := compilation.progress()):
-        words += " · compiling, once on this machine, {} of {}".format(*compiled)
+        words += f" · {compiled}"
     st.progress(min(1.0, progress.fraction), text=words)

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import streamlit as st
 
+from simviz import compilation
 from simviz.exceptions import StoreError
 from simviz.store.directory import why_not_written
 from simviz.workbench.server import ROOT as ROOT
@@ -308,60 +309,22 @@ def start() -> threading.Thread:
     return thread
 
 
-@st.cache_resource(show_spinner=False)
-def start_topics() -> threading.Thread:
-    """Begin once a server what only topic models need, where methods are chosen."""
-    # Their loops take the longest to compile, and most visitors of the first page never train
-    # one.
-    first = start()
-
-    def load() -> None:
-        first.join()
-        _load_topics()
-
-    thread = threading.Thread(target=load, daemon=True)
-    thread.start()
-    return thread
-
-
 def _load() -> None:
-    """Import what training needs and compile its kernels on a handful of pairs."""
+    """Import what training needs, and load its kernels by training on a handful of pairs."""
     for module in ("simviz.jobs.queue", "simviz.charts.map", "plotly.graph_objects"):
         importlib.import_module(module)
-    _try("cca")
+    compilation.wait("cca", lambda: False)  # a server compiles nothing itself
     from simviz.data.pairs import PairSet
     from simviz.evaluation import evaluate
     from simviz.evaluation.baselines import ChanceScorer
+    from simviz.pipeline import default_pipeline
 
+    pairs = PairSet.from_texts(_WORDS, [word[::-1] for word in _WORDS])
+    pipeline = default_pipeline("cca", pairs, n_components=2, shared=False)
     # Baselines score in double precision, for which the kernels are others.
-    pairs = PairSet.from_texts(_WORDS, _WORDS)
-    evaluate(ChanceScorer(), pairs.x, pairs.y, pairs.relevance)
-    _set_aside()
-
-
-def _load_topics() -> None:
-    """Compile the loops of topic models; kin share most of them."""
-    for method in ("jplsa", "cplsa"):
-        _try(method)
-    _set_aside()
-
-
-def _set_aside() -> None:
-    """Let the garbage collector pass over what the libraries hold for good."""
+    for scorer in (pipeline.fit(pairs, pairs), ChanceScorer()):
+        evaluate(scorer, pairs.x, pairs.y, pairs.relevance)
     # A full collection looks through some 400,000 objects of libraries otherwise: 0.2 s in which
     # no visitor is answered.
     gc.collect()
     gc.freeze()
-
-
-def _try(method: str) -> None:
-    """Train a method on a handful of pairs and measure it."""
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation import evaluate
-    from simviz.pipeline import default_pipeline
-
-    pairs = PairSet.from_texts(_WORDS, [word[::-1] for word in _WORDS])
-    pipeline = default_pipeline(method, pairs, n_components=2, shared=False)
-    # With pairs to watch, as in every job: what measures them is compiled too.
-    pipeline.fit(pairs, pairs)
-    evaluate(pipeline, pairs.x, pairs.y, pairs.relevance)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from simviz.store.run import Part, Run
 
 DOING = {
-    "compiling": "compiling, once on this machine",
+    "compiling": "starting",  # what it waited for has just ended
     "reading": "reading the data",
     "features": "computing features",
     "training": "training",
@@ -170,8 +170,8 @@ def _watch(job_ids: list[str], names: dict[str, str], key: str) -> None:
 
 def _show_running(status: JobStatus, name: str) -> None:
     doing = DOING.get(status.stage, status.stage or "starting")
-    if status.stage == "compiling" and (compiled := compilation.progress()):
-        doing += ", {} of {}".format(*compiled)
+    if status.stage == "compiling":
+        doing = compilation.progress() or doing
     words = [f"**{name}**", doing, _time(status), *_measured(status)]
     st.progress(min(1.0, status.fraction), text=" · ".join(words))
     curves = [

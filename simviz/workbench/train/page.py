@@ -59,7 +59,6 @@ def show_page() -> None:
             jobs.show_jobs(dataset_id)
             jobs.show_searches(dataset_id)
             train_runs.show_runs(dataset_id, pairs)
-    frame.start_topics()
 
 
 def _show_no_data(words: str, problem: object = None) -> None:
