@@ -207,12 +207,12 @@ def _tasks() -> tuple[Tasks, Tasks]:
     products = "opca cca pca lsa kernel_cca kernel_heterogeneous_svd mlc siamese_blstm"
     for names in (products, "s2net", "cl_lsi", "hdlr", "heterogeneous_svd"):
         first[names] = partial(_train, names.split()[0])
-    first |= {"compare": _compare, "products": _multiply}
+    first["compare"] = _compare
     beside: Tasks = {name: partial(_draw, name) for name in ("two-sided", "umap")}
     # They are measured last, by when the other process has compiled how.
     for names in ("cplsa jplsa plsa", "pltm", "lda"):
         beside[names] = partial(_train, names.split()[0])
-    beside["picture"] = _make_picture
+    beside |= {"products": _multiply, "picture": _make_picture}
     named = {name for names in (*first, *beside) for name in names.split()}
     # "pretrained" learns nothing here, and may have to be downloaded.
     rest = [name for name in all_methods() if name not in named | {"pretrained"}]
