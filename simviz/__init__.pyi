@@ -34,8 +34,10 @@ from .methods import (
 )
 from .pipeline import (
     BlendPipeline as BlendPipeline,
+    ItemIndex as ItemIndex,
     PairPipeline as PairPipeline,
     default_pipeline as default_pipeline,
+    load_index as load_index,
     load_pipeline as load_pipeline,
 )
 from .projection import joint_map as joint_map

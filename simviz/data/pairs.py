@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal, cast
@@ -92,6 +92,33 @@ class Items:
         # A read-only mapping cannot be copied; what it shows can.
         return Items, (self.ids, self.content, self.kind, dict(self.metadata))
 
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.content)
+
+    def join(self, others: Items) -> Items:
+        """These items, and others of their kind after them.
+
+        Parameters
+        ----------
+        others : Items
+            With other ids.
+
+        Returns
+        -------
+        Items
+            With the columns of metadata that both have.
+        """
+        if others.kind != self.kind:
+            raise DatasetError(f"Items of kind {others.kind!r} cannot follow {self.kind!r} items.")
+        join = sp.vstack if sp.issparse(self.content) else np.concatenate
+        metadata = {
+            name: np.concatenate([column, others.metadata[name]])
+            for name, column in self.metadata.items()
+            if name in others.metadata
+        }
+        ids = np.concatenate([self.ids, others.ids])
+        return Items(ids, join([self.content, others.content]), self.kind, metadata)
+
     def take(self, index: NDArray[np.integer] | Sequence[int]) -> Items:
         """Some of the items.
 
@@ -137,6 +164,32 @@ class Items:
 
     def __repr__(self) -> str:
         return f"Items({len(self):,} {self.kind}{'' if len(self) == 1 else 's'})"
+
+
+def as_items(values: Any, start: int = 0) -> Items:
+    """Items as they are; texts, or rows of a matrix or images, numbered from `start`."""
+    if isinstance(values, Items):
+        return values
+    if isinstance(values, str | bytes):
+        raise DatasetError(
+            f"{str(values)[:40]!r} is one text; give a sequence, such as [{str(values)[:40]!r}]."
+        )
+    is_matrix = sp.issparse(values) or (isinstance(values, np.ndarray) and values.ndim > 1)
+    if not is_matrix:
+        if not hasattr(values, "__iter__"):
+            raise DatasetError(
+                f"Items are texts, a matrix of vectors, or images; got a {type(values).__name__}. "
+                "Give a list of texts, or simviz.Items."
+            )
+        values = list(values)
+        if values and not isinstance(values[0], str) and np.ndim(values[0]) == 1:
+            values, is_matrix = np.array(values), True
+    kind: ItemKind = "text"
+    if is_matrix:
+        is_image = values.ndim > 2
+        kind = "image" if is_image else "vector"
+    n = values.shape[0] if is_matrix else len(values)
+    return Items([str(i) for i in range(start, start + n)], values, kind)
 
 
 def _as_content(content: Content, kind: ItemKind) -> Content:

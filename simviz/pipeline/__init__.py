@@ -10,21 +10,25 @@ from simviz.pipeline._defaults import (  # two of them for our own packages alon
     same_vocabulary,
     why_no_adapter as why_no_adapter,
 )
+from simviz.pipeline._index import ItemIndex
 from simviz.pipeline._pipelines import (
     BlendPipeline,
     Normalization,
     PairPipeline,
     Pipeline,
+    load_index,
     load_pipeline,
 )
 
 __all__ = [
     "BlendPipeline",
     "Features",
+    "ItemIndex",
     "Normalization",
     "PairPipeline",
     "Pipeline",
     "default_pipeline",
+    "load_index",
     "load_pipeline",
     "same_vocabulary",
 ]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, get_args
+from typing import Any, Literal, Self, TypeAlias, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,10 +15,11 @@ from sklearn.utils.validation import check_is_fitted
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
 from simviz.base.stored import Sizes
 from simviz.callbacks import CallbackMixin
-from simviz.data.pairs import AlignedSide, Items, PairSet, aligned_sides
+from simviz.data.pairs import AlignedSide, Items, PairSet, aligned_sides, as_items
 from simviz.exceptions import StoreError
 from simviz.features._base import Transformer
 from simviz.persistence import load_state, save_state
+from simviz.pipeline._index import ItemIndex, Side
 from simviz.registry import unknown_name
 
 Block = NDArray[np.floating[Any]]
@@ -142,6 +143,37 @@ class _Scorer(CallbackMixin, BaseEstimator):
     def _score_rows(self, x: AlignedSide, y: AlignedSide) -> Block:
         """Similarities of aligned rows; distinct items are encoded once."""
         raise NotImplementedError
+
+    def index(self, items: Any, side: Side = "y") -> ItemIndex:
+        """Encode items once, to be searched often.
+
+        Parameters
+        ----------
+        items : Items, or sequence of str or array
+            What is found.
+        side : {"x", "y"}, default="y"
+            Of which side they are; queries are of the other.
+
+        Returns
+        -------
+        ItemIndex
+            With ``search``, ``add`` and ``save``.
+        """
+        check_is_fitted(self)
+        return ItemIndex(cast("Pipeline", self), items, side)
+
+    def _encoded(self, items: Items, side: Side) -> Any:
+        """What is kept of items to compare them: rows of numbers, or the items."""
+        return items
+
+    def _compared(self, queries: Any, items: Any, side: Side) -> Block:
+        """Similarities of encoded queries to encoded items of a side, one row a query."""
+        if side == "y":
+            return self.similarity(queries, items)
+        return self.similarity(items, queries).T
+
+    def _state(self) -> dict[str, Any]:
+        return _objects(self)
 
     def save(self, path: str | Path) -> None:
         """Write what was fitted to one file of JSON and arrays.
@@ -367,11 +399,41 @@ class PairPipeline(_Scorer):
             features.set_callbacks(lambda step, total, metrics: self._notify(0, 1))
         return features
 
-    def _x(self, items: Items) -> Any:
-        return self.x_features_.transform(items.content)
+    def _x(self, items: Any) -> Any:
+        return self.x_features_.transform(as_items(items).content)
 
-    def _y(self, items: Items) -> Any:
-        return self.y_features_.transform(items.content)
+    def _y(self, items: Any) -> Any:
+        return self.y_features_.transform(as_items(items).content)
+
+    def _encoded(self, items: Items, side: Side) -> Any:
+        rows = self._x(items) if side == "x" else self._y(items)
+        model = self.model_
+        return model.coordinates_of(rows, side) if _compares_points(model) else rows
+
+    def _compared(self, queries: Any, items: Any, side: Side) -> Block:
+        model: Any = self.model_
+        if not _compares_points(model):
+            if side == "y":
+                return model.similarity(queries, items)
+            return model.similarity(items, queries).T
+        return model.compare(queries, items) if hasattr(model, "compare") else queries @ items.T
+
+    def score(self, pairs: PairSet) -> float:
+        """How well the pipeline does on pairs, in one number.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Such as the test part of a split.
+
+        Returns
+        -------
+        float
+            See `simviz.base.PairModel.score`: MRR where unlisted pairs count as not
+            relevant, else AUC.
+        """
+        check_is_fitted(self)
+        return self.model_.score(self._x(pairs.x), self._y(pairs.y), pairs.relevance)
 
     def _embedding(self) -> EmbeddingModel:
         check_is_fitted(self)
@@ -381,6 +443,13 @@ class PairPipeline(_Scorer):
                 "Use similarity, or simviz.projection.unfold for a map."
             )
         return self.model_
+
+
+def _compares_points(model: Any) -> bool:
+    """Whether similarities follow from the points of `coordinates_of` alone."""
+    return isinstance(model, EmbeddingModel) and (
+        hasattr(model, "compare") or type(model)._row_scorer is EmbeddingModel._row_scorer
+    )
 
 
 def check_normalization(normalization: str) -> None:
@@ -421,7 +490,7 @@ def scored(part: Pipeline, x: Items, y: Items, size: int) -> tuple[Mask, Mask, I
     if not isinstance(part, PairPipeline):
         return *part.known(x, y), part.iter_similarity(x, y, size)
     model = part.model_
-    X, Y = part.x_features_.transform(x.content), part.y_features_.transform(y.content)
+    X, Y = part._x(x), part._y(y)
     x_known, y_known = nonzero_rows(X), nonzero_rows(Y)
     if isinstance(model, EmbeddingModel):
         x_known = x_known & nonzero_rows(model.transform(X))
@@ -724,6 +793,35 @@ def load_pipeline(path: str | Path) -> Pipeline:
         If there is no such file.
     """
     return load_state(path, _pipeline)
+
+
+def load_index(path: str | Path) -> ItemIndex:
+    """Read an index that `ItemIndex.save` wrote, with its pipeline.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file.
+
+    Returns
+    -------
+    ItemIndex
+        Which finds the same.
+
+    Raises
+    ------
+    StoreError
+        If the file is not a saved index, or damaged.
+    FileNotFoundError
+        If there is no such file.
+    """
+
+    def build(objects: dict[str, Any], sizes: dict[str, Sizes]) -> ItemIndex:
+        if not isinstance(stored := objects.pop("index", None), dict):
+            raise ValueError("it holds a pipeline alone, no items: load it with load_pipeline")
+        return ItemIndex._loaded(_pipeline(objects, sizes), stored)
+
+    return load_state(path, build)
 
 
 def _objects(pipeline: Any) -> dict[str, Any]:

@@ -1,0 +1,132 @@
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import simviz
+from simviz.exceptions import DatasetError, StoreError
+from simviz.pipeline import _index
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    colours = ["red", "blue", "green", "gold", "grey"]
+    things = ["car", "bus", "tram", "ship", "bike", "train"]
+    x = [f"{colour} {thing}" for colour in colours for thing in things]
+    return simviz.PairSet.from_texts(x, [f"a {text}" for text in x])
+
+
+def fitted(pairs, method, **params):
+    return simviz.default_pipeline(method, pairs, **params).fit(pairs)
+
+
+def blend(pairs):
+    learned = simviz.default_pipeline("opca", pairs, n_components=4)
+    return simviz.BlendPipeline(learned, simviz.default_pipeline("bm25", pairs), 0.5).fit(pairs)
+
+
+MADE = {
+    "cosine": lambda pairs: fitted(pairs, "opca", n_components=6),
+    "dot": lambda pairs: fitted(pairs, "heterogeneous_svd", n_components=4),
+    "Jensen-Shannon": lambda pairs: fitted(pairs, "plsa", n_components=3, max_iter=5),
+    "sparse": lambda pairs: fitted(pairs, "bm25"),
+    "sequences": lambda pairs: fitted(pairs, "ngram_matcher"),
+    "blend": blend,
+}
+
+
+@pytest.mark.parametrize("kind", MADE)
+@pytest.mark.parametrize("side", ["y", "x"])
+def test_an_index_finds_what_comparing_all_finds(pairs, tmp_path, kind, side):
+    pipeline = MADE[kind](pairs)
+    items, asked = (pairs.y, pairs.x) if side == "y" else (pairs.x, pairs.y)
+    scores = pipeline.similarity(pairs.x, pairs.y)
+    scores = scores if side == "y" else scores.T
+    index = pipeline.index(items.take(range(20)), side)
+    index.add(items.take(range(20, 30)))
+    found = index.search(asked, 4)
+    best = found["score"].to_numpy().reshape(30, 4)
+    np.testing.assert_allclose(best, -np.sort(-scores, axis=1)[:, :4], atol=1e-5)
+    assert found.columns.tolist() == ["query", "rank", "id", "text", "score"]
+    index.save(tmp_path / "items.simviz")
+    again = simviz.load_index(tmp_path / "items.simviz").search(asked, 4)
+    pd.testing.assert_frame_equal(found, again)
+
+
+def test_lists_of_many_find_nearly_all(pairs, monkeypatch):
+    pytest.importorskip("faiss")
+    pipeline = fitted(pairs, "opca", n_components=8)
+    texts = [f"{a} {b}" for a in pairs.x for b in pairs.x]
+    exact = pipeline.index(texts).search(["red car", "?"], 5)
+    monkeypatch.setattr(_index, "MANY", 100)
+    monkeypatch.setattr(_index, "_PROBED", 6)
+    listed = pipeline.index(texts)
+    found = listed.search(["red car", "?"], 5)
+    np.testing.assert_allclose(found["score"][:5], exact["score"][:5], atol=1e-5)
+    assert found["score"][5:].tolist() == [0] * 5
+    assert listed._lists is not None
+
+
+def test_texts_are_items_wherever_items_are_asked(pairs):
+    pipeline = fitted(pairs, "opca", n_components=6)
+    texts = list(pairs.x)
+    assert texts == pairs.x.content.tolist()
+    for given in (texts, tuple(texts), pd.Series(texts), np.array(texts)):
+        assert np.array_equal(pipeline.transform(given), pipeline.transform(pairs.x))
+    both = pipeline.similarity(texts[:2], list(pairs.y))
+    assert np.array_equal(both, pipeline.similarity(pairs.x.take([0, 1]), pairs.y))
+    for wrong, words in (("red", "one text"), (3, "got a int"), ([3], "are strings")):
+        with pytest.raises(DatasetError, match=words):
+            pipeline.transform(wrong)
+
+
+def test_what_an_index_cannot_do_is_refused(pairs, tmp_path):
+    pipeline = fitted(pairs, "bm25")
+    index = pipeline.index(pairs.y)
+    assert index.search("red", k=100).shape == (30, 5)
+    with pytest.raises(ValueError, match="from 1"):
+        index.search(["red"], k=0)
+    with pytest.raises(DatasetError, match="unique"):
+        index.add(pairs.y.take([0]))
+    assert len(index) == 30 == len(index.search("red", 100))
+    with pytest.raises(ValueError, match="side"):
+        pipeline.index(pairs.y, "z")
+    pipeline.save(tmp_path / "alone.simviz")
+    with pytest.raises(StoreError, match="load_pipeline"):
+        simviz.load_index(tmp_path / "alone.simviz")
+    index.save(tmp_path / "index.simviz")
+    with pytest.raises(StoreError, match="index"):
+        simviz.load_pipeline(tmp_path / "index.simviz")
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"vectors": np.zeros((3, 6))},
+        {"vectors": np.full((30, 6), np.nan)},
+        {"vectors": "red"},
+        {"ids": ["0"] * 30},
+        {"labels": []},
+        {"content": ["a"]},
+        {"kind": "image"},
+        {"side": "z"},
+        {"more": 1},
+    ],
+    ids=str,
+)
+def test_a_damaged_index_is_refused(pairs, tmp_path, change):
+    from simviz.persistence import load_state, save_state
+
+    fitted(pairs, "opca", n_components=6).index(pairs.y).save(tmp_path / "whole.simviz")
+    objects = load_state(tmp_path / "whole.simviz")
+    objects["index"] |= change
+    save_state(objects, tmp_path / "damaged.simviz")
+    with pytest.raises(StoreError):
+        simviz.load_index(tmp_path / "damaged.simviz")
+
+
+def test_a_pipeline_scores_pairs_as_its_method_does(pairs):
+    pipeline = fitted(pairs, "opca", n_components=6)
+    found = simviz.evaluate(pipeline, pairs.x, pairs.y, pairs.relevance)
+    assert pipeline.score(pairs) == pytest.approx(found.value("MRR"))
