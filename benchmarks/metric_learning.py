@@ -21,7 +21,7 @@ from ground import show
 
 from simviz.data import PairSet
 from simviz.evaluation import evaluate, query_values
-from simviz.evaluation.significance import compare
+from simviz.evaluation.significance import paired_test
 from simviz.features import Tfidf
 from simviz.methods import get_method
 from simviz.methods._metric import Constraints, LogDetProjections
@@ -155,7 +155,7 @@ def beside_first(data: Path, settings: Sequence[tuple[str, dict[str, object]]]) 
         pipeline = default_pipeline(name, train, **params).fit(train)
         result = evaluate(pipeline, test.x, test.y, test.relevance, metrics=["MRR"])
         values.append(query_values(result, "MRR").values)
-        model, p = pipeline.model_, compare(values[-1], values[0]).p_value
+        model, p = pipeline.model_, paired_test(values[-1], values[0]).p_value
         given = [name, *(f"{key}={value}" for key, value in params.items())]
         kept = f"{model.best_iter_} of {model.n_iter_}" if hasattr(model, "best_iter_") else ""
         rows.append((", ".join(given), kept, len(values[0]), float(np.mean(values[-1])),

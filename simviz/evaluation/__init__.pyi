@@ -76,6 +76,7 @@ from .significance import (
     paired_bootstrap as paired_bootstrap,
     paired_randomization as paired_randomization,
     paired_t as paired_t,
+    paired_test as paired_test,
     partitioned_auc_t as partitioned_auc_t,
     standard_error as standard_error,
     unpaired_t as unpaired_t,

@@ -23,7 +23,7 @@ from simviz.evaluation.pair_tests import (
     pools_judged_pairs,
 )
 from simviz.evaluation.result import Direction, Evaluation, check_directions
-from simviz.evaluation.significance import ALPHA, TESTS, Comparison, compare, mean, plural
+from simviz.evaluation.significance import ALPHA, TESTS, Comparison, mean, paired_test, plural
 from simviz.registry import unknown_name
 
 Ints = NDArray[np.int64]
@@ -291,7 +291,7 @@ def compare_all(
     values : mapping of str to array-like of float, shape (n_queries,)
         Name of each run to the value of each query.
     test : str, default="randomization"
-        As in `compare`.
+        As in `paired_test`.
     correction : {"holm", "bonferroni", "none"}, default="holm"
         See `adjust`.
     baseline : str, optional
@@ -311,7 +311,7 @@ def compare_all(
     ------
     ValueError
         If there are fewer than two runs, the baseline is none of them, or as in
-        `compare` and `adjust`.
+        `paired_test` and `adjust`.
 
     Examples
     --------
@@ -324,7 +324,7 @@ def compare_all(
     names = tuple(values)
     pairs = pairs_to_compare(names, baseline)
     found = {
-        (i, j): compare(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
+        (i, j): paired_test(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
     }
     means = np.array([mean(values[name]) for name in names])
     return Comparisons(names, means, correct(found, correction), higher_is_better)
@@ -405,7 +405,7 @@ def compare_all_evaluations(
         Which sides ask; the first that the first run was evaluated in when
         omitted. Pairs are the same in every direction.
     test : str, default="randomization"
-        As in `compare`. Judged pairs are tested by the bootstrap of
+        As in `paired_test`. Judged pairs are tested by the bootstrap of
         `bootstrap_pairs` whichever is named, unless that is "delong".
     correction : {"holm", "bonferroni", "none"}, default="holm"
         See `adjust`.

@@ -496,6 +496,16 @@ _BUILDERS: dict[str, Callable[[str | None, str], Metric]] = {
 }
 
 
+#: Names of ir_measures and what they are called here; gains of its nDCG are grades.
+_IR_MEASURES = (
+    (re.compile(r"R@(\d+)"), r"recall@\1"),
+    (re.compile(r"nDCG(@\d+)?"), r"NDCG\1 (linear gain)"),
+    (re.compile(r"AP"), "MAP"),
+    (re.compile(r"RR"), "MRR"),
+    (re.compile(r"Success@1"), "top-1"),
+)
+
+
 def parse_metric(name: Metric | str) -> Metric:
     """Read a metric's name, as tables show it.
 
@@ -503,7 +513,9 @@ def parse_metric(name: Metric | str) -> Metric:
     ----------
     name : str or Metric
         Such as "MRR", "P@5" or "NDCG@3 (linear gain)"; capitals do not
-        matter. "NDCG@3" is that of exponential gain. A metric stays as it is.
+        matter. "NDCG@3" is that of exponential gain. Names of ir_measures are
+        read as it means them, in its spelling: "R@100", "AP", "RR", "Success@1",
+        and "nDCG@10", whose gain is linear. A metric stays as it is.
 
     Returns
     -------
@@ -519,6 +531,8 @@ def parse_metric(name: Metric | str) -> Metric:
     --------
     >>> parse_metric("p@5") == Precision(k=5)
     True
+    >>> parse_metric("nDCG@10"), parse_metric("NDCG@10"), parse_metric("R@100")
+    (NDCG@10 (linear gain), NDCG@10 (exponential gain), recall@100)
     >>> parse_metric("MMR")
     Traceback (most recent call last):
     ...
@@ -527,6 +541,9 @@ def parse_metric(name: Metric | str) -> Metric:
     if isinstance(name, Metric):
         return name
     wanted = " ".join(str(name).split())
+    for pattern, own in _IR_MEASURES:
+        if found := pattern.fullmatch(wanted):
+            wanted = found.expand(own)
     match = _NAME.fullmatch(wanted)
     stems = {stem.casefold(): stem for stem in _BUILDERS}
     stem = stems.get(match["stem"].casefold()) if match else None

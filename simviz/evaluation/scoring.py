@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.callbacks import Callback
+from simviz.data.pairs import PairSet
 from simviz.evaluation._blocks import (
     Blocks,
     ColumnCounts,
@@ -45,7 +46,7 @@ from simviz.ranking import Ranking, rank_block, rank_listed
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
-    from simviz.data.pairs import Items, PairSet
+    from simviz.data.pairs import Items
     from simviz.data.splitting import Split
 
 Ints = NDArray[np.int64]
@@ -100,9 +101,9 @@ class Scorer(Protocol[Side_contra]):
 
 
 def evaluate(
-    scorer: Scorer[Side],
-    x: Side,
-    y: Side,
+    scorer: Scorer[Any],
+    x: Any,
+    y: Any = None,
     relevance: object = None,
     metrics: Iterable[Metric | str] | None = None,
     *,
@@ -119,7 +120,8 @@ def evaluate(
     scorer : Scorer
         A fitted model or pipeline.
     x, y : matrices or Items
-        What the scorer's ``iter_similarity`` takes.
+        What the scorer's ``iter_similarity`` takes; or a `PairSet` in place of both
+        and of the judgments.
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         Judgments; row i belongs to row i when omitted.
     metrics : iterable of Metric or str, optional
@@ -177,6 +179,15 @@ def evaluate(
     """
     check_directions(directions)
     check_pool(pool)
+    if isinstance(x, PairSet):
+        if y is not None or relevance is not None:
+            raise ValueError(
+                "A PairSet brings both sides and their judgments. Give it alone, or the two "
+                "sides apart."
+            )
+        x, y, relevance = x.x, x.y, x.relevance
+    elif y is None:
+        raise ValueError(f"Only one side was given, a {type(x).__name__}. Give the other one too.")
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     if 0 in rel.shape:
         raise ValueError(

@@ -11,10 +11,11 @@ infinite values and settings out of range raise ValueError.
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Literal
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -465,7 +466,7 @@ TESTS: dict[str, Callable[..., Comparison]] = {
 }
 
 
-def compare(
+def paired_test(
     a: ArrayLike, b: ArrayLike, test: str = "randomization", **settings: float
 ) -> Comparison:
     """Compare two runs by a test that is named.
@@ -492,7 +493,7 @@ def compare(
 
     Examples
     --------
-    >>> compare([0.9, 0.8, 0.7], [0.5, 0.6, 0.6], "randomisation")
+    >>> paired_test([0.9, 0.8, 0.7], [0.5, 0.6, 0.6], "randomisation")
     Traceback (most recent call last):
     ...
     ValueError: There is no test 'randomisation'. Did you mean 'randomization'? Known: ...
@@ -500,6 +501,37 @@ def compare(
     if test not in TESTS:
         raise ValueError(unknown_name("test", test, TESTS))
     return TESTS[test](a, b, **settings)
+
+
+def compare(
+    a: ArrayLike, b: ArrayLike, test: str = "randomization", **settings: float
+) -> Comparison:
+    """The former name of `paired_test`.
+
+    Parameters
+    ----------
+    a, b : array-like of float, shape (n_queries,)
+        Value of each query in both runs.
+    test : str, default="randomization"
+        As in `paired_test`.
+    **settings : float
+        Settings of that test.
+
+    Returns
+    -------
+    Comparison
+        What the test found.
+    """
+    _renamed("simviz.evaluation.compare", "simviz.evaluation.paired_test")
+    return paired_test(a, b, test, **settings)
+
+
+def _renamed(old: str, new: str) -> None:
+    warnings.warn(
+        f"{old} is now {new}. The old form goes with the next release.",
+        DeprecationWarning,
+        stacklevel=3,
+    )
 
 
 def partitioned_auc_t(
@@ -832,10 +864,18 @@ def standard_error(values: ArrayLike) -> float:
     return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else math.nan
 
 
+class _PerQuery(Protocol):
+    """An evaluation, which knows the values of its queries."""
+
+    def per_query(self, metric: Any) -> Reals:
+        """Value of each query."""
+
+
 def confidence_interval(
-    values: ArrayLike,
-    level: float = 0.95,
+    values: ArrayLike | _PerQuery,
+    metric: Any = None,
     *,
+    level: float = 0.95,
     method: Literal["bootstrap", "bca", "normal"] = "bootstrap",
     n_resamples: int = 2000,
     random_state: int = 0,
@@ -844,8 +884,10 @@ def confidence_interval(
 
     Parameters
     ----------
-    values : array-like of float
-        One value a query.
+    values : array-like of float, or Evaluation
+        One value a query, or what measured them.
+    metric : Metric or str, optional
+        Of an evaluation, a metric of ranks; the side that asks is its first.
     level : float, default=0.95
         Share of such intervals that cover the true mean.
     method : {"bootstrap", "bca", "normal"}, default="bootstrap"
@@ -865,7 +907,8 @@ def confidence_interval(
     Raises
     ------
     ValueError
-        If `level` lies outside (0, 1) or the method is unknown.
+        If `level` lies outside (0, 1), the method is unknown, or an evaluation is
+        given without a metric or the reverse.
 
     Examples
     --------
@@ -873,10 +916,20 @@ def confidence_interval(
     >>> round(low, 3), round(high, 3)
     (0.402, 0.598)
     """
+    if isinstance(metric, int | float):
+        _renamed("confidence_interval(values, level)", "confidence_interval(values, level=level)")
+        level, metric = metric, None
+    if hasattr(values, "per_query") != (metric is not None):
+        raise ValueError(
+            "An interval is of values, one a query, or of an evaluation and a metric: "
+            'confidence_interval(evaluation, "MRR").'
+        )
+    if metric is not None:
+        values = cast("_PerQuery", values).per_query(metric)
     check_level(level)
     if method not in ("bootstrap", "bca", "normal"):
         raise ValueError(f"method must be 'bootstrap', 'bca' or 'normal', got {method!r}.")
-    kept = _kept(values)
+    kept = _kept(cast("ArrayLike", values))
     if len(kept) < 2:
         return math.nan, math.nan
     tail = (1 - level) / 2

@@ -128,7 +128,7 @@ def compare_code(
     others : mapping of str to mapping, optional
         Further requests by run id, for the parts of blends.
     test : str, optional
-        Test that tells two runs apart, see `simviz.evaluation.compare`; none
+        Test that tells two runs apart, see `simviz.evaluation.paired_test`; none
         when omitted. The verdict belongs to the test part: on validation it
         is said how far the first run is ahead of the second.
     correction : {"holm", "bonferroni", "none"}, default="holm"

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm, sem
 
-from simviz.evaluation import confidence_interval, standard_error
+from simviz import PairSet
+from simviz.evaluation import VectorScorer, confidence_interval, evaluate, standard_error
 
 
 def test_standard_error_skips_what_is_not_a_number():
@@ -18,7 +19,7 @@ def test_standard_error_skips_what_is_not_a_number():
 def test_normal_interval_equals_scipy():
     values = np.random.default_rng(0).random(80)
     expected = norm.interval(0.9, values.mean(), sem(values))
-    assert confidence_interval(values, 0.9, method="normal") == pytest.approx(expected)
+    assert confidence_interval(values, level=0.9, method="normal") == pytest.approx(expected)
 
 
 def test_bootstrap_agrees_with_the_normal_interval_on_many_values():
@@ -56,3 +57,32 @@ def test_settings_that_mean_nothing_are_refused():
         confidence_interval([0, 1], 95)
     with pytest.raises(ValueError, match="method must be"):
         confidence_interval([0, 1], method="jackknife")
+
+
+def test_an_evaluation_has_an_interval_of_a_metric():
+    rng = np.random.default_rng(3)
+    X = rng.random((40, 5))
+    found = evaluate(VectorScorer(), X, X + rng.random((40, 5)))
+    assert confidence_interval(found, "MRR") == confidence_interval(found.per_query("MRR"))
+    for given in ((found,), ([0.1, 0.2], "MRR")):
+        with pytest.raises(ValueError, match="an evaluation and a metric"):
+            confidence_interval(*given)
+    with pytest.warns(DeprecationWarning, match="level=level"):
+        assert confidence_interval(X[0], 0.9) == confidence_interval(X[0], level=0.9)
+
+
+def test_a_pair_set_is_evaluated_as_its_sides_are():
+    X = np.random.default_rng(4).random((9, 3))
+    texts = [f"word {i}" for i in range(9)]
+    pairs = PairSet.from_texts(texts, texts)
+
+    class Scorer:
+        def iter_similarity(self, x, y, block_size=None):
+            yield X @ X.T
+
+    found = evaluate(Scorer(), pairs)
+    assert found.value("MRR") == evaluate(Scorer(), pairs.x, pairs.y).value("MRR")
+    with pytest.raises(ValueError, match="alone"):
+        evaluate(Scorer(), pairs, pairs.y)
+    with pytest.raises(ValueError, match="Only one side"):
+        evaluate(Scorer(), pairs.x)

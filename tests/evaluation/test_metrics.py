@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from scipy.stats import pearsonr, spearmanr
 
 from simviz.evaluation.metrics import (
@@ -211,3 +212,22 @@ def test_correlations_equal_scipy_and_a_constant_prediction_is_chance():
 
 def test_defaults_cover_ranks_and_pairs():
     assert {metric.level for metric in DEFAULT_METRICS} == {"query", "roc"}
+
+
+@pytest.mark.parametrize("name", ["R@2", "AP", "RR", "Success@1", "nDCG@3", "nDCG", "P@2"])
+def test_names_of_ir_measures_mean_what_they_mean_there(name):
+    import ir_measures
+
+    from simviz.evaluation import VectorScorer, evaluate
+
+    rng = np.random.default_rng(5)
+    X, Y = rng.random((6, 4)), rng.random((8, 4))
+    grades = rng.integers(0, 4, (6, 8)) * (rng.random((6, 8)) < 0.5)
+    grades[:, 0] = 3
+    found = evaluate(VectorScorer(), X, Y, sp.csr_array(grades.astype(float)), [name])
+    qrels = [ir_measures.Qrel(f"{i}", f"{j}", int(grades[i, j])) for i, j in np.argwhere(grades)]
+    scores = (X / np.linalg.norm(X, axis=1)[:, None]) @ (Y / np.linalg.norm(Y, axis=1)[:, None]).T
+    run = [ir_measures.ScoredDoc(f"{i}", f"{j}", scores[i, j]) for i in range(6) for j in range(8)]
+    measure = ir_measures.parse_measure(name)
+    expected = ir_measures.calc_aggregate([measure], qrels, run)[measure]
+    assert found.value(name) == pytest.approx(expected, abs=1e-9)

@@ -16,6 +16,7 @@ from simviz.evaluation import (
     paired_bootstrap,
     paired_randomization,
     paired_t,
+    paired_test,
     unpaired_t,
     wilcoxon,
 )
@@ -267,7 +268,9 @@ def test_words_name_winner_numbers_test_and_queries():
 
 def test_tests_have_names():
     a, b = two_runs(30)
-    assert compare(a, b) == paired_randomization(a, b)
-    assert compare(a, b, "t", level=0.8) == paired_t(a, b, level=0.8)
+    assert paired_test(a, b) == paired_randomization(a, b)
+    assert paired_test(a, b, "t", level=0.8) == paired_t(a, b, level=0.8)
     with pytest.raises(ValueError, match="Did you mean 'bootstrap'"):
-        compare(a, b, "boostrap")
+        paired_test(a, b, "boostrap")
+    with pytest.warns(DeprecationWarning, match="is now simviz.evaluation.paired_test"):
+        assert compare(a, b, "t") == paired_t(a, b)

@@ -22,12 +22,12 @@ from simviz.evaluation import (
     Metric,
     PowerAnalysis,
     QueryValues,
-    compare,
     compare_all_evaluations,
     compared_metric,
     confidence_interval,
     correct,
     judged_pairs,
+    paired_test,
     parse_metric,
     partitioned_auc_t,
     power_analysis,
@@ -421,7 +421,7 @@ def _compare(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
 @state.cached(4_000)
 def _compare_queries(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
     one, other = values(choice, a), values(choice, b)
-    return replace(compare(one.values, other.values, test), unit=one.unit)
+    return replace(paired_test(one.values, other.values, test), unit=one.unit)
 
 
 @state.cached(200)
