@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from markupsafe import Markup
 
-from simviz.charts.tables import Cell, environment, html_table
+from simviz.charts.tables import environment, html_table
 from simviz.evaluation import compare_all, confidence_interval, power_analysis
 from simviz.evaluation.run_values import RunValues
 from simviz.evaluation.significance import plural, signed
@@ -74,6 +74,10 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
     order = [found.names[i] for i in found.order()]
     letters = {} if baseline else found.letters()
     means = dict(zip(found.names, map(float, found.means), strict=True))
+    place = {name: at for at, name in enumerate(order)}
+    pairs = [
+        sorted((found.names[i], found.names[j]), key=place.__getitem__) for i, j in found.pairs
+    ]
     runs: list[dict[str, Any]] = []
     for name in order:
         low, high = confidence_interval(given.values[name])
@@ -99,15 +103,16 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
         "runs": runs,
         "comparisons": [
             {
-                "a": found.names[i],
-                "b": found.names[j],
+                "a": first,
+                "b": second,
                 "difference": one.difference,
                 "low": one.low,
                 "high": one.high,
                 "p_value": one.p_value,
                 "told_apart": one.is_significant(),
             }
-            for (i, j), one in found.pairs.items()
+            for first, second in sorted(pairs, key=lambda two: [place[name] for name in two])
+            for one in [found.between(first, second)]
         ],
         "test": two.test + (f", {two.correction}" if two.correction else ""),
         "verdict": verdict,
@@ -164,15 +169,14 @@ def values_page(summary: Mapping[str, Any]) -> str:
     from simviz.reports.page import style
 
     has_groups = "groups" in summary["runs"][0]
-    left = {"class": "left"}
     head = ["run", summary["metric"], f"{_LEVEL} % interval", *["groups"] * has_groups]
     pairs = [
         [
-            Cell(f"{one['a']} − {one['b']}", left),
+            f"{one['a']} − {one['b']}",
             signed(one["difference"]),
             f"[{signed(one['low'])}, {signed(one['high'])}]",
             "< 0.001" if one["p_value"] < 0.001 else f"{one['p_value']:.3f}",
-            "told apart" if one["told_apart"] else "cannot be told apart",
+            "yes" if one["told_apart"] else "no",
         ]
         for one in summary["comparisons"]
     ]
@@ -187,10 +191,12 @@ def values_page(summary: Mapping[str, Any]) -> str:
             run_table=Markup(html_table(head, _run_cells(summary), scroll="scroll")),
             pair_table=Markup(
                 html_table(
-                    ["runs", "difference", f"{_LEVEL} % interval", "p", ""], pairs, scroll="scroll"
+                    ["runs", "difference", f"{_LEVEL} % interval", "p", "told apart"],
+                    pairs,
+                    scroll="scroll",
                 )
             ),
-            method=f"{summary['test']}, {n}. Intervals of values: bootstrap over "
+            method=f"{_sentence(summary['test'] + ', ' + n)} Intervals of values: bootstrap over "
             f"{plural(summary['unit'], 2)}.",
             version=version("simviz"),
         )
