@@ -503,18 +503,13 @@ def finding_of(
         metric,
         record["value"],
         record["n"],
-        query_name="pairs" if by_pairs else _plural(who.queries, "queries"),
-        answer_name=_plural(who.answers, "answers"),
+        query_name="pairs" if by_pairs else who.queries,
+        answer_name=who.answers,
         baseline=None if isnan(known) else known,
         baseline_name=BASELINES["popularity"] if against is None else against.label,
         part=best.part,
         candidates=candidates,
     )
-
-
-def _plural(name: str, otherwise: str) -> str:
-    """The name of a side where it reads as a plural; names of columns need not."""
-    return name if name.endswith("s") and name.replace(" ", "").isalpha() else otherwise
 
 
 def compare_runs(

@@ -98,9 +98,9 @@ def trained_on_own_data(server, browser, tmp_path):
     table.write_text("left,right\n" + "\n".join(rows))
     owner.goto(f"{server.url}/data")
     owner.locator("input[type=file]").first.set_input_files(str(table))
-    owner.get_by_role("button", name=re.compile("Keep")).wait_for()
+    owner.get_by_role("button", name="Save and continue").wait_for()
     owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
-    owner.get_by_role("button", name=re.compile("Keep")).click()
+    owner.get_by_role("button", name="Save and continue").click()
     owner.wait_for_url(re.compile("/train"))
     owner.get_by_role("button", name=re.compile("^Train \\d")).wait_for()
     owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
