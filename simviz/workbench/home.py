@@ -178,7 +178,7 @@ def _show_picture() -> None:
         st.switch_page("pages/map.py", query_params=where | {"sel": str(picked["key"])})
     pairs = state.dataset(f"demo:{_DEMO}")
     drawing = drawings.best_kept(run)
-    scene = map_scene.scene_of(run, pairs, drawing)
+    scene = map_scene.scene_of(run, pairs, drawing, is_labelled=True)
     st.html(canvas.STYLE)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")
