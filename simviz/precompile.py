@@ -117,12 +117,13 @@ def _multiply() -> None:
     import numpy as np
     import scipy.sparse as sp
 
-    from simviz.methods._linalg import Products
+    from simviz.methods._linalg import Products, dense_product
 
     for index in (np.int32, np.int64):
         X = sp.csr_array(np.eye(4, dtype=np.float32))
         X.indices, X.indptr = X.indices.astype(index), X.indptr.astype(index)
         for dtype in (np.float32, np.float64):
+            dense_product(X, X, dtype)
             B = np.ones((4, 8), dtype)
             for one in (B, np.asfortranarray(B), B[:, ::2]):
                 Products(X).matmat(one)
