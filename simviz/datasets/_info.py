@@ -30,5 +30,7 @@ class DemoInfo:
     size: str
     loader: Callable[[], PairSet]
     position: int = 100
+    #: From its button to all figures, on two cores, see `benchmarks/README.md`.
+    seconds: int = 10
     variant_of: str | None = None
     word_lists: Callable[[], Mapping[str, Sequence[str]]] | None = None

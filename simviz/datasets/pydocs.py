@@ -92,5 +92,6 @@ DEMO = DemoInfo(
     direction="x2y",
     size="Two and a half thousand documents",
     loader=load_pydocs,
+    seconds=20,
     position=30,
 )

@@ -106,6 +106,7 @@ DEMO = DemoInfo(
     direction="x2y",
     size="Two and a half thousand documents",
     loader=load_pydocs_links,
+    seconds=20,
     position=40,
     variant_of="pydocs",
 )

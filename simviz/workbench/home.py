@@ -84,7 +84,7 @@ def _show_choices() -> None:
 def _show_card(info: DemoInfo) -> None:
     """What a demo is, as one button, and below it those of its variants."""
     st.button(
-        f"{info.title}\n\n{info.size} · about\N{NO-BREAK SPACE}10\N{NO-BREAK SPACE}s",
+        f"{info.title}\n\n{info.size} · about\N{NO-BREAK SPACE}{info.seconds}\N{NO-BREAK SPACE}s",
         key=f"try-{info.id}",
         width="stretch",
         help=info.description,
