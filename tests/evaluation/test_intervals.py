@@ -54,7 +54,7 @@ def test_too_few_values_have_no_interval():
 
 def test_settings_that_mean_nothing_are_refused():
     with pytest.raises(ValueError, match="level must lie"):
-        confidence_interval([0, 1], 95)
+        confidence_interval([0, 1], level=95)
     with pytest.raises(ValueError, match="method must be"):
         confidence_interval([0, 1], method="jackknife")
 
