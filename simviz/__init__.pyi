@@ -15,7 +15,7 @@ from . import (
     scale as scale,
     store as store,
 )
-from .charts import map_figure as map_figure
+from .charts import Drawing as Drawing, map_figure as map_figure
 from .comparison import Result as Result, compare as compare
 from .data import (
     Items as Items,

@@ -10,12 +10,13 @@ from html import escape
 from math import isnan, nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from sklearn.base import clone
 
 from simviz.base import EmbeddingModel, PairModel
 from simviz.callbacks import Callback
+from simviz.charts import Drawing
 from simviz.data import PairSet, ReadResult, Split, default_direction
 from simviz.data.splitting import PARTS, By, split as split_pairs, suggest_split
 from simviz.evaluation import (
@@ -168,12 +169,44 @@ def _pipelines(
         methods = dict(zip(numbered(names), methods, strict=True))
     if not methods:
         raise ValueError("There is nothing to compare. Name a method, such as 'cca'.")
-    return {
-        str(name): clone(method)
-        if isinstance(method, PairPipeline | BlendPipeline)
-        else default_pipeline(method, train)
-        for name, method in methods.items()
-    }
+    pipelines: dict[str, Pipeline] = {}
+    for name, method in methods.items():
+        is_pipeline = isinstance(method, PairPipeline | BlendPipeline)
+        made = clone(method) if is_pipeline else default_pipeline(method, train)
+        trained = TrainedBlend if isinstance(made, BlendPipeline) else TrainedPipeline
+        pipelines[str(name)] = trained(**made.get_params(deep=False))
+    return pipelines
+
+
+class _Drawn:
+    """Adds a map to a pipeline; below, a pipeline knows of no drawings."""
+
+    def map(self, pairs: PairSet, *, seed: int = 0, **options: Any) -> Drawing:
+        """Draw pairs as this pipeline sees them.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            What to draw.
+        seed : int, default=0
+            Of the map and, where there are too many items, of the sample.
+        **options
+            See `simviz.projection.joint_map`.
+
+        Returns
+        -------
+        Drawing
+            Coordinates, items and quality; it shows itself in a notebook.
+        """
+        return Drawing.of(cast("Pipeline", self), pairs, seed=seed, **options)
+
+
+class TrainedPipeline(_Drawn, PairPipeline):
+    """A pipeline that `compare` trained, which can draw a map too."""
+
+
+class TrainedBlend(_Drawn, BlendPipeline):
+    """A blend that `compare` trained, which can draw a map too."""
 
 
 def _within(callback: Callback | None, before: int, total: int) -> Callable[[int, int], Callback]:
@@ -236,9 +269,9 @@ class Result:
         return {name: run.pipeline for name, run in self.runs.items()}
 
     @property
-    def best(self) -> Pipeline:
-        """The pipeline that is best on the validation part."""
-        return self.runs[self.names[0]].pipeline
+    def best(self) -> TrainedPipeline | TrainedBlend:
+        """The pipeline that is best on the validation part, with ``map(pairs)``."""
+        return cast("TrainedPipeline | TrainedBlend", self.runs[self.names[0]].pipeline)
 
     def evaluations(self, part: Part = "test") -> dict[str, Evaluation]:
         """Measurements by name.

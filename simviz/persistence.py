@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from io import BufferedReader
 from math import prod
 from pathlib import Path
@@ -24,8 +24,10 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 from sklearn.base import BaseEstimator
 
+from simviz.base import PairModel
 from simviz.base.stored import Pending, Sizes, check_stored, check_values
 from simviz.exceptions import StoreError
+from simviz.features._base import Transformer
 
 FORMAT = "simviz-2"
 _TREE, _ARRAYS = "objects.json", "arrays.safetensors"
@@ -74,15 +76,26 @@ def load_state(
     build: Callable[[dict[str, Any], dict[str, Sizes]], Built],
     *,
     max_bytes: int = ...,
+    trusted: Sequence[type] = ...,
 ) -> Built: ...
 
 
-def load_state(path: str | Path, build: Any = None, *, max_bytes: int = MAX_BYTES) -> Any:
+def load_state(
+    path: str | Path,
+    build: Any = None,
+    *,
+    max_bytes: int = MAX_BYTES,
+    trusted: Sequence[type] = (),
+) -> Any:
     """Read back what `save_state` wrote, as objects by name or what `build` makes of them.
 
     `build` is also given the dimensions that the objects have, by their names; see
-    `simviz.base.stored`.
+    `simviz.base.stored`. Classes that simviz does not know are built if they are trusted.
     """
+    known = _classes()
+    for cls in trusted:
+        if known.setdefault(cls.__name__, cls) is not cls:
+            raise ValueError(f"There is a class {cls.__name__} in simviz. Name yours otherwise.")
     try:
         with zipfile.ZipFile(path) as archive:
             check_members(archive, allowed_bytes(path, max_bytes))
@@ -104,7 +117,9 @@ def load_state(path: str | Path, build: Any = None, *, max_bytes: int = MAX_BYTE
                 # Shapes are checked before values are read: untouched zeros take no memory.
                 arrays = _empty_arrays(stream, archive.getinfo(_ARRAYS).file_size)
                 left = dict(arrays)
-                objects = {name: _unpack(value, left) for name, value in tree["objects"].items()}
+                objects = {
+                    name: _unpack(value, left, known) for name, value in tree["objects"].items()
+                }
                 if left:
                     raise ValueError(
                         f"not a pipeline: nothing refers to the array {min(left)[:80]!r}"
@@ -226,7 +241,7 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
             "keys": [_pack(k, name, arrays) for k in keys],
             "values": [_pack(value[k], f"{name}.{i}", arrays) for i, k in enumerate(keys)],
         }
-    if isinstance(value, BaseEstimator) and type(value) in _classes().values():
+    if isinstance(value, PairModel | Transformer) or type(value) in _classes().values():
         fitted = {k: v for k, v in vars(value).items() if k.endswith("_") and k[0] != "_"}
         return {
             "class": type(value).__name__,
@@ -247,7 +262,7 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     )
 
 
-def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
+def _unpack(value: Any, arrays: dict[str, NDArray[Any]], classes: Mapping[str, type]) -> Any:
     """What was packed; arrays, each of which is taken once, need not have their values yet."""
     if not isinstance(value, dict):
         return value
@@ -272,7 +287,7 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
     if "list" in value:
         items = value["list"]
         if dict in set(map(type, items)):
-            items = [_unpack(v, arrays) for v in items]
+            items = [_unpack(v, arrays, classes) for v in items]
         if value["as"] == "str":
             if len(items) * max(map(len, items), default=0) > _MOST_CHARACTERS:
                 raise ValueError("an array of strings is too large")
@@ -283,20 +298,20 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]]) -> Any:
             return array
         return tuple(items) if value["as"] == "tuple" else items
     if "keys" in value:
-        keys = [_unpack(k, arrays) for k in value["keys"]]
-        return dict(zip(keys, (_unpack(v, arrays) for v in value["values"]), strict=True))
-    known = _classes()
-    if value["class"] not in known:
+        keys = [_unpack(k, arrays, classes) for k in value["keys"]]
+        return dict(zip(keys, (_unpack(v, arrays, classes) for v in value["values"]), strict=True))
+    if value["class"] not in classes:
         raise StoreError(
             f"The file names the class {value['class']!r}, which this version of simviz "
-            "does not have. Load it with the version that wrote it."
+            "does not have. Load it with the version that wrote it, or, if the class is yours, by "
+            "load_pipeline(path, trusted=[...])."
         )
-    params = {k: _unpack(v, arrays) for k, v in value["params"].items()}
-    made = known[value["class"]](**params)
+    params = {k: _unpack(v, arrays, classes) for k, v in value["params"].items()}
+    made = classes[value["class"]](**params)
     for k, v in value["fitted"].items():
         if not k.endswith("_") or k.startswith("_"):
             raise StoreError(f"{k!r} is not a fitted attribute.")
-        setattr(made, k, _unpack(v, arrays))
+        setattr(made, k, _unpack(v, arrays, classes))
     return made
 
 

@@ -8,7 +8,7 @@ import pytest
 import simviz
 from simviz import methods
 from simviz.base import LinearPairModel, MethodTags
-from simviz.exceptions import JobCancelled
+from simviz.exceptions import JobCancelled, StoreError
 from simviz.methods.opca import OPCA
 
 
@@ -152,3 +152,35 @@ def test_installed_packages_bring_methods_and_do_no_harm(monkeypatch):
             assert simviz.get_method("first").__name__ == "FirstColumns"
     finally:
         methods._found.cache_clear()
+
+
+def test_the_best_draws_a_map_and_answers(pairs, result):
+    drawing = result.best.map(pairs)
+    frame = drawing.to_frame()
+    assert frame["side"].tolist() == ["x"] * 30 + ["y"] * 30
+    assert np.array_equal(frame[["horizontal", "vertical"]][:30], drawing.x)
+    assert drawing.quality is not None and "toys" not in repr(drawing)
+    shown = drawing._repr_html_()
+    assert "plotly" in shown and "<b>red car</b></b>" not in shown
+    assert len(result.best.index(pairs.y).search(["red car"], 3)) == 3
+
+
+def test_a_blend_is_compared_and_drawn(pairs):
+    learned = simviz.default_pipeline(OPCA(4), pairs)
+    blend = simviz.BlendPipeline(learned, simviz.default_pipeline("bm25", pairs), 0.5)
+    found = simviz.compare(pairs, {"both": blend}).best
+    assert isinstance(found, simviz.BlendPipeline) and len(found.map(pairs).y) == 30
+
+
+def test_own_classes_are_stored_and_read_if_trusted(pairs, tmp_path):
+    pipeline = simviz.default_pipeline(FirstColumns, pairs).fit(pairs)
+    pipeline.save(tmp_path / "own.simviz")
+    with pytest.raises(StoreError, match="trusted"):
+        simviz.load_pipeline(tmp_path / "own.simviz")
+    again = simviz.load_pipeline(tmp_path / "own.simviz", trusted=[FirstColumns])
+    assert np.array_equal(
+        again.similarity(pairs.x, pairs.y), pipeline.similarity(pairs.x, pairs.y)
+    )
+    other = type("OPCA", (FirstColumns,), {})
+    with pytest.raises(ValueError, match="Name yours otherwise"):
+        simviz.load_pipeline(tmp_path / "own.simviz", trusted=[other])

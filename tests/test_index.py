@@ -113,7 +113,7 @@ def test_what_an_index_cannot_do_is_refused(pairs, tmp_path):
         {"side": "z"},
         {"more": 1},
     ],
-    ids=str,
+    ids=lambda change: "-".join(change),
 )
 def test_a_damaged_index_is_refused(pairs, tmp_path, change):
     from simviz.persistence import load_state, save_state

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, cast, get_args
@@ -771,13 +771,16 @@ class BlendPipeline(_Scorer):
 Pipeline: TypeAlias = PairPipeline | BlendPipeline
 
 
-def load_pipeline(path: str | Path) -> Pipeline:
+def load_pipeline(path: str | Path, *, trusted: Sequence[type] = ()) -> Pipeline:
     """Read a saved pipeline or blend.
 
     Parameters
     ----------
     path : str or Path
         File that ``save`` wrote.
+    trusted : sequence of type, optional
+        Methods and features of your own that the file may name, where they are not
+        registered (`simviz.register_method`).
 
     Returns
     -------
@@ -792,7 +795,7 @@ def load_pipeline(path: str | Path) -> Pipeline:
     FileNotFoundError
         If there is no such file.
     """
-    return load_state(path, _pipeline)
+    return load_state(path, _pipeline, trusted=trusted)
 
 
 def load_index(path: str | Path) -> ItemIndex:
