@@ -403,11 +403,12 @@ def _rank(
     query: Ints, document: Ints, score: Reals, judged: _Qrels
 ) -> tuple[Ranking, int, NDArray[np.bool_]]:
     """Where the relevant documents stand, how many are tied, and which queries are answered."""
-    known = query >= 0
-    query, document, score = query[known], document[known], score[known]
+    if not (known := query >= 0).all():
+        query, document, score = query[known], document[known], score[known]
     # A document that is listed twice counts where it scores higher, and others as they stand.
-    order = np.argsort(query, kind="stable") if (np.diff(query) < 0).any() else slice(None)
-    query, document, score = query[order], document[order], score[order]
+    if (query[1:] < query[:-1]).any():
+        order = np.argsort(query, kind="stable")
+        query, document, score = query[order], document[order], score[order]
     n_queries, n_documents = len(judged.queries), len(judged.documents)
     n = np.bincount(query, minlength=n_queries)
     above, tied = rank_listed(score, np.concatenate([[0], np.cumsum(n)]))

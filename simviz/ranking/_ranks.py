@@ -212,7 +212,8 @@ def rank_listed(scores: ArrayLike, indptr: ArrayLike) -> tuple[Ints, Ints]:
     starts = np.asarray(indptr, dtype=np.int64)
     _refuse_nan(int(np.isnan(values).sum()), values.size)
     query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
-    order = np.lexsort((-values, query))
+    rises = (values[1:] > values[:-1]) & (query[1:] == query[:-1])
+    order = np.lexsort((-values, query)) if rises.any() else slice(None)
     first, size = runs(query[order], values[order])
     above, tied = np.empty((2, len(values)), dtype=np.int64)
     above[order] = np.repeat(first, size) - starts[query]
