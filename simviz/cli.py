@@ -152,7 +152,7 @@ def _compare(given: Namespace) -> int:
     return _COMPARED[summary["verdict"]]
 
 
-def _as_json(tree: Mapping[str, Any]) -> str:
+def _as_json(tree: object) -> str:
     return json.dumps(tree, ensure_ascii=False, indent=2) + "\n"
 
 
@@ -283,6 +283,60 @@ def _evaluate(given: Namespace) -> int:
     return 0
 
 
+def _describe_search(parser: ArgumentParser) -> None:
+    parser.description = "Ask a model for its nearest items. Queries are arguments, or lines read."
+    parser.add_argument("model", type=Path, help="as simviz train wrote it, or a saved index")
+    parser.add_argument("queries", nargs="*", help="texts")
+    parser.add_argument(
+        "--items", dest="files", nargs=1, metavar="FILE", help="a text a line (.txt), or pairs"
+    )
+    parser.add_argument("--side", choices=("x", "y"), default="y", help="of which side items are")
+    parser.add_argument("-k", type=int, default=10, help="items a query")
+    parser.add_argument("--save", type=Path, help="write model and items to one file too")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _search(given: Namespace) -> int:
+    from simviz.pipeline import load_index, load_pipeline
+
+    if given.files is None:
+        index = load_index(given.model)
+    else:
+        path, items = Path(given.files[0]), None
+        if path.suffix.lower() == ".txt":
+            from simviz.data.sources import decode_text, load_bytes
+
+            text, _ = decode_text(*load_bytes(path))
+            items = [line for line in text.splitlines() if line.strip()]
+        else:
+            items = getattr(_read(given), given.side)
+        index = load_pipeline(given.model).index(items, given.side)
+    if given.save is not None:
+        index.save(given.save)
+        _tell(f"Wrote {given.save}.\n")
+    asked = given.queries
+    if not asked and (given.save is None or not sys.stdin.isatty()):
+        asked = [line for line in sys.stdin.read().splitlines() if line.strip()]
+    if not asked:
+        return 0
+    found = index.search(asked, given.k)
+    if given.json:
+        sys.stdout.write(_as_json(found.to_dict("records")))
+        return 0
+    for query, rank, text, score in found[["query", "rank", "text", "score"]].itertuples(
+        index=False
+    ):
+        if rank == 1:
+            sys.stdout.write(f"{_shown(query)}\n")
+        sys.stdout.write(f"{rank:>4}  {score:8.4f}  {_shown(text)}\n")
+    return 0
+
+
+def _shown(text: str) -> str:
+    """Text on one line of a terminal, which obeys none of it."""
+    return " ".join("".join(c if c.isprintable() else " " for c in text).split())
+
+
 def _describe_export(parser: ArgumentParser) -> None:
     parser.description = "Write a linear model for other programs, as a zip."
     parser.add_argument("model", type=Path, help="as simviz train wrote it")
@@ -327,6 +381,7 @@ _COMMANDS: dict[str, _Command] = {
     "compare": (_describe_compare, _compare),
     "train": (_describe_train, _train),
     "evaluate": (_describe_evaluate, _evaluate),
+    "search": (_describe_search, _search),
     "export": (_describe_export, _export),
     "precompile": (_describe_precompile, _precompile),
 }

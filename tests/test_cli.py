@@ -1,5 +1,6 @@
 """The command: what it prints, what it writes, and how it ends."""
 
+import io
 import json
 import subprocess
 import sys
@@ -80,7 +81,7 @@ def test_wrong_use_is_told_in_one_line(tmp_path, capsys):
     assert refused.value.code == 2
 
 
-def test_train_evaluate_and_export(pairs, tmp_path, capsys):
+def test_train_evaluate_search_and_export(pairs, tmp_path, capsys, monkeypatch):
     model = tmp_path / "m.simviz"
     words = [str(pairs), "--split", "pair"]
     how = ["--method", "cca", "--set", "n_components=5", "--out", str(model)]
@@ -91,6 +92,20 @@ def test_train_evaluate_and_export(pairs, tmp_path, capsys):
     assert ("MRR", "x2y", 12) in {(one["metric"], one["direction"], one["n"]) for one in records}
     assert main(["evaluate", str(model), *words]) == 0
     assert "MRR" in capsys.readouterr().out
+    index = tmp_path / "answers.simviz"
+    ask = ["search", str(model), "red bus", "--items", str(pairs), "-k", "2"]
+    assert main([*ask, "--save", str(index)]) == 0
+    said = capsys.readouterr().out.splitlines()
+    assert said[0] == "red bus" and [line.split()[0] for line in said[1:]] == ["1", "2"]
+    assert main(["search", str(index), "red bus", "-k", "2", "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [one["text"] for one in found] == [line.split(maxsplit=2)[2] for line in said[1:]]
+    (tmp_path / "items.txt").write_text("red \x1b[2Jbus\n\nblue car\n")
+    monkeypatch.setattr("sys.stdin", io.StringIO("red bus\n"))
+    assert main(["search", str(model), "--items", str(tmp_path / "items.txt")]) == 0
+    said = capsys.readouterr().out
+    assert "\x1b" not in said and len(said.splitlines()) == 3
+    assert main(["search", str(model), "red bus"]) == 2  # a model alone has no items
     assert main(["export", str(model)]) == 0
     assert (tmp_path / "m-numpy.zip").stat().st_size
     assert main(["export", str(model), "--form", "dense"]) == 2
