@@ -160,6 +160,8 @@ def _shared(by_run: Mapping[str, Mapping[str, float]], metric: str, unit: str) -
 
 def _table_of_values(path: Path) -> list[tuple[str, dict[str, float]]]:
     """Columns of numbers as runs, by what stands in the first other column."""
+    if _trec_columns(path) is not None:
+        raise DatasetError(f"{path.name} is a TREC run. Give the judgments, too: --qrels FILE.")
     table = read_table(path)
     numbers = [name for name, kind in table.kinds.items() if kind == "number"]
     key = next((name for name, kind in table.kinds.items() if kind == "text"), None)

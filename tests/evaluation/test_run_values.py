@@ -96,6 +96,8 @@ def test_what_cannot_be_read_is_named(folder, tmp_path):
     (tmp_path / "other.trec").write_text("x1 Q0 d1 1 0.5 r\n")
     with pytest.raises(DatasetError, match="answers no query"):
         read_run_values([tmp_path / "other.trec"], folder / "qrels.txt")
+    with pytest.raises(DatasetError, match=r"TREC run.*--qrels"):
+        read_run_values([folder / "a.trec"])
     (tmp_path / "long.csv").write_text("query,document,score\na,b,1\na,c,2\n")
     with pytest.raises(DatasetError, match="--qrels"):
         read_run_values([tmp_path / "long.csv"])
