@@ -26,7 +26,11 @@ from .data import (
     write_pairs as write_pairs,
 )
 from .datasets import load_demo as load_demo
-from .evaluation import PopularityScorer as PopularityScorer, evaluate as evaluate
+from .evaluation import (
+    PopularityScorer as PopularityScorer,
+    evaluate as evaluate,
+    tune as tune,
+)
 from .methods import (
     all_methods as all_methods,
     get_method as get_method,

@@ -184,3 +184,26 @@ def test_own_classes_are_stored_and_read_if_trusted(pairs, tmp_path):
     other = type("OPCA", (FirstColumns,), {})
     with pytest.raises(ValueError, match="Name yours otherwise"):
         simviz.load_pipeline(tmp_path / "own.simviz", trusted=[other])
+
+
+def test_charts_take_what_was_measured(result):
+    from simviz.charts import dimension_figure, roc_figure
+
+    rocs = {"OPCA": result.evaluations()["opca"].roc}
+    assert any(str(t.name).startswith("OPCA") for t in roc_figure(rocs).data)
+    curves = {"OPCA": result.dimension_curves()["opca"]}
+    names = [t.name for t in dimension_figure(curves).data if t.name]
+    assert names[0].startswith("OPCA 1.000")
+
+
+def test_tuning_chooses_by_folds_and_fits_on_all(pairs):
+    tuned = simviz.tune(
+        simviz.default_pipeline(OPCA(4), pairs), pairs, {"n_components": [1, 4]}, folds=3
+    )
+    frame = tuned.to_frame()
+    assert frame["n_components"].tolist() == [1, 4] and set(frame["n_folds"]) == {3}
+    best = frame.loc[frame["value"].idxmax(), "n_components"]
+    assert tuned.params == {"n_components": best} == {"n_components": 4}
+    assert len(tuned.best.transform(pairs.x)) == 30 and "4" in repr(tuned)
+    with pytest.raises(ValueError, match="n_component"):
+        simviz.tune(simviz.default_pipeline(OPCA(4), pairs), pairs, {"n_componen": [1]})

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -11,6 +11,8 @@ from numpy.typing import ArrayLike
 
 from simviz.charts._chart import MEASURED_AXIS, Chart
 from simviz.charts.style import Theme, ThemeName, clean_text, safe_text
+from simviz.evaluation.curves import DimensionCurve as Measured
+from simviz.evaluation.differences import REACH
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -56,7 +58,7 @@ class ProgressCurve(NamedTuple):
 
 
 def dimension_figure(
-    curves: Sequence[DimensionCurve | tuple[Any, ...]],
+    curves: Sequence[DimensionCurve | tuple[Any, ...]] | Mapping[str, Measured],
     *,
     metric: str = "MRR",
     theme: ThemeName | Theme = "light",
@@ -65,8 +67,9 @@ def dimension_figure(
 
     Parameters
     ----------
-    curves : sequence of DimensionCurve
-        Or of tuples in its order.
+    curves : sequence of DimensionCurve, or mapping of str
+        Or of tuples in its order; or by name what
+        `simviz.evaluation.dimension_curve` measured, which gets its 95 % band.
     metric : str, default="MRR"
         Name of the metric.
     theme : {"light", "dark"} or Theme, default="light"
@@ -89,6 +92,8 @@ def dimension_figure(
     'OPCA 0.400 at 4'
     """
     chart = Chart(theme)
+    if isinstance(curves, Mapping):
+        curves = [_measured(name, curve) for name, curve in curves.items()]
     drawn = sorted(map(_sorted_by_dimension, curves), key=lambda curve: -_best(curve)[1])
     described = []
     for curve in drawn:
@@ -209,6 +214,15 @@ def _records(
             measured = {at: place, "value": float(value), "low": low, "high": high}
             rows.append({"method": method, "label": label, **measured})
     return rows
+
+
+def _measured(name: str, curve: Measured) -> DimensionCurve:
+    """A curve that was measured, of the side that asks first, under a name."""
+    first = next(iter(curve.per_query))
+    rows = [row for row in curve.to_records() if row["direction"] == first]
+    value, error = (np.array([row[key] for row in rows]) for key in ("value", "standard_error"))
+    low, high = value - REACH * error, value + REACH * error
+    return DimensionCurve(name, name, curve.dimensions, value, low, high)
 
 
 def _checked(curve: DimensionCurve | tuple[Any, ...]) -> DimensionCurve:

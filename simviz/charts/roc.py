@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz.charts._chart import Chart, floats, listed, thinned
 from simviz.charts.style import Theme, ThemeName
+from simviz.evaluation.roc import Roc
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -58,7 +59,7 @@ class RocCurve(NamedTuple):
 
 
 def roc_figure(
-    curves: Sequence[RocCurve | tuple[Any, ...]],
+    curves: Sequence[RocCurve | tuple[Any, ...]] | Mapping[str, Roc],
     *,
     log_fpr: bool = False,
     max_fpr: float = 1.0,
@@ -68,8 +69,8 @@ def roc_figure(
 
     Parameters
     ----------
-    curves : sequence of RocCurve
-        Or of tuples in its order.
+    curves : sequence of RocCurve, or mapping of str to Roc
+        Or of tuples in its order; or by name the ``roc`` of an evaluation.
     log_fpr : bool, default=False
         Show low false positive rates, from 1e-4, on a logarithmic axis.
     max_fpr : float, default=1.0
@@ -93,6 +94,8 @@ def roc_figure(
     >>> figure.data[1].name
     'CCA 0.850 [0.800, 0.900]'
     """
+    if isinstance(curves, Mapping):
+        curves = [RocCurve(n, n, roc.fpr, roc.tpr, roc.auc) for n, roc in curves.items()]
     chart = Chart(theme)
     drawn = sorted(map(_as_roc, curves), key=lambda curve: -curve.auc)
     chance = np.geomspace(LOWEST_RATE, 1, 60) if log_fpr else np.array([0.0, 1.0])

@@ -68,6 +68,7 @@ from .scores import (
     score_counts as score_counts,
 )
 from .scoring import Scorer as Scorer, evaluate as evaluate, evaluate_part as evaluate_part
+from .search import Tuned as Tuned, tune as tune
 from .significance import (
     Comparison as Comparison,
     compare as compare,

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from math import isfinite, isnan, nan
-from typing import Any, Literal, Self, cast
+from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.callbacks import Callback
-from simviz.data import PairSet, Split
+from simviz.data import PairSet, Split, default_direction
 from simviz.evaluation._search_fits import (
     PairUnits,
     Score,
@@ -30,11 +30,14 @@ from simviz.evaluation._search_fits import (
     full_name,
     grouped,
 )
-from simviz.evaluation.metrics import Metric, parse_metric
+from simviz.evaluation.metrics import Metric, default_metric, parse_metric
 from simviz.evaluation.result import Asking
 from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import Pipeline
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Rule = Literal["best", "one_se"]
 #: Candidates of one search at most.
@@ -99,6 +102,80 @@ def search(
     )
     _ = selection.chosen  # says why, where nothing could be measured
     return selection
+
+
+def tune(
+    pipeline: Pipeline,
+    pairs: PairSet,
+    params: Mapping[str, Any],
+    *,
+    folds: int = 5,
+    metric: Metric | str | None = None,
+    n_iter: int | None = None,
+    seed: int = 0,
+    callback: Callback | None = None,
+) -> Tuned:
+    """Choose settings by cross-validation, and fit the best on all pairs.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        Need not be fitted.
+    pairs : PairSet
+        Without those that are to test the result.
+    params : mapping of str to sequence
+        Values to try by parameter of the method, as in scikit-learn's grid search.
+    folds : int, default=5
+        Parts, each held out once; what must not be known from training is kept
+        apart as in `simviz.data.split`.
+    metric : Metric or str, optional
+        What to choose by; `default_metric` when omitted.
+    n_iter : int, optional
+        Combinations that are drawn; all when omitted.
+    seed : int, default=0
+        Of the folds and the draw.
+    callback : callable, optional
+        See `simviz.callbacks`.
+
+    Returns
+    -------
+    Tuned
+        The best pipeline, and what each combination reached.
+
+    Raises
+    ------
+    ValueError
+        If there is no such parameter, nothing to try, or nothing can be measured.
+    JobCancelled
+        If `callback` asked to stop.
+
+    Examples
+    --------
+    >>> from simviz import PairSet, default_pipeline
+    >>> words = [f"{a} {b}" for a in ("red", "blue", "old") for b in ("car", "bus", "tram")]
+    >>> pairs = PairSet.from_texts(words, words)
+    >>> tune(default_pipeline("bm25", pairs), pairs, {"k1": [0.5, 1.2]}, folds=3).params
+    {'k1': 0.5}
+    """
+    from simviz.data.splitting import suggest_split
+
+    found = suggest_split(pairs)
+    by: UnitBy = found.by if found.by in ("x", "y", "group") else "pair"
+    key = found.group_key if by == "group" else None
+    selection = search(
+        pipeline,
+        pairs,
+        params,
+        cv=folds,
+        by=by,
+        group_key=key,
+        metric=default_metric(pairs.relevance) if metric is None else metric,
+        direction=default_direction(pairs),
+        n_iter=n_iter,
+        seed=seed,
+        callback=callback,
+    )
+    return Tuned(selection, selection.refit(pipeline, pairs, by, key, seed))
 
 
 def development(pairs: PairSet, parts: Split) -> PairSet:
@@ -298,6 +375,43 @@ class Selection:
             )
         except (KeyError, TypeError) as error:
             raise ValueError(f"This is no stored search ({error}).") from error
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Tuned:
+    """What `tune` found.
+
+    Parameters
+    ----------
+    selection : Selection
+        All combinations, with their values on each fold.
+    best : PairPipeline or BlendPipeline
+        Fitted on all pairs with the values that were chosen.
+    """
+
+    selection: Selection
+    best: Pipeline
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """The values that were chosen."""
+        return dict(self.selection.chosen.params)
+
+    def to_frame(self) -> pd.DataFrame:
+        """What each combination reached.
+
+        Returns
+        -------
+        pandas.DataFrame
+            One row a combination, with its mean over folds and standard error.
+        """
+        import pandas as pd
+
+        return pd.DataFrame(self.selection.to_records())
+
+    def __repr__(self) -> str:
+        chosen = self.selection.chosen
+        return f"Tuned({self.params}, {self.selection.metric} {chosen.mean:.3f})"
 
 
 def _complexity(params: Mapping[str, Any]) -> tuple[float, ...]:
