@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Vectors = NDArray[np.floating[Any]]
 Side = Literal["x", "y"]
 #: Vectors from which on not all of them are looked at, where faiss is installed.
-MANY = 100_000
+MANY = 1_000_000
 #: Queries that are compared at once, in scores (32 MB).
 _ENTRIES = 2**23
 #: Lists that a query looks through, vectors a list that its middle is learned from, and
@@ -33,7 +33,7 @@ class ItemIndex:
     """Items of one side, encoded once, that queries of the other side are answered with.
 
     Made by ``pipeline.index(items)``, read from a file by `load_index`. All items
-    are compared; among 100,000 or more, where faiss is installed and vectors are
+    are compared; among a million or more, where faiss is installed and vectors are
     compared by cosine, only those in the lists nearest to the query.
 
     Parameters
