@@ -64,7 +64,7 @@ def _cache() -> Path:
 def _digest() -> str:
     """Of all that numba's cache depends on: versions, kernels, processor."""
     h = hashlib.blake2b(digest_size=8)
-    packages = ("simviz", "numba", "numpy")
+    packages = ("simviz", "numba", "umap-learn", "numpy")
     h.update(repr([sys.version, *map(version, packages), *_processor()]).encode())
     for path in sorted(_ROOT.rglob("*.py")):
         source = path.read_bytes()

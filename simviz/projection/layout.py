@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+import warnings
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,6 +19,8 @@ from simviz.projection._sides import (
     distance_blocks,
     principal_axes,
 )
+
+logger = logging.getLogger(__name__)
 
 #: Below this many points a neighbourhood graph says nothing that distances do not.
 MIN_POINTS = 5
@@ -105,6 +110,10 @@ def pca_map(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray, Flo
     return (x - origin) @ axes, (y - origin) @ axes
 
 
+class _StoppedError(Exception):
+    """Leaves the optimisation when a callback asks to."""
+
+
 def umap_map(
     x_vectors: ArrayLike,
     y_vectors: ArrayLike,
@@ -183,28 +192,14 @@ def nearest_points(points: FloatArray, k: int) -> tuple[NDArray[np.int32], NDArr
     return indices, distances
 
 
-def _neighbourhoods(
-    indices: NDArray[np.int32], distances: NDArray[np.float32]
-) -> sp.csr_array[np.float64]:
-    """Fuzzy graph of the neighbourhoods: for each pair how surely either counts the other."""
-    n, k = indices.shape
-    far = distances.astype(np.float64)
-    nearest = np.where(far > 0, far, np.inf).min(axis=1, initial=np.inf)
-    nearest[np.isinf(nearest)] = 0.0
-    gaps = np.maximum(far[:, 1:] - nearest[:, None], 0.0)
-    # Widths at which the neighbours of a point add up to log2 k.
-    low, high, width = np.zeros(n), np.full(n, np.inf), np.ones(n)
-    for _ in range(64):
-        is_wide = np.exp(-gaps / width[:, None]).sum(axis=1) > np.log2(k)
-        low, high = np.where(is_wide, low, width), np.where(is_wide, width, high)
-        width = np.where(np.isinf(high), 2 * width, (low + high) / 2)
-    mean = np.where(nearest > 0, far.mean(axis=1), far.mean())
-    width = np.maximum(width, 1e-3 * mean)
-    weights = np.exp(-gaps / width[:, None])
-    # No point lists itself but at first.
-    rows = np.repeat(np.arange(n), k - 1)
-    graph = sp.csr_array((weights.ravel(), (rows, indices[:, 1:].ravel())), shape=(n, n))
-    return graph + graph.T - graph * graph.T
+def _let_go(layouts: Any) -> None:
+    """Let other threads run while UMAP's kernel does."""
+    # It keeps the interpreter for each of hundreds of epochs, and a page that is drawn meanwhile
+    # waits for one of them at every element that it sends.
+    make = getattr(layouts, "_get_optimize_layout_euclidean_single_epoch_fn", None)
+    kernel = make(False) if make is not None else None
+    if kernel is not None and not kernel.signatures:  # not compiled yet
+        kernel.targetoptions["nogil"] = True
 
 
 def _optimise(
@@ -215,36 +210,81 @@ def _optimise(
     rng: np.random.RandomState,
     callback: Callback | None,
 ) -> FloatArray:
-    """Stochastic layout of the graph of neighbourhoods."""
-    from scipy.optimize import curve_fit
+    """Fuzzy graph of the neighbourhoods, then its stochastic layout."""
+    with warnings.catch_warnings():
+        # Said on import wherever TensorFlow, which nothing here uses, is absent.
+        warnings.filterwarnings("ignore", "Tensorflow not installed", ImportWarning)
+        from umap import layouts
+        from umap.umap_ import find_ab_params, fuzzy_simplicial_set, make_epochs_per_sample
 
-    from simviz.projection._layout_kernels import pull_and_push
-
-    graph = _neighbourhoods(indices, distances).tocoo()
-    n_epochs = 500 if len(start) <= 10_000 else 200
-    # Edges too weak to be drawn even once are left out.
+    _let_go(layouts)
+    n, n_neighbors = indices.shape
+    graph, _, _ = fuzzy_simplicial_set(
+        start, n_neighbors, rng, "euclidean", knn_indices=indices, knn_dists=distances
+    )
+    graph = sp.coo_array(graph)
+    n_epochs = 500 if n <= 10_000 else 200
+    # Edges too weak to be drawn even once are left out, as UMAP does.
     keep = graph.data >= graph.data.max() / n_epochs
     head, tail = graph.row[keep].astype(np.int32), graph.col[keep].astype(np.int32)
-    period = graph.data.max() / graph.data[keep]
-    # It starts within a box of 10; the jitter parts points that coincide.
+    # UMAP starts within a box of 10; the jitter parts points that coincide.
     extent = np.ptp(start, axis=0).max()
     jitter = rng.normal(scale=1e-3, size=start.shape)
     positions = (10.0 * (start - start.min(axis=0)) / extent + jitter).astype(
         np.float32, order="C"
     )
-    # Points up to `min_dist` apart are as similar as can be.
-    far = np.linspace(0.0, 3.0, 300)
-    similar = np.exp(-np.maximum(far - min_dist, 0.0))
-    a, b = curve_fit(lambda d, a, b: 1 / (1 + a * d ** (2 * b)), far, similar)[0]
-    state = rng.randint(1, 2**31, 1).astype(np.uint64)
-    due = period.copy()
-    for epoch in range(n_epochs):
-        rate = np.float32(1 - epoch / n_epochs)
-        shape = np.float32(a), np.float32(b)
-        pull_and_push(positions, head, tail, period, due, epoch, rate, *shape, state)
-        if callback is not None and callback(epoch + 1, n_epochs, {}):
-            break
+    a, b = find_ab_params(1.0, min_dist)
+    state = rng.randint(np.iinfo(np.int32).min + 1, np.iinfo(np.int32).max - 1, 3)
+    progress = _Progress(n_epochs, callback)
+    try:
+        layouts.optimize_layout_euclidean(
+            positions,
+            positions,
+            head,
+            tail,
+            n_epochs,
+            n,
+            make_epochs_per_sample(graph.data[keep], n_epochs),
+            a,
+            b,
+            state.astype(np.int64),
+            tqdm_kwds={
+                "disable": callback is None,
+                "file": progress,
+                "bar_format": "{n_fmt}",
+                "mininterval": 0.2,
+                "miniters": 1,
+                "leave": False,
+            },
+            move_other=True,
+        )
+    except _StoppedError:
+        # The layout is updated in place: what was reached stands.
+        logger.info("UMAP was stopped at epoch %d of %d.", progress.epoch, n_epochs)
     return positions.astype(np.float64)
+
+
+class _Progress:
+    """A file for UMAP's progress bar, the only thing it reports its epochs to."""
+
+    def __init__(self, total: int, callback: Callback | None) -> None:
+        self.total = total
+        self.callback = callback
+        self.epoch = 0
+
+    def write(self, text: str) -> None:
+        """Hear of an epoch; raise `_StoppedError` if the callback wants no more."""
+        digits = text.strip()
+        if self.callback is None or not digits.isdecimal():
+            return
+        self.epoch = min(int(digits), self.total)
+        if self.callback(self.epoch, self.total, {}):
+            # The bar clears its line when it is left: that is no new epoch.
+            self.callback = None
+            raise _StoppedError
+
+    def flush(self) -> None:
+        """Nothing is held back."""
 
 
 def unfold(

@@ -11,14 +11,14 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz._numba import threads_for
 from simviz.callbacks import Callback
-from simviz.projection._layout_kernels import (
+from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, principal_axes
+from simviz.projection._two_sided_kernels import (
     calibrate,
     descend,
     repel,
     sort_into_cells,
     sum_cells,
 )
-from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, principal_axes
 from simviz.projection.layout import mds_map
 
 Single = NDArray[np.float32]

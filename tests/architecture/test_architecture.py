@@ -12,7 +12,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 PACKAGE = ROOT / "simviz"
 MODULES = sorted(PACKAGE.rglob("*.py"))
-HEAVY = {"torch", "plotly", "pandas", "pyarrow", "PIL", "emoji", "bm25s"}
+HEAVY = {"torch", "umap", "plotly", "pandas", "pyarrow", "PIL", "emoji", "bm25s"}
 
 
 def imports_at_module_level(path):

@@ -117,10 +117,10 @@ def test_two_classes_in_one_module_are_refused(tmp_path, monkeypatch):
         find_classes(two_in_one, int)
 
 
-def test_discovery_imports_no_heavy_library():
+def test_discovery_imports_neither_torch_nor_umap():
     code = (
         "import sys, simviz.methods as m; m.all_methods(); "
-        "print([h for h in ('torch', 'plotly', 'streamlit', 'numba') "
+        "print([h for h in ('torch', 'umap', 'plotly', 'streamlit', 'numba') "
         "if h in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

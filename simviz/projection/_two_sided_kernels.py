@@ -1,4 +1,4 @@
-"""Compiled loops of the two-sided layout and of UMAP."""
+"""Compiled loops of the two-sided layout."""
 
 from __future__ import annotations
 
@@ -165,42 +165,3 @@ def descend(
             if length > longest:
                 speed[c, i] *= longest / length
             out[c, i] = at[c, i] + speed[c, i]
-
-
-@njit()
-def _clipped(step: Any) -> Any:
-    return min(max(step, np.float32(-4)), np.float32(4))
-
-
-@njit()
-def pull_and_push(
-    at: Any, head: Any, tail: Any, period: Any, due: Any, epoch: int, rate: Any, a: Any, b: Any,
-    state: Any,
-) -> None:  # fmt: skip
-    """One epoch of UMAP: both ends of the edges that are due, and random points, move in place."""
-    # Similarity on the map is 1 / (1 + a d^2b). A linear congruential generator chooses points.
-    for e in range(len(head)):
-        if due[e] > epoch:
-            continue
-        due[e] += period[e]
-        i, j = head[e], tail[e]
-        dx, dy = at[i, 0] - at[j, 0], at[i, 1] - at[j, 1]
-        square = dx * dx + dy * dy
-        if square > 0:
-            power = a * square**b
-            pull = np.float32(-2) * b * power / (square * (_ONE + power))
-            dx, dy = rate * _clipped(pull * dx), rate * _clipped(pull * dy)
-            at[i, 0] += dx
-            at[i, 1] += dy
-            at[j, 0] -= dx
-            at[j, 1] -= dy
-        for _ in range(5):
-            state[0] = state[0] * np.uint64(6364136223846793005) + np.uint64(1442695040888963407)
-            k = (state[0] >> np.uint64(33)) % np.uint64(len(at))
-            dx, dy = at[i, 0] - at[k, 0], at[i, 1] - at[k, 1]
-            square = dx * dx + dy * dy
-            if square > 0:
-                push = np.float32(2) * b
-                push /= (np.float32(0.001) + square) * (_ONE + a * square**b)
-                at[i, 0] += rate * _clipped(push * dx)
-                at[i, 1] += rate * _clipped(push * dy)
