@@ -94,10 +94,7 @@ class Tab:
         """Press a button; the seconds until the answer was drawn."""
         delta, proto = self._found(key)
         self._states[proto.id] = WidgetState(id=proto.id, trigger_value=True)
-        try:
-            return await self._ask(delta.fragment_id)
-        finally:
-            self._states.pop(proto.id, None)
+        return await self._ask(delta.fragment_id)
 
     async def write(self, key: str, text: str) -> float:
         """Write into a field; the seconds until the answer was drawn."""
@@ -219,6 +216,8 @@ class Tab:
         asked.query_string, asked.page_script_hash = self.query, self.page_hash
         asked.page_name, asked.fragment_id, asked.is_auto_rerun = name, fragment, is_auto
         asked.widget_states.widgets.extend(self._states.values())
+        for pressed in [i for i, state in self._states.items() if state.trigger_value]:
+            del self._states[pressed]  # told once, as by a browser: a timer may ask meanwhile
         asked.cached_message_hashes.extend(self._kept)
         asked.context_info.timezone = "Europe/Berlin"
         asked.context_info.url = self.address

@@ -142,6 +142,9 @@ async def publishes(port: int, told: Promises, data: str) -> None:
         for i in count():
             page = ("map", "search")[i % 2]
             await tab.open(page, f"data={data}")
+            while f"{page}-publish" not in tab.keys():  # a map is drawn first
+                await asyncio.sleep(0.5)
+                await tab.open(page, f"data={data}")
             before = set(told.shares)
             told.publishing, told.open["publish"] = 1, 1
             await tab.press(f"{page}-publish")

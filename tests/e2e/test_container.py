@@ -43,11 +43,11 @@ def test_it_starts_is_healthy_and_ends_within_seconds(browser, tmp_path, path):
     env = os.environ | variables
     env |= {"SIMVIZ_HOME": str(tmp_path), "STREAMLIT_SERVER_BASE_URL_PATH": path}
     command = [part.replace("8501", port) for part in json.loads(said("CMD")[-1])]
-    assert command[0] == "streamlit"
+    assert command[0] == "python"
     (health,) = re.findall(r"CMD python (-c .*)$", said("HEALTHCHECK")[0])
     check = [sys.executable, *shlex.split(health.replace("8501", port))]
     app = subprocess.Popen(
-        [sys.executable, "-m", *command],
+        [sys.executable, *command[1:]],
         cwd=ROOT,
         env=env,
         stdout=subprocess.DEVNULL,

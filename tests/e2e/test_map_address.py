@@ -97,7 +97,7 @@ def test_one_press_of_back_leaves_a_page_whatever_it_wrote_into_the_address(look
     page.wait_for_timeout(1_000)  # it writes more than once
     links.get_by_role("link", name="Methods").click()
     page.wait_for_url("**/methods*")
-    waits(page, "method")
+    page.get_by_role("heading", name="Methods").wait_for(timeout=30_000)
     page.go_back()
     page.wait_for_url("**/compare*")
     page.go_back()

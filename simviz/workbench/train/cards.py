@@ -173,7 +173,7 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
     line = summary_line(cls, one_vocabulary=params.get("shared", setting.one_vocabulary))
     refused = once.expected.reason_to_refuse
     cost = "" if refused else f"{progress.duration(once.expected.seconds)} · "
-    badge = f":gray-badge[{once.mark}] " if once.mark else ""
+    badge = f"{once.mark.capitalize()} · " if once.mark else ""
     key = tick_key(setting.dataset_id, method)
     # Not as the box's own default: the button that ticks all of them sets it, too.
     st.session_state.setdefault(key, ticked)
