@@ -88,7 +88,7 @@ _LABEL_NAMES = frozenset(
 )
 # Numbers that count, order or date rather than judge.
 _COUNT_WORDS = frozenset(
-    "count counts n no nr number row index rank freq frequency seen views year age price".split()
+    "count counts n no nr row index rank freq frequency seen views year age price".split()
 )
 #: A label has few words, and short ones.
 _FEW = 20

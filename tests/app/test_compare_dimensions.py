@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from on_page import html, press, said
+from on_page import html, said
 
 from simviz.data import PairSet
 from simviz.jobs.background import train_dimensions
@@ -32,5 +32,5 @@ def test_one_button_trains_them_and_joins_one_curve(home, visit):
     assert "Trained at each number of dimensions: PLSA" in said(page)
     assert "compare-dimensions-train" not in {button.key for button in page.button}
     before = html(page)
-    press(page, "Metric", "AUC")
+    page.selectbox(key="compare-metric").set_value("top-1").run()
     assert not page.exception and html(page) != before

@@ -146,7 +146,7 @@ def test_another_direction_is_followed_everywhere_and_kept(show, home, direction
     app = show("compare", "own")
     sides = control(app, "Query side")
     assert sides.value == "y2x" and app.query_params["direction"] in ("y2x", ["y2x"])
-    assert "queries ask: their name says so" in sides.proto.help.replace("\\", "")
+    assert "Default: queries, by its name" in sides.proto.help.replace("\\", "")
     sides.set_value(direction).run()
     assert not app.exception
     assert cell(html(app), FIRST["own"][0]) == told["Compare"]
