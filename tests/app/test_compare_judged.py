@@ -82,7 +82,7 @@ def test_judged_pairs_are_tested_as_pairs(show):
     assert not re.search(r"\b0 (pairs|queries|judged)", told)
     ties = re.findall(r"<tr><td>.*?</td><td>.*?</td><td>(\w+)</td>", html(page))
     assert len(ties) == 3 and len(set(ties)) > 1
-    assert "queries have nothing but right candidates, the others none" in said(page)
+    assert "queries have relevant candidates only, the others none" in said(page)
     assert page.selectbox(key="compare-metric").options == [*("AUC", "rank loss", "pAUC@0.25")], (
         "no metric of ranks"
     )
@@ -124,7 +124,7 @@ def test_a_side_on_which_no_query_can_fail_is_not_offered(show, home):
     assert [o.content for o in who.proto.options] == ["y → x"]
     certain = load_evaluation(home.run("twice bm25")).n_certain("y2x")
     assert certain > 1
-    assert f"{certain} queries with nothing but right candidates are left out" in said(page)
+    assert f"{certain} queries with relevant candidates only are left out" in said(page)
     assert page.selectbox(key="compare-metric").value == "MRR"
     assert len(page.dataframe) == 1
 

@@ -93,8 +93,9 @@ def figure(label="CCA", run="r1", *, banded=False):
 
 @pytest.fixture
 def seen(monkeypatch):
-    def as_seen(theme="light"):
+    def as_seen(theme="light", *, narrow=False):
         monkeypatch.setattr(state, "theme", lambda: theme)
+        monkeypatch.setattr(state, "is_narrow", lambda: narrow)
 
     figures._figure.clear()
     as_seen()
@@ -113,6 +114,8 @@ def test_a_figure_follows_what_is_drawn_what_it_is_called_and_who_looks(seen):
     assert figure(banded=True) is not first
     seen("dark")
     assert figure().layout.colorway != first.layout.colorway
+    seen(narrow=True)
+    assert figure().layout.height < first.layout.height
 
 
 def test_names_of_items_are_kept_for_their_own_data_only():

@@ -43,7 +43,9 @@ PREPARE = """() => {
   const name = (e) => {
     const key = e.closest("[class*=st-key-]")?.className.match(/st-key-[^ ]+/)?.[0] ?? "";
     const said = e.getAttribute("aria-label") ?? (e.innerText ?? "").trim().slice(0, 30);
-    return `${e.tagName.toLowerCase()} ${said} ${key}`;
+    // What a canvas draws itself: its own element, or a cell that stands in it for readers.
+    const kind = e.closest("canvas") ? "canvas" : e.tagName.toLowerCase();
+    return `${kind} ${said} ${key}`;
   };
   // Choices that stand as a row are one stop; the arrow keys go through them.
   const rows = found.map((e) => e.closest("[role=radiogroup], [role=toolbar], [role=tablist]"));

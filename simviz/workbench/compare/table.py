@@ -350,10 +350,10 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
     one = n == 1
     words = f"{n:,} quer{'y' if one else 'ies'}"
     if anything_ranked:
-        return f" {words} with nothing but right candidates {'is' if one else 'are'} left out."
+        return f" {words} with relevant candidates only {'is' if one else 'are'} left out."
     return (
-        f" Metrics of ranks have nothing to measure: {words} {'has' if one else 'have'} nothing "
-        "but right candidates, the others none."
+        f" Metrics of ranks have nothing to measure: {words} {'has' if one else 'have'} relevant "
+        "candidates only, the others none."
     )
 
 

@@ -15,8 +15,6 @@ CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "la
 #: More lines than this have no legend.
 _MOST_NAMED = 5
 _IMAGES = {"svg": "SVG", "png": "PNG"}
-#: Pixels of a chart where nothing else is said.
-_HEIGHT = 390
 
 
 def show_chart(figure: Any, key: str, *, alt: str = "", height: int | None = None) -> None:
@@ -39,20 +37,24 @@ def kept_figure(
     """A figure of curves over all pairs, made once for all who see the same."""
     # Names are a visitor's own words: they go into one digest rather than into a key.
     named = [[curve.method, curve.label] for curve in curves]
-    text = json.dumps([kind, named, state.theme(), *map(str, drawn_by)])
+    text = json.dumps([kind, named, state.theme(), _usual_height(), *map(str, drawn_by)])
     return _figure(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), make)
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _figure(digest: str, _make: Callable[[], Any]) -> Any:
     figure = _make()
-    figure.update_layout(height=_HEIGHT)
+    figure.update_layout(height=_usual_height())
     return figure
+
+
+def _usual_height() -> int:
+    return 360 if state.is_narrow() else 390
 
 
 def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = False) -> Any:
     """Show a chart, whose camera saves it as was chosen; return the points that were pressed."""
-    height = height or _HEIGHT
+    height = height or _usual_height()
     if sum(trace.showlegend is not False for trace in figure.data) > _MOST_NAMED:
         # The table beside it tells the lines apart.
         figure.update_layout(showlegend=False, margin_b=56)
