@@ -13,10 +13,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz.data.cells import as_cells
 from simviz.data.description import WhoAsks, who_asks
 from simviz.data.pairs import Items, PairSet
 from simviz.datasets import DEMOS, load_demo
@@ -102,7 +102,7 @@ def write_pairs(pairs: PairSet, folder: Path) -> None:
             "unjudged": relevance.unjudged,
             "kind": relevance.kind,
             "threshold": relevance.threshold,
-            "matrix": _pack_csr(relevance.matrix, "relevance", arrays),
+            "matrix": _pack(relevance.matrix, "relevance", arrays),
         },
     }
     write_arrays(folder / "arrays.npz", arrays)
@@ -123,7 +123,7 @@ def read_pairs(folder: Path) -> PairSet:
         y = x if tree["y"] is None else _unpack_items(tree["y"], arrays)
         judged = tree["relevance"]
         relevance = Relevance(
-            _unpack_csr(judged["matrix"], arrays),
+            _unpack(judged["matrix"], arrays),
             unjudged=judged["unjudged"],
             kind=judged["kind"],
             threshold=judged["threshold"],
@@ -133,49 +133,51 @@ def read_pairs(folder: Path) -> PairSet:
 
 
 def _pack_items(items: Items, side: str, arrays: Arrays) -> dict[str, Any]:
-    if items.kind in ("text", "keyword"):
-        content: Any = {"texts": items.content.tolist()}
-    elif sp.issparse(items.content):
-        content = _pack_csr(items.content, f"{side}.content", arrays)
-    else:
-        content = _pack_array(items.content, f"{side}.content", arrays)
+    is_text = items.kind in ("text", "keyword")
+    content, name = items.content, f"{side}.content"
     columns = [
-        [name, _pack_array(column, f"{side}.metadata.{i}", arrays)]
+        [name, _pack(column, f"{side}.metadata.{i}", arrays)]
         for i, (name, column) in enumerate(items.metadata.items())
     ]
     return {
         "kind": items.kind,
         "ids": items.ids.tolist(),
-        "content": content,
+        "content": {"texts": content.tolist()} if is_text else _pack(content, name, arrays),
         "metadata": columns,
     }
 
 
 def _unpack_items(tree: dict[str, Any], arrays: Arrays) -> Items:
     content = tree["content"]
-    if "texts" in content:
-        value = content["texts"]
-    elif "csr" in content:
-        value = _unpack_csr(content, arrays)
-    else:
-        value = _unpack_array(content, arrays)
-    metadata = {name: _unpack_array(column, arrays) for name, column in tree["metadata"]}
+    value = content["texts"] if "texts" in content else _unpack(content, arrays)
+    metadata = {name: _unpack(column, arrays) for name, column in tree["metadata"]}
     return Items(tree["ids"], value, tree["kind"], metadata)
 
 
-def _pack_array(array: NDArray[Any], name: str, arrays: Arrays) -> dict[str, Any]:
-    if array.dtype.kind == "O":
-        return {"shape": array.shape, "values": [_as_json(value) for value in array.ravel()]}
-    arrays[name] = array
+def _pack(values: Any, name: str, arrays: Arrays) -> dict[str, Any]:
+    if sp.issparse(values):
+        for part in ("data", "indices", "indptr"):
+            arrays[f"{name}.{part}"] = getattr(values, part)
+        return {"csr": name, "shape": values.shape}
+    if values.dtype.kind == "O":
+        return {"shape": values.shape, "values": [_as_json(value) for value in values.ravel()]}
+    arrays[name] = values
     return {"array": name}
 
 
-def _unpack_array(tree: dict[str, Any], arrays: Arrays) -> NDArray[Any]:
+def _unpack(tree: dict[str, Any], arrays: Arrays) -> Any:
     if "array" in tree:
         return arrays[tree["array"]]
-    flat = np.empty(len(tree["values"]), dtype=object)
-    flat[:] = tree["values"]
-    return flat.reshape(tree["shape"])
+    if "values" in tree:
+        return as_cells(tree["values"]).reshape(tree["shape"])
+    data, indices, indptr = (
+        arrays[f"{tree['csr']}.{part}"] for part in ("data", "indices", "indptr")
+    )
+    matrix = sp.csr_array((data, indices, indptr), shape=tuple(tree["shape"]))
+    # The constructor may narrow the index type, which the digest counts.
+    matrix.indices, matrix.indptr = indices, indptr
+    matrix.check_format(full_check=True)
+    return matrix
 
 
 def _as_json(value: Any) -> Any:
@@ -185,23 +187,6 @@ def _as_json(value: Any) -> Any:
     if type(value) is int and abs(value) < 2**63:
         return value
     return str(value)
-
-
-def _pack_csr(matrix: sp.csr_array, name: str, arrays: Arrays) -> dict[str, Any]:
-    for part in ("data", "indices", "indptr"):
-        arrays[f"{name}.{part}"] = getattr(matrix, part)
-    return {"csr": name, "shape": matrix.shape}
-
-
-def _unpack_csr(tree: dict[str, Any], arrays: Arrays) -> sp.csr_array:
-    data, indices, indptr = (
-        arrays[f"{tree['csr']}.{part}"] for part in ("data", "indices", "indptr")
-    )
-    matrix = sp.csr_array((data, indices, indptr), shape=tuple(tree["shape"]))
-    # The constructor may narrow the index type, which the digest counts.
-    matrix.indices, matrix.indptr = indices, indptr
-    matrix.check_format(full_check=True)
-    return matrix
 
 
 class Datasets:

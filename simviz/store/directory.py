@@ -12,13 +12,13 @@ import re
 import secrets
 import shutil
 import sqlite3
-import sys
 import time
 import zipfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from math import prod
 from pathlib import Path
 from typing import IO, Any
 
@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 
 from simviz.exceptions import StoreError
 from simviz.persistence import allowed_bytes, check_members
-from simviz.scale.files import replacing
+from simviz.scale.files import lock, replacing
 
 _log = logging.getLogger(__name__)
 MAX_BYTES = 8 * 2**30
@@ -292,27 +292,20 @@ def default_root() -> Path:
 def claim(root: Path) -> IO[str] | None:
     """Keep the servers of other processes from a directory while the returned file is open."""
     # Who is alive (`is_alive`) cannot be asked across containers that share a directory: each
-    # would sweep up what the other writes. The lock holds there too, ends with the process
-    # however that ends, and is inherited by no child.
-    if sys.platform == "win32":
-        return None
-    import fcntl
-
+    # would sweep up what the other writes. The lock holds there too.
     try:
         root.mkdir(parents=True, exist_ok=True)
         file = (root / "server.lock").open("a+")
     except OSError:
         return None  # opening the store says what is wrong
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError as error:
+    if not lock(file):
         file.seek(0)
         other = file.read(20)
         file.close()
         raise StoreError(
             f"Another simviz, process {other}, serves the directory {root}. Use that one, end it, "
             "or set SIMVIZ_HOME to another directory and start this one again."
-        ) from error
+        )
     with suppress(OSError):  # a full disk
         file.truncate(0)
         file.write(str(os.getpid()))
@@ -598,11 +591,45 @@ def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
     with damaged(f"The file {path.name} of the store"):
         with zipfile.ZipFile(path) as archive:
             check_members(archive, allowed_bytes(path, MAX_BYTES))
-        with np.load(path, allow_pickle=False) as arrays:
-            found = {name: arrays[name] for name in arrays.files}
-        if not all(isinstance(array, np.ndarray) for array in found.values()):
-            raise ValueError("it holds other things than arrays")
+            found = {}
+            for name in archive.namelist():
+                with archive.open(name) as stream:
+                    found[name.removesuffix(".npy")] = _read_array(stream)
         return found
+
+
+def _read_array(stream: IO[bytes]) -> NDArray[Any]:
+    """An array in the format of `numpy.save`."""
+    # numpy has the header parsed by `ast`, whose depth CPython 3.11 counts for all threads
+    # together: a page that is compiled meanwhile would fail, or this.
+    start = stream.read(8)
+    if start[:6] != b"\x93NUMPY":
+        raise ValueError("it holds other things than arrays")
+    length = int.from_bytes(stream.read(2 if start[6] == 1 else 4), "little")
+    text = stream.read(length).decode("latin-1" if start[6] < 3 else "utf-8")
+    for python, other in (
+        ("'", '"'),
+        ("(", "["),
+        (")", "]"),
+        ("False", "false"),
+        ("True", "true"),
+    ):
+        text = text.replace(python, other)
+    header = json.loads(re.sub(r",\s*([\]}])", r"\1", text))
+    dtype = np.dtype(str(header["descr"]))
+    if dtype.hasobject:
+        raise ValueError("it holds Python objects, which are never unpickled")
+    order = "F" if header["fortran_order"] else "C"
+    array = np.empty(prod(header["shape"]), dtype)
+    room: Any = array.view(np.uint8).data if array.nbytes else b""
+    while len(room):
+        n = stream.readinto(room)  # type: ignore[attr-defined]
+        if not n:
+            raise EOFError("it ends too early")
+        room = room[n:]
+    if stream.read(1):  # compares the checksum, too
+        raise ValueError("it is longer than it says")
+    return array.reshape(header["shape"], order=order)  # type: ignore[call-overload]
 
 
 @contextmanager

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields, replace
 from importlib.metadata import version
 from pathlib import Path
@@ -136,8 +137,7 @@ class Measured:
         arrays: Arrays = {}
         per_query: Arrays = {}
         for direction, ranking in evaluation.rankings.items():
-            for part in fields(Ranking):
-                arrays[f"ranking:{direction}:{part.name}"] = getattr(ranking, part.name)
+            arrays |= _pack(ranking, f"ranking:{direction}:")
             for metric in evaluation.metrics:
                 if metric.level == "query":
                     values = evaluation.per_query(metric, direction)
@@ -158,7 +158,7 @@ class Measured:
         write_json(folder / "evaluation.json", tree)
         write_arrays(folder / "per_query.npz", per_query)
         if (roc := evaluation.roc) is not None:
-            write_arrays(folder / "roc.npz", {f.name: getattr(roc, f.name) for f in fields(Roc)})
+            write_arrays(folder / "roc.npz", _pack(roc))
         write_arrays(folder / "arrays.npz", arrays)
         write_json(folder / "curve.json", [] if self.curve is None else self.curve.to_records())
 
@@ -308,12 +308,8 @@ class RunPart:
         StoreError
             If the run was deleted in the meantime, or the disk is full.
         """
-        try:
+        with _keeping_in(self.folder):
             write_json(self.folder / "learning.json", records)
-        except FileNotFoundError as error:
-            raise StoreError("This run was deleted in the meantime.") from error
-        except OSError as error:
-            raise StoreError(why_not_written(self.folder, error)) from error
 
     def dimensions(self) -> dict[int, dict[Direction, Ranking]]:
         """Ranks by smaller models of the method, by their dimensions; empty where none is kept."""
@@ -324,9 +320,8 @@ class RunPart:
         with damaged(_EVALUATION):
             arrays = read_arrays(path)
             for k, direction in {tuple(name.split(":")[:2]) for name in arrays}:
-                found.setdefault(int(k), {})[cast("Direction", direction)] = Ranking(
-                    **{f.name: arrays[f"{k}:{direction}:{f.name}"] for f in fields(Ranking)}
-                )
+                ranking = _unpack_ranking(arrays, f"{k}:{direction}:")
+                found.setdefault(int(k), {})[cast("Direction", direction)] = ranking
             return dict(sorted(found.items()))
 
     def put_dimensions(self, rankings: Mapping[int, Mapping[Direction, Ranking]]) -> None:
@@ -342,18 +337,12 @@ class RunPart:
         StoreError
             If the run was deleted in the meantime, or the disk is full.
         """
-        arrays = {
-            f"{k}:{direction}:{f.name}": getattr(ranking, f.name)
-            for k, sides in rankings.items()
-            for direction, ranking in sides.items()
-            for f in fields(Ranking)
-        }
-        try:
+        arrays: Arrays = {}
+        for k, sides in rankings.items():
+            for direction, ranking in sides.items():
+                arrays |= _pack(ranking, f"{k}:{direction}:")
+        with _keeping_in(self.folder):
             write_arrays(self.folder / "dimensions.npz", arrays)
-        except FileNotFoundError as error:
-            raise StoreError("This run was deleted in the meantime.") from error
-        except OSError as error:
-            raise StoreError(why_not_written(self.folder, error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -413,6 +402,29 @@ class Run:
             return (self.folder / "pipeline.simviz").read_bytes()
         except OSError as error:
             raise StoreError(f"The pipeline of this run cannot be read ({error}).") from error
+
+    def take(self, pairs: PairSet, part: str) -> PairSet:
+        """Take a part of its split out of the data set that it was trained on.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            The data set.
+        part : {"train", "validation", "test"}
+            The part.
+
+        Returns
+        -------
+        PairSet
+            Its items and judgments.
+
+        Raises
+        ------
+        StoreError
+            If a file is missing or damaged.
+        """
+        at = self.arrays()
+        return pairs.take(at[f"x_{part}"], at[f"y_{part}"])
 
     @property
     def measured(self) -> tuple[Part, ...]:
@@ -478,12 +490,46 @@ class Run:
         present = self.maps()
         if name not in present and len(present) >= MAX_MAPS:
             raise StoreError(f"A run keeps at most {MAX_MAPS} drawings.")
-        try:
-            _write_map(self.folder, name, drawing, x_drawn, y_drawn)
-        except FileNotFoundError as error:
-            raise StoreError("This run was deleted in the meantime.") from error
-        except OSError as error:
-            raise StoreError(why_not_written(self.folder, error)) from error
+        path = _map_path(self.folder, name)
+        arrays: Arrays = {"x": drawing.x, "y": drawing.y, "x_drawn": x_drawn, "y_drawn": y_drawn}
+        quality: dict[str, Any] | None = None
+        if drawing.quality is not None:
+            known = _pack(drawing.quality)
+            quality = {k: v for k, v in known.items() if not isinstance(v, np.ndarray)}
+            arrays |= {_QUALITY + k: v for k, v in known.items() if k not in quality}
+        info = {
+            "method": drawing.method,
+            "balance": drawing.balance,
+            "seed": drawing.seed,
+            "quality": quality,
+            "gap": [drawing.gap.distance_ratio, drawing.gap.mixing],
+            "gap_balanced": [drawing.gap_balanced.distance_ratio, drawing.gap_balanced.mixing],
+            "notes": list(drawing.notes),
+            "share": drawing.share,
+        }
+        text = np.frombuffer(json.dumps(info).encode(), dtype=np.uint8)
+        with _keeping_in(self.folder):
+            write_arrays(path, {**arrays, "info": text})
+
+
+@contextmanager
+def _keeping_in(folder: Path) -> Iterator[None]:
+    """Say why something more cannot be kept with a run."""
+    try:
+        yield
+    except FileNotFoundError as error:
+        raise StoreError("This run was deleted in the meantime.") from error
+    except OSError as error:
+        raise StoreError(why_not_written(folder, error)) from error
+
+
+def _pack(record: Any, prefix: str = "") -> dict[str, Any]:
+    """The fields of a dataclass by their names."""
+    return {f"{prefix}{part.name}": getattr(record, part.name) for part in fields(record)}
+
+
+def _unpack_ranking(arrays: Arrays, prefix: str) -> Ranking:
+    return Ranking(**{part.name: arrays[f"{prefix}{part.name}"] for part in fields(Ranking)})
 
 
 def metric_name(name: str) -> str:
@@ -527,9 +573,7 @@ def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None)
     figures, arrays, roc = kept.evaluation(), kept.rankings(), kept.roc()
     with damaged(_EVALUATION):
         rankings = {
-            cast(Direction, direction): Ranking(
-                **{f.name: arrays[f"ranking:{direction}:{f.name}"] for f in fields(Ranking)}
-            )
+            cast(Direction, direction): _unpack_ranking(arrays, f"ranking:{direction}:")
             for direction in figures["directions"]
         }
         evaluation = Evaluation(
@@ -565,8 +609,7 @@ def load_figures(run: Run, part: Part = "test") -> dict[str, Any]:
 
 def _scores_again(run: Run, part: Part, pairs: PairSet) -> NDArray[np.float64] | None:
     """What a run says of the judged pairs of a part; None where its pipeline cannot say it."""
-    at = run.arrays()
-    held_out = pairs.take(at[f"x_{part}"], at[f"y_{part}"])
+    held_out = run.take(pairs, part)
     try:
         pipeline = run.pipeline()
         sides = held_out.x, held_out.y, held_out.relevance
@@ -617,29 +660,6 @@ def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
             share=info.get("share"),
         )
         return loaded, arrays["x_drawn"], arrays["y_drawn"]
-
-
-def _write_map(folder: Path, name: str, drawing: JointMap, x_drawn: Index, y_drawn: Index) -> None:
-    """Write a drawing; arrays and what is known about them are one file."""
-    path = _map_path(folder, name)
-    arrays: Arrays = {"x": drawing.x, "y": drawing.y, "x_drawn": x_drawn, "y_drawn": y_drawn}
-    quality: dict[str, Any] | None = None
-    if drawing.quality is not None:
-        known = {part.name: getattr(drawing.quality, part.name) for part in fields(Quality)}
-        quality = {k: v for k, v in known.items() if not isinstance(v, np.ndarray)}
-        arrays |= {_QUALITY + k: v for k, v in known.items() if k not in quality}
-    info = {
-        "method": drawing.method,
-        "balance": drawing.balance,
-        "seed": drawing.seed,
-        "quality": quality,
-        "gap": [drawing.gap.distance_ratio, drawing.gap.mixing],
-        "gap_balanced": [drawing.gap_balanced.distance_ratio, drawing.gap_balanced.mixing],
-        "notes": list(drawing.notes),
-        "share": drawing.share,
-    }
-    text = np.frombuffer(json.dumps(info).encode(), dtype=np.uint8)
-    write_arrays(path, {**arrays, "info": text})
 
 
 def _map_path(folder: Path, name: str) -> Path:

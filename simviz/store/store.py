@@ -244,17 +244,13 @@ class Workspaces:
 
 def _usage(db: Connection, workspace: str) -> Usage:
     tables = {"datasets": "datasets", "runs": "runs", "shares": "shares", "jobs": "followers"}
-    counts = {
-        name: db.execute(f"SELECT COUNT(*) FROM {table} WHERE workspace=?", (workspace,))
-        for name, table in tables.items()
-    }
-    both = " UNION ALL ".join(
-        f"SELECT n_bytes FROM {table} WHERE workspace=:id" for table in ("datasets", "runs")
-    )
-    (size,) = db.execute(
-        f"SELECT COALESCE(SUM(n_bytes), 0) FROM ({both})", {"id": workspace}
-    ).fetchone()
-    return Usage(**{name: rows.fetchone()[0] for name, rows in counts.items()}, bytes=size)
+
+    def of(table: str, what: str) -> int:
+        query = f"SELECT COALESCE({what}, 0) FROM {table} WHERE workspace=?"
+        return int(db.execute(query, (workspace,)).fetchone()[0])
+
+    counts = {name: of(table, "COUNT(*)") for name, table in tables.items()}
+    return Usage(**counts, bytes=of("datasets", "SUM(n_bytes)") + of("runs", "SUM(n_bytes)"))
 
 
 class Uploads:
@@ -288,8 +284,8 @@ class Uploads:
                 path.unlink(missing_ok=True)
                 del ages[path]
 
-    def get(self, workspace: str) -> tuple[float, list[tuple[str, bytes]]] | None:
-        """The upload that waits, by the names of its files, and when it was made."""
+    def get(self, workspace: str) -> tuple[float, list[tuple[str, bytes]], str] | None:
+        """When the upload that waits was made, its files by name, and what was corrected of it."""
         place = self._place(workspace)
         try:
             created = place.stat().st_mtime
@@ -297,7 +293,8 @@ class Uploads:
                 return None
             with zipfile.ZipFile(place) as archive:
                 names = json.loads(archive.read("names.json"))
-                return created, [(name, archive.read(str(i))) for i, name in enumerate(names)]
+                files = [(name, archive.read(str(i))) for i, name in enumerate(names)]
+                return created, files, archive.comment.decode()
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
             return None
 
@@ -310,14 +307,6 @@ class Uploads:
                 with zipfile.ZipFile(place, "a") as archive:
                     archive.comment = raw
                 os.utime(place, (stat.st_atime, stat.st_mtime))
-
-    def corrections(self, workspace: str) -> str:
-        """What was corrected of the upload that waits; empty where nothing was."""
-        try:
-            with zipfile.ZipFile(self._place(workspace)) as archive:
-                return archive.comment.decode()
-        except (OSError, ValueError, zipfile.BadZipFile):
-            return ""
 
     def delete(self, workspace: str) -> None:
         """Forget the upload that waits."""

@@ -1,3 +1,5 @@
+import zipfile
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -117,3 +119,46 @@ def test_pickled_arrays_are_never_loaded(tmp_path):
     np.savez(tmp_path / "arrays.npz", evil=np.array([object()], dtype=object))
     with pytest.raises(StoreError):
         read_pairs(tmp_path)
+
+
+def test_arrays_are_read_without_a_parser_that_threads_share(tmp_path, monkeypatch):
+    from simviz.store.directory import read_arrays
+
+    arrays = {
+        "a": np.arange(6.0).reshape(2, 3),
+        "f": np.asfortranarray(np.eye(3, dtype=np.float32)),
+        "0": np.array(7, dtype=np.int8),
+        "none": np.empty((0, 4)),
+        "words": np.array(["ä", "bc"]),
+        "big": np.arange(100_000),
+        "bits": np.array([True, False]),
+        "swapped": np.arange(3, dtype=">i4"),
+    }
+    np.savez_compressed(tmp_path / "arrays.npz", **arrays)
+    expected = dict(np.load(tmp_path / "arrays.npz"))
+    monkeypatch.setattr("ast.literal_eval", None)
+    found = read_arrays(tmp_path / "arrays.npz")
+    assert found.keys() == arrays.keys()
+    for name, array in expected.items():
+        np.testing.assert_array_equal(found[name], array)
+        assert found[name].dtype == array.dtype and found[name].flags.writeable
+        assert found[name].flags.f_contiguous == array.flags.f_contiguous
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"no array",
+        b"\x93NUMPY\x01\x00\x0f\x00{'descr': '|O'}",
+        b"\x93NUMPY\x01\x00\x35\x00{'descr': '<f8', 'fortran_order': 0, 'shape': (3,), }1234",
+        b"\x93NUMPY\x01\x00\x36\x00{'descr': '<f8', 'fortran_order': 0, 'shape': (-1,), }1234",
+    ],
+)
+def test_what_is_no_array_is_refused(tmp_path, content):
+    from simviz.store.directory import read_arrays
+
+    with zipfile.ZipFile(tmp_path / "arrays.npz", "w") as archive:
+        archive.writestr("a.npy", content)
+    with pytest.raises(StoreError, match=r"arrays\.npz of the store is damaged"):
+        read_arrays(tmp_path / "arrays.npz")

@@ -1,7 +1,5 @@
 """Workspaces of the store: one's own by name, and those of strangers."""
 
-import sqlite3
-
 import pytest
 
 from simviz.exceptions import StoreError
@@ -30,22 +28,6 @@ def test_without_a_limit_of_days_nothing_is_swept(tmp_path):
         db.execute("UPDATE workspaces SET touched=0")
     assert store.sweep() == 0 and store.workspaces.has("local")
     assert Store(tmp_path, Limits(idle_days=30)).workspaces.has("local") is False
-
-
-def test_a_store_of_the_version_before_is_brought_up(tmp_path):
-    Store(tmp_path)
-    with sqlite3.connect(tmp_path / "index.sqlite") as db:
-        db.execute("DROP TABLE trash")
-        db.execute("DROP TABLE shown")
-        db.execute("ALTER TABLE shares DROP COLUMN expires")
-        db.execute("PRAGMA user_version=2")
-    db.close()
-    store = Store(tmp_path)
-    mine = store.workspaces.create()
-    assert (
-        store.shares.resolve(store.shares.publish(mine, "map", dataset_ids=["demo:emoji"])).expires
-        is None
-    )
 
 
 def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
