@@ -4,7 +4,6 @@ from .curves import (
     dimension_records as dimension_records,
 )
 from .drawing import Drawing as Drawing
-from .map import map_figure as map_figure, map_records as map_records
 from .roc import RocCurve as RocCurve, roc_figure as roc_figure, roc_records as roc_records
 from .style import (
     DARK as DARK,

@@ -112,14 +112,12 @@ class Chart:
         y: ArrayLike,
         size: float,
         width: float = 1.8,
-        **more: object,
+        name: str = "",
     ) -> None:
         """Add a ring around points; no legend names it unless it is given a name."""
         marker = {"symbol": "circle-open", "size": size, "color": colour, "line": {"width": width}}
-        quiet: dict[str, object] = {} if "name" in more else {"showlegend": False}
-        if "hovertext" not in more:
-            quiet["hoverinfo"] = "skip"
-        self.figure.add_scatter(x=x, y=y, mode="markers", marker=marker, **quiet, **more)
+        legend = {"name": name or None, "showlegend": bool(name), "hoverinfo": "skip"}
+        self.figure.add_scatter(x=x, y=y, mode="markers", marker=marker, **legend)
 
     def finish(
         self,
@@ -130,10 +128,8 @@ class Chart:
         legend: str,
         square: float | None = None,
     ) -> Any:
-        """Return the figure with its look, axes, legend below and description.
-
-        Both axes are equally long where the x axis spans `square` times what the y axis does.
-        """
+        """Return the figure with its look, axes, legend below and description."""
+        # Both axes are equally long where the x axis spans `square` times what the y axis does.
         apply_theme(self.figure, self.look)
         self.figure.update_xaxes(**x)
         self.figure.update_yaxes(**y)
@@ -147,6 +143,13 @@ class Chart:
 def floats(*columns: ArrayLike) -> list[NDArray[np.float64]]:
     """Return columns as arrays of double precision."""
     return [np.asarray(column, dtype=np.float64) for column in columns]
+
+
+def rows_of(curve: Curve, **columns: ArrayLike) -> list[dict[str, Any]]:
+    """Columns as rows, each with the method and its label."""
+    named = {"method": curve.method, "label": curve.label}
+    lines = zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True)
+    return [named | dict(zip(columns, line, strict=True)) for line in lines]
 
 
 def listed(values: Iterable[tuple[str, float]]) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts.style import Theme, safe_line, safe_text
+from simviz.charts.style import Theme, safe_line
 from simviz.data.description import MISSING
 
 #: Groups that get a colour of their own; the rest share one.
@@ -18,39 +18,6 @@ MAX_GROUPS = 7
 #: Steps that a scale of numbers is drawn in.
 _STEPS = 24
 _SHAPES = ("circle", "diamond")
-
-
-@dataclass(frozen=True, slots=True)
-class Colouring:
-    """Colours of the dots, the x side first."""
-
-    colours: list[str]
-    groups: tuple[tuple[str, str], ...] = ()
-    limits: tuple[float, float] | None = None
-
-    @property
-    def is_by_side(self) -> bool:
-        """Whether colours mean nothing but the side."""
-        return not self.groups and self.limits is None
-
-
-def colour_points(
-    color_by: Literal["side"] | ArrayLike, n_x: int, n_y: int, look: Theme
-) -> Colouring:
-    """Turn sides, numbers or groups into colours."""
-    values = _values(color_by, n_x, n_y)
-    if values is None:
-        return Colouring([look.accent] * n_x + [look.second] * n_y)
-    if values.dtype.kind == "f":
-        shares, limits = _shares(values)
-        return Colouring([_scale_colour(share, look) for share in shares], limits=limits)
-    names = [str(v) for v in values]
-    largest = _largest_first(Counter(names))
-    colour = dict(zip(largest[:MAX_GROUPS], look.palette, strict=False))
-    groups = [(safe_text(name, 28), colour[name]) for name in largest[:MAX_GROUPS]]
-    if len(largest) > MAX_GROUPS:
-        groups.append((f"{len(largest) - MAX_GROUPS} others", look.palette[-1]))
-    return Colouring([colour.get(name, look.palette[-1]) for name in names], tuple(groups))
 
 
 def mix(first: str, second: str, share: float) -> str:

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Points of so few are marked: each stands for something that was measured.
 _FEW = 40
+#: Bands of more curves would cover one another.
+MOST_BANDS = 5
 
 
 class DimensionCurve(NamedTuple):
@@ -70,6 +72,7 @@ def dimension_figure(
     curves : sequence of DimensionCurve, or mapping of str
         Or of tuples in its order; or by name what
         `simviz.evaluation.dimension_curve` measured, which gets its 95 % band.
+        Bands are drawn of up to five curves.
     metric : str, default="MRR"
         Name of the metric.
     theme : {"light", "dark"} or Theme, default="light"
@@ -102,14 +105,14 @@ def dimension_figure(
         best_at, best = _best(curve)
         value = f"{best:.3f} at {best_at:g}"
         hover = "%{y:.3f} with %{x:,} dimensions"
-        if curve.low is not None and curve.high is not None:
+        if curve.low is not None and curve.high is not None and len(drawn) <= MOST_BANDS:
             chart.band(colour, dimensions, curve.low, curve.high)
         chart.line(curve, value, dimensions, values, hover, markers=True)
         chart.ring(colour, [best_at], [best], 15)
         described.append(f"{clean_text(curve.label, 40)} {value}")
     ticks: list[int] = []
     for at in sorted({at for curve in drawn for at in np.asarray(curve.dimensions).tolist()}):
-        if not ticks or at >= ticks[-1] * 1.4:  # half an octave apart
+        if not ticks or at >= ticks[-1] * 1.9:  # about an octave apart
             ticks.append(at)
     return chart.finish(
         f"{clean_text(metric, 40)} against the number of dimensions for {len(drawn)} methods; "
@@ -142,6 +145,7 @@ def training_figure(
     curves: Sequence[ProgressCurve], *, metric: str, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
     """Draw a metric against the steps of training."""
+    last = max((float(np.max(curve.at)) for curve in curves), default=0.0)
     return _progress_figure(curves, theme, "%{y:.4g} after %{x:,} steps").finish(
         f"{clean_text(metric, 40)} while {len(curves)} methods train; first and last values: "
         f"{_ends(curves)}.",
@@ -150,8 +154,10 @@ def training_figure(
             "showgrid": False,
             "showline": True,
             "rangemode": "tozero",
+            "dtick": 1 if last < 5 else None,
         },
-        y={"title_text": safe_text(metric, 40), "showgrid": True},
+        # Scores that hardly move have ticks of many digits.
+        y={"title_text": safe_text(metric, 40), "showgrid": True, "automargin": True},
         legend=f"last {safe_text(metric, 30)}",
     )
 

@@ -3,20 +3,58 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
+from markupsafe import Markup
+from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts.map import map_figure
+from simviz.charts.canvas import CSS, PAGE_SCRIPT, full_names, pack_alone, page_state
+from simviz.charts.style import DARK, LIGHT, clean_text
+from simviz.charts.tables import environment
 from simviz.data.pairs import PairSet
 from simviz.pipeline import Pipeline
 from simviz.projection import JointMap, Quality
-from simviz.projection.drawing import draw
+from simviz.projection.drawing import Placed, draw, nearest_of_all
 
 if TYPE_CHECKING:
     import pandas as pd
-    import plotly.graph_objects as go
+
+    from simviz.charts.widget import MapWidget
+
+_PAGE = """<!DOCTYPE html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{{ title }}</title>
+<style>
+:root { color-scheme: light dark; }
+body { margin: 0; background: light-dark({{ light }}, {{ dark }}); }
+{{ css }}
+.sv-map { display: flex; flex-direction: column; height: 100dvh;
+  padding: 8px; box-sizing: border-box; }
+.sv-stage { flex: 1; min-height: 0; }
+</style>
+</head>
+<body>
+<div id="map"></div>
+<script type="application/json" id="map-state">{{ state }}</script>
+<script>{{ script }}</script>
+</body>
+</html>
+"""
+#: Light letters around it say that the notebook is dark. The words are for a notebook that is not
+#: trusted: it shows no frame.
+_FRAME = """<iframe sandbox="allow-scripts" style="width:100%;height:600px;border:0"
+onload="const pen = new OffscreenCanvas(1, 1).getContext('2d');
+pen.fillStyle = getComputedStyle(this).color;
+pen.fillRect(0, 0, 1, 1);
+const [r, g, b] = pen.getImageData(0, 0, 1, 1).data;
+this.contentWindow.postMessage(r + g + b &gt; 382 ? 'dark' : 'light', '*')"
+srcdoc="{page}">{said}</iframe>"""
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -29,6 +67,9 @@ class Drawing:
         Where items stand, and how far to trust it.
     pairs : PairSet
         The items that are drawn.
+    nearest : ndarray of shape (n_x + n_y, k), optional
+        What the model finds nearest to each item, as rows of both sides, the x side first; the
+        item itself where there are fewer than k.
 
     Examples
     --------
@@ -41,6 +82,7 @@ class Drawing:
 
     map: JointMap
     pairs: PairSet
+    nearest: NDArray[np.intp] | None = None
 
     @classmethod
     def of(cls, pipeline: Pipeline, pairs: PairSet, *, seed: int = 0, **options: Any) -> Self:
@@ -60,10 +102,11 @@ class Drawing:
         Returns
         -------
         Drawing
-            Its notes say what was left out.
+            Its notes say what was left out. Of very many pairs nothing is `nearest`.
         """
         made, x, y = draw(pipeline, pairs, seed=seed, **{"method": "two-sided", **options})
-        return cls(made, pairs.take(x, y))
+        nearest = nearest_of_all(pipeline, pairs, Placed(made, x, y))
+        return cls(made, pairs.take(x, y), nearest)
 
     @property
     def x(self) -> NDArray[np.float64]:
@@ -86,38 +129,78 @@ class Drawing:
         Returns
         -------
         pandas.DataFrame
-            With side, id, text, horizontal and vertical; the x side first.
+            With side, id, text, horizontal and vertical, and the columns of metadata; the x side
+            first.
         """
         import pandas as pd
 
-        x, y = self.pairs.x, self.pairs.y
-        points = np.concatenate([self.x, self.y])
-        return pd.DataFrame(
-            {
-                "side": np.repeat(["x", "y"], [len(x), len(y)]),
-                "id": np.concatenate([x.ids, y.ids]),
-                "text": np.concatenate([x.labels, y.labels]),
-                "horizontal": points[:, 0],
-                "vertical": points[:, 1],
-            }
-        )
+        frames = []
+        for side, items, points in (("x", self.pairs.x, self.x), ("y", self.pairs.y, self.y)):
+            columns: dict[str, Any] = {"side": side, "id": items.ids, "text": full_names(items)}
+            columns |= {"horizontal": points[:, 0], "vertical": points[:, 1]}
+            own = {k: v for k, v in items.metadata.items() if k not in columns}
+            frames.append(pd.DataFrame(columns | own))
+        return pd.concat(frames, ignore_index=True)
 
-    def figure(self, **options: Any) -> go.Figure:
-        """The map as a figure.
+    def widget(self, color_by: str | ArrayLike = "side", height: int = 560) -> MapWidget:
+        """The map of the app as a widget of Jupyter or marimo; needs anywidget.
 
         Parameters
         ----------
-        **options
-            See `simviz.charts.map_figure`.
+        color_by : str or array-like of shape (n_x + n_y,), default="side"
+            "side", a column of metadata, or a value an item, the x side first.
+        height : int, default=560
+            In pixels.
 
         Returns
         -------
-        plotly Figure
-            Words as words, pictures as pictures, the rest as dots.
+        MapWidget
+            Its ``selected`` are the rows that the reader selected, and its ``frame()`` the items.
+            Click on an item, or draw around several.
+
+        Raises
+        ------
+        ImportError
+            If anywidget is not installed.
         """
-        names = {"x_name": self.pairs.x_name, "y_name": self.pairs.y_name}
-        sides = self.pairs.x, self.pairs.y, self.pairs.relevance
-        return map_figure(self.map, *sides, **{**names, **options})
+        try:
+            from simviz.charts.widget import MapWidget
+        except ImportError as error:
+            raise ImportError(
+                'A widget needs anywidget: pip install "simviz[notebook]". Without it a drawing '
+                "shows itself all the same, and save writes it to a file."
+            ) from error
+        return MapWidget(self, color_by=color_by, height=f"{height}px")
+
+    def save(self, path: str | Path, color_by: str | ArrayLike = "side") -> None:
+        """Write the map to an HTML file that needs nothing else.
+
+        Parameters
+        ----------
+        path : str or Path
+            Where to; an existing file is replaced.
+        color_by : str or array-like of shape (n_x + n_y,), default="side"
+            "side", a column of metadata, or a value an item, the x side first.
+        """
+        Path(path).write_text(self._page(color_by), encoding="utf-8")
+
+    def _page(self, color_by: str | ArrayLike) -> str:
+        packed = pack_alone(
+            self.map, self.pairs, nearest=self.nearest, color_by=color_by, scrolls=True
+        )
+        title = clean_text(f"{self.pairs.x_name} and {self.pairs.y_name}", 90)
+        return (
+            environment()
+            .from_string(_PAGE)
+            .render(
+                title=title,
+                light=LIGHT.paper,
+                dark=DARK.paper,
+                css=Markup(CSS),
+                state=Markup(page_state(packed)),
+                script=Markup(PAGE_SCRIPT),
+            )
+        )
 
     def __repr__(self) -> str:
         quality = "" if self.quality is None else f"; {self.quality.describe()}"
@@ -125,4 +208,4 @@ class Drawing:
         return f"Drawing({sizes}, {self.map.method}{quality})"
 
     def _repr_html_(self) -> str:
-        return str(self.figure().to_html(full_html=False, include_plotlyjs=True))
+        return _FRAME.format(page=escape(self._page("side")), said=escape(repr(self)))

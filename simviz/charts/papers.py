@@ -47,7 +47,17 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
         return figure.update_layout(height=_HEIGHT)
     if found.kind == "scatter":
         return _scatter(found.series, found.title, theme)
-    raise ValueError(f"A figure shows dimensions, roc or scatter; got {found.kind!r}.")
+    if found.kind == "counts":
+        chart = Chart(theme)
+        for s in found.series:
+            chart.figure.add_scatter(
+                x=s.x, y=s.y, mode="markers", name=safe_text(s.label, 40), showlegend=False,
+                marker={"color": chart.look.palette[0], "size": 7},
+                hovertemplate="%{x:,}: %{y:,}<extra></extra>",
+            )  # fmt: skip
+        axes = [{"title": clean_text(n, 40), "type": "log"} for n in (found.x_name, found.y_name)]
+        return chart.finish(f"{clean_text(found.title, 80)}.", x=axes[0], y=axes[1], legend="")
+    raise ValueError(f"A figure shows dimensions, roc, scatter or counts; got {found.kind!r}.")
 
 
 def _look(series: Series) -> str:
@@ -73,7 +83,7 @@ def _scatter(series: Sequence[Series], title: str, theme: ThemeName | Theme) -> 
         for x, y, picture in zip(s.x, s.y, s.pictures, strict=False):
             figure.add_layout_image(
                 source=picture, xref="x", yref="y", x=x, y=y, sizex=side, sizey=side,
-                xanchor="center", yanchor="middle", layer="above",
+                xanchor="center", yanchor="middle", layer="below", opacity=0.6,
             )  # fmt: skip
         opacity = 0.0 if s.pictures else 1.0
         figure.add_scatter(
@@ -95,4 +105,4 @@ def _scatter(series: Sequence[Series], title: str, theme: ThemeName | Theme) -> 
         x=hidden,
         y={"scaleanchor": "x", "scaleratio": 1, **hidden},
         legend="",
-    )
+    ).update_layout(height=_HEIGHT)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts._chart import Chart, floats, listed, thinned
+from simviz.charts._chart import Chart, floats, listed, rows_of, thinned
 from simviz.charts.style import Theme, ThemeName
 from simviz.evaluation.roc import Roc
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 LOWEST_RATE = 1e-4
 _RATES = {"tickformat": ".0%", "showgrid": True}
 #: Rates on the axes of a DET curve.
-_TICKS = (0.0001, 0.001, 0.01, 0.05, 0.2, 0.4, 0.6, 0.8, 0.95, 0.99)
+_TICKS = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
 #: Lowest and highest rate that is drawn there.
 _RANGE = (5e-5, 0.995)
 #: Points drawn on a curved piece of a precision-recall curve.
@@ -154,13 +154,10 @@ def roc_records(curves: Sequence[RocCurve | tuple[Any, ...]]) -> list[dict[str, 
     rows = []
     for curve in map(_as_roc, curves):
         fpr, tpr = _rates(curve)
-        columns = {"fpr": fpr, "tpr": tpr}
-        for name, values in (("threshold", curve.thresholds), ("precision", curve.precision)):
-            if values is not None:
-                columns[name] = np.asarray(values, dtype=np.float64)
-        named = {"method": curve.method, "label": curve.label}
-        for line in zip(*(values.tolist() for values in columns.values()), strict=True):
-            rows.append(named | dict(zip(columns, line, strict=True)) | {"auc": float(curve.auc)})
+        further = {"threshold": curve.thresholds, "precision": curve.precision}
+        columns = {name: values for name, values in further.items() if values is not None}
+        auc = {"auc": float(curve.auc)}
+        rows += [row | auc for row in rows_of(curve, fpr=fpr, tpr=tpr, **columns)]
     return rows
 
 
@@ -227,9 +224,7 @@ class DetectionCurve(NamedTuple):
 
     method: str
     label: str
-    false_positives: ArrayLike
-    true_positives: ArrayLike
-    thresholds: ArrayLike
+    roc: Roc
     value: float
     ci: tuple[float, float] | None = None
     band: tuple[ArrayLike, ArrayLike, ArrayLike] | None = None
@@ -249,7 +244,7 @@ def precision_recall_figure(
             chart.band(chart.style(curve).colour, *curve.band)
     base = ""
     for curve in drawn:
-        fp, tp, thresholds = _arrays(curve)
+        fp, tp, thresholds = _counts(curve)
         chance = tp[-1] / (tp[-1] + fp[-1])
         base = f" (chance is {chance:.4f})"
         fp, tp, thresholds = _bowed(fp, tp, thresholds)
@@ -296,7 +291,7 @@ def det_figure(
             bounds = (_deviate(1 - part[inside]) for part in (high, low))
             chart.band(chart.style(curve).colour, _deviate(at[inside]), *bounds)
     for curve in drawn:
-        fp, tp, thresholds = _arrays(curve)
+        fp, tp, thresholds = _counts(curve)
         fpr, miss = fp / fp[-1], 1 - tp / tp[-1]
         # Straight pieces bend on these axes: drawn in small steps.
         rates = np.unique(np.concatenate([fpr, np.geomspace(*_RANGE, 200)]))
@@ -321,14 +316,16 @@ def det_figure(
     axis = {
         "range": list(ends),
         "tickvals": _deviate(np.array(_TICKS)).tolist(),
-        "ticktext": [f"{100 * tick:g}%" for tick in _TICKS],
         "showgrid": True,
     }
+    names = [f"{100 * tick:g}%" for tick in _TICKS]
+    # Every second has its name below the axis: in a narrow figure more would overlap.
+    below = [name if k % 2 == 0 else "" for k, name in enumerate(names)]
     return chart.finish(
         f"Misses against false alarms of {len(drawn)} methods on normal-deviate axes, by equal "
         f"error rate (chance is 0.5): {listed((c.label, c.value) for c in drawn)}.",
-        x={"title_text": "false alarms", "tickangle": 0, **axis},
-        y={"title_text": "misses", **axis},
+        x={"title_text": "false alarms", "tickangle": 0, "ticktext": below, **axis},
+        y={"title_text": "misses", "ticktext": names, **axis},
         legend="equal error rate",
         square=1.0,
     )
@@ -336,32 +333,28 @@ def det_figure(
 
 def detection_records(curves: Sequence[DetectionCurve]) -> list[dict[str, Any]]:
     """List the rows behind both figures: every point of every curve."""
-    rows = []
-    names = ("threshold", "recall", "precision", "fpr")
-    for curve in curves:
-        fp, tp, thresholds = _arrays(curve)
-        precision = tp / np.where(tp + fp > 0, tp + fp, np.nan)
-        columns = (thresholds, tp / tp[-1], precision, fp / fp[-1])
-        named = {"method": curve.method, "label": curve.label}
-        for line in zip(*(column.tolist() for column in columns), strict=True):
-            rows.append(named | dict(zip(names, line, strict=True)))
-    return rows
+    return [
+        row
+        for c in curves
+        for row in rows_of(
+            c,
+            threshold=c.roc.thresholds,
+            recall=c.roc.tpr,
+            precision=c.roc.precision,
+            fpr=c.roc.fpr,
+        )
+    ]
 
 
-def _arrays(curve: DetectionCurve) -> tuple[NDArray[np.float64], ...]:
-    """Counts and thresholds, checked."""
-    fp, tp, thresholds = floats(curve.false_positives, curve.true_positives, curve.thresholds)
-    if not len(fp) or not fp.shape == tp.shape == thresholds.shape or fp.ndim != 1:
+def _counts(curve: DetectionCurve) -> list[NDArray[np.float64]]:
+    """False and true positives, and thresholds; both classes must be there."""
+    roc = curve.roc
+    if not roc.n_positive or not roc.n_negative:
         raise ValueError(
-            f"The curve of {curve.label!r} needs equally many false positives, true positives "
-            f"and thresholds; got shapes {fp.shape}, {tp.shape} and {thresholds.shape}."
+            f"The curve of {curve.label!r} needs pairs of both classes; got {roc.n_positive} "
+            f"relevant and {roc.n_negative} others."
         )
-    if fp[-1] <= 0 or tp[-1] <= 0:
-        raise ValueError(
-            f"The curve of {curve.label!r} needs pairs of both classes; got {tp[-1]:g} relevant "
-            f"and {fp[-1]:g} others."
-        )
-    return fp, tp, thresholds
+    return floats(roc.false_positives, roc.true_positives, roc.thresholds)
 
 
 def _bowed(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts._chart import Chart, floats, listed, translucent
+from simviz.charts._chart import Chart, floats, listed, rows_of, translucent
 from simviz.charts.style import (
     Theme,
     ThemeName,
@@ -23,6 +24,8 @@ from simviz.charts.style import (
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
+
+    from simviz.evaluation import Reliability
 
 #: Classes in the order in which they are drawn, and what they are called.
 CLASSES = {"relevant": "relevant", "rejected": "judged not relevant", "unjudged": "unjudged"}
@@ -42,15 +45,7 @@ class ReliabilityCurve(NamedTuple):
 
     method: str
     label: str
-    predicted: ArrayLike
-    observed: ArrayLike
-    low: ArrayLike
-    high: ArrayLike
-    n_pairs: ArrayLike
-    n_relevant: ArrayLike
-    from_score: ArrayLike
-    to_score: ArrayLike
-    gap: float
+    found: Reliability
 
 
 def histogram_figure(
@@ -92,7 +87,7 @@ def histogram_figure(
             x=1,
             y=1,
             xanchor="right",
-            yanchor="top",
+            yanchor="bottom",  # above the bars
             showarrow=False,
             font={"size": 13, "color": colours["relevant"]},
         )
@@ -102,7 +97,7 @@ def histogram_figure(
     figure.update_xaxes(showgrid=False, showline=True)
     figure.update_xaxes(title_text="score", row=n, col=1)
     legend_below(figure, "pairs that are")
-    figure.update_layout(legend={"orientation": "h"}, margin={"b": 96})
+    figure.update_layout(legend={"orientation": "h"}, margin={"t": 26, "b": 96})
     medians = ", ".join(map(_medians, histograms)) or "none"
     alt = f"Scores by class of {len(histograms)} methods; middle scores: {medians}."
     return describe(figure, alt)
@@ -112,12 +107,8 @@ def histogram_records(histograms: Sequence[ScoreHistogram]) -> list[dict[str, An
     """List the rows behind `histogram_figure`."""
     rows = []
     for histogram in histograms:
-        edges = np.asarray(histogram.edges, dtype=np.float64).tolist()
-        columns = {name: np.asarray(counts).tolist() for name, counts in histogram.counts.items()}
-        for i in range(len(edges) - 1):
-            row = {"method": histogram.method, "label": histogram.label}
-            row |= {"from": edges[i], "to": edges[i + 1]}
-            rows.append(row | {name: counts[i] for name, counts in columns.items()})
+        (edges,) = floats(histogram.edges)
+        rows += rows_of(histogram, **{"from": edges[:-1], "to": edges[1:]}, **histogram.counts)
     return rows
 
 
@@ -127,25 +118,24 @@ def reliability_figure(
     """Draw the share that belongs together against the predicted probability."""
     chart = Chart(theme)
     chart.dotted([0, 1], [0, 1])
-    drawn = sorted(curves, key=lambda curve: curve.gap)
+    drawn = sorted(curves, key=lambda curve: curve.found.gap)
     for curve in drawn:
-        predicted, observed, low, high = floats(*curve[2:6])
-        spans = map(_span, *map(_list, (curve.from_score, curve.to_score)))
+        found = curve.found
         chart.line(
             curve,
-            f"{curve.gap:.3f}",
-            predicted,
-            observed,
+            f"{found.gap:.3f}",
+            found.predicted,
+            found.observed,
             "%{y:.1%} belong together, %{x:.1%} were expected"
             "<br>score %{customdata[1]}, %{customdata[2]:,} pairs",
-            spans,
-            _list(curve.n_pairs),
+            map(_span, found.from_score.tolist(), found.to_score.tolist()),
+            found.n_pairs.tolist(),
             markers=True,
         )
         chart.figure.data[-1].error_y = {
             "type": "data",
-            "array": np.maximum(high - observed, 0),
-            "arrayminus": np.maximum(observed - low, 0),
+            "array": np.maximum(found.high - found.observed, 0),
+            "arrayminus": np.maximum(found.observed - found.low, 0),
             "color": translucent(chart.style(curve).colour, 0.55),
             "thickness": 1.2,
             "width": 3,
@@ -153,9 +143,9 @@ def reliability_figure(
     rates = {"range": [-0.015, 1.015], "tickformat": ".0%", "showgrid": True}
     return chart.finish(
         f"Probability against the share that belongs together for {len(drawn)} methods; mean "
-        f"gaps: {listed((c.label, c.gap) for c in drawn)}.",
-        x={"title_text": "probability, from the validation part", **rates},
-        y={"title_text": "share that belongs together, test part", **rates},
+        f"gaps: {listed((c.label, c.found.gap) for c in drawn)}.",
+        x={"title_text": "predicted probability", **rates},
+        y={"title_text": "share that belongs together", **rates},
         legend="mean gap to the diagonal",
         square=1.0,
     )
@@ -163,12 +153,7 @@ def reliability_figure(
 
 def reliability_records(curves: Sequence[ReliabilityCurve]) -> list[dict[str, Any]]:
     """List the rows behind `reliability_figure`."""
-    names = ReliabilityCurve._fields[2:-1]
-    return [
-        {"method": curve.method, "label": curve.label, **dict(zip(names, line, strict=True))}
-        for curve in curves
-        for line in zip(*map(_list, curve[2:-1]), strict=True)
-    ]
+    return [row for curve in curves for row in rows_of(curve, **asdict(curve.found))]
 
 
 def _outline(edges: NDArray[np.float64], counts: NDArray[np.generic], name: str) -> dict[str, Any]:
@@ -199,10 +184,6 @@ def _medians(histogram: ScoreHistogram) -> str:
         at = int(np.searchsorted(np.cumsum(counts), total / 2)) if total else 0
         medians.append(f"{(edges[at] + edges[at + 1]) / 2:.3g}" if total else "none")
     return f"{clean_text(histogram.label, 40)} {medians[0]} relevant, {medians[1]} others"
-
-
-def _list(values: Any) -> list[Any]:
-    return list(np.asarray(values).tolist())
 
 
 def _span(low: float, high: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import html
+import json
 import unicodedata
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
@@ -15,7 +16,6 @@ ThemeName = Literal["light", "dark"]
 
 # No face with proportional figures: numbers in a column must align.
 FONT = "system-ui, -apple-system, 'Segoe UI', Roboto, 'Helvetica Neue', Arial, sans-serif"
-GLYPH_FONT = f"'Apple Color Emoji', 'Segoe UI Emoji', 'Noto Color Emoji', {FONT}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -259,10 +259,6 @@ def legend_below(figure: go.Figure, title: str) -> None:
 
 # Joiners and selectors that are part of how emoji and some scripts are written.
 _KEPT_FORMATS = frozenset("\u200c\u200d\ufe0e\ufe0f")
-#: Widths in em of the wider sans-serif faces; what is not listed is _WIDTH wide.
-_WIDTHS = dict.fromkeys("ijl.,:;'|!", 0.29) | dict.fromkeys("ftrI()[]-/ ", 0.37)
-_WIDTHS |= dict.fromkeys("mwMW@%", 0.95)
-_WIDTH, _CAPITAL_WIDTH, _WIDE = 0.62, 0.74, 1.05
 #: Characters that are not seen: some turn the direction of what follows.
 _UNSEEN = {
     code: " " if unicodedata.category(chr(code)) == "Cc" else None
@@ -289,10 +285,7 @@ def clean_text(text: object, limit: int = 80) -> str:
 
 
 def safe_line(text: object, limit: int = 80) -> str:
-    """One line without control characters, cut at `limit`, for where nothing reads markup.
-
-    Quicker than `clean_text`, which looks at each character and cuts at words. Not escaped.
-    """
+    """One line without control characters; quicker than `clean_text`, not escaped."""
     line = " ".join(str(text)[: 2 * limit + 64].translate(_UNSEEN).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip(" ,;:.") + "…"
 
@@ -303,19 +296,6 @@ def safe_text(text: object, limit: int = 80) -> str:
     return html.escape(clean_text(text, limit), quote=False)
 
 
-def text_width(text: str, size: float) -> float:
-    """Estimate the width in pixels of a line in a sans-serif font of `size` pixels."""
-    em = 0.0
-    for c in text:
-        if unicodedata.combining(c) or c in _KEPT_FORMATS:
-            continue
-        if unicodedata.east_asian_width(c) in "WF":
-            em += _WIDE
-        else:
-            em += _WIDTHS.get(c, _CAPITAL_WIDTH if c.isupper() else _WIDTH)
-    return em * size
-
-
 def is_glyph(text: str) -> bool:
     """Whether a label is a picture in itself, such as an emoji."""
     return (
@@ -323,3 +303,12 @@ def is_glyph(text: str) -> bool:
         and any(unicodedata.category(c) in ("So", "Sk") or c == "\u20e3" for c in text)
         and not any(c.isalpha() for c in text)
     )
+
+
+def script_json(value: object) -> str:
+    """JSON that ends no element and no line of a script, whatever stands in it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    for c in "<>&\u2028\u2029":
+        text = text.replace(c, f"\\u{ord(c):04x}")
+    # A lone surrogate could not be written to a file.
+    return text.encode("utf-8", "backslashreplace").decode()

@@ -50,13 +50,10 @@ def html_table(
     label: str = "",
     scroll: str = "",
 ) -> str:
-    """Render a table as HTML.
-
-    A cell is a text, which is escaped, a `markupsafe.Markup`, which is not, or a `Cell` of
-    either with attributes; a cell with the attribute `scope` is a heading. `look` and
-    `row_looks` are CSS classes of the table and of each row, `label` names the table for those
-    who cannot see it, and `scroll` is the class of a box around it that scrolls sideways.
-    """
+    """Render a table: texts are escaped, `Markup` is not, a `Cell` has attributes."""
+    # A cell with the attribute `scope` is a heading. `look` and `row_looks` are CSS classes of the
+    # table and of each row, `label` names it for those who cannot see it, and `scroll` is the
+    # class of a box around it that scrolls sideways.
     lines = [[_cell(cell) for cell in row] for row in rows]
     return _table().render(
         head=[_cell(cell) for cell in head],

@@ -18,7 +18,7 @@ from simviz.data.pairs import Items
 from simviz.features.spans import word_shares
 
 if TYPE_CHECKING:
-    from simviz.pipeline import PairPipeline
+    from simviz.pipeline import PairPipeline, Pipeline
 
 Matrix = Any  # array or CSR matrix
 Reals = NDArray[np.float64]
@@ -240,14 +240,14 @@ def explain(
     True
     """
     check_is_fitted(pipeline)
-    sides = ((pipeline.x_features_, x), (pipeline.y_features_, y))
-    rows = [features.transform(items.content) for features, items in sides]
+    sides = ((pipeline.x_features_, pipeline.x_content(x)), (pipeline.y_features_, y.content))
+    rows = [features.transform(content) for features, content in sides]
     names = [features.get_feature_names_out() for features, _ in sides]
     groups: list[Groups | None] = [None, None]
     if by_word:
         groups = [
-            word_shares(features, str(items.content[0]), list(own[_row(row, "x").indices]))
-            for (features, items), row, own in zip(sides, rows, names, strict=True)
+            word_shares(features, str(content[0]), list(own[_row(row, "x").indices]))
+            for (features, content), row, own in zip(sides, rows, names, strict=True)
         ]
     return contributions(
         pipeline.model_,
@@ -319,24 +319,6 @@ def _not_linear(model: PairModel) -> str:
     )
 
 
-class Similar(Protocol):
-    """Whatever scores items, such as a fitted pipeline."""
-
-    def similarity(self, x: Items, y: Items, /) -> NDArray[Any]:
-        """Similarities of all pairs of items.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        ndarray of shape (n_x, n_y)
-            Larger means closer.
-        """
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class Occlusion:
     """What hiding each part of an item takes from a score.
@@ -357,7 +339,7 @@ class Occlusion:
     effects: Reals
 
 
-def occlude(pipeline: Similar, x: Items, y: Items, side: str = "x") -> Occlusion | None:
+def occlude(pipeline: Pipeline, x: Items, y: Items, side: str = "x") -> Occlusion | None:
     """Hide the parts of one item one after another, and see what becomes of the score.
 
     Words are taken out of texts, a few at a time where there are many; patches of images get the

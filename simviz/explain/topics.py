@@ -29,12 +29,7 @@ _OVERLAP = 3
 
 @dataclass(frozen=True, slots=True)
 class TopicTerms:
-    """One topic by its leading terms.
-
-    Its share is of all topics, NaN where it is not known.
-
-    A coherence is the mean NPMI of the pairs of a side's terms, from -1 to 1; NaN without counts.
-    """
+    """One topic by its leading terms; share and coherences are NaN where not known."""
 
     topic: int
     share: float
@@ -45,10 +40,7 @@ class TopicTerms:
 
 
 def top_terms(topics: ArrayLike, n_terms: int = 10) -> NDArray[np.int64]:
-    """Columns of the likeliest terms of each topic (K, V), the likeliest first.
-
-    Of equally likely terms the first one leads; all of them where there are fewer.
-    """
+    """Columns of the likeliest terms of each topic (K, V), the likeliest first, ties in order."""
     phi = np.asarray(topics)
     n_kept = min(n_terms, phi.shape[1])
     found = np.empty((len(phi), n_kept), dtype=np.int64)
@@ -63,23 +55,10 @@ def top_terms(topics: ArrayLike, n_terms: int = 10) -> NDArray[np.int64]:
 def term_relevance(
     topics: ArrayLike, share: ArrayLike | None = None, weight: float = 0.6
 ) -> NDArray[np.float64]:
-    r"""How much a term tells of a topic, beside how likely it is there; -inf for probability 0.
-
-    :math:`\lambda \ln \phi_{kw} + (1 - \lambda) \ln (\phi_{kw} / p_w)` with the weight λ and the
-    probability :math:`p_w = \sum_k s_k \phi_{kw}` of the term in all topics, whose shares s are
-    equal where none are given: what is frequent everywhere steps back.
-
-    References
-    ----------
-    Sievert & Shirley (2014), LDAvis: a method for visualizing and interpreting
-    topics. ACL workshop on interactive language learning, section 3.1.
-
-    Examples
-    --------
-    >>> topics = [[0.6, 0.4, 0.0], [0.6, 0.0, 0.4]]
-    >>> top_terms(topics, 1).T, top_terms(term_relevance(topics), 1).T
-    (array([[0, 0]]), array([[1, 2]]))
-    """
+    """How much a term tells of a topic, beside how likely it is there; -inf for probability 0."""
+    # λ ln φ_kw + (1 − λ) ln (φ_kw / p_w) with the weight λ and the probability p_w = Σ s_k φ_kw of
+    # the term in all topics, whose shares s are equal where none are given: Sievert & Shirley
+    # (2014), LDAvis: a method for visualizing and interpreting topics, section 3.1.
     phi = np.asarray(topics, dtype=np.float64)
     s = np.full(len(phi), 1 / max(len(phi), 1)) if share is None else np.asarray(share)
     with np.errstate(divide="ignore"):
@@ -93,19 +72,10 @@ def term_relevance(
 def joined_terms(
     names: Sequence[str], n_terms: int = 10, known: Collection[str] | None = None
 ) -> list[tuple[str, int]]:
-    """Join character n-grams that overlap to what they are pieces of.
-
-    The leading n-grams of a topic are mostly pieces of a few words. One that goes on where
-    another ends is joined to it, and one that lies within another is left out. No piece is
-    joined that would hold an n-gram of the greatest length that is not among the `known` ones.
-    Each piece comes as it reads, with "…" where a word goes on, and with the place of its
-    leading n-gram.
-
-    Examples
-    --------
-    >>> joined_terms([" hea", "hear", "eart", "art ", "ear", "ción "])
-    [('heart', 0), ('…ción', 5)]
-    """
+    """Join character n-grams that overlap to what they are pieces of, with the first place."""
+    # One that goes on where another ends is joined to it, one that lies within another is left
+    # out, and no piece is joined that would hold an n-gram of the greatest length that is not
+    # among the `known`. A piece has "…" where a word goes on.
     longest = max(map(len, names), default=0)
     overlap = max(2, min(longest - 1, _OVERLAP))
 
@@ -148,21 +118,10 @@ def _readable(piece: str) -> str:
 
 
 def coherence(counts: Any, terms: ArrayLike) -> NDArray[np.float64]:
-    r"""Mean normalised pointwise mutual information of each topic's terms, from -1 to 1.
-
-    For two terms that occur in shares p and q of the items, and together in a share r of them,
-    :math:`\mathrm{NPMI} = \ln\frac{r}{p q} / (-\ln r)`: 1 for terms that only occur together, 0
-    for independent ones, -1 for those that never meet. Averaged over all pairs of terms of a
-    topic; pairs with a term that never occurs are left out. Of `terms`, those below 0 are none.
-
-    References
-    ----------
-    Bouma (2009), Normalized (pointwise) mutual information in collocation
-    extraction. GSCL.
-
-    Lau, Newman & Baldwin (2014), Machine reading tea leaves: automatically
-    evaluating topic coherence and topic model quality. EACL.
-    """
+    """Mean normalised pointwise mutual information of each topic's terms, from -1 to 1."""
+    # For two terms in shares p and q of the items, together in a share r of them, ln(r / (p q)) /
+    # −ln r (Bouma 2009; Lau, Newman & Baldwin 2014), averaged over all pairs of a topic's terms;
+    # pairs with a term that never occurs are left out. Of `terms`, those below 0 are none.
     chosen = np.asarray(terms, dtype=np.int64)
     used, place = np.unique(chosen, return_inverse=True)
     place = place.reshape(chosen.shape)
@@ -205,13 +164,10 @@ def describe_topics(
     relevance: float = 1.0,
     pieces: tuple[bool, bool] = (False, False),
 ) -> list[TopicTerms]:
-    """Topics with their terms of both sides, side by side.
-
-    Terms of probability 0 are never named. `theta`, topics of items (n, K), decides shares and
-    order; its rows may be multiplied by the lengths of the items: shares are then of tokens.
-    `relevance` is the weight of `term_relevance`, by which terms lead. Terms of a side that is
-    in `pieces` are character n-grams: those that overlap are joined.
-    """
+    """Topics with their terms of both sides; terms of probability 0 are never named."""
+    # `theta`, topics of items (n, K), decides shares and order; its rows may be multiplied by the
+    # lengths of the items: shares are then of tokens. Terms of a side in `pieces` are character
+    # n-grams.
     sides = [(np.asarray(x_topics), x_names, x_counts), (np.asarray(y_topics), y_names, y_counts)]
     n_topics = len(sides[0][0])
     if n_topics != len(sides[1][0]):
@@ -274,13 +230,10 @@ def has_topics(method: str) -> bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunTopics:
-    """The topics of a trained pipeline, on the items of a data set.
+    """The topics of a trained pipeline on the items of a data set, the largest share first."""
 
-    Topics come by descending share of the tokens of both sides. `x_theta` and `y_theta` are
-    shares of topics of the items, zeros where nothing in one is known; `x_tokens` and `y_tokens`
-    count their known tokens. Both sides have the same terms where they are one collection
-    (`one_side`). `perplexities` are of the validation part, step by step of the training.
-    """
+    # Shares of topics of an item are zeros where nothing in it is known; both sides have the same
+    # terms where they are one collection (`one_side`). `perplexities` are of the validation part.
 
     topics: tuple[TopicTerms, ...]
     x_theta: Array
@@ -292,11 +245,7 @@ class RunTopics:
 
     @classmethod
     def of(cls, pipeline: PairPipeline, pairs: PairSet) -> RunTopics:
-        """Find the topics of all items of a data set.
-
-        Their terms tell topics apart; where both sides have one vocabulary, each has those it
-        uses.
-        """
+        """Find the topics of all items; where both sides share terms, each has those it uses."""
         model: Any = pipeline.model_
         if not isinstance(model, TopicSimilarity):
             raise ValueError(
@@ -305,8 +254,8 @@ class RunTopics:
             )
         features = pipeline.x_features_, pipeline.y_features_
         one_side = pairs.x is pairs.y
-        X = features[0].transform(pairs.x.content)
-        Y = X if one_side else features[1].transform(pairs.y.content)
+        X = pipeline.rows(pairs.x, "x")
+        Y = X if one_side else pipeline.rows(pairs.y, "y")
         x_theta, y_theta = model.transform(X), model.transform_y(Y)
         phi = [model.x_topics_, model.y_topics_]
         x_tokens, y_tokens = (
@@ -342,19 +291,13 @@ class RunTopics:
     def leading(
         self, side: Side, item: int, n: int = 3, least: float = 0.05
     ) -> list[tuple[int, float]]:
-        """The topics that an item is mostly about with their shares, the largest first.
-
-        Smaller shares than `least` are left out; none where nothing in the item is known.
-        """
+        """The topics that an item is mostly about with their shares, the largest first."""
         theta = self._theta(side)[item]
         order = np.argsort(-theta, kind="stable")[:n]
         return [(int(k), float(theta[k])) for k in order if theta[k] >= least]
 
     def typical(self, side: Side, topic: int, n: int = 3) -> NDArray[np.intp]:
-        """Positions of items that are most about a topic, by descending share.
-
-        Of equal ones the item with more known tokens leads; none is more about another topic.
-        """
+        """Items that are most about a topic, by share, then by known tokens."""
         theta = self._theta(side)
         share = theta[:, topic]
         about = np.flatnonzero((share > 0) & (share >= theta.max(axis=1)))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.base import EmbeddingModel
-from simviz.data import PairSet
+from simviz.data.pairs import PairSet, as_pairs
 from simviz.evaluation import MRR, evaluate
 from simviz.pipeline import PairPipeline, Pipeline
 from simviz.projection.joint import JointMap, joint_map
@@ -19,6 +19,8 @@ from simviz.projection.two_sided import Comparison, place_new
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
+#: Pairs that are compared at most to find what is nearest to each item.
+_MOST_COMPARED = 6_000_000
 #: The drawing that is made first, and the one to show where it is there.
 DRAWING, BEST = "mds-2-center", "two-sided-2-70"
 #: Names of the groups that `ItemRanks.groups` makes, the best first.
@@ -53,6 +55,7 @@ def draw(
     x_drawn, y_drawn : ndarray of int
         The items on it by their position.
     """
+    pairs = as_pairs(pairs)
     model = pipeline.model_ if isinstance(pipeline, PairPipeline) else None
     has_vectors = isinstance(model, EmbeddingModel)
     limit = MAX_DRAWN if has_vectors else MAX_UNFOLDED
@@ -200,11 +203,12 @@ def rank_items(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> ItemRanks:
 
 def nearest_of_all(
     pipeline: Pipeline, pairs: PairSet, placed: Placed, k: int = 5
-) -> NDArray[np.intp]:
-    """Rows of a drawing that a run finds nearest to each of its items, the x side first.
-
-    Where there are fewer than k, or the run tells none apart, the item itself stands.
-    """
+) -> NDArray[np.intp] | None:
+    """Rows of a drawing that a run finds nearest to each of its items, the x side first."""
+    # Where there are fewer than k, or the run tells none apart, the item itself stands. None where
+    # there are too many pairs to compare.
+    if len(placed.x_rows) * len(placed.y_rows) > _MOST_COMPARED:
+        return None
     x, y = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
     n_x, start = len(x), 0
     found = np.repeat(np.arange(n_x + len(y))[:, None], k, axis=1)

@@ -15,6 +15,7 @@ from simviz.projection._sides import FloatArray, centred, check_sides, distance_
 from simviz.projection.layout import MIN_POINTS, mds_map, pca_map, umap_map
 from simviz.projection.quality import Quality, map_quality
 from simviz.projection.two_sided import SHARE, Comparison, two_sided_map
+from simviz.registry import unknown_name
 from simviz.relevance import Relevance
 
 Method = Literal["two-sided", "mds", "umap", "pca"]
@@ -155,7 +156,7 @@ def joint_map(
     1.0
     """
     if method not in METHODS:
-        raise ValueError(f"method must be one of {', '.join(METHODS)}; got {method!r}.")
+        raise ValueError(unknown_name("way to draw", method, METHODS))
     x, y = check_sides(x_vectors, y_vectors)
     if method == "two-sided":
         balance = "none"
@@ -314,7 +315,7 @@ def balance_sides(
     ([-1.0, 1.0], [-0.5, 0.5])
     """
     if balance not in BALANCES:
-        raise ValueError(f"balance must be one of {', '.join(BALANCES)}; got {balance!r}.")
+        raise ValueError(unknown_name("balance", balance, BALANCES))
     x, y = check_sides(x_vectors, y_vectors)
     if balance == "none":
         return x, y

@@ -314,31 +314,9 @@ def points_moved(
     others: Sequence[tuple[FloatArray, FloatArray]],
     n_neighbors: int = 10,
 ) -> NDArray[np.intp]:
-    """In how many other drawings of the same items each of them lands elsewhere.
-
-    An item lands elsewhere where it shares less than half of its nearest drawn items of the other
-    side with the first drawing.
-
-    Parameters
-    ----------
-    drawn : tuple of ndarray, shape (n_x, 2) and (n_y, 2)
-        A drawing.
-    others : sequence of such tuples
-        The same items drawn from other seeds.
-    n_neighbors : int, default=10
-        Items of the other side that are looked at; at most half of them.
-
-    Returns
-    -------
-    ndarray of int, shape (n_x + n_y,)
-        From 0 to the number of other drawings; the x side first.
-
-    Examples
-    --------
-    >>> x, y = np.array([[0.0], [9.0]]), np.array([[1.0], [8.0]])
-    >>> points_moved((x, y), [(x, y), (x, y[::-1])]).tolist()
-    [1, 1, 1, 1]
-    """
+    """In how many other drawings of the same items each lands elsewhere; the x side first."""
+    # It lands elsewhere where it shares less than half of its nearest drawn items of the other
+    # side with the first drawing.
     from scipy.spatial import cKDTree
 
     moved = []

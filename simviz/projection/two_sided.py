@@ -29,25 +29,14 @@ SHARE = 0.7
 
 
 class Stage(NamedTuple):
-    """A piece of the optimisation.
-
-    Parameters
-    ----------
-    n_iter : int
-        Steps.
-    exaggeration : float
-        How many times too strongly neighbours attract one another.
-    own, other : float
-        Perplexity within a side and across the sides.
-    by_row : bool
-        Whether each point has normalisers of its own, within its side and across; else there is
-        one for all pairs, as in t-SNE.
-    """
+    """A piece of the optimisation."""
 
     n_iter: int
-    exaggeration: float
-    own: float
-    other: float
+    exaggeration: float  # how many times too strongly neighbours attract one another
+    own: float  # perplexity within a side
+    other: float  # and across the sides
+    # Whether each point has normalisers of its own, within its side and across; else there is one
+    # for all pairs, as in t-SNE.
     by_row: bool = False
 
 
@@ -74,21 +63,11 @@ _LONGEST_STEP, _SLOW_STEPS = 5.0, 20
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Block:
-    """The nearest items of one side to each item of one side.
+    """The nearest items of one side to each item of one side."""
 
-    Parameters
-    ----------
-    index : ndarray of int, shape (n, k)
-        Their rows, the nearest first.
-    cost : ndarray of shape (n, k)
-        Squared distances, or similarities with their sign turned, rising.
-    n_other : int
-        Items to choose from.
-    """
-
-    index: NDArray[np.int32]
-    cost: Single
-    n_other: int
+    index: NDArray[np.int32]  # rows (n, k), the nearest first
+    cost: Single  # squared distances, or similarities with their sign turned, rising
+    n_other: int  # items to choose from
 
     def shares(self, perplexity: float) -> sp.csr_array:
         """Conditional probabilities of the neighbours of each row, calibrated row by row."""
@@ -320,10 +299,7 @@ def _optimise(
 
 
 def _repel(at: Single, n_x: int, charges: Single, push: Single, n_cells: int = 1) -> int:
-    """Repulsion of all points (two rows), and their sums of kernels within and across.
-
-    Returns a better number of cells along an edge of the grid for the next step.
-    """
+    """Repulsion of all points (two rows) and sums of kernels; returns the next number of cells."""
     n = at.shape[1]
     left, low = at.min(axis=1).astype(np.float64)
     extent = max(float(np.ptp(at, axis=1).max()), 1e-9)
@@ -366,28 +342,10 @@ def _repel(at: Single, n_x: int, charges: Single, push: Single, n_cells: int = 1
 
 
 def place_new(points: ArrayLike, scores: ArrayLike) -> FloatArray:
-    """Put a new item among the items of the other side on a two-sided drawing.
-
-    The cost is the item's own part of that of the drawing, all else fixed: its neighbours'
-    probabilities, calibrated as those of a drawn item, against the kernel around its place.
-
-    Parameters
-    ----------
-    points : array-like of shape (n, 2)
-        Where the drawn items of the other side stand.
-    scores : array-like of shape (n,)
-        Their similarities to the item, larger is closer.
-
-    Returns
-    -------
-    ndarray of shape (2,)
-        The best place of those that a descent from each of the five nearest items finds.
-
-    Raises
-    ------
-    ValueError
-        If the lengths differ, or there is nothing to stand near.
-    """
+    """Put a new item among the items of the other side (n, 2) on a two-sided drawing."""
+    # The cost is the item's own part of that of the drawing, all else fixed: its neighbours'
+    # probabilities, calibrated as those of a drawn item, against the kernel around its place. The
+    # best of the places that descents from each of the five nearest items find.
     from scipy.optimize import minimize
 
     where = np.asarray(points, dtype=np.float64)

@@ -200,9 +200,8 @@ def map_code(
     ValueError
         If the run was imported, and so cannot be trained again.
     """
-    draw = "from simviz.projection import draw"
     option = f"share={share}" if method == "two-sided" else f"balance={balance!r}"
-    return _write("map", spec, others, draw, method=method, option=option)
+    return _write("map", spec, others, method=method, option=option)
 
 
 def search_code(
@@ -317,29 +316,21 @@ def _data(spec: Spec) -> dict[str, Any]:
         "fractions": tuple(split["fractions"]),
         "seed": split["seed"],
         "group_key": split.get("group_key"),
+        "is_given": split.get("given", False),
     }
 
 
 def _run(spec: Spec, others: Mapping[str, Spec] | None) -> dict[str, Any]:
     """The models that a request is fitted by: one, or both parts of a blend."""
-    params, known = spec["params"], others or {}
-    if spec["method"] != BLEND:
-        models = [_model("model", spec)]
-    else:
-        models = []
-        for role in ("learned", "lexical"):
-            part = known.get(params[role])
-            is_known = part is not None and part["method"] != BLEND
-            usual = {"method": params[f"{role}_method"]}
-            models.append(_model(role, part if is_known and part else usual, is_known=is_known))
+    params, is_blend = spec["params"], spec["method"] == BLEND
+    models = [] if is_blend else [_model("model", spec)]
+    for role in ("learned", "lexical") if is_blend else ():
+        part = (others or {}).get(params[role])
+        is_known = part is not None and part["method"] != BLEND
+        usual = {"method": params[f"{role}_method"]}
+        models.append(_model(role, part if is_known and part else usual, is_known=is_known))
     is_augmented = any(model["augment"] for model in models)
-    is_blend = spec["method"] == BLEND
-    return {
-        "params": params,
-        "models": models,
-        "is_blend": is_blend,
-        "is_augmented": is_augmented,
-    }
+    return {"params": params, "models": models, "is_blend": is_blend, "is_augmented": is_augmented}
 
 
 def _model(name: str, spec: Spec, *, is_known: bool = True) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
-from simviz.charts.map import full_names
+from simviz.charts.canvas import full_names
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import first_relevant_rank
 from simviz.evaluation.metrics import parse_metric
@@ -79,8 +79,7 @@ def trec_zip(
         damaged.
     """
     entries = read_runs(runs, labels, part=part)
-    arrays = runs[0].arrays()
-    held_out = pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
+    held_out = runs[0].take(pairs, part)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
         archive.writestr("README.txt", _readme(entries[0], held_out, directions, k))

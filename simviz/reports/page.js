@@ -24,7 +24,6 @@
     var figures = JSON.parse(text);
     Object.keys(figures).forEach(function (id) {
       var chosen = figures[id][look];
-      chosen.layout.images = figures[id].images;
       window.Plotly.react(id, chosen.data, chosen.layout, config);
     });
   }

@@ -17,13 +17,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
-from numpy.typing import NDArray
 
-from simviz.charts import RocCurve, dimension_figure, map_figure, roc_figure
-from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style
+from simviz.charts import RocCurve, dimension_figure, roc_figure
+from simviz.charts.canvas import CSS, PAGE_SCRIPT, pack_alone, page_state
+from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style, script_json
 from simviz.charts.tables import Cell, environment, html_table
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparisons
+from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.roc import Roc
 from simviz.exceptions import DatasetError
@@ -38,6 +39,7 @@ from simviz.reports.summary import (
     dimensions_column,
     metric_column,
     milestones,
+    nested_records,
     part_words,
     ranked,
     read_runs,
@@ -51,8 +53,8 @@ if TYPE_CHECKING:
     import plotly.graph_objects as go
     from jinja2 import Template
 
-#: Points of a side at most: a page of its own draws them without a graphics card.
-MAX_POINTS = 3_000
+#: Items of a side on a map at most, and pictures, each of which takes some kilobytes of the file.
+MAX_POINTS, MAX_PICTURES = 3_000, 1_500
 _RATES = (0.001, 0.01, 0.1)
 
 
@@ -146,15 +148,13 @@ def html_report(
     order = [run.id for run in ranked(runs, results, main, direction, part)]
     entries.sort(key=lambda one: order.index(one.run.id))
     compared = summary.compare_runs(entries, pairs, main, direction)
-    charts = [
-        _roc_chart(entries),
-        _dimension_chart(entries, pairs, direction),
-        _map_chart(entries[0], pairs, drawing),
-    ]
+    charts = [_roc_chart(entries), _dimension_chart(entries, pairs, main, direction)]
     drawn = [chart for chart in charts if chart is not None]
+    packed, caption = _map(entries[0], pairs, drawing)
     # A browser reads line ends as one character, and takes the digest of that.
     plotly = get_plotlyjs().strip().replace("\r\n", "\n").replace("\r", "\n")
     scripts = [plotly, _file("page.js")] if drawn else []
+    scripts += [PAGE_SCRIPT] if packed else []
     digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     specs = {**(others or {}), **{one.run.id: one.run.spec for one in entries}}
@@ -162,7 +162,7 @@ def html_report(
     return _template().render(
         policy=(
             f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-            "img-src data: blob:; base-uri 'none'; form-action 'none'"
+            "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
         ),
         title=f"{pairs.name}, compared on the {part} part",
         heading=f"{pairs.name}: {pairs.x_name} × {pairs.y_name}",
@@ -173,11 +173,13 @@ def html_report(
         notes=_notes(entries, pairs, compared, main),
         metrics=[(name, parse_metric(name).description) for name in metrics],
         charts=drawn,
+        map=Markup(packed),
+        caption=caption,
         compared=summary.facts(entries, pairs, direction),
         runs=[_run(one, main, direction, specs) for one in entries],
         made=made or f"{datetime.now(UTC):%Y-%m-%d}",
         version=version("simviz"),
-        style=Markup(style()),
+        style=Markup(style() + CSS),
         figures=Markup(_figures(drawn)),
         scripts=[Markup(script) for script in scripts],
     )
@@ -206,13 +208,14 @@ def style() -> str:
 
 
 def _figures(charts: Sequence[Chart]) -> str:
-    """Both looks of every chart as JSON, with the pictures that they share once."""
-    figures = {}
+    """Both looks of every chart as JSON."""
+    figures: dict[str, dict[str, Any]] = {}
     for chart in charts:
-        looks = {name: _chart_data(figure) for name, figure in chart.figures.items()}
-        images = [look["layout"].pop("images", []) for look in looks.values()]
-        figures[chart.id] = {"images": images[0], **looks}
-    return _json(figures)
+        looks = figures[chart.id] = {}
+        for name, figure in chart.figures.items():
+            look = looks[name] = json.loads(figure.to_json(validate=False))
+            look["layout"].pop("meta", None)  # the page has it in words
+    return script_json(figures)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -222,9 +225,8 @@ class Chart:
     id: str
     title: str
     figures: Mapping[str, go.Figure]
-    height: int
     caption: str
-    table: str = ""
+    table: str
 
     @property
     def alt(self) -> str:
@@ -248,7 +250,6 @@ def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
         id="roc",
         title="ROC",
         figures=_both_looks(roc_figure, curves),
-        height=540,
         caption=(
             f"Over {first.n_positive + first.n_negative:,} pairs of the {entries[0].part} part, "
             f"of which {first.n_positive:,} are relevant; the same for both directions. The table "
@@ -261,18 +262,20 @@ def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
     )
 
 
-def _dimension_chart(entries: Sequence[Entry], pairs: PairSet, direction: str) -> Chart | None:
+def _dimension_chart(
+    entries: Sequence[Entry], pairs: PairSet, main: str, direction: str
+) -> Chart | None:
     """Quality by dimension, or None where no method has such a curve."""
-    drawn = [(one, c) for one in entries if (c := dimension_curve(one, direction)) is not None]
+    metric = query_metric(main).name
+    made = [dimension_curve(e, direction, nested_records(e, metric, pairs)) for e in entries]
+    drawn = [(one, curve) for one, curve in zip(entries, made, strict=True) if curve is not None]
     if not drawn:
         return None
-    metric = str(drawn[0][0].measured.curve[0]["metric"])
     curves = [curve for _, curve in drawn]
     return Chart(
         id="dimensions",
         title="Quality by dimensions",
         figures=_both_looks(dimension_figure, curves, metric=metric),
-        height=540,
         caption=(
             f"{metric} of the first dimensions of each model, all from one training, with 95 % "
             f"bands; {part_words(entries[0], pairs)}."
@@ -284,8 +287,8 @@ def _dimension_chart(entries: Sequence[Entry], pairs: PairSet, direction: str) -
     )
 
 
-def _map_chart(one: Entry, pairs: PairSet, drawing: str | None) -> Chart | None:
-    """Both sides on one map as a run sees them, or None where it is not kept."""
+def _map(one: Entry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
+    """Both sides on one map as a run sees them, and its caption; empty where it is not kept."""
     known = one.run.maps()
     if drawing is None:
         drawing = BEST if BEST in known else DRAWING
@@ -293,43 +296,28 @@ def _map_chart(one: Entry, pairs: PairSet, drawing: str | None) -> Chart | None:
             draw_now(one.run, pairs, FIRST)
             known = one.run.maps()
     if drawing not in known:
-        return None
+        return "", ""
     drawn, x_rows, y_rows = load_map(one.run, drawing)
     notes = list(drawn.notes)
-    keep = [_sample(len(rows), drawn.seed) for rows in (x_rows, y_rows)]
+    keep = []
+    for rows, items in ((x_rows, pairs.x), (y_rows, pairs.y)):
+        mixed = np.random.default_rng(drawn.seed or 0).permutation(len(rows))
+        keep.append(np.sort(mixed[: MAX_PICTURES if items.kind == "image" else MAX_POINTS]))
     if len(keep[0]) < len(x_rows) or len(keep[1]) < len(y_rows):
         drawn = replace(drawn, x=drawn.x[keep[0]], y=drawn.y[keep[1]])
         x_rows, y_rows = x_rows[keep[0]], y_rows[keep[1]]
-        notes.append(f"At most {MAX_POINTS:,} items of a side, drawn at random.")
-    x, y = pairs.x.take(x_rows), pairs.y.take(y_rows)
-    figures = _both_looks(
-        map_figure,
-        drawn,
-        x,
-        y,
-        pairs.relevance.take(x_rows, y_rows),
-        x_name=pairs.x_name,
-        y_name=pairs.y_name,
-        width=1100,
-        height=720,
+        notes.append("Of more items, so many at random.")
+    words = [f"Run: {one.label}."]
+    words.append(
+        f"{len(x_rows):,} {pairs.x_name} and {len(y_rows):,} {pairs.y_name} of all parts."
     )
-    words = [f"{len(x):,} {pairs.x_name} and {len(y):,} {pairs.y_name} of all parts."]
     if drawn.quality is not None:
         words.append(drawn.quality.describe())
     words += notes
-    return Chart(
-        id="map",
-        title="Map",
-        figures=figures,
-        height=720,
-        caption=" ".join([f"Run: {one.label}.", *words]),
+    packed = pack_alone(
+        drawn, pairs.take(x_rows, y_rows), height="min(720px, 130vw)", scrolls=True
     )
-
-
-def _sample(n: int, seed: int | None) -> NDArray[np.intp]:
-    if n <= MAX_POINTS:
-        return np.arange(n)
-    return np.sort(np.random.default_rng(seed or 0).permutation(n)[:MAX_POINTS])
+    return page_state(packed), " ".join(words)
 
 
 def _table(
@@ -426,22 +414,3 @@ def _run(
         "settings": _table(["parameter", Cell("value", _LEFT)], rows, looks) if rows else "",
         "code": code,
     }
-
-
-def _chart_data(figure: go.Figure) -> dict[str, Any]:
-    """A figure as JSON's types, drawn with SVG alone."""
-    data: dict[str, Any] = json.loads(figure.to_json(validate=False))
-    data["layout"].pop("meta", None)  # the page has it in words
-    for trace in data["data"]:
-        if trace.get("type") == "scattergl":
-            trace["type"] = "scatter"
-    return data
-
-
-def _json(value: object) -> str:
-    """JSON that ends no element and no line of a script, whatever stands in it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    for c in "<>&\u2028\u2029":
-        text = text.replace(c, f"\\u{ord(c):04x}")
-    # A lone surrogate could not be written to a file.
-    return text.encode("utf-8", "backslashreplace").decode()

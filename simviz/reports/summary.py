@@ -25,6 +25,7 @@ from simviz.evaluation import (
     compare_all_evaluations,
     compare_evaluations,
     compared_metric,
+    dimension_curve as measure_dimensions,
     evaluate,
 )
 from simviz.evaluation.differences import REACH, query_metric
@@ -302,11 +303,29 @@ def time_column(rows: Sequence[TableRow]) -> Column:
 
 
 def dimension_curve(
-    one: Entry, direction: str, records: Sequence[Record] | None = None
+    one: Entry, direction: str, records: Sequence[Record]
 ) -> DimensionCurve | None:
     """Quality by dimension with its 95 % band, or None where a run has none."""
-    band = mean_band(one.measured.curve if records is None else records, direction, "dimension")
+    band = mean_band(records, direction, "dimension")
     return None if band is None else DimensionCurve(one.look, one.label, *band)
+
+
+def nested_records(one: Entry, metric: str, pairs: PairSet) -> Sequence[Record]:
+    """Quality of the first dimensions of a run: stored, or measured now; empty for none."""
+    stored = one.measured.curve
+    if not stored or stored[0]["metric"] == metric:
+        return stored
+    pipeline: Any = one.run.pipeline()
+    held_out = one.run.take(pairs, one.part)
+    curve = measure_dimensions(
+        pipeline.transform(held_out.x),
+        pipeline.transform_y(held_out.y),
+        held_out.relevance,
+        sorted({int(record["dimension"]) for record in stored}),
+        similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
+        metric=metric,
+    )
+    return list(curve.to_records())
 
 
 def swept_records(entry: Entry, metric: str) -> list[dict[str, Any]]:
@@ -432,7 +451,8 @@ def findings(
     record = best.record(metric, direction)
     if record is None or isnan(record["value"]):
         return [f"{metric} could not be measured on this {best.part} part."]
-    sentences = [finding_of(best, pairs, metric, direction)]
+    candidates = best.measured.ranked_against(direction, best.part, pairs)
+    sentences = [finding_of(best, pairs, metric, direction, candidates=candidates)]
     if len(entries) > 1 and best.part == "validation":
         lead = _lead(entries[:2], pairs, metric, direction)
         if "[" in lead:  # where runs are level there is no interval to explain
@@ -469,8 +489,7 @@ def against_baseline(
     if baseline is not None:
         name, other = baseline.label, load_evaluation(baseline.run, best.part, pairs)
     else:
-        at = best.run.arrays()
-        train, part = (pairs.take(at[f"x_{p}"], at[f"y_{p}"]) for p in ("train", best.part))
+        train, part = (best.run.take(pairs, name) for name in ("train", best.part))
         name, scorer = BASELINES["popularity"], PopularityScorer(train)
         other = evaluate(scorer, part.x, part.y, part.relevance, directions=evaluation.directions)
     tested = _tested({"": evaluation, name: other}, metric)
@@ -543,8 +562,10 @@ def settings(one: Entry) -> list[tuple[str, str, bool]]:
         (name, repr(value), name in given and usual.get(name, ...) != value)
         for name, value in {**usual, **given}.items()
     ]
-    if one.run.spec.get("features", "usual") != "usual":
-        rows.insert(0, ("features", repr(one.run.spec["features"]), True))
+    features = one.run.spec.get("features", "usual")
+    if features != "usual":
+        named = {"features": features} if isinstance(features, str) else features
+        rows[:0] = [(name, repr(value), True) for name, value in named.items()]
     if one.run.spec.get("augment"):
         rows.append(("augment", repr(one.run.spec["augment"]), True))
     return rows
@@ -607,6 +628,8 @@ def split_words(split: Mapping[str, Any], names: tuple[str, str]) -> str:
 
 def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
     what = split_words(split, (pairs.x_name, pairs.y_name))
+    if split.get("given"):
+        return f"{what}; a split that was passed to simviz.compare"
     if split["by"] == "pair":
         what += ": no item of either side is in two parts"
     if split["by"] == "column":

@@ -14,7 +14,6 @@ from simviz.evaluation.run_values import RunValues
 from simviz.evaluation.significance import plural, signed
 
 Verdict = Literal["ahead", "undecided", "behind"]
-_LEVEL = 95
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -22,11 +21,11 @@ _PAGE = """<!DOCTYPE html>
 <meta charset="utf-8">
 <meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ metric }} of {{ runs|length }} runs</title>
+<title>{{ runs|length }} runs by {{ metric }}</title>
 <style>{{ style }}</style>
 </head>
 <body>
-<h1>{{ metric }} of {{ runs|length }} runs</h1>
+<h1>{{ runs|length }} runs by {{ metric }}</h1>
 <p class="lead">{{ verdict_words }}</p>
 {% if power_words %}<p>{{ power_words }}</p>{% endif %}
 <section><h2>Runs</h2>
@@ -47,29 +46,10 @@ _PAGE = """<!DOCTYPE html>
 
 
 def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str, Any]:
-    """Compare runs by their values.
-
-    Parameters
-    ----------
-    given : RunValues
-        Two runs or more.
-    baseline : str, optional
-        Compare this run with all others, and nothing else.
-
-    Returns
-    -------
-    dict
-        JSON's types. ``runs``: each with its value, its 95 % interval and its tie groups, the best
-        first. ``comparisons``: the tested pairs. ``verdict``: whether the best run is "ahead" of
-        the next (or the best of the others "ahead" of the baseline or "behind" it), or
-        "undecided". ``needed``: queries that would do to tell those two apart, None where nobody
-        can say.
-
-    Raises
-    ------
-    ValueError
-        If there are fewer than two runs, or the baseline is none of them.
-    """
+    """Compare runs by their values: JSON's types, as `simviz compare --json` writes them."""
+    # The verdict is whether the best run is "ahead" of the next (or the best of the others "ahead"
+    # of the baseline or "behind" it), or "undecided"; `needed` are the queries that would do to
+    # tell those two apart, None where nobody can say.
     found = compare_all(given.values, baseline=baseline, higher_is_better=given.higher_is_better)
     order = [found.names[i] for i in found.order()]
     letters = {} if baseline else found.letters()
@@ -124,52 +104,26 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
 
 
 def values_text(summary: Mapping[str, Any]) -> str:
-    """Write a comparison for a terminal.
-
-    Parameters
-    ----------
-    summary : mapping
-        As `summarize_values` gives it.
-
-    Returns
-    -------
-    str
-        A table and sentences, ending with a line break.
-    """
-    head = ["run", summary["metric"], f"{_LEVEL} % interval"]
-    has_groups = "groups" in summary["runs"][0]
-    lines = [[*head, *["groups"] * has_groups]]
-    lines += [[*cells] for cells in _run_cells(summary)]
+    """A summary as a table and sentences for a terminal."""
+    lines = _run_table(summary)
     widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     text = [
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
         for line in lines
     ]
-    if has_groups:
+    if "groups" in summary["runs"][0]:
         text.append("Runs that share a letter cannot be told apart at 5 %.")
     said = (summary["verdict_words"], summary["power_words"], *summary["notes"])
     return "\n".join([*text, "", *filter(None, said)]) + "\n"
 
 
 def values_page(summary: Mapping[str, Any]) -> str:
-    """Write a comparison as a page of HTML that needs no other file.
-
-    Parameters
-    ----------
-    summary : mapping
-        As `summarize_values` gives it.
-
-    Returns
-    -------
-    str
-        Every name in it is escaped.
-    """
+    """A summary as a page of HTML that needs no other file; every name in it is escaped."""
     from importlib.metadata import version
 
     from simviz.reports.page import style
 
-    has_groups = "groups" in summary["runs"][0]
-    head = ["run", summary["metric"], f"{_LEVEL} % interval", *["groups"] * has_groups]
+    head, *runs = _run_table(summary)
     pairs = [
         [
             f"{one['a']} − {one['b']}",
@@ -187,11 +141,11 @@ def values_page(summary: Mapping[str, Any]) -> str:
         .render(
             summary,
             style=Markup(style()),
-            groups=has_groups,
-            run_table=Markup(html_table(head, _run_cells(summary), scroll="scroll")),
+            groups="groups" in head,
+            run_table=Markup(html_table(head, runs, scroll="scroll")),
             pair_table=Markup(
                 html_table(
-                    ["runs", "difference", f"{_LEVEL} % interval", "p", "told apart"],
+                    ["runs", "difference", "95 % interval", "p", "told apart"],
                     pairs,
                     scroll="scroll",
                 )
@@ -203,14 +157,15 @@ def values_page(summary: Mapping[str, Any]) -> str:
     )
 
 
-def _run_cells(summary: Mapping[str, Any]) -> list[list[str]]:
-    """Rows of the table of runs."""
-    return [
+def _run_table(summary: Mapping[str, Any]) -> list[list[str]]:
+    """The runs, below a head."""
+    groups = ["groups"] if "groups" in summary["runs"][0] else []
+    return [["run", summary["metric"], "95 % interval", *groups]] + [
         [
             one["run"],
             f"{one['value']:.4f}",
             f"[{one['low']:.4f}, {one['high']:.4f}]",
-            *([one["groups"]] if "groups" in one else []),
+            *(one[name] for name in groups),
         ]
         for one in summary["runs"]
     ]

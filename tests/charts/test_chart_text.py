@@ -3,7 +3,7 @@ import unicodedata
 
 from hypothesis import example, given, settings, strategies as st
 
-from simviz.charts.style import clean_text, is_glyph, safe_text, text_width
+from simviz.charts.style import clean_text, is_glyph, safe_text
 
 
 @settings(deadline=None, derandomize=True, max_examples=200)
@@ -32,8 +32,3 @@ def test_emoji_made_of_several_characters_stay_whole():
 def test_glyphs_are_told_from_words():
     assert all(map(is_glyph, ["😀", "👩‍👧", "🇪🇸", "1️⃣", "☂️"]))
     assert not any(map(is_glyph, ["", "ok", "4", "coche", "a😀", "©a", "12"]))
-
-
-def test_width_grows_with_text_and_size():
-    assert text_width("ill", 12) < text_width("mmm", 12) < text_width("mmm", 24)
-    assert text_width("漢字", 10) > 20

@@ -17,6 +17,7 @@ from simviz.charts.canvas import (
     pack_items,
     pack_places,
     rows_of_bits,
+    spread_order,
     unpack,
 )
 from simviz.charts.colours import group_items, mix
@@ -106,6 +107,14 @@ def test_modes_follow_what_items_are():
     assert modes_of(images(1), images(1)) == ("dot", "picture"), "one sheet at most"
     header, _ = unpack(pack_items(images(1), images(2)))
     assert header["sheet"]["count"] == 2 and header["modes"] == ["dot", "picture"]
+
+
+def test_an_item_without_a_glyph_is_written():
+    glyphs = Items(["1", "2", "3"], ["heart", "car", "net"], "text", {"label": ["❤️", "🚗", "?"]})
+    header, _ = unpack(pack_items(texts(1), glyphs))
+    assert header["modes"] == ["word", "picture"]
+    assert header["glyphs"]["labels"] == ["❤️", "🚗", ""]
+    assert header["labels"][1:] == ["❤️", "🚗", "net"]
 
 
 def test_importance_prefers_what_belongs_to_more():
@@ -210,3 +219,14 @@ def test_numbers_make_a_scale():
         "high": "1",
     }
     assert group_items([np.nan] * 3, (1, 2), LIGHT).colours == (faint,)
+
+
+def test_spread_order_covers_the_map_early():
+    rng = np.random.RandomState(0)
+    # Nine tenths in one clump, the rest in four far corners.
+    corners = np.array([[9, 9], [-9, 9], [9, -9], [-9, -9]]) + rng.normal(size=(4, 2)) * 0.1
+    points = np.concatenate([rng.normal(size=(100, 2)) * 0.2, corners])
+    order = spread_order(points, 50)
+    assert set(order[:5]) >= {100, 101, 102, 103}
+    assert len(set(order)) == 50
+    assert len(spread_order(np.zeros((5, 2)), 5)) == 1 and len(spread_order(points[:0], 3)) == 0

@@ -27,7 +27,7 @@ from simviz.charts.scores import (
     reliability_figure,
     reliability_records,
 )
-from simviz.evaluation import Roc
+from simviz.evaluation import Reliability, Roc
 
 EVIL = "<b>%{x}</b> \x00" + "long " * 20
 
@@ -36,8 +36,11 @@ def curve(label="CCA", n=400, seed=0, **more):
     rng = np.random.default_rng(seed)
     relevant = rng.random(n) < 0.3
     roc = Roc.from_scores(rng.normal(size=n) + 1.5 * relevant, relevant)
-    counts = roc.false_positives, roc.true_positives, roc.thresholds
-    return roc, DetectionCurve("cca", label, *counts, roc.average_precision, **more)
+    return roc, DetectionCurve("cca", label, roc, roc.average_precision, **more)
+
+
+def roc_of(*columns):
+    return Roc(*map(np.array, columns))
 
 
 def test_low_false_positive_rates_fill_a_square():
@@ -76,7 +79,7 @@ def test_precision_recall_has_chance_and_passes_through_its_points():
 
 
 def test_a_tie_of_both_classes_is_drawn_as_a_bow():
-    drawn = DetectionCurve("cca", "CCA", [0, 0, 100], [0, 10, 100], [np.inf, 2.0, 1.0], 0.6)
+    drawn = DetectionCurve("cca", "CCA", roc_of([0, 0, 100], [0, 10, 100], [np.inf, 2, 1]), 0.6)
     line = precision_recall_figure([drawn]).data[0]
     middle = int(np.argmin(np.abs(np.asarray(line.x) - 0.55)))
     # Half of the tie: 50 others and 55 relevant pairs, not the mean of both ends.
@@ -91,13 +94,13 @@ def test_det_axes_follow_the_normal_distribution():
     drawn = DetectionCurve(
         "cca",
         "CCA",
-        roc.false_positives,
-        roc.true_positives,
-        roc.thresholds,
+        roc,
         roc.equal_error_rate,
         band=(np.array([0.0, 0.1, 1.0]), np.array([0.1, 0.5, 1.0]), np.array([0.3, 0.7, 1.0])),
     )
     figure = det_figure([drawn])
+    below, beside = figure.layout.xaxis, figure.layout.yaxis
+    assert below.tickvals == beside.tickvals and below.ticktext[1::2] == ("",) * 4
     line, ring = figure.data[2], figure.data[3]
     inside = (np.abs(np.asarray(line.x)) < 2) & (np.abs(np.asarray(line.y)) < 2)
     straight = np.asarray(line.x)[inside] + np.asarray(line.y)[inside]
@@ -129,10 +132,9 @@ def test_histograms_add_up_to_one_a_class_and_name_each_class_once():
 
 
 def reliable(label="CCA"):
-    edges = [-np.inf, 0.5], [0.5, np.inf]
-    return ReliabilityCurve(
-        "cca", label, [0.1, 0.8], [0.2, 0.7], [0.1, 0.6], [0.3, 0.8], [50, 10], [5, 7], *edges, 0.1
-    )
+    shares = [0.1, 0.8], [0.2, 0.7], [0.1, 0.6], [0.3, 0.8]
+    columns = *shares, [50, 10], [5, 7], [-np.inf, 0.5], [0.5, np.inf]
+    return ReliabilityCurve("cca", label, Reliability(*map(np.array, columns)))
 
 
 def test_reliability_has_bars_and_the_diagonal():
@@ -181,15 +183,15 @@ def test_nothing_and_hostile_names_are_drawn():
         assert "0 methods" in draw([]).layout.meta["alt"]
 
 
-@pytest.mark.parametrize(
-    ("draw", "bad", "words"),
-    [
-        (det_figure, DetectionCurve("a", "A", [0, 1], [0], [1.0, 0.0], 0.5), "equally many"),
-        (det_figure, DetectionCurve("a", "A", [0, 0], [0, 1], [1.0, 0.0], 0.5), "both classes"),
-    ],
-)
-def test_what_does_not_fit_is_refused(draw, bad, words):
-    with pytest.raises(ValueError, match=words):
-        draw([bad])
+def test_steps_of_training_are_whole_and_numbers_have_room():
+    short, long = (ProgressCurve("s2net", "S2Net", [0, n], [0.1474, 0.15]) for n in (2, 30))
+    few, many = (training_figure([curve], metric="MAP").layout for curve in (short, long))
+    assert (few.xaxis.dtick, many.xaxis.dtick) == (1, None)
+    assert few.yaxis.automargin
+
+
+def test_what_does_not_fit_is_refused():
+    with pytest.raises(ValueError, match="both classes; got 1 relevant and 0 others"):
+        det_figure([DetectionCurve("a", "A", roc_of([0, 0], [0, 1], [1.0, 0.0]), 0.5)])
     with pytest.raises(ValueError, match="lengths"):
         training_figure([ProgressCurve("a", "A", [1, 2], [1])], metric="loss")

@@ -40,6 +40,13 @@ def test_a_map_has_words_and_pictures_in_one_plane():
     assert len(paper_figure(Figure("Figure 1", "scatter", ())).data) == 0
 
 
+def test_counts_have_logarithmic_axes():
+    sizes = Series("groups", (1.0, 2.0, 30.0), (900.0, 40.0, 1.0))
+    figure = paper_figure(Figure("Figure 3", "counts", (sizes,), "titles of a group", "groups"))
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
+    assert (figure.layout.xaxis.title.text, figure.data[0].x) == ("titles of a group", sizes.x)
+
+
 def test_other_kinds_are_refused():
-    with pytest.raises(ValueError, match="dimensions, roc or scatter"):
+    with pytest.raises(ValueError, match="dimensions, roc, scatter or counts"):
         paper_figure(Figure("Figure 4", "bars", ()))  # type: ignore[arg-type]

@@ -1,12 +1,9 @@
 import numpy as np
 import pytest
-from hypothesis import given, settings, strategies as st
 from scipy.spatial.distance import cdist
 
 from simviz.projection import joint_map, mds_map, pca_map, umap_map
 from simviz.projection.layout import nearest_points
-
-QUIET = settings(deadline=None, derandomize=True, max_examples=25)
 
 
 def clusters(n_x=40, n_y=60, k=6, seed=0):
@@ -27,22 +24,12 @@ def torgerson(points, d):
     return vectors[:, ::-1][:, :d] * np.sqrt(np.maximum(values[::-1][:d], 0))
 
 
-@pytest.mark.parametrize("shape", [(40, 60, 6), (5, 4, 30), (3, 3, 2)])
+@pytest.mark.parametrize("shape", [(40, 60, 6), (5, 4, 30), (3, 3, 2), (7, 5, 1)])
 def test_mds_equals_the_textbook_on_distances(shape):
     x, y = clusters(*shape)
     drawn = np.concatenate(mds_map(x, y))
     expected = torgerson(np.concatenate([x, y]), 2)
     np.testing.assert_allclose(cdist(drawn, drawn), cdist(expected, expected), atol=1e-6)
-
-
-@QUIET
-@given(st.integers(0, 10_000), st.sampled_from([1, 2]))
-def test_mds_is_exact_in_as_many_dimensions(seed, k):
-    rng = np.random.RandomState(seed)
-    x, y = rng.normal(size=(7, k)), rng.normal(size=(5, k))
-    points = np.concatenate([x, y])
-    drawn = np.concatenate(mds_map(x, y))
-    np.testing.assert_allclose(cdist(drawn, drawn), cdist(points, points), atol=1e-9)
 
 
 def test_mds_signs_do_not_depend_on_rotations_of_the_order_of_rows():

@@ -142,8 +142,3 @@ def test_refusals(arguments, message):
     x, y = sides()
     with pytest.raises(ValueError, match=message):
         joint_map(**({"x_vectors": x, "y_vectors": y} | arguments))
-
-
-def test_maps_are_flat():
-    with pytest.raises(TypeError, match="n_dimensions"):
-        joint_map(*sides(), n_dimensions=3)

@@ -6,6 +6,7 @@ import ast
 import csv
 import io
 import zipfile
+from dataclasses import replace
 
 import ir_measures
 import numpy as np
@@ -13,11 +14,13 @@ import pytest
 
 from simviz.data import Items, PairSet
 from simviz.evaluation.tables import Estimate, TableRow, table_markdown
+from simviz.exceptions import JobError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
 from simviz.jobs.training import augmented
 from simviz.methods import get_method
 from simviz.relevance import Relevance
 from simviz.reports import query_csv, repeat_code, trec_zip
+from simviz.reports.summary import settings
 from simviz.store import Store
 
 LEXICAL = get_method("tfidf_cosine").tags.title
@@ -93,6 +96,25 @@ def test_code_augments_as_the_run_did(world, monkeypatch):
     made = augmented(steps, parts.train, (parts.validation, parts.test))
     assert len(made.x) > len(parts.train.x)
     assert names["train"].x.content.tolist() == made.x.content.tolist()
+
+
+def test_code_and_settings_tell_what_terms_were(world, monkeypatch):
+    _, pairs = world
+    monkeypatch.setattr("simviz.read_pairs", lambda path: type("R", (), {"pairs": pairs}))
+    terms = {"analyzer": "word", "ngram_range": [1, 2], "tf": "log1p"}
+    asked = JobSpec("own", "0" * 32, "lsa", {"n_components": 2}, features=terms)
+    asked.check()
+    assert JobSpec.from_json(asked.to_json()) == asked
+    names = {}
+    exec(repeat_code(asked.to_json()), names)
+    assert names["model"].x_features_.get_params().items() >= terms.items()
+    run = type("R", (), {"spec": asked.to_json()})
+    assert settings(type("E", (), {"run": run}))[:2] == [
+        ("analyzer", "'word'", True),
+        ("ngram_range", "[1, 2]", True),
+    ]
+    with pytest.raises(JobError, match="no parameter of Tfidf 'weight'"):
+        replace(asked, features={"weight": "raw"}).check()
 
 
 def test_parts_of_a_blend_that_are_gone_are_told(world):

@@ -13,6 +13,7 @@ from html.parser import HTMLParser
 import numpy as np
 import pytest
 
+from simviz.charts.canvas import Part, unpack
 from simviz.data import Items, PairSet
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
@@ -108,7 +109,7 @@ def test_elements_are_ours_alone(report):
         "html head meta title style body h1 h2 h3 p nav a section div table thead tbody tr th td "
         "span svg line details summary dl dt dd figure figcaption pre code footer script".split()
     )
-    assert sum(tag == "script" for tag, _ in page.elements) == 3
+    assert sum(tag == "script" for tag, _ in page.elements) == 5
     for tag, attributes in page.elements:
         assert not [name for name in attributes if name.startswith("on") or name == "src"], tag
         assert attributes.get("href", "#").startswith("#")
@@ -120,10 +121,10 @@ def test_the_policy_allows_its_own_scripts_and_nothing_else(report):
     (policy,) = [
         a["content"] for t, a in page.elements if a.get("http-equiv") == "Content-Security-Policy"
     ]
-    data, library, drawing = page.scripts[0], *page.scripts[1:]
+    items, data, library, *drawing = page.scripts
     digests = {
         base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-        for script in (library, drawing)
+        for script in (library, *drawing)
     }
     assert set(re.findall(r"'sha256-([^']+)'", policy)) == digests
     assert policy.startswith("default-src 'none';")
@@ -135,18 +136,43 @@ def test_the_policy_allows_its_own_scripts_and_nothing_else(report):
     # Outside of plotly.js nothing names an address to fetch from.
     rest = report.replace(library, "")
     assert not re.search(r"(?:src|href|url)\s*[=(:]\s*[\"']?https?:", rest)
-    assert not re.search("[<>\u2028\u2029]", data)
+    assert not re.search("[<>\u2028\u2029]", data + items)
+
+
+def test_of_many_items_a_map_shows_some(world, monkeypatch):
+    runs, pairs, _ = world
+    monkeypatch.setattr("simviz.reports.page.MAX_POINTS", 3)
+    page = Page(html_report(runs, pairs))
+    places = base64.b64decode(json.loads(page.scripts[0])["places"])
+    assert unpack(Part("", places))[1]["places"].shape == (12,)
+    assert "Of more items, so many at random." in " ".join(page.seen)
 
 
 def test_charts_hold_both_looks_without_webgl(report):
-    figures = json.loads(Page(report).scripts[0])
-    assert set(figures) == {"roc", "dimensions", "map"}
+    figures = json.loads(Page(report).scripts[1])
+    assert set(figures) == {"roc", "dimensions"}
     for chart in figures.values():
         assert {trace["type"] for look in ("light", "dark") for trace in chart[look]["data"]} == {
             "scatter"
         }
         texts = json.dumps(chart)
         assert not re.search("<(?!/?b>|br>|extra>|/extra>)[a-z!]", texts, re.IGNORECASE)
+
+
+def test_dimensions_are_drawn_in_the_main_metric(world):
+    runs, pairs, _ = world
+    lines = {}
+    for metric in ("MRR", "top-1"):
+        page = Page(html_report(runs, pairs, metric=metric, direction="x2y"))
+        drawn = json.loads(page.scripts[1])["dimensions"]["light"]
+        assert drawn["layout"]["yaxis"]["title"]["text"] == metric
+        assert f"{metric} of the first dimensions" in " ".join(" ".join(page.seen).split())
+        lines[metric] = np.frombuffer(base64.b64decode(drawn["data"][1]["y"]["bdata"]))
+    (cca,) = (run for run in runs if run.info.method == "cca")
+    stored = [r["value"] for r in cca.part("test").curve() if r["direction"] == "x2y"]
+    assert lines["MRR"].tolist() == stored
+    assert (lines["top-1"] <= lines["MRR"]).all()
+    assert (lines["top-1"] < lines["MRR"]).any()
 
 
 def test_everything_that_was_promised_is_there(report, world):
@@ -157,6 +183,7 @@ def test_everything_that_was_promised_is_there(report, world):
         "train / validation / test 70 / 10 / 20 %, seed 0",
         "guessing by popularity",
         "Ranked against the 10 ",
+        "out of the 10 ",
         "paired randomisation of",
         "n_components",
         "simviz.BlendPipeline.of(",

@@ -1,27 +1,46 @@
-"""A map as the bytes that a canvas in a browser draws from."""
+"""A map as the bytes that a canvas in a browser draws from, and the scripts that draw it.
+
+The scripts are written as ES modules beside this file. Streamlit and notebooks run one piece of
+source, so they are joined: each after those that it imports, their import lines and the word
+"export" left out. There is nothing to build and nothing to download.
+"""
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import io
 import json
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts._labels import spread_order
-from simviz.charts.map import KEPT, degrees, full_names
+from simviz.charts.colours import group_items, mix
 from simviz.charts.pictures import ink_strength, plain_ground
-from simviz.charts.style import is_glyph, safe_line
-from simviz.data.description import MISSING
-from simviz.data.pairs import Items
+from simviz.charts.style import DARK, LIGHT, Theme, is_glyph, safe_line, script_json
+from simviz.data.description import MISSING, paired_column
+from simviz.data.pairs import Items, PairSet
 from simviz.projection.joint import JointMap
 from simviz.relevance import Relevance
 
+_SOURCE = Path(__file__).parent
+_IMPORT = re.compile(r"^import\s.*?from\s+\"\./(\w+\.js)\";\n", re.MULTILINE | re.DOTALL)
+_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
+#: The style sheet of the canvas.
+CSS = (_SOURCE / "canvas.css").read_text(encoding="utf-8")
+#: What a drawing keeps, by how it was made.
+KEPT = {
+    "two-sided": "neighbours within and across the sides (two-sided)",
+    "umap": "neighbourhoods of all points (UMAP)",
+    "mds": "distances (MDS)",
+    "pca": "main directions (PCA)",
+}
 #: Pixels of a sheet at most: beyond, its cells become smaller.
 _MOST_PIXELS = 12_000_000
 _LARGEST, _SMALLEST = 64, 16
@@ -38,6 +57,37 @@ FILTERS, _BINS, _GROUPS = 6, 24, 8
 _NO_VALUE = 255
 #: Pictures that are spread over the whole map before the others are thought of.
 _SPREAD = 400
+#: Of what belongs to an item of the x side, as many are known on a page without a server.
+_PARTNERS = 60
+
+
+def linked(entry: str) -> str:
+    """One source out of a module and all that it imports, each once."""
+    seen: dict[str, str] = {}
+
+    def add(name: str) -> None:
+        if name in seen:
+            return
+        text = (_SOURCE / name).read_text(encoding="utf-8")
+        seen[name] = ""  # modules may import one another in a circle
+        for wanted in _IMPORT.findall(text):
+            add(wanted)
+        seen[name] = seen.pop(name) or _EXPORT.sub("", _IMPORT.sub("", text))
+
+    add(entry)
+    return "\n".join(seen.values())
+
+
+#: Draws the map of a page that holds an element "map" and, in "map-state", what `page_state` says.
+PAGE_SCRIPT = f'(() => {{\n"use strict";\n{linked("page.js")}}})();'
+
+
+def page_state(packed: Mapping[str, Any]) -> str:
+    """What `pack_alone` made, as JSON for a page."""
+    told = {
+        name: base64.b64encode(data).decode() for name, data in packed.items() if name != "scene"
+    }
+    return script_json({"scene": packed["scene"], **told})
 
 
 def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]:
@@ -105,13 +155,12 @@ def pack_items(
     never be read as markup.
     """
     sides = (x_items, y_items)
-    labels = _labels(x_items, y_items)
+    labels = list(_labels(x_items, y_items))
     modes = list(modes_of(x_items, y_items))
     header: dict[str, Any] = {
         "n_x": len(x_items),
         "names": [safe_line(x_name, 40), safe_line(y_name, 40)],
         "texts": [safe_line(name, _TEXT) for items in sides for name in full_names(items)],
-        "labels": [safe_line(label, _WORD) for side in labels for label in side],
         "facts": _facts(x_items, y_items),
     }
     arrays: dict[str, NDArray[Any]] = {}
@@ -122,7 +171,12 @@ def pack_items(
             arrays["sheet"] = np.frombuffer(png, dtype=np.uint8)
             header["sheet"] = {**layout, "first": first, "count": len(items)}
         elif modes[side] == "picture":
-            header["glyphs"] = {"first": first, "labels": labels[side]}
+            glyphs = [label if is_glyph(label) else "" for label in labels[side]]
+            header["glyphs"] = {"first": first, "labels": glyphs}
+            # An item without a glyph is written.
+            pairs = zip(glyphs, full_names(items), strict=True)
+            labels[side] = [glyph or name for glyph, name in pairs]
+    header["labels"] = [safe_line(label, _WORD) for side in labels for label in side]
     header["modes"] = modes
     rows = [
         np.arange(len(items)) if given is None else np.asarray(given)
@@ -190,10 +244,138 @@ def column_codes(values: NDArray[Any], name: str) -> tuple[dict[str, Any], NDArr
     return told | {"groups": groups}, codes
 
 
-def pack_nearest(nearest: NDArray[Any], places: Part) -> Part:
-    """What a model finds nearest to each item of a drawing: rows of it, or the item itself."""
+def pack_nearest(
+    nearest: NDArray[Any], places: Part, pairs: NDArray[np.integer] | None = None
+) -> Part:
+    """What a model finds nearest to each item of a drawing: rows of it, or the item itself.
+
+    `pairs` are the rows of what belongs together, two by two.
+    """
     header = {"places": places.digest, "k": nearest.shape[1]}
-    return _pack(header, {"nearest": nearest.astype("<u4").ravel()})
+    arrays = {"nearest": nearest.astype("<u4").ravel()}
+    if pairs is not None:
+        arrays["pairs"] = pairs.astype("<u4").ravel()
+    return _pack(header, arrays)
+
+
+def look_of(theme: Theme) -> dict[str, Any]:
+    """The colours of a theme by what they are for."""
+    names = ("name", "paper", "ink", "muted", "faint", "accent")
+    return {name: getattr(theme, name) for name in names} | {
+        "soft": mix(theme.ink, theme.muted, 0.6),
+        "right": theme.palette[2],
+        "false": theme.palette[3],
+        "missing": theme.palette[4],
+        "dim": 0.36,
+    }
+
+
+def marks(
+    look: Mapping[str, Any], halos: object, selected: object, spot: object
+) -> list[dict[str, Any]]:
+    """What marks mean that are on the map just now, a sentence each."""
+    false_words = "False neighbours: of the other side, drawn near but far in the model."
+    missing_words = "Missing neighbours: of the other side, near in the model but drawn far away."
+    marks = [
+        (selected or spot, "line", "ink", "nearest in the model"),
+        (selected, "dashes", "right", "belongs to it"),
+        (halos, "glow", "false", false_words),
+        (halos, "ring", "missing", missing_words),
+    ]
+    return [
+        {"shape": shape, "colour": look[colour], "name": name}
+        for there, shape, colour, name in marks
+        if there is not None
+    ]
+
+
+def pack_alone(
+    drawing: JointMap,
+    pairs: PairSet,
+    *,
+    nearest: NDArray[Any] | None = None,
+    color_by: Literal["side"] | str | ArrayLike = "side",
+    height: str = "auto",
+    scrolls: bool = False,
+) -> dict[str, Any]:
+    """All that a map needs without a server: three parts as bytes, and the scene for JSON.
+
+    `pairs` are the items on the drawing, `nearest` the rows that `pack_nearest` takes. What
+    `scrolls` moves under a finger, and nothing can be enclosed.
+    """
+    x, y, n_x = pairs.x, pairs.y, len(pairs.x)
+    names, title, values = (pairs.x_name, pairs.y_name), "", color_by
+    if isinstance(color_by, str) and color_by != "side":
+        known = sorted({*x.metadata, *y.metadata})
+        if color_by not in known:
+            raise ValueError(f"color_by must be 'side' or one of {known}; got {color_by!r}.")
+        values, title = paired_column(pairs, color_by), color_by
+    items = pack_items(x, y, x_name=names[0], y_name=names[1])
+    places = pack_places(
+        drawing.x, drawing.y, importance(x, y, drawing.x, drawing.y, pairs.relevance)
+    )
+    positives = pairs.relevance.positives
+    degree = np.diff(positives.indptr)
+    place = np.arange(positives.nnz) - np.repeat(positives.indptr[:-1], degree)
+    partners = np.column_stack([np.repeat(np.arange(n_x), degree), n_x + positives.indices])
+    if nearest is None:
+        nearest = np.empty((n_x + len(y), 0))
+    scene: dict[str, Any] = {"height": height, "scrolls": scrolls, "alt": map_alt(drawing, names)}
+    scene["looks"] = {}
+    for theme in (LIGHT, DARK):
+        look = look_of(theme)
+        told = group_items(values, pairs.shape, theme, names=names, title=title)
+        scene["looks"][theme.name] = {
+            "look": look,
+            "colours": told.colours,
+            "legend": told.legend,
+            "marks": marks(look, None, True, None),
+        }
+        index = told.index
+    scene["groups"] = None if index is None else base64.b64encode(index.tobytes()).decode()
+    return {
+        "scene": scene,
+        "items": items.data,
+        "places": places.data,
+        "nearest": pack_nearest(nearest, places, partners[place < _PARTNERS]).data,
+    }
+
+
+def full_names(items: Items) -> list[str]:
+    """What each item is called: its text, else its label."""
+    named = items.content if items.kind in ("text", "keyword") else items.labels
+    return [str(name) for name in named]
+
+
+def _degrees(
+    relevance: Relevance | None, n_x: int, n_y: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Relevant partners of each item."""
+    if relevance is None:
+        return np.zeros(n_x), np.zeros(n_y)
+    positives = relevance.positives
+    return (
+        np.diff(positives.indptr).astype(np.float64),
+        np.bincount(positives.indices, minlength=n_y).astype(np.float64),
+    )
+
+
+def spread_order(points: NDArray[np.float64], n: int) -> NDArray[np.intp]:
+    """Indices of points such that any first few of them cover the whole map (Gonzalez 1985)."""
+    # Each next point is the one farthest from all before it, the first the one nearest to the
+    # centre; points that coincide with earlier ones are left out.
+    if not len(points) or n < 1:
+        return np.empty(0, dtype=np.intp)
+    start = int(((points - points.mean(axis=0)) ** 2).sum(axis=1).argmin())
+    order = [start]
+    distance = ((points - points[start]) ** 2).sum(axis=1)
+    while len(order) < min(n, len(points)):
+        farthest = int(distance.argmax())
+        if distance[farthest] <= 0:
+            break
+        order.append(farthest)
+        np.minimum(distance, ((points - points[farthest]) ** 2).sum(axis=1), out=distance)
+    return np.array(order, dtype=np.intp)
 
 
 def modes_of(x_items: Items, y_items: Items) -> tuple[Mode, Mode]:
@@ -223,7 +405,7 @@ def importance(
     for mode, points, degree in zip(
         modes_of(x_items, y_items),
         (x_points, y_points),
-        degrees(relevance, len(x_items), len(y_items)),
+        _degrees(relevance, len(x_items), len(y_items)),
         strict=True,
     ):
         where = np.asarray(points, dtype=np.float64)

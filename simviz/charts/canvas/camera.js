@@ -68,6 +68,12 @@ export class Camera {
     return this.y - (py - this.height / 2) / this.scale;
   }
 
+  /** Whether a place lies in the window. */
+  sees({ x, y }) {
+    const px = this.toScreenX(x), py = this.toScreenY(y);
+    return px >= 0 && py >= 0 && px <= this.width && py <= this.height;
+  }
+
   panBy(dx, dy) {
     this.flight = null;
     this.x -= dx / this.scale;

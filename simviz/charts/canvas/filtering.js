@@ -101,9 +101,14 @@ export class Filtering extends Scene {
       });
     }
     this.region = rows.length ? outline : null;
+    this.encloseRows(rows);
+    return rows;
+  }
+
+  /** Have all other items stand back. */
+  encloseRows(rows) {
     this.enclosed = rows.length ? new Uint8Array(this.labels.length) : null;
     for (const i of rows) this.enclosed[i] = 1;
     this.layer.isStale = true;
-    return rows;
   }
 }

@@ -5,6 +5,7 @@ const WORKER = `
 let texts = [];
 onmessage = ({ data }) => {
   if (data.texts) { texts = data.texts; return; }
+  postMessage({ hasBegun: true });
   try {
     const pattern = new RegExp(data.pattern, "iu");
     const rows = [];
@@ -51,16 +52,23 @@ export class PatternFinder {
       this.worker.postMessage({ texts: this.texts });
     }
     return new Promise((resolve) => {
-      const timer = setTimeout(() => {
+      const pending = { timer: null, resolve };
+      const giveUp = (problem) => {
         this.close();
-        resolve({ problem: "This pattern takes too long. Make it simpler." });
-      }, PATIENCE);
-      this.pending = { timer, resolve };
+        resolve({ problem });
+      };
+      this.pending = pending;
       this.worker.onmessage = ({ data }) => {
-        clearTimeout(timer);
+        if (data.hasBegun) {
+          // Only now: on a busy machine a thread takes longer to start than a pattern to run.
+          pending.timer = setTimeout(() => giveUp("This pattern takes too long. Make it simpler."), PATIENCE);
+          return;
+        }
+        clearTimeout(pending.timer);
         this.pending = null;
         resolve(data);
       };
+      this.worker.onerror = () => giveUp("This page can run no patterns. Search by text.");
       this.worker.postMessage({ pattern });
     });
   }

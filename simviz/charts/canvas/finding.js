@@ -1,4 +1,4 @@
-// Looking for items by their text, and telling the link of it.
+// Looking for items by their text, bringing what is chosen into sight, and telling the link of it.
 
 import { Filtering } from "./filtering.js";
 import { PatternFinder, findText, folded } from "./find.js";
@@ -8,6 +8,7 @@ const PAUSE = 500;
 
 export class Finding extends Filtering {
   async find(typed, mode) {
+    const turn = (this.turn = Symbol("turn"));
     this.tellSet();
     if (!typed.trim() || mode.startsWith("model")) {
       this.#found(null);
@@ -17,6 +18,7 @@ export class Finding extends Filtering {
     if (mode === "pattern") {
       this.finder ??= new PatternFinder(this.items.header.texts);
       const { rows, problem } = await this.finder.find(typed);
+      if (turn !== this.turn) return; // something else is looked for since
       if (problem) {
         this.#found(null);
         this.panel.told(problem);
@@ -33,7 +35,8 @@ export class Finding extends Filtering {
     this.matches = rows?.filter((i) => !this.isHidden(i)) ?? null;
     this.matched = -1;
     const n = this.matches?.length ?? 0;
-    if (rows) this.panel.told(n ? `${n.toLocaleString("en")} found` : "Nothing found. Ask the model to place it.");
+    const hint = this.data.asked.length ? " Ask the model to place it." : "";
+    if (rows) this.panel.told(n ? `${n.toLocaleString("en")} found` : `Nothing found.${hint}`);
     this.panel.showMatches(this.matches ?? [], -1);
     if (!n) this.matches = null;
     this.draw();
@@ -47,7 +50,39 @@ export class Finding extends Filtering {
     this.matched = this.matches[(at + turn + n) % n];
     this.panel.showMatches(this.matches, this.matched);
     this.pick(this.matched);
-    this.camera.flyTo(this.xs[this.matched], this.ys[this.matched], Math.max(this.camera.zoom, 2.5), performance.now());
+    this.lookAt(this.xs[this.matched], this.ys[this.matched], Math.max(this.camera.zoom, 2.5));
+  }
+
+  /** Where the selected item stands, or will; else the query; undefined for neither. */
+  get chosenPlace() {
+    const { xs, ys } = this.glide ?? this, { item } = this.selected ?? {};
+    return item === undefined ? this.query ?? undefined : { x: xs[item], y: ys[item] };
+  }
+
+  /** How much of the height is free: on a phone the panel slides up over the lower half. */
+  get freeHeight() {
+    const hasSheet = !this.data.isAlone && matchMedia("(max-width: 640px)").matches;
+    const free = hasSheet ? 0.55 * innerHeight - this.canvas.getBoundingClientRect().top : Infinity;
+    return Math.max(160, Math.min(this.camera.height, free));
+  }
+
+  bringIntoView(place = this.chosenPlace) {
+    const { camera } = this;
+    if (!place || camera.width <= 1 || camera.flight) return;
+    const px = camera.toScreenX(place.x), py = camera.toScreenY(place.y), free = this.freeHeight;
+    if (px > 60 && py > 60 && px < camera.width - 60 && py < free - 60) return;
+    // What is near comes in by the border, what is far to the middle.
+    const keep = (value, size) => {
+      const least = Math.min(160, size / 2);
+      return Math.abs(value - size / 2) > size ? size / 2 : Math.max(least, Math.min(size - least, value));
+    };
+    this.lookAt(place.x, place.y, camera.zoom, keep(px, camera.width), keep(py, free));
+  }
+
+  /** Fly to where a place lies under a pixel, by default in the middle of what is free. */
+  lookAt(x, y, zoom, px = this.camera.width / 2, py = this.freeHeight / 2) {
+    const { camera } = this, scale = camera.fit * zoom;
+    camera.flyTo(x - (px - camera.width / 2) / scale, y + (py - camera.height / 2) / scale, zoom, performance.now());
     this.moved();
   }
 

@@ -88,8 +88,9 @@ export function listen(canvas, view) {
   };
 
   const wheel = (event) => {
-    // Of a map among other things, the wheel moves the page.
-    if (view.data.scrolls && !event.ctrlKey) return;
+    // Of a map among other things, the wheel moves the page; without a server, until it is clicked on.
+    const isPassedBy = view.data.isAlone ? !canvas.matches(":focus") : view.data.scrolls;
+    if (isPassedBy && !event.ctrlKey) return;
     event.preventDefault();
     const unit = event.deltaMode === 1 ? 24 : 1;
     const speed = event.ctrlKey ? 0.01 : 0.0016;

@@ -10,6 +10,8 @@ import { TEXT_FONT, WORD_FONT, regionFont, write } from "./writing.js";
 
 /** Pixels between a label and the border, and those over which one fades whose place leaves. */
 const EDGE = 4, FADE = 14;
+/** Less of a label than this is not shown: it would look like a mistake where nobody moves. */
+const LEAST = 0.4;
 const HEIGHT = 18, MOST_KEPT = 1200;
 
 /** Move a box inside the window; answers with its middle. */
@@ -77,9 +79,10 @@ export class Labels {
     // What lies on the map would cover a label: nothing is written there.
     this.boxes = view.panel.covered.map(([left, top, right, bottom]) => [left, top, right, bottom, -1]);
     this.controls = this.boxes.length;
+    for (const [x, y, width, height] of view.taken.boxes) this.#take(x, y, width + 8, height + 8, -1);
     pen.setTransform(1, 0, 0, 1, 0, 0);
     for (const region of view.regions) this.#region(pen, view, region, alpha);
-    for (const i of view.layer.worded) this.#item(pen, view, i, alpha);
+    for (const i of view.layer.worded) if (!view.taken.items.has(i)) this.#item(pen, view, i, alpha);
     pen.globalAlpha = 1;
   }
 
@@ -98,12 +101,12 @@ export class Labels {
     const seen = fading(camera, x0, y0);
     if (!seen) return;
     let [x, y] = inside(camera, x0, y0, region.width, region.height);
-    // Beside the controls rather than under them.
+    // Beside the controls rather than under them, if that is near.
     for (let k = 0; k < this.controls; k++) {
       const [left, top, right, bottom] = this.boxes[k];
       if (!overlaps(this.boxes[k], x, y, region.width, region.height)) continue;
       if (right > camera.width / 2 && bottom - top > right - left) x = left - region.width / 2 - EDGE;
-      else y = bottom + region.height / 2 + EDGE;
+      else if (bottom - y < 2 * region.height) y = bottom + region.height / 2 + EDGE;
     }
     if (x < region.width / 2 || !this.#isFree(x, y, region.width, region.height)) return;
     this.#take(x, y, region.width, region.height, -1);
@@ -183,5 +186,6 @@ function overlaps([left, top, right, bottom], x, y, width, height) {
 
 /** How much is left of a label whose place is about to leave the window: 0 where it has left. */
 function fading({ width, height }, x, y) {
-  return Math.max(0, Math.min(1, Math.min(x, y, width - x, height - y) / FADE));
+  const left = Math.min(1, Math.min(x, y, width - x, height - y) / FADE);
+  return left < LEAST ? 0 : left;
 }

@@ -9,10 +9,12 @@ const MOST_NAMED = 400;
 /** How far from its place an item may be shown, in rings of 24 pixels. */
 const RINGS = 7;
 
-/** Boxes taken in this frame; a list is enough for so few. */
+/** Boxes taken in this frame, and by which items; a list is enough for so few. */
 class Taken {
-  constructor() {
-    this.boxes = [];
+  constructor(covered = []) {
+    this.boxes = covered.map(([left, top, right, bottom]) =>
+      [(left + right) / 2, (top + bottom) / 2, right - left, bottom - top]);
+    this.items = new Set();
   }
 
   isFree(x, y, width, height) {
@@ -32,12 +34,14 @@ export function isDimmed(view) {
   return Boolean(view.selected || view.query || view.matches);
 }
 
+/** Draw it; answers with the boxes that words and pictures took, as middles and sizes, and whose. */
 export function drawOverlay(pen, view) {
-  const taken = new Taken();
+  const { covered } = view.panel, taken = new Taken(covered);
   const { selected, query } = view;
   /** Where neighbours were drawn whose own place others have taken. */
   view.putAside = new Map();
-  if (view.matches && view.matched < 0) drawMatches(pen, view, taken);
+  const found = view.matches ?? (selected ? null : view.data.rows);
+  if (found && view.matched < 0) drawMatches(pen, view, found, taken);
   if (selected) {
     drawLines(pen, view, view.xs[selected.item], view.ys[selected.item], selected);
     drawItem(pen, view, selected.item, taken, { isStrong: true, ring: view.look.ink });
@@ -53,6 +57,7 @@ export function drawOverlay(pen, view) {
   if (view.region) drawOutline(pen, view, view.region, true);
   if (view.drawn) drawOutline(pen, view, view.drawn, false);
   for (const i of [view.focused, view.hovered]) if (i >= 0 && i !== selected?.item) drawPointed(pen, view, i);
+  return { boxes: taken.boxes.slice(covered.length), items: taken.items };
 }
 
 /** What is pointed at, with what the model finds nearest to it. */
@@ -108,10 +113,10 @@ function drawNeighbours(pen, view, { nearest, partners }, fromX, fromY, taken) {
     return place;
   };
   for (const [i, score, belongs] of nearest) {
-    const note = score.toFixed(2), ring = belongs ? view.look.right : null;
+    const note = score?.toFixed(2) ?? "", ring = belongs ? view.look.right : null;
     const place = atBorder(view, i, from) ?? aside(i, note, ring);
     if (place) view.putAside.set(i, place);
-    drawItem(pen, view, i, taken, { ring, note, isStrong: true, place });
+    drawItem(pen, view, i, taken, { ring, note, isStrong: true, place, mustFit: true });
   }
   for (const i of partners.slice(0, 40)) {
     if (near.has(i)) continue;
@@ -124,11 +129,13 @@ function drawNeighbours(pen, view, { nearest, partners }, fromX, fromY, taken) {
 function besideOthers(pen, { camera, labels, pictures, placing, xs, ys }, i, note, [x0, y0], taken) {
   const x = camera.toScreenX(xs[i]), y = camera.toScreenY(ys[i]), mode = placing.modes[i];
   let width = Math.max(34, placing.pictureSize(camera.zoom)) + 8, height = width + 16;
-  if (mode === MODES.word) {
+  if (mode === MODES.word || mode === MODES.text) {
     pen.font = WORD_FONT.replace("500", "650");
     [width, height] = [pen.measureText(`${labels[i]} ${note}`).width + 24, 22];
   } else if (mode !== MODES.picture || !pictures.has(i)) return null;
-  if (x < 0 || y < 0 || x > camera.width || y > camera.height || taken.isFree(x, y, width, height)) return null;
+  // A text stands beside its dot: it stays while the dot is seen.
+  const own = mode === MODES.text ? [8, 8] : [width, height];
+  if (x < 0 || y < 0 || x > camera.width || y > camera.height || taken.isFree(x, y, ...own)) return null;
   const away = Math.atan2(y - y0, x - x0);
   for (let ring = 1; ring <= RINGS; ring++) {
     for (let k = 0; k < 16; k++) {
@@ -156,8 +163,9 @@ function atBorder({ camera, xs, ys }, i, [x0, y0]) {
 }
 
 /** One item as it is known best: its picture, its words, else its dot. */
-function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = false, place = null, mustFit = Boolean(note) } = {}) {
+function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = false, place = null, mustFit = false } = {}) {
   const { camera, look, placing, pictures } = view;
+  taken.items.add(i);
   const [x, y] = place ?? [camera.toScreenX(view.xs[i]), camera.toScreenY(view.ys[i])];
   const isSeen = x >= 0 && y >= 0 && x <= camera.width && y <= camera.height;
   // Whole, as far as what it names is in the window at all.
@@ -206,14 +214,13 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
     write(pen, text, wx, wy, colour, look.paper, ring ? 0 : 3);
     return;
   }
-  if (place) return;
-  drawDot(pen, view, i, x, y, ring);
+  if (!place) drawDot(pen, view, i, x, y, ring);
   if (mode !== MODES.text) return;
   const turn = x + width + 14 > camera.width && x > width + 14 ? -1 : 1;
   const beside = x + turn * (width / 2 + 9);
-  let [tx, ty] = isSeen ? inside(camera, beside, y, width, 17) : [beside, y];
+  let [tx, ty] = place ? [wx, wy] : isSeen ? inside(camera, beside, y, width, 17) : [beside, y];
   // Where neither side has room, above the dot rather than over it.
-  if (tx !== beside) ty = Math.max(12, y - 17);
+  if (!place && tx !== beside) ty = Math.max(12, y - 17);
   if (taken.claim(tx, ty, width + 14, 17)) {
     pen.textAlign = "center";
     write(pen, text, tx, ty, look.ink, look.paper, 4);
@@ -241,10 +248,10 @@ export function drawDot(pen, view, i, x, y, ring, isQuiet = false) {
   pen.fill();
 }
 
-function drawMatches(pen, view, taken) {
+function drawMatches(pen, view, found, taken) {
   const { camera } = view;
   let named = 0;
-  for (const i of view.matches) {
+  for (const i of found) {
     if (view.isHidden(i)) continue;
     const x = camera.toScreenX(view.xs[i]), y = camera.toScreenY(view.ys[i]);
     if (x < 0 || y < 0 || x > camera.width || y > camera.height) continue;

@@ -37,7 +37,7 @@ export class Panel {
   /** Parts of the map that its controls cover, in pixels: left, top, right, bottom. */
   measure() {
     const corner = this.canvas.getBoundingClientRect();
-    this.covered = [this.find.firstChild, ...this.toolbar.children].map((part) => {
+    this.covered = [this.find, ...this.toolbar.children].map((part) => {
       const box = part.getBoundingClientRect();
       return [box.left - corner.left, box.top - corner.top, box.right - corner.left, box.bottom - corner.top];
     });
@@ -115,6 +115,7 @@ export class Panel {
 
   told(text) {
     this.said.textContent = text;
+    this.measure();
   }
 
   /** List what was found, each to be selected. */
@@ -123,14 +124,15 @@ export class Panel {
     this.list.replaceChildren();
     for (const i of rows.slice(0, LISTED)) {
       const entry = el("li");
-      const button = el("button", i === current ? "sv-now" : "", view.textOf(i, 60), { type: "button", dir: "auto" });
-      button.append(el("span", "", view.names[view.sideOf(i)]));
+      const button = el("button", i === current ? "sv-now" : "", "", { type: "button", dir: "auto" });
+      button.append(el("bdi", "", view.textOf(i, 60)), el("span", "", view.names[view.sideOf(i)]));
       button.addEventListener("click", () => view.pick(i));
       button.addEventListener("pointerenter", () => view.point(i));
       button.addEventListener("pointerleave", () => view.point(-1));
       entry.append(button);
       this.list.append(entry);
     }
+    this.measure();
   }
 
   // Tools

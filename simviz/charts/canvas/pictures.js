@@ -70,7 +70,8 @@ export class Pictures {
   }
 
   has(i) {
-    return this.sheet !== null && i >= this.first && i < this.first + this.count;
+    const k = i - this.first;
+    return this.sheet !== null && k >= 0 && k < this.count && this.glyphs?.[k] !== "";
   }
 
   /** Draw the picture of an item into a square. */

@@ -179,6 +179,7 @@ export class Rows {
     made.classList.toggle("sv-now", (item >= 0 && item === this.marked) || (k === this.at && this.list.matches(":focus")));
     made.style.top = `${k * TALL}px`;
     if (item >= 0 && view.pictures.has(item)) {
+      text = view.textOf(item, 120); // without the glyph before it
       const shot = el("canvas");
       shot.width = shot.height = 52;
       view.pictures.draw(shot.getContext("2d"), item, 0, 0, 52, view.look.ink);

@@ -33,6 +33,9 @@ export class Scene {
       const from = side ? this.split : 0, to = side ? this.modes.length : this.split;
       this.modes.fill(MODES[mode], from, to);
     });
+    header.glyphs?.labels.forEach((glyph, k) => {
+      if (!glyph) this.modes[header.glyphs.first + k] = MODES.text;
+    });
     this.widths = new Float32Array(header.labels.length);
     this.lettered.clear();
     this.folded = null;
@@ -42,6 +45,7 @@ export class Scene {
     this.letGo(true);
     this.pictures = new Pictures(items, () => {
       this.layer.isStale = true;
+      this.lists.forEach((list) => list.refresh());
       this.draw();
     });
     if (this.look) this.pictures.setInk(this.look.ink);

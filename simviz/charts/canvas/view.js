@@ -28,6 +28,7 @@ export class View extends Finding {
     this.hovered = this.focused = -1;
     this.matches = this.selected = this.query = this.region = this.drawn = null;
     this.matched = -1;
+    this.taken = { boxes: [], items: new Set() };
     this.isMoving = false;
     this.panel.showTool("pan");
     this.stop = listen(this.canvas, this);
@@ -71,7 +72,7 @@ export class View extends Finding {
     if (isMoved || isNamed || before?.hidden !== data.hidden) this.replace();
     // Where the link says to look; what the reader has moved to since is not taken back.
     if (data.camera.at && (!before || before.camera.n !== data.camera.n)) this.camera.take(data.camera.at);
-    this.#setSelection(data, before);
+    this.#setSelection(data, before, isMoved);
     this.panel.setModes(data.asked);
     this.#follow(data, before);
     this.panel.showLegend(data.legend, this.closed);
@@ -85,21 +86,26 @@ export class View extends Finding {
     this.draw();
   }
 
-  #setSelection(data, before) {
+  #setSelection(data, before, isMoved) {
     const isNew = JSON.stringify(before?.selected ?? null) !== JSON.stringify(data.selected ?? null);
     this.selected = data.selected ?? null;
     this.query = data.query ?? null;
+    if (isNew || isMoved) this.bringIntoView();
     if (this.selected && isNew) {
       const { item, nearest } = this.selected;
-      this.#bringIntoView(this.glide?.xs[item] ?? this.xs[item], this.glide?.ys[item] ?? this.ys[item]);
       const near = nearest.slice(0, 3).map(([i]) => this.textOf(i, 40)).join(", ");
       this.panel.say(`${this.textOf(item, 80)} is selected. ${near ? `Nearest: ${near}.` : ""}`);
     }
-    if (this.query && before?.query?.text !== this.query.text) {
-      this.#bringIntoView(this.query.x, this.query.y);
-      this.panel.told("Placed among what the model finds nearest.");
-    }
+    this.typed = data.typed ?? null;
+    if (this.typed && String(before?.typed) !== String(this.typed)) this.#showAnswer();
     this.encloseBy(data.region ? this.camera.fromTold(data.region) : null);
+    if (data.rows?.length > 1) this.encloseRows(data.rows);
+  }
+
+  #showAnswer() {
+    if (this.query) this.bringIntoView();
+    const answer = this.query ? "Placed among what the model finds nearest." : "The model knows nothing in this query.";
+    this.panel.told(answer);
   }
 
   /** What the link said of the legend and of the search; what the reader set since stays. */
@@ -165,18 +171,6 @@ export class View extends Finding {
     this.moved();
   }
 
-  #bringIntoView(x, y) {
-    const { camera } = this;
-    if (camera.width <= 1 || camera.flight) return;
-    // On a phone the panel slides up over the lower half.
-    const free = this.data.narrow ? 0.55 * innerHeight - this.canvas.getBoundingClientRect().top : Infinity;
-    const low = Math.max(160, Math.min(camera.height, free));
-    const px = camera.toScreenX(x), py = camera.toScreenY(y);
-    if (px > 60 && py > 60 && px < camera.width - 60 && py < low - 60) return;
-    camera.flyTo(x, y - (camera.height - low) / 2 / camera.scale, camera.zoom, performance.now());
-    this.moved();
-  }
-
   pointAt(px, py) {
     if (!this.grid || this.glide) return;
     const i = px === null ? -1 : this.itemAt(px, py);
@@ -204,7 +198,7 @@ export class View extends Finding {
     if (!this.grid || this.glide) return;
     const i = this.itemAt(px, py);
     if (i >= 0) this.pick(i);
-    else if (this.selected || this.query || this.matches || this.region) this.letGo();
+    else if (this.selected || this.query || this.matches || this.enclosed) this.letGo();
   }
 
   pick(i) {
@@ -215,7 +209,7 @@ export class View extends Finding {
   pickKey(key, i) {
     // Shown at once; the neighbours follow when the server has answered.
     this.selected = i < 0 ? null : { item: i, nearest: [], partners: [] };
-    this.query = null;
+    this.query = this.typed = null;
     this.panel.showCard(-1);
     this.draw();
     this.#emit("picked", { key });
@@ -223,8 +217,8 @@ export class View extends Finding {
 
   /** Nothing is selected, found or enclosed any more. */
   letGo(isQuiet = false) {
-    const isTold = this.selected || this.query || this.region;
-    this.selected = this.query = this.region = this.enclosed = this.matches = null;
+    const isTold = this.selected || this.query || this.enclosed;
+    this.selected = this.query = this.typed = this.region = this.enclosed = this.matches = this.turn = null;
     this.layer.isStale = true;
     this.hovered = this.focused = this.matched = -1;
     this.panel.input.value = "";
@@ -264,11 +258,16 @@ export class View extends Finding {
   // Search
 
   ask(text, side) {
-    if (!text.trim()) return;
-    this.panel.told("Asking the model…");
+    const asked = text.trim().slice(0, 2000);
+    if (!asked) return;
     this.matches = null;
     this.panel.showMatches([], -1);
-    this.#emit("asked", { text: text.trim().slice(0, 2000), side });
+    if (String(this.typed) === String([side, asked])) {
+      this.#showAnswer(); // the same again changes nothing, and would not be answered
+      return;
+    }
+    this.panel.told("Asking the model…");
+    this.#emit("asked", { text: asked, side });
   }
 
   // Keyboard
@@ -298,7 +297,7 @@ export class View extends Finding {
   focus(i) {
     if (i < 0) return;
     this.focused = i;
-    this.#bringIntoView(this.xs[i], this.ys[i]);
+    this.bringIntoView({ x: this.xs[i], y: this.ys[i] });
     this.panel.say(`${this.textOf(i, 120)}, ${this.kindOf(i)}`);
     this.panel.showCard(i);
     this.draw();
@@ -321,11 +320,12 @@ export class View extends Finding {
   #resize() {
     const { clientWidth, clientHeight } = this.canvas;
     if (!clientWidth || !clientHeight) return;
-    const isFirst = this.camera.width <= 1;
-    Object.assign(this.camera, { width: clientWidth, height: clientHeight });
+    const { camera } = this, place = this.grid && this.chosenPlace;
     // What a link selects was told before there was a window to bring it into.
-    if (isFirst && this.selected) this.#bringIntoView(this.xs[this.selected.item], this.ys[this.selected.item]);
-    if (isFirst && this.query) this.#bringIntoView(this.query.x, this.query.y);
+    const wasSeen = camera.width <= 1 || (place && camera.sees(place));
+    Object.assign(camera, { width: clientWidth, height: clientHeight });
+    // The panel of a selection makes the map narrower.
+    if (wasSeen && place) this.bringIntoView(place);
     if (this.placing) {
       const [w, h] = this.placedFor;
       if (Math.abs(w / clientWidth - 1) + Math.abs(h / clientHeight - 1) > 0.04) this.replace();
@@ -333,14 +333,15 @@ export class View extends Finding {
     this.layer.isStale = true;
     this.panel.measure();
     this.panel.showCard(-1);
-    this.#paint(performance.now());
+    this.paint();
   }
 
   draw() {
-    if (!this.asked && !this.isClosed) this.asked = requestAnimationFrame((now) => this.#paint(now));
+    if (!this.asked && !this.isClosed) this.asked = requestAnimationFrame((now) => this.paint(now));
   }
 
-  #paint(now) {
+  /** Put all that is shown on the canvas. */
+  paint(now = performance.now()) {
     cancelAnimationFrame(this.asked);
     this.asked = 0;
     if (!this.placing || this.isClosed) return;
@@ -366,9 +367,12 @@ export class View extends Finding {
     this.lettered.draw(pen, this, ratio, isDimmed(this) ? this.look.dim : 1);
     pen.imageSmoothingEnabled = true;
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
-    drawOverlay(pen, this);
+    const taken = drawOverlay(pen, this);
+    // The labels below give way in the next frame.
+    const isTaken = String(taken.boxes) !== String(this.taken.boxes);
+    this.taken = taken;
     this.frames++;
-    if (isFlying || isGliding) this.draw();
+    if (isFlying || isGliding || isTaken) this.draw();
   }
 
   /** The next step of items on their way to new places. */

@@ -1,0 +1,116 @@
+"""A map with its items: as a frame, a file and a widget."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import traitlets
+
+from simviz import Drawing
+from simviz.charts.canvas import Part, unpack
+from simviz.data import Items, PairSet
+from simviz.pipeline import default_pipeline
+from simviz.projection import joint_map
+from simviz.relevance import Relevance
+
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+
+
+@pytest.fixture(scope="module")
+def drawing():
+    words = [HOSTILE, *(f"word {i}" for i in range(1, 30))]
+    size = np.arange(30.0)
+    x = Items(range_ids("a"), words, "text", {"group": ["odd", "even"] * 15, "size": size})
+    y = Items(range_ids("b"), words, "text", {"label": [f"B{i}" for i in range(30)]})
+    pairs = PairSet(x, y, Relevance.identity(30), x_name=HOSTILE, y_name="answers")
+    rng = np.random.default_rng(0)
+    vectors = rng.normal(size=(30, 4))
+    return Drawing(joint_map(vectors, vectors + 0.1), pairs)
+
+
+def range_ids(prefix):
+    return [f"{prefix}{i}" for i in range(30)]
+
+
+def test_a_frame_has_coordinates_and_the_columns_of_both_sides(drawing):
+    frame = drawing.to_frame()
+    assert [*frame] == [
+        "side", "id", "text", "horizontal", "vertical", "group", "size", "label"
+    ]  # fmt: skip
+    assert frame["side"].tolist() == ["x"] * 30 + ["y"] * 30
+    assert frame["text"][0] == frame["text"][30] == HOSTILE
+    assert frame["size"][29] == 29 and frame[["group", "size"]][30:].isna().all(axis=None)
+    np.testing.assert_array_equal(frame["vertical"][30:], drawing.y[:, 1])
+
+
+def test_what_is_near_is_known_of_few_and_left_out_of_many(monkeypatch):
+    pairs = PairSet.from_texts(["red heart", "blue car"], ["a red heart", "a blue car"])
+    pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    assert Drawing.of(pipeline, pairs).nearest.shape == (4, 5)
+    monkeypatch.setattr("simviz.projection.drawing._MOST_COMPARED", 3)
+    assert Drawing.of(pipeline, pairs).nearest is None
+
+
+def test_a_widget_holds_the_map_and_answers_with_a_frame(drawing):
+    widget = drawing.widget("size", height=300)
+    state = widget.get_state()
+    header, _ = unpack(Part("", state["items"]))
+    assert header["texts"][1] == "word 1" and header["names"][1] == "answers"
+    assert unpack(Part("", state["places"]))[1]["places"].size == 120
+    pairs = unpack(Part("", state["nearest"]))[1]["pairs"].reshape(-1, 2)
+    np.testing.assert_array_equal(pairs[:, 1], np.arange(30) + 30)
+    assert state["scene"]["height"] == "300px" and json.dumps(state["scene"])
+    assert state["_esm"].count("export default") == 1
+    assert widget.frame().empty and repr(widget) == f"MapWidget({drawing!r})"
+    widget.set_state({"selected": [3, 31]})
+    assert widget.frame()["id"].tolist() == ["a3", "b1"]
+    with pytest.raises(traitlets.TraitError, match="0 to 59; got 60"):
+        widget.selected = [60]
+    assert widget.selected == [3, 31]
+
+
+def test_colours_are_of_sides_columns_or_values(drawing):
+    def legend(color_by):
+        return [e["name"] for e in drawing.widget(color_by).scene["looks"]["dark"]["legend"]][2:]
+
+    assert legend("side") == [] and legend("group") == ["even", "odd"]
+    assert legend("size") == ["size"] and legend(["k"] * 60) == ["k"]
+    with pytest.raises(ValueError, match=r"\['group', 'label', 'size'\]; got 'grup'"):
+        drawing.widget("grup")
+    with pytest.raises(ValueError, match="one value for each"):
+        drawing.widget([1, 2])
+
+
+def test_partners_are_bounded():
+    n = 90
+    items = Items([str(i) for i in range(n)], [f"w{i}" for i in range(n)], "keyword")
+    every = Relevance.from_pairs([0] * n, range(n), shape=(n, n))
+    vectors = np.random.default_rng(0).normal(size=(n, 3))
+    widget = Drawing(joint_map(vectors, vectors), PairSet(items, items, every)).widget()
+    assert unpack(Part("", widget.nearest))[1]["pairs"].size == 2 * 60
+
+
+def test_a_file_holds_no_markup_of_the_data(drawing, tmp_path):
+    drawing.save(tmp_path / "map.html")
+    page = (tmp_path / "map.html").read_text(encoding="utf-8")
+    assert page.count("<script") == 2 and page.count("</script") == 2
+    assert "<img" not in page and "onerror" in page
+    assert not re.search(r"(src|href|url)\s*[=(:]\s*[\"']?https?:", page)
+    framed = drawing._repr_html_()
+    assert framed.startswith("<iframe sandbox=") and framed.count("<") == 2
+
+
+def test_a_notebook_is_asked_for_before_it_is_imported():
+    code = "import sys, simviz.charts.drawing; print('anywidget' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "False"
+
+
+def test_without_anywidget_it_is_said_how_to_install_it(drawing, monkeypatch):
+    monkeypatch.setitem(sys.modules, "anywidget", None)
+    monkeypatch.delitem(sys.modules, "simviz.charts.widget", raising=False)
+    with pytest.raises(ImportError, match=r"simviz\[notebook\]"):
+        drawing.widget()
