@@ -43,6 +43,7 @@ from .metrics import (
     Spearman as Spearman,
     TopOne as TopOne,
     default_metric as default_metric,
+    metric as metric,
     parse_metric as parse_metric,
 )
 from .pair_tests import (
@@ -91,3 +92,4 @@ from .thresholds import (
     errors_at as errors_at,
     operating_point as operating_point,
 )
+from .trec import ImportedRun as ImportedRun, read_run as read_run

@@ -117,7 +117,7 @@ class TrainFits:
         watch = {}
         if watched is not None:
             watch = {
-                "X_val": x.transform(watched.x.content),
+                "X_val": x.transform(pipeline.x_content(watched.x)),
                 "y_val": y.transform(watched.y.content),
                 "relevance_val": watched.relevance,
             }
@@ -149,7 +149,7 @@ class TrainFits:
             train, _ = self._part(pipeline)
             # As a pipeline fits them, with a method that takes no time.
             nothing: Any = _Nothing()
-            bare = PairPipeline(nothing, pipeline.x_features, pipeline.y_features)
+            bare = clone(pipeline).set_params(model=nothing)
             bare.set_callbacks(self._progress).fit(train).set_callbacks()
             self._check_stopped()
             x, y = bare.x_features_, bare.y_features_
@@ -281,7 +281,11 @@ class Scorer:
             models = iter([fits.fitted(pipeline).model_])
         found: dict[int, Score] = {}
         x, y, *_ = fits.features(pipeline)
-        sides = x.transform(test.x.content), y.transform(test.y.content), test.relevance
+        sides = (
+            x.transform(pipeline.x_content(test.x)),
+            y.transform(test.y.content),
+            test.relevance,
+        )
         for ridge, model in zip(ridges, models, strict=True):
             mine = [i for i, own in enumerate(free) if own.get(_RIDGE) == ridge]
             if nested:

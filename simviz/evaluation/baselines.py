@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.data.pairs import Items, PairSet, as_pairs
 from simviz.evaluation._blocks import as_vectors, bounds, n_items
 from simviz.evaluation.scoring import Scorer
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import Items, PairSet
 
 
 @dataclass(frozen=True)
@@ -61,6 +59,7 @@ class PopularityScorer(Scorer["Items"]):
     """
 
     def __init__(self, pairs: PairSet) -> None:
+        pairs = as_pairs(pairs)
         positives = pairs.relevance.positives
         by_row = np.diff(positives.indptr)
         by_column = np.bincount(positives.indices, minlength=positives.shape[1])

@@ -12,14 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Block, BlockPairs, Queries, n_items, queries_of
-from simviz.evaluation.metrics import MRR, Metric, parse_metric
+from simviz.evaluation.metrics import MRR, Metric, check_choice, parse_metric
 from simviz.evaluation.result import (
     DIRECTIONS,
     Asking,
     Direction,
     Pool,
     check_directions,
-    check_pool,
     curve_records,
     mean_curve,
     meant,
@@ -222,7 +221,7 @@ def blend_curve(
     (array([0.667, 1.   , 1.   ]), 0.5)
     """
     check_directions(directions)
-    check_pool(pool)
+    check_choice("pool", pool, ("split", "all", "judged"))
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     if rel.unjudged == "ignore":
         pool = "judged"

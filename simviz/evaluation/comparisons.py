@@ -199,6 +199,12 @@ class Comparisons:
         First run number below the second; p-values are corrected.
     higher_is_better : bool
         False for metrics such as rank loss.
+
+    Raises
+    ------
+    ValueError
+        From `between`, if the two were not compared; from `letters`, if only a baseline was
+        compared with the others.
     """
 
     names: tuple[str, ...]
@@ -226,11 +232,6 @@ class Comparisons:
         -------
         Comparison
             Of `a` against `b`, the p-value corrected.
-
-        Raises
-        ------
-        ValueError
-            If they were not compared.
         """
         known = {name: i for i, name in enumerate(self.names)}
         at = known.get(a, -1), known.get(b, -1)
@@ -259,11 +260,6 @@ class Comparisons:
         -------
         dict of str to str
             Name to letters; "a" is the best group.
-
-        Raises
-        ------
-        ValueError
-            If only a baseline was compared with the others.
         """
         n = len(self.names)
         if len(self.pairs) < n * (n - 1) // 2:
@@ -756,10 +752,12 @@ def query_values(
     sides = [evaluation.per_query(metric, direction) for direction in wanted]
     if len(sides) == 1:
         return QueryValues(metric, sides[0], "query", True)
-    pairs = _aligned(evaluation)
-    if pairs is not None:
+    ranking = evaluation.rankings["x2y"]
+    relevant = ranking.grade > 0
+    x, y = ranking.query[relevant], ranking.candidate[relevant]
+    if len(np.unique(x)) == len(x) and len(np.unique(y)) == len(y):  # no item is in two pairs
         both = dict(zip(wanted, sides, strict=True))
-        asked, back = both["x2y"][pairs[0]], both["y2x"][pairs[1]]
+        asked, back = both["x2y"][x], both["y2x"][y]
         # In a judged pool one side of a pair may be unable to fail, and not count.
         if np.array_equal(np.isnan(asked), np.isnan(back)):
             return QueryValues(metric, (asked + back) / 2, "pair", True)
@@ -798,13 +796,3 @@ def compared_metric(evaluation: Evaluation, metric: Metric | str) -> Metric:
     """
     metric = parse_metric(metric)
     return metric if pools_judged_pairs(evaluation, metric) else query_metric(metric)
-
-
-def _aligned(evaluation: Evaluation) -> tuple[Ints, Ints] | None:
-    """Both positions of each relevant pair, if no item is in two of them."""
-    ranking = evaluation.rankings["x2y"]
-    relevant = ranking.grade > 0
-    x, y = ranking.query[relevant], ranking.candidate[relevant]
-    if len(np.unique(x)) < len(x) or len(np.unique(y)) < len(y):
-        return None
-    return x.astype(np.int64), y.astype(np.int64)

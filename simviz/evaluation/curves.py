@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz._blas import add_product
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Queries, as_vectors, bounds, queries_of, report
-from simviz.evaluation.metrics import MRR, Metric, parse_metric
+from simviz.evaluation.metrics import MRR, Metric, check_choice, parse_metric
 from simviz.evaluation.result import (
     DIRECTIONS,
     Asking,
@@ -181,8 +181,7 @@ def dimension_curve(
         raise ValueError(
             f"dimensions must lie in 1..{X.shape[1]}, the columns of the vectors, got {list(ks)}."
         )
-    if similarity not in ("cosine", "dot"):
-        raise ValueError(f"similarity must be 'cosine' or 'dot', got {similarity!r}.")
+    check_choice("similarity", similarity, ("cosine", "dot"))
     measured = parse_metric(metric)
     if measured.level != "query":
         raise ValueError(

@@ -198,16 +198,15 @@ def shared_terms(
             if len(kept) == n_groups:
                 break
             found = group(int(column))
-            if not any(_is_same(found.queries, other.queries) for other in kept):
+            shared = [
+                len(np.intersect1d(found.queries, other.queries, assume_unique=True))
+                / len(np.union1d(found.queries, other.queries))
+                for other in kept
+            ]
+            if max(shared, default=0.0) <= _SAME:
                 kept.append(found)
         sides.append(kept)
     return sides[0], sides[1]
-
-
-def _is_same(a: Ints, b: Ints) -> bool:
-    """Whether two groups have nearly the same queries."""
-    shared = len(np.intersect1d(a, b, assume_unique=True))
-    return shared > _SAME * (len(a) + len(b) - shared)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -50,6 +50,12 @@ class Divisions:
         The setting of each method that was best on the division's validation part.
     test_fraction : float
         Share of the test part among what was trained and tested on.
+
+    Raises
+    ------
+    ValueError
+        From `comparisons`, if there are fewer than two methods or the baseline is none of
+        them; from `from_json`, if the tree is damaged.
     """
 
     names: tuple[str, ...]
@@ -75,11 +81,6 @@ class Divisions:
         -------
         Comparisons
             By the names of the methods, with corrected p-values.
-
-        Raises
-        ------
-        ValueError
-            If there are fewer than two methods, or the baseline is none of them.
         """
         columns = self.values.T
         found = {
@@ -121,11 +122,6 @@ class Divisions:
         -------
         Divisions
             The same.
-
-        Raises
-        ------
-        ValueError
-            If it is damaged.
         """
         try:
             names = tuple(map(str, tree["names"]))

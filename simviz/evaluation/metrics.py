@@ -6,6 +6,7 @@ Every rank metric is its expected value over random orders of tied candidates
 
 from __future__ import annotations
 
+import inspect
 import re
 from abc import ABC
 from collections.abc import Callable
@@ -496,6 +497,90 @@ _BUILDERS: dict[str, Callable[[str | None, str], Metric]] = {
 }
 
 
+#: Metrics made of functions, by name.
+_OWN: dict[str, Metric] = {}
+#: Orders of ties over which the mean of a function is taken.
+_ORDERS = 100
+
+
+@dataclass(frozen=True, repr=False)
+class _Function(Metric):
+    """A function of the grades in the order of the ranking."""
+
+    fn: Callable[[Reals], float]
+    label: str
+    _name = "{label}"
+
+    @property
+    def description(self) -> str:
+        """The first line of the function's docstring."""
+        return (inspect.getdoc(self.fn) or self.label).partition("\n")[0]
+
+    def per_query(self, ranking: Ranking) -> Reals:
+        """Value of each query, the mean over 100 orders where candidates tie."""
+        found = np.full(ranking.n_queries, np.nan)
+        columns = ranking.grade.clip(0), ranking.above, ranking.tied
+        for query in np.flatnonzero(ranking.n_relevant):
+            listed = slice(*ranking.indptr[query : query + 2])
+            grade, above, tied = (column[listed] for column in columns)
+            rng = np.random.default_rng(0)
+            values = []
+            for _ in range(1 if (tied == 1).all() else _ORDERS):
+                grades = np.zeros(ranking.n_candidates[query])
+                for start in np.unique(above):
+                    here = above == start
+                    places = rng.permutation(tied[here][0])[: here.sum()]
+                    grades[start + places] = grade[here]
+                values.append(float(self.fn(grades)))
+            found[query] = np.mean(values)
+        return found
+
+
+def metric(fn: Callable[[Reals], float], name: str | None = None) -> Metric:
+    """A metric of ranks of your own, which is then known by its name.
+
+    Parameters
+    ----------
+    fn : callable
+        Takes the grades of a query's candidates, the best ranked first, 0 where not
+        relevant, and returns a number, larger for better.
+    name : str, optional
+        What tables show and `parse_metric` reads while Python runs; the name of the
+        function when omitted.
+
+    Returns
+    -------
+    Metric
+        For `evaluate`, `simviz.compare` and `tune`. Where candidates tie, its value is
+        the mean over 100 random orders, where our own metrics have the exact mean.
+
+    Raises
+    ------
+    ValueError
+        If there is no name, or it is one of ours.
+
+    Examples
+    --------
+    >>> from simviz.ranking import Ranking
+    >>> late = metric(lambda grades: -float(grades.argmax()), name="answers before")
+    >>> late.per_query(Ranking([0, 1], [3], [1.0], above=[2], tied=[1], n_candidates=[9]))
+    array([-2.])
+    >>> parse_metric("answers before") is late
+    True
+    """
+    name = " ".join((name or str(getattr(fn, "__name__", ""))).split())
+    if not callable(fn) or name in ("", "<lambda>"):
+        raise ValueError("A metric is a function with a name: metric(fn, name='...').")
+    try:
+        taken = not isinstance(parse_metric(name), _Function)
+    except ValueError:
+        taken = False
+    if taken:
+        raise ValueError(f"{name!r} is a metric already. Name yours otherwise.")
+    _OWN[name] = _Function(fn, name)
+    return _OWN[name]
+
+
 #: Names of ir_measures and what they are called here; gains of its nDCG are grades.
 _IR_MEASURES = (
     (re.compile(r"R@(\d+)"), r"recall@\1"),
@@ -541,6 +626,8 @@ def parse_metric(name: Metric | str) -> Metric:
     if isinstance(name, Metric):
         return name
     wanted = " ".join(str(name).split())
+    if wanted in _OWN:
+        return _OWN[wanted]
     for pattern, own in _IR_MEASURES:
         if found := pattern.fullmatch(wanted):
             wanted = found.expand(own)
@@ -549,7 +636,7 @@ def parse_metric(name: Metric | str) -> Metric:
     stem = stems.get(match["stem"].casefold()) if match else None
     if match is None or stem is None:
         known = [_BUILDERS[s](None, "") for s in _BUILDERS]
-        examples = [min((m.name, *m.aliases), key=len) for m in known]
+        examples = [*(min((m.name, *m.aliases), key=len) for m in known), *_OWN]
         raise ValueError(unknown_name("metric", str(name), examples))
     try:
         metric = _BUILDERS[stem](match["at"], (match["options"] or "").casefold())

@@ -311,9 +311,3 @@ def check_directions(
         raise ValueError(
             f"Directions here are {' and '.join(map(repr, known))}, got {tuple(directions)!r}."
         )
-
-
-def check_pool(pool: str) -> None:
-    """Refuse an unknown pool."""
-    if pool not in ("split", "all", "judged"):
-        raise ValueError(f"pool must be 'split', 'all' or 'judged', got {pool!r}.")

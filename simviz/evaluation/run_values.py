@@ -40,23 +40,7 @@ _ENDINGS = (".gz", ".txt", ".trec", ".run", ".csv", ".tsv", ".parquet", ".jsonl"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunValues:
-    """What several runs did, query by query.
-
-    Parameters
-    ----------
-    values : mapping of str to ndarray of float64, shape (n,)
-        Name of each run to its values, of the same queries in the same order.
-    queries : tuple of str
-        Their ids.
-    metric : str
-        What was measured.
-    higher_is_better : bool, default=True
-        False for metrics such as rank loss.
-    unit : {"query", "task"}, default="query"
-        What a value is of.
-    notes : tuple of str
-        What was left out, or counted in a way of its own.
-    """
+    """What several runs did, query by query: and what was left out."""
 
     values: Mapping[str, Reals]
     queries: tuple[str, ...]
@@ -69,42 +53,13 @@ class RunValues:
 def read_run_values(
     paths: Sequence[str | Path], qrels: str | Path | None = None, metric: str | None = None
 ) -> RunValues:
-    """Read what several systems did.
-
-    With judgments, each file is a run: TREC's six columns, or a table with
-    columns of queries, documents and scores. Without, it is a table of values
-    (one row a query, one column a run, or one run a file) or a folder of
-    results as MTEB writes them.
-
-    Parameters
-    ----------
-    paths : sequence of str or Path
-        Files, or folders of MTEB.
-    qrels : str or Path, optional
-        Judgments: TREC's four columns, or a table such as BEIR's.
-    metric : str, optional
-        With judgments "NDCG@10" when omitted; a gain that is not named is linear, as in
-        trec_eval. Of MTEB a score such as "ndcg_at_10"; the main score when omitted. Of tables of
-        values what they are called.
-
-    Returns
-    -------
-    RunValues
-        Of the queries or tasks that all runs share.
-
-    Raises
-    ------
-    DatasetError
-        If a file cannot be read, or the runs share nothing.
-    ValueError
-        If there is no such metric.
-
-    Notes
-    -----
-    As in trec_eval and ir_measures, every judged query counts, one that a run does not answer or
-    that has no relevant document as 0, and a document that is not listed is not found. Equal
-    scores count with the mean over their orders, where those programs sort by id.
-    """
+    """Read what several systems did: runs with judgments, else values or results of MTEB."""
+    # A run is TREC's six columns, or a table with columns of queries, documents and scores;
+    # without judgments a table has one row a query and one column a run, or one run a file. As in
+    # trec_eval and ir_measures, every judged query counts, one that a run does not answer or that
+    # has no relevant document as 0, and a document that is not listed is not found; a gain that is
+    # not named is linear. Equal scores count with the mean over their orders, where those programs
+    # sort by id.
     found = [Path(path) for path in paths]
     if qrels is not None:
         return _judged(found, Path(qrels), metric or "NDCG@10")
@@ -418,6 +373,8 @@ def _rank(
     wanted = owner * n_documents + judged.document
     listed = np.flatnonzero(document >= 0)
     keys = query[listed] * n_documents + document[listed]
+    is_wanted = np.isin(keys, wanted)  # few answers are: the others need no order
+    keys, listed = keys[is_wanted], listed[is_wanted]
     by_key = np.lexsort((above[listed], keys))
     keys, listed = keys[by_key], listed[by_key]
     at = np.searchsorted(keys, wanted)

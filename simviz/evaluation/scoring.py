@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.callbacks import Callback
-from simviz.data.pairs import PairSet
+from simviz.data.pairs import PairSet, as_pairs
 from simviz.evaluation._blocks import (
     Blocks,
     ColumnCounts,
@@ -30,6 +30,7 @@ from simviz.evaluation.metrics import (
     Metric,
     Pearson,
     Spearman,
+    check_choice,
     is_graded,
     parse_metric,
 )
@@ -39,7 +40,6 @@ from simviz.evaluation.result import (
     Evaluation,
     Pool,
     check_directions,
-    check_pool,
 )
 from simviz.evaluation.roc import Roc
 from simviz.ranking import Ranking, rank_block, rank_listed
@@ -178,16 +178,15 @@ def evaluate(
     [0.611, 0.667]
     """
     check_directions(directions)
-    check_pool(pool)
-    if isinstance(x, PairSet):
-        if y is not None or relevance is not None:
-            raise ValueError(
-                "A PairSet brings both sides and their judgments. Give it alone, or the two "
-                "sides apart."
-            )
-        x, y, relevance = x.x, x.y, x.relevance
-    elif y is None:
-        raise ValueError(f"Only one side was given, a {type(x).__name__}. Give the other one too.")
+    check_choice("pool", pool, ("split", "all", "judged"))
+    if y is None and relevance is None:
+        pairs = as_pairs(x)
+        x, y, relevance = pairs.x, pairs.y, pairs.relevance
+    elif y is None or isinstance(x, PairSet):
+        raise ValueError(
+            "A PairSet brings both sides and their judgments. Give it alone, or the two sides "
+            "apart."
+        )
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     if 0 in rel.shape:
         raise ValueError(

@@ -19,8 +19,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
+from simviz.base import PairModel
 from simviz.callbacks import Callback
 from simviz.data import PairSet, Split, default_direction
+from simviz.data.pairs import as_pairs
+from simviz.data.splitting import suggest_split
 from simviz.evaluation._search_fits import (
     PairUnits,
     Score,
@@ -30,11 +33,11 @@ from simviz.evaluation._search_fits import (
     full_name,
     grouped,
 )
-from simviz.evaluation.metrics import Metric, default_metric, parse_metric
+from simviz.evaluation.metrics import Metric, check_choice, default_metric, parse_metric
 from simviz.evaluation.result import Asking
 from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import JobCancelled
-from simviz.pipeline import Pipeline
+from simviz.pipeline import Pipeline, default_pipeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +108,7 @@ def search(
 
 
 def tune(
-    pipeline: Pipeline,
+    pipeline: Pipeline | str | PairModel | type[PairModel],
     pairs: PairSet,
     params: Mapping[str, Any],
     *,
@@ -119,8 +122,8 @@ def tune(
 
     Parameters
     ----------
-    pipeline : PairPipeline or BlendPipeline
-        Need not be fitted.
+    pipeline : PairPipeline, BlendPipeline, str, PairModel or type
+        Need not be fitted; a method is put into its `default_pipeline`.
     pairs : PairSet
         Without those that are to test the result.
     params : mapping of str to sequence
@@ -151,19 +154,20 @@ def tune(
 
     Examples
     --------
-    >>> from simviz import PairSet, default_pipeline
+    >>> from simviz import PairSet
     >>> words = [f"{a} {b}" for a in ("red", "blue", "old") for b in ("car", "bus", "tram")]
     >>> pairs = PairSet.from_texts(words, words)
-    >>> tune(default_pipeline("bm25", pairs), pairs, {"k1": [0.5, 1.2]}, folds=3).params
+    >>> tune("bm25", pairs, {"k1": [0.5, 1.2]}, folds=3).params
     {'k1': 0.5}
     """
-    from simviz.data.splitting import suggest_split
-
+    pairs = as_pairs(pairs)
+    is_pipeline = isinstance(pipeline, Pipeline)
+    made: Pipeline = clone(pipeline) if is_pipeline else default_pipeline(pipeline, pairs)
     found = suggest_split(pairs)
     by: UnitBy = found.by if found.by in ("x", "y", "group") else "pair"
     key = found.group_key if by == "group" else None
     selection = search(
-        pipeline,
+        made,
         pairs,
         params,
         cv=folds,
@@ -175,7 +179,7 @@ def tune(
         seed=seed,
         callback=callback,
     )
-    return Tuned(selection, selection.refit(pipeline, pairs, by, key, seed))
+    return Tuned(selection, selection.refit(made, pairs, by, key, seed))
 
 
 def development(pairs: PairSet, parts: Split) -> PairSet:
@@ -301,8 +305,7 @@ class Selection:
 
     def by_rule(self, rule: Rule) -> Trial:
         """The candidate that a rule chooses."""
-        if rule not in ("best", "one_se"):
-            raise ValueError(f"rule must be 'best' or 'one_se', got {rule!r}.")
+        check_choice("rule", rule, ("best", "one_se"))
         measured = [trial for trial in self.trials if isfinite(trial.mean)]
         if not measured:
             reason = next((t.reason for t in self.trials if t.reason), "No query has an answer.")

@@ -15,7 +15,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
-from typing import Any, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,6 +23,9 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.evaluation.metrics import LEVEL
 from simviz.ranking import Ranking, expected_auc, rank_listed
 from simviz.registry import unknown_name
+
+if TYPE_CHECKING:
+    from simviz.evaluation.result import Evaluation
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -399,9 +402,7 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     return replace(found, statistic=statistic, p_value=p)
 
 
-def unpaired_t(
-    a: ArrayLike, b: ArrayLike, *, equal_var: bool = True, level: float = 0.95
-) -> Comparison:
+def unpaired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
     """t-test of two means that does not know which values belong together.
 
     Published tables often used it on accuracies, with Bonferroni's correction
@@ -412,8 +413,6 @@ def unpaired_t(
     ----------
     a, b : array-like of float, shapes (n_a,) and (n_b,)
         Values of both runs; each NaN is skipped.
-    equal_var : bool, default=True
-        Pool the variances (Student), or allow two different ones (Welch).
     level : float, default=0.95
         Of the interval.
 
@@ -439,20 +438,12 @@ def unpaired_t(
     freedom = sum(sizes) - 2.0
     spreads = [deviation(values) for values in sides]
     pooled = error = math.nan
-    df = freedom
     if min(sizes) > 1:
         weighted = [s * s * (n - 1) for s, n in zip(spreads, sizes, strict=True)]
         pooled = math.sqrt(sum(weighted) / freedom)
         error = pooled * math.sqrt(sum(1 / n for n in sizes))
-        if not equal_var:
-            shares = [s * s / n for s, n in zip(spreads, sizes, strict=True)]
-            error = math.sqrt(sum(shares))
-            below = sum(s * s / (n - 1) for s, n in zip(shares, sizes, strict=True))
-            df = sum(shares) ** 2 / below if below else freedom
     difference = mean(sides[0]) - mean(sides[1])
-    found = student_test(
-        "unpaired t" if equal_var else "Welch's t", difference, error, df, level, n=min(sizes)
-    )
+    found = student_test("unpaired t", difference, error, freedom, level, n=min(sizes))
     return replace(found, effect_size=standardized(difference, pooled, freedom))
 
 
@@ -864,15 +855,8 @@ def standard_error(values: ArrayLike) -> float:
     return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else math.nan
 
 
-class _PerQuery(Protocol):
-    """An evaluation, which knows the values of its queries."""
-
-    def per_query(self, metric: Any) -> Reals:
-        """Value of each query."""
-
-
 def confidence_interval(
-    values: ArrayLike | _PerQuery,
+    values: ArrayLike | Evaluation,
     metric: Any = None,
     *,
     level: float = 0.95,
@@ -925,7 +909,7 @@ def confidence_interval(
             'confidence_interval(evaluation, "MRR").'
         )
     if metric is not None:
-        values = cast("_PerQuery", values).per_query(metric)
+        values = cast("Evaluation", values).per_query(metric)
     check_level(level)
     if method not in ("bootstrap", "bca", "normal"):
         raise ValueError(f"method must be 'bootstrap', 'bca' or 'normal', got {method!r}.")

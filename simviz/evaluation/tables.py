@@ -208,9 +208,13 @@ def finding(
         )
     if baseline is not None:
         tail = f"; {baseline_name} reaches {baseline:.3f}"
+    means = "1 is perfect"
+    if isinstance(metric, MRR):
+        means = "1 is always first, ½ always second"
+    elif isinstance(metric, MAP | NDCG):
+        means = "1 would be everything relevant before everything else"
     return (
-        f"{method} reaches {metric!r} {value:.3f} over {over} of the {part} part "
-        f"({_means(metric)}){tail}."
+        f"{method} reaches {metric!r} {value:.3f} over {over} of the {part} part ({means}){tail}."
     )
 
 
@@ -232,15 +236,6 @@ def ranked_against(
     if sizes[at] == whole[at]:
         return f"all {whole[at]:,} {names[at]}"
     return f"the {sizes[at]:,} {names[at]} of the {part} part"
-
-
-def _means(metric: Metric) -> str:
-    """What the figure is, where no sentence of its own was written."""
-    if isinstance(metric, MRR):
-        return "1 would be the right one always first, ½ always second"
-    if isinstance(metric, MAP | NDCG):
-        return "1 would be everything relevant before everything else"
-    return "1 is perfect"
 
 
 def _percent(share: float) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+import scipy.sparse as sp
+from numpy.typing import ArrayLike, NDArray
 
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import n_items, queries_of, similarity_blocks
@@ -21,6 +22,10 @@ Mask = NDArray[np.bool_]
 
 class Estimate(NamedTuple):
     """A share of pairs with its confidence interval.
+
+    The interval is for the share among all pairs like these. What another part
+    of the data gives varies by itself too: 95 % intervals hold it in about 83 %
+    of parts that are as large.
 
     Parameters
     ----------
@@ -149,6 +154,7 @@ def operating_point(
     *,
     threshold: float,
     prevalence: float | None = None,
+    groups: Mapping[str, ArrayLike] | None = None,
     confidence: float = 0.95,
     block_size: int | None = None,
     callback: Callback | None = None,
@@ -172,6 +178,10 @@ def operating_point(
     prevalence : float, optional
         Share of relevant pairs where the threshold will be used, above 0 and
         below 1; that of these pairs when omitted. Precision depends on it.
+    groups : mapping of "x" or "y" to array-like, optional
+        Labels of the items of a side, such as the page of each paragraph. Items
+        of one label, on either side, are alike; give them where the data are
+        split by group, else intervals are too narrow.
     confidence : float, default=0.95
         Share that intervals enclose, above 0 and below 1.
     block_size : int, optional
@@ -191,17 +201,24 @@ def operating_point(
 
     Notes
     -----
-    Pairs of one item are alike, so neither all pairs nor all queries are
-    independent. The variance of a share is taken over both sides [1]_; the
-    interval is that of Clopper and Pearson for as many independent pairs as
-    would have this variance [2]_. Where all pairs or none pass, each item of
-    the smaller side counts once.
+    An interval is for the share among all pairs like these at this threshold,
+    also if it was chosen on them: what the choice adds is what the share varies.
+
+    Pairs are alike that have an item in common, or an item of one with the mate
+    of an item of the other: an x and a y item are mates if one is relevant to
+    the other alone. So the variance of a share is taken over units of mates and
+    groups [1]_, and over both sides [2]_; the larger counts. The interval is
+    that of Clopper and Pearson for as many independent pairs as would have this
+    variance [3]_. Where all pairs or none pass, each item of the smaller side
+    counts once.
 
     References
     ----------
-    .. [1] A. C. Cameron, J. B. Gelbach and D. L. Miller. "Robust inference with
+    .. [1] P. M. Aronow, C. Samii and V. A. Assenova. "Cluster-robust variance
+       estimation for dyadic data." Political Analysis 23(4), 2015.
+    .. [2] A. C. Cameron, J. B. Gelbach and D. L. Miller. "Robust inference with
        multiway clustering." Journal of Business & Economic Statistics 29(2), 2011.
-    .. [2] E. L. Korn and B. I. Graubard. "Confidence intervals for proportions
+    .. [3] E. L. Korn and B. I. Graubard. "Confidence intervals for proportions
        with small expected number of positive counts estimated from survey data."
        Survey Methodology 24(2), 1998.
 
@@ -222,20 +239,31 @@ def operating_point(
         raise ValueError(f"prevalence is a share above 0 and below 1, got {prevalence!r}.")
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     judged = _Judged.of(rel)
-    scores, alarms = [np.empty(0)], [np.zeros(n, dtype=np.int64) for n in rel.shape]
+    units = _units(rel, groups or {}, x is y)
+    scores, alarms = (
+        [np.empty(0)],
+        [np.zeros((3, 1 + int(np.concatenate(of).max()))) for of in units],
+    )
     blocks = similarity_blocks(scorer, x, y, 1, block_size, callback)
     for start, _, score, passing in judged.passing(blocks, threshold):
         scores.append(score)
-        alarms[0][start : start + len(passing)] = passing.sum(axis=1)
-        alarms[1] += passing.sum(axis=0)
+        n_row, n_column = passing.sum(axis=1), passing.sum(axis=0)
+        for (x_unit, y_unit), tally in zip(units, alarms, strict=True):
+            rows = x_unit[start : start + len(passing)]
+            np.add.at(tally[0], rows, n_row)
+            np.add.at(tally[1], y_unit, n_column)
+            np.add.at(tally[2], rows, (passing & (rows[:, None] == y_unit)).sum(axis=1))
     found = judged.relevant & (np.concatenate(scores) >= threshold)
-    # By item of each side: relevant pairs that pass and all of them, then the same of the others.
+    # By unit: relevant pairs that pass and all of them, then the same of the others.
     counts = []
-    for at, n, n_other, passed in zip(
-        (judged.row, judged.column), rel.shape, rel.shape[::-1], alarms, strict=True
-    ):
-        hits, positives = (np.bincount(at[of], minlength=n) for of in (found, judged.relevant))
-        every = np.bincount(at, minlength=n) if judged.ignores else np.full(n, n_other)
+    for (x_unit, y_unit), passed in zip(units, alarms, strict=True):
+        ends, n = (x_unit[judged.row], y_unit[judged.column]), passed.shape[1]
+        every, hits, positives = (
+            _tally(ends, of, n) for of in (np.ones_like(found), found, judged.relevant)
+        )
+        if not judged.ignores:
+            n_x, n_y = np.bincount(x_unit, minlength=n), np.bincount(y_unit, minlength=n)
+            every = np.stack([n_x * rel.shape[1], n_y * rel.shape[0], n_x * n_y])
         counts.append((hits, positives, passed, every - positives))
     n_positive = int(judged.relevant.sum())
     own = n_positive / max(1, n_positive + judged.n_other)
@@ -257,31 +285,74 @@ def operating_point(
     )
 
 
+def _units(
+    relevance: Relevance, groups: Mapping[str, ArrayLike], is_one: bool
+) -> list[tuple[Ints, Ints]]:
+    """Units of the x and the y items: each side by itself, then groups and mates together."""
+    from scipy.sparse.csgraph import connected_components
+
+    n_x, n_y = relevance.shape
+    n = n_y if is_one else n_x + n_y
+    numbers: dict[object, int] = {}
+    apart, edges = [], []
+    for side, size, first in (("x", n_x, 0), ("y", n_y, n - n_y)):
+        unit = first + np.arange(size)
+        if side in groups:
+            labels = np.asarray(groups[side])
+            if labels.shape != (size,):
+                raise ValueError(
+                    f"groups[{side!r}] has shape {labels.shape} for {size:,} items. Give a label "
+                    "for each item of the side."
+                )
+            found = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+            edges.append((unit, n + np.array(found, dtype=np.int64)))
+            unit = edges[-1][1] + (n if first else 0)
+        apart.append(unit)
+    known = relevance.positives.tocoo()
+    alone = (np.bincount(known.row, minlength=n_x)[known.row] == 1) | (
+        np.bincount(known.col, minlength=n_y)[known.col] == 1
+    )
+    edges.append((known.row[alone], n - n_y + known.col[alone]))
+    start, end = (np.concatenate(ends) for ends in zip(*edges, strict=True))
+    graph = sp.coo_array((np.ones(len(start)), (start, end)), shape=(3 * n, 3 * n))
+    joined = connected_components(graph, directed=False)[1].astype(np.int64)
+    return [(apart[0], apart[1]), (joined[:n_x], joined[n - n_y : n])]
+
+
+def _tally(ends: tuple[Ints, Ints], counted: Mask, n: int) -> Reals:
+    """Count pairs by the unit of their x item, of their y item, and of both."""
+    x, y = (end[counted] for end in ends)
+    of = (x, y, x[x == y])
+    return np.stack([np.bincount(unit, minlength=n) for unit in of]).astype(np.float64)
+
+
 def _share(
-    sides: list[tuple[Any, Any]], confidence: float, weights: tuple[float, float] = (1.0, 1.0)
+    drawn: list[tuple[Any, Any]], confidence: float, weights: tuple[float, float] = (1.0, 1.0)
 ) -> Estimate:
-    """A share of weighted pairs, given hits and pairs by item of the x and of the y side."""
+    """A share of weighted pairs, given hits and pairs by unit, see `_tally`, for each drawing."""
     from scipy import stats
 
-    total = float(sides[0][1].sum())
+    total = float(drawn[0][1][0].sum())
     if not total:
         return Estimate(float("nan"), float("nan"), float("nan"))
-    share = float(sides[0][0].sum()) / total
-    n_clusters = [int((pairs > 0).sum()) for _, pairs in sides]
-    variances = [
-        n / max(1, n - 1) * float((((hits - share * pairs) / total) ** 2).sum())
-        for (hits, pairs), n in zip(sides, n_clusters, strict=True)
-    ]
-    # What single pairs vary is in both.
+    share = float(drawn[0][0][0].sum()) / total
+    # What single pairs vary is in the units of both their items.
     single = share * (1 - share) * (weights[0] * (1 - share) + weights[1] * share) / total
-    variance = max(*variances, sum(variances) - single)
-    smaller = min(n_clusters)
+    found = []
+    for hits, pairs in drawn:
+        n_units = int((pairs[:2] > 0).sum(axis=1).min())
+        x, y, both = (hits - share * pairs) / total
+        squares = float(((x + y - both) ** 2).sum())
+        twice = single * (1 - float(pairs[2].sum()) / total)
+        squares = max(squares - twice, squares / 2)
+        found.append((n_units / max(1, n_units - 1) * squares, n_units))
+    variance, smaller = max(found)
     tail = (1 - confidence) / 2
     if 0 < share < 1 and variance > 0 and smaller > 1:
         n = share * (1 - share) / variance
         n *= (stats.norm.ppf(tail) / stats.t.ppf(tail, smaller - 1)) ** 2
     else:
-        n = float(smaller)
+        n = float(found[0][1])
     hits = share * n
     low = stats.beta.ppf(tail, hits, n - hits + 1) if hits > 0 else 0.0
     high = stats.beta.ppf(1 - tail, hits + 1, n - hits) if hits < n else 1.0

@@ -22,7 +22,7 @@ from simviz.data.roles import is_label_name, parse_labels
 from simviz.data.sources import Source, decode_text, get_limits, gunzip, load_bytes, signature
 from simviz.data.tables import Table, make_table, read_table
 from simviz.evaluation._blocks import queries_of
-from simviz.evaluation.result import DIRECTIONS, Direction
+from simviz.evaluation.result import DIRECTIONS, Direction, check_directions
 from simviz.evaluation.scoring import Scorer
 from simviz.exceptions import DatasetError
 from simviz.features.keywords import KnownItems
@@ -71,7 +71,7 @@ def trec_run(
     # `simviz.evaluation.evaluate` takes the mean over all orders. trec_eval reads scores in
     # single precision, so that scores closer than that are ties to it. At most 2²³ scores are
     # held besides a block.
-    _check_direction(direction)
+    check_directions([direction])
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}.")
     asked, answered = (pairs.x, pairs.y) if direction == "x2y" else (pairs.y, pairs.x)
@@ -93,7 +93,7 @@ def trec_qrels(pairs: PairSet, *, direction: Direction = "x2y") -> Iterator[str]
     r"""The judgments, in pieces of text."""
     # A query without a relevant answer is left out, as `simviz.evaluation.evaluate` leaves it
     # out of every mean.
-    _check_direction(direction)
+    check_directions([direction])
     if reason := why_no_qrels(pairs.relevance):
         raise ValueError(reason)
     turned = direction == "y2x"
@@ -181,14 +181,21 @@ def _best(scores: Block, candidates: Ints, k: int) -> tuple[Ints, Block]:
     return candidates[order], scores[order]
 
 
-def _check_direction(direction: str) -> None:
-    if direction not in DIRECTIONS:
-        raise ValueError(f"direction must be 'x2y' or 'y2x', got {direction!r}.")
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportedRun:
-    """Scores of another system between the items of a data set."""
+    """Scores of another system between the items of a data set.
+
+    Parameters
+    ----------
+    name : str
+        What the run calls itself, else the name of its file.
+    scores : sparse array of shape (n_x, n_y)
+        In the same order, all above 0.
+    notes : tuple of str
+        What was read, and what was left out.
+    pipeline : PairPipeline
+        Answers as the other system did; all that is done with ours works with it.
+    """
 
     name: str
     scores: sp.csr_array
@@ -197,10 +204,29 @@ class ImportedRun:
 
 
 def read_run(source: Source, pairs: PairSet, name: str | None = None) -> ImportedRun:
-    r"""Read what another system answered to the queries of a data set."""
-    # Understood are a TREC run (query, Q0, document, rank, score, name; the score counts, as in
-    # trec_eval), a table with two columns of ids and one of scores, and a matrix of n_x × n_y
-    # scores (.npy, .npz, .mtx).
+    """Read what another system answered to the queries of a data set.
+
+    Parameters
+    ----------
+    source : str, Path, bytes or file
+        A TREC run, whose scores count, as in trec_eval; a table with two columns of
+        ids and one of scores; or a matrix of n_x × n_y scores (.npy, .npz, .mtx).
+    pairs : PairSet
+        The data set, whose ids the run names.
+    name : str, optional
+        Name of the file, where `source` has none.
+
+    Returns
+    -------
+    ImportedRun
+        To be compared by `simviz.compare`; its ``pipeline`` is measured and drawn as
+        ours are. Pairs without a score stand below all others, tied.
+
+    Raises
+    ------
+    DatasetError
+        If the file holds no scores of these items.
+    """
     name, data = gunzip(*load_bytes(source, name))
     title = PurePosixPath(name).stem or "run"
     if data.startswith(b"\x93NUMPY") or name.lower().endswith((".npz", ".mtx")):

@@ -372,8 +372,7 @@ def expected_precision_at(ranking: Ranking, k: int) -> Reals:
     >>> expected_precision_at(r, 5)  # the second is in with probability 2/4
     array([0.3])
     """
-    hits = _hits_at(ranking, k)
-    return np.where(np.isnan(hits), np.nan, hits / k)
+    return _hits_at(ranking, k) / k
 
 
 def expected_recall_at(ranking: Ranking, k: int) -> Reals:

@@ -84,5 +84,5 @@ def test_a_pair_set_is_evaluated_as_its_sides_are():
     assert found.value("MRR") == evaluate(Scorer(), pairs.x, pairs.y).value("MRR")
     with pytest.raises(ValueError, match="alone"):
         evaluate(Scorer(), pairs, pairs.y)
-    with pytest.raises(ValueError, match="Only one side"):
+    with pytest.raises(ValueError, match="Pairs are wanted, got a Items"):
         evaluate(Scorer(), pairs.x)

@@ -58,7 +58,12 @@ def judgments():
     return Relevance(sp.csr_array(grades.astype(float)), unjudged="negative")
 
 
-def same(a, b):
+def assert_same_ranks(X, Y, similarity="cosine"):
+    """One pass finds what two passes find."""
+    a, b = (
+        evaluate(scorer(similarity), X, Y, judgments(), METRICS, block_size=16)
+        for scorer in (VectorScorer, TwoPasses)
+    )
     for direction in ("x2y", "y2x"):
         left, right = a.rankings[direction], b.rankings[direction]
         np.testing.assert_array_equal(left.above, right.above)
@@ -70,11 +75,7 @@ def same(a, b):
 @pytest.mark.parametrize("kind", ["plain", "ties", "repeated"])
 def test_one_pass_finds_the_same_ranks(dtype, similarity, kind):
     X, Y = vectors(dtype, kind)
-    got, expected = (
-        evaluate(scorer(similarity), X, Y, judgments(), METRICS, block_size=16)
-        for scorer in (VectorScorer, TwoPasses)
-    )
-    same(got, expected)
+    assert_same_ranks(X, Y, similarity)
 
 
 @pytest.mark.parametrize(("room", "most"), [(1, 2**23), (2**20, 5)])
@@ -82,21 +83,13 @@ def test_a_second_pass_follows_where_too_many_scores_are_close(monkeypatch, room
     monkeypatch.setattr(simviz.evaluation._blocks, "_ROOM", room)
     monkeypatch.setattr(simviz.evaluation._blocks, "_MOST", most)
     X, Y = vectors("f4", "repeated")
-    got, expected = (
-        evaluate(scorer(), X, Y, judgments(), METRICS, block_size=16)
-        for scorer in (VectorScorer, TwoPasses)
-    )
-    same(got, expected)
+    assert_same_ranks(X, Y)
 
 
 def test_lengths_without_bound_take_a_second_pass():
     X, Y = vectors("f8", "plain")
     X[0] *= 1e160  # its square is beyond the type
-    got, expected = (
-        evaluate(scorer("dot"), X, Y, judgments(), METRICS, block_size=16)
-        for scorer in (VectorScorer, TwoPasses)
-    )
-    same(got, expected)
+    assert_same_ranks(X, Y, "dot")
 
 
 def test_items_are_turned_into_vectors_once():

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from scipy.stats import pearsonr, spearmanr
 
+from simviz.evaluation import metrics
 from simviz.evaluation.metrics import (
     AUC,
     DEFAULT_METRICS,
@@ -231,3 +232,45 @@ def test_names_of_ir_measures_mean_what_they_mean_there(name):
     measure = ir_measures.parse_measure(name)
     expected = ir_measures.calc_aggregate([measure], qrels, run)[measure]
     assert found.value(name) == pytest.approx(expected, abs=1e-9)
+
+
+def ranked_first(grades):
+    """Whether the first is relevant."""
+    return grades[0] > 0
+
+
+@pytest.fixture
+def own(monkeypatch):
+    monkeypatch.setattr(metrics, "_OWN", {})
+    return metrics.metric(ranked_first)
+
+
+def test_a_function_is_a_metric_and_known_by_its_name(own):
+    ranking = Ranking(
+        [0, 2, 3, 3], [0, 1, 0], [2.0, 1.0, 1.0], [0, 2, 3], [1, 1, 1], n_candidates=[4, 4, 4]
+    )
+    np.testing.assert_array_equal(own.per_query(ranking), [1, 0, np.nan])
+    assert parse_metric("ranked_first") is own and repr(own) == "ranked_first"
+    assert own.description == "Whether the first is relevant."
+    with pytest.raises(ValueError, match="Did you mean 'ranked_first'"):
+        parse_metric("rankd_first")
+
+
+def test_a_function_sees_all_grades_and_orders_of_ties(own):
+    seen = []
+    gains = metrics.metric(lambda grades: seen.append(grades.tolist()) or 0.0, name="gains")
+    gains.per_query(Ranking([0, 2], [0, 4], [2.0, -1.0], [1, 3], [1, 1], n_candidates=[5]))
+    assert seen == [[0, 2, 0, 0, 0]]
+    tied = Ranking([0, 2], [0, 4], [1.0, 1.0], [0, 0], [4, 4], n_candidates=[4])
+    assert own.per_query(tied)[0] == pytest.approx(TopOne().per_query(tied)[0], abs=0.15)
+    assert own.per_query(tied) == own.per_query(tied)
+
+
+def test_a_function_needs_a_name_of_its_own(own):
+    for name in ("MRR", "R@5", "p@3"):
+        with pytest.raises(ValueError, match="a metric already"):
+            metrics.metric(ranked_first, name)
+    with pytest.raises(ValueError, match="with a name"):
+        metrics.metric(lambda grades: 1.0)
+    again = metrics.metric(lambda grades: 1.0, "ranked_first")
+    assert parse_metric("ranked_first") is again

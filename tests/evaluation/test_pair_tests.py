@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.stats import binom, spearmanr
+from scorers import Table
 
 from simviz.evaluation import (
     AUC,
@@ -26,16 +27,6 @@ from simviz.evaluation.pair_tests import delong_pairs, draws, interval_of_pairs,
 from simviz.relevance import Relevance
 
 STRUCTURES = ["once", "queries", "both"]
-
-
-class Table:
-    """Serves the rows of a fixed similarity matrix."""
-
-    def __init__(self, scores):
-        self.scores = scores
-
-    def iter_similarity(self, x, y, /, *, block_size=None):
-        yield self.scores
 
 
 def structure(kind, n, rng):

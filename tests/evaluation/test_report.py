@@ -30,8 +30,8 @@ NAMES = {"query_name": "queries", "answer_name": "documents"}
             "MRR",
             0.6432,
             None,
-            "CCA reaches MRR 0.643 over 1,385 queries of the test part (1 would be the "
-            "right one always first, ½ always second).",
+            "CCA reaches MRR 0.643 over 1,385 queries of the test part (1 is always "
+            "first, ½ always second).",
         ),
         (
             "MAP",

@@ -2,13 +2,13 @@ from __future__ import annotations
 
 import math
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
+from scorers import Table
 from sklearn.metrics import label_ranking_average_precision_score, ndcg_score, roc_auc_score
 
 import simviz.evaluation._blocks
@@ -32,19 +32,6 @@ from simviz.ranking import Ranking
 from simviz.relevance import Relevance
 
 RANK_METRICS = [TopOne(), MRR(), MAP(), Precision(2), Recall(3), NDCG(3), AUC("query")]
-
-
-@dataclass
-class Table:
-    """Serves the rows of a fixed similarity matrix; counts how often it is asked."""
-
-    scores: np.ndarray
-    passes: int = 0
-
-    def iter_similarity(self, x, y, /, *, block_size=None):
-        self.passes += 1
-        for start in range(0, len(self.scores), block_size or 4):
-            yield self.scores[start : start + (block_size or 4)]
 
 
 @st.composite

@@ -120,7 +120,7 @@ def test_what_trec_cannot_write_is_refused():
     scores = Relevance([[0.5, 0.1], [0.2, 0.3]], kind="score")
     with pytest.raises(ValueError, match="real-valued"):
         list(trec_qrels(PairSet.from_texts(["a", "b"], ["c", "d"], scores)))
-    with pytest.raises(ValueError, match="direction"):
+    with pytest.raises(ValueError, match="Directions here"):
         list(trec_qrels(pairs, direction="mean"))
     plain = PairSet(Items(["0"], ["a"], "text"), Items(["0"], ["b"], "text"), Relevance([[1]]))
     with pytest.raises(ValueError, match="NaN"):
