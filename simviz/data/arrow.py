@@ -11,30 +11,21 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Columns, Factorized, as_cells, counted, merge_equal, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.sources import get_limits, tell
+from simviz.data.sources import get_limits, refuse_wide, tell
 from simviz.exceptions import DatasetError
 
 
-def _check_schema(name: str, schema: Any, n_rows: int) -> None:
-    """Refuse a table that is too large, or whose columns cannot be told apart."""
-    limits = get_limits()
+def gather(
+    name: str, read: Callable[[str], Any], schema: Any, n_rows: int, limit: int | None = None
+) -> Columns:
+    """Turn Arrow columns into text and vectors, one after another."""
+    limit = limit or get_limits().file_bytes
     readable = [f.name for f in schema if is_flat(f.type) or is_vector(f.type)]
-    if len(schema) > limits.columns or len(readable) * n_rows > limits.cells:
-        raise DatasetError(
-            f"{name} has {n_rows:,} rows of {len(schema):,} columns; the limits are "
-            f"{limits.columns:,} columns and {limits.cells:,} cells. Bring a sample, or fewer "
-            "columns."
-        )
+    refuse_wide(name, len(schema), 0)
+    refuse_wide(name, len(readable), n_rows)
     repeated = sorted({f for f in readable if readable.count(f) > 1})
     if repeated:
         raise DatasetError(f"{name} names two columns {shown(repeated[0])}. Rename one of them.")
-
-
-def gather(
-    name: str, read: Callable[[str], Any], schema: Any, n_rows: int, max_bytes: int
-) -> Columns:
-    """Turn Arrow columns into text and vectors, one after another."""
-    _check_schema(name, schema, n_rows)
     # Text columns stay dictionary-encoded until their size is known: a few kilobytes can stand
     # for terabytes of one repeated string.
     columns = Columns({}, range(1, n_rows + 1), [])
@@ -46,9 +37,9 @@ def gather(
             content = factorized_column(read(one.name))
             lengths = np.fromiter(map(len, content.uniques), np.int64, len(content.uniques))
             characters += int(lengths @ content.counts)
-            if characters > max_bytes:
+            if characters > limit:
                 raise DatasetError(
-                    f"{name} holds more than {max_bytes:,} characters once unpacked (in "
+                    f"{name} holds more than {limit:,} characters once unpacked (in "
                     f"column {shown(one.name)}). Bring a sample, or fewer columns."
                 )
             columns.content[one.name] = content
@@ -131,36 +122,26 @@ def factorized_column(column: Any) -> Factorized:
 def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:
     """Lists of equally many numbers as a matrix; None where they are not."""
     import pyarrow as pa
+    from pyarrow import compute as pc
 
-    if column.null_count or not len(column):
+    widths = pc.unique(pc.list_value_length(column)).to_pylist()
+    if column.null_count or len(widths) != 1 or not widths[0]:
         return None
-    lengths = {len(v) for v in column.slice(0, 1).to_pylist()}
-    (width,) = lengths or {0}
-    kind = column.type.value_type
+    kind, limit = column.type.value_type, get_limits().unpacked_bytes
     dtype = np.float32 if pa.types.is_float32(kind) or pa.types.is_float16(kind) else np.float64
-    limit = get_limits().unpacked_bytes
-    if width * len(column) * np.dtype(dtype).itemsize > limit:
+    if widths[0] * len(column) * np.dtype(dtype).itemsize > limit:
         raise DatasetError(
             f"{name}: the vectors in column {shown(column_name)} need more than {limit:,} bytes. "
             "Bring a sample, or fewer dimensions."
         )
-    matrix = np.empty((len(column), width), dtype=dtype)
-    start = 0
-    for chunk in column.chunks:
-        flat = chunk.flatten()
-        if flat.null_count or len(flat) != width * len(chunk) or not width:
-            return None
-        if not pa.types.is_fixed_size_list(chunk.type):
-            offsets = chunk.offsets.to_numpy()
-            if (np.diff(offsets) != width).any():
-                return None
-        numbers = flat.to_numpy(zero_copy_only=False)
-        matrix[start : start + len(chunk)] = numbers.reshape(len(chunk), width)
-        start += len(chunk)
-    return matrix
+    parts = [chunk.flatten() for chunk in column.chunks]
+    if any(part.null_count for part in parts):
+        return None
+    numbers = [part.to_numpy(zero_copy_only=False) for part in parts]
+    return np.concatenate(numbers, dtype=dtype).reshape(len(column), widths[0])
 
 
-def read_columns(name: str, data: bytes, max_bytes: int) -> Columns:
+def read_columns(name: str, data: bytes) -> Columns:
     """Read the columns of a Parquet file that are text, numbers or vectors."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -176,11 +157,18 @@ def read_columns(name: str, data: bytes, max_bytes: int) -> Columns:
             found.validate(full=True)
             return found.column(0)
 
-        _refuse_unpacked(name, file.metadata)
-        return gather(name, column, schema, file.metadata.num_rows, max_bytes)
+        # Refuse what says itself that it unpacks to too much.
+        groups, limit = range(file.metadata.num_row_groups), get_limits().unpacked_bytes
+        total = sum(file.metadata.row_group(i).total_byte_size for i in groups)
+        if total > limit:
+            raise DatasetError(
+                f"{name} unpacks to {total:,} bytes; the limit is {limit:,}. Bring a sample, or "
+                "fewer columns."
+            )
+        return gather(name, column, schema, file.metadata.num_rows)
 
 
-def read_arrow(name: str, data: bytes, max_bytes: int) -> Columns:
+def read_arrow(name: str, data: bytes) -> Columns:
     """Read the columns of an Arrow or Feather file, or of an Arrow stream."""
     import pyarrow as pa
 
@@ -191,18 +179,7 @@ def read_arrow(name: str, data: bytes, max_bytes: int) -> Columns:
         table = reader.read_all()
         # Offsets of a stranger may point anywhere.
         table.validate(full=True)
-        return gather(name, table.column, table.schema, table.num_rows, max_bytes)
-
-
-def _refuse_unpacked(name: str, metadata: Any) -> None:
-    """Refuse what says itself that it unpacks to too much."""
-    limit = get_limits().unpacked_bytes
-    total = sum(metadata.row_group(i).total_byte_size for i in range(metadata.num_row_groups))
-    if total > limit:
-        raise DatasetError(
-            f"{name} unpacks to {total:,} bytes; the limit is {limit:,}. Bring a sample, or "
-            "fewer columns."
-        )
+        return gather(name, table.column, table.schema, table.num_rows)
 
 
 @contextmanager
@@ -227,7 +204,9 @@ def as_arrow(frame: Any) -> Any:
 
     if isinstance(frame, Mapping) and frame and not hasattr(frame, "__arrow_c_stream__"):
         parts = []
-        if not any(map(_is_frame, frame.values())):
+        # A part of a dataset has columns of its own.
+        of_frames = ("column_names", "columns", "__dataframe__")
+        if not any(hasattr(part, name) for part in frame.values() for name in of_frames):
             columns = {str(name): _as_column(str(name), cells) for name, cells in frame.items()}
             lengths = {name: len(column) for name, column in columns.items()}
             if len(set(lengths.values())) > 1:
@@ -259,11 +238,6 @@ def as_arrow(frame: Any) -> Any:
         f"A {type(frame).__name__} is no data frame. Give one of pandas, polars, pyarrow or "
         "Hugging Face datasets."
     )
-
-
-def _is_frame(part: Any) -> bool:
-    """Whether something has columns of its own, as a part of a dataset has."""
-    return any(hasattr(part, name) for name in ("column_names", "columns", "__dataframe__"))
 
 
 def _as_column(name: str, cells: Any) -> Any:

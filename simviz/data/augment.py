@@ -8,11 +8,10 @@ section 4.2.
 
 from __future__ import annotations
 
-import json
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, fields, replace
 from itertools import count, islice
 from typing import Any, ClassVar
 
@@ -99,12 +98,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class Augmenter(ABC):
-    """A step from a pair set to a larger one.
-
-    The y side stays what it is. The x side keeps its items and gets new ones
-    behind them, whose metadata "made_by" and "made_from" say where they come
-    from.
-    """
+    """A step to a larger pair set: the y side stays, new x items follow the old ones."""
 
     kind: ClassVar[str]
 
@@ -113,15 +107,7 @@ class Augmenter(ABC):
         """Variants of the texts of a pair set, in a fixed order; may repeat what is there."""
 
     def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:
-        """The pairs and what this step makes of them; the same object where that is nothing.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            Texts on both sides.
-        exclude : iterable of str, optional
-            Texts that must not be made, such as those of a test, in any case.
-        """
+        """The pairs and what this step makes of them, but no text of `exclude`, in any case."""
         for side, items in (("x", pairs.x), ("y", pairs.y)):
             if items.kind != "text":
                 raise DatasetError(
@@ -270,25 +256,10 @@ def _grams(text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class MinedWords(Augmenter):
-    """Real inputs that hold a text of the y side and something else.
-
-    A text of the y side must stand in the input, word for word, and be the one
-    that an n-gram matcher finds: two witnesses for the same group.
-
-    Parameters
-    ----------
-    inputs : sequence of str
-        What people wrote; nobody has to have judged it.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_texts(["cooks", "nurses"], ["cook", "nurse"])
-    >>> more = MinedWords(["Senior Cook, Leeds", "Scook"]).transform(pairs)
-    >>> more.x.content[2:].tolist(), more.x.metadata["made_from"][2:].tolist()
-    (['Senior Cook, Leeds'], ['cook'])
-    """
+    """Real inputs that hold a text of the y side, word for word, which an n-gram matcher finds."""
 
     kind: ClassVar[str] = "mined"
+    #: What people wrote; nobody has to have judged it.
     inputs: Sequence[str] = ()
 
     def __post_init__(self) -> None:
@@ -302,30 +273,14 @@ class MinedWords(Augmenter):
 
 @dataclass(frozen=True, slots=True)
 class SampledWords(Augmenter):
-    """Texts of the x side between words of a list.
-
-    Parameters
-    ----------
-    words : sequence of str
-        Words, or phrases, that change nothing: "senior", "full time", "leeds".
-    share : float, default=0.2
-        Share of the relevant pairs that are pairs with extra words, afterwards.
-    most_words : int, default=3
-        Entries of the list around one text, at most.
-    seed : int, default=0
-        Equal pairs and seeds give equal texts.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_texts(["cook"], ["cook"])
-    >>> more = SampledWords(["senior"], share=0.5, most_words=1).transform(pairs)
-    >>> more.x.content[1] in ("senior cook", "cook senior", "cook - senior", "cook, senior")
-    True
-    """
+    """Texts of the x side between words of a list."""
 
     kind: ClassVar[str] = "extra_words"
+    #: Words, or phrases, that change nothing: "senior", "full time", "leeds".
     words: Sequence[str] = ()
+    #: Share of the relevant pairs that are pairs with extra words, afterwards.
     share: float = 0.2
+    #: Entries of the list around one text, at most.
     most_words: int = 3
     seed: int = 0
 
@@ -365,27 +320,12 @@ def mine(inputs: Sequence[str], titles: Sequence[str]) -> list[tuple[str, int]]:
 
 @dataclass(frozen=True, slots=True)
 class ListedSynonyms(Augmenter):
-    """Texts with words exchanged for synonyms of a list, one exchange at a time.
-
-    Parameters
-    ----------
-    synonyms : sequence of (str, str)
-        Words and what may stand in their place; whole words of the texts of
-        the x side are exchanged, in this direction only. Case does not count.
-    most : int, optional
-        Texts to make at most, drawn at random; all of them when omitted.
-    seed : int, default=0
-        Of that draw.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_texts(["tax lawyer"], ["lawyer for taxes"])
-    >>> ListedSynonyms([("lawyer", "attorney")]).transform(pairs).x.content.tolist()
-    ['tax lawyer', 'tax attorney']
-    """
+    """Texts with words exchanged for synonyms of a list, one exchange at a time."""
 
     kind: ClassVar[str] = "synonyms"
+    #: Words and what may stand in their place, in this direction only; case does not count.
     synonyms: Sequence[tuple[str, str]] = ()
+    #: Texts to make at most, drawn at random by the seed.
     most: int | None = None
     seed: int = 0
 
@@ -417,29 +357,11 @@ class ListedSynonyms(Augmenter):
 
 @dataclass(frozen=True, slots=True)
 class InducedSynonyms(Augmenter):
-    """Texts with words exchanged for what stands in their place elsewhere in the group.
+    """Texts with words exchanged for what stands in their place elsewhere in the group."""
 
-    Where two texts of a group share one or two words at the same end, what is
-    left of each is a synonym of the other within that group, if both have one
-    or two words of letters and digits, and neither is a whole text anywhere.
-
-    Parameters
-    ----------
-    most : int, optional
-        Texts to make at most, drawn at random; all of them when omitted.
-    seed : int, default=0
-        Of that draw.
-
-    Examples
-    --------
-    >>> from simviz.relevance import Relevance
-    >>> titles = ["java developer", "java programmer", "web programmer"]
-    >>> everything = Relevance([[1, 1, 1]] * 3)
-    >>> pairs = PairSet.from_texts(titles, titles, everything)
-    >>> InducedSynonyms().transform(pairs).x.content[3:].tolist()
-    ['web developer']
-    """
-
+    # Where two texts of a group share one or two words at the same end, what is left of each is a
+    # synonym of the other within that group, if both have one or two words of letters and digits,
+    # and neither is a whole text anywhere.
     kind: ClassVar[str] = "induced"
     most: int | None = None
     seed: int = 0
@@ -513,29 +435,12 @@ def _check_most(most: int | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Typos(Augmenter):
-    """Texts of the x side with some characters replaced and some left out.
-
-    Parameters
-    ----------
-    share : float, default=0.1
-        Share of the relevant pairs that are pairs with a typo, afterwards.
-    substituted : float, default=0.2
-        Chance of each character to be replaced by another one of the texts.
-    deleted : float, default=0.05
-        Chance of each character to be left out.
-    seed : int, default=0
-        Equal pairs and seeds give equal typos.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_texts(["software engineer"], ["software developer"])
-    >>> more = Typos(share=0.5, seed=3).transform(pairs)
-    >>> more.shape, more.x.metadata["made_from"].tolist()
-    ((2, 1), ['', 'software engineer'])
-    """
+    """Texts of the x side with some characters replaced and some left out."""
 
     kind: ClassVar[str] = "typos"
+    #: Share of the relevant pairs that are pairs with a typo, afterwards.
     share: float = 0.1
+    #: Chances of each character to be replaced by another one of the texts, or left out.
     substituted: float = 0.2
     deleted: float = 0.05
     seed: int = 0
@@ -583,35 +488,17 @@ def corrupt(
 
 @dataclass(frozen=True, slots=True)
 class Feedback(Augmenter):
-    """Inputs that somebody put into a group, or kept out of one.
+    """Inputs that somebody put into a group, or kept out of one."""
 
-    Parameters
-    ----------
-    pairs : sequence of (str, str, float)
-        Input; a text of the y side, or the name of a group; and the verdict:
-        above 0 the input belongs to that group, below 0 it does not. The last
-        verdict on an input and a group holds.
-    weight : float, default=5
-        How many usual judgments one of these counts for. Corrections are few
-        beside the pairs of a taxonomy, and made because something was wrong.
-
-    Notes
-    -----
-    An input that is on the x side already keeps its judgments, but for the
-    groups that are named. Where pairs that are not listed count as negative,
-    an input that was only kept out of groups says nothing about where it
-    belongs, and is left out: it would be a negative of its own group, too.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_texts(["cooks", "nurses"], ["cook", "nurse"])
-    >>> more = Feedback([("kitchen hero", "cook", 1), ("kitchen hero", "nurse", -1)])
-    >>> more.transform(pairs).relevance.matrix.toarray()[2].tolist()
-    [5.0, -5.0]
-    """
-
+    # An input that is on the x side already keeps its judgments, but for the groups that are
+    # named. Where pairs that are not listed count as negative, an input that was only kept out of
+    # groups says nothing about where it belongs, and is left out: it would be a negative of its
+    # own group, too.
     kind: ClassVar[str] = "feedback"
+    #: Input; a text of the y side, or the name of a group; and the verdict: above 0 the input
+    #: belongs to that group, below 0 it does not. The last on an input and a group holds.
     pairs: Sequence[tuple[str, str, float]] = ()
+    #: How many usual judgments one of these counts for: corrections are few, and have a reason.
     weight: float = 5.0
 
     def __post_init__(self) -> None:
@@ -678,43 +565,15 @@ AUGMENTERS: Mapping[str, type[Augmenter]] = {
 
 
 def augment(pairs: PairSet, steps: Iterable[Augmenter], exclude: Iterable[str] = ()) -> PairSet:
-    """Apply augmenters one after the other; each sees what those before it made.
-
-    Parameters
-    ----------
-    pairs : PairSet
-        Training pairs, texts on both sides.
-    steps : iterable of Augmenter
-        In the order given.
-    exclude : iterable of str, optional
-        Texts that must not be made, such as those of validation and test.
-
-    Examples
-    --------
-    >>> pairs = PairSet.from_texts(["tax lawyer"] , ["lawyer"])
-    >>> steps = [ListedSynonyms([("lawyer", "attorney")]), Typos(share=0.5)]
-    >>> augment(pairs, steps).shape
-    (4, 1)
-    """
+    """Apply augmenters in the order given; each sees what those before it made."""
     kept_out = tuple(exclude)
     for step in steps:
         pairs = step.transform(pairs, kept_out)
     return pairs
 
 
-def to_json(steps: Iterable[Augmenter]) -> list[dict[str, Any]]:
-    """Kind and parameters of each augmenter, as JSON's types."""
-    return [{"kind": step.kind, **json.loads(json.dumps(asdict(step)))} for step in steps]
-
-
 def from_json(trees: Sequence[Mapping[str, Any]]) -> tuple[Augmenter, ...]:
-    """Read what `to_json` answered; unknown kinds and parameters are refused.
-
-    Examples
-    --------
-    >>> from_json([{"kind": "typos", "share": 0.2}])
-    (Typos(share=0.2, substituted=0.2, deleted=0.05, seed=0),)
-    """
+    """Augmenters of their kinds and parameters; what is unknown is refused."""
     steps = []
     for tree in trees:
         values = dict(tree)

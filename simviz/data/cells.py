@@ -88,6 +88,11 @@ def percent(share: float, digits: int = 0) -> str:
     return f"{100 * share:.{digits}f} %"
 
 
+def spread(n: int, most: int) -> Codes:
+    """Positions from all of a list, evenly: its first entries are often much alike."""
+    return np.linspace(0, max(n - 1, 0), min(most, n)).astype(np.intp)
+
+
 def did_you_mean(word: str, options: Iterable[str]) -> str:
     """Suggest the nearest option, or list the options when none is near."""
     options = list(options)
@@ -148,9 +153,8 @@ def merge_equal(codes: Codes, cells: Sequence[str] | NDArray[np.object_]) -> Fac
     """Make a column of codes and of cells that may repeat."""
     if are_distinct(cells):
         return Factorized(codes, cells if isinstance(cells, np.ndarray) else as_cells(cells))
-    seen: dict[str, int] = {}
-    to = np.array([seen.setdefault(cell, len(seen)) for cell in cells], dtype=np.intp)
-    return Factorized(to[codes], as_cells(list(seen)))
+    merged = factorize(cells)
+    return Factorized(merged.codes[codes], merged.uniques)
 
 
 def are_distinct(cells: Sequence[str] | NDArray[np.object_]) -> bool:

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz.data.cells import spread
 from simviz.data.pairs import Items, PairSet
 
 Direction = Literal["x2y", "y2x"]
@@ -78,12 +79,13 @@ def who_asks(pairs: PairSet) -> WhoAsks:
         able = [d for d, m in (("x2y", matrix), ("y2x", matrix.T.tocsr())) if _can_fail(m)]
         if len(able) == 1:
             return found(able[0], "the only side whose answers can be ranked wrongly")
-    called = [d for d, name in names.items() if _is_called_so(name)]
+    words_in = {d: re.split(r"[\W_\d]+", name.casefold()) for d, name in names.items()}
+    called = [d for d, words in words_in.items() if any(map(_ASKS.fullmatch, words))]
     if len(called) == 1:
         return found(called[0], "by its name")
-    words = [d for d, side in sides.items() if side.kind == "keyword"]
-    if len(words) == 1:
-        return found(words[0], "the keywords")
+    keywords = [d for d, side in sides.items() if side.kind == "keyword"]
+    if len(keywords) == 1:
+        return found(keywords[0], "the keywords")
     lengths = {d: _length(side) for d, side in sides.items()}
     short, long = sorted(sides, key=lengths.__getitem__)
     if 0 < _LONGER * lengths[short] <= lengths[long]:
@@ -114,10 +116,6 @@ def _can_fail(matrix: object) -> bool:
     if not len(starts):
         return False
     return bool((np.minimum.reduceat(data, starts) < np.maximum.reduceat(data, starts)).any())
-
-
-def _is_called_so(name: str) -> bool:
-    return any(_ASKS.fullmatch(word) for word in re.split(r"[\W_\d]+", name.casefold()))
 
 
 def _length(side: Items) -> float:
@@ -230,75 +228,52 @@ def describe(pairs: PairSet) -> Description:
     (2, 1, (('Latin', 1.0),), (('1', 2),))
     """
     positives = pairs.relevance.positives
-    x_words, y_words = _words(pairs.x), _words(pairs.y)
-    shared = None
-    if x_words is not None and y_words is not None:
-        shared = len(x_words.vocabulary & y_words.vocabulary)
+    n_x_of = np.bincount(positives.indices, minlength=positives.shape[1])
+    x, x_words = _side(pairs.x, pairs.x_name, np.diff(positives.indptr))
+    y, y_words = _side(pairs.y, pairs.y_name, n_x_of)
     return Description(
-        _side(pairs.x, pairs.x_name, np.diff(positives.indptr), x_words),
-        _side(
-            pairs.y,
-            pairs.y_name,
-            np.bincount(positives.indices, minlength=positives.shape[1]),
-            y_words,
-        ),
-        shared,
+        x,
+        y,
+        len(x_words & y_words) if x.words and y.words else None,
         _grades(pairs.relevance.matrix.data),
         pairs.relevance.kind == "score",
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Words:
-    """Words and scripts of texts of a side."""
-
-    counts: Sequence[int]
-    vocabulary: set[str]
-    scripts: Sequence[str]
-
-
-def _words(items: Items) -> _Words | None:
-    if items.kind not in ("text", "keyword"):
-        return None
-    share = _CHARACTERS / max(1, sum(map(len, items.content)))
-    n_read = min(len(items), max(1, int(share * len(items))))
-    texts = items.content[np.linspace(0, len(items) - 1, n_read).astype(np.intp)]
-    counts: list[int] = []
-    vocabulary: set[str] = set()
-    for text in texts:
-        words = words_of(plain_text(text))
-        counts.append(len(words))
-        vocabulary.update(words)
-    return _Words(counts, vocabulary, scripts_of(texts))
-
-
 def _side(
-    items: Items, name: str, answers: NDArray[np.integer], words: _Words | None
-) -> SideDescription:
-    linked = answers[answers > 0]
-    scripts: tuple[tuple[str, float], ...] = ()
-    if words is not None:
-        counts = Counter(words.scripts).most_common()
-        scripts = tuple((script, n / len(words.scripts)) for script, n in counts)
-    content, filled = items.content, float("nan")
+    items: Items, name: str, answers: NDArray[np.integer]
+) -> tuple[SideDescription, set[str]]:
+    """What one side is made of, and the words of its texts."""
+    linked, content, filled = answers[answers > 0], items.content, float("nan")
+    is_text = items.kind in ("text", "keyword")
+    texts, vocabulary, counts = content[:0], set[str](), list[int]()
+    if is_text:
+        share = _CHARACTERS / max(1, sum(map(len, content)))
+        n_read = min(len(items), max(1, int(share * len(items))))
+        texts = content[spread(len(items), n_read)]
+        for text in texts:
+            words = words_of(plain_text(text))
+            counts.append(len(words))
+            vocabulary.update(words)
     if items.kind == "vector":
         n_set = content.nnz if sp.issparse(content) else np.count_nonzero(content)
         filled = float(n_set) / max(1, content.shape[0] * content.shape[1])
+    scripts = Counter(scripts_of(texts)).most_common() if is_text else ()
     return SideDescription(
         name=name,
         kind=items.kind,
         n=len(items),
         n_linked=len(linked),
         answers=Spread.of(linked if len(linked) else [0]),
-        characters=None if words is None else Spread.of([len(text) for text in items.content]),
-        words=None if words is None else Spread.of(words.counts),
-        n_words=0 if words is None else len(words.vocabulary),
-        n_read=0 if words is None else len(words.counts),
-        scripts=scripts,
+        characters=Spread.of([len(text) for text in content]) if is_text else None,
+        words=Spread.of(counts) if is_text else None,
+        n_words=len(vocabulary),
+        n_read=len(texts) if is_text else 0,
+        scripts=tuple((script, n / len(texts)) for script, n in scripts),
         size=content.shape[1:] if items.kind in ("image", "vector") else None,
         filled=filled,
         columns=tuple(items.metadata),
-    )
+    ), vocabulary
 
 
 def _grades(values: NDArray[np.float64]) -> tuple[tuple[str, int], ...]:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from simviz.data.cells import did_you_mean, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.sources import get_limits, safe_entries, tell, unpack
+from simviz.data.sources import BROKEN, get_limits, safe_entries, tell, unpack
 from simviz.exceptions import DatasetError
 
 _DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
@@ -46,11 +46,9 @@ def read_sheet(name: str, data: bytes, sheet: str | None) -> tuple[str, int, lis
             strings = _shared_strings(name, archive, parts)
             dates = _date_styles(name, archive, parts)
             records = list(_records(name, _open(name, archive, parts, path), strings, dates))
-    except (zipfile.BadZipFile, ElementTree.ParseError, OSError, LookupError) as error:
-        raise _damaged(name, error) from error
-    except (ValueError, OverflowError, NotImplementedError) as error:
-        if isinstance(error, DatasetError):
-            raise
+    except DatasetError:
+        raise
+    except (*BROKEN, ElementTree.ParseError, LookupError) as error:
         raise _damaged(name, error) from error
     if not records:
         raise DatasetError(
@@ -207,14 +205,11 @@ def _value(cell: ElementTree.Element, strings: list[str], dates: set[int]) -> st
     if kind == "n" and raw:
         number = float(raw)
         if int(cell.get("s", "0")) in dates and 0 <= number < 2_958_466:
-            return _date(number)
+            # Days since 1900, which Excel counts as a leap year.
+            day = datetime(1899, 12, 30) + timedelta(seconds=round(number * 86_400))
+            if number < 1:
+                return day.strftime("%H:%M:%S")
+            is_date = day.time() == day.time().min
+            return day.strftime("%Y-%m-%d" if is_date else "%Y-%m-%d %H:%M:%S")
         return scalar_text(number) if number == number and abs(number) < 1e300 else raw
     return raw
-
-
-def _date(serial: float) -> str:
-    """A date from the days since 1900, which Excel counts as a leap year."""
-    day = datetime(1899, 12, 30) + timedelta(seconds=round(serial * 86_400))
-    if serial < 1:
-        return day.strftime("%H:%M:%S")
-    return day.strftime("%Y-%m-%d" if day.time() == day.time().min else "%Y-%m-%d %H:%M:%S")

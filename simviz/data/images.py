@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import counted, shown
+from simviz.data.cells import counted, first_of, shown
 from simviz.data.pairs import Items, PairSet
 from simviz.data.readers import LeftOut, ReadResult
 from simviz.data.roles import Roles
@@ -87,6 +87,11 @@ def make_sprites(
     name: str, read: Callable[[str], bytes], paths: Sequence[str]
 ) -> tuple[dict[str, NDArray[np.uint8]], list[str]]:
     """Decode several images by their paths; also say which cannot be used, and why."""
+    if len(paths) > get_limits().images:
+        raise DatasetError(
+            f"{name} holds {len(paths):,} images; the limit is {get_limits().images:,}. Bring a "
+            "sample."
+        )
     total, limit = sum(map(_n_pixels, map(read, paths))), get_limits().total_pixels
     if total > limit:
         raise DatasetError(
@@ -100,22 +105,8 @@ def make_sprites(
             sprites[path] = make_sprite(read(path))
         except ImageError as error:
             refused.append(f"{shown(path)} {error}")
-    return sprites, refused
-
-
-def refuse_many(name: str, images: Sequence[str]) -> None:
-    """Refuse more images than the limit."""
-    limit = get_limits().images
-    if len(images) > limit:
-        raise DatasetError(
-            f"{name} holds {len(images):,} images; the limit is {limit:,}. Bring a sample."
-        )
-
-
-def say_refused(refused: Sequence[str]) -> str:
-    """Name some images that cannot be used, and count the rest."""
-    more = f", and {len(refused) - 5:,} more" if len(refused) > 5 else ""
-    return f"{counted(len(refused), 'image')} left out: {', '.join(refused[:5])}{more}."
+    listed = f"{counted(len(refused), 'image')} left out: {first_of(refused, 5)}."
+    return sprites, [listed] if refused else []
 
 
 def as_kept(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -132,7 +123,6 @@ def as_kept(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.
 
 
 _TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".jsonl")
-_DELIMITERS = ("|", ";", ",")
 _SENTENCE = 5  # words; keywords separated by commas are rarely as many
 
 
@@ -142,7 +132,6 @@ def read_images(
     *,
     name: str | None = None,
     keywords_name: str | None = None,
-    max_bytes: int | None = None,
 ) -> ReadResult:
     r"""Read a zip of images with a table of keywords.
 
@@ -157,8 +146,6 @@ def read_images(
         The table, where it is not in the zip.
     name, keywords_name : str, optional
         File names, where bytes are given.
-    max_bytes : int, optional
-        Largest zip; as in `ReadingLimits` when omitted.
 
     Returns
     -------
@@ -183,14 +170,20 @@ def read_images(
     >>> list(pairs.x.content), pairs.y.content.shape
     (['red', 'bar'], (1, 64, 64, 3))
     """
-    name, data = load_bytes(source, name, max_bytes)
+    name, data = load_bytes(source, name)
     with open_zip(name, data) as archive:
         entries = {e.filename: e for e in safe_entries(name, archive)}
         if keywords is None:
-            inside = _table_entry(name, list(entries))
-            table = read_table(unpack(name, archive, entries[inside]), inside, max_bytes=max_bytes)
+            tables = [path for path in entries if _ending(path) in _TABLE_ENDINGS]
+            if len(tables) != 1:
+                listed = f"several tables ({', '.join(map(shown, tables[:4]))})"
+                raise DatasetError(
+                    f"{name} holds {listed if tables else 'no table'}. Put one CSV with the "
+                    "columns file and keywords into the zip, or give it beside it."
+                )
+            table = read_table(unpack(name, archive, entries[tables[0]]), tables[0])
         else:
-            table = read_table(keywords, keywords_name, max_bytes=max_bytes)
+            table = read_table(keywords, keywords_name)
         images = [path for path in entries if _ending(path) in IMAGE_ENDINGS]
         if not images:
             raise DatasetError(
@@ -207,47 +200,46 @@ def assemble(
     title: str | None = None,
 ) -> ReadResult:
     """Match a table to images, and render those that have a keyword."""
-    refuse_many(name, images)
     by_key = keys_of(images)
     file_column, word_column = _columns(table, by_key)
     captions = _are_captions(table, word_column)
-    delimiter = None if captions else _keyword_delimiter(table.columns[word_column])
+    cells = table.columns[word_column]
+    # The first of | ; , that occurs at all separates keywords.
+    delimiter = next((d for d in "|;," if any(d in c for c in cells) and not captions), None)
     notes = list(table.notes)
     if captions:
         notes.append(f"Column {shown(word_column)} holds captions: each is one text.")
     if delimiter:
         notes.append(f"Keywords in column {shown(word_column)} are separated by {delimiter!r}.")
-    left_out: list[LeftOut] = []
     links: list[tuple[str, str]] = []  # path in the zip, keyword
-    unknown: list[int] = []
+    unknown, empty = list[int](), list[int]()
     for row, (file, cell) in enumerate(
         zip(table.columns[file_column], table.columns[word_column], strict=True)
     ):
         path = _find(by_key, file)
         words = [" ".join(w.split()) for w in (cell.split(delimiter) if delimiter else [cell])]
-        words = [w for w in words if w]
         if path is None:
             unknown.append(row)
-        if path is None or not words:
-            reason = "no image of that name" if path is None else "no keyword"
-            left_out.append(LeftOut(int(table.rows[row]), reason))
+        elif not any(words):
+            empty.append(row)
         else:
-            links += [(path, word) for word in words]
+            links += [(path, word) for word in words if word]
     if unknown:
         example = shown(table.columns[file_column][unknown[0]])
         notes.append(
             f"{counted(len(unknown), 'row')} of {table.name} left out: no image in {name} has "
             f"that file name ({table.named(unknown)}; {example})."
         )
-    if empty := [item.row for item in left_out if item.reason == "no keyword"]:
+    if empty:
         notes.append(
             f"{counted(len(empty), 'row')} of {table.name} left out: no keyword (the first is "
-            f"{table.unit} {empty[0]})."
+            f"{table.unit} {table.rows[empty[0]]})."
         )
+    reasons = dict.fromkeys(unknown, "no image of that name") | dict.fromkeys(empty, "no keyword")
+    left_out = tuple(LeftOut(int(table.rows[row]), reasons[row]) for row in sorted(reasons))
     wanted = {path for path, _ in links}
-    sprites, refused = make_sprites(name, read, [path for path in images if path in wanted])
-    if refused:
-        notes.append(say_refused(refused))
+    sprites, more = make_sprites(name, read, [path for path in images if path in wanted])
+    notes += more
     if len(wanted) < len(images):
         n = counted(len(images) - len(wanted), "image")
         notes.append(f"{n} without a keyword left out.")
@@ -263,7 +255,7 @@ def assemble(
         y=file_column,
         reasons={"x": "the column with keywords", "y": "its cells name files in the zip"},
     )
-    return ReadResult(pairs, tuple(notes), tuple(left_out), table, roles)
+    return ReadResult(pairs, tuple(notes), left_out, table, roles)
 
 
 def _pair_set(
@@ -293,18 +285,6 @@ def _pair_set(
         x_name="keywords" if kind == "keyword" else "captions",
         y_name="images",
     )
-
-
-def _table_entry(name: str, entries: Sequence[str]) -> str:
-    """The one table in the archive."""
-    tables = [path for path in entries if _ending(path) in _TABLE_ENDINGS]
-    if len(tables) != 1:
-        listed = ", ".join(map(shown, tables[:4]))
-        raise DatasetError(
-            (f"{name} holds several tables ({listed}). " if tables else f"{name} holds no table. ")
-            + "Put one CSV with the columns file and keywords into the zip, or give it beside it."
-        )
-    return tables[0]
 
 
 def _ending(path: str) -> str:
@@ -355,9 +335,3 @@ def _are_captions(table: Table, column: str) -> bool:
     n_words = float(np.median([len(c.split()) for c in cells])) if cells else 0.0
     delimited = any("|" in c or ";" in c for c in cells)
     return n_words >= _SENTENCE and not delimited
-
-
-def _keyword_delimiter(cells: Iterable[str]) -> str | None:
-    """What separates keywords in a cell: the first of | ; , that occurs at all."""
-    cells = list(cells)
-    return next((d for d in _DELIMITERS if any(d in cell for cell in cells)), None)

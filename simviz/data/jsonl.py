@@ -94,13 +94,9 @@ def scalar_text(value: object) -> str:
 def _lines(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """One object a line, with the number of the line."""
     # Only \n ends a line: a JSON string may hold U+2028 as it is.
-    start, line = 0, 0
-    while start <= len(text):
-        end = text.find("\n", start)
-        end = len(text) if end < 0 else end
-        raw, line, start = text[start:end], line + 1, end + 1
-        if raw.strip():
-            yield line, _object(name, f"line {line}", raw)
+    for line, raw in enumerate(re.finditer(r"([^\n]*)(?:\n|\Z)", text), start=1):
+        if raw[1].strip():
+            yield line, _object(name, f"line {line}", raw[1])
 
 
 def _array(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:

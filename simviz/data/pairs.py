@@ -140,7 +140,7 @@ class Items:
     def labels(self) -> NDArray[np.object_]:
         """What to write beside each item: its label, else its text, else its id."""
         if "label" in self.metadata:
-            return self.metadata["label"].astype(object)
+            return self.metadata["label"].astype(object, copy=False)
         if self.kind in ("text", "keyword"):
             return self.content
         return self.ids
@@ -184,12 +184,9 @@ def as_items(values: Any, start: int = 0) -> Items:
         values = list(values)
         if values and not isinstance(values[0], str) and np.ndim(values[0]) == 1:
             values, is_matrix = np.array(values), True
-    kind: ItemKind = "text"
-    if is_matrix:
-        is_image = values.ndim > 2
-        kind = "image" if is_image else "vector"
     n = values.shape[0] if is_matrix else len(values)
-    return Items([str(i) for i in range(start, start + n)], values, kind)
+    kind: ItemKind = "text" if not is_matrix else "image" if values.ndim > 2 else "vector"
+    return Items(range(start, start + n), values, kind)
 
 
 def _as_content(content: Content, kind: ItemKind) -> Content:
@@ -379,6 +376,18 @@ class PairSet:
         )
 
 
+def as_pairs(value: Any) -> PairSet:
+    """A pair set as it is, or that of what a reader found; anything else is refused."""
+    pairs = getattr(value, "pairs", value)
+    if not isinstance(pairs, PairSet):
+        raise DatasetError(
+            f"Pairs are wanted, got a {type(value).__name__}. Make them with "
+            "simviz.from_frame(frame, x=..., y=...).pairs, or of lists with "
+            "simviz.from_frame(x=..., y=...).pairs."
+        )
+    return pairs
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class AlignedSide:
     """One side of pairs given row by row: its distinct items, and the item of each row."""
@@ -419,11 +428,10 @@ def aligned_sides(x: Any, y: Any = None) -> tuple[AlignedSide, AlignedSide]:
 
 
 def _aligned_side(name: str, values: Any) -> AlignedSide:
-    if isinstance(values, Items):
-        return AlignedSide(values, np.arange(len(values)))
-    if sp.issparse(values) or (isinstance(values, np.ndarray) and values.ndim == 2):
-        n = values.shape[0]
-        return AlignedSide(Items(range(n), values, "vector"), np.arange(n))
+    is_matrix = sp.issparse(values) or (isinstance(values, np.ndarray) and values.ndim == 2)
+    if is_matrix or isinstance(values, Items):
+        items = as_items(values)
+        return AlignedSide(items, np.arange(len(items)))
     if isinstance(values, str | bytes):
         raise ValueError(f"{name} is one text; give a sequence, such as [{str(values)[:40]!r}].")
     place: dict[str, int] = {}

@@ -209,7 +209,6 @@ def read_pairs(
     roles: Roles | None = None,
     *,
     labels: Labels | None = None,
-    max_bytes: int | None = None,
 ) -> ReadResult:
     r"""Read pairs from one table in one call, in any format of `read_table`.
 
@@ -228,8 +227,6 @@ def read_pairs(
     labels : mapping of str to float or None, optional
         What words in the label column mean, as ``{"fits": 1, "no way": 0}``; None
         for not judged. Scales such as same, subset, disjoint are known.
-    max_bytes : int, optional
-        Largest file, packed or not; as in `ReadingLimits` when omitted.
 
     Returns
     -------
@@ -249,7 +246,7 @@ def read_pairs(
     >>> result.left_out
     (LeftOut(row=4, reason='the x side is empty'),)
     """
-    table = read_table(source, name, max_bytes=max_bytes)
+    table = read_table(source, name)
     return to_pairs(table, roles_with(table, roles, labels))
 
 

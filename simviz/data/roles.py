@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import (
     Codes,
+    Factorized,
     counted,
     did_you_mean,
     first_of,
@@ -124,11 +125,6 @@ def meanings(words: Collection[str]) -> dict[str, int]:
     return {word: grade for word, grade in found.items() if grade is not None}
 
 
-def speak_of_pairs(words: Collection[str]) -> bool:
-    """Whether known words can only say how two things lie to one another."""
-    return not _COMMON.issuperset(words)
-
-
 @dataclass(frozen=True, slots=True)
 class LabelWord:
     """A word that stands in a label column."""
@@ -138,19 +134,9 @@ class LabelWord:
     grade: float | None
 
 
-@dataclass(frozen=True, slots=True)
-class _Cells:
-    """The distinct cells of a label column: numbers, words by cell, and all words."""
-
-    values: NDArray[np.float64]
-    word_of: dict[int, str]
-    words: dict[str, LabelWord]
-
-
 def label_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
     r"""The words of a label column and what they mean."""
-    found = _cells(table, column, table.factorize(column).codes, _given(labels)).words.values()
-    return tuple(sorted(found, key=_rank))
+    return tuple(_spelled(table, column, slice(None), _given(labels))[1].values())
 
 
 def parse_labels(
@@ -163,14 +149,14 @@ def parse_labels(
 ) -> tuple[NDArray[np.float64], Kind, list[str]]:
     """Turn the cells of a label column into grades or scores."""
     given = _given(labels)
-    codes = table.factorize(column).codes[rows]
-    cells = _cells(table, column, codes, given)
-    of_word = cells.values
-    for i, word in cells.word_of.items():
-        grade = cells.words[word].grade
-        of_word[i] = np.nan if grade is None else grade
-    _check_cells(table, column, rows, codes, cells)
-    values = of_word[codes]
+    cells, words = _spelled(table, column, rows, given)
+    grades = {w.word: np.inf if w.grade is None else w.grade for w in words.values()}
+    comma = table.delimiter == ";"
+    values = np.array([grades.get(c, parse_number(c, comma)) for c in cells.uniques], np.float64)
+    values = values[cells.codes[rows]]
+    wrong = np.isinf(values)
+    if wrong.any():
+        raise _no_label(table, column, int(rows[np.argmax(wrong)]), words)
     known = values[~np.isnan(values)]
     if not len(known):
         raise DatasetError(
@@ -179,13 +165,12 @@ def parse_labels(
             "together."
         )
     notes = []
-    if cells.words:
-        meant = [_meaning(w) for w in sorted(cells.words.values(), key=_rank)]
+    if words:
+        meant = first_of([_meaning(word) for word in words.values()], _LISTED)
         notes.append(
-            f"Words in column {shown(column)} were read as {first_of(meant, _LISTED)} "
-            "(−1: judged not relevant)."
+            f"Words in column {shown(column)} were read as {meant} (-1: judged not relevant)."
         )
-    if given and not given.keys() & cells.words.keys():
+    if given and not given.keys() & words.keys():
         notes.append(f"None of the words in labels stands in column {shown(column)}.")
     if kind is None:
         fractional = np.unique(known[known != np.round(known)])
@@ -236,50 +221,38 @@ def _given(labels: Labels | None) -> dict[str, float]:
     return given
 
 
-def _cells(table: Table, column: str, codes: Codes, given: Mapping[str, float]) -> _Cells:
-    """What the cells of some rows are."""
-    cells, comma = table.factorize(column).uniques, table.delimiter == ";"
-    counts = np.bincount(codes, minlength=len(cells))
-    values = np.full(len(cells), np.nan)
-    word_of: dict[int, str] = {}
-    for i in np.flatnonzero(counts).tolist():
-        cell = cells[i]
-        if given and spelled(cell) in given:
-            word_of[i] = spelled(cell)
-        elif not is_missing(cell):
-            value = parse_number(cell, comma)
-            if value is None:
-                word_of[i] = spelled(cell)
-            else:
-                values[i] = value
-    times: dict[str, int] = {}
-    for i, word in word_of.items():
-        times[word] = times.get(word, 0) + int(counts[i])
+def _spelled(
+    table: Table, column: str, rows: Codes | slice, given: Mapping[str, float]
+) -> tuple[Factorized, dict[str, LabelWord]]:
+    """A label column with its words in one spelling; those of some rows, highest grades first."""
+    comma = table.delimiter == ";"
+
+    def is_word(cell: str) -> bool:
+        is_plain = is_missing(cell) or parse_number(cell, comma) is not None
+        return not is_plain or (bool(given) and spelled(cell) in given)
+
+    cells = table.factorize(column).map(lambda cell: spelled(cell) if is_word(cell) else cell)
+    counts = np.bincount(cells.codes[rows], minlength=len(cells.uniques)).tolist()
+    times = {c: n for c, n in zip(cells.uniques, counts, strict=True) if n and is_word(c)}
     grades = {**meanings(times.keys()), **given}
-    return _Cells(values, word_of, {w: LabelWord(w, n, grades.get(w)) for w, n in times.items()})
+    words = sorted((LabelWord(w, n, grades.get(w)) for w, n in times.items()), key=_rank)
+    return cells, {word.word: word for word in words}
 
 
-def _check_cells(
-    table: Table, column: str, rows: NDArray[np.intp], codes: Codes, cells: _Cells
-) -> None:
+def _no_label(table: Table, column: str, row: int, words: Mapping[str, LabelWord]) -> DatasetError:
     """Name the first cell that is no label, and all words that are not understood."""
-    unknown = [word for word in cells.words.values() if word.grade is None]
-    wrong = np.isinf(cells.values)
-    wrong[[i for i, word in cells.word_of.items() if cells.words[word].grade is None]] = True
-    if not wrong.any():
-        return
-    at = int(np.argmax(wrong[codes]))
-    where = f"{table.place(rows[at], column)}: {shown(table.factorize(column).uniques[codes[at]])}"
-    if np.isinf(cells.values[codes[at]]):
-        raise DatasetError(f"{where} is too large for a label. Use a finite number.")
-    unknown.sort(key=lambda w: -w.count)
-    words = [f"{shown(w.word)} ({counted(w.count, 'row')})" for w in unknown]
+    cell = table.columns[column][row]
+    where = f"{table.place(row, column)}: {shown(cell)}"
+    if spelled(cell) not in words:
+        return DatasetError(f"{where} is too large for a label. Use a finite number.")
+    unknown = sorted((w for w in words.values() if w.grade is None), key=lambda w: -w.count)
+    named = [f"{shown(w.word)} ({counted(w.count, 'row')})" for w in unknown]
     example = ", ".join(
         f"{shown(w.word)}: {grade}" for w, grade in zip(unknown, (1, -1), strict=False)
     )
-    raise DatasetError(
+    return DatasetError(
         f"{where} is not a label that can be understood. Not known in this column: "
-        f"{first_of(words, _LISTED)}. Say what each word means (in Python, labels={{{example}}}: "
+        f"{first_of(named, _LISTED)}. Say what each word means (in Python, labels={{{example}}}: "
         "relevant above 0, not relevant from 0 down, None for not judged), use numbers, or choose "
         "another column as the label, or none."
     )
@@ -363,7 +336,7 @@ def pick_label(
         known = known_words(table, column)
         if side_of(column) or normalized(column) in GROUP_NAMES or not known:
             continue
-        if beside_texts or speak_of_pairs([w.word for w in known]):
+        if beside_texts or not _COMMON.issuperset(w.word for w in known):
             reasons["label"] = f"its cells are words such as {shown(known[0].word)}"
             return column
     return None

@@ -55,7 +55,8 @@ _NUL = re.compile("\x00")
 _SHIFTED = re.compile(rb"\+[A-Za-z0-9/]+-?")
 _EUROPEAN = re.compile("[\xa0-\u017f\u0370-\u052f\u2010-\u20ac]*")
 _BINARY = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f]")
-_BROKEN = (
+#: What a damaged zip leads to.
+BROKEN = (
     zipfile.BadZipFile,
     NotImplementedError,
     RuntimeError,
@@ -202,11 +203,23 @@ def tell(fraction: float) -> None:
         watch(fraction)
 
 
-def load_bytes(
-    source: Source, name: str | None = None, max_bytes: int | None = None
-) -> tuple[str, bytes]:
+def refuse_wide(name: str, n_columns: int, n_rows: int) -> None:
+    """Refuse a table of too many columns or cells."""
+    limits = get_limits()
+    if n_columns > limits.columns:
+        raise DatasetError(
+            f"{name} has {n_columns:,} columns; the limit is {limits.columns:,}. "
+            "Keep the columns with the pairs and remove the others."
+        )
+    if n_columns * n_rows > limits.cells:
+        raise DatasetError(
+            f"{name} has {n_rows:,} rows of {n_columns:,} columns; the limit is "
+            f"{limits.cells:,} cells. Bring a sample, or fewer columns."
+        )
+
+
+def load_bytes(source: Source, name: str | None = None) -> tuple[str, bytes]:
     """Read a path, or pass bytes on, refusing what is too large."""
-    max_bytes = max_bytes or get_limits().file_bytes
     if isinstance(source, bytes):
         name = _printable(name or "upload")
         size = len(source)
@@ -219,7 +232,7 @@ def load_bytes(
         size = path.stat().st_size
     if size == 0:
         raise DatasetError(f"{name} is empty (0 bytes). Export it again, with its content.")
-    _refuse_large(name, size, max_bytes, "holds")
+    _refuse_large(name, size, "holds")
     if isinstance(source, bytes):
         return name, source
     try:
@@ -230,21 +243,20 @@ def load_bytes(
         ) from error
 
 
-def gunzip(name: str, data: bytes, max_bytes: int | None = None) -> tuple[str, bytes]:
-    """Unpack gzip content, never beyond `max_bytes`; other content passes through."""
+def gunzip(name: str, data: bytes) -> tuple[str, bytes]:
+    """Unpack gzip content, never beyond the limit; other content passes through."""
     if not data.startswith(b"\x1f\x8b"):
         return name, data
-    max_bytes = max_bytes or get_limits().file_bytes
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(data)) as archive:
-            unpacked = archive.read(max_bytes + 1)
+            unpacked = archive.read(get_limits().file_bytes + 1)
     except (OSError, EOFError, zlib.error) as error:
         raise DatasetError(
             f"{name} is a damaged gzip archive ({error}). Copy or compress it again."
         ) from error
     if not unpacked:
         raise DatasetError(f"{name} is empty once unpacked. Export it again, with its content.")
-    _refuse_large(name, len(unpacked), max_bytes, "unpacks to more than")
+    _refuse_large(name, len(unpacked), "unpacks to more than")
     return re.sub(r"(?i)\.gz$", "", name), unpacked
 
 
@@ -351,11 +363,12 @@ def _refuse_binary(name: str, text: str, pattern: re.Pattern[str]) -> None:
     )
 
 
-def _refuse_large(name: str, size: int, max_bytes: int, verb: str) -> None:
-    if size > max_bytes:
-        bound = counted(max_bytes, "byte") if "more" in verb else counted(size, "byte")
+def _refuse_large(name: str, size: int, verb: str) -> None:
+    limit = get_limits().file_bytes
+    if size > limit:
+        bound = counted(limit if "more" in verb else size, "byte")
         raise DatasetError(
-            f"{name} {verb} {bound}; the limit is {counted(max_bytes, 'byte')}. "
+            f"{name} {verb} {bound}; the limit is {counted(limit, 'byte')}. "
             "Bring a sample, or split the file."
         )
 
@@ -370,7 +383,7 @@ def open_zip(name: str, data: bytes) -> zipfile.ZipFile:
     """Open a zip archive in memory."""
     try:
         return zipfile.ZipFile(io.BytesIO(data))
-    except _BROKEN as error:
+    except BROKEN as error:
         raise DatasetError(
             f"{name} is not a zip archive that can be opened ({str(error)[:120]}). Pack it again."
         ) from error
@@ -434,7 +447,7 @@ def unpack(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> bytes
     try:
         with archive.open(entry) as file:
             return file.read(entry.file_size + 1)
-    except (*_BROKEN, zlib.error) as error:
+    except (*BROKEN, zlib.error) as error:
         raise DatasetError(
             f"{name}: {shown(entry.filename)} is damaged ({str(error)[:120]}). Pack it again."
         ) from error

@@ -13,9 +13,10 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.data.cells import counted, did_you_mean, percent, shown
-from simviz.data.pairs import ItemKind, Items, PairSet
+from simviz.data.pairs import ItemKind, Items, PairSet, as_pairs
 from simviz.data.roles import SPLIT_WORDS
 from simviz.exceptions import DatasetError
+from simviz.registry import unknown_name
 from simviz.relevance import Relevance
 
 By = Literal["pair", "x", "y", "group", "column", "time"]
@@ -65,6 +66,10 @@ class Split:
         By part, the items of each side by their position in the whole, ascending.
     notes : tuple of str
         What to know about the parts, in plain words.
+    fractions : tuple of 3 float, optional
+        Shares that were asked for; None where folds were.
+    group_key : str, optional
+        Metadata column that was named.
     """
 
     train: PairSet
@@ -75,6 +80,8 @@ class Split:
     x_index: Mapping[str, Index]
     y_index: Mapping[str, Index]
     notes: tuple[str, ...] = ()
+    fractions: tuple[float, float, float] | None = None
+    group_key: str | None = None
 
     def __repr__(self) -> str:
         sizes = ", ".join(
@@ -166,13 +173,14 @@ def split(
             "Take for instance (0.7, 0.1, 0.2)."
         )
     if by not in get_args(By):
-        raise DatasetError(
-            f"Pairs are split by 'pair', 'x', 'y', 'group', 'column' or 'time'; got {by!r}."
-        )
+        raise DatasetError(unknown_name("way to split by", by, get_args(By)))
+    pairs = as_pairs(pairs)
     notes: list[str] = []
     rng = np.random.default_rng(seed)
     parts = _divide(pairs, by, group_key, shares, rng, notes)
-    return _split(pairs, parts, by, seed, notes, candidates)
+    made = _split(pairs, parts, by, seed, notes, candidates)
+    low, middle, high = map(float, fractions)
+    return replace(made, fractions=(low, middle, high), group_key=group_key)
 
 
 def folds(
@@ -288,7 +296,9 @@ def _split(
     if len(parts) == 2:
         said = _between(pairs.relevance, [part.relevance for part in found.values()])
     return Split(
-        **found,
+        found["train"],
+        found["validation"],
+        found["test"],
         by=by,
         seed=seed,
         x_index=MappingProxyType(index["x"]),
@@ -391,8 +401,8 @@ def _by_pair(
         raise DatasetError(
             f"{percent(weights.max() / weights.sum())} of the pairs hang together through shared "
             f"items, more than the largest part ({percent(shares.max())}) can take, so they "
-            "cannot be split by pair without a leak. Split by='x' (new x items, known y items) or "
-            "by='y' (new y items, known x items)."
+            "cannot be split by pair without a leak. Split by 'x' (new x items, known y items) or "
+            "by 'y' (new y items, known x items)."
         )
     n = len(weights)
     relevant = np.bincount(np.repeat(x, np.diff(positives.indptr)), minlength=n) > 0
@@ -481,7 +491,16 @@ def _by_column(
 
 def _by_time(pairs: PairSet, key: str, shares: Reals, notes: list[str]) -> Partition:
     """Divide the sides that have a column of times at the same two moments."""
-    times = {side: _times(items, key) for side, items in _sides_with(pairs, key).items()}
+    times: dict[Side, Reals] = {}
+    for side, items in _sides_with(pairs, key).items():
+        cells = items.metadata[key].tolist()
+        found = [_time(cell) for cell in cells]
+        if None in found:
+            raise DatasetError(
+                f"Column {shown(key)} holds {shown(cells[found.index(None)])}, which is neither a "
+                "number nor a date such as 2026-11-21. Choose a column of times."
+            )
+        times[side] = np.array(found, dtype=np.float64)
     everything = np.concatenate(list(times.values()))
     dated = np.sort(everything[np.isfinite(everything)])
     moments = np.unique(dated)
@@ -518,18 +537,6 @@ def time_columns(pairs: PairSet) -> list[str]:
             if None not in times and sum(map(np.isfinite, times)) >= 3:  # type: ignore[arg-type]
                 found.append(name)
     return found
-
-
-def _times(items: Items, key: str) -> Reals:
-    """Times as numbers, NaN where there is none."""
-    cells = items.metadata[key].tolist()
-    times = [_time(cell) for cell in cells]
-    if None in times:
-        raise DatasetError(
-            f"Column {shown(key)} holds {shown(cells[times.index(None)])}, which is neither a "
-            "number nor a date such as 2026-11-21. Choose a column of times."
-        )
-    return np.array(times, dtype=np.float64)
 
 
 def _time(cell: object) -> float | None:
@@ -618,8 +625,12 @@ def assign_parts(
         units = units[rng.permutation(len(units))]
         units = units[np.argsort(-weights[units], kind="stable")]
         parts[units] = _fill(weights[units], shares)
-        if stratum == 0:
-            _leave_none_empty(parts, units, shares)
+        # The lightest unit of the fullest part moves to each empty one.
+        for part in np.flatnonzero(shares > 0) if stratum == 0 else ():
+            counts = np.bincount(parts[units], minlength=len(shares))
+            if counts[part] == 0:
+                fullest = units[parts[units] == np.argmax(counts)]
+                parts[fullest[-1]] = part
     return parts
 
 
@@ -640,15 +651,6 @@ def _fill(weights: Reals, shares: Reals) -> Parts:
         lacking[part] -= weight
         parts[i] = part
     return parts
-
-
-def _leave_none_empty(parts: Parts, units: Index, shares: Reals) -> None:
-    """Move the lightest unit of the fullest part to each empty one, in place."""
-    for part in np.flatnonzero(shares > 0):
-        counts = np.bincount(parts[units], minlength=len(shares))
-        if counts[part] == 0:
-            fullest = units[parts[units] == np.argmax(counts)]
-            parts[fullest[-1]] = part
 
 
 def part_labels(

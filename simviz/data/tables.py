@@ -41,6 +41,7 @@ from simviz.data.sources import (
     gunzip,
     load_bytes,
     looks_like_utf7,
+    refuse_wide,
     signature,
     tell,
 )
@@ -175,7 +176,6 @@ def read_table(
     name: str | None = None,
     *,
     header: bool = True,
-    max_bytes: int | None = None,
     sheet: str | None = None,
 ) -> Table:
     r"""Read a table: CSV, TSV, JSON, JSONL, Parquet, Arrow, Feather or Excel.
@@ -192,8 +192,6 @@ def read_table(
         File name, where bytes are given.
     header : bool, default=True
         Whether the first line of a delimited file names the columns.
-    max_bytes : int, optional
-        Largest file, packed or not; as in `ReadingLimits` when omitted.
     sheet : str, optional
         Sheet of an Excel workbook; the first when omitted.
 
@@ -212,17 +210,16 @@ def read_table(
     >>> read_table("x;y\ncorazón;heart".encode("latin-1"), "words.csv").notes[0][:45]
     'words.csv is not UTF-8 (line 2 holds byte 0xf'
     """
-    max_bytes = max_bytes or get_limits().file_bytes
-    name, data = gunzip(*load_bytes(source, name, max_bytes), max_bytes)
+    name, data = gunzip(*load_bytes(source, name))
     suffix = PurePath(name).suffix.lower()
     what = signature(data)
     notes: list[str] = []
     if what == "a Parquet file":
         if suffix not in (".parquet", ".pq"):
             notes.append(f"{name} is a Parquet file in spite of its name and was read as one.")
-        return make_table(name, arrow.read_columns(name, data, max_bytes), "row", notes=notes)
+        return make_table(name, arrow.read_columns(name, data), "row", notes=notes)
     if what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
-        return make_table(name, arrow.read_arrow(name, data, max_bytes), "row")
+        return make_table(name, arrow.read_arrow(name, data), "row")
     if what == "a zip archive" and excel.is_workbook(data, suffix):
         return make_table(name, _read_workbook(name, data, sheet, header), "row")
     if what is not None or suffix in (".parquet", ".pq"):
@@ -325,7 +322,11 @@ def make_table(
                 long += _long_cells(name, unit, column, content.cells, rows)
         else:
             vectors[column] = content
-            frozen[column] = _preview_vectors(content)
+            width = content.shape[1]
+            more = f", … ({width:,} numbers)" if width > 3 else ""
+            frozen[column] = as_cells(
+                [", ".join(f"{v:.3g}" for v in row[:3]) + more for row in content]
+            )
         frozen[column].flags.writeable = False
     every = np.arange(len(rows))
     for column, content in columns.content.items():
@@ -371,34 +372,12 @@ def _long_cells(
     return long
 
 
-def _preview_vectors(matrix: NDArray[Any]) -> NDArray[np.object_]:
-    """What a preview shows of vectors."""
-    width = matrix.shape[1]
-    more = f", … ({width:,} numbers)" if width > 3 else ""
-    return as_cells([", ".join(f"{v:.3g}" for v in row[:3]) + more for row in matrix])
-
-
 def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> Columns:
     """Read one sheet of a workbook, its first row as the header."""
     title, n_sheets, records = excel.read_sheet(name, data, sheet)
-    names, records = _split_header(records, header, max(len(f) for _, f in records))
-    _refuse_wide(name, len(names), len(records))
-    names, notes = clean_names(name, names)
-    if not records:
-        raise DatasetError(f"{name}: sheet {shown(title)} has a header but no row below it.")
-    if n_sheets > 1:
-        notes.insert(0, f"{name}: sheet {shown(title)} was read, of {n_sheets}.")
-    columns = columns_of_records(name, names, records, "")
-    return columns._replace(notes=notes)
-
-
-def _split_header(
-    records: list[Record], header: bool, width: int
-) -> tuple[list[str], list[Record]]:
-    """Return the names of the columns, made up where there is no header, and the records below."""
-    if header:
-        return records[0][1], records[1:]
-    return [f"column_{i + 1}" for i in range(width)], records
+    notes = [f"{name}: sheet {shown(title)} was read, of {n_sheets}."] if n_sheets > 1 else []
+    columns = columns_of_records(name, records, header, "")
+    return columns._replace(notes=notes + columns.notes)
 
 
 def _read_delimited(name: str, text: str, suffix: str, header: bool) -> tuple[Columns, str]:
@@ -422,19 +401,8 @@ def _read_delimited(name: str, text: str, suffix: str, header: bool) -> tuple[Co
     end = text.find("\n", start)
     _refuse_wide_header(name, text[start : end if end >= 0 else None], delimiter)
     records, notes = read_records(name, text, delimiter, bool(own), first_line)
-    names, records = _split_header(records, header, len(records[0][1]))
-    _refuse_wide(name, len(names), len(records))
-    if not own:
-        names, more = clean_names(name, names)
-        notes = notes + more
-    if not records:
-        listed = ", ".join(shown(n) for n in names[:6])
-        raise DatasetError(
-            f"{name} has a header ({listed}) but no row below it. Add at least one row."
-        )
-    if own:
-        records = [(line, list(map(unescape_cell, fields))) for line, fields in records]
-    columns = columns_of_records(name, names, records, DELIMITERS.get(delimiter, ""))
+    between = DELIMITERS.get(delimiter, "")
+    columns = columns_of_records(name, records, header, between, is_own=bool(own))
     return columns._replace(notes=notes + columns.notes), delimiter
 
 
@@ -461,7 +429,7 @@ def _read_large(name: str, data: bytes, head: str, suffix: str) -> Table | None:
         return None
     if line != 1:
         return None
-    _refuse_wide(name, len(names), data.count(b"\n") - 1)
+    refuse_wide(name, len(names), data.count(b"\n") - 1)
     names, notes = (names, []) if own else clean_names(name, names)
     cells = read_cells(data, delimiter, len(names))
     if cells is None:
@@ -662,10 +630,24 @@ def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
 
 
 def columns_of_records(
-    name: str, names: Sequence[str], records: Sequence[Record], between: str
+    name: str, records: Sequence[Record], header: bool, between: str, is_own: bool = False
 ) -> Columns:
-    """Turn records into columns; fill short ones, refuse long ones."""
-    width, unit = len(names), "line" if between else "row"
+    """Turn records into columns, the first as the header; fill short ones, refuse long ones."""
+    names, unit, notes = records[0][1], "line" if between else "row", list[str]()
+    if header:
+        records = records[1:]
+    else:
+        width = len(names) if between else max(len(fields) for _, fields in records)
+        names = [f"column_{i + 1}" for i in range(width)]
+    refuse_wide(name, len(names), len(records))
+    if not is_own:
+        names, notes = clean_names(name, names)
+    if not records:
+        listed = ", ".join(shown(n) for n in names[:6])
+        raise DatasetError(
+            f"{name} has a header ({listed}) but no row below it. Add at least one row."
+        )
+    width = len(names)
     rows: list[list[str]] = []
     for line, fields in records:
         if beyond := [cell for cell in fields[width:] if cell.strip()]:
@@ -678,10 +660,9 @@ def columns_of_records(
                 f"{name}, {unit} {line} has {len(fields)} cells but the header has {width}; the "
                 f"first beyond column {shown(names[-1])} is {shown(beyond[0])}. {remedy}"
             )
-        is_whole = len(fields) == width
-        rows.append(fields if is_whole else fields[:width] + [""] * (width - len(fields)))
+        fields = fields[:width] + [""] * (width - len(fields))
+        rows.append(list(map(unescape_cell, fields)) if is_own else fields)
     columns = dict(zip(names, map(factorize, zip(*rows, strict=True)), strict=True))
-    notes = []
     short = [line for line, fields in records if len(fields) < width]
     if short and between:
         notes.append(
@@ -693,19 +674,4 @@ def columns_of_records(
 
 def _refuse_wide_header(name: str, header: str, delimiter: str) -> None:
     """Refuse too many columns before anything is made of them."""
-    _refuse_wide(name, re.sub('"[^"]*"', "", header).count(delimiter) + 1, 0)
-
-
-def _refuse_wide(name: str, n_columns: int, n_rows: int) -> None:
-    """Refuse a table of too many columns or cells."""
-    limits = get_limits()
-    if n_columns > limits.columns:
-        raise DatasetError(
-            f"{name} has {n_columns:,} columns; the limit is {limits.columns:,}. "
-            "Keep the columns with the pairs and remove the others."
-        )
-    if n_columns * n_rows > limits.cells:
-        raise DatasetError(
-            f"{name} has {n_rows:,} rows of {n_columns:,} columns; the limit is "
-            f"{limits.cells:,} cells. Bring a sample, or fewer columns."
-        )
+    refuse_wide(name, re.sub('"[^"]*"', "", header).count(delimiter) + 1, 0)

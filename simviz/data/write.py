@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, by_appearance, escape_cell, parse_number, shown
-from simviz.data.pairs import Items, PairSet
+from simviz.data.pairs import Items, PairSet, as_pairs
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Relevance, Unjudged
 
@@ -79,7 +79,9 @@ def parse_header(columns: Sequence[str]) -> Header | None:
     try:
         parsed = None if threshold is None else float(threshold)
         extra = tuple(
-            MetadataColumn(cast(Side, m.group(1)), m.group(2), _dtype_of(m.group(3)))
+            MetadataColumn(
+                cast(Side, m[1]), m[2], "text" if m[3] == "text" else np.dtype(m[3]).str
+            )
             for m in metadata
             if m is not None
         )
@@ -93,11 +95,6 @@ def parse_header(columns: Sequence[str]) -> Header | None:
         parsed,
         extra,
     )
-
-
-def _dtype_of(name: str) -> str:
-    """A dtype name that numpy knows; raises TypeError otherwise."""
-    return name if name == "text" else np.dtype(name).str
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -154,7 +151,7 @@ def write_pairs(pairs: PairSet, path: str | Path) -> Path:
             f"{path.name} ends in {shown(suffix)}; pairs are written to one of "
             f"{', '.join(_FORMATS)}. Change the ending."
         )
-    content = dump_pairs(pairs, suffix)
+    content = dump_pairs(as_pairs(pairs), suffix)
     partial = path.with_name(path.name + ".part")
     try:
         partial.write_bytes(content)

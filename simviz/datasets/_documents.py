@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import inspect
+import pkgutil
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -219,7 +219,10 @@ class _Names:
 
 def _public(space: str) -> Iterator[tuple[str, str]]:
     """Full names and docstrings of what a module or class offers, and of methods."""
-    owner = _import(space)
+    try:
+        owner = pkgutil.resolve_name(space)
+    except (ImportError, AttributeError):
+        return  # this release has none
     listed = getattr(owner, "__all__", None) or [n for n in dir(owner) if n[0] != "_"]
     for name in sorted(set(listed)):
         # Static: nothing is computed, and no old name warns that it will go.
@@ -248,15 +251,3 @@ def _described(name: str, value: Any) -> Iterator[tuple[str, str]]:
 def _column(values: Iterable[str]) -> NDArray[np.object_]:
     """Strings as a metadata column."""
     return np.array(list(values), dtype=object)
-
-
-def _import(space: str) -> Any:
-    """The module or class of that name; None if this release has none."""
-    parts = space.split(".")
-    found: Any = importlib.import_module(parts[0])
-    for i, part in enumerate(parts[1:], 2):
-        try:
-            found = importlib.import_module(".".join(parts[:i]))
-        except ModuleNotFoundError:
-            found = getattr(found, part, None)
-    return found

@@ -15,51 +15,25 @@ import numpy as np
 
 from simviz.data.pairs import Items, PairSet
 from simviz.datasets._info import DemoInfo
-from simviz.exceptions import DatasetError
-from simviz.registry import unknown_name
 from simviz.relevance import Relevance
-
-LANGUAGES = {
-    "ar": "Arabic",
-    "de": "German",
-    "en": "English",
-    "es": "Spanish",
-    "fa": "Persian",
-    "fr": "French",
-    "id": "Indonesian",
-    "it": "Italian",
-    "ja": "Japanese",
-    "ko": "Korean",
-    "pt": "Portuguese",
-    "ru": "Russian",
-    "tr": "Turkish",
-    "zh": "Chinese",
-}
 
 # Variants of one emoji differ by these alone; their names would be near copies.
 _SKIN_TONES = tuple(chr(code) for code in range(0x1F3FB, 0x1F400))
 
 
-def load_emoji(x_language: str = "en", y_language: str = "es") -> PairSet:
-    """Pair the names of each emoji in two languages."""
-    for language in (x_language, y_language):
-        if language not in LANGUAGES:
-            raise DatasetError(unknown_name("language", language, LANGUAGES))
-    if x_language == y_language:
-        raise DatasetError(
-            f"Both sides would be {LANGUAGES[x_language]}. Choose two different languages."
-        )
+def load_emoji() -> PairSet:
+    """Pair the names of each emoji in English and in Spanish."""
     import emoji
 
-    for language in (x_language, y_language):
+    for language in ("en", "es"):
         emoji.config.load_language(language)
     qualified = emoji.STATUS["fully_qualified"]
     found = [
-        (glyph, _plain(names[x_language]), _plain(names[y_language]))
+        (glyph, _plain(names["en"]), _plain(names["es"]))
         for glyph, names in emoji.EMOJI_DATA.items()
         if names["status"] == qualified
-        and x_language in names
-        and y_language in names
+        and "en" in names
+        and "es" in names
         and not any(tone in glyph for tone in _SKIN_TONES)
     ]
     glyphs, x_names, y_names = zip(*found, strict=True)
@@ -70,8 +44,8 @@ def load_emoji(x_language: str = "en", y_language: str = "es") -> PairSet:
         y,
         Relevance.from_pairs(x_index, y_index, shape=(len(x), len(y)), unjudged="negative"),
         name="emoji",
-        x_name=f"{LANGUAGES[x_language]} names",
-        y_name=f"{LANGUAGES[y_language]} names",
+        x_name="English names",
+        y_name="Spanish names",
     )
 
 

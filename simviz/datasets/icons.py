@@ -34,7 +34,9 @@ _SLIPS = {"uer": "user"}  # misspelt on every picture of a person in release 6.6
 
 def load_icons() -> PairSet:
     """Pair keywords with icons."""
-    icons = _read_icons()
+    icons = json.loads(_read("metadata/icons.json"))
+    # Those that the solid font holds, in the file's order.
+    icons = {name: icon for name, icon in icons.items() if "solid" in icon["free"]}
     terms = {name: _keywords(name, icon) for name, icon in icons.items()}
     uses = Counter(word for words in terms.values() for word in words)
     frequent = sorted(word for word, n in uses.items() if n >= MIN_USES)
@@ -70,12 +72,6 @@ def _keywords(name: str, icon: dict[str, Any]) -> set[str]:
     found = {" ".join(term.lower().split()) for term in icon["search"]["terms"]}
     found.update(name.split("-"))
     return {_SLIPS.get(word, word) for word in found} - {""}
-
-
-def _read_icons() -> dict[str, dict[str, Any]]:
-    """Metadata of the icons that the solid font holds, in the file's order."""
-    icons = json.loads(_read("metadata/icons.json"))
-    return {name: icon for name, icon in icons.items() if "solid" in icon["free"]}
 
 
 def _read(path: str) -> bytes:

@@ -20,9 +20,6 @@ SAME, LINKED, NEIGHBOUR = 3, 2, 1
 #: A module of more documents is no topic that they would have in common.
 LARGEST_MODULE = 15
 
-SOURCE = "Docstrings of the installed NumPy, SciPy, scikit-learn and pandas, © their developers"
-LICENCE = "BSD 3-Clause License"
-
 
 def load_pydocs() -> PairSet:
     """Pair the summary line of each docstring with documents, in grades."""
@@ -78,8 +75,8 @@ DEMO = DemoInfo(
     id="pydocs",
     title="Questions and documents",
     description="What a Python function does, in one line, to find its documentation.",
-    source=SOURCE,
-    licence=LICENCE,
+    source="Docstrings of the installed NumPy, SciPy, scikit-learn and pandas, © their developers",
+    licence="BSD 3-Clause License",
     x_name="summaries",
     y_name="documents",
     split_by="x",

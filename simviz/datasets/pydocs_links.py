@@ -7,27 +7,25 @@ and licence.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.pairs import Items, PairSet
+from simviz.data.pairs import PairSet
+from simviz.datasets import pydocs
 from simviz.datasets._documents import Library, read_library
-from simviz.datasets._info import DemoInfo
-from simviz.datasets.pydocs import LICENCE, SOURCE
-from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
 
-def load_pydocs_links(one_collection: bool = False) -> PairSet:
+def load_pydocs_links() -> PairSet:
     """Pair documents that link each other under *See Also*."""
     # A split of one collection by x would let a document compete among its own answers, as the
     # one most like itself, and many links to find in the test would be answers in training, read
     # backwards. Neither happens between two sides.
     # The *See Also* section itself is not in the text; names in running text and in examples
     # are, as the words of a hyperlink are in a page.
-    library = read_library()
-    return pair_all(library) if one_collection else pair_halves(library)
+    return pair_halves(read_library())
 
 
 def pair_halves(library: Library) -> PairSet:
@@ -39,28 +37,9 @@ def pair_halves(library: Library) -> PairSet:
     x, y = (items.take(np.flatnonzero(side)) for side in (~is_y, is_y))
     x_index, y_index = place[np.array(pairs, dtype=np.intp)].T
     relevance = Relevance.from_pairs(x_index, y_index, shape=(len(x), len(y)), unjudged="negative")
-    return _named(x, y, relevance)
-
-
-def pair_all(library: Library) -> PairSet:
-    """Pair documents with documents, see `load_pydocs_links`."""
-    n = len(library.documents)
-    links = np.array(library.links, dtype=np.intp)
-    kept = np.arange(n)
-    graph = Relevance.from_pairs(*links.T, shape=(n, n), unjudged="negative")
-    while True:
-        matrix = graph.take(kept, kept).matrix
-        both = (matrix.sum(axis=0) > 0) & (matrix.sum(axis=1) > 0)
-        if both.all():
-            break
-        kept = kept[both]
-        if not len(kept):
-            raise DatasetError(
-                "No document both links another and is linked. Load them on two sides: "
-                "load_pydocs_links(one_collection=False)."
-            )
-    items = library.items().take(kept)
-    return _named(items, items, graph.take(kept, kept))
+    return PairSet(
+        x, y, relevance, name="pydocs_links", x_name="documents", y_name="linked documents"
+    )
 
 
 def _deal(n: int, links: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
@@ -82,31 +61,15 @@ def _deal(n: int, links: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
     return np.array(is_y, dtype=np.bool_)
 
 
-def _named(x: Items, y: Items, relevance: Relevance) -> PairSet:
-    return PairSet(
-        x, y, relevance, name="pydocs_links", x_name="documents", y_name="linked documents"
-    )
-
-
-DEMO = DemoInfo(
+DEMO = replace(
+    pydocs.DEMO,
     id="pydocs_links",
     title="Documents and links",
     description="Pages of Python documentation, and the pages they say to see also.",
-    source=SOURCE,
-    licence=LICENCE,
     x_name="documents",
     y_name="linked documents",
-    split_by="x",
-    methods={
-        "bm25": {},
-        "ssi": {},
-        "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
-    },
     metric="MAP",
-    direction="x2y",
-    size="Two and a half thousand documents",
     loader=load_pydocs_links,
-    seconds=20,
     position=40,
     variant_of="pydocs",
 )

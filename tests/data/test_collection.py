@@ -3,9 +3,7 @@
 import gzip
 import io
 import json
-import os
 import zipfile
-from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -107,14 +105,12 @@ def test_beir_with_one_file_of_judgments_a_part():
 
 def test_trec_topics_documents_and_qrels():
     files = {
-        "topics.301-302": b"",
         "topics.txt": b"<top>\n<num> Number: 301\n<title> heart\n<desc> Description:\nx\n</top>\n"
         b"<top>\n<num> Number: 302\n<title> fast car\n</top>\n",
         "docs.sgml": b"<DOC>\n<DOCNO> FT-1 </DOCNO>\n<TITLE>Blood</TITLE><TEXT>a pump</TEXT>\n"
         b"</DOC>\n<DOC><DOCNO>FT-2</DOCNO><TEXT>four &amp; wheels</TEXT></DOC>\n",
         "qrels.txt": b"301 0 FT-1 2\n301 0 FT-2 0\n302 0 FT-2 1\n302 0 FT-9 1\n",
     }
-    del files["topics.301-302"]
     result = read_collection(files, "trec")
     assert list(result.pairs.x.content) == ["heart", "fast car"]
     assert list(result.pairs.y.content) == ["Blood a pump", "four & wheels"]
@@ -122,22 +118,27 @@ def test_trec_topics_documents_and_qrels():
     assert [(item.row, item.reason) for item in result.left_out] == [(4, "no y item has that id")]
 
 
-def test_lists_of_ids_and_texts_without_a_header():
-    files = {
-        "queries.tsv": b"7\theart\n8\tcar\n",
-        "collection.tsv": b"1\tblood pump\n2\tfour wheels\n",
-        "qrels.tsv": b"7\t0\t1\t1\n8\t0\t2\t1\n",
-    }
-    assert dense(read_collection(files).pairs) == [[1, 0], [0, 1]]
-
-
-def test_grades_that_look_like_ids_are_no_ids():
-    files = {
-        "x.csv": b"id,text\n1,a b\n2,c d\n",
-        "y.csv": b"id,text\n1,e f\n2,g h\n3,i j\n",
-        "relevance.tsv": b"x_id\ty_id\tgrade\n1\t3\t1\n1\t9\t2\n2\t2\t2\n",
-    }
-    assert dense(read_collection(files).pairs) == [[0, 0, 1], [0, 2, 0]]
+@pytest.mark.parametrize(
+    ("x", "y", "judged", "expected"),
+    [
+        # Lists of ids and texts without a header.
+        (
+            ("queries.tsv", b"7\theart\n8\tcar\n"),
+            ("collection.tsv", b"1\tblood pump\n2\tfour wheels\n"),
+            ("qrels.tsv", b"7\t0\t1\t1\n8\t0\t2\t1\n"),
+            [[1, 0], [0, 1]],
+        ),
+        # Grades that look like ids are none.
+        (
+            ("x.csv", b"id,text\n1,a b\n2,c d\n"),
+            ("y.csv", b"id,text\n1,e f\n2,g h\n3,i j\n"),
+            ("relevance.tsv", b"x_id\ty_id\tgrade\n1\t3\t1\n1\t9\t2\n2\t2\t2\n"),
+            [[0, 0, 1], [0, 2, 0]],
+        ),
+    ],
+)
+def test_ids_of_three_lists_are_told_apart(x, y, judged, expected):
+    assert dense(read_collection(dict([x, y, judged])).pairs) == expected
 
 
 def test_lines_of_two_languages_pair_by_number_and_keep_gaps():
@@ -269,12 +270,6 @@ def test_links_out_of_a_folder_and_in_a_zip_are_not_followed(tmp_path):
         read_collection(buffer.getvalue(), "l.zip")
 
 
-@pytest.mark.parametrize("path", ["../x.jsonl", "/x.jsonl", "a/../../x.jsonl", "C:\\x.jsonl"])
-def test_paths_out_of_a_zip_are_refused(path):
-    with pytest.raises(DatasetError, match="leads out of the archive"):
-        read_collection(zipped({path: X}), "t.zip")
-
-
 def test_limits_hold_for_the_whole(tmp_path):
     (tmp_path / "x.jsonl").write_bytes(X)
     (tmp_path / "y.jsonl").write_bytes(Y)
@@ -307,24 +302,6 @@ def test_parts_can_be_named():
 )
 def test_names_tell_the_parts(path, part):
     assert part_of(path)[0] == part
-
-
-FOLDER = os.environ.get("SIMVIZ_BENCHMARK_DATA", "")
-
-
-@pytest.mark.skipif(
-    not Path(FOLDER or "/nowhere").is_dir(), reason="SIMVIZ_BENCHMARK_DATA not set"
-)
-def test_every_benchmark_set_is_read_without_special_code():
-    read = 0
-    for folder in sorted(p for p in Path(FOLDER).iterdir() if p.is_dir()):
-        result = read_collection(folder)
-        assert result.pairs.relevance.positives.nnz > 0, folder.name
-        assert result.pairs.name == folder.name
-        # Nothing but items without a text may be lost.
-        assert len(result.left_out) <= 2, folder.name
-        read += 1
-    assert read
 
 
 def test_files_and_columns_can_be_chosen_and_are_told():

@@ -30,25 +30,36 @@ def test_equal_texts_merge_with_their_judgments():
     result = read("x,y\na,b\n a ,c\nd,b\na,b\n")
     assert result.pairs.relevance.matrix.toarray().tolist() == [[1, 1], [1, 0]]
     assert has_note(result, "1 row repeats a pair")
+    graded = read("x,y,grade\na,b,1\nc,d,2\n").pairs
+    assert graded.relevance.unjudged == result.pairs.relevance.unjudged == "negative"
 
 
 def test_equal_ids_merge_and_equal_texts_with_other_ids_do_not():
-    pairs = read("qid,query,docid,doc\n1,a,7,b\n2,a,7,b\n").pairs
+    pairs = read("qid,query,docid,doc,note\n1,a,7,b,\n2,a,7,b,n/a\n").pairs
     assert list(pairs.x.ids) == ["1", "2"] and list(pairs.x.content) == ["a", "a"]
-    assert pairs.shape == (2, 1)
+    assert pairs.shape == (2, 1) and not pairs.x.metadata, "an empty column says nothing"
 
 
-def test_one_id_with_two_texts_names_both_rows():
-    with pytest.raises(
-        DatasetError,
-        match=r"q\.csv, line 3, column 'query': id '1' stands for 'b' here and for 'a' in line 2",
-    ):
-        read("qid,query,doc\n1,a,c\n1,b,d\n")
-
-
-def test_an_empty_id_names_its_row():
-    with pytest.raises(DatasetError, match=r"line 3, column 'qid' is empty.*do not use 'qid'"):
-        read("qid,query,doc\n1,a,c\n,b,d\n")
+@pytest.mark.parametrize(
+    ("text", "roles", "message"),
+    [
+        (
+            "qid,query,doc\n1,a,c\n1,b,d\n",
+            None,
+            r"q\.csv, line 3, column 'query': id '1' stands for 'b' here and for 'a' in line 2",
+        ),
+        ("qid,query,doc\n1,a,c\n,b,d\n", None, r"line 3, column 'qid' is empty.*not use 'qid'"),
+        ("x,y\na,\n,b\n", None, "no row has text in both column 'x' and column 'y'"),
+        (
+            "x,y,fold\na,b,train\nc,d,seven\n",
+            Roles("x", "y", split="fold"),
+            r"line 3, column 'fold': 'seven' is no part",
+        ),
+    ],
+)
+def test_what_cannot_be_understood_names_its_rows(text, roles, message):
+    with pytest.raises(DatasetError, match=message):
+        read(text, roles=roles)
 
 
 def test_graded_judgments_keep_the_highest_and_report_conflicts():
@@ -57,10 +68,6 @@ def test_graded_judgments_keep_the_highest_and_report_conflicts():
     assert result.pairs.relevance.unjudged == "ignore"
     assert has_note(result, "2 rows repeat a pair", "highest")
     assert has_note(result, "1 pair is judged both relevant and not relevant (lines 4, 5)")
-
-
-def test_positive_judgments_only_leave_the_rest_negative():
-    assert read("x,y,grade\na,b,1\nc,d,2\n").pairs.relevance.unjudged == "negative"
 
 
 def test_rows_with_an_empty_side_or_label_are_left_out_by_number():
@@ -73,11 +80,6 @@ def test_rows_with_an_empty_side_or_label_are_left_out_by_number():
     )
     assert list(result.pairs.x.content) == ["a", "f"]
     assert has_note(result, "1 row left out because the label is empty (line 5)")
-
-
-def test_two_columns_that_never_meet_are_refused():
-    with pytest.raises(DatasetError, match="no row has text in both column 'x' and column 'y'"):
-        read("x,y\na,\n,b\n")
 
 
 def test_scores_keep_zero_and_ignore_what_is_not_listed():
@@ -106,10 +108,6 @@ def test_metadata_types_and_names():
     assert metadata["note"].tolist() == ["p", ""]
 
 
-def test_an_empty_column_says_nothing():
-    assert not read("x,y,note\na,b,\nc,d,n/a\n").pairs.x.metadata
-
-
 def test_split_and_group_are_kept_under_their_names():
     result = read("query,doc,topic,set\na,d1,7,TRAIN\nb,d1,8,dev\na,d2,7,train\nc,d3,7,test\n")
     x = result.pairs.x.metadata
@@ -132,11 +130,6 @@ def test_a_split_that_contradicts_itself_everywhere_is_dropped():
     result = read("\n".join(["x,y,split", *rows]))
     assert "split" not in result.pairs.x.metadata
     assert has_note(result, "'split' of q.csv was dropped")
-
-
-def test_a_word_that_is_no_part_names_its_row():
-    with pytest.raises(DatasetError, match=r"line 3, column 'fold': 'seven' is no part"):
-        read("x,y,fold\na,b,train\nc,d,seven\n", roles=Roles("x", "y", split="fold"))
 
 
 def test_corrected_roles_are_obeyed():
@@ -162,9 +155,3 @@ def test_names_of_sides_do_not_need_text():
     pairs = read("x_id\ty_id\tgrade\nq1\td1\t2\nq1\td2\t1\n", "qrels.tsv").pairs
     assert list(pairs.x.ids) == list(pairs.x.content) == ["q1"]
     assert pairs.relevance.matrix.toarray().tolist() == [[2, 1]]
-
-
-def test_latin_1_is_read_with_its_note():
-    result = read_pairs("en;es\nheart;corazón\n".encode("latin-1"), "q.csv")
-    assert list(result.pairs.y.content) == ["corazón"]
-    assert has_note(result, "Windows-1252")

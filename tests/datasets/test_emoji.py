@@ -1,8 +1,6 @@
 import numpy as np
-import pytest
 
-from simviz.datasets.emoji import LANGUAGES, _merge, load_emoji
-from simviz.exceptions import DatasetError
+from simviz.datasets.emoji import _merge, load_emoji
 
 
 def test_english_and_spanish_names():
@@ -22,31 +20,8 @@ def test_names_are_plain_text_without_skin_tones():
         assert not any(0x1F3FB <= ord(c) <= 0x1F3FF for label in side.labels for c in label)
 
 
-@pytest.mark.parametrize("language", sorted(set(LANGUAGES) - {"en"}))
-def test_every_language_pairs_with_english(language):
-    pairs = load_emoji("en", language)
-    assert len(set(pairs.y.content)) == len(pairs.y) > 1_500
-    assert pairs.y_name == f"{LANGUAGES[language]} names"
-
-
-def test_languages_are_those_of_the_package():
-    import emoji
-
-    assert set(LANGUAGES) == set(emoji.LANGUAGES)
-
-
 def test_same_text_becomes_one_item_with_the_first_glyph():
     items, index = _merge(["sun", "moon", "sun"], ["a", "b", "c"])
     np.testing.assert_array_equal(items.content, ["sun", "moon"])
     np.testing.assert_array_equal(items.labels, ["a", "b"])
     assert index == [0, 1, 0]
-
-
-def test_unknown_language_is_named():
-    with pytest.raises(DatasetError, match=r"'xx'.*Known: ar, de, en"):
-        load_emoji("en", "xx")
-
-
-def test_two_times_the_same_language_is_refused():
-    with pytest.raises(DatasetError, match="Both sides would be Spanish"):
-        load_emoji("es", "es")

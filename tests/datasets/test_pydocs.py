@@ -1,13 +1,12 @@
 import numpy as np
 import pytest
 
-from simviz.charts import map_figure
+from simviz.charts import Drawing
 from simviz.data.splitting import split
 from simviz.datasets import load_demo
 from simviz.datasets._documents import link
 from simviz.datasets.pydocs import LARGEST_MODULE, load_pydocs, pair_summaries
-from simviz.datasets.pydocs_links import load_pydocs_links, pair_all, pair_halves
-from simviz.exceptions import DatasetError
+from simviz.datasets.pydocs_links import load_pydocs_links, pair_halves
 from simviz.projection import joint_map
 
 SAID = "\n\n" + "plain words " * 20
@@ -21,11 +20,6 @@ def pairs():
 @pytest.fixture(scope="module")
 def halves():
     return load_pydocs_links()
-
-
-@pytest.fixture(scope="module")
-def collection():
-    return load_pydocs_links(one_collection=True)
 
 
 def grade(pairs, summary, name):
@@ -117,24 +111,14 @@ def test_most_links_run_between_the_halves(pairs, halves):
     assert 0.6 < halves.relevance.positives.nnz / linked < 0.9
 
 
-def test_collection_never_links_an_item_to_itself(collection):
-    assert collection.x is collection.y
-    assert not collection.relevance.matrix.diagonal().any()
-    assert 1_300 < len(collection.x) < 2_500
-    assert 3_500 < collection.relevance.positives.nnz < 8_000
-    assert (collection.relevance.positives.sum(axis=1) > 0).all()
-    assert (collection.relevance.positives.sum(axis=0) > 0).all()
-
-
-def test_links_are_those_of_the_docstring(halves, collection):
-    at = {name: i for i, name in enumerate(collection.x.ids)}
-    linked = collection.relevance.positives[[at["scipy.linalg.cho_solve"]]].indices
-    assert at["scipy.linalg.cho_factor"] in linked
+def test_links_are_those_of_the_docstring(halves):
     found = halves.relevance.positives.tocoo()
     across = {
         frozenset((halves.x.ids[a], halves.y.ids[b]))
         for a, b in zip(found.row, found.col, strict=True)
     }
+    known = [("cho_solve", "cho_factor"), ("lu_factor", "lu_solve"), ("lu", "lu_factor")]
+    assert across & {frozenset(f"scipy.linalg.{name}" for name in pair) for pair in known}
     assert len(across) == found.nnz, "a pair stands once, however often it is linked"
 
 
@@ -145,8 +129,6 @@ def test_dealing_a_chain_cuts_every_link():
     }
     library = link(said | {f"The last of all.{SAID}": ["numpy.f5"]})
     assert pair_halves(library).relevance.positives.nnz == 5
-    with pytest.raises(DatasetError, match="both links another and is linked"):
-        pair_all(library)
 
 
 @pytest.mark.parametrize("demo", ["pydocs", "pydocs_links"])
@@ -169,7 +151,5 @@ def test_hostile_docstrings_come_out_as_text():
     assert evil in pairs.x.content[0]
     vectors = np.random.default_rng(0).normal(size=(8, 3))
     drawing = joint_map(vectors[:4], vectors[4:], relevance=pairs.relevance)
-    figure = map_figure(drawing, pairs.x, pairs.y, pairs.relevance)
-    shown = figure.to_json()
-    assert "alert(1)" in shown
-    assert "<script" not in shown.replace("\\u003c", "<")
+    shown = Drawing(drawing, pairs)._page("side")
+    assert "alert(1)" not in shown and shown.count("<script") == 2

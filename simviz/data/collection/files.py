@@ -264,7 +264,9 @@ def read_matrices(name: str, data: bytes) -> dict[str, Matrix]:
         if suffix == ".mtx":
             return {"": _matrix_market(name, data)}
         if suffix in (".svm", ".svmlight", ".libsvm"):
-            return {"": _svmlight(name, data)}
+            from sklearn.datasets import load_svmlight_file
+
+            return {"": _numeric(name, sp.csr_array(load_svmlight_file(io.BytesIO(data))[0]))}
     except DatasetError:
         raise
     except Exception as error:  # parsers of others raise whatever they like
@@ -352,13 +354,6 @@ def _matrix_market(name: str, data: bytes) -> Matrix:
         )
     matrix = mmread(io.BytesIO(data))
     return _numeric(name, sp.csr_array(matrix) if sp.issparse(matrix) else np.asarray(matrix))
-
-
-def _svmlight(name: str, data: bytes) -> Matrix:
-    from sklearn.datasets import load_svmlight_file
-
-    matrix, _ = load_svmlight_file(io.BytesIO(data))
-    return _numeric(name, sp.csr_array(matrix))
 
 
 def _refuse_rows(name: str, shape: Iterable[int]) -> None:

@@ -26,7 +26,10 @@ from simviz.exceptions import DatasetError
 from simviz.relevance import Kind
 
 _TAG = re.compile(r"<[^<>]{0,200}>")
-_DOC = re.compile(r"(?is)<doc\b[^>]*>(.*?)</doc>")
+_BEGINS = re.compile(
+    r"(?is)\s*(?:<\?xml[^>]*>\s*)?(?:(?:<\w+>\s*)?<(doc)\b|(?:<topics[^>]*>\s*)?<(top))"
+)
+_DOC = re.compile(r"(?is)<doc\b([^>]*)>(.*?)</doc>")
 _DOCNO = re.compile(r"(?is)<docno>(.*?)</docno>")
 _TOP = re.compile(r"(?is)<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>")
 _NUM = re.compile(r"(?is)<num(?:ber)?>\s*(?:number:?)?\s*([^<\s]+)")
@@ -35,51 +38,35 @@ _FIELD = re.compile(r"(?is)<(title|query|desc(?:ription)?|narr(?:ative)?)>([^<]*
 Rows = list[tuple[str, str]]
 
 
-def looks_like_documents(text: str) -> bool:
-    """Whether a text begins with documents as TREC marks them up."""
-    return re.match(r"(?is)\s*(<\?xml[^>]*>\s*)?(<\w+>\s*)?<doc\b", text[:2000]) is not None
-
-
-def looks_like_topics(text: str) -> bool:
-    """Whether a text begins with topics as TREC marks them up."""
-    return re.match(r"(?is)\s*(<\?xml[^>]*>\s*)?(<topics[^>]*>\s*)?<top", text[:2000]) is not None
-
-
-def read_documents(name: str, text: str) -> Rows:
-    r"""Ids and texts of documents between ``<DOC>`` and ``</DOC>``."""
+def read_marked(name: str, text: str) -> Rows | None:
+    r"""Ids and texts of documents or topics as TREC marks them up; None of any other text."""
+    begins = _BEGINS.match(text[:2000])
+    if begins is None:
+        return None
     rows = []
-    for found in _DOC.finditer(text):
-        body = found.group(1)
-        number = _DOCNO.search(body)
-        if number is None:
-            line = text.count("\n", 0, found.start()) + 1
-            raise DatasetError(f"{name}, line {line}: a document has no <DOCNO>. Give it one.")
-        rows.append((number.group(1).strip(), _plain(body.replace(number.group(), " "))))
-    if not rows:
-        raise DatasetError(f"{name} holds no document between <DOC> and </DOC>.")
-    return rows
-
-
-def read_topics(name: str, text: str) -> Rows:
-    r"""Ids and titles of topics, as TREC has written them since 1992."""
-    rows = []
-    for found in _TOP.finditer(text):
+    is_topics = begins.lastindex == 2
+    what, mark = ("topic", "num") if is_topics else ("document", "DOCNO")
+    for found in (_TOP if is_topics else _DOC).finditer(text):
         attributes, body = found.groups()
-        line = text.count("\n", 0, found.start()) + 1
-        number = _NUM.search(body) or _NUMBER.search(attributes)
+        where = f"{name}, line {text.count(chr(10), 0, found.start()) + 1}"
+        number = (
+            _NUM.search(body) or _NUMBER.search(attributes) if is_topics else _DOCNO.search(body)
+        )
         if number is None:
-            raise DatasetError(f"{name}, line {line}: a topic has no <num>. Give it a number.")
+            raise DatasetError(f"{where}: a {what} has no <{mark}>. Give it one.")
+        key = number.group(1).strip()
+        if not is_topics:
+            rows.append((key, _plain(body.replace(number.group(), " "))))
+            continue
         fields = {kind.lower()[:4]: _plain(value) for kind, value in _FIELD.findall(body)}
         title = fields.get("titl") or fields.get("quer") or fields.get("desc") or ""
         title = re.sub(r"(?i)^(topic|description):\s*", "", title)
         if not title:
-            raise DatasetError(
-                f"{name}, line {line}: topic {shown(number.group(1))} has no title, query or "
-                "description."
-            )
-        rows.append((number.group(1), title))
+            raise DatasetError(f"{where}: topic {shown(key)} has no title, query or description.")
+        rows.append((key, title))
     if not rows:
-        raise DatasetError(f"{name} holds no topic between <top> and </top>.")
+        ends = "<top> and </top>" if is_topics else "<DOC> and </DOC>"
+        raise DatasetError(f"{name} holds no {what} between {ends}.")
     return rows
 
 

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import as_cells, counted, is_missing, shown
-from simviz.data.collection import judgments
 from simviz.data.collection.files import (
     ENDINGS,
     TABLE_ENDINGS,
@@ -26,8 +25,8 @@ from simviz.data.collection.files import (
     plan_parts,
     read_matrices,
 )
-from simviz.data.collection.judgments import Judgments, read_judgments
-from simviz.data.images import assemble, keys_of, make_sprites, refuse_many, say_refused
+from simviz.data.collection.judgments import Judgments, read_judgments, read_marked
+from simviz.data.images import assemble, keys_of, make_sprites
 from simviz.data.pairs import ItemKind, Items, PairSet
 from simviz.data.readers import ReadResult, read_pairs, typed
 from simviz.data.roles import SPLIT_WORDS, Labels, Roles, is_label_name
@@ -422,17 +421,20 @@ def read_side(
     """Read the items of one side; of a table, from these columns if they are given."""
     name = PurePosixPath(path).name
     if PurePosixPath(path).suffix.lower() in ENDINGS or data.startswith(b"\x93NUMPY"):
-        return side_of_matrix(name, _only(name, read_matrices(name, data)), ids)
+        matrices = read_matrices(name, data)
+        if len(matrices) != 1:
+            listed = ", ".join(map(shown, matrices)) or "none"
+            raise DatasetError(
+                f"{name} holds {len(matrices)} matrices ({listed}); one side needs one. Save it "
+                "alone."
+            )
+        return side_of_matrix(name, next(iter(matrices.values())), ids)
     if signature(data) is None:
         text, notes = decode_text(name, data)
-        for fits, read in (
-            (judgments.looks_like_documents, judgments.read_documents),
-            (judgments.looks_like_topics, judgments.read_topics),
-        ):
-            if fits(text):
-                side, _ = _distinct(name, read(name, text), None)
-                side.notes = [*notes, *side.notes]
-                return side
+        if (rows := read_marked(name, text)) is not None:
+            side, _ = _distinct(name, rows, None)
+            side.notes = [*notes, *side.notes]
+            return side
         if _is_plain(name, text):
             return _of_lines(name, text, notes)
     return side_of_table(_table(name, data), id_column, text_column)
@@ -511,15 +513,6 @@ def _table(name: str, data: bytes) -> Table:
     if table.delimiter and len(table.columns) == 2 and first.strip().isdecimal():
         return read_table(data, name, header=False)
     return table
-
-
-def _only(name: str, matrices: Mapping[str, Any]) -> Any:
-    if len(matrices) != 1:
-        listed = ", ".join(map(shown, matrices)) or "none"
-        raise DatasetError(
-            f"{name} holds {len(matrices)} matrices ({listed}); one side needs one. Save it alone."
-        )
-    return next(iter(matrices.values()))
 
 
 def _is_plain(name: str, text: str) -> bool:
@@ -616,13 +609,10 @@ def _length(table: Table, column: str) -> float:
 
 def side_of_images(files: Files, paths: Sequence[str]) -> Side:
     """Images as the items of a side."""
-    refuse_many(files.name, paths)
     sprites, refused = make_sprites(files.name, files.read, paths)
     if not sprites:
-        raise DatasetError(f"{files.name}: no image can be used. {', '.join(refused[:5])}.")
-    notes = [f"{counted(len(sprites), 'image')}, each made 64 × 64 pixels."]
-    if refused:
-        notes.append(say_refused(refused))
+        raise DatasetError(f"{files.name}: no image can be used. {' '.join(refused)}")
+    notes = [f"{counted(len(sprites), 'image')}, each made 64 × 64 pixels.", *refused]
     names = {alias: path for alias, path in keys_of(sprites).items() if path is not None}
     # Judgments are compared with capitals as they are, so both forms are known.
     for path in sprites:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 import time
 import tomllib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from itertools import chain, islice
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.cells import counted, percent
+from simviz.data.cells import counted, factorize, percent, spread
 from simviz.data.description import plain_text, words_of
 from simviz.data.health.findings import (
     Finding,
@@ -169,8 +171,10 @@ class Subject:
         remedy: Remedy | None = None,
         text: str = "",
         **words: object,
-    ) -> Finding:
-        """Make a finding of its text and what stands in it."""
+    ) -> Finding | None:
+        """Make a finding of its text and what stands in it; None where there is nothing."""
+        if not n:
+            return None
         said = _TEXTS[text or kind]
         words |= {"x": self.names["x"], "have": "has" if n == 1 else "have"}
         words |= {"x_name": self.pairs.x_name, "y_name": self.pairs.y_name}
@@ -202,15 +206,18 @@ class Subject:
         ids = f"{self.id(side, one)}, {self.id(side, other)}"
         return self.names[side], self.label(side, one), ids
 
-    def remedy(self, label: str, mend: Callable[..., PairSet], x: object, y: object) -> Remedy:
-        """A remedy for these pairs."""
-        return Remedy(label, mend, x, y, self.pairs.shape)  # type: ignore[arg-type]
+    def remedy(
+        self, label: str, mend: Callable[..., PairSet], **sides: NDArray[Any] | None
+    ) -> Remedy:
+        """A remedy for these pairs, of what it needs to know of the items of each side."""
+        is_split = mend is set_parts
+        return Remedy(label, partial(mend, **sides), self.pairs.shape, is_split)
 
     def leave_out(self, x: Index) -> Remedy | None:
         """Leaving x items out; None in a collection linked to itself, or where few would stay."""
         if self.pairs.x is self.pairs.y or 2 * len(x) >= len(self.pairs.x):
             return None
-        return self.remedy(_leave_out(len(x)), drop_items, x, _NOTHING)
+        return self.remedy(_leave_out(len(x)), drop_items, x=x, y=_NOTHING)
 
     @cached_property
     def codes(self) -> dict[str, Index]:
@@ -277,22 +284,19 @@ def _content_codes(items: Items) -> Index:
         )
     else:
         keys = (np.ascontiguousarray(row).tobytes() for row in content)
-    seen: dict[str | bytes, int] = {}
-    return np.array([seen.setdefault(key, len(seen)) for key in keys], dtype=np.intp)
+    return factorize(list(keys)).codes  # type: ignore[arg-type]
 
 
 def find_empty(subject: Subject) -> Finding | None:
     """Items that hold nothing: blank texts, pictures of one colour, vectors of zeros."""
     empty = {side: _empty_items(subject.items[side]) for side in subject.sides}
     n = sum(map(len, empty.values()))
-    if not n:
-        return None
     kinds = (subject.items[side].kind for side, found in empty.items() if len(found))
     return subject.finding(
         "empty",
         n,
         ((subject.names[s], subject.id(s, i)) for s, found in empty.items() for i in found),
-        subject.remedy(_leave_out(n), drop_items, empty["x"], empty[subject.sides[-1]]),
+        subject.remedy(_leave_out(n), drop_items, x=empty["x"], y=empty[subject.sides[-1]]),
         items=counted(n, "item holds", "items hold"),
         what=", ".join(dict.fromkeys(_HOLLOW.get(kind, "blank texts") for kind in kinds)),
     )
@@ -321,15 +325,13 @@ def find_duplicates(subject: Subject) -> Finding | None:
         if len(again):
             extra[side] = len(again)
         examples += [subject.twins(side, order[at], order[at + 1]) for at in again[:_EXAMPLES]]
-    if not extra:
-        return None
     n = sum(extra.values())
     where = [f"{counted(count, 'item')} of {subject.names[side]}" for side, count in extra.items()]
     return subject.finding(
         "duplicates",
         n,
         examples,
-        subject.remedy("Merge them", merge_items, subject.codes["x"], subject.codes["y"]),
+        subject.remedy("Merge them", merge_items, **subject.codes),
         items=" and ".join(where),
         repeat="repeats" if n == 1 else "repeat",
     )
@@ -346,8 +348,6 @@ def find_contradictions(subject: Subject) -> Finding | None:
     said_twice = subject.disputed[:, 0].astype(np.int64) * n_y + subject.disputed[:, 1]
     listed = np.flatnonzero(np.isin(key, both) | np.isin(rows * n_y + columns, said_twice))
     _, first = np.unique(key[listed], return_index=True)
-    if not len(first):
-        return None
     at = listed[np.sort(first)]
     unlisted = relevance.unjudged == "negative"
     return subject.finding(
@@ -357,8 +357,8 @@ def find_contradictions(subject: Subject) -> Finding | None:
         subject.remedy(
             "Count as not relevant" if unlisted else "Drop these judgments",
             drop_judgments,
-            rows[listed],
-            columns[listed],
+            x=rows[listed],
+            y=columns[listed],
         ),
         pairs=counted(len(first), "pair is", "pairs are"),
         as_read="" if len(both) else "As read, they count as relevant. ",
@@ -372,14 +372,12 @@ def find_one_class(subject: Subject) -> Finding | None:
         return None
     good, bad = (np.diff(m.indptr) for m in (relevance.positives, relevance.negatives))
     if not bad.any():
-        remedy = subject.remedy("Count unlisted as not relevant", count_unlisted, None, None)
+        remedy = subject.remedy("Count unlisted as not relevant", count_unlisted)
         return subject.finding("one-class", int(good.sum()), (), remedy, "all relevant")
     judged = good + bad > 0
     if (good + bad)[judged].mean() < _RANKED:
         return None  # judged pair by pair: figures are over pairs, not within a query
     one = np.flatnonzero(judged & ((good == 0) | (bad == 0)))
-    if not len(one):
-        return None
     kinds = {True: "only relevant", False: "only not relevant"}
     n_relevant = int((good[one] > 0).sum())
     counts = ((True, n_relevant), (False, len(one) - n_relevant))
@@ -400,7 +398,7 @@ def find_unanswered(subject: Subject) -> Finding | None:
     # Those with negatives only are found as one-class.
     answers = relevance.matrix if judged_alone else relevance.positives
     found = np.flatnonzero(np.diff(answers.indptr) == 0)
-    if not len(found) or subject.pairs.x is subject.pairs.y:
+    if subject.pairs.x is subject.pairs.y:
         return None
     return subject.finding(
         "unanswered",
@@ -455,8 +453,6 @@ def find_near(subject: Subject) -> Finding | None:
             for i in np.flatnonzero(at)[:_EXAMPLES]:
                 items = (subject.label(side, item) for item in (one[i], other[i]))
                 rows.append((subject.names[side], *items))
-    if not total:
-        return None
     return subject.finding(
         "near",
         total,
@@ -497,9 +493,7 @@ def _moved_to_training(subject: Subject, ties: Ties) -> Remedy | None:
     if 2 * (n_test - n_moved) < n_test or not (moved == 1).any():
         return None
     cut = {side: moved[of[side]] if side in subject.held else None for side in SIDES}
-    if subject.pairs.x is subject.pairs.y:
-        cut["y"] = cut["x"]
-    return subject.remedy(f"Move {n_moved:,} to training", set_parts, cut["x"], cut["y"])
+    return subject.remedy(f"Move {n_moved:,} to training", set_parts, **cut)
 
 
 def find_identical(subject: Subject) -> Finding | None:
@@ -512,7 +506,7 @@ def find_identical(subject: Subject) -> Finding | None:
     found, queries = np.unique(rows[np.array(same, dtype=bool)]).astype(np.intp), np.unique(rows)
     remedy = None
     if 2 * len(found) < len(queries):
-        remedy = subject.remedy(f"Leave all {len(found):,} out", drop_items, found, _NOTHING)
+        remedy = subject.remedy(f"Leave all {len(found):,} out", drop_items, x=found, y=_NOTHING)
     item = "item"
     if subject.split is not None:  # what training knows lifts no figure
         test = subject.members["x"]["test"]
@@ -557,8 +551,6 @@ def find_unseen(subject: Subject) -> Finding | None:
         share = percent(len(empty) / len(test))
         where.append(f"{counted(len(empty), 'test item')} of {subject.names[side]} ({share})")
         examples += [(subject.names[side], subject.label(side, i)) for i in empty[:_EXAMPLES]]
-    if not n:
-        return None
     share = "shares" if n == 1 else "share"
     return subject.finding("unseen", n, examples, items=" and ".join(where), share=share)
 
@@ -586,7 +578,7 @@ def _measure_shared(pairs: PairSet, split: Split | None) -> SharedWords | None:
         pairs = split.test
     texts = [[plain_text(text) for text in items.content] for items in (pairs.x, pairs.y)]
     words = _weighted(texts, words_of)
-    codes = _weighted(texts, _words_with_digits)
+    codes = _weighted(texts, lambda text: [w for w in words_of(text) if re.search(r"\d", w)])
     nothing = (sp.csr_array(words[0].shape), sp.csr_array(words[1].shape))
     ranked = pairs.relevance.unjudged == "negative"
     measure = _mrr if ranked else _auc
@@ -597,10 +589,6 @@ def _measure_shared(pairs: PairSet, split: Split | None) -> SharedWords | None:
         return None
     on = "all pairs" if split is None else "the test part"
     return SharedWords("MRR" if ranked else "AUC", by_words, by_codes, chance, n, on)
-
-
-def _words_with_digits(text: str) -> list[str]:
-    return [word for word in words_of(text) if any(map(str.isdigit, word))]
 
 
 def _weighted(
@@ -621,7 +609,7 @@ def _mrr(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:
     """MRR over queries that have an answer, and their number."""
     positives = pairs.relevance.positives
     queries = np.flatnonzero(np.diff(positives.indptr))
-    queries = queries[_spread(len(queries), _QUERIES)]
+    queries = queries[spread(len(queries), _QUERIES)]
     wanted = positives[queries]
     columns = sp.csc_array(y.T)
     above, tied = [], []
@@ -649,7 +637,7 @@ def _auc(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:
     from sklearn.metrics import roc_auc_score
 
     judged = _judged(pairs.relevance)
-    rows, columns, relevant = (part[_spread(len(judged[0]), _JUDGED)] for part in judged)
+    rows, columns, relevant = (part[spread(len(judged[0]), _JUDGED)] for part in judged)
     if len(np.unique(relevant)) < 2:
         return 0.0, 0
     scores: NDArray[np.float64] = np.asarray(x[rows].multiply(y[columns]).sum(axis=1)).ravel()
@@ -661,8 +649,3 @@ def _judged(relevance: Relevance) -> tuple[Index, Index, NDArray[np.bool_]]:
     relevant, irrelevant = relevance.positives.nonzero(), relevance.negatives.nonzero()
     rows, columns = np.concatenate([relevant, irrelevant], axis=1).astype(np.intp)
     return rows, columns, np.arange(len(rows)) < len(relevant[0])
-
-
-def _spread(n: int, most: int) -> Index:
-    """Positions from all of a list, evenly."""
-    return np.linspace(0, max(n - 1, 0), min(most, n)).astype(np.intp)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -28,23 +28,17 @@ class Remedy:
     label : str
         What it does, as a button says it.
     mend : callable
-        Takes the pairs, `x` and `y`, and gives new pairs.
-    x, y : array or None
-        What `mend` needs to know of the items of each side.
+        Takes the pairs and gives new ones.
     shape : (int, int)
         Of the pairs that were checked.
+    is_split : bool, default=False
+        Whether the new pairs are to be split by their column "split".
     """
 
     label: str
-    mend: Callable[[PairSet, Any, Any], PairSet]
-    x: NDArray[Any] | None
-    y: NDArray[Any] | None
+    mend: Callable[[PairSet], PairSet]
     shape: tuple[int, int]
-
-    @property
-    def is_split(self) -> bool:
-        """Whether the new pairs are to be split by their column "split"."""
-        return self.mend is set_parts
+    is_split: bool = False
 
     def __call__(self, pairs: PairSet, /) -> PairSet:
         """The pairs as they should be.
@@ -63,7 +57,7 @@ class Remedy:
             raise DatasetError(
                 "This remedy is for other pairs than these. Check these again and take its remedy."
             )
-        return self.mend(pairs, self.x, self.y)
+        return self.mend(pairs)
 
 
 def drop_items(pairs: PairSet, x: Index, y: Index) -> PairSet:
@@ -115,7 +109,7 @@ def set_parts(pairs: PairSet, x: NDArray[np.int8] | None, y: NDArray[np.int8] | 
     return replace(pairs, x=x_items, y=y_items)
 
 
-def count_unlisted(pairs: PairSet, _x: None, _y: None) -> PairSet:
+def count_unlisted(pairs: PairSet) -> PairSet:
     """Count pairs that are not listed as not relevant."""
     return replace(pairs, relevance=replace(pairs.relevance, unjudged="negative"))
 

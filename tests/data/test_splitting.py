@@ -1,9 +1,24 @@
+"""Splits never leak, keep their shares, and are suggested."""
+
+from __future__ import annotations
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
 
 from simviz.data.pairs import Items, PairSet
-from simviz.data.splitting import PARTS, split
+from simviz.data.splitting import (
+    MIN_GROUPS,
+    PARTS,
+    assign_parts,
+    folds,
+    group_columns,
+    part_columns,
+    repeated_splits,
+    split,
+    suggest_split,
+    time_columns,
+)
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -135,11 +150,6 @@ def test_parts_know_the_side_that_was_divided():
     assert split(split(pairs, "x").train, "pair").train.divided is None
 
 
-def test_unknown_candidates_are_refused():
-    with pytest.raises(DatasetError, match="candidates must be 'all' or 'judged', got 'some'"):
-        split(one_to_one(100), candidates="some")
-
-
 @settings(deadline=None, derandomize=True, max_examples=50)
 @given(pairs=graded_sets(), seed=st.integers(0, 100))
 def test_by_y_is_by_x_of_the_swapped_pairs(pairs, seed):
@@ -181,7 +191,7 @@ def test_linked_items_stay_together():
 
 def test_one_giant_component_advises_another_split():
     pairs = pair_set(range(20), [0] * 20, shape=(20, 1))
-    with pytest.raises(DatasetError, match=r"100 % of the pairs hang together.*by='x'.*by='y'"):
+    with pytest.raises(DatasetError, match=r"100 % of the pairs hang together.*by 'x'.*by 'y'"):
         split(pairs, by="pair")
     assert len(split(pairs, by="x").train.x) == 14
 
@@ -247,13 +257,55 @@ def test_items_without_a_group_stand_alone():
     assert [len(result.x_index[p]) for p in PARTS] == [28, 4, 8]
 
 
-def test_a_group_that_is_too_large_and_a_missing_column_are_named():
-    with pytest.raises(DatasetError, match=r"Group 'a' of column 'group' holds 80 % of the items"):
-        split(one_to_one(10, x={"group": ["a"] * 8 + ["b", "c"]}), by="group")
-    with pytest.raises(DatasetError, match=r"No side .*'topc'\. Did you mean 'topic'"):
-        split(one_to_one(10, x={"topic": list("abcdefghij")}), by="group", group_key="topc")
-    with pytest.raises(DatasetError, match="no metadata at all"):
-        split(one_to_one(10), by="group")
+TWO_PARTS = ["train"] * 5 + ["test"] * 4
+
+
+@pytest.mark.parametrize(
+    ("x", "options", "message"),
+    [
+        ({"group": ["a"] * 8 + ["b", "c"]}, {"by": "group"}, "Group 'a' .* holds 80 % of the"),
+        (
+            {"topic": list("abcdefghij")},
+            {"by": "group", "group_key": "topc"},
+            r"No side .*'topc'\. Did you mean 'topic'",
+        ),
+        (None, {"by": "group"}, "no metadata at all"),
+        ({"split": ["train"] * 10}, {"by": "column"}, "names no item for test"),
+        ({"split": [*TWO_PARTS, ""]}, {"by": "column"}, "Item 'item 9' of the x side has ''"),
+        ({"split": [*TWO_PARTS, "7"]}, {"by": "column"}, "has '7' in column 'split'. Write train"),
+        ({"date": list("abcdefghij")}, {"by": "time"}, "'a', which is neither a number nor a"),
+        ({"date": [1, 2] * 5}, {"by": "time"}, "holds 2 different times"),
+        ({"date": range(10)}, {"by": "time", "group_key": "dat"}, "Did you mean 'date'"),
+        (None, {"candidates": "some"}, "candidates must be 'all' or 'judged', got 'some'"),
+        (None, {"by": "query"}, "way to split by 'query'"),
+        *(
+            (None, {"fractions": fractions}, "three numbers above 0 that add up to 1")
+            for fractions in [(0.7, 0.3), (0.7, 0.2, 0.2), (0.8, 0.0, 0.2), (1.2, -0.4, 0.2)]
+        ),
+    ],
+)
+def test_what_cannot_be_split_is_refused(x, options, message):
+    with pytest.raises(DatasetError, match=message):
+        split(one_to_one(10, x=x), **options)
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "message"),
+    [
+        (9, {"n": 2}, "3 parts or more"),
+        (9, {"n": 10}, "Too few pairs to split: 9 x items with a relevant pair cannot fill 10"),
+        (9, {"n": 3, "by": "time"}, "'pair', 'x', 'y' or 'group'"),
+    ],
+)
+def test_folds_refuse_what_they_cannot_do(n, options, message):
+    with pytest.raises(DatasetError, match=message):
+        next(folds(one_to_one(n), **options))
+
+
+def test_a_part_without_a_relevant_pair_is_refused():
+    pairs = one_to_one(10, x={"split": ["train"] * 8 + ["validation", "test"]})
+    with pytest.raises(DatasetError, match="The test part would hold no relevant pair"):
+        split(pairs.take(None, range(9)), by="column")
 
 
 def test_a_split_column_is_obeyed():
@@ -271,22 +323,6 @@ def test_a_missing_validation_part_is_drawn_from_train(sides):
     assert result.x_index["test"].tolist() == list(range(80, 100))
     assert [len(result.y_index[p]) for p in PARTS] == [70, 10, 20]
     assert any("no validation items" in note for note in result.notes)
-
-
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (["train"] * 10, "names no item for test"),
-        (
-            ["train"] * 5 + ["test"] * 4 + [""],
-            r"Item 'item 9' of the x side has '' in column 'spl",
-        ),
-        (["train"] * 5 + ["test"] * 4 + ["7"], "has '7' in column 'split'. Write train"),
-    ],
-)
-def test_a_split_column_that_cannot_be_obeyed(words, message):
-    with pytest.raises(DatasetError, match=message):
-        split(one_to_one(10, x={"split": words}), by="column")
 
 
 def test_a_collection_linked_to_itself_stays_one():
@@ -308,21 +344,186 @@ def test_too_few_pairs_are_refused(by):
     assert all(len(part.x) == 1 for part in parts_of(result).values())
 
 
-def test_a_part_without_a_relevant_pair_is_refused():
-    pairs = one_to_one(10, x={"split": ["train"] * 8 + ["validation", "test"]})
-    pairs = pairs.take(None, range(9))
-    with pytest.raises(DatasetError, match="The test part would hold no relevant pair"):
-        split(pairs, by="column")
+@settings(deadline=None, derandomize=True, max_examples=200)
+@given(
+    st.lists(st.integers(1, 50), min_size=3, max_size=60),
+    st.sampled_from([(0.7, 0.1, 0.2), (0.34, 0.33, 0.33), (0.9, 0.1, 0.0)]),
+    st.integers(0, 9),
+)
+def test_no_part_strays_from_its_share_by_more_than_two_units(weights, shares, seed):
+    weights = np.array(weights)
+    parts = assign_parts(weights, np.zeros(len(weights)), shares, np.random.default_rng(seed))
+    got = np.bincount(parts, weights, minlength=3)
+    assert got[np.array(shares) > 0].all() and not got[np.array(shares) == 0].any()
+    assert (np.abs(got - np.array(shares) * weights.sum()) <= 2 * weights.max()).all()
+
+
+def test_each_part_gets_heavy_and_light_units():
+    weights = np.repeat([10, 1], 100)
+    parts = assign_parts(weights, np.zeros(200), (0.7, 0.1, 0.2), np.random.default_rng(0))
+    assert np.bincount(parts[:100]).tolist() == [70, 10, 20]
+    assert np.bincount(parts[100:]).tolist() == [70, 10, 20]
+
+
+def test_every_stratum_is_spread_by_the_same_shares():
+    strata = np.repeat([0, 1, 2], [50, 100, 30])
+    parts = assign_parts(np.ones(180), strata, (0.7, 0.1, 0.2), np.random.default_rng(0))
+    counts = [np.bincount(parts[strata == s]).tolist() for s in range(3)]
+    assert counts == [[35, 5, 10], [70, 10, 20], [21, 3, 6]]
+
+
+def dated(times, name="date", y_times=None):
+    n = len(times)
+    names = [f"item {i}" for i in range(n)]
+    x = Items(names, names, "text", {name: np.array(times, dtype=object)})
+    y = Items(names, names, "text", {} if y_times is None else {name: np.array(y_times)})
+    return PairSet(x, y, Relevance.identity(n))
+
+
+@pytest.mark.parametrize("by", ["pair", "x", "y"])
+def test_every_item_is_tested_once(by):
+    names = [f"item {i}" for i in range(47)]
+    found = list(folds(PairSet.from_texts(names, names), n=5, by=by, seed=2))
+    side = "y_index" if by == "y" else "x_index"
+    tested = np.concatenate([getattr(parts, side)["test"] for parts in found])
+    assert sorted(tested) == list(range(47))
+    for parts in found:
+        index = getattr(parts, side)
+        together = np.concatenate([index[p] for p in ("train", "validation", "test")])
+        assert sorted(together) == list(range(47))
+        assert 9 <= len(index["test"]) <= 10
+    assert found[1].notes[0] == "Fold 2 of 5."
+    again = list(folds(PairSet.from_texts(names, names), n=5, by=by, seed=2))
+    assert [p.test.digest for p in again] == [p.test.digest for p in found]
+
+
+def test_folds_keep_groups_whole():
+    names = [f"item {i}" for i in range(60)]
+    groups = {"group": np.array([f"g{i // 3}" for i in range(60)])}
+    x = Items(names, names, "text", groups)
+    pairs = PairSet(x, Items(names, names, "text"), Relevance.identity(60))
+    for parts in folds(pairs, n=4, by="group"):
+        sets = [set(p.x.metadata["group"]) for p in (parts.train, parts.validation, parts.test)]
+        assert sum(map(len, sets)) == len(set.union(*sets)) == 20
+
+
+def test_repeated_splits_differ_by_their_seed():
+    names = [f"item {i}" for i in range(50)]
+    found = list(repeated_splits(PairSet.from_texts(names, names), n=3, seed=5))
+    assert [parts.seed for parts in found] == [5, 6, 7]
+    assert len({parts.test.digest for parts in found}) == 3
+    assert found[1].test.digest == split(PairSet.from_texts(names, names), "x", seed=6).test.digest
+
+
+def test_the_latest_items_are_the_test():
+    times = [f"2026-{1 + i % 12:02d}-{1 + i // 12:02d}" for i in range(60)]
+    pairs = dated(times)
+    parts = split(pairs, by="time")
+    newest_known = max(parts.validation.x.metadata["date"])
+    assert max(parts.train.x.metadata["date"]) < min(parts.validation.x.metadata["date"])
+    assert newest_known < min(parts.test.x.metadata["date"])
+    assert len(parts.test.x) == 12 and len(parts.train.x) == 42
+    assert split(pairs, by="time", seed=9).test.digest == parts.test.digest
+
+
+def test_equal_times_stay_together_and_missing_ones_train():
+    times = [2019] * 10 + [2020] * 20 + [2021] * 5 + [2022] * 9 + [""] * 2
+    parts = split(dated(times, "year"), by="time", group_key="year")
+    assert set(parts.test.x.metadata["year"]) == {2022}
+    assert set(parts.validation.x.metadata["year"]) == {2021}
+    assert "2 items without a time in training." in parts.notes
+
+
+def test_both_sides_are_cut_at_the_same_moments():
+    times = [float(i) for i in range(30)]
+    later = [t + 1 for t in times]
+    parts = split(dated(times, y_times=later), by="time")
+    assert max(parts.train.x.metadata["date"]) < min(parts.test.y.metadata["date"])
+    assert any("between different parts" in note for note in parts.notes)
+
+
+def test_columns_of_time_are_known_by_their_cells():
+    pairs = dated(["2020-01-01", "2021-05-05T10:00:00+02:00", "2022-01-01", ""], "when")
+    assert time_columns(pairs) == ["when"]
+    assert time_columns(dated(["a", "2021-01-01", "2022-01-01"], "when")) == []
+    numbers = np.arange(5)
+    x = Items(list("abcde"), list("abcde"), "text", {"year": numbers, "length": numbers})
+    assert time_columns(PairSet(x, x, Relevance.identity(5))) == ["year"]
+
+
+N = 60
+
+
+def pairs_of(matrix, kinds=("text", "text"), x_metadata=None, y_metadata=None):
+    matrix = np.asarray(matrix)
+    sides = []
+    for n, kind, metadata in zip(matrix.shape, kinds, (x_metadata, y_metadata), strict=True):
+        ids = [str(i) for i in range(n)]
+        content = np.zeros((n, 4, 4), np.uint8) if kind == "image" else [f"item {i}" for i in ids]
+        sides.append(Items(ids, content, kind, metadata or {}))
+    rows, columns = matrix.nonzero()
+    relevance = Relevance.from_pairs(rows, columns, matrix[rows, columns], shape=matrix.shape)
+    return PairSet(*sides, relevance)
+
+
+def classes(n_classes):
+    return np.eye(n_classes)[np.arange(N) % n_classes]
+
+
+def tied():
+    """Every x item with the y item after its own: one chain through all."""
+    return np.eye(N) + np.roll(np.eye(N), 1, axis=1)
+
+
+def parts(n):
+    return {"split": np.array(["train", "validation", "test"] * (n // 3), dtype=object)}
 
 
 @pytest.mark.parametrize(
-    "fractions", [(0.7, 0.3), (0.7, 0.2, 0.2), (0.8, 0.0, 0.2), (1.2, -0.4, 0.2)]
+    ("pairs", "by", "key"),
+    [
+        (pairs_of(np.eye(N)), "pair", None),
+        (pairs_of(tied()), "x", None),
+        (pairs_of(classes(6)), "x", None),
+        (pairs_of(classes(6).T, ("keyword", "image")), "y", None),
+        (pairs_of(classes(6), ("image", "keyword")), "x", None),
+        (pairs_of(np.eye(N), x_metadata=parts(N)), "column", "split"),
+        (
+            pairs_of(np.eye(N), y_metadata={"group": np.arange(N) // 2}),
+            "group",
+            "group",
+        ),
+        # Too few groups for a test on new ones.
+        (pairs_of(np.eye(N), y_metadata={"group": np.arange(N) % (MIN_GROUPS - 1)}), "pair", None),
+        # A split without a test part is no split.
+        (pairs_of(np.eye(N), x_metadata={"split": np.array(["train"] * N)}), "pair", None),
+    ],
 )
-def test_fractions_are_checked(fractions):
-    with pytest.raises(DatasetError, match="three numbers above 0 that add up to 1"):
-        split(one_to_one(10), fractions=fractions)
+def test_suggestion_is_the_fair_one_and_works(pairs, by, key):
+    suggestion = suggest_split(pairs)
+    assert (suggestion.by, suggestion.group_key) == (by, key)
+    assert suggestion.reason.endswith(".")
+    found = split(pairs, suggestion.by, group_key=suggestion.group_key)
+    assert all(p.relevance.positives.nnz for p in (found.train, found.validation, found.test))
 
 
-def test_an_unknown_way_of_splitting_is_refused():
-    with pytest.raises(DatasetError, match="got 'query'"):
-        split(one_to_one(10), by="query")
+def test_reason_says_which_side_is_new_or_what_keeps_from_splitting():
+    pairs = pairs_of(classes(6).T, ("keyword", "image"))
+    assert "new items of 'y' among known items of 'x'" in suggest_split(pairs).reason
+    suggestion = suggest_split(pairs_of(np.eye(2)))
+    assert suggestion.by == "pair" and "Too few pairs" in suggestion.reason
+
+
+def test_columns_that_can_split_are_found_on_both_sides():
+    pairs = pairs_of(
+        np.eye(N),
+        x_metadata={"source": np.arange(N) % 5, "unique": np.arange(N), "flag": np.arange(N) % 2},
+        y_metadata={"source": np.arange(N) % 4, "topic": np.arange(N) % 7} | parts(N),
+    )
+    assert group_columns(pairs) == ["source", "topic"]
+    assert part_columns(pairs) == ["split"]
+
+
+def test_column_that_one_side_contradicts_is_no_split():
+    words = {"split": np.array(["maybe"] * N, dtype=object)}
+    assert part_columns(pairs_of(np.eye(N), x_metadata=words, y_metadata=parts(N))) == []
