@@ -11,6 +11,7 @@ import pickle
 import warnings
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -108,25 +109,19 @@ def yield_checks(model: PairModel) -> Iterator[tuple[str, Check]]:
     for fixture in fixtures(model):
         for promise in promises:
             name = promise.__name__.removeprefix("check_").replace("_", " ")
-            yield f"{name}: {fixture.name}", _bind(promise, model, fixture)
-    yield "identity is row-aligned", _bind(check_identity, model, fixtures(model)[0])
-    yield "wrong widths are refused", _bind(check_wrong_width, model, fixtures(model)[0])
+            yield f"{name}: {fixture.name}", partial(promise, model, fixture)
+    yield "identity is row-aligned", partial(check_identity, model, fixtures(model)[0])
+    yield "wrong widths are refused", partial(check_wrong_width, model, fixtures(model)[0])
 
 
-def _bind(promise: Callable[..., None], model: PairModel, fixture: Fixture) -> Check:
-    def check() -> None:
-        promise(model, fixture)
-
-    return check
-
-
-def _fitted(model: PairModel, fixture: Fixture, dtype: Any = np.float64, **other: Any) -> Any:
+def _fitted(
+    model: PairModel, f: Fixture, *watched: Any, dtype: Any = np.float64, callback: Any = None
+) -> Any:
     """A fresh fit; asking for more components than the data has is part of the world."""
-    f = replace(fixture, **other)
-    copy = clone(model)
+    copy: Any = clone(model) if callback is None else clone(model).set_callbacks(callback)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-        return copy.fit(f.X.astype(dtype), f.Y.astype(dtype), f.relevance)
+        return copy.fit(f.X.astype(dtype), f.Y.astype(dtype), f.relevance, *watched)
 
 
 def check_pair_score_is_the_diagonal(model: PairModel, f: Fixture) -> None:
@@ -165,14 +160,14 @@ def check_global_random_state_untouched(model: PairModel, f: Fixture) -> None:
 def check_sparse_equals_dense(model: PairModel, f: Fixture) -> None:
     """CSR and dense arrays of the same numbers are the same data."""
     sparse = _fitted(model, f).similarity(f.X_new, f.Y_new)
-    dense = _fitted(model, f, X=f.X.toarray(), Y=f.Y.toarray())
+    dense = _fitted(model, replace(f, X=f.X.toarray(), Y=f.Y.toarray()))
     S = dense.similarity(f.X_new.toarray(), f.Y_new.toarray())
     np.testing.assert_allclose(S, sparse, atol=1e-7)
 
 
 def check_float32_kept(model: PairModel, f: Fixture) -> None:
     """Single precision in gives single precision out, close to double precision."""
-    single = _fitted(model, f, np.float32)
+    single = _fitted(model, f, dtype=np.float32)
     S = single.similarity(f.X_new.astype(np.float32), f.Y_new.astype(np.float32))
     assert S.dtype == np.float32, f"float32 became {S.dtype}"
     double = _fitted(model, f).similarity(f.X_new, f.Y_new)
@@ -212,7 +207,7 @@ def check_callback_cancels(model: PairModel, f: Fixture) -> None:
         seen.append((step, total))
         return True
 
-    fitted = _fitted_with(model, f, stop)
+    fitted = _fitted(model, f, callback=stop)
     assert np.isfinite(fitted.similarity(f.X_new, f.Y_new)).all()
     assert len(seen) <= 2, f"called {len(seen)} times after asking to stop"
     assert all(0 <= step <= total for step, total in seen)
@@ -220,16 +215,9 @@ def check_callback_cancels(model: PairModel, f: Fixture) -> None:
         assert fitted.n_iter_ <= 1, f"stopped at once, yet n_iter_ is {fitted.n_iter_}"
 
 
-def _fitted_with(model: PairModel, f: Fixture, callback: Any) -> Any:
-    copy = clone(model).set_callbacks(callback)
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-        return copy.fit(f.X, f.Y, f.relevance)
-
-
 def check_copies_drop_callbacks(model: PairModel, f: Fixture) -> None:
     """Cloning and pickling forget callbacks; a pickled model scores the same."""
-    fitted = _fitted_with(model, f, lambda *_: False)
+    fitted = _fitted(model, f, callback=lambda *_: False)
     assert not hasattr(clone(fitted), "_callbacks")
     copy = pickle.loads(pickle.dumps(fitted))
     assert not hasattr(copy, "_callbacks")
@@ -247,7 +235,7 @@ def check_score_is_a_share(model: PairModel, f: Fixture) -> None:
 def check_input_unchanged(model: PairModel, f: Fixture) -> None:
     """Fitting and scoring leave the caller's arrays alone."""
     X, Y = f.X.copy(), f.Y.copy()
-    _fitted(model, f, X=X, Y=Y).similarity(X, Y)
+    _fitted(model, replace(f, X=X, Y=Y)).similarity(X, Y)
     assert abs(X - f.X).sum() == 0
     assert abs(Y - f.Y).sum() == 0
 
@@ -302,13 +290,10 @@ def check_truncate_equals_fit(model: EmbeddingModel, f: Fixture) -> None:
 def check_validation_changes_nothing(model: PairModel, f: Fixture) -> None:
     """A method whose tags do not say that it stops early learns the same, whatever it watches."""
     n = f.X_new.shape[0]
-    learned = []
-    for partner in (np.arange(n), np.arange(n)[::-1]):
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-            fitted: Any = clone(model)
-            fitted.fit(f.X, f.Y, f.relevance, f.X_new, f.Y_new[partner])
-        learned.append(fitted.similarity(f.X_new, f.Y_new))
+    learned = [
+        _fitted(model, f, f.X_new, f.Y_new[partner]).similarity(f.X_new, f.Y_new)
+        for partner in (np.arange(n), np.arange(n)[::-1])
+    ]
     np.testing.assert_array_equal(*learned)
 
 
@@ -316,7 +301,7 @@ def check_identity(model: PairModel, f: Fixture) -> None:
     """No relevance, an identity matrix and `Relevance.identity` mean the same."""
     n = f.X.shape[0]
     results = [
-        _fitted(model, f, relevance=r).similarity(f.X_new, f.Y_new)
+        _fitted(model, replace(f, relevance=r)).similarity(f.X_new, f.Y_new)
         for r in (None, sp.eye_array(n, format="csr"), Relevance.identity(n))
     ]
     np.testing.assert_array_equal(results[0], results[1])

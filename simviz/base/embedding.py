@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
@@ -12,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simviz.base.pair_model import Matrix, PairModel, RowScorer, nonzero_rows, unit_rows
 from simviz.base.stored import Declared, Size, StoredArray
+from simviz.params import as_set_output
 
 
 class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairModel):
@@ -79,7 +81,7 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
         """
         check_is_fitted(self)
         dtype = [np.float64, np.float32]
-        return self._embed_y(self._check_y(y, dtype=dtype, reset=False))
+        return as_set_output(self, self._embed_y(self._check_y(y, dtype=dtype, reset=False)), y)
 
     def coordinates(
         self, X: Matrix, y: Matrix | None = None
@@ -175,9 +177,18 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
     def _comparable(self, Z: NDArray[np.floating]) -> NDArray[np.floating]:
         return unit_rows(Z) if self.similarity_kind == "cosine" else Z
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        P, Q = self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))
-        return lambda rows: P[rows] @ Q.T
+    def _candidates(self, Y: Matrix) -> Any:
+        return self._comparable(self._embed_y(Y))
+
+    def _row_scorer(self, X: Matrix, candidates: Any) -> RowScorer:
+        P = self._comparable(self._embed_x(X))
+        return lambda rows: P[rows] @ candidates.T
+
+    def _point_scorer(
+        self, points: NDArray[np.floating]
+    ) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
+        """Similarities of points of the one side to these of the other, see `coordinates`."""
+        return lambda others: others @ points.T
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         P, Q = self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))

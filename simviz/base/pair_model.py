@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar, Literal, Self
@@ -122,6 +122,13 @@ def nonzero_rows(X: Matrix) -> NDArray[np.bool_]:
     return (X != 0).any(axis=1)
 
 
+def row_blocks(n_x: int, n_y: int, size: int | None = None) -> Iterator[slice]:
+    """Blocks of rows whose similarities to n_y candidates take about 16 MB of float32."""
+    size = size or max(16, _BLOCK_ENTRIES // max(1, n_y))
+    for start in range(0, n_x, size):
+        yield slice(start, min(start + size, n_x))
+
+
 class PairModel(CallbackMixin, BaseEstimator, ABC):
     """Scores every item of one side against every item of the other.
 
@@ -138,6 +145,8 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
     """
 
     tags: ClassVar[MethodTags]
+    #: Parameters by the name of a preset; "paper" is as in the paper, where defaults are not.
+    presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
     _stored: ClassVar[Declared] = {
         "n_features_in_": Size("x_features"),
@@ -146,6 +155,11 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
     }
     n_features_in_: int
     n_features_y_: int
+
+    @classmethod
+    def _read_params(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters from those in a file, which an earlier version may have written."""
+        return params
 
     def fit(self, X: Matrix, y: Matrix | None = None, relevance: object = None) -> Self:
         """Learn from the items of both sides and what belongs together.
@@ -176,9 +190,13 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         """Learn from validated sides of one floating type."""
 
+    def _candidates(self, Y: Matrix) -> Any:
+        """What `_row_scorer` reads of validated y items; it serves any number of queries."""
+        return Y
+
     @abstractmethod
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        """Prepare both sides once; answer with dense blocks (rows, n_y) of similarities."""
+    def _row_scorer(self, X: Matrix, candidates: Any) -> RowScorer:
+        """Prepare the x side once; answer with dense blocks (rows, n_y) of similarities."""
 
     @abstractmethod
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
@@ -205,10 +223,9 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         """
         check_is_fitted(self)
         X, Y = self._check_sides(X, y, reset=False)
-        scorer = self._row_scorer(X, Y)
-        size = block_size or max(16, _BLOCK_ENTRIES // max(1, Y.shape[0]))
-        for start in range(0, X.shape[0], size):
-            yield scorer(slice(start, min(start + size, X.shape[0])))
+        scorer = self._row_scorer(X, self._candidates(Y))
+        for rows in row_blocks(X.shape[0], Y.shape[0], block_size):
+            yield scorer(rows)
 
     def similarity(self, X: Matrix, y: Matrix | None = None) -> NDArray[np.floating]:
         """Similarities of all pairs, as one dense matrix.

@@ -235,11 +235,6 @@ def agree(sizes: Sizes, dim: str | int, n: int, low: int = 1) -> None:
         raise ValueError(f"has {n:,} {dim}, expected {max(expected, low):,}")
 
 
-def fitted_names(estimator: Any) -> list[str]:
-    """Names of the fitted attributes that are there."""
-    return [k for k in vars(estimator) if k.endswith("_") and not k.startswith("_")]
-
-
 def check_stored(estimator: Any, *, fitted: bool = True) -> tuple[Sizes, list[Pending]]:
     """Check parameters, and shapes and types of what is stored; return sizes and what is left.
 
@@ -250,7 +245,7 @@ def check_stored(estimator: Any, *, fitted: bool = True) -> tuple[Sizes, list[Pe
     sizes: Sizes = {}
     pending: list[Pending] = []
     inner = [v for v in vars(estimator).values() if isinstance(v, BaseEstimator)]
-    present = set(fitted_names(estimator))
+    present = {k for k in vars(estimator) if k.endswith("_") and not k.startswith("_")}
     if fitted or present:
         specs: dict[str, Stored | Callable[[Any], Stored | None]] = {}
         for base in reversed(cls.__mro__):

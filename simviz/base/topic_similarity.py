@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -77,39 +77,35 @@ class TopicSimilarity(EmbeddingModel):
         check_is_fitted(self)
         return self._distributions(*self._check_sides(X, y, reset=False))
 
-    def compare(
-        self, x_vectors: NDArray[np.floating], y_vectors: NDArray[np.floating]
-    ) -> NDArray[np.floating]:
-        """Similarities of points that `coordinates` gave, of all pairs.
-
-        Parameters
-        ----------
-        x_vectors, y_vectors : ndarray of shape (n_x, k) and (n_y, k)
-            Points of the two sides; exchanging them transposes the result.
-
-        Returns
-        -------
-        ndarray of shape (n_x, n_y)
-            What `similarity` gives for the items, but for rounding.
-        """
+    def _point_scorer(
+        self, points: NDArray[np.floating]
+    ) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
         if self.similarity_kind != "js":
-            return x_vectors @ y_vectors.T
-        from simviz.base._jensen_shannon import js_similarity
+            return super()._point_scorer(points)
+        from simviz.base._jensen_shannon import Distributions, js_similarity
 
-        return js_similarity(x_vectors**2, y_vectors**2)
+        ready = Distributions.of(points**2)
+        return lambda others: js_similarity(others**2, ready)
 
     def _comparable(self, Z: NDArray[np.floating]) -> NDArray[np.floating]:
         # Between roots the squared distance is 2 - 2 Σ √(p q): Hellinger's, which
         # orders almost as Jensen-Shannon does.
         return unit_rows(Z) if self.similarity_kind == "cosine" else np.sqrt(Z)
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
+    def _candidates(self, Y: Matrix) -> Any:
         if self.similarity_kind != "js":
-            return super()._row_scorer(X, Y)
-        from simviz.base._jensen_shannon import js_similarity
+            return super()._candidates(Y)
+        from simviz.base._jensen_shannon import Distributions
 
-        sides = self._distributions(X, Y)
-        return lambda rows: js_similarity(sides.p.rows(rows), sides.q)
+        return Distributions.of(self._embed_y(Y))
+
+    def _row_scorer(self, X: Matrix, candidates: Any) -> RowScorer:
+        if self.similarity_kind != "js":
+            return super()._row_scorer(X, candidates)
+        from simviz.base._jensen_shannon import Distributions, js_similarity
+
+        p = Distributions.of(self._embed_x(X))
+        return lambda rows: js_similarity(p.rows(rows), candidates)
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         if self.similarity_kind != "js":

@@ -235,7 +235,7 @@ def linear_sides(pipeline: Pipeline, form: Form) -> dict[str, LinearSide]:
 
 def described(features: object) -> dict[str, Any] | None:
     """What `simviz.exports.standalone` needs to know of a fitted transformer."""
-    if isinstance(features, TextCounts):
+    if isinstance(features, TextCounts) and isinstance(features.analyzer, str):
         settings = {
             "kind": "text",
             "analyzer": features.analyzer,

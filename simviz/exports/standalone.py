@@ -67,7 +67,8 @@ def _features(items: Any, told: dict[str, Any]) -> Any:
         analyze = build_analyzer(
             told["analyzer"], (low, high), told["lowercase"], frozenset(told["stop_words"])
         )
-    counts, _ = count_terms(items, analyze, told["vocabulary"])
+    columns = {term: i for i, term in enumerate(told["vocabulary"])}
+    counts, _ = count_terms(items, analyze, columns)
     if "idf" not in told:
         return counts
     tf = counts.data.astype(np.float64)

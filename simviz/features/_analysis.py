@@ -6,7 +6,7 @@ import re
 import unicodedata
 from array import array
 from collections import defaultdict
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import repeat
 
@@ -50,10 +50,14 @@ def word_pattern() -> re.Pattern[str]:
 
 
 def build_analyzer(
-    kind: str, ngram_range: tuple[int, int], lowercase: bool, stop_words: Collection[str]
+    kind: str | Analyzer,
+    ngram_range: tuple[int, int],
+    lowercase: bool,
+    stop_words: Collection[str],
 ) -> Analyzer:
-    """Return the function that turns one text into its terms."""
+    """Return the function that turns one text into its terms; `kind` may find its words."""
     low, high = ngram_range
+    tokens = word_pattern().findall if isinstance(kind, str) else kind
 
     def clean(text: str) -> str:
         # One code point or two for the same letter must not make two terms.
@@ -61,7 +65,7 @@ def build_analyzer(
         return text.lower() if lowercase else text
 
     def words(text: str) -> list[str]:
-        found = word_pattern().findall(clean(text))
+        found = list(tokens(clean(text)))
         if stop_words:
             found = [word for word in found if word not in stop_words]
         if (low, high) == (1, 1):
@@ -90,16 +94,19 @@ def build_analyzer(
     def characters_in_words(text: str) -> list[str]:
         return [gram for word in clean(text).split() for gram in inside(word)]
 
+    if not isinstance(kind, str):
+        return words
     return {"word": words, "char": characters, "char_wb": characters_in_words}[kind]
 
 
 def count_terms(
-    texts: Iterable[str], analyze: Analyzer, vocabulary: Sequence[str] | None = None
+    texts: Iterable[str], analyze: Analyzer, columns: Mapping[str, int] | None = None
 ) -> tuple[sp.csr_array, list[str]]:
-    """Count how often each term occurs in each text."""
+    """Count how often each term occurs in each text; of those that have columns, if any have."""
     ids = array("q")
     ends = array("q", [0])
-    if vocabulary is None:
+    terms: list[str] = []
+    if columns is None:
         place: defaultdict[str, int] = defaultdict()
         place.default_factory = place.__len__
         for text in texts:
@@ -108,12 +115,10 @@ def count_terms(
         terms = list(place)
         n_columns = len(terms)
     else:
-        terms = list(vocabulary)
         # Unknown terms land in one column behind the last, which is cut off.
-        known = dict(zip(terms, range(len(terms)), strict=True))
-        n_columns = len(terms) + 1
+        n_columns = len(columns) + 1
         for text in texts:
-            ids.extend(map(known.get, analyze(text), repeat(len(terms))))
+            ids.extend(map(columns.get, analyze(text), repeat(len(columns))))
             ends.append(len(ids))
     indices = np.frombuffer(ids, dtype=np.int64) if len(ids) else np.empty(0, dtype=np.int64)
     indptr = np.frombuffer(ends, dtype=np.int64)
@@ -127,6 +132,6 @@ def count_terms(
         shape=(len(indptr) - 1, n_columns),
     )
     counts.sum_duplicates()
-    if n_columns > len(terms):
-        counts = counts[:, : len(terms)]
+    if columns is not None:
+        counts = counts[:, : len(columns)]
     return counts, terms

@@ -75,6 +75,18 @@ class Transformer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return np.array(self._names(), dtype=object)
 
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_known_columns"}
+
+    def _columns(self: Any) -> dict[str, int]:
+        """The column of each name; made once for a vocabulary."""
+        vocabulary, columns = getattr(self, "_known_columns", (None, {}))
+        if vocabulary is not self.vocabulary_:
+            columns = {name: i for i, name in enumerate(self._names())}
+            self._known_columns = self.vocabulary_, columns
+        return columns
+
     def _check_parameters(self) -> None:
         """Refuse parameters that do not fit."""
         validate_params(self)

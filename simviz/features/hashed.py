@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.base.stored import Declared, Number, Size, StoredArray
+from simviz.features._analysis import Analyzer
 from simviz.features._base import normalize_rows
 from simviz.features.text import TermFeatures, Tfidf, term_weights
 from simviz.params import interval
@@ -47,7 +48,7 @@ class HashedText(TermFeatures):
     n_features : int, default=262144
         Columns. More make terms meet less often: of 50,000 terms in 2^18
         columns, one in six shares its own.
-    analyzer : {"word", "char", "char_wb"}, default="word"
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Terms are words; character n-grams across the whole text; or character
         n-grams inside each word, padded with a space on both sides.
     ngram_range : tuple of int, default=(1, 1)
@@ -115,7 +116,7 @@ class HashedText(TermFeatures):
     }
 
     n_features: int = 2**18
-    analyzer: str = "word"
+    analyzer: str | Analyzer = "word"
     ngram_range: tuple[int, int] = (1, 1)
     lowercase: bool = True
     stop_words: str | Sequence[str] | None = None

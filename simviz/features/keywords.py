@@ -74,7 +74,7 @@ class MultiHot(Transformer):
         self.vocabulary_ = sorted(found)
 
     def _transform(self, texts: list[str]) -> sp.csr_array:
-        return count_terms(texts, self._keywords, self.vocabulary_)[0]
+        return count_terms(texts, self._keywords, self._columns())[0]
 
     def _names(self) -> list[str]:
         return self.vocabulary_

@@ -195,23 +195,18 @@ class Trigrams(Transformer):
         self.vocabulary_ = sorted(found)
 
     def _transform(self, texts: list[str]) -> sp.csr_array:
-        known = set(self.vocabulary_)
-        buckets = range(self.n_unseen)
-        # Trigrams have at most three characters: longer names cannot be taken for one.
-        names = [f"unseen {i}" for i in buckets]
+        columns, terms = self._columns(), self._analyzer()
 
         def name(term: str) -> str:
+            if term in columns:
+                return term
             code = zlib.crc32(term.encode("utf-8", "surrogatepass"))
-            return names[code % self.n_unseen]
+            return f"unseen {code % self.n_unseen}"
 
-        terms = self._analyzer()
-
-        def named(text: str) -> list[str]:
-            return [term if term in known else name(term) for term in terms(text)]
-
-        return count_terms(texts, named, [*self.vocabulary_, *names])[0]
+        return count_terms(texts, lambda text: [name(term) for term in terms(text)], columns)[0]
 
     def _names(self) -> list[str]:
+        # Trigrams have at most three characters: longer names cannot be taken for one.
         return [*self.vocabulary_, *(f"unseen {i}" for i in range(self.n_unseen))]
 
     def _analyzer(self) -> Analyzer:

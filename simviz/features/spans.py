@@ -24,7 +24,7 @@ def character_weights(
     """Spread values of terms over the characters of the text that has them."""
     # A term's value is shared equally by its occurrences, and an occurrence's share by its
     # characters, so that the characters add up to the values.
-    if isinstance(features, TextCounts):
+    if isinstance(features, TextCounts) and isinstance(features.analyzer, str):
         shown = unicodedata.normalize("NFC", text)
         # Where lower case has another length, places in one are no places in the other.
         lower = features.lowercase and len(shown.lower()) == len(shown)
@@ -51,7 +51,7 @@ def word_shares(
     features: Any, text: str, terms: Sequence[str]
 ) -> tuple[list[str], NDArray[np.float64]] | None:
     """How much of each term lies in each word of a text, where terms are parts of words."""
-    if not isinstance(features, TextCounts) or features.analyzer == "word":
+    if not isinstance(features, TextCounts) or features.analyzer not in ("char", "char_wb"):
         return None
     shown = unicodedata.normalize("NFC", text)
     place: dict[str, int] = {}

@@ -106,40 +106,18 @@ def term_weights(tf: str) -> Callable[[Any], Any]:
 class TermFeatures(Transformer):
     """What features of terms share: what a term is, and counts of terms that add up."""
 
-    analyzer: str
+    analyzer: str | Analyzer
     ngram_range: tuple[int, int]
     lowercase: bool
     stop_words: str | Sequence[str] | None
 
     def count_totals(self, X: Sequence[str]) -> Any:
-        """Count the terms of some of the texts to learn from, learning nothing yet.
-
-        Parameters
-        ----------
-        X : sequence of str
-            Texts.
-
-        Returns
-        -------
-        TermTotals or HashedTotals
-            To be added to those of other texts, and passed to `fit_totals`.
-        """
+        """Count the terms of some of the texts to learn from, for `fit_totals`."""
         validate_params(self)
         return self._count(self._check(X))
 
     def fit_totals(self, totals: Any) -> Self:
-        """Learn from what was counted before.
-
-        Parameters
-        ----------
-        totals : TermTotals or HashedTotals
-            Of all training texts.
-
-        Returns
-        -------
-        self
-            The same object, as if fitted on these texts.
-        """
+        """Learn from the totals of all training texts, as if fitted on these texts."""
         validate_params(self)
         self._keep(totals)
         return self
@@ -149,21 +127,10 @@ class TermFeatures(Transformer):
         self._analyzer()
 
     def dropped_words(self) -> frozenset[str]:
-        """The words that are dropped.
-
-        Returns
-        -------
-        frozenset of str
-            In lower case where case is ignored.
-
-        Raises
-        ------
-        ValueError
-            If terms are characters, which are no words to drop.
-        """
+        """The words that are dropped, in lower case where case is ignored."""
         if self.stop_words is None:
             return frozenset()
-        if self.analyzer != "word":
+        if self.analyzer in ("char", "char_wb"):
             raise ValueError(
                 f"stop_words are words, but analyzer={self.analyzer!r} has none to drop. "
                 "Use analyzer='word', or stop_words=None and a lower max_df."
@@ -205,9 +172,10 @@ class TextCounts(TermFeatures):
 
     Parameters
     ----------
-    analyzer : {"word", "char", "char_wb"}, default="word"
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Terms are words; character n-grams across the whole text; or character
-        n-grams inside each word, padded with a space on both sides.
+        n-grams inside each word, padded with a space on both sides. A function from
+        a text to its words takes the place of our rule of what a word is.
     ngram_range : tuple of int, default=(1, 1)
         Least and greatest number of words or characters in a term.
     lowercase : bool, default=True
@@ -248,7 +216,7 @@ class TextCounts(TermFeatures):
     }
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
-        "analyzer": [options("word", "char", "char_wb")],
+        "analyzer": [options("word", "char", "char_wb"), callable],
         "ngram_range": [tuple, list],
         "lowercase": ["boolean"],
         "min_df": [interval(Integral, 1, None), interval(Real, 0, 1)],
@@ -257,7 +225,7 @@ class TextCounts(TermFeatures):
         "stop_words": [options("english"), list, tuple, None],
     }
 
-    analyzer: str = "word"
+    analyzer: str | Analyzer = "word"
     ngram_range: tuple[int, int] = (1, 1)
     lowercase: bool = True
     min_df: float = 1
@@ -274,7 +242,7 @@ class TextCounts(TermFeatures):
         self._learn(texts)
 
     def _transform(self, texts: list[str]) -> sp.csr_array:
-        return self._weigh(count_terms(texts, self._analyzer(), self.vocabulary_)[0])
+        return self._weigh(count_terms(texts, self._analyzer(), self._columns())[0])
 
     def _names(self) -> list[str]:
         return self.vocabulary_
@@ -322,9 +290,10 @@ class Tfidf(TextCounts):
 
     Parameters
     ----------
-    analyzer : {"word", "char", "char_wb"}, default="word"
+    analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Terms are words; character n-grams across the whole text; or character
-        n-grams inside each word, padded with a space on both sides.
+        n-grams inside each word, padded with a space on both sides. A function from
+        a text to its words takes the place of our rule of what a word is.
     ngram_range : tuple of int, default=(1, 1)
         Least and greatest number of words or characters in a term.
     lowercase : bool, default=True

@@ -479,34 +479,29 @@ def _begin(
     """Random parameters, and what makes steps from them."""
     import torch
 
-    settings = model.settings()
     common = len(data.texts) == 1
     start = np.stack([reader.shape.start(rng, common=common) for _ in data.texts]).astype(dtype)
     dropout = Dropout(
-        settings["dropout"],
-        settings["recurrent_dropout"],
-        settings["character_dropout"],
+        model.dropout,
+        model.recurrent_dropout,
+        model.character_dropout,
         torch.Generator(reader.device).manual_seed(int(rng.randint(2**31))),
     )
     goal = Goal(
-        settings["loss"],
-        settings["negative_loss"],
-        settings["margin"],
-        settings["gamma"],
+        model.loss,
+        model.negative_loss,
+        model.margin,
+        model.gamma,
         data.relevance.unjudged == "ignore",
     )
-    batches = Batches(
-        data.relevance, data.same, settings["batch_size"], settings["n_negatives"], rng
-    )
-    trainer = Trainer(
-        reader, (data.texts, data.items), goal, settings["learning_rate"], dropout, rng
-    )
+    batches = Batches(data.relevance, data.same, model.batch_size, model.n_negatives, rng)
+    trainer = Trainer(reader, (data.texts, data.items), goal, model.learning_rate, dropout, rng)
     return start, trainer, batches
 
 
 def seconds_per_text(model: Any, X: Any, Y: Any, n_texts: int) -> float:
     """Time that training takes to read a text once, there and back, from steps on a few pairs."""
-    size = _batch_size(model.settings()["batch_size"], n_texts)
+    size = _batch_size(model.batch_size, n_texts)
     n = max(1, min(size // 2, _CHUNK, X.shape[0], Y.shape[0]))  # larger batches come in pieces
     rng = np.random.RandomState(0)
     trial = clone(model).set_params(validation_fraction=0.0)
@@ -524,7 +519,6 @@ def seconds_per_text(model: Any, X: Any, Y: Any, n_texts: int) -> float:
 
 def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch:
     """Go down from random parameters."""
-    settings = model.settings()
     start, trainer, batches = _begin(model, reader, data, dtype, rng)
 
     directions = usual_directions(data.relevance)
@@ -534,7 +528,7 @@ def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch
         return held_out_values(model, [data.validation], directions)
 
     def near(theta: NDArray[Any]) -> NDArray[Any] | None:
-        if not settings["near_groups"]:
+        if not model.near_groups:
             return None
         network, place = data.items[0]
         arrays = reader.split(theta[network])
@@ -546,7 +540,7 @@ def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch
         start,
         model._notify,
         None if data.validation is None else values,
-        (settings["max_iter"], settings["patience"]),
+        (model.max_iter, model.patience),
     )
     model._tick = watch.tick
     try:

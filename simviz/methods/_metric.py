@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,10 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._blas import add_product
 from simviz._numba import njit
 from simviz.base import LinearPairModel, Matrix, nonzero_rows
+from simviz.methods._training import Part, Values, query_values
 from simviz.relevance import Relevance
 
 Ints = NDArray[np.int64]
@@ -98,6 +100,26 @@ def bend(model: LinearPairModel, start: LinearPairModel, root: NDArray[np.floati
     model.n_components_ = start.n_components_
 
 
+def bent_values(
+    model: LinearPairModel,
+    start: LinearPairModel,
+    part: Part | None,
+    directions: Sequence[str],
+) -> Callable[[NDArray[np.floating]], Values] | None:
+    """What held-out queries score where the start's vectors are multiplied by a root."""
+    # The vectors are had once: a projection of thousands of terms is not bent for each metric.
+    if part is None:
+        return None
+    X, Y, relevance = part
+    P, Q = start.transform(X), start.transform_y(Y)
+
+    def values(root: NDArray[np.floating]) -> Values:
+        U, V = (model._comparable(Z @ root.astype(Z.dtype)) for Z in (P, Q))
+        return [query_values(U @ V.T, relevance, directions)]
+
+    return values
+
+
 class LogDetProjections:
     """Keeps B close to the identity while distances are brought within their bounds."""
 
@@ -147,7 +169,7 @@ class LogDetProjections:
         active = beta != 0
         if active.any():
             U = T[active] @ V  # B w, as B was when the pair's turn came
-            self.B += (U.T * beta[active]) @ U
+            add_product(self.B, (U * beta[active, None]).T, U)
         return missed, moved
 
 

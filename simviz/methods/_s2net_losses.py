@@ -282,6 +282,8 @@ class Pairs:
         per_y = np.bincount(self.y, minlength=self.shape[1])
         self.indptr_y = np.concatenate([[0], np.cumsum(per_y)])
         self.matched = max(per_x.max(initial=0), per_y.max(initial=0)) <= 1
+        if balanced and direction == "both":  # one weight serves all queries of equal sides alone
+            self.matched &= self.shape[0] == self.shape[1]
         weights = []
         self.total = 0.0
         for asks, own, others in (
@@ -376,7 +378,7 @@ class AllOthers:
         a[pairs.x] = factor * (pairs.x_weight[pairs.x] > 0)
         columns = np.flatnonzero(np.diff(pairs.columns_ptr))
         b[columns] = f_y * (pairs.y_weight[columns] > 0)
-        # All queries of a direction have as many comparisons: one weight serves them all.
+        # All queries have as many comparisons or weigh 1: one weight serves them all.
         weight = max(pairs.x_weight.max(initial=0), pairs.y_weight.max())
         n_chunks = -(-pairs.shape[1] // WIDTH)
         row_sums, column_sums = (np.zeros(n) for n in pairs.shape)

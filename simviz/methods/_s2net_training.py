@@ -103,10 +103,11 @@ class Network:
     """Both sides and their parameters, one array."""
 
     def __init__(
-        self, X: Matrix, Y: Matrix, shared: bool, activation: str | None, *, half: bool = False
-    ) -> None:
+        self, X: Matrix, Y: Matrix, shared: bool, activation: str | None, *,
+        intercept: bool = True, half: bool = False,
+    ) -> None:  # fmt: skip
         self.x, self.y = (Side(Z, activation, half=half) for Z in (X, Y))
-        self.d_x, self.shared = X.shape[1], shared
+        self.d_x, self.shared, self.intercept = X.shape[1], shared, intercept
 
     def forward(self, theta: Array) -> tuple[Vectors, Vectors]:
         """Unit vectors of both sides."""
@@ -118,6 +119,8 @@ class Network:
         A, a, B, b = parts(out, self.d_x, self.shared)
         self.x.backward(x, dP, A, a)
         self.y.backward(y, dQ, B, b, more=self.shared)
+        if not self.intercept:
+            out[-2:] = 0
 
 
 class Objective:
@@ -178,7 +181,7 @@ def start_parameters(model: Any, data: Data, rng: Any) -> tuple[Array, bool]:
         linear, stopped = initial_model(model, data, shared=model.shared)
         A, B = linear.x_projection_, linear.y_projection_
         a, b = (
-            np.zeros(A.shape[1]) if offset is None else -offset
+            -offset if offset is not None and model.fit_intercept else np.zeros(A.shape[1])
             for offset in (linear.x_offset_, linear.y_offset_)
         )
     if model.shared:

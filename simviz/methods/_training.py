@@ -116,11 +116,9 @@ def exceeds_standard_error(values: Values, others: Values) -> bool:
 
 
 def least_change(watches: Sequence[Watch]) -> Watch:
-    """Return, of descents from one start, the one that changed it least among the best.
-
-    Those whose best score lies within one standard error of the best of all are among them; so
-    is the start, to which the first descent is set back then.
-    """
+    """Return, of descents from one start, the one that changed it least among the best."""
+    # Those whose best score lies within one standard error of the best of all are among them; so
+    # is the start, to which the first descent is set back then.
     best = max(watches, key=lambda watch: watch.best_score)
     if best.values is None:
         return best
@@ -138,29 +136,36 @@ def usual_directions(relevance: Relevance) -> tuple[str, ...]:
     return ("x2y", "y2x") if one_to_one(relevance) else ("x2y",)
 
 
+def validation_metric(relevance: Relevance) -> str:
+    """Return the metric of held-out items: that of their task."""
+    # The average precision is the reciprocal rank where one candidate is relevant.
+    if relevance.unjudged == "ignore":
+        return "AUC"
+    return "NDCG" if np.ptp(relevance.positives.data) else "MAP"
+
+
 def held_out_values(model: Any, parts: Sequence[Part], directions: Sequence[str]) -> Values:
-    """Return what each query of each part scores with a fitted model, by the metric of its task.
-
-    NDCG where judgments are graded, else the average precision, which is the reciprocal rank
-    where one candidate is relevant; where unjudged pairs are ignored, of each relevant pair the
-    share of the other judged pairs that it stands above, whose mean is the AUC.
-    """
-    values: Values = []
-    for X, Y, relevance in parts:
-        scores = np.concatenate(list(model.iter_similarity(X, Y)))
-        if relevance.unjudged == "ignore":
-            values.append(_placements(scores, relevance))
-            continue
-        sides = [
-            _by_query(scores if way == "x2y" else np.ascontiguousarray(scores.T), judged)
-            for way, judged in (("x2y", relevance), ("y2x", relevance.T))
-            if way in directions
-        ]
-        values.append(np.concatenate([side[~np.isnan(side)] for side in sides]))
-    return values
+    """Return what each query of each part scores with a model, by the metric of its task."""
+    return [
+        query_values(np.concatenate(list(model.iter_similarity(X, Y))), relevance, directions)
+        for X, Y, relevance in parts
+    ]
 
 
-def _by_query(scores: Array, relevance: Relevance) -> Array:
+def query_values(scores: Array, relevance: Relevance, directions: Sequence[str]) -> Array:
+    """Return what each query scores, by the metric of its task."""
+    # For the AUC, of each relevant pair the share of the other judged pairs that it stands above.
+    if (metric := validation_metric(relevance)) == "AUC":
+        return _placements(scores, relevance)
+    sides = [
+        _by_query(scores if way == "x2y" else np.ascontiguousarray(scores.T), judged, metric)
+        for way, judged in (("x2y", relevance), ("y2x", relevance.T))
+        if way in directions
+    ]
+    return np.concatenate([side[~np.isnan(side)] for side in sides])
+
+
+def _by_query(scores: Array, relevance: Relevance, metric: str) -> Array:
     from simviz.ranking import (
         Ranking,
         expected_average_precision,
@@ -172,7 +177,7 @@ def _by_query(scores: Array, relevance: Relevance) -> Array:
     above, tied, _ = rank_block(scores, judged.indptr, judged.indices)
     n_candidates = np.full(judged.shape[0], judged.shape[1])
     ranking = Ranking(judged.indptr, judged.indices, judged.data, above, tied, n_candidates)
-    if np.ptp(judged.data):
+    if metric == "NDCG":
         return expected_ndcg_at(ranking, judged.shape[1])
     return expected_average_precision(ranking)
 
@@ -195,14 +200,14 @@ class HeldOut(NamedTuple):
 
 
 def hold_out_parts(
-    model: Any, data: Data, validation: Any, rng: Any, most: int = _POOL
+    model: Any, data: Data, validation: Any, rng: Any, queries: int = _POOL
 ) -> HeldOut:
     """Watch what was given, else hold out some of the training items."""
     # One-to-one pairs are held out whole. Where it is not known which items will be new, of items
     # with several partners some of each side are: a keyword that nobody has seen says nothing of
     # pictures, and new pictures say nothing of queries that are new.
     if validation is not None:
-        return HeldOut(data, [validation_sample(validation, rng, most)], own=False)
+        return HeldOut(data, [validation_sample(validation, rng, queries)], own=False)
     divided = getattr(model, "_divided", None)
     parts: list[Part] = []
     for side in ("y", "x") if divided == "y" else ("x", "y"):
@@ -212,7 +217,7 @@ def hold_out_parts(
             continue
         rows, columns, x_held, y_held = kept
         part = X[x_held], Y[y_held], relevance.take(x_held, y_held)
-        parts.append(validation_sample(part, rng, most))
+        parts.append(validation_sample(part, rng, queries))
         data = X[rows], Y[columns], relevance.take(rows, columns)
         if divided or one_to_one(relevance):
             break
@@ -243,25 +248,25 @@ def split_validation(model: Any, data: Data, validation: Any, rng: Any) -> tuple
 
 
 def validation_sample(
-    validation: tuple[Matrix, Matrix, object], rng: Any, most: int = _POOL
+    validation: tuple[Matrix, Matrix, object], rng: Any, queries: int = _POOL
 ) -> tuple[Matrix, Matrix, Relevance]:
-    """At most so many queries and candidates, the relevant ones among them."""
+    """At most so many queries, and a pool of candidates with the relevant ones among them."""
     # Raises ValueError where nothing is left to compare.
     X, Y, relevance = validation
     judged = Relevance.coerce(relevance, X.shape[0], Y.shape[0])
     rows, columns = np.arange(X.shape[0]), np.arange(Y.shape[0])
-    if len(rows) > most:
-        rows = np.sort(rng.permutation(rows)[:most])
-    if len(columns) > most:
+    if len(rows) > queries:
+        rows = np.sort(rng.permutation(rows)[:queries])
+    if len(columns) > _POOL:
         needed = np.unique(judged.matrix[rows].indices)
-        if len(needed) > most:
+        if len(needed) > _POOL:
             # Their scores are held at once: fewer queries, lest many partners fill the memory.
             rows = rng.permutation(rows)
             partners = np.cumsum(np.diff(judged.matrix[rows].indptr))
-            rows = np.sort(rows[: max(_FEWEST, int(np.searchsorted(partners, most)))])
+            rows = np.sort(rows[: max(_FEWEST, int(np.searchsorted(partners, _POOL)))])
             needed = np.unique(judged.matrix[rows].indices)
         others = rng.permutation(np.setdiff1d(columns, needed))
-        columns = np.sort(np.r_[needed, others[: max(0, most - len(needed))]])
+        columns = np.sort(np.r_[needed, others[: max(0, _POOL - len(needed))]])
     watched = judged.take(rows, columns)
     kinds = [watched.positives.nnz]
     if watched.unjudged == "ignore":

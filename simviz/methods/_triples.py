@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import isqrt
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -33,7 +33,7 @@ _LINE = 64  # bytes
 
 _FLOPS_A_CHUNK = 2e8  # a fraction of a second, so that a wish to stop is heard
 _FEWEST = 20_000  # triples of a pass
-_WATCHED = 512  # queries and candidates: a pass takes little longer than to score more
+_WATCHED = 512  # queries: a pass takes little longer than to score more
 _DENSE = 0.3  # share of entries from which products of whole rows are faster
 _WIDE = 128  # features below which single steps cost less than preparing a product
 MAX_ENTRIES = 2**27  # half a gigabyte of float32
@@ -182,8 +182,8 @@ class TripleMixin(IterativeMixin):
         """Whether items are scaled to length 1."""
         return bool(self.normalize)
 
-    def _scaled(self: Any, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
-        return (unit_rows(X), unit_rows(Y)) if self.normalize else (X, Y)
+    def _scaled(self: Any, items: Matrix, side: Literal["x", "y"]) -> Matrix:
+        return unit_rows(items) if self.normalize else items
 
     def _source(self: Any, X: Matrix, Y: Matrix, relevance: Relevance, group: int) -> TripleSource:
         links = not relevance.is_identity and same_items(X, Y)
@@ -223,7 +223,7 @@ class TripleMixin(IterativeMixin):
         """Make passes until none is better, and whether a callback said stop."""
         X, Y, relevance = data
         source = self._source(X, Y, relevance, getattr(self, "n_negatives", 1))
-        X, Y = self._scaled(X, Y)
+        X, Y = self._scaled(X, "x"), self._scaled(Y, "y")
         descent = self._begin(X, Y, relevance, source, rng)
         directions = usual_directions(relevance)
 

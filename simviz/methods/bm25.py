@@ -108,9 +108,12 @@ class BM25(PairModel):
         data = self.idf_[Y.indices] * tf * (self.k1 + 1) / (tf + damping)
         return sp.csr_array((data.astype(Y.dtype), Y.indices, Y.indptr), shape=Y.shape)
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        Q, BT = _counts(X), self._weights(Y).T.tocsr()
-        return lambda rows: (Q[rows] @ BT).toarray()
+    def _candidates(self, Y: Matrix) -> sp.csr_array:
+        return self._weights(Y).T.tocsr()
+
+    def _row_scorer(self, X: Matrix, candidates: sp.csr_array) -> RowScorer:
+        Q = _counts(X)
+        return lambda rows: (Q[rows] @ candidates).toarray()
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         return np.asarray(_counts(X).multiply(self._weights(Y)).sum(axis=1)).ravel()

@@ -103,6 +103,7 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         uses="paired",
         nested=True,
     )
+    presets: ClassVar = {"paper": {"correlation_power": 0.0}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "correlation_power": [interval(Real, 0, 1)],

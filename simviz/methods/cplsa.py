@@ -133,6 +133,7 @@ class CPLSA(TopicModel):
         space="either",
         uses="paired",
     )
+    presets: ClassVar = {"paper": {"fold_in_iter": 10}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **TOPIC_PARAMETERS,
         "alpha": [interval(Real, 1, None)],

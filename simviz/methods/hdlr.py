@@ -15,9 +15,7 @@ from simviz.base.stored import ITERATIONS, Declared, Number, Numbers, StoredArra
 from simviz.methods._training import (
     Data,
     Stopped,
-    Values,
     Watch,
-    held_out_values,
     initial_model,
     least_change,
     split_validation,
@@ -32,7 +30,7 @@ _SAMPLE = 10_000  # pairs whose distances say what is near and what is far
 
 @dataclass(eq=False, repr=False)
 class HDLR(IterativeMixin, LinearPairModel):
-    r"""Bends a learned space until pairs are as near, or as far, as they should be.
+    r"""A metric in a learned space, by bounds on the distances of judged pairs.
 
     Among the metrics :math:`A = U B U^\top` of the span of another method's
     projection U it looks for the one closest to where that method is, B = I:
@@ -167,6 +165,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         uses="discriminative",
         stops_early=True,
     )
+    presets: ClassVar = {"paper": {"n_constraints": 5_000}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "init": [options("opca", "pca", "lsa", "cca", "cl_lsi"), LinearPairModel],
@@ -199,20 +198,17 @@ class HDLR(IterativeMixin, LinearPairModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
+        from simviz.methods._metric import bend, bent_values
+
         rng = check_random_state(self.random_state)
         data, validation = split_validation(self, (X, Y, relevance), validation, rng)
         start, stopped = initial_model(self, data, shared=True)
 
-        directions = usual_directions(relevance)
-
-        def values(B: NDArray[np.floating]) -> Values:
-            self._take(start, B)
-            return held_out_values(self, [validation], directions) if validation else []
-
+        scored = bent_values(self, start, validation, usual_directions(relevance))
         watch = Watch(
             np.eye(start.n_components_),
             self._notify,
-            values if validation else None,
+            scored and (lambda B: scored(_root(B))),
             (self.max_iter, self.max_iter),
         )
         gammas: list[float] = []
@@ -223,7 +219,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         except Stopped:
             pass
         watch = least_change([watch])
-        self._take(start, watch.best)
+        bend(self, start, _root(watch.best))
         self.metric_ = watch.best
         watch.record(self)
         self.gamma_ = gammas[watch.best_iter - 1] if watch.best_iter else None
@@ -274,12 +270,6 @@ class HDLR(IterativeMixin, LinearPairModel):
             return 1.0, 1.0  # no pair has a direction in which it could be moved
         u, v = np.percentile(apart, [self.similar_percentile, self.dissimilar_percentile])
         return float(u), float(v)
-
-    def _take(self, start: LinearPairModel, B: NDArray[np.floating]) -> None:
-        """Become the start, bent by B."""
-        from simviz.methods._metric import bend
-
-        bend(self, start, _root(B))
 
 
 def _root(B: NDArray[np.floating]) -> NDArray[np.floating]:

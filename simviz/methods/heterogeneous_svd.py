@@ -95,6 +95,7 @@ class HeterogeneousSVD(LinearPairModel):
         uses="discriminative",
         nested=True,
     )
+    presets: ClassVar = {"paper": {"negative_weight": "paper", "measure": "dot"}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "negative_weight": [

@@ -179,6 +179,7 @@ class KernelHeterogeneousSVD(KernelPairModel):
         uses="discriminative",
         nested=True,
     )
+    presets: ClassVar = {"paper": {"negative_weight": "paper", "measure": "dot"}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **KERNEL_PARAMETERS,
         "x_kernel": _KERNEL,

@@ -163,7 +163,9 @@ class LDA(TopicModel):
 
     def _shares(self, Z: Matrix, topics: Array) -> Array:
         counts = Counts(checked_counts(self, Z))
-        known = np.asarray((self.word_counts_ > 0).any(axis=0))
+        met = np.unique(counts.idx)
+        known = np.zeros(self.word_counts_.shape[1], dtype=bool)
+        known[met] = (self.word_counts_[:, met] > 0).any(axis=0)
         B = expected_log_words(self.word_counts_.T, known)
         return varied(counts, B, self.topic_prior_, self.fold_in_iter, self.fold_in_tol)
 
@@ -216,9 +218,9 @@ class VariationalEM(EM):
 
 
 def expected_log_words(lam: Array, known: NDArray[np.bool_]) -> Array:
-    """e^{E log φ} of Dirichlet parameters λ (V, K); 0 for words that never occurred."""
+    """e^{E log φ} of Dirichlet parameters λ (V, K) for known words; 0 for the others."""
     total = psi(np.maximum(lam.sum(axis=0, dtype=np.float64), _LEAST_TOTAL))
-    B = np.zeros_like(lam)
+    B = np.zeros(lam.shape, lam.dtype)
     for rows in blocks(lam):
         inside = known[rows]
         block = B[rows]

@@ -15,9 +15,7 @@ from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matr
 from simviz.base.stored import ITERATIONS, Declared, Number, StoredArray
 from simviz.methods._training import (
     Stopped,
-    Values,
     Watch,
-    held_out_values,
     initial_model,
     least_change,
     split_validation,
@@ -168,6 +166,7 @@ class MLC(IterativeMixin, LinearPairModel):
         uses="discriminative",
         stops_early=True,
     )
+    presets: ClassVar = {"paper": {"measure": "dot", "validation_fraction": 0.0}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "form": [options("full", "diagonal")],
@@ -198,7 +197,7 @@ class MLC(IterativeMixin, LinearPairModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
-        from simviz.methods._metric import bend, draw_constraints
+        from simviz.methods._metric import bend, bent_values, draw_constraints
 
         everything = X, Y, relevance
         rng = check_random_state(self.random_state)
@@ -212,17 +211,12 @@ class MLC(IterativeMixin, LinearPairModel):
         differences = P[pairs.x].astype(np.float64) - Q[pairs.y]
         similar, dissimilar = differences[pairs.sign > 0], differences[pairs.sign < 0]
 
-        directions = usual_directions(data[2])
-
-        def values(root: NDArray[np.floating]) -> Values:
-            bend(self, start, root)
-            return held_out_values(self, [validation], directions)
-
+        values = bent_values(self, start, validation, usual_directions(data[2]))
         # Without anything held out the first step is safe, and the last nearly never good.
         blind = self.validation_fraction > 0 and not validation
         limits = 1 if blind else self.max_iter, self.patience
         unbent = np.eye(start.n_components_)
-        watch = Watch(unbent, self._notify, values if validation else None, limits)
+        watch = Watch(unbent, self._notify, values, limits)
         try:
             watch.start(tell=not stopped)
             for root, gap in () if stopped else self._ascent(similar, dissimilar):
@@ -273,13 +267,7 @@ class MLC(IterativeMixin, LinearPairModel):
 
 
 class FullMatrix:
-    """C is any positive semidefinite matrix of trace 1.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n, r)
-        Whitened differences of dissimilar pairs.
-    """
+    """C is any positive semidefinite matrix of trace 1; differences (n, r) are whitened."""
 
     def __init__(self, differences: Reals) -> None:
         self.differences = differences
@@ -306,13 +294,7 @@ class FullMatrix:
 
 
 class DiagonalMatrix:
-    """C is diagonal, given as the vector of its entries.
-
-    Parameters
-    ----------
-    differences : ndarray of shape (n, r)
-        Whitened differences of dissimilar pairs.
-    """
+    """C is diagonal, given as the vector of its entries; differences (n, r) are whitened."""
 
     def __init__(self, differences: Reals) -> None:
         self.squared = differences**2

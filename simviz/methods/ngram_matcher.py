@@ -73,14 +73,20 @@ class NgramMatcher(PairModel):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "n_features_in_")
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        (A, a), (B, b) = _present(X), _present(Y)
-        offset, surplus, BT = _length(X) - a, b, 3 * B.T.tocsr()
+    def _candidates(self, Y: Matrix) -> tuple[sp.csr_array, NDArray[np.floating]]:
+        B, b = _present(Y)
+        return 3 * B.T.tocsr(), b
+
+    def _row_scorer(
+        self, X: Matrix, candidates: tuple[sp.csr_array, NDArray[np.floating]]
+    ) -> RowScorer:
+        (A, a), (BT, b) = _present(X), candidates
+        offset = _length(X) - a
 
         def score(rows: slice) -> NDArray[np.floating]:
             scores = (A[rows] @ BT).toarray()
             scores += offset[rows, None]
-            scores -= surplus
+            scores -= b
             scores[a[rows] == 0] = 0
             scores[:, b == 0] = 0
             return scores

@@ -118,6 +118,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         uses="paired",
         nested=True,
     )
+    presets: ClassVar = {"paper": {"noise": "raw"}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "signal": [options("mean", "cross")],

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -80,7 +80,7 @@ class PAMIR(TripleMixin, PairModel):
     loss_curve_ : list of float
         Mean hinge loss of each of these passes, before its steps.
     validation_scores_ : list of float
-        Score on 512 queries and candidates of the validation set, or of what
+        Score on 512 queries and 4,096 candidates of the validation set, or of what
         was held out, after each pass; empty without any. NDCG where there are
         grades, the AUC where unjudged pairs are ignored, else the mean average
         precision; of both directions where pairs are one to one.
@@ -215,11 +215,9 @@ class PAMIR(TripleMixin, PairModel):
         """Whether all features have weights."""
         return getattr(self, "x_kept_", None) is None
 
-    def _scaled(self, X: Matrix, Y: Matrix) -> tuple[Matrix, Matrix]:
-        X, Y = super()._scaled(X, Y)
-        if self._keeps_all:
-            return X, Y
-        return X[:, self.x_kept_], Y[:, self.y_kept_]
+    def _scaled(self, items: Matrix, side: Literal["x", "y"]) -> Matrix:
+        rows, kept = super()._scaled(items, side), getattr(self, f"{side}_kept_", None)
+        return rows if kept is None else rows[:, kept]
 
     def term_weights(
         self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
@@ -245,10 +243,11 @@ class PAMIR(TripleMixin, PairModel):
             at.append(np.where(known[-1], np.searchsorted(features, index), 0))
         return np.where(np.outer(*known), self.weights_[np.ix_(*at)], 0.0).astype(np.float64)
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        X, Y = self._scaled(X, Y)
-        return row_scorer(X, self.weights_, Y)
+    def _candidates(self, Y: Matrix) -> Matrix:
+        return self._scaled(Y, "y")
+
+    def _row_scorer(self, X: Matrix, candidates: Matrix) -> RowScorer:
+        return row_scorer(self._scaled(X, "x"), self.weights_, candidates)
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
-        X, Y = self._scaled(X, Y)
-        return pair_score(X, self.weights_, Y)
+        return pair_score(self._scaled(X, "x"), self.weights_, self._scaled(Y, "y"))

@@ -13,21 +13,29 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
+from simviz.base.pair_model import row_blocks
 from simviz.base.stored import Declared, Model, StoredArray
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
+Places = dict[tuple[bytes, bytes], list[int]]
 
-def same_rows(Q: sp.csr_array, D: sp.csr_array) -> sp.csr_array:
-    """Which documents equal which queries, feature by feature."""
-    at: dict[tuple[bytes, bytes], list[int]] = {}
+
+def places_of(D: sp.csr_array) -> Places:
+    """Where documents of the same content stand, by their content."""
+    at: Places = {}
     for row, key in enumerate(_keys(D)):
         at.setdefault(key, []).append(row)
-    found = [at.get(key, []) if key[0] else [] for key in _keys(Q)]
+    return at
+
+
+def same_rows(Q: sp.csr_array, places: Places, n: int) -> sp.csr_array:
+    """Which of n documents equal which queries, feature by feature."""
+    found = [places.get(key, []) if key[0] else [] for key in _keys(Q)]
     indptr = np.concatenate([[0], np.cumsum([len(rows) for rows in found], dtype=np.int64)])
     indices = np.array([row for rows in found for row in rows], dtype=np.int64)
     return sp.csr_array(
-        (np.ones(len(indices), dtype=bool), indices, indptr), shape=(Q.shape[0], D.shape[0])
+        (np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(found), n)
     )
 
 
@@ -187,29 +195,36 @@ class QueryExpansion(PairModel):
             )
         return base
 
-    def _expanded(self, X: Matrix) -> Matrix:
+    def _feeding(self, dtype: Any) -> tuple[sp.csr_array, Places, Any]:
+        """The collection as it feeds: rows of length 1, where each stands, and as candidates."""
+        documents = self.collection_.astype(dtype)
+        return unit_rows(documents), places_of(documents), self.base_._candidates(documents)
+
+    def _expanded(self, X: Matrix, feeding: tuple[sp.csr_array, Places, Any]) -> Matrix:
         """Queries with the terms of their feedback."""
         if self.beta == 0:
             return X
         Q = _plain_rows(X)
-        documents = self.collection_.astype(Q.dtype)
-        own = same_rows(Q, documents)
-        D, lengths = unit_rows(documents), _lengths(Q)
-        parts, start = [], 0
-        for scores in self.base_.iter_similarity(X, documents):
-            rows = slice(start, start + len(scores))
-            shares = share_of_feedback(scores, own[rows], self.n_feedback)
+        D, places, candidates = feeding
+        own, lengths = same_rows(Q, places, D.shape[0]), _lengths(Q)
+        scorer = self.base_._row_scorer(X, candidates)
+        parts = []
+        for rows in row_blocks(Q.shape[0], D.shape[0]):
+            shares = share_of_feedback(scorer(rows), own[rows], self.n_feedback)
             added = heaviest_terms(sp.csr_array(shares.astype(Q.dtype) @ D), self.n_terms)
             weight = sp.diags_array(self.beta * lengths[rows], dtype=Q.dtype)
             parts.append(Q[rows] + weight @ added)
-            start = rows.stop
         return sp.csr_array(sp.vstack(parts, format="csr", dtype=Q.dtype))
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        return self.base_._row_scorer(self._expanded(X), Y)
+    def _candidates(self, Y: Matrix) -> Any:
+        return self._feeding(Y.dtype), self.base_._candidates(Y)
+
+    def _row_scorer(self, X: Matrix, candidates: Any) -> RowScorer:
+        feeding, own = candidates
+        return self.base_._row_scorer(self._expanded(X, feeding), own)
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
-        return self.base_._pair_score(self._expanded(X), Y)
+        return self.base_._pair_score(self._expanded(X, self._feeding(X.dtype)), Y)
 
 
 def _plain_rows(X: Matrix) -> sp.csr_array:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import KW_ONLY, dataclass, fields
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -15,40 +15,6 @@ from simviz.base.stored import ITERATIONS, Declared, Size, StoredArray, StoredAr
 from simviz.methods._training import torch_device
 from simviz.params import interval, options
 from simviz.relevance import Relevance
-
-#: What parameters are that were left None.
-PRESETS: dict[str, dict[str, Any]] = {
-    "small": {
-        "embedding_size": 32,
-        "convolution": 0,
-        "n_grams": 8192,
-        "n_layers": 1,
-        "hidden_units": 64,
-        "dropout": 0.5,
-        "recurrent_dropout": 0.0,
-        "character_dropout": 0.1,
-        "padding": "none",
-        "loss": "softmax",
-        "n_negatives": None,
-        "learning_rate": 2e-3,
-        "batch_size": 256,
-    },
-    "paper": {
-        "embedding_size": 64,
-        "convolution": 0,
-        "n_grams": 0,
-        "n_layers": 4,
-        "hidden_units": 64,
-        "dropout": 0.4,
-        "recurrent_dropout": 0.2,
-        "character_dropout": 0.02,
-        "padding": "fixed",
-        "loss": "contrastive",
-        "n_negatives": 4,
-        "learning_rate": 1e-3,
-        "batch_size": 256,
-    },
-}
 
 
 @dataclass(eq=False, repr=False)
@@ -68,30 +34,25 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     ----------
     n_components : int, default=128
         Length of the vector of a text.
-    preset : {"small", "paper"}, default="small"
-        What everything that is left None below is taken from. "small" learns
-        in a minute or two on a common processor; "paper" is the network of
-        the paper with its loss and its 100 steps, for which a GPU is advised.
     shared : bool, default=True
         Whether one network reads both sides; else each side has its own.
-    n_layers : int or None, default=None
-        Recurrent layers (small: 1, paper: 4).
-    hidden_units : int or None, default=None
-        Units of a layer in each direction (both: 64).
-    embedding_size : int or None, default=None
-        Length of the vector of a character (small: 32, paper: 64).
-    convolution : int or None, default=None
+    n_layers : int, default=1
+        Recurrent layers, one upon another.
+    hidden_units : int, default=64
+        Units of a layer in each direction.
+    embedding_size : int, default=32
+        Length of the vector of a character.
+    convolution : int, default=0
         Characters that each unit of a convolution before the recurrent layers
-        sees; 0 for no convolution (both: 0).
-    n_grams : int or None, default=None
+        sees; 0 for no convolution.
+    n_grams : int, default=8192
         Vectors that n-grams of two and three characters share by their hash.
         The mean of those of a text is added to what is projected from the
-        recurrent layers; 0 for none (small: 8192, paper: 0, as in the paper).
-    loss : {"softmax", "contrastive", "triplet"} or None, default=None
+        recurrent layers; 0 for none, as in the paper.
+    loss : {"softmax", "contrastive", "triplet"}, default="softmax"
         "softmax": a relevant pair against all others of a batch together,
         :math:`\log(1 + \sum e^{\gamma (E^- - E^+)})`. "contrastive": the
-        paper's. "triplet": max(0, m − E⁺ + E⁻) (small: "softmax", paper:
-        "contrastive").
+        paper's. "triplet": max(0, m − E⁺ + E⁻).
     negative_loss : {"above", "below", "always", "hinge"}, default="above"
         What a pair that does not belong together costs in the contrastive
         loss: E² where E > m; E² where E < m, as printed in the paper; E² at
@@ -102,32 +63,31 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     gamma : float, default=10.0
         Slope γ of the softmax, its inverse temperature.
     n_negatives : int or None, default=None
-        Negative pairs drawn for each relevant one, among the pairs of a batch
-        (small: all of them, paper: 4). In the contrastive loss they weigh at
+        Negative pairs drawn for each relevant one, among the pairs of a batch;
+        None takes all of them. In the contrastive loss they weigh at
         most 4 times as much as the relevant ones.
     near_groups : bool, default=False
         Whether batches are made of texts that the network takes for similar,
         so that negatives are hard. Each pass then begins by reading all texts.
-    dropout : float or None, default=None
-        Share of the units left out between layers, and before the projection
-        (small: 0.5, paper: 0.4).
-    recurrent_dropout : float or None, default=None
-        Share of the recurrent weights left out (small: 0, paper: 0.2).
-    character_dropout : float or None, default=None
+    dropout : float, default=0.5
+        Share of the units left out between layers, and before the projection.
+    recurrent_dropout : float, default=0.0
+        Share of the recurrent weights left out.
+    character_dropout : float, default=0.1
         Share of the characters that are read as unknown in training, so that
-        typos and new characters are nothing new (small: 0.1, paper: 0.02).
-    padding : {"none", "fixed"} or None, default=None
+        typos and new characters are nothing new.
+    padding : {"none", "fixed"}, default="none"
         "none": as many steps as a text has characters. "fixed": `max_length`
         steps for every text, which begins at a random one in training and
-        stands in the middle later (small: "none", paper: "fixed").
+        stands in the middle later.
     max_length : int, default=100
         Characters that are read of a text, by `default_pipeline` too; the
         time grows with it.
-    learning_rate : float or None, default=None
-        Length of a step of Adam (small: 0.002, paper: 0.001).
-    batch_size : int or None, default=None
+    learning_rate : float, default=0.002
+        Length of a step of Adam.
+    batch_size : int, default=256
         Texts of a batch, about; fewer where that would leave less than 8
-        batches, but 64 (both: 256).
+        batches, but 64.
     max_iter : int, default=100
         Passes over all queries.
     patience : int, default=10
@@ -187,7 +147,9 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     table are found by hashing as in fastText. In one network they begin at
     random, so that before anything is learned texts are about as similar as
     their counts of n-grams; what is learned is a departure from there. They are
-    off in the preset "paper", and ``n_grams=0`` turns them off in any other.
+    off in the preset "paper", the network of the paper with its loss and its 100
+    steps, for which a GPU is advised; the defaults learn in a minute or two on a
+    common processor.
 
     References
     ----------
@@ -224,27 +186,40 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         uses="discriminative",
         stops_early=True,
     )
+    presets: ClassVar = {
+        "paper": {
+            "n_layers": 4,
+            "embedding_size": 64,
+            "n_grams": 0,
+            "loss": "contrastive",
+            "n_negatives": 4,
+            "dropout": 0.4,
+            "recurrent_dropout": 0.2,
+            "character_dropout": 0.02,
+            "padding": "fixed",
+            "learning_rate": 1e-3,
+        }
+    }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
-        "preset": [options("small", "paper")],
-        "n_layers": [interval(Integral, 1, 16), None],
-        "hidden_units": [interval(Integral, 1, None), None],
-        "embedding_size": [interval(Integral, 1, None), None],
-        "convolution": [interval(Integral, 0, 15), None],
-        "n_grams": [interval(Integral, 0, 2**20), None],
-        "loss": [options("softmax", "contrastive", "triplet"), None],
+        "n_layers": [interval(Integral, 1, 16)],
+        "hidden_units": [interval(Integral, 1, None)],
+        "embedding_size": [interval(Integral, 1, None)],
+        "convolution": [interval(Integral, 0, 15)],
+        "n_grams": [interval(Integral, 0, 2**20)],
+        "loss": [options("softmax", "contrastive", "triplet")],
         "negative_loss": [options("above", "below", "always", "hinge")],
         "margin": [interval(Real, -1, 1)],
         "gamma": [interval(Real, 0, 100, closed="right")],
         "n_negatives": [interval(Integral, 1, None), None],
         "near_groups": ["boolean"],
-        "dropout": [interval(Real, 0, 1, closed="left"), None],
-        "recurrent_dropout": [interval(Real, 0, 1, closed="left"), None],
-        "character_dropout": [interval(Real, 0, 1, closed="left"), None],
-        "padding": [options("none", "fixed"), None],
+        "dropout": [interval(Real, 0, 1, closed="left")],
+        "recurrent_dropout": [interval(Real, 0, 1, closed="left")],
+        "character_dropout": [interval(Real, 0, 1, closed="left")],
+        "padding": [options("none", "fixed")],
         "max_length": [interval(Integral, 1, 10_000)],
-        "learning_rate": [interval(Real, 0, None, closed="neither"), None],
-        "batch_size": [interval(Integral, 2, None), None],
+        "learning_rate": [interval(Real, 0, None, closed="neither")],
+        "batch_size": [interval(Integral, 2, None)],
         "device": [options("cpu", "cuda", "auto")],
     }
     _stored: ClassVar[Declared] = {
@@ -258,43 +233,39 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
 
     n_components: int = 128
     _: KW_ONLY
-    preset: str = "small"
     shared: bool = True
-    n_layers: int | None = None
-    hidden_units: int | None = None
-    embedding_size: int | None = None
-    convolution: int | None = None
-    n_grams: int | None = None
-    loss: str | None = None
+    n_layers: int = 1
+    hidden_units: int = 64
+    embedding_size: int = 32
+    convolution: int = 0
+    n_grams: int = 8192
+    loss: str = "softmax"
     negative_loss: str = "above"
     margin: float = 0.0
     gamma: float = 10.0
     n_negatives: int | None = None
     near_groups: bool = False
-    dropout: float | None = None
-    recurrent_dropout: float | None = None
-    character_dropout: float | None = None
-    padding: str | None = None
+    dropout: float = 0.5
+    recurrent_dropout: float = 0.0
+    character_dropout: float = 0.1
+    padding: str = "none"
     max_length: int = 100
-    learning_rate: float | None = None
-    batch_size: int | None = None
+    learning_rate: float = 2e-3
+    batch_size: int = 256
     max_iter: int = 100
     patience: int = 10
     validation_fraction: float = 0.1
     device: str = "cpu"
     random_state: Any = 0
 
-    def settings(self) -> dict[str, Any]:
-        """Parameters with those that were left open taken from the preset.
-
-        Returns
-        -------
-        dict of str to object
-            By name; what was set wins over the preset.
-        """
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        preset = PRESETS[self.preset]
-        return {k: preset[k] if v is None and k in preset else v for k, v in given.items()}
+    @classmethod
+    def _read_params(cls, params: dict[str, Any]) -> dict[str, Any]:
+        """Parameters were None once where `preset`, then one of them, said what they are."""
+        if "preset" not in params:
+            return params
+        chosen = {**cls().get_params(), **cls.presets.get(params.pop("preset"), {})}
+        left_open = [n for n, v in params.items() if v is None and n != "random_state"]
+        return {**params, **{name: chosen[name] for name in left_open}}
 
     def seconds_per_text(self, X: Matrix, y: Matrix, n_texts: int) -> float:
         """Time that a pass of training takes for each text that it reads, here and now.
@@ -329,27 +300,25 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         watch.record(self)
 
     def _shape(self) -> Any:
-        """What the network is made of, by the settings."""
+        """What the network is made of."""
         from simviz.methods._blstm_network import Shape
 
-        settings = self.settings()
         known = max(len(self.x_characters_), len(self.y_characters_))
         return Shape(
             known + 1,
-            settings["embedding_size"],
-            settings["convolution"],
-            settings["n_layers"],
-            settings["hidden_units"],
-            settings["n_components"],
-            settings["n_grams"],
+            self.embedding_size,
+            self.convolution,
+            self.n_layers,
+            self.hidden_units,
+            self.n_components,
+            self.n_grams,
         )
 
     def _reader(self) -> Any:
-        """The network that the settings describe."""
+        """The network that the parameters describe."""
         from simviz.methods._blstm_training import Reader
 
-        settings = self.settings()
-        fixed = settings["max_length"] if settings["padding"] == "fixed" else None
+        fixed = self.max_length if self.padding == "fixed" else None
         return Reader(self._shape(), fixed, torch_device(self.device))
 
     def _take(self, theta: Any) -> None:

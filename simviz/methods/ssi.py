@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
@@ -54,10 +54,11 @@ class SSI(TripleMixin, PairModel):
         What W is: UᵀV + I; UᵀU + I, which treats both sides alike; weights of
         the single features; or a weight for every pair of features. Without
         `shared`, "low_rank" is UᵀV and "full" starts from 0.
-    init : {"lsa", "random"}, default="lsa"
+    init : {"lsa", "random", "normal"}, default="lsa"
         Start of U and V: latent semantic analysis (CL-LSI for two
-        vocabularies), or normal noise. Where V is learned beside the identity
-        it starts from 0, so that the first scores are the cosine.
+        vocabularies); normal noise in U; or normal noise in both, as in the
+        paper. Where V is learned beside the identity it starts from 0, but
+        for "normal", so that the first scores are the cosine.
     n_negatives : int, default=4
         Other items that a sampled pair is compared with in one step; 1 is the
         paper's. More cost little, as the pair's own sums are shared.
@@ -102,7 +103,7 @@ class SSI(TripleMixin, PairModel):
     loss_curve_ : list of float
         Mean hinge loss of each of these passes, before its steps.
     validation_scores_ : list of float
-        Score on 512 queries and candidates of the validation set, or of what
+        Score on 512 queries and 4,096 candidates of the validation set, or of what
         was held out, after each pass; empty without any. NDCG where there are
         grades, the AUC where unjudged pairs are ignored, else the mean average
         precision; of both directions where pairs are one to one.
@@ -131,8 +132,9 @@ class SSI(TripleMixin, PairModel):
     three tenths of its entries are filled (images), steps are taken on batches
     of up to 256 triples, by matrix products.
 
-    The paper starts from noise with a margin of 1. Beside the identity such
-    noise drowns the lexical match, and such a margin overrules it.
+    The paper starts from noise with a margin of 1, as the preset "paper" does.
+    Beside the identity such noise drowns the lexical match, and such a margin
+    overrules it. How large the noise was is assumed.
 
     References
     ----------
@@ -157,10 +159,11 @@ class SSI(TripleMixin, PairModel):
         uses="discriminative",
         stops_early=True,
     )
+    presets: ClassVar = {"paper": {"init": "normal", "n_negatives": 1, "margin": 1.0}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "form": [options("low_rank", "symmetric", "diagonal", "full")],
-        "init": [options("lsa", "random")],
+        "init": [options("lsa", "random", "normal")],
         "n_negatives": [interval(Integral, 1, None)],
         "margin": [interval(Real, 0, None, closed="neither")],
         "learning_rate": [interval(Real, 0, None)],
@@ -244,7 +247,7 @@ class SSI(TripleMixin, PairModel):
         if self.init == "lsa":
             A, B = self._latent(X, Y, relevance, rng.randint(2**31 - 1))
             U[:, : A.shape[1]], V[:, : B.shape[1]] = scale * A, scale * B
-        if self.shared or self.init == "random":
+        if self.init == "random" or (self.shared and self.init == "lsa"):
             V[:] = 0  # adds no noise to the first scores, and is no saddle as U is not 0
         return U if self.form == "symmetric" else np.vstack([U, V])
 
@@ -340,42 +343,46 @@ class SSI(TripleMixin, PairModel):
         U, V = (A.astype(np.float64) for A in (self.x_factors_[x_index], self.y_factors_[y_index]))
         return np.asarray(U @ V.T + (same if self.shared else 0))
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        X, Y = self._scaled(X, Y)
+    def _candidates(self, Y: Matrix) -> Any:
+        Y = self._scaled(Y, "y")
         if self.form == "full":
-            return row_scorer(X, self.weights_, Y)
+            return Y
+        YT = sp.csr_array(Y.T) if sp.issparse(Y) else Y.T
+        return YT, None if self.form == "diagonal" else self._factors(Y, "y")
+
+    def _row_scorer(self, X: Matrix, candidates: Any) -> RowScorer:
+        X = self._scaled(X, "x")
+        if self.form == "full":
+            return row_scorer(X, self.weights_, candidates)
+        YT, Q = candidates
         if self.form == "diagonal":
-            return _inner_products(self._weighted(X), Y)
-        P, Q = self._factors(X, Y)
+            return _inner_products(self._weighted(X), YT)
+        P = self._factors(X, "x")
         if not self.shared:
             return lambda rows: P[rows] @ Q.T
-        lexical = _inner_products(X, Y)
+        lexical = _inner_products(X, YT)
         return lambda rows: P[rows] @ Q.T + lexical(rows)
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
-        X, Y = self._scaled(X, Y)
+        X, Y = self._scaled(X, "x"), self._scaled(Y, "y")
         if self.form == "full":
             return pair_score(X, self.weights_, Y)
         if self.form == "diagonal":
             return _row_products(self._weighted(X), Y)
-        P, Q = self._factors(X, Y)
-        scores = np.einsum("ik,ik->i", P, Q)
+        scores = np.einsum("ik,ik->i", self._factors(X, "x"), self._factors(Y, "y"))
         return scores + _row_products(X, Y) if self.shared else scores
 
     def _weighted(self, X: Matrix) -> Matrix:
         w = self.weights_.astype(X.dtype, copy=False)
         return sp.csr_array(X.multiply(w[None, :])) if sp.issparse(X) else X * w
 
-    def _factors(self, X: Matrix, Y: Matrix) -> tuple[NDArray[Any], NDArray[Any]]:
-        return (
-            np.asarray(X @ self.x_factors_.astype(X.dtype, copy=False)),
-            np.asarray(Y @ self.y_factors_.astype(Y.dtype, copy=False)),
-        )
+    def _factors(self, items: Matrix, side: Literal["x", "y"]) -> NDArray[Any]:
+        factors = self.x_factors_ if side == "x" else self.y_factors_
+        return np.asarray(items @ factors.astype(items.dtype, copy=False))
 
 
-def _inner_products(X: Matrix, Y: Matrix) -> RowScorer:
+def _inner_products(X: Matrix, YT: Matrix) -> RowScorer:
     """Blocks of X Yᵀ, dense."""
-    YT = sp.csr_array(Y.T) if sp.issparse(Y) else Y.T
 
     def scores(rows: slice) -> NDArray[np.floating]:
         block = X[rows] @ YT

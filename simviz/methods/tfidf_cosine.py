@@ -84,9 +84,12 @@ class TfidfCosine(PairModel):
         """
         return np.equal.outer(x_index, y_index).astype(np.float64)
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        P, QT = unit_rows(sp.csr_array(X)), unit_rows(sp.csr_array(Y)).T.tocsr()
-        return lambda rows: (P[rows] @ QT).toarray()
+    def _candidates(self, Y: Matrix) -> sp.csr_array:
+        return unit_rows(sp.csr_array(Y)).T.tocsr()
+
+    def _row_scorer(self, X: Matrix, candidates: sp.csr_array) -> RowScorer:
+        P = unit_rows(sp.csr_array(X))
+        return lambda rows: (P[rows] @ candidates).toarray()
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         product = unit_rows(sp.csr_array(X)).multiply(unit_rows(sp.csr_array(Y)))

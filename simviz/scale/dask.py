@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
+from functools import partial, reduce
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
@@ -196,17 +197,24 @@ def joined(
 ) -> T:
     """Join the results of ``call(part, *common)`` of all parts, in their order."""
     if client is None:
-        results: Iterable[T] = each(call, parts, *common)
-        total = next(iter(results))
-        for result in results:
-            total = join(total, result)
-        return total
+        return reduce(join, each(call, parts, *common))
     futures = _submitted(client, call, parts, common)
-    while len(futures) > 1:
-        pairs = zip(futures[::2], futures[1::2], strict=False)
-        odd = futures[len(futures) - len(futures) % 2 :]
-        futures = [client.submit(_joined, join, a, b, pure=False) for a, b in pairs] + odd
-    return client.gather(futures[0])
+    submit = partial(client.submit, _joined, join, pure=False)
+    return client.gather(tree(futures, submit))
+
+
+def branches(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int = 2) -> list[Any]:
+    """Join neighbours, then neighbours of those, until few are left."""
+    values = list(values)
+    while len(values) > left:
+        pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
+        values = pairs + values[len(values) - len(values) % 2 :]
+    return values
+
+
+def tree(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
+    """Join all values, as `branches` does."""
+    return branches(values, join, left=1)[0]
 
 
 def _submitted(

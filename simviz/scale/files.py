@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import secrets
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import pairwise
@@ -33,6 +34,20 @@ def replacing(path: Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
     except BaseException:
         draft.unlink(missing_ok=True)
         raise
+
+
+def lock(file: IO[Any]) -> bool:
+    """Lock a file against other processes while it is open; False where one has locked it."""
+    # It ends with the process however that ends, and is inherited by no child.
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:

@@ -17,7 +17,7 @@ from simviz.methods._s2net_training import LBFGS, Network, Objective
 from simviz.methods._training import Watch
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.dask import WorkerLost, repeated, scattered
+from simviz.scale.dask import WorkerLost, branches, repeated, scattered, tree
 from simviz.scale.fit import fitted_as
 
 if TYPE_CHECKING:
@@ -69,8 +69,8 @@ class Share(Objective):
     """Rows of X against all of Y."""
 
     def __init__(self, X: Matrix, loss: Loss, Y: Matrix, how: tuple[Any, ...]) -> None:
-        shared, activation, half, making = how
-        network = Network(X, Y, shared, activation, half=half)
+        shared, activation, intercept, half, making = how
+        network = Network(X, Y, shared, activation, intercept=intercept, half=half)
         super().__init__(network, loss, Maker(*making), lambda: None)
 
 
@@ -95,7 +95,7 @@ class _SharedOut(S2Net):
         wanted = n_shares or (1 if client is None else max(1, len(client.nthreads())))
         edges = np.linspace(0, X.shape[0], min(wanted, X.shape[0]) + 1).astype(int).tolist()
         own = [(X[lo:hi], loss.of_rows(slice(lo, hi))) for lo, hi in pairwise(edges)]
-        common = (Y, (self.shared, self.activation, half, making))
+        common = (Y, (self.shared, self.activation, self.fit_intercept, half, making))
         rows: LocalRows | ClusterRows
         if client is None:
             rows = LocalRows(Share, own, common)
@@ -153,20 +153,6 @@ def drop(token: str) -> None:
 def add(a: Any, b: Any) -> Any:
     """Sum of two arrays, or of two pairs of loss and gradient."""
     return (a[0] + b[0], a[1] + b[1]) if isinstance(a, tuple) else a + b
-
-
-def branches(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int = 2) -> list[Any]:
-    """Join neighbours, then neighbours of those, until few are left."""
-    values = list(values)
-    while len(values) > left:
-        pairs = [join(a, b) for a, b in zip(values[::2], values[1::2], strict=False)]
-        values = pairs + values[len(values) - len(values) % 2 :]
-    return values
-
-
-def tree(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
-    """Join all values, as `branches` does."""
-    return branches(values, join, left=1)[0]
 
 
 class LocalRows:

@@ -274,11 +274,11 @@ def write_vectors(
     kind = _kind(model)
     folder = new_folder(folder)
     how = (folder.absolute(), side, dtype)
-    if client is None:
-        written = [_write_part(*batch, model, how) for batch in _batches(items)]
-    elif isinstance(items, SparseShards):
+    if isinstance(items, SparseShards):
         numbers = range(len(items))
         written = list(each(_write_shard, numbers, model, items, how, client=client))
+    elif client is None:
+        written = [_write_part(*batch, model, how) for batch in _batches(items)]
     else:
         raise ValueError(
             "Workers read features from disk by themselves. Write them as SparseShards first, "
@@ -393,9 +393,6 @@ def _features(model: PairModel | Pipeline, items: Any, side: Side) -> Any:
 
 def _batches(items: Any) -> Iterator[tuple[int, Any, Sequence[str] | None]]:
     """Yield the number of each batch, the batch, and its ids if it has any."""
-    if isinstance(items, SparseShards):
-        yield from ((i, items[i], items.ids(i)) for i in range(len(items)))
-        return
     if sp.issparse(items) or isinstance(items, np.ndarray | Items):
         items = [items]
     for i, batch in enumerate(items):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import copy
 import pickle
 import socket
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from waiting import LONG, until
 
 from simviz.data import Items
 from simviz.jobs import JobQueue, SplitSpec, blend_spec, search_spec
@@ -17,16 +17,6 @@ from simviz.jobs.dask import ClusterExecutor, cluster_queue
 from simviz.jobs.local_cluster import cluster_here
 from simviz.jobs.worker import run_job
 from simviz.store import Store
-
-LONG = 60.0
-
-
-def until(condition):
-    """Wait for what happens elsewhere; the limit only ends a hang."""
-    end = time.monotonic() + LONG
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 def in_threads(n_workers, **how):
@@ -105,10 +95,8 @@ def test_progress_is_heard_and_a_wish_to_cancel_is_granted(remote, cluster, stor
     job_id = remote.submit(endless())
     until(lambda: any("loss" in event for event in remote.status(job_id).history))
     assert remote.status(job_id).stage == "training"
-    asked = time.monotonic()
     assert remote.cancel(job_id) and remote.status(job_id).state == "cancelled"
     until(lambda: not tasks(cluster) and not any(w.state.executing for w in workers(cluster)))
-    assert time.monotonic() - asked < 2 * 5  # 2 s, on a machine that may be five times busier
     assert not store.runs.has(endless().digest)
     assert remote.wait(remote.submit(ask()), LONG).state == "succeeded"
 

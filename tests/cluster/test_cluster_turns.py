@@ -1,20 +1,10 @@
 """On a cluster too, nobody waits for all that another asked for."""
 
-import time
+from waiting import LONG, until
 
 from simviz.jobs import JobSpec
 from simviz.jobs.dask import cluster_queue
 from simviz.jobs.local_cluster import cluster_here
-
-LONG = 60.0
-
-
-def until(condition):
-    """Wait for what happens elsewhere; the limit only ends a hang."""
-    end = time.monotonic() + LONG
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
 
 
 def test_who_comes_late_does_not_wait_for_all_of_another(store, theirs, ask, endless):

@@ -1,24 +1,27 @@
-"""A worker killed in a job: what is learned is the same, bit for bit."""
+"""A worker killed in a job or in a divided fit: what is learned is the same, bit for bit."""
 
 from __future__ import annotations
 
 import os
 import signal
 import sys
-import time
+from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from types import ModuleType
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from distributed import Client
+from waiting import LONG, until
 
 from simviz.jobs.dask import cluster_queue
 from simviz.jobs.local_cluster import cluster_here
+from simviz.methods._training import held_out_values
+from simviz.methods.s2net import S2Net
+from simviz.scale.gradients import Share, fit_s2net
 from simviz.store import Store
-
-LONG = 120.0
 
 
 def kill(client, places):
@@ -83,9 +86,67 @@ def test_a_worker_killed_in_a_job(cluster, client, store, ask, sentences, by_nob
     assert str(run.part("test").records()) == str(expected.part("test").records())
 
 
-def until(condition):
-    """Wait for what happens elsewhere; the limit only ends a hang."""
-    end = time.monotonic() + LONG
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.002)
+def data():
+    rng = np.random.default_rng(0)
+    X, Y = (sp.random_array((600, 80), density=0.1, rng=rng, format="csr") for _ in range(2))
+    return X, sp.csr_array(Y + X @ sp.random_array((80, 80), density=0.05, rng=rng))
+
+
+def model():
+    return S2Net(5, loss="logistic", solver="lbfgs", init="random", max_iter=5)
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return fit_s2net(model(), *data(), n_shares=2)
+
+
+def doomed(evaluation, share, flag):
+    """Shares of which one ends its process, once, in the middle of its blocks."""
+
+    class Doomed(Share):
+        def __init__(self, X, loss, *common):
+            super().__init__(X, loss, *common)
+            self.is_it = int(loss.parts[0].pairs.place[0] > 0) == share  # of its rows among all
+            self.evaluation = 0
+            self.tick = self.meet
+
+        def meet(self):
+            if self.is_it and self.evaluation == evaluation:
+                with suppress(FileExistsError):
+                    os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
+                    os.kill(os.getpid(), signal.SIGKILL)
+
+        def steps(self, theta):
+            self.evaluation += 1
+            return super().steps(theta)
+
+    return Doomed
+
+
+@pytest.mark.parametrize("moment", ["block", "validation"])
+def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch, tmp_path):
+    evaluation, share = 3, 1
+    flag = tmp_path / "killed"
+    ours = model()
+    client.wait_for_workers(2, timeout=LONG)
+    places = sorted(client.nthreads())[share : share + 1]
+    if moment == "block":
+        deadly = doomed(evaluation, share, str(flag))
+        monkeypatch.setattr("simviz.scale.gradients.Share", deadly)
+    else:
+        score, scored = held_out_values, []
+
+        def slow(*arguments):
+            scored.append(1)
+            if len(scored) == evaluation + 1:
+                flag.touch()
+                kill(client, places)
+            return score(*arguments)
+
+        monkeypatch.setattr("simviz.methods.s2net.held_out_values", slow)
+    fit_s2net(ours, *data(), client=client, n_shares=2)
+    assert flag.exists(), "nobody was killed"
+    assert ours.n_iter_ == expected.n_iter_ and ours.loss_curve_ == expected.loss_curve_
+    assert np.array_equal(ours.x_projection_, expected.x_projection_)
+    assert np.array_equal(ours.y_projection_, expected.y_projection_)

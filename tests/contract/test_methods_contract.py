@@ -16,6 +16,7 @@ from sklearn.utils.estimator_checks import estimator_checks_generator
 import simviz.methods
 from simviz.base.checks import fixtures, yield_checks
 from simviz.methods import all_methods, get_method, method_id
+from simviz.params import validate_params
 from simviz.registry import find_classes
 from simviz.relevance import Relevance
 
@@ -48,6 +49,22 @@ SKLEARN = [
     # Runs only where SCIPY_ARRAY_API is set in the environment; numpy arrays are all we take.
     if getattr(check, "func", check).__name__ != "check_array_api_input"
 ]
+
+
+@pytest.mark.parametrize("method", [m for m, cls in METHODS.items() if cls.presets])
+def test_presets_are_parameters_other_than_the_defaults(method):
+    cls = METHODS[method]
+    for params in cls.presets.values():
+        model = cls(**params)
+        validate_params(model)
+        assert not params.items() & cls().get_params().items()
+
+
+def test_every_method_of_a_paper_that_departs_from_it_has_its_preset():
+    assert {m for m, cls in METHODS.items() if "paper" in cls.presets} == {
+        "cca", "cplsa", "hdlr", "heterogeneous_svd", "jplsa", "kernel_heterogeneous_svd", "mlc",
+        "opca", "s2net", "siamese_blstm", "ssi",
+    }  # fmt: skip
 
 
 @pytest.mark.parametrize("check", OURS)
@@ -152,3 +169,16 @@ def test_one_side_may_be_sparse_and_the_other_dense(method):
     for A, B in ((sp.csr_array(X), Y), (X, sp.csr_matrix(Y)), (sp.coo_matrix(X), Y)):
         S = quick(method).fit(A, B).similarity(A, B)
         np.testing.assert_allclose(S, expected, atol=1e-7)
+
+
+@pytest.mark.parametrize(
+    "method",
+    ["lsa", "pca", "cl_lsi", "cca", "opca", "heterogeneous_svd", "kernel_cca",
+     "kernel_heterogeneous_svd"],
+)  # fmt: skip
+def test_more_components_than_possible_are_capped_with_both_numbers(method):
+    X = np.random.default_rng(0).standard_normal((30, 7))
+    with pytest.warns(UserWarning, match=r"n_components=50 .* \d+ are kept"):
+        model = METHODS[method](50).fit(X, X)
+    assert model.n_components_ < 50
+    assert model.transform(X).shape == (30, model.n_components_)

@@ -6,7 +6,6 @@ from hypothesis import given, settings, strategies as st
 from sklearn.feature_extraction.text import HashingVectorizer
 
 from simviz.features import HashedText, TextCounts, Tfidf
-from simviz.persistence import load_state, save_state
 
 TEXTS = ["a red heart", "a car, a red car", "a sun and a moon", "Red sun", ""]
 corpora = st.lists(st.text(alphabet="abcé ñß-1'\ud800", max_size=25), min_size=1, max_size=8)
@@ -72,15 +71,6 @@ def test_counting_in_parts_is_counting_at_once(texts, analyzer, idf, data):
     matrix = whole.transform(texts)
     lengths = np.sqrt((matrix**2).sum(axis=1))
     assert np.isclose(lengths, 1, atol=1e-5)[np.diff(matrix.indptr) > 0].all()
-
-
-def test_stored_without_pickle(tmp_path):
-    hashed = HashedText(128, "char", (1, 3)).fit(TEXTS)
-    save_state({"features": hashed}, tmp_path / "hashed")
-    loaded = load_state(tmp_path / "hashed")["features"]
-    np.testing.assert_array_equal(
-        loaded.transform(TEXTS).toarray(), hashed.transform(TEXTS).toarray()
-    )
 
 
 def test_bad_parameters_are_told():

@@ -8,7 +8,7 @@ from simviz.data import PairSet
 from simviz.exceptions import JobCancelled
 from simviz.features import PretrainedText, default_features, pretrained, why_impossible
 from simviz.methods import get_method
-from simviz.pipeline import PairPipeline, default_pipeline, why_no_adapter
+from simviz.pipeline import default_pipeline, load_pipeline, why_no_adapter
 
 TEXTS = ["a red heart", "a car that is blue", "heart of red colour", "", "  "]
 
@@ -125,7 +125,7 @@ def test_pipelines_on_pretrained_vectors_are_stored_and_read_back(method, tmp_pa
     small = {} if method == "pretrained" else {"n_components": 6}
     pipeline = default_pipeline(method, pairs, features="pretrained", **small).fit(pairs)
     pipeline.save(tmp_path / "p.simviz")
-    again = PairPipeline.load(tmp_path / "p.simviz")
+    again = load_pipeline(tmp_path / "p.simviz")
     similarity = pipeline.similarity(pairs.x, pairs.y)
     np.testing.assert_array_equal(again.similarity(pairs.x, pairs.y), similarity)
     assert (similarity.argmax(axis=1) == np.arange(len(words))).mean() > 0.8

@@ -6,7 +6,12 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
+from simviz.exceptions import StoreError
+from simviz.exports.linear import described
+from simviz.features import HashedText
+from simviz.features.spans import word_shares
 from simviz.features.text import TextCounts, Tfidf
+from simviz.persistence import save_state
 
 TEXTS = ["a red heart", "a car, a red car", "a sun and a moon", "Red sun"]
 
@@ -167,22 +172,6 @@ def test_equals_unsmoothed_scikit_learn_minus_tf():
     np.testing.assert_allclose(ours.toarray(), (peer - counts).toarray(), rtol=1e-6, atol=1e-6)
 
 
-def test_transforming_other_texts_does_not_change_idf():
-    weights = Tfidf().fit(TEXTS)
-    before, row = weights.idf_.copy(), weights.transform(["red car"]).toarray()
-    weights.transform(["car"] * 50)
-    np.testing.assert_array_equal(weights.idf_, before)
-    np.testing.assert_array_equal(weights.transform(["red car"]).toarray(), row)
-
-
-def test_each_language_has_its_own_idf():
-    english, spanish = Tfidf(), Tfidf()
-    english.fit(["no", "no sun", "moon"])
-    spanish.fit(["no", "no sol", "no luna"])
-    assert english.idf_[english.vocabulary_.index("no")] == pytest.approx(np.log(3 / 2))
-    assert spanish.idf_[spanish.vocabulary_.index("no")] == 0
-
-
 @settings(deadline=None, derandomize=True, max_examples=40)
 @given(corpora, corpora, st.sampled_from(["raw", "log1p", "log2"]))
 def test_rows_have_length_one_or_are_empty(train, test, tf):
@@ -199,3 +188,20 @@ def test_rows_have_length_one_or_are_empty(train, test, tf):
 
 def test_no_texts_give_a_matrix_without_rows():
     assert Tfidf().fit(TEXTS).transform([]).shape == (0, 7)
+
+
+@pytest.mark.parametrize("features", [TextCounts, Tfidf, HashedText])
+def test_a_function_finds_the_words(features, tmp_path):
+    def halves(text):
+        return [text[:2], text[2:]]
+
+    made = features(analyzer=halves, ngram_range=(1, 2), stop_words=["zz"])
+    if features is HashedText:
+        row = made.fit(["ABCD", "ZZY"]).transform(["abcd"])
+        assert row.nnz == 3
+    else:
+        assert made.fit(["ABCD", "ZZY"]).vocabulary_ == ["ab", "ab cd", "cd", "y"]
+    assert word_shares(made, "ABCD", ["ab"]) is None
+    with pytest.raises(StoreError, match="code is never stored"):
+        save_state({"x_features": made}, tmp_path / "made.simviz")
+    assert described(made) is None

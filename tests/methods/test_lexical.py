@@ -52,13 +52,6 @@ def test_bm25_with_k1_zero_asks_only_whether_terms_occur(counts):
     np.testing.assert_allclose(model.similarity(queries, docs), queries @ present.T)
 
 
-def test_bm25_statistics_are_those_of_training(counts):
-    queries, docs = counts
-    model = BM25().fit(docs)
-    before = model.similarity(queries, docs[:5])
-    np.testing.assert_allclose(before, model.similarity(queries, docs)[:, :5])
-
-
 def test_bm25_refuses_negative_counts(counts):
     with pytest.raises(ValueError, match="term counts"):
         BM25().fit(-counts[1])

@@ -6,7 +6,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.features import Trigrams
 from simviz.methods.ngram_matcher import NgramMatcher
-from simviz.pipeline import PairPipeline, default_pipeline
+from simviz.pipeline import default_pipeline, load_pipeline
 
 TITLES = ["clerk", "bank clerk", "banker", "clerk of works", "banana seller", "it", "ox"]
 
@@ -55,7 +55,7 @@ def test_a_default_pipeline_reads_trigrams_and_survives_storing(tmp_path):
     pipeline = default_pipeline("ngram_matcher", pairs).fit(pairs)
     assert isinstance(pipeline.x_features, Trigrams) and pipeline.y_features is None
     pipeline.save(tmp_path / "matcher.simviz")
-    loaded = PairPipeline.load(tmp_path / "matcher.simviz")
+    loaded = load_pipeline(tmp_path / "matcher.simviz")
     new = PairSet.from_texts(["baker", "clerks", "ΩΨΦ"], ["bakery", "clerk", "ΩΨΦΔ"])
     scores = pipeline.similarity(new.x, new.y)
     np.testing.assert_array_equal(loaded.similarity(new.x, new.y), scores)

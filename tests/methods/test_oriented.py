@@ -12,7 +12,6 @@ from simviz.methods import _linalg, _spectral
 from simviz.methods.cca import RidgeCCA
 from simviz.methods.opca import OPCA
 from simviz.methods.pca import PCA
-from simviz.relevance import Relevance
 
 N, D, K = 120, 15, 6
 
@@ -136,31 +135,6 @@ def test_shared_terms_help_opca_and_not_cca():
         for shared in (True, False)
     }
     assert scores[True] > scores[False] + 0.05, scores
-
-
-def test_opca_weighs_pairs_as_copied_rows_would(sides):
-    X, Y = (Z[:30] for Z in sides)
-    rng = np.random.default_rng(2)
-    rows, columns = rng.integers(0, 30, (2, 60))
-    pairs = np.unique(np.column_stack([rows, columns]), axis=0)
-    grades = rng.integers(1, 4, len(pairs))
-    R = Relevance.from_pairs(pairs[:, 0], pairs[:, 1], grades, shape=(30, 30))
-    copies = np.repeat(pairs, grades, axis=0)
-    for shared in (True, False):
-        through = OPCA(3, shared=shared).fit(X, Y, R)
-        copied = OPCA(3, shared=shared).fit(X[copies[:, 0]], Y[copies[:, 1]])
-        np.testing.assert_allclose(through.similarity(X, Y), copied.similarity(X, Y), atol=1e-8)
-
-
-@pytest.mark.parametrize("shared", [True, False])
-def test_sparse_and_dense_are_one(shared, sides):
-    X, Y = (np.maximum(Z, 0).astype(np.float32) for Z in sides)
-    dense = OPCA(K, shared=shared).fit(X, Y)
-    sparse = OPCA(K, shared=shared).fit(sp.csr_array(X), sp.csr_array(Y))
-    assert sparse.x_projection_.dtype == np.float32
-    np.testing.assert_allclose(
-        dense.similarity(X, Y), sparse.similarity(sp.csr_array(X), sp.csr_array(Y)), atol=1e-5
-    )
 
 
 def test_noise_that_is_nowhere_is_an_error_only_without_ridge(sides):

@@ -44,11 +44,11 @@ JUDGMENTS = judgments()
 def objective(
     relevance, loss="logistic", *, gamma=10.0, direction="both", hard_negatives=None,
     balanced=False, shared=False, activation=None, rows=4, penalty=0.0, start=None, X=None, Y=None,
-    blocks=FloatBlocks,
+    blocks=FloatBlocks, intercept=True,
 ):  # fmt: skip
     settings = Settings(loss, gamma, direction, hard_negatives, balanced)
     X, Y = side(N_X, 0) if X is None else X, side(N_Y, 1) if Y is None else Y
-    network = Network(X, Y, shared, activation)
+    network = Network(X, Y, shared, activation, intercept=intercept)
     terms = Loss(relevance, settings, np.random.RandomState(0))
     return Objective(network, terms, lambda P, Q: blocks(P, Q, rows), lambda: None, start, penalty)
 
@@ -82,21 +82,21 @@ def brute_force(relevance, S, settings):
             relevance.matrix.indices,
         ] = True
     ignore = relevance.unjudged == "ignore"
-    terms = []  # loss and weight of each query's comparisons
+    terms = []  # losses of each query's comparisons: among grades, and with what was not judged
     for direction, S_, R_, stored_ in (("x2y", S, R, stored), ("y2x", S.T, R.T, stored.T)):
         if settings.direction not in (direction, "both"):
             continue
         for s, r, known in zip(S_, R_, stored_, strict=True):
             pool = np.flatnonzero(known) if ignore else np.arange(len(s))
-            here = []
-            for a in np.flatnonzero(known):
+            here = {True: [], False: []}
+            for a, b in itertools.product(np.flatnonzero(known), pool):
                 # Grades decide among what was judged; what was not stands below it.
-                lower = [b for b in pool if (r[b] < r[a] if known[b] else True)]
-                gaps = np.array([s[a] - s[b] for b in lower])
-                here += comparisons(gaps, settings)
-            terms.append(here)
-    flat = list(itertools.chain(*terms))
-    return sum(flat) / len(flat)
+                if r[b] < r[a] or not known[b]:
+                    here[known[b]] += comparisons(np.array([s[a] - s[b]]), settings)
+            terms += here.values()
+    if settings.balanced:
+        return np.mean([np.mean(here) for here in terms if here])
+    return np.mean(list(itertools.chain(*terms)))
 
 
 def comparisons(gaps, settings):
@@ -115,6 +115,29 @@ def test_gradient(loss, shared, activation, direction):
             continue  # squared errors know no direction
         f = objective(relevance, loss, direction=direction, shared=shared, activation=activation)
         assert_gradient(f, parameters(shared))
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_without_offsets_value_and_gradient_are_those_of_the_projections(shared):
+    """The published model g = Aᵀf, from its definition."""
+    relevance = JUDGMENTS["several"]
+    X, Y = side(N_X, 0).toarray(), side(N_Y, 1).toarray()
+    theta = parameters(shared)
+    theta[-2:] = 0
+
+    def value(theta):
+        P, Q = X @ theta[:D], Y @ (theta[:D] if shared else theta[D : 2 * D])
+        P, Q = (Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in (P, Q))
+        return brute_force(relevance, P @ Q.T, Settings("logistic", 10.0, "both", None, False))
+
+    found, gradient = objective(relevance, shared=shared, intercept=False)(theta)
+    assert found == pytest.approx(value(theta), rel=1e-11)
+    assert not gradient[-2:].any()
+    for at in np.ndindex(len(theta) - 2, K):
+        h = np.zeros_like(theta)
+        h[at] = 1e-6
+        difference = (value(theta + h) - value(theta - h)) / 2e-6
+        assert gradient[at] == pytest.approx(difference, rel=1e-5, abs=1e-8)
 
 
 @pytest.mark.parametrize("loss", ["logistic", "softmax", "triplet"])
@@ -136,12 +159,16 @@ def test_gradient_of_the_penalty():
 
 @pytest.mark.parametrize("loss", ["logistic", "triplet"])
 @pytest.mark.parametrize("direction", ["both", "x2y", "y2x"])
-@pytest.mark.parametrize("gamma", [10.0, 60.0, 100.0])
-@pytest.mark.parametrize("name", [n for n in JUDGMENTS if n != "one judgment a query"])
-def test_value_is_the_sum_over_all_comparisons(loss, direction, gamma, name):
-    f = objective(JUDGMENTS[name], loss, direction=direction, gamma=gamma)
+@pytest.mark.parametrize("gamma", [1e-5, 10.0, 60.0, 100.0])
+@pytest.mark.parametrize(
+    ("name", "balanced"),
+    [(name, False) for name in JUDGMENTS if name != "one judgment a query"]
+    + [(name, True) for name in ("one to one", "several", "graded", "judged", "scores")],
+)
+def test_value_is_the_mean_over_all_comparisons(loss, direction, gamma, name, balanced):
+    f = objective(JUDGMENTS[name], loss, direction=direction, gamma=gamma, balanced=balanced)
     (P, _), (Q, _) = f.network.forward(parameters())
-    settings = Settings(loss, gamma, direction, None, False)
+    settings = Settings(loss, gamma, direction, None, balanced)
     expected = brute_force(JUDGMENTS[name], P @ Q.T, settings)
     assert f(parameters())[0] == pytest.approx(expected, rel=1e-11)
 
@@ -175,23 +202,6 @@ def test_hard_negatives_are_the_most_similar_ones():
     np.fill_diagonal(others, -np.inf)
     expected = np.logaddexp(0, 10 * (others.max(axis=1) - own)).mean()
     assert f(parameters())[0] == pytest.approx(expected)
-
-
-def test_balanced_queries_count_the_same():
-    relevance = JUDGMENTS["judged"]
-    f = objective(relevance, balanced=True, direction="x2y")
-    (P, _), (Q, _) = f.network.forward(parameters())
-    S, R = P @ Q.T, relevance.matrix.toarray()
-    means = []
-    for s, r in zip(S, R, strict=True):
-        terms = [
-            np.logaddexp(0, 10 * (s[b] - s[a]))
-            for a, b in itertools.permutations(np.flatnonzero(r), 2)
-            if r[a] > r[b]
-        ]
-        if terms:
-            means.append(np.mean(terms))
-    assert f(parameters())[0] == pytest.approx(np.mean(means))
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -262,46 +272,6 @@ def test_float32_sums_are_kept_in_float64():
     np.testing.assert_allclose(gradient32, gradient, atol=2e-6 * np.abs(gradient).max())
 
 
-@pytest.mark.parametrize("loss", LOSSES)
-def test_cosine_forgets_lengths_and_rotations(loss):
-    theta = parameters()
-    gradient = objective(JUDGMENTS["several"], loss)(theta)[1]
-    product = theta.T @ gradient
-    assert abs(np.trace(product)) < 1e-13
-    np.testing.assert_allclose(product, product.T, atol=1e-13)
-
-
-def test_two_pairs_in_closed_form():
-    X, Y = np.eye(2), np.eye(2)
-    theta = np.random.default_rng(0).standard_normal((6, 3))
-    theta[4:] = 0  # the biases
-    f = objective(Relevance.identity(2), X=X, Y=Y)
-    P, Q = (W / np.linalg.norm(W, axis=1)[:, None] for W in (theta[:2], theta[2:4]))
-    S = P @ Q.T
-    gaps = [S[i, i] - S[j, m] for i in (0, 1) for j, m in ((0, 1), (1, 0))]
-    assert f(theta)[0] == pytest.approx(np.mean(np.log1p(np.exp(-10 * np.array(gaps)))))
-
-
-def test_small_gamma_counts_mean_differences():
-    gamma = 1e-5
-    f = objective(Relevance.identity(N_Y), X=side(N_Y, 5), gamma=gamma)
-    (P, _), (Q, _) = f.network.forward(parameters())
-    S = P @ Q.T
-    others = (S.sum() - np.trace(S)) / (N_Y * (N_Y - 1))
-    expected = np.log(2) - gamma * (np.trace(S) / N_Y - others) / 2
-    assert f(parameters())[0] == pytest.approx(expected, abs=1e-9)
-
-
-def test_order_of_pairs_does_not_matter():
-    X, Y = side(N_Y, 5), side(N_Y, 6)
-    order = np.random.default_rng(1).permutation(N_Y)
-    relevance = Relevance.identity(N_Y)
-    value, gradient = objective(relevance, X=X, Y=Y)(parameters())
-    again, same = objective(relevance, X=X[order], Y=Y[order])(parameters())
-    assert again == pytest.approx(value, rel=1e-13)
-    np.testing.assert_allclose(same, gradient, atol=1e-14)
-
-
 def test_the_sign_printed_in_the_appendix_is_wrong():
     """Appendix A has −γ/(1 + exp(−γΔ)); only −γ/(1 + exp(γΔ)) is the derivative."""
     gamma, gap, h = 10.0, 0.3, 1e-6
@@ -344,3 +314,43 @@ def test_gradients_that_nobody_holds_are_written_over():
     third = f(3 * theta)[1]
     assert third.ctypes.data == place
     np.testing.assert_array_equal(first, kept)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_cosine_forgets_lengths_and_rotations(loss):
+    theta = parameters()
+    gradient = objective(JUDGMENTS["several"], loss)(theta)[1]
+    product = theta.T @ gradient
+    assert abs(np.trace(product)) < 1e-13
+    np.testing.assert_allclose(product, product.T, atol=1e-13)
+
+
+def test_two_pairs_in_closed_form():
+    X, Y = np.eye(2), np.eye(2)
+    theta = np.random.default_rng(0).standard_normal((6, 3))
+    theta[4:] = 0  # the biases
+    f = objective(Relevance.identity(2), X=X, Y=Y)
+    P, Q = (W / np.linalg.norm(W, axis=1)[:, None] for W in (theta[:2], theta[2:4]))
+    S = P @ Q.T
+    gaps = [S[i, i] - S[j, m] for i in (0, 1) for j, m in ((0, 1), (1, 0))]
+    assert f(theta)[0] == pytest.approx(np.mean(np.log1p(np.exp(-10 * np.array(gaps)))))
+
+
+def test_small_gamma_counts_mean_differences():
+    gamma = 1e-5
+    f = objective(Relevance.identity(N_Y), X=side(N_Y, 5), gamma=gamma)
+    (P, _), (Q, _) = f.network.forward(parameters())
+    S = P @ Q.T
+    others = (S.sum() - np.trace(S)) / (N_Y * (N_Y - 1))
+    expected = np.log(2) - gamma * (np.trace(S) / N_Y - others) / 2
+    assert f(parameters())[0] == pytest.approx(expected, abs=1e-9)
+
+
+def test_order_of_pairs_does_not_matter():
+    X, Y = side(N_Y, 5), side(N_Y, 6)
+    order = np.random.default_rng(1).permutation(N_Y)
+    relevance = Relevance.identity(N_Y)
+    value, gradient = objective(relevance, X=X, Y=Y)(parameters())
+    again, same = objective(relevance, X=X[order], Y=Y[order])(parameters())
+    assert again == pytest.approx(value, rel=1e-13)
+    np.testing.assert_allclose(same, gradient, atol=1e-14)

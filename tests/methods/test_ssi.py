@@ -126,18 +126,6 @@ def test_satisfied_triples_change_nothing(form):
         np.testing.assert_array_equal(moved, old)
 
 
-def test_the_first_steps_of_the_full_form_sum_queries_times_differences():
-    rng = np.random.default_rng(0)
-    X, Y = rng.random((6, 5)), rng.random((9, 5))
-    triples = np.stack([rng.integers(0, n, 40) for n in (6, 9, 9)], axis=1).astype(np.int32)
-    W, rate = np.eye(5), 1e-4
-    kernels.full_steps(rows_of(X), rows_of(Y), triples, W, 50.0, rate, False, np.empty((0, 0)), 0)
-    expected = np.eye(5)
-    for q, plus, minus in triples:
-        expected += rate * np.outer(X[q], Y[plus] - Y[minus])
-    np.testing.assert_allclose(W, expected, atol=1e-12)
-
-
 def test_factors_that_are_the_identity_scale_the_score(documents):
     X, _ = documents
     model = SSI(60, shared=True, init="random", learning_rate=0, max_iter=1).fit(X)
@@ -156,6 +144,16 @@ def test_without_learning_it_is_the_cosine(documents, form, init):
     cosine = TfidfCosine().fit(X)
     np.testing.assert_allclose(model.similarity(X, X), cosine.similarity(X, X), atol=1e-9)
     np.testing.assert_allclose(model.pair_score(X, X[::-1]), cosine.pair_score(X, X[::-1]))
+
+
+def test_the_preset_of_the_paper_starts_both_factors_from_noise(documents):
+    X, R = documents
+    model = SSI(50, shared=True, **SSI.presets["paper"], learning_rate=0, max_iter=1).fit(X, X, R)
+    assert (model.margin, model.n_negatives) == (1, 1)
+    for factors in (model.x_factors_, model.y_factors_):
+        assert factors.mean() == pytest.approx(0, abs=0.01)
+        assert factors.std() == pytest.approx(1 / np.sqrt(50), rel=0.05)
+    assert abs(np.corrcoef(model.x_factors_.ravel(), model.y_factors_.ravel())[0, 1]) < 0.1
 
 
 def test_the_symmetric_form_starts_from_latent_semantics(documents):
@@ -195,7 +193,7 @@ def test_a_full_matrix_of_two_vocabularies_names_both_sizes():
         SSI(form="full").fit(X, Y)
 
 
-@pytest.mark.parametrize("dense", [(False, True), (True, False), (True, True)])
+@pytest.mark.parametrize("dense", [(False, False), (False, True), (True, False), (True, True)])
 @pytest.mark.parametrize("form", ["low_rank", "full"])
 def test_dense_sides_learn_what_sparse_ones_do(texts, dense, form):
     X, Y = texts
@@ -208,15 +206,6 @@ def test_dense_sides_learn_what_sparse_ones_do(texts, dense, form):
     model = SSI(16, form=form, max_iter=3).fit(X[:60], Y[:60])
     assert model.score(X[:60], Y[:60]) > 0.9
     assert model.score(X[60:], Y[60:]) > 2 * CHANCE
-
-
-def test_it_learns_what_it_was_not_shown(texts):
-    X, Y = texts
-    model = SSI(16, init="random", max_iter=10).fit(X[:60], Y[:60])
-    untrained = SSI(16, init="random", max_iter=1, learning_rate=0).fit(X[:60], Y[:60])
-    assert untrained.score(X[60:], Y[60:]) == pytest.approx(CHANCE)
-    assert model.score(X[60:], Y[60:]) > 2 * CHANCE
-    assert model.loss_curve_[-1] < model.loss_curve_[0]
 
 
 def both_ways(model, X, Y):
@@ -254,12 +243,6 @@ def test_what_was_held_out_is_learned_from_in_the_end(texts):
     assert model.score(X, Y) == pytest.approx(again.score(X, Y), abs=0.05)
 
 
-def test_stopping_tells_how_far_it_came(texts):
-    X, Y = texts
-    model = SSI(8, max_iter=50).set_callbacks(lambda step, total, metrics: step >= 3)
-    assert model.fit(X, Y).n_iter_ == 3
-
-
 def test_stopping_is_heard_while_validation_is_scored(texts, monkeypatch):
     X, Y = texts
     monkeypatch.setattr("simviz.methods._training._PAUSE", 0.0)
@@ -281,3 +264,24 @@ def test_all_relevant_leaves_nothing_to_learn():
     everything = Relevance(sp.csr_array(np.ones((3, 3))))
     model = SSI(2, max_iter=1).fit(np.eye(3), np.eye(3), everything)
     assert np.isfinite(model.similarity(np.eye(3), np.eye(3))).all()
+
+
+def test_the_first_steps_of_the_full_form_sum_queries_times_differences():
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((6, 5)), rng.random((9, 5))
+    triples = np.stack([rng.integers(0, n, 40) for n in (6, 9, 9)], axis=1).astype(np.int32)
+    W, rate = np.eye(5), 1e-4
+    kernels.full_steps(rows_of(X), rows_of(Y), triples, W, 50.0, rate, False, np.empty((0, 0)), 0)
+    expected = np.eye(5)
+    for q, plus, minus in triples:
+        expected += rate * np.outer(X[q], Y[plus] - Y[minus])
+    np.testing.assert_allclose(W, expected, atol=1e-12)
+
+
+def test_it_learns_what_it_was_not_shown(texts):
+    X, Y = texts
+    model = SSI(16, init="random", max_iter=10).fit(X[:60], Y[:60])
+    untrained = SSI(16, init="random", max_iter=1, learning_rate=0).fit(X[:60], Y[:60])
+    assert untrained.score(X[60:], Y[60:]) == pytest.approx(CHANCE)
+    assert model.score(X[60:], Y[60:]) > 2 * CHANCE
+    assert model.loss_curve_[-1] < model.loss_curve_[0]

@@ -506,18 +506,6 @@ def test_gibbs_finds_planted_topics(shared):
         get_method("pltm")(k, **settings).fit(X * 0.5, Y)
 
 
-def test_a_stored_model_is_the_same(tmp_path):
-    from simviz.persistence import load_state, save_state
-
-    X, Y = pairs(30)
-    for method in ("cplsa", "lda", "pltm"):
-        model = get_method(method)(3, max_iter=5).fit(X, X if method == "lda" else Y)
-        save_state({"model": model}, tmp_path / "m.simviz")
-        back = load_state(tmp_path / "m.simviz")["model"]
-        np.testing.assert_array_equal(back.transform(X), model.transform(X))
-        assert back.perplexity_curve_ == model.perplexity_curve_
-
-
 def test_gibbs_refuses_more_tokens_than_memory_holds():
     X = np.full((3, 4), 1e9)
     with pytest.raises(ValueError, match=r"24,000,000,000 tokens, more than .* inference='em'"):

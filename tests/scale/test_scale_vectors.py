@@ -17,7 +17,7 @@ from simviz.data.pairs import Items
 from simviz.exceptions import StoreError
 from simviz.jobs.local_cluster import cluster_here
 from simviz.methods import get_method
-from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline
+from simviz.pipeline import BlendPipeline, default_pipeline, load_pipeline
 from simviz.scale import SparseShards, VectorShards, embed, exact_search, write_vectors
 
 ENGLISH = ["red heart", "blue car", "green tree", "white snow"]
@@ -107,7 +107,7 @@ def test_a_stored_model_is_known_again(tmp_path: Path) -> None:
             pipeline.model.set_params(measure="cosine")
         pipeline.fit(pairs).save(tmp_path / "model.simviz")
         vectors = write_vectors(pipeline, [SPANISH], tmp_path / method, "y")
-        vectors.require_model(PairPipeline.load(tmp_path / "model.simviz"))
+        vectors.require_model(load_pipeline(tmp_path / "model.simviz"))
 
 
 def test_rows_of_any_number_are_copied_in_order(
