@@ -1,5 +1,4 @@
 from ._experiment import (
-    ONLY_DRAWN as ONLY_DRAWN,
     SIZES as SIZES,
     Experiment as Experiment,
     Paper as Paper,
@@ -8,6 +7,7 @@ from ._experiment import (
     get_experiment as get_experiment,
 )
 from ._findings import (
+    ONLY_DRAWN as ONLY_DRAWN,
     SIGNS as SIGNS,
     VERDICTS as VERDICTS,
     Claim as Claim,
@@ -19,6 +19,7 @@ from ._findings import (
     cell_text as cell_text,
     tables_csv as tables_csv,
     to_markdown as to_markdown,
+    write_results as write_results,
 )
 from ._parts import (
     Parts as Parts,

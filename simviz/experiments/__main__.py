@@ -1,4 +1,4 @@
-"""Run an experiment: ``python -m simviz.experiments NAME [--data FOLDER]``."""
+"""Run experiments: ``python -m simviz.experiments NAME [--data FOLDER]``, or ``all``."""
 
 from __future__ import annotations
 
@@ -6,27 +6,38 @@ import argparse
 import json
 import os
 import shlex
+import shutil
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, NamedTuple
 
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
+from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError
 from simviz.experiments import (
     SIZES,
+    Experiment,
+    Findings,
     Progress,
     Size,
     Team,
     all_experiments,
     get_experiment,
     to_markdown,
+    write_results,
 )
+from simviz.scale.files import lock, replacing
 
 _SUFFIXES = (".md", ".json")
 _REPORT_SECONDS = 2.0
+#: They take long: `all` runs them where ``--only`` names them.
+_LONG = ("siamese_blstm",)
+#: Share of a run behind which its own speed tells what is left.
+_TELLING = 0.1
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,8 +46,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         if options.name == "list":
             _list()
+        elif options.name == "all":
+            return _run_all(options)
         else:
-            _run(options)
+            _run_one(options)
     except (SimvizError, ValueError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -48,10 +61,19 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m simviz.experiments",
         description="Run a table or figure of a paper again, on open data.",
     )
-    parser.add_argument("name", help="id of the experiment, or 'list' for all of them")
-    parser.add_argument("--data", type=Path, help="folder; the bundled demo when omitted")
     parser.add_argument(
-        "--size", choices=SIZES, help="how much to try: demo without --data, else full"
+        "name", help="id of the experiment, 'list' to name all of them, or 'all' to run them"
+    )
+    parser.add_argument(
+        "--data",
+        type=Path,
+        help="folder; the bundled demo when omitted. With 'all', a folder that holds the "
+        "folders of the sets; each experiment runs on its demo, too",
+    )
+    parser.add_argument(
+        "--size",
+        choices=SIZES,
+        help="how much to try: demo without --data, else full; full with 'all'",
     )
     parser.add_argument("--seed", type=int, default=0, help="of everything random")
     parser.add_argument("--methods", nargs="+", metavar="ID", help="only these methods")
@@ -63,7 +85,19 @@ def _parser() -> argparse.ArgumentParser:
         default=os.environ.get("SIMVIZ_SCHEDULER", ""),
         help="of a Dask cluster that does parts of it; SIMVIZ_SCHEDULER when omitted",
     )
-    parser.add_argument("--output", type=Path, help="file to write, .md or .json; else stdout")
+    parser.add_argument(
+        "--output",
+        type=Path,
+        help="file to write, .md or .json; else stdout. With 'all', a folder of results, "
+        "papers when omitted: what it holds is not run again",
+    )
+    parser.add_argument(
+        "--only", nargs="+", metavar="NAME", help=f"with 'all': only these; {_LONG[0]} needs it"
+    )
+    parser.add_argument("--without", nargs="+", metavar="NAME", help="with 'all': not these")
+    parser.add_argument(
+        "--document", type=Path, help="with 'all': page whose tables of results are written anew"
+    )
     return parser
 
 
@@ -73,11 +107,12 @@ def _list() -> None:
         sys.stdout.write(f"{name}\n    {cls.title} ({year}, {cls.shown_as})\n")
         tried = f" Tried on: {', '.join(cls.sets)}." if cls.sets else ""
         sys.stdout.write(
-            f"    Needs {cls.needs}; demo {cls.demo!r}, about {cls.minutes:g} min.{tried}\n"
+            f"    Needs {cls.needs}; demo {cls.demo!r}, about {cls.minutes:g} min, full "
+            f"{cls().estimate('full'):.2g} min.{tried}\n"
         )
 
 
-def _run(options: argparse.Namespace) -> None:
+def _run_one(options: argparse.Namespace) -> None:
     experiment = get_experiment(options.name)
     experiment.chosen(options.methods)
     if options.output and options.output.suffix not in _SUFFIXES:
@@ -85,16 +120,7 @@ def _run(options: argparse.Namespace) -> None:
             f"--output ends in {' or '.join(_SUFFIXES)}; got {options.output.name!r}."
         )
     size: Size = options.size or ("demo" if options.data is None else "full")
-    begin = time.monotonic()
-    data = experiment.load(
-        options.data, size=size, seed=options.seed, n_train=options.train, n_pool=options.pool
-    )
-    with Team(options.scheduler) if options.scheduler else nullcontext() as team:
-        progress = Progress(_StderrProgress(), helpers=team)
-        findings = experiment.run(
-            data, size=size, seed=options.seed, methods=options.methods, progress=progress
-        )
-    findings = replace(findings, seconds=time.monotonic() - begin, command=_command(options, size))
+    findings = _findings(experiment, size, options, _StderrProgress())
     if options.output and options.output.suffix == ".json":
         text = json.dumps(findings.to_json(), ensure_ascii=False, indent=1) + "\n"
     else:
@@ -105,21 +131,147 @@ def _run(options: argparse.Namespace) -> None:
         sys.stdout.write(text)
 
 
-def _command(options: argparse.Namespace, size: str) -> str:
-    parts = ["python", "-m", "simviz.experiments", options.name]
+def _findings(
+    experiment: Experiment[Any],
+    size: Size,
+    options: argparse.Namespace,
+    heard: Callable[[str, float], bool],
+    folder: Path | None = None,
+) -> Findings:
+    """Run an experiment once; what the options say of data and methods is its command."""
+    begin = time.monotonic()
+    data = experiment.load(
+        options.data, size=size, seed=options.seed, n_train=options.train, n_pool=options.pool
+    )
+    with Team(options.scheduler) if options.scheduler else nullcontext() as team:
+        found = experiment.run(
+            data,
+            size=size,
+            seed=options.seed,
+            methods=options.methods,
+            progress=Progress(heard, helpers=team, folder=folder),
+        )
+    parts = ["python", "-m", "simviz.experiments", experiment.id]
     # Where somebody keeps data is nobody's business.
     parts += [] if options.data is None else ["--data", options.data.name]
     parts += ["--size", size, "--seed", str(options.seed)]
     parts += ["--methods", *options.methods] if options.methods else []
     parts += ["--train", str(options.train)] if options.train else []
     parts += ["--pool", str(options.pool)] if options.pool else []
-    return shlex.join(parts)
+    return replace(found, seconds=time.monotonic() - begin, command=shlex.join(parts))
+
+
+class _Run(NamedTuple):
+    """An experiment on one of its sets, and where its result is kept."""
+
+    experiment: Experiment[Any]
+    data: str
+    size: Size
+    file: Path
+
+    def kept(self) -> tuple[bool, Findings] | None:
+        """The result that is there, and whether it is of this protocol."""
+        try:
+            tree = json.loads(self.file.read_text(encoding="utf-8"))
+            return tree["protocol"] == self._protocol, Findings.from_json(tree["findings"])
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+
+    def do(self, options: argparse.Namespace, heard: Callable[[str, float], bool]) -> None:
+        """Run it and keep its result, unless another process does or has done so."""
+        self.file.parent.mkdir(parents=True, exist_ok=True)
+        place = self.file.with_suffix(".lock")
+        with place.open("a") as file:
+            if not lock(file):
+                return
+            if not (self.kept() or (False,))[0]:
+                self._run(options, heard)
+        place.unlink(missing_ok=True)
+
+    def _run(self, options: argparse.Namespace, heard: Callable[[str, float], bool]) -> None:
+        train, pool = self.experiment.limits.get(self.data, (None, None))
+        here = argparse.Namespace(**vars(options))
+        here.train, here.pool, here.data = train, pool, None
+        if self.data:
+            here.data = Path(self.data) if self.data in DEMOS else options.data / self.data
+        steps = self.file.parent / "steps" / f"{self.file.stem}-{self._protocol}"
+        found = _findings(self.experiment, self.size, here, heard, steps)
+        tree = {"protocol": self._protocol, "findings": found.to_json()}
+        _write(self.file, json.dumps(tree, ensure_ascii=False, indent=1) + "\n")
+        shutil.rmtree(steps, ignore_errors=True)
+
+    @property
+    def _protocol(self) -> str:
+        return self.experiment.protocol(self.size)
+
+    @property
+    def words(self) -> str:
+        """What is run on what."""
+        return f"{self.experiment.id} on {self.data or self.experiment.demo}"
+
+
+def _run_all(options: argparse.Namespace) -> int:
+    """Run every experiment on each of its sets, but for what is there already."""
+    if options.methods or options.train or options.pool:
+        raise ValueError("--methods, --train and --pool go with one experiment, not with 'all'.")
+    size: Size = options.size or "full"
+    folder: Path = options.output or Path("papers")
+    wanted = [get_experiment(n) for n in options.only or all_experiments()]
+    left_out = [get_experiment(n).id for n in options.without or ()]
+    left_out += [] if options.only else _LONG
+    runs, waiting, total = [], [], 0.0
+    for experiment in wanted:
+        if experiment.id in left_out:
+            continue
+        for data in ("", *(s for s in experiment.sets if s in DEMOS or options.data)):
+            if data and data not in DEMOS and not (options.data / data).is_dir():
+                sys.stderr.write(f"{experiment.id} on {data}: {options.data} has no such folder\n")
+                continue
+            file = folder / f"{experiment.id}-{data or 'demo'}-{size}-{options.seed}.json"
+            run, minutes = _Run(experiment, data, size, file), experiment.estimate(size, data)
+            runs.append(run)
+            done, before = run.kept() or (False, None)
+            if done:
+                continue
+            stale = ", of another protocol before" if before else ""
+            minutes = before.seconds / 60 if before else minutes
+            timed = (
+                before or size == "demo" or (data or experiment.demo) in experiment.full_minutes
+            )
+            about = "about" if timed else "not timed yet, by its settings"
+            sys.stderr.write(f"{run.words}: {about} {minutes:,.1f} min{stale}\n")
+            waiting.append((run, 60 * minutes))
+            total += 60 * minutes
+    sys.stderr.write(
+        f"{len(runs) - len(waiting)} known, {len(waiting)} to run, about {total / 60:,.0f} min\n"
+    )
+    failed = 0
+    for number, (run, seconds) in enumerate(waiting, 1):
+        total -= seconds
+        heard = _StderrProgress(f"{number}/{len(waiting)} {run.words}: ", seconds, total)
+        try:
+            run.do(options, heard)
+        except (SimvizError, ValueError) as error:
+            sys.stderr.write(f"{run.words}: {error}\n")
+            failed += 1
+    if options.document:
+        text = options.document.read_text(encoding="utf-8")
+        known = [found for done, found in filter(None, (run.kept() for run in runs)) if done]
+        _write(options.document, write_results(text, known))
+    return 1 if failed else 0
+
+
+def _write(file: Path, text: str) -> None:
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with replacing(file) as draft:
+        draft.write(text.encode())
 
 
 class _StderrProgress:
     """Reports on stderr how far it is, but not more often than anybody reads."""
 
-    def __init__(self) -> None:
+    def __init__(self, head: str = "", expected: float = 0.0, later: float = 0.0) -> None:
+        self._head, self._expected, self._later = head, expected, later
         self._begin = time.monotonic()
         self._reported, self._words = -_REPORT_SECONDS, ""
 
@@ -127,7 +279,10 @@ class _StderrProgress:
         now = time.monotonic() - self._begin
         if words != self._words or now - self._reported >= 15 * _REPORT_SECONDS:
             self._reported, self._words = now, words
-            sys.stderr.write(f"[{now:6,.0f} s] {fraction:4.0%} {words}\n")
+            whole = now / fraction if fraction >= _TELLING else self._expected
+            left = max(whole - now, 0.0) + self._later
+            behind = f", about {left / 60:,.0f} min left" if self._expected else ""
+            sys.stderr.write(f"[{now:6,.0f} s{behind}] {self._head}{fraction:4.0%} {words}\n")
         return False
 
 

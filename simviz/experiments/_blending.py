@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,7 +18,7 @@ from simviz.evaluation.metrics import MAP, Metric, Precision, RankLoss
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import Comparison
-from simviz.experiments._experiment import Experiment, RunResult, Size, cut, fitted
+from simviz.experiments._experiment import Experiment, RunResult, Size, cut
 from simviz.experiments._findings import Cell, Claim, Table, claims_ahead
 from simviz.experiments._progress import Progress
 from simviz.methods import get_method
@@ -27,6 +28,14 @@ Block = NDArray[np.floating[Any]]
 
 #: Weights of the learned scores that are tried.
 ALPHAS = np.linspace(0.0, 1.0, 21)
+_WORDS = {
+    "n_components": "{} dimensions",
+    "regularization": "ridge {:g}",
+    "margin": "margin {:g}",
+    "learning_rate": "rate {:g}",
+    "loss": "{}",
+    "init": "from {}",
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +102,10 @@ def _lowered(blocks: Iterator[tuple[Block, ...]], x: Items, y: Items) -> Iterato
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
-    """Pairs to learn from, and queries to choose by and to test on."""
+    """Pairs to learn from, and queries to choose by and to test on.
+
+    `mates` are counterparts across languages, where these are not what is learned.
+    """
 
     name: str
     train: PairSet
@@ -101,6 +113,7 @@ class Task:
     test: HeldOut
     about: str
     notes: tuple[str, ...] = ()
+    mates: PairSet | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -165,8 +178,8 @@ class BlendedRanking(Experiment[Task]):
         What the table calls the lexical scores, and a blend with them.
     metrics, metric : tuple of Metric, Metric
         What is shown of the test, and what validation chooses by.
-    sizes, size_label : tuple of int, str
-        Dimensions that methods with nested ones are cut to, and how one is called.
+    sizes : tuple of int
+        Dimensions that methods with nested ones are cut to.
     table : tuple of three str
         Title, heading of the first column, and note.
     claims : tuple of (str, str, str)
@@ -184,7 +197,6 @@ class BlendedRanking(Experiment[Task]):
     metrics: ClassVar[tuple[Metric, ...]] = (RankLoss(), MAP(), Precision(10))
     metric: ClassVar[Metric] = MAP()
     sizes: ClassVar[tuple[int, ...]] = (50, 100, 200, 400)
-    size_label: ClassVar[str] = "{} dimensions"
     table: ClassVar[tuple[str, str, str]]
     claims: ClassVar[tuple[tuple[str, str, str], ...]]
     paper_test: ClassVar[Callable[..., Comparison] | None] = None
@@ -226,11 +238,23 @@ class BlendedRanking(Experiment[Task]):
         """What is fitted: settings in words to pipelines that are not fitted yet."""
         raise NotImplementedError
 
+    def _settings(self, method: str, size: Size) -> dict[str, dict[str, Any]]:
+        """A method's grid, in words; of nested dimensions the most, which are cut later."""
+        grid, fixed = dict(self.grids[size][method]), {}
+        if get_method(method).tags.nested:
+            fixed["n_components"] = max(grid.pop("n_components"))
+        found = {}
+        for values in itertools.product(*grid.values()):
+            params = dict(zip(grid, values, strict=True))
+            words = (_WORDS.get(n, f"{n} {{}}").format(v) for n, v in params.items())
+            found[", ".join(words)] = fixed | params
+        return found
+
     def _variants(self, pipeline: PairPipeline) -> dict[str, PairPipeline]:
         """What one fit gives: a nested method in several numbers of dimensions."""
         if not pipeline.model.tags.nested:
             return {"": pipeline}
-        return {self.size_label.format(k): m for k, m in cut(pipeline, self.sizes).items()}
+        return {f"{k} dimensions": m for k, m in cut(pipeline, self.sizes).items()}
 
     def _tested(
         self,
@@ -249,7 +273,7 @@ class BlendedRanking(Experiment[Task]):
             words = _joined(f"Training {name}", setting)
             part(words)
             pipeline = grid[setting].set_callbacks(part.listen(words))
-            fitted(pipeline, task.train, task.validation.pairs)
+            part.fitted(words, pipeline, task.train, task.validation.pairs)
             part(words, 1.0)
             for variant, made in self._variants(pipeline).items():
                 candidates[_joined(setting, variant)] = made
@@ -267,7 +291,8 @@ class BlendedRanking(Experiment[Task]):
         """What the paper concludes, each with its test."""
         values = {name: one.result.per_query(self.metric) for name, one in scored.items()}
         wanted = self._wanted(scored)
-        return claims_ahead(wanted, values, str(self.metric), paper=type(self).paper_test)
+        test, words = type(self).paper_test, f"so on its own data ({self.shown_as})"
+        return claims_ahead(wanted, values, str(self.metric), paper=test, published=words)
 
     def _wanted(self, scored: Mapping[str, Scored]) -> Sequence[tuple[str, str, str]]:
         """The claims about what was run."""

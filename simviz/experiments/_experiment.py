@@ -15,6 +15,11 @@ how it is run::
         sets = ("citeulike_t", "cora")
         methods = ("tfidf_cosine", "query_expansion", "lsa", "ssi")
         minutes = 1.5
+        full_minutes = {"pydocs_links": 6.0, "cora": 9.0}
+        grids = {
+            "demo": {"ssi": {"n_components": (100,), "margin": (0.1, 1.0)}},
+            "full": {"ssi": {"n_components": (100, 400), "margin": (0.05, 0.1, 0.5, 1.0)}},
+        }
 
         def suits(self, pairs):                     # which pairs it can be run on
             ...
@@ -36,20 +41,48 @@ Rules that all of them keep:
   demo; ``size="full"`` takes what the data needs.
 * A published number is a fact with a source. What a paper only draws is left
   out, and said to be "only drawn in the paper".
-* Every claim names the test that decides it (`Claim.ahead`), corrected for
-  the claims made beside it, and shows the paper's own test too where that is
-  another one.
 * Tables (`Table`) have ours beside published: the heading of the second ends
   in ", published". Figures (`Figure`) hold numbers, not drawings.
+* What is tried stands in `Experiment.grids`, from which ``docs/papers.md`` has
+  it (``python tests/docs/test_papers.py`` writes it there). Whoever changes what
+  they do not say raises `Experiment.revision`: kept results are then stale.
+* A long experiment fits with `Progress.fitted`, and gives what else took long to
+  `Progress.kept`, as JSON, so that a run that was killed goes on behind it.
+
+How a claim is written:
+
+* The verdict follows from the numbers, by one rule (``docs/papers.md``): "A is
+  ahead of B" holds where the difference has its sign and the two-sided p,
+  corrected for the claims made beside it, is ≤ 0.05; it does not hold where
+  the sign is the other one and p ≤ 0.05, or where the interval lies wholly
+  below a margin named beforehand; else it is undecided, also where both
+  have 0.99 or more of the highest value. What was not run is not
+  comparable.
+* `Claim.ahead` makes one such claim of a `Comparison`: give ``values=(a, b)``,
+  the metric of both, which is shown and tells the ceiling; ``published``, the
+  paper's numbers or words ("only drawn in the paper" when omitted); and
+  ``paper``, the paper's own test where that is another one. `tests_of` makes
+  several comparisons and corrects them together. `claims_ahead` does all of it
+  for triples (one, other, statement).
+* A claim over dimensions, tests or parts of the data is told by them::
+
+      parts = [Claim.ahead(f"k = {k}", found[k], "MRR", values=...) for k in ks]
+      Claim.at_every("S2Net is ahead of OPCA at every k.", parts)
+
+* `Claim.level` says that two are as good as each other, within a margin: it
+  holds where the interval lies inside, does not hold where it lies wholly
+  outside. ``Claim(statement, share, bound, low=low, high=high)`` says the same
+  of a number that has to reach a bound.
 """
 
 from __future__ import annotations
 
 import functools
+import hashlib
 import importlib
-import warnings
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+import json
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
@@ -65,8 +98,8 @@ from simviz.registry import find_classes, unknown_name
 
 Size = Literal["demo", "full"]
 SIZES: tuple[Size, ...] = ("demo", "full")
-#: In place of a number.
-ONLY_DRAWN = "only drawn in the paper"
+#: Method (or what else has settings) to parameter to the values that are tried.
+Grids = Mapping[str, Mapping[str, Sequence[Any]]]
 D = TypeVar("D")
 
 
@@ -137,20 +170,6 @@ class RunResult:
     notes: Iterable[str] = ()
 
 
-@contextmanager
-def fewer_dimensions() -> Iterator[None]:
-    """Let models have fewer dimensions than were asked for, without a warning."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-        yield
-
-
-def fitted(model: Any, *data: Any) -> Any:
-    """Fit a model or a pipeline, which may get fewer dimensions than were asked for."""
-    with fewer_dimensions():
-        return model.fit(*data)
-
-
 def cut(model: Any, sizes: Iterable[int]) -> dict[int, Any]:
     """Cut a fitted model or pipeline to several numbers of dimensions that it has."""
     top = getattr(model, "model_", model).n_components_
@@ -212,10 +231,21 @@ class Experiment(Generic[D]):
         Ids of the methods in it.
     minutes : float
         How long the demo takes on one core, about.
+    full_minutes : mapping of str to float
+        The same of size "full", by the demo or set.
+    grids : mapping
+        Size to method to parameter to the values that are tried.
+    limits : mapping of str to tuple of two int or None
+        Set to the x items that size "full" keeps of train, and of validation and
+        of test, where it does not keep all.
+    revision : int
+        Raised where the protocol changes in what the other attributes do not say.
     pool : {"mates", "all"}
         Which y items a part has, see `simviz.experiments.Parts.of`.
     split_by : {"pair", "x", "y"}
         What must not stand in two parts, where the data do not say.
+    fractions : tuple of 3 float
+        Of train, validation and test, where the data do not say.
     """
 
     title: ClassVar[str]
@@ -227,8 +257,13 @@ class Experiment(Generic[D]):
     sets: ClassVar[tuple[str, ...]] = ()
     methods: ClassVar[tuple[str, ...]] = ()
     minutes: ClassVar[float] = 1.0
+    full_minutes: ClassVar[Mapping[str, float]] = {}
+    grids: ClassVar[Mapping[Size, Grids]] = {}
+    limits: ClassVar[Mapping[str, tuple[int | None, int | None]]] = {}
+    revision: ClassVar[int] = 1
     pool: ClassVar[Pool] = "mates"
     split_by: ClassVar[Literal["pair", "x", "y"]] = "pair"
+    fractions: ClassVar[tuple[float, float, float]] = (0.7, 0.1, 0.2)
 
     @property
     def id(self) -> str:
@@ -244,12 +279,13 @@ class Experiment(Generic[D]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> D:
-        """Read the data: a folder, see `read_parts`, or the bundled demo.
+        """Read the data: a folder, see `read_parts`, or a bundled demo.
 
         Parameters
         ----------
         path : str or Path, optional
-            The demo when omitted.
+            A folder, or the id of a demo where there is no such folder; the
+            experiment's own demo when omitted.
         size : {"demo", "full"}, default="demo"
             What the data are for; the usual loader reads all of them for both.
         seed : int, default=0
@@ -263,11 +299,13 @@ class Experiment(Generic[D]):
             What `run` takes; `simviz.experiments.Parts` unless the experiment says
             otherwise.
         """
-        if path is None:
-            from simviz.datasets import load_demo
+        from simviz.datasets import DEMOS, load_demo
 
-            return self.prepared(load_demo(self.demo), seed=seed, n_train=n_train, n_pool=n_pool)
-        parts = read_parts(path, pool=self.pool, seed=seed)
+        demo = self.demo if path is None else str(path)
+        if demo in DEMOS and not Path(demo).is_dir():
+            return self.prepared(load_demo(demo), seed=seed, n_train=n_train, n_pool=n_pool)
+        assert path is not None
+        parts = read_parts(path, pool=self.pool, fractions=self.fractions, seed=seed)
         return self._adapted(parts.thinned(n_train, n_pool, pool=self.pool))
 
     def prepared(
@@ -300,12 +338,55 @@ class Experiment(Generic[D]):
         given = any("split" in side.metadata for side in (pairs.x, pairs.y))
         by: Any = "column" if given else self.split_by
         pool = pool or self.pool
-        parts = Parts.of(pairs, by=by, pool=pool, seed=seed)
+        parts = Parts.of(pairs, by=by, pool=pool, fractions=self.fractions, seed=seed)
         return self._adapted(parts.thinned(n_train, n_pool, pool=pool))
 
     def _adapted(self, parts: Parts) -> D:
         """Return the data that `_run` takes."""
         return cast(D, parts)
+
+    def protocol(self, size: Size) -> str:
+        """A digest of what is tried and how: results of another one are stale.
+
+        Parameters
+        ----------
+        size : {"demo", "full"}
+            Whose settings.
+
+        Returns
+        -------
+        str
+            Sixteen hexadecimal digits.
+        """
+        said = self.grids.get(size, {}), self.methods, self.pool, self.split_by, self.demo
+        tree = *said, self.fractions, dict(self.limits), self.revision
+        text = json.dumps(tree, sort_keys=True, default=list)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+    def estimate(self, size: Size, data: str = "") -> float:
+        """About how many minutes a run takes on one core.
+
+        Parameters
+        ----------
+        size : {"demo", "full"}
+            How much is tried.
+        data : str, optional
+            Name of a set; the demo when omitted.
+
+        Returns
+        -------
+        float
+            As measured; where the full size was not, as many times the demo's as
+            there are settings.
+        """
+        if size == "demo":
+            return self.minutes
+        settings = {
+            s: sum(math.prod(map(len, grid.values())) for grid in self.grids.get(s, {}).values())
+            for s in SIZES
+        }
+        guess = self.minutes * settings["full"] / settings["demo"] if settings["demo"] else 0.0
+        return self.full_minutes.get(data or self.demo, max(guess, self.minutes))
 
     def refusal(self, pairs: PairSet) -> str:
         """Why it cannot be run on these pairs.
@@ -422,7 +503,7 @@ def all_experiments() -> dict[str, type[Experiment[Any]]]:
     Examples
     --------
     >>> all_experiments()["siamese_blstm"].shown_as
-    'Table 3'
+    'Table 3 and figure 3'
     """
     return dict(_experiments())
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 import math
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from simviz.data.cells import escape_cell
@@ -18,13 +20,17 @@ from simviz.evaluation.significance import ALPHA, Comparison, paired_randomizati
 if TYPE_CHECKING:
     from simviz.experiments._experiment import Experiment
 
-Verdict = Literal["holds", "does not hold", "not comparable"]
+Verdict = Literal["holds", "does not hold", "undecided", "not comparable"]
 K = TypeVar("K")
 Cell = str | float | int | None
-FigureKind = Literal["dimensions", "roc", "scatter"]
-VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "not comparable")
+FigureKind = Literal["dimensions", "roc", "scatter", "counts"]
+VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "undecided", "not comparable")
 #: In front of a verdict, so that colour is not all that tells it.
-SIGNS = {"holds": "✓", "does not hold": "✗", "not comparable": "–"}
+SIGNS = {"holds": "✓", "does not hold": "✗", "undecided": "?", "not comparable": "–"}
+#: In place of a number of the paper.
+ONLY_DRAWN = "only drawn in the paper"
+#: Where both reach this share of the highest value, data decide nothing.
+CEILING = 0.99
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +48,12 @@ class Claim:
     quantity : str
         What the number is, such as "MRR, S2Net − OPCA".
     published : str
-        What the paper has, in words; "only drawn in the paper" where it
-        prints no number.
+        What the paper has, in words.
     test : str
         The test that decides, with what it counted; empty where none was made.
     p_value : float
-        Of that test, corrected for the other claims it was made with; NaN
-        where none was made. Above `simviz.evaluation.significance.ALPHA` the claim
-        does not hold, however large the number.
+        Two-sided, corrected for the other claims it was made with; NaN where
+        no test was made.
     low, high : float
         95 % interval of the number.
     paper_test : str
@@ -58,13 +62,22 @@ class Claim:
         Why the claim cannot be compared; it then has no other verdict.
     ours : str
         What was found, in words, where the number says too little.
+    margin : float
+        A number wholly below this, by its interval, does not hold; NaN for none.
+    most : float
+        What it may be at most, where no test is made; NaN for no limit.
+    undecided : str
+        Why the data decide nothing, whatever the number.
+    parts : tuple of Claim
+        The claims that this one sums up, such as one a number of dimensions.
 
     Examples
     --------
-    >>> claim = Claim("Typos are found.", 0.97, 0.95)
-    >>> claim.verdict
+    >>> Claim("Typos are found.", 0.97, 0.95, low=0.96, high=0.98).verdict
     'holds'
     >>> Claim("S2Net is ahead of OPCA.", 0.01, p_value=0.3).verdict
+    'undecided'
+    >>> Claim("S2Net is ahead of OPCA.", -0.05, p_value=0.001).verdict
     'does not hold'
     """
 
@@ -72,7 +85,7 @@ class Claim:
     found: float = math.nan
     bound: float = 0.0
     quantity: str = ""
-    published: str = ""
+    published: str = ONLY_DRAWN
     test: str = ""
     p_value: float = math.nan
     low: float = math.nan
@@ -80,14 +93,31 @@ class Claim:
     paper_test: str = ""
     reason: str = ""
     ours: str = ""
+    margin: float = math.nan
+    most: float = math.nan
+    undecided: str = ""
+    parts: tuple[Claim, ...] = ()
 
     @property
     def verdict(self) -> Verdict:
-        """One of "holds", "does not hold" and "not comparable"."""
+        """One of `VERDICTS`, by the rule of ``docs/papers.md``."""
+        if self.parts:
+            known = {part.verdict for part in self.parts}
+            if len(known) == 1:
+                return known.pop()
+            return "does not hold" if "does not hold" in known else "undecided"
         if self.reason or math.isnan(self.found):
             return "not comparable"
-        reached = self.found >= self.bound and not self.p_value > ALPHA
-        return "holds" if reached else "does not hold"
+        if self.undecided:
+            return "undecided"
+        if not math.isnan(self.p_value):
+            if self.p_value <= ALPHA:
+                return "holds" if self.found > self.bound else "does not hold"
+            return "does not hold" if self.high < self.margin else "undecided"
+        low, high = (self.found if math.isnan(v) else v for v in (self.low, self.high))
+        if self.bound <= low and not high > self.most:
+            return "holds"
+        return "does not hold" if high < self.bound or low > self.most else "undecided"
 
     @classmethod
     def ahead(
@@ -96,9 +126,11 @@ class Claim:
         found: Comparison | None,
         quantity: str = "",
         *,
-        published: str = "",
+        values: tuple[float, float] | None = None,
+        published: str = ONLY_DRAWN,
         paper: Comparison | None = None,
         higher_is_better: bool = True,
+        margin: float = math.nan,
         reason: str = "",
     ) -> Self:
         """A claim that one method is better than another.
@@ -112,37 +144,47 @@ class Claim:
             where one of them was not run.
         quantity : str
             What was compared, such as "MRR, S2Net − OPCA".
+        values : tuple of two float, optional
+            The metric of both, which is at most 1 (or at least 0 where lower is
+            better). Where both are at the ceiling the claim is undecided.
         published : str
             What the paper has, in words.
         paper : Comparison, optional
             The same by the test that the paper used.
         higher_is_better : bool, default=True
             False for metrics such as rank loss.
+        margin : float, optional
+            The smallest lead that would matter, named before the run.
         reason : str
             Why there is nothing to compare, where that is so.
 
         Returns
         -------
         Claim
-            It holds where the difference has the right sign and p ≤ 0.05.
+            It holds where the difference has the right sign and p ≤ 0.05, does
+            not hold where it has the other sign and p ≤ 0.05 or the interval
+            lies below the margin, and is undecided otherwise.
         """
         if found is None:
-            return cls(statement, published=published, reason=reason)
+            return cls(statement, published=published, reason=reason or "It was not run.")
         if not higher_is_better:
             found = found.swapped()
             paper = None if paper is None else paper.swapped()
+        undecided = _at_ceiling(values, higher_is_better)
+        named = "" if math.isnan(margin) else f", margin {margin:g}"
         return cls(
             statement,
             found.difference,
-            math.nextafter(0.0, 1.0),
-            quantity,
+            0.0,
+            _with_values(quantity, values),
             published,
-            test_in_words(found),
+            test_in_words(found) + named,
             found.p_value,
             found.low,
             found.high,
             "" if paper is None else f"{test_in_words(paper)}: {p_in_words(paper.p_value)}",
-            "Too few values to test." if math.isnan(found.p_value) else "",
+            margin=margin,
+            undecided="Too few values to test." if math.isnan(found.p_value) else undecided,
         )
 
     @classmethod
@@ -153,7 +195,8 @@ class Claim:
         margin: float,
         quantity: str = "",
         *,
-        published: str = "",
+        values: tuple[float, float] | None = None,
+        published: str = ONLY_DRAWN,
     ) -> Self:
         """A claim that two methods are as good as each other.
 
@@ -164,42 +207,84 @@ class Claim:
         found : Comparison
             One against the other; only its interval is read.
         margin : float
-            The largest difference that would not matter.
-        quantity, published : str
+            The largest difference that would not matter, named before the run.
+        quantity, values, published : str, tuple of two float, str
             As in `ahead`.
 
         Returns
         -------
         Claim
             It holds where the whole interval of the difference lies within the
-            margin: that no difference was found would not show that there is none.
+            margin, does not hold where the whole interval lies outside, and is
+            undecided otherwise.
         """
-        furthest = max(abs(found.low), abs(found.high))
-        claim = cls(statement, margin - furthest, 0.0, quantity, published)
-        words = f"{found.level:.0%} interval within ±{margin:g}, {counted(found)}"
-        return replace(claim, test=words, low=found.low, high=found.high)
+        return cls(
+            statement,
+            found.difference,
+            -margin,
+            _with_values(quantity, values),
+            published,
+            f"{found.level:.0%} interval within ±{margin:g}, {counted(found)}",
+            low=found.low,
+            high=found.high,
+            most=margin,
+            undecided=_at_ceiling(values, True),
+        )
+
+    @classmethod
+    def at_every(
+        cls, statement: str, parts: Iterable[Claim], *, published: str = ONLY_DRAWN
+    ) -> Self:
+        """A claim about several places, such as numbers of dimensions, with a verdict at each.
+
+        Parameters
+        ----------
+        statement : str
+            What is said of all places.
+        parts : iterable of Claim
+            A claim a place; its statement names the place, such as "25 dimensions".
+        published : str
+            What the paper has, in words.
+
+        Returns
+        -------
+        Claim
+            It holds where it holds at every place, does not hold where it does
+            not hold at one, and is undecided otherwise.
+
+        Examples
+        --------
+        >>> Claim.at_every("It is ahead.", [
+        ...     Claim("k = 25", 0.1, p_value=0.01), Claim("k = 50", 0.0, p_value=0.9)
+        ... ]).numbers()
+        'holds at k = 25; undecided at k = 50'
+        """
+        made = tuple(replace(part, published=published) for part in parts)
+        reason = "" if made else "Nothing of it was run."
+        tests = "; ".join(dict.fromkeys(part.test for part in made if part.test))
+        return cls(statement, published=published, test=tests, reason=reason, parts=made)
 
     def numbers(self) -> str:
-        """What was found, in words; empty where nothing was measured.
+        """What was found, in words, and why it decides nothing where that is so.
 
         Examples
         --------
         >>> Claim("A is ahead.", 0.021, low=0.01, high=0.032, p_value=0.0002).numbers()
         '+0.021 [+0.010, +0.032], p < 0.001'
         """
-        if self.ours or math.isnan(self.found):
-            return self.ours
-        interval = not math.isnan(self.low)
-        if interval and self.bound == 0 and math.isnan(self.p_value):
-            numbers = f"[{signed(self.low)}, {signed(self.high)}]"  # a claim of being level
-        else:
-            numbers = signed(self.found)
-            numbers += f" [{signed(self.low)}, {signed(self.high)}]" if interval else ""
-        if not interval and math.isnan(self.p_value):
+        if self.parts:
+            at = {v: [p.statement for p in self.parts if p.verdict == v] for v in VERDICTS}
+            return "; ".join(f"{v} at {', '.join(names)}" for v, names in at.items() if names)
+        if self.reason or self.ours or math.isnan(self.found):
+            return self.reason or self.ours
+        numbers, tested = signed(self.found), not math.isnan(self.p_value)
+        if not math.isnan(self.low):
+            numbers += f" [{signed(self.low)}, {signed(self.high)}]"
+        elif not tested:
             numbers += f" (needed {signed(self.bound)})"
-        p = "" if math.isnan(self.p_value) else f", {p_in_words(self.p_value)}"
-        p += "; cannot be told apart" if self.p_value > ALPHA else ""
-        return f"{f'{self.quantity}: ' if self.quantity else ''}{numbers}{p}"
+        p = f", {p_in_words(self.p_value)}" if tested else ""
+        told = f"{f'{self.quantity}: ' if self.quantity else ''}{numbers}{p}"
+        return f"{told}. {self.undecided}" if self.undecided else told
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as JSON's types, and the verdict."""
@@ -221,6 +306,7 @@ class Claim:
         """
         fields: dict[str, Any] = {n: v for n, v in tree.items() if n != "verdict"}
         fields = {n: math.nan if v is None else v for n, v in fields.items()}
+        fields["parts"] = tuple(map(cls.from_json, tree["parts"]))
         return cls(**fields)
 
 
@@ -240,19 +326,45 @@ def claims_ahead(
     metric: str,
     test: Callable[..., Comparison] = paired_randomization,
     paper: Callable[..., Comparison] | None = None,
+    published: str = ONLY_DRAWN,
 ) -> list[Claim]:
-    """Claim that one is ahead of another, for each that was run: (one, other, statement)."""
-    known = [(a, b, words) for a, b, words in wanted if a in values and b in values]
-    found = tests_of({(a, b): (values[a], values[b]) for a, b, _ in known}, test)
-    return [
-        Claim.ahead(
-            words,
-            found[a, b],
-            f"{metric}, {a} − {b}",
-            paper=None if paper is None else paper(values[a], values[b]),
+    """Claim that one is ahead of another: (one, other, statement), higher values being better."""
+    wanted = list(wanted)
+    pairs = {(a, b): (values[a], values[b]) for a, b, _ in wanted if a in values and b in values}
+    found, claims = tests_of(pairs, test), []
+    for a, b, words in wanted:
+        both = pairs.get((a, b))
+        claims.append(
+            Claim.ahead(
+                words,
+                found.get((a, b)),
+                f"{metric}, {a} − {b}",
+                values=None if both is None else _means(both),
+                published=published,
+                paper=None if paper is None or both is None else paper(*both),
+                reason=f"{b if a in values else a} was not run.",
+            )
         )
-        for a, b, words in known
-    ]
+    return claims
+
+
+def _means(both: tuple[ArrayLike, ArrayLike]) -> tuple[float, float]:
+    a, b = (float(np.nanmean(np.asarray(values, dtype=np.float64))) for values in both)
+    return a, b
+
+
+def _with_values(quantity: str, values: tuple[float, float] | None) -> str:
+    if values is None:
+        return quantity
+    return f"{quantity}, {values[0]:.3f} − {values[1]:.3f}".removeprefix(", ")
+
+
+def _at_ceiling(values: tuple[float, float] | None, higher_is_better: bool) -> str:
+    """Why values of two methods decide nothing; empty where they can."""
+    if values is None:
+        return ""
+    worst = min(values) if higher_is_better else 1 - max(values)
+    return "Both are at the ceiling." if worst >= CEILING else ""
 
 
 def counted(found: Comparison) -> str:
@@ -348,8 +460,9 @@ class Figure:
     ----------
     title : str
         What it shows.
-    kind : {"dimensions", "roc", "scatter"}
-        A metric against the number of dimensions, ROC curves, or a map.
+    kind : {"dimensions", "roc", "scatter", "counts"}
+        A metric against the number of dimensions, ROC curves, a map, or how often a
+        number occurs, on logarithmic axes.
     series : tuple of Series
         What is drawn.
     x_name, y_name : str
@@ -488,37 +601,125 @@ def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
     """
     paper = experiment.paper
     where = f"{paper.authors} ({paper.year}), {experiment.shown_as}"
-    spent = f", {found.seconds:,.0f} s" if found.seconds else ""
-    head = ("verdict", "claim", "the paper", "ours", "test", "the paper's test")
-    claims = [
-        [
-            f"{SIGNS[claim.verdict]} {claim.verdict}",
-            claim.statement,
-            claim.published,
-            claim.reason or claim.numbers(),
-            claim.test,
-            claim.paper_test,
-        ]
-        for claim in found.claims
-    ]
     parts = [
         f"# {experiment.title}",
         f"{where}. {experiment.sentence}",
-        f"Data: {_one_line(found.data)} ({_one_line(found.about)}); size {found.size}, seed "
-        f"{found.seed}{spent}.",
-        _grid(head, claims) if claims else "",
+        _data_in_words(found),
+        _claims_table([found]) if found.claims else "",
+        *_tables(found, "## "),
     ]
-    for table in found.tables:
-        parts += [
-            f"## {_one_line(table.title)}",
-            _grid(table.columns, [list(map(cell_text, row)) for row in table.rows]),
-        ]
-        parts += [_one_line(table.note)] if table.note else []
     if found.notes:
         parts.append("\n".join(f"- {_one_line(note)}" for note in found.notes))
     if found.command:
         parts.append(f"```\n{found.command}\n```")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def write_results(text: str, found: Iterable[Findings]) -> str:
+    """Put what was found between the marks of a page.
+
+    Parameters
+    ----------
+    text : str
+        Markdown with ``<!-- results:NAME -->`` and ``<!-- /results -->`` for an
+        experiment, and ``<!-- verdicts -->`` and ``<!-- /verdicts -->`` for their
+        number.
+    found : iterable of Findings
+        Of any experiments; those without marks are left out.
+
+    Returns
+    -------
+    str
+        The same text, with claims and tables of the experiments that were found.
+    """
+    by_name: dict[str, list[Findings]] = {}
+    for one in found:
+        by_name.setdefault(one.experiment, []).append(one)
+    for name, several in by_name.items():
+        parts = [_claims_table(several)] if any(one.claims for one in several) else []
+        for one in several:
+            parts += [
+                f"<details><summary>{_data_in_words(one)}</summary>",
+                *_tables(one, "**", "**"),
+                "</details>",
+            ]
+        block = "\n\n".join((f"<!-- results:{name} -->", *parts, "<!-- /results -->"))
+        marks = rf"<!-- results:{re.escape(name)} -->.*?<!-- /results -->"
+        text = re.sub(marks, block.replace("\\", r"\\"), text, flags=re.DOTALL)
+    block = f"<!-- verdicts -->\n\n{_verdicts_table(text)}\n\n<!-- /verdicts -->"
+    return re.sub("<!-- verdicts -->.*?<!-- /verdicts -->", block, text, flags=re.DOTALL)
+
+
+def _verdicts_table(text: str) -> str:
+    """How many claims each experiment of a page answers, over all of its sets."""
+    rows = []
+    for name, block in re.findall(
+        r"<!-- results:(\w+) -->(.*?)<!-- /results -->", text, re.DOTALL
+    ):
+        whole = re.sub(r"^\| … .*$", "", block, flags=re.MULTILINE)
+        counts = [str(whole.count(f"| {SIGNS[v]} {v}: ")) for v in VERDICTS]
+        rows.append([f"`{name}`", str(block.count("<summary>Data: ")), *counts])
+    return _grid(("experiment", "sets", *(f"{SIGNS[v]} {v}" for v in VERDICTS)), rows)
+
+
+def _data_in_words(found: Findings) -> str:
+    spent = f", {found.seconds:,.0f} s" if found.seconds else ""
+    about = f"{_one_line(found.data)} ({_one_line(found.about)})"
+    return f"Data: {about}; size {found.size}, seed {found.seed}{spent}."
+
+
+def _claims_table(found: Sequence[Findings]) -> str:
+    """A row a claim, its parts below it, and a column a set."""
+    by_statement: dict[str, dict[int, Claim]] = {}
+    for at, one in enumerate(found):
+        for claim in one.claims:
+            by_statement.setdefault(claim.statement, {})[at] = claim
+    rows = []
+    for statement, claims in by_statement.items():
+        whole = _claim_row(statement, claims, len(found))
+        rows.append(whole)
+        for name in dict.fromkeys(part.statement for c in claims.values() for part in c.parts):
+            parts = {at: p for at, c in claims.items() for p in c.parts if p.statement == name}
+            if all(part.verdict == "not comparable" for part in parts.values()):
+                continue  # as is said above
+            row = _claim_row(f"… at {name}", parts, len(found))
+            for column in (1, -2):  # said above
+                row[column] = "" if row[column] == whole[column] else row[column]
+            rows.append(row)
+    seeds = {one.seed for one in found}
+    names = [one.data + (f", seed {one.seed}" if len(seeds) > 1 else "") for one in found]
+    return _grid(("claim", "the paper", *names, "test", "the paper's test"), rows)
+
+
+def _claim_row(words: str, claims: Mapping[int, Claim], n_sets: int) -> list[str]:
+    test, own = _in_common([c.test for c in claims.values()])
+    theirs, own_theirs = _in_common([c.paper_test for c in claims.values()])
+    cells = [""] * n_sets
+    for (at, c), mine, paper in zip(claims.items(), own, own_theirs, strict=True):
+        behind = "; ".join(filter(None, (mine, paper and f"the paper's test: {paper}")))
+        told = f"{SIGNS[c.verdict]} {c.verdict}: {c.numbers()}"
+        cells[at] = f"{told} ({behind})" if behind else told
+    return [words, next(iter(claims.values())).published, *cells, test, theirs]
+
+
+def _in_common(texts: Sequence[str]) -> tuple[str, list[str]]:
+    """What lists in words all name, and what only each of them does."""
+    several = [text.split(", ") for text in texts]
+    common = [word for word in several[0] if all(word in words for words in several)]
+    return ", ".join(common), [
+        ", ".join(word for word in words if word not in common) for words in several
+    ]
+
+
+def _tables(found: Findings, mark: str, end: str = "") -> list[str]:
+    parts = []
+    for table in found.tables:
+        parts += [
+            f"{mark}{_one_line(table.title)}{end}",
+            _grid(table.columns, [list(map(cell_text, row)) for row in table.rows]),
+        ]
+        parts += [_one_line(table.note)] if table.note else []
+    return parts
 
 
 def tables_csv(tables: Iterable[Table]) -> str:

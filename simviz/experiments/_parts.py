@@ -109,7 +109,13 @@ class Parts:
         return f"{', '.join(sizes)} ({self.test.x_name} × {self.test.y_name})"
 
 
-def read_parts(path: str | Path, *, pool: Pool = "mates", seed: int = 0) -> Parts:
+def read_parts(
+    path: str | Path,
+    *,
+    pool: Pool = "mates",
+    fractions: tuple[float, float, float] = (0.7, 0.1, 0.2),
+    seed: int = 0,
+) -> Parts:
     """Read a folder of three or four files.
 
     Parameters
@@ -125,13 +131,15 @@ def read_parts(path: str | Path, *, pool: Pool = "mates", seed: int = 0) -> Part
         Without a y side, y is x.
     pool : {"mates", "all"}, default="mates"
         The y items of a part, see `Parts.of`.
+    fractions : tuple of 3 float
+        Of train, validation and test, where the folder has no division.
     seed : int, default=0
         Of the split, where the folder has none.
 
     Returns
     -------
     Parts
-        As the folder divides them, or 70/10/20 by x item. Items that a given
+        As the folder divides them, or by x item. Items that a given
         division leaves out are in no part. Without a validation part, a
         seventh of train becomes one.
 
@@ -159,5 +167,5 @@ def read_parts(path: str | Path, *, pool: Pool = "mates", seed: int = 0) -> Part
         pairs = pairs.take(None, np.flatnonzero(y.metadata["split"] != ""))
     else:
         by = "x"
-    parts = Parts.of(pairs, by=by, pool=pool, seed=seed)
+    parts = Parts.of(pairs, by=by, pool=pool, fractions=fractions, seed=seed)
     return replace(parts, one_collection=found.x is found.y)

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import json
 import queue
 import time
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from functools import partial
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any, Self, TypeVar
+from urllib.parse import quote
 from uuid import uuid4
 
 from simviz.callbacks import Callback
 from simviz.exceptions import JobCancelled, SimvizError
+from simviz.features._base import Transformer
+from simviz.persistence import load_state, save_state
 from simviz.scale.dask import (
     connect,
     disconnect,
@@ -21,6 +27,7 @@ from simviz.scale.dask import (
     same_version,
     scattered,
 )
+from simviz.scale.files import replacing
 
 #: Told in words what is done and how much is behind, in [0, 1]; answers True to stop.
 Listener = Callable[[str, float], bool]
@@ -28,7 +35,22 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 _REPORT_SECONDS = 0.2
+_WORTH_KEEPING = 10.0  # seconds that a fit took
 _ATTEMPTS = 3  # to do what is lost with a worker
+
+
+@contextmanager
+def fewer_dimensions() -> Iterator[None]:
+    """Let models have fewer dimensions than were asked for, without a warning."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+        yield
+
+
+def fitted(model: Any, *data: Any) -> Any:
+    """Fit a model or a pipeline, which may get fewer dimensions than were asked for."""
+    with fewer_dimensions():
+        return model.fit(*data)
 
 
 class Progress:
@@ -42,6 +64,8 @@ class Progress:
         What part of the whole this tells of.
     helpers : Team, optional
         Do what `each` is given; this process when omitted.
+    folder : Path, optional
+        Keeps what `kept` is given.
 
     Examples
     --------
@@ -59,8 +83,10 @@ class Progress:
         low: float = 0.0,
         high: float = 1.0,
         helpers: Team | None = None,
+        folder: Path | None = None,
     ) -> None:
-        self._heard, self._low, self._high, self._helpers = heard, low, high, helpers
+        self._heard, self._low, self._high = heard, low, high
+        self._helpers, self._folder = helpers, folder
         # Shared by all parts: what is reported never goes back.
         self._furthest = [low]
 
@@ -86,9 +112,8 @@ class Progress:
             Heard by the same.
         """
         width = self._high - self._low
-        part = Progress(
-            self._heard, self._low + low * width, self._low + high * width, self._helpers
-        )
+        low, high = self._low + low * width, self._low + high * width
+        part = Progress(self._heard, low, high, self._helpers, self._folder)
         part._furthest = self._furthest
         return part
 
@@ -146,6 +171,66 @@ class Progress:
             return {thing: do(thing, part) for thing, part in self.over(things)}
         weights = things if isinstance(things, Mapping) else dict.fromkeys(things, 1.0)
         return self._helpers(do, list(weights.items()), self)
+
+    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+        """What a step gives; read again where a run was ended after it.
+
+        Parameters
+        ----------
+        name : str
+            Of the step, with its settings; no other step of the run has it.
+        make : callable
+            ``make()`` answers lists, dicts, words and numbers. Helpers keep nothing.
+
+        Returns
+        -------
+        object
+            JSON's types: lists in place of tuples and arrays.
+
+        Examples
+        --------
+        >>> Progress().kept("k = 2", lambda: (1, 2))
+        [1, 2]
+        """
+        file = self._folder and self._folder / f"{quote(name, safe=' ')}.json"
+        if file and file.exists():
+            return json.loads(file.read_text(encoding="utf-8"))
+        text = json.dumps(make())
+        if file:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            with replacing(file) as draft:
+                draft.write(text.encode())
+        return json.loads(text)
+
+    def fitted(self, name: str, model: Any, *data: Any) -> Any:
+        """A model or a pipeline, fitted; read again where a run was ended after it.
+
+        Parameters
+        ----------
+        name : str
+            Of it, with its settings; nothing else of the run has it.
+        model : PairModel or PairPipeline
+            What is fitted. It may get fewer dimensions than were asked for.
+        *data : object
+            What its `fit` takes.
+
+        Returns
+        -------
+        PairModel or PairPipeline
+            The same object. Only what took long to learn is kept; helpers keep nothing.
+        """
+        file = self._folder and self._folder / f"{quote(name, safe=' ')}.simviz"
+        if file and file.exists():
+            own = {type(part) for part in vars(model).values() if isinstance(part, Transformer)}
+            vars(model).update(load_state(file, lambda learned, _: learned, trusted=tuple(own)))
+            return model
+        begin = time.monotonic()
+        fitted(model, *data)
+        if file and time.monotonic() - begin >= _WORTH_KEEPING:
+            file.parent.mkdir(parents=True, exist_ok=True)
+            learned = {n: v for n, v in vars(model).items() if n[0] != "_" and n[-1] == "_"}
+            save_state(learned, file)
+        return model
 
     def listen(self, words: str) -> Callback:
         """A callback for a model's `set_callbacks`, or for an evaluation.

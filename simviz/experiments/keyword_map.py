@@ -15,10 +15,10 @@ from simviz.data import Items, PairSet
 from simviz.evaluation import ChanceScorer, evaluate, paired_randomization
 from simviz.evaluation.metrics import Precision
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import WXL, Experiment, RunResult, Size, cut, fitted
+from simviz.experiments._experiment import WXL, Experiment, RunResult, Size, cut
 from simviz.experiments._findings import Claim, Figure, Series, Table
 from simviz.experiments._parts import Parts
-from simviz.experiments._progress import Progress
+from simviz.experiments._progress import Progress, fitted
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import joint_map
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.data import PairSet
 from simviz.experiments._blending import BlendedRanking, HeldOut, Task
-from simviz.experiments._experiment import SSI, Size, two_texts
+from simviz.experiments._experiment import SSI, Grids, Size, graded, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Tfidf, default_features
 from simviz.methods import get_method
@@ -24,7 +24,10 @@ from simviz.relevance import Relevance
 
 #: Metadata of x items that is their translation.
 TRANSLATION = "translation"
-_SSI_DIMENSIONS, _SSI_MARGINS = (100, 400), (0.05, 0.5)
+_GRID: Grids = {
+    "cl_lsi": {"n_components": BlendedRanking.sizes},
+    "ssi": {"n_components": (100, 400), "margin": (0.05, 0.5, 1.0)},
+}
 _LEXICAL = "TFIDF on translated queries"
 _BLEND = "α SSI + (1 − α) TFIDF"
 
@@ -57,9 +60,12 @@ class TranslatedTfidf(PairModel):
         df = np.bincount(Y.indices[Y.data != 0], minlength=Y.shape[1])
         self.idf_ = np.log(np.maximum(Y.shape[0], 1) / np.maximum(df, 1))
 
-    def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
-        P, QT = self._weighed(sp.csr_array(X @ self.translation_)), self._weighed(Y).T.tocsr()
-        return lambda rows: (P[rows] @ QT).toarray()
+    def _candidates(self, Y: Matrix) -> sp.csr_array:
+        return self._weighed(Y).T.tocsr()
+
+    def _row_scorer(self, X: Matrix, candidates: sp.csr_array) -> RowScorer:
+        P = self._weighed(sp.csr_array(X @ self.translation_))
+        return lambda rows: (P[rows] @ candidates).toarray()
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         product = self._weighed(sp.csr_array(X @ self.translation_)).multiply(self._weighed(Y))
@@ -177,9 +183,18 @@ class SsiLanguages(BlendedRanking):
     sentence = "Does learning from pairs find what translating the words of a query does not?"
     needs = "aligned texts in two languages"
     demo = "emoji"
-    sets = ("libreoffice_help", "en_es_docs")
+    sets = ("pydocs", "libreoffice_help", "en_es_docs")
     methods = ("tfidf_cosine", "cl_lsi", "ssi")
-    minutes = 1.0
+    minutes = 1.5
+    full_minutes: ClassVar[Mapping[str, float]] = {
+        "emoji": 0.3, "pydocs": 1.1, "libreoffice_help": 0.6, "en_es_docs": 1.5,
+    }  # fmt: skip
+    revision: ClassVar[int] = 2  # SSI watches more candidates
+    limits: ClassVar[Mapping[str, tuple[int | None, int | None]]] = {
+        "libreoffice_help": (6_000, 1_500),
+        "en_es_docs": (2_000, 500),
+    }
+    grids: ClassVar[Mapping[Size, Grids]] = {"demo": _GRID, "full": _GRID}
     costs: ClassVar[dict[str, float]] = {"cl_lsi": 1.0, "ssi": 6.0}
     lexical = _LEXICAL
     table = (
@@ -196,19 +211,41 @@ class SsiLanguages(BlendedRanking):
         "Chosen by the MAP of validation: dimensions, the margin of SSI and the pass at "
         "which it stops, and α. Both scores of a blend are divided by their spread in "
         "training.",
-        "Queries are x items alone. Where each has one counterpart MAP is the mean "
-        "reciprocal rank, and P@10 at most 0.1.",
-        "The paper asks in Japanese for linked pages of the English Wikipedia, and "
-        "translates with a system made for it.",
+        "Queries are x items alone.",
+        "The paper asks with Japanese pages for the pages that their English counterparts link, "
+        "and translates with a system made for it.",
     )
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
         return two_texts(pairs) and pairs.relevance.unjudged == "negative"
 
+    def prepared(self, pairs: PairSet, **how: Any) -> Task:
+        """Make data of pairs that somebody brought."""
+        return super().prepared(pairs, pool="all" if graded(pairs) else "mates", **how)
+
     def _adapted(self, parts: Parts) -> Task:
-        validation, test = HeldOut(parts.validation), HeldOut(parts.test)
-        return Task(parts.name, parts.train, validation, test, parts.in_words(), parts.notes)
+        sides, linked = (parts.train, parts.validation, parts.test), graded(parts.train)
+        if linked:
+            same, links = np.unique(parts.train.relevance.positives.data)[:-3:-1]
+            train, validation, test = (_of_grade(part, links) for part in sides)
+            mates = _of_grade(parts.train, same)
+            how = (
+                "Answers are the documents that a query's counterpart links to, of the second "
+                "grade. The counterpart, of the highest grade, is known to the dictionary alone "
+                "and, where it has the query's id, no answer."
+            )
+        else:
+            (train, validation, test), mates = sides, parts.train
+            how = (
+                "Answers are counterparts, for these data know no links; the paper's are the "
+                "documents that they link to. Where each query has one, MAP is the mean "
+                "reciprocal rank, and P@10 at most 0.1."
+            )
+        return Task(
+            parts.name, train, HeldOut(validation, linked), HeldOut(test, linked),
+            parts.in_words(), (*parts.notes, how), mates,
+        )  # fmt: skip
 
     def _begun(self, data: Task) -> tuple[Task, PairPipeline]:
         """TFIDF of queries in the language of the documents, and how they came to be."""
@@ -222,7 +259,9 @@ class SsiLanguages(BlendedRanking):
             lexical = PairPipeline(get_method("tfidf_cosine")(), features).fit(data.train)
             how = "Translations of the queries were given with the data."
         else:
-            lexical = PairPipeline(TranslatedTfidf(), TextCounts(), TextCounts()).fit(data.train)
+            lexical = PairPipeline(TranslatedTfidf(), TextCounts(), TextCounts()).fit(
+                data.mates or data.train
+            )
             known = lexical.model_.translation_
             how = (
                 "No translations were given: queries are translated word by word, with a "
@@ -234,13 +273,6 @@ class SsiLanguages(BlendedRanking):
     def _pipelines(
         self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
     ) -> dict[str, PairPipeline]:
-        grid: dict[str, dict[str, float]] = {"": {"n_components": max(self.sizes)}}
-        if method == "ssi":
-            grid = {
-                f"{k} dimensions, margin {margin:g}": {"n_components": k, "margin": margin}
-                for k in _SSI_DIMENSIONS
-                for margin in _SSI_MARGINS
-            }
         features = [
             default_features("text", "tfidf", content=side.content, tf="log1p", min_df=2)
             for side in (task.train.x, task.train.y)
@@ -248,5 +280,14 @@ class SsiLanguages(BlendedRanking):
         options: dict[str, Any] = {"shared": False, "random_state": seed}
         return {
             setting: PairPipeline(get_method(method)(**options, **params), *features)
-            for setting, params in grid.items()
+            for setting, params in self._settings(method, size).items()
         }
+
+
+def _of_grade(pairs: PairSet, grade: float) -> PairSet:
+    """Pairs of one grade, and the x items that have one."""
+    kept = sp.csr_array(pairs.relevance.positives, copy=True)
+    kept.data = (kept.data == grade).astype(kept.data.dtype)
+    kept.eliminate_zeros()
+    flat = replace(pairs, relevance=Relevance(kept, unjudged="negative"))
+    return flat.take(np.flatnonzero(np.diff(kept.indptr)))

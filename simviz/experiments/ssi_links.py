@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any, ClassVar
@@ -13,7 +14,7 @@ from simviz.base import unit_rows
 from simviz.data import Items, PairSet
 from simviz.evaluation.significance import paired_randomization
 from simviz.experiments._blending import BlendedRanking, HeldOut, Scored, Task
-from simviz.experiments._experiment import SSI, Size
+from simviz.experiments._experiment import SSI, Grids, Size
 from simviz.experiments._findings import Claim
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -22,7 +23,7 @@ from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, same_vocabulary
 from simviz.relevance import Relevance
 
-_BETAS, _FEEDBACK = (0.0, 0.1, 0.25, 0.5, 1.0), (10, 50)
+_BETAS = (0.0, 0.1, 0.25, 0.5, 1.0)
 #: Queries by which query expansion is chosen at most; it is slow, and gains little.
 _MOST_QUERIES = 300
 #: Differences of average precision below it do not matter.
@@ -105,6 +106,25 @@ class SsiLinks(BlendedRanking):
     sets = ("cora", "citeulike_t")
     methods = ("tfidf_cosine", "query_expansion", "lsa", "ssi")
     minutes = 1.0
+    full_minutes: ClassVar[Mapping[str, float]] = {
+        "pydocs_links": 0.6,
+        "cora": 0.3,
+        "citeulike_t": 1.8,
+    }
+    revision: ClassVar[int] = 2  # SSI watches more candidates
+    limits: ClassVar[Mapping[str, tuple[int | None, int | None]]] = {"citeulike_t": (6_000, 2_000)}
+    grids: ClassVar[Mapping[Size, Grids]] = {
+        "demo": {
+            "query_expansion": {"beta": _BETAS, "n_feedback": (10,)},
+            "lsa": {"n_components": BlendedRanking.sizes},
+            "ssi": {"n_components": (100,), "margin": (0.05, 1.0)},
+        },
+        "full": {
+            "query_expansion": {"beta": _BETAS, "n_feedback": (10, 50)},
+            "lsa": {"n_components": BlendedRanking.sizes},
+            "ssi": {"n_components": (100, 200), "margin": (0.05, 1.0), "init": ("lsa", "normal")},
+        },
+    }
     pool = "all"
     split_by = "x"
     names: ClassVar[dict[str, str]] = {"lsa": "LSI", "query_expansion": "query expansion"}
@@ -121,8 +141,8 @@ class SsiLinks(BlendedRanking):
         ("SSI", "α LSI + (1 − α) TFIDF", "SSI ranks better than LSI blended with TFIDF."),
     )
     remarks = (
-        "Chosen by the MAP of validation: dimensions, the weight α, the pass at which SSI "
-        "stops, and the settings of query expansion. Both scores of a blend are divided "
+        "Chosen by the MAP of validation: dimensions, the weight α, the margin, start and pass of "
+        "SSI, and the settings of query expansion. Both scores of a blend are divided "
         "by their spread in training.",
         "Words: 1 + log₂ of counts, times idf of the training documents, length 1. The "
         "paper uses 1.8 million pages of Wikipedia and their links.",
@@ -149,11 +169,11 @@ class SsiLinks(BlendedRanking):
     def _pipelines(
         self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
     ) -> dict[str, PairPipeline]:
+        usual: dict[str, Any] = {"random_state": seed}
         if method == "ssi":
-            made = _pipeline(method, shared=True, random_state=seed)
-            return {f"{made.model.n_components} dimensions": made}
-        most = min(max(self.sizes), *task.train.x.content.shape)
-        return {"": _pipeline(method, n_components=most, random_state=seed)}
+            usual["shared"] = True
+        grid = self._settings(method, size)
+        return {words: _pipeline(method, **usual, **params) for words, params in grid.items()}
 
     def _tested(
         self,
@@ -173,8 +193,9 @@ class SsiLinks(BlendedRanking):
         held = task.validation
         step = -(-len(held.pairs.x) // _MOST_QUERIES)
         few = HeldOut(held.pairs.take(range(0, len(held.pairs.x), step)), held.one_collection)
-        best = (-1.0, 0.0, _FEEDBACK[0])
-        grid = [(b, n) for n in (_FEEDBACK[:1] if size == "demo" else _FEEDBACK) for b in _BETAS]
+        best = (-1.0, 0.0, 0)
+        tried = self.grids[size]["query_expansion"]
+        grid = list(itertools.product(tried["beta"], tried["n_feedback"]))
         for (beta, n), part in progress.part(0, 0.7).over(grid):
             part("Choosing query expansion")
             fed = _pipeline("query_expansion", beta=beta, n_feedback=n).fit(few.pairs)

@@ -18,7 +18,7 @@ from simviz.datasets.pydocs import SAME
 from simviz.evaluation.metrics import NDCG
 from simviz.evaluation.significance import paired_t
 from simviz.experiments._blending import BlendedRanking, HeldOut, Scored, Task
-from simviz.experiments._experiment import SLIDES, Size, graded, two_texts
+from simviz.experiments._experiment import SLIDES, Grids, Size, graded, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
@@ -26,9 +26,16 @@ from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
 _LINK_DEMO = "pydocs_links"
-_TOPICS: Mapping[Size, tuple[int, ...]] = {"demo": (50,), "full": (50, 100)}
-_LEARNED = (100, 400)
-_RIDGES = (0.1, 1.0, 10.0)
+_SIZES = {"n_components": BlendedRanking.sizes}
+_TOPICS = {"n_components": (50, 100, 200, 400)}
+_LEARNED = {
+    "n_components": (100, 400), "loss": ("logistic", "softmax"),
+    "learning_rate": (0.3, 0.1, 0.03, 0.01),
+}  # fmt: skip
+_GRID: Grids = {
+    "lsa": _SIZES, "cl_lsi": _SIZES, "opca": {**_SIZES, "regularization": (0.1, 1.0, 10.0)},
+    "plsa": _TOPICS, "cplsa": _TOPICS, "s2net": _LEARNED,
+}  # fmt: skip
 
 
 def clicks(
@@ -130,6 +137,16 @@ class WebRanking(BlendedRanking):
     sets = ("nfcorpus",)
     methods = ("tfidf_cosine", "lsa", "plsa", "cl_lsi", "opca", "cplsa", "s2net")
     minutes = 2.0
+    full_minutes: ClassVar[Mapping[str, float]] = {"pydocs": 2.5, "nfcorpus": 24}
+    grids: ClassVar[Mapping[Size, Grids]] = {
+        "demo": {
+            **_GRID,
+            "plsa": {"n_components": (50,)},
+            "cplsa": {"n_components": (50,)},
+            "s2net": {**_LEARNED, "learning_rate": (0.3, 0.03)},
+        },
+        "full": _GRID,
+    }
     pool = "all"
     split_by = "x"
     names: ClassVar[dict[str, str]] = {"lsa": "LSA"}
@@ -140,7 +157,6 @@ class WebRanking(BlendedRanking):
     blend = "{} + VSM"
     metrics = (NDCG(1), NDCG(3), NDCG(10))
     metric = NDCG(10)
-    size_label = "k = {}"
     table = (
         "Ranking by judgments",
         "model",
@@ -156,9 +172,9 @@ class WebRanking(BlendedRanking):
     remarks = (
         "All models, and the weights of terms, are learned from clicked pairs alone, in "
         "one vocabulary without English stop words.",
-        f"Dimensions, topics, ridges, similarity of topics and α: chosen by the {metric} "
-        "of the validation queries' judgments. Scores of a blend are divided by their "
-        "spread in training.",
+        "Dimensions, topics, ridges, similarity of topics, loss and rate of S2Net, and α: chosen "
+        f"by the {metric} of the validation queries' judgments. Scores of a blend are divided by "
+        "their spread in training.",
         "The talk trains on titles clicked in a search engine, which are not public.",
     )
 
@@ -203,22 +219,14 @@ class WebRanking(BlendedRanking):
         self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
     ) -> dict[str, PairPipeline]:
         cls = get_method(method)
-        most = min(max(self.sizes), *task.train.shape)
-        grid: dict[str, dict[str, Any]] = {"": {"n_components": most}}
-        if method == "opca":
-            grid = {f"ridge {r:g}": {"n_components": most, "regularization": r} for r in _RIDGES}
-        elif method in ("plsa", "cplsa"):
-            grid = {f"{k} topics": {"n_components": k} for k in _TOPICS[size]}
-        elif method == "s2net":
-            settings = {"loss": "logistic", "init": "pca", "max_iter": 30, "patience": 5}
-            sizes = sorted({min(k, *task.train.shape) for k in _LEARNED})
-            grid = {f"k = {k}": {"n_components": k, **settings} for k in sizes}
         features = Vectors() if cls.tags.input == "counts" else lexical.x_features
         usual: dict[str, Any] = {"shared": True} if cls.tags.space == "either" else {}
         usual["random_state"] = seed
+        if method == "s2net":
+            usual |= {"init": "pca", "max_iter": 30, "patience": 5}
         return {
             setting: PairPipeline(cls(**usual, **params), features, features)
-            for setting, params in grid.items()
+            for setting, params in self._settings(method, size).items()
         }
 
     def _variants(self, pipeline: PairPipeline) -> dict[str, PairPipeline]:

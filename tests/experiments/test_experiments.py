@@ -5,10 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import subprocess
+import sys
+from itertools import product
 
 import numpy as np
 import pytest
+from pandas import DataFrame
 
+from simviz import from_frame
 from simviz.data import Items, PairSet
 from simviz.evaluation import paired_randomization
 from simviz.exceptions import DatasetError, JobCancelled
@@ -29,7 +34,9 @@ from simviz.experiments import (
     to_markdown,
 )
 from simviz.experiments.__main__ import main
+from simviz.experiments._findings import claims_ahead
 from simviz.methods import all_methods
+from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 
 RNG = np.random.default_rng(0)
@@ -46,6 +53,7 @@ def test_an_experiment_says_what_it_is(name):
     assert experiment.sentence.endswith(("?", "."))
     assert set(experiment.methods) <= set(all_methods())
     assert 0 < experiment.minutes < 15
+    assert len({experiment.demo, *experiment.sets}) > 1, "each claim on two sets"
     assert experiment.chosen(None) == experiment.methods
     with pytest.raises(ValueError, match="no method of"):
         experiment.chosen(["no such"])
@@ -68,11 +76,48 @@ def test_a_claim_of_being_ahead_needs_sign_and_p():
     assert claim.numbers().startswith("MRR: +0.0")
     assert Claim.ahead("B is ahead.", found.swapped()).verdict == "does not hold"
     unsure = paired_randomization(BETTER[:4], BETTER[:4] - [0.1, 0.1, -0.1, 0.0])
-    claim = Claim.ahead("A is ahead.", unsure)
-    assert claim.verdict == "does not hold"
-    assert "cannot be told apart" in claim.numbers()
+    assert Claim.ahead("A is ahead.", unsure).verdict == "undecided"
+    assert Claim.ahead("B is ahead.", unsure.swapped()).verdict == "undecided"
     level = paired_randomization(BETTER, BETTER)
-    assert Claim.ahead("A is ahead.", level).verdict == "does not hold"
+    assert Claim.ahead("A is ahead.", level).verdict == "undecided"
+    assert Claim.ahead("A is ahead.", level, margin=0.01).verdict == "does not hold"
+    few = Claim.ahead("A is ahead.", paired_randomization(BETTER[:1], WORSE[:1]))
+    assert few.verdict == "undecided" and "Too few" in few.numbers()
+
+
+def test_data_at_the_ceiling_decide_nothing():
+    found = paired_randomization(BETTER, WORSE)
+    high = Claim.ahead("A is ahead.", found, "MRR", values=(0.996, 0.992))
+    assert high.verdict == "undecided"
+    assert "0.996 − 0.992" in high.numbers() and "ceiling" in high.numbers()
+    assert Claim.ahead("A is ahead.", found, values=(0.996, 0.98)).verdict == "holds"
+    loss = {"higher_is_better": False}
+    low = Claim.ahead("B loses less.", found, values=(0.006, 0.004), **loss)
+    assert low.verdict == "undecided"
+    assert Claim.ahead("B loses less.", found, values=(0.2, 0.004), **loss).verdict != "undecided"
+    assert Claim.level("Level.", found, 0.5, values=(0.999, 0.995)).verdict == "undecided"
+
+
+def test_a_claim_over_dimensions_is_told_by_dimension():
+    ahead, level = paired_randomization(BETTER, WORSE), paired_randomization(BETTER, BETTER)
+    made = {k: Claim.ahead(f"k = {k}", one) for k, one in {5: ahead, 10: ahead, 20: level}.items()}
+    claim = Claim.at_every("A is ahead at every k.", made.values())
+    assert claim.verdict == "undecided"
+    assert claim.numbers() == "holds at k = 5, k = 10; undecided at k = 20"
+    assert claim.test == made[5].test
+    assert Claim.at_every("A is ahead.", [made[5], made[10]]).verdict == "holds"
+    behind = Claim.ahead("k = 40", ahead.swapped())
+    assert Claim.at_every("A is ahead.", [*made.values(), behind]).verdict == "does not hold"
+    assert Claim.at_every("A is ahead.", []).verdict == "not comparable"
+
+
+def test_the_papers_numbers_stand_beside_ours():
+    values = {"A": BETTER, "B": WORSE, "C": BETTER}
+    wanted = [("A", "B", "A is ahead of B."), ("A", "C", "A is ahead of C."), ("A", "D", "Of D.")]
+    first, second, third = claims_ahead(wanted, values, "MRR", published="so on its own data")
+    assert first.verdict == "holds" and first.published == "so on its own data"
+    assert second.verdict == "undecided" and second.published == first.published
+    assert third.verdict == "not comparable" and third.numbers() == "D was not run."
 
 
 def test_lower_may_be_better():
@@ -84,14 +129,16 @@ def test_lower_may_be_better():
 def test_level_is_shown_by_an_interval_and_not_by_a_large_p():
     found = paired_randomization(BETTER, BETTER + 0.001 * RNG.normal(size=80))
     assert Claim.level("They are level.", found, 0.01).verdict == "holds"
-    assert Claim.level("They are level.", found, 0.00001).verdict == "does not hold"
+    assert Claim.level("They are level.", found, 0.0001).verdict == "undecided"
+    apart = paired_randomization(BETTER, WORSE)
+    assert Claim.level("They are level.", apart, 0.0001).verdict == "does not hold"
     assert "95% interval within ±0.01" in Claim.level("They are level.", found, 0.01).test
 
 
 def test_what_was_not_run_is_not_comparable():
     assert Claim("A is ahead.", reason="A was not run.").verdict == "not comparable"
     assert Claim("A is ahead.").verdict == "not comparable"
-    assert {"holds", "does not hold", "not comparable"} == set(VERDICTS)
+    assert {"holds", "does not hold", "undecided", "not comparable"} == set(VERDICTS)
 
 
 # -- findings -------------------------------------------------------------------------
@@ -106,7 +153,11 @@ def found():
         0,
         (Table("Table 1", ("method", "MRR"), (("=CCA", 0.51234), ("OPCA", None)), "A note."),),
         (Figure("Figure 2", "dimensions", (Series("CCA", (2.0,), (math.nan,), "cca"),)),),
-        (Claim("A is ahead.", 0.1, p_value=0.01), Claim("B is ahead.", reason="Not run.")),
+        (
+            Claim("A is ahead.", 0.1, p_value=0.01),
+            Claim("B is ahead.", reason="Not run."),
+            Claim.at_every("A is ahead at all k.", [Claim("k = 2", 0.01, p_value=0.3)]),
+        ),
         ("Said.",),
         1.5,
         "python -m simviz.experiments s2net_languages",
@@ -119,7 +170,8 @@ def test_findings_are_read_again_as_they_were_written():
     assert again.tables == found().tables
     assert again.notes == found().notes and again.seconds == 1.5
     assert math.isnan(again.figures[0].series[0].y[0])
-    assert [c.verdict for c in again.claims] == ["holds", "not comparable"]
+    assert [c.verdict for c in again.claims] == ["holds", "not comparable", "undecided"]
+    assert again.claims[2].parts[0].statement == "k = 2"
     assert tree["claims"][0]["verdict"] == "holds"
     with pytest.raises(ValueError, match="cannot be read"):
         Findings.from_json({"experiment": "a"})
@@ -134,7 +186,8 @@ def test_findings_are_written_for_readers_and_for_spreadsheets():
     text = to_markdown(get_experiment("s2net_languages"), found())
     assert "| OPCA |  |" in text and "0.512" in text
     assert "few \\| pairs" in text
-    assert "✓ holds" in text and "– not comparable" in text
+    assert "✓ holds" in text and "– not comparable" in text and "? undecided" in text
+    assert "… at k = 2" in text
     assert text.endswith("```\n")
     lines = tables_csv(found().tables).splitlines()
     assert lines == ['"Table 1"', "method,MRR", "'=CCA,0.51234", "OPCA,"]
@@ -251,6 +304,157 @@ def test_the_command_line_lists_and_refuses(capsys):
     assert "Did you mean" in said and ".md or .json" in said and "is no folder" in said
 
 
+@pytest.fixture
+def counted(monkeypatch):
+    """What an experiment that trains nothing was run on."""
+    runs = []
+
+    def run(self, data, *, size="demo", seed=0, methods=None, progress=None):
+        progress.kept("a step", lambda: 1)
+        if "broken" in data.name:
+            raise DatasetError("It is broken.")
+        runs.append(data.name)
+        progress("Half", 0.5)
+        return Findings(self.id, data.name, "few", size, seed, claims=found().claims)
+
+    monkeypatch.setattr(type(get_experiment("s2net_languages")), "run", run)
+    monkeypatch.setattr(type(get_experiment("s2net_languages")), "sets", ("one", "two"))
+    return runs
+
+
+def test_all_goes_on_where_it_was_ended(counted, folder, tmp_path, capsys, monkeypatch):
+    made = folder(n=20)
+    for name in ("root/one", "root/broken one"):
+        (tmp_path / name).mkdir(parents=True)
+        for file in made.glob("*.gz"):
+            (tmp_path / name / file.name).write_bytes(file.read_bytes())
+    page, output = tmp_path / "page.md", tmp_path / "results"
+    page.write_text("<!-- results:s2net_languages -->\n<!-- /results -->\n")
+    args = ["all", "--only", "s2net_languages", "--data", str(tmp_path / "root")]
+    args += ["--output", str(output), "--document", str(page)]
+    assert main(args) == 0
+    told = capsys.readouterr().err
+    assert counted == ["emoji", "one"]
+    assert "s2net_languages on emoji: " in told and "min left" in told
+    assert "on two: " in told and "no such folder" in told
+    told_page = page.read_text()
+    assert "| claim | the paper | emoji | one | test |" in told_page
+    assert "| A is ahead. | only drawn in the paper | ✓ holds: " in told_page
+    assert not list(output.glob("steps/*")), "steps go when the result is there"
+
+    assert main(args) == 0
+    assert len(counted) == 2, "what is known is not run again"
+    assert main([*args, "--seed", "1"]) == 0
+    assert len(counted) == 4
+    (output / "s2net_languages-one-full-0.json").write_text('{"protocol": ')
+    assert main(args) == 0
+    assert counted[4:] == ["one"], "half a file is no result"
+    monkeypatch.setattr(type(get_experiment("s2net_languages")), "revision", 2)
+    monkeypatch.setattr(type(get_experiment("s2net_languages")), "sets", ("broken one",))
+    capsys.readouterr()
+    assert main(args) == 1
+    told = capsys.readouterr().err
+    assert counted[5:] == ["emoji"] and "another protocol" in told and "It is broken." in told
+    assert [file.name for file in output.glob("steps/*/*")] == ["a step.json"]
+
+
+def test_all_leaves_to_another_process_what_that_runs(counted, folder, tmp_path):
+    output = tmp_path / "results"
+    output.mkdir()
+    holding = (
+        "import sys; from simviz.scale.files import lock; "
+        "file = open(sys.argv[1], 'a'); print(lock(file), flush=True); input()"
+    )
+    place = str(output / "s2net_languages-demo-full-0.lock")
+    args = ["all", "--only", "s2net_languages", "--output", str(output)]
+    with subprocess.Popen(
+        [sys.executable, "-c", holding, place],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True,
+    ) as other:  # fmt: skip
+        assert other.stdout.readline() == "True\n"
+        assert main(args) == 0 and counted == []
+        other.kill()
+    assert main(args) == 0 and counted == ["emoji"]
+    assert [file.name for file in output.iterdir() if file.is_file()] == [
+        "s2net_languages-demo-full-0.json"
+    ]
+
+
+def test_all_runs_on_demos_that_are_named_as_sets(counted, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(type(get_experiment("s2net_languages")), "sets", ("emoji", "one"))
+    args = ["all", "--only", "s2net_languages", "--output", str(tmp_path)]
+    assert main(args) == 0
+    assert counted == ["emoji", "emoji"], "folders need --data"
+
+
+def test_all_leaves_out_what_takes_hours(counted, tmp_path, capsys):
+    others = [name for name in all_experiments() if name != "siamese_blstm"]
+    assert main(["all", "--output", str(tmp_path), "--without", *others]) == 0
+    assert "0 known, 0 to run" in capsys.readouterr().err
+    assert main(["all", "--without", "nosuch"]) == 2
+    assert main(["all", "--methods", "cca"]) == 2
+
+
+def test_a_step_that_was_kept_is_not_done_again(tmp_path):
+    made = []
+
+    def make():
+        made.append(1)
+        return {"hits": [1, 0]}
+
+    progress = Progress(folder=tmp_path / "steps")
+    for part in (progress, progress.part(0, 0.5)):
+        assert part.kept("k = 5 / all", make) == {"hits": [1, 0]}
+    assert len(made) == 1
+
+
+@pytest.mark.parametrize("id", ["s2net_graded", "web_ranking"])
+def test_what_was_learned_before_an_end_is_not_learned_again(id, tmp_path, monkeypatch):
+    monkeypatch.setattr("simviz.experiments._progress._WORTH_KEEPING", 0)
+    monkeypatch.setattr("simviz.experiments.s2net_graded._LARGEST", 20)
+    learned = {"n_components": (4, 8), "loss": ("logistic",), "learning_rate": (0.1,)}
+    grids = {"demo": {"pca": {"n_components": (20,)}, "s2net": learned}}
+    experiment = get_experiment(id)
+    monkeypatch.setattr(type(experiment), "grids", grids)
+    data = experiment.prepared(graded())
+    begun, fit = [], S2Net.fit
+
+    def ended(self, *args, **kwargs):
+        begun.append(self.n_components)
+        if len(begun) == 2:
+            raise JobCancelled
+        return fit(self, *args, **kwargs)
+
+    monkeypatch.setattr(S2Net, "fit", ended)
+
+    def run(folder):
+        return experiment.run(data, methods=["s2net"], progress=Progress(folder=folder))
+
+    with pytest.raises(JobCancelled):
+        run(tmp_path)
+    found = run(tmp_path)
+    assert begun == [4, 8, 8]
+    whole = run(None)
+    assert begun == [4, 8, 8, 4, 8]
+    assert found.tables == whole.tables and found.claims == whole.claims
+
+
+def test_an_estimate_grows_with_the_settings(monkeypatch):
+    experiment = get_experiment("s2net_languages")
+    cls = type(experiment)
+    monkeypatch.setattr(
+        cls, "grids", {"demo": {"cca": {"a": (1,)}}, "full": {"cca": {"a": "123"}}}
+    )
+    monkeypatch.setattr(cls, "full_minutes", {"en_es_docs": 12.5})
+    assert experiment.estimate("demo") == experiment.minutes
+    assert experiment.estimate("full") == 3 * experiment.minutes
+    assert experiment.estimate("full", "en_es_docs") == 12.5
+    before = experiment.protocol("full")
+    assert before == experiment.protocol("full") != experiment.protocol("demo")
+    monkeypatch.setattr(cls, "revision", 2)
+    assert experiment.protocol("full") != before
+
+
 # -- S2Net's --------------------------------------------------------------------------
 
 
@@ -284,10 +488,9 @@ def graded():
 
 
 def test_languages_are_run_on_pairs_that_fit(monkeypatch):
-    from simviz.experiments import s2net_languages as module
-    from simviz.experiments.s2net_languages import Grid
+    from simviz.experiments.s2net_languages import AcrossLanguages, _grids
 
-    monkeypatch.setitem(module._GRIDS, "demo", Grid((5, 10), (5,), 3, (1.0,)))
+    monkeypatch.setattr(AcrossLanguages, "grids", {"demo": _grids((5, 10), (5,), (1.0,), 3)})
     experiment = get_experiment("s2net_languages")
     pairs = aligned()
     assert not experiment.refusal(pairs) and experiment.refusal(graded())
@@ -297,8 +500,11 @@ def test_languages_are_run_on_pairs_that_fit(monkeypatch):
         progress=Progress(lambda words, fraction: told.append(fraction)),
     )
     assert told == sorted(told)
-    assert len(result.claims) == 7
+    assert len(result.claims) == 10
     assert all(claim.verdict != "not comparable" for claim in result.claims)
+    studied = [row[:3] for row in result.tables[3].rows]
+    assert studied[:3] == [("start", name, 10) for name in ("random numbers", "OPCA", "CL-LSI")]
+    assert {what for what, *_ in studied[3:]} == {"solver", "slope γ", "penalty β, to the end"}
     assert [row[0] for row in result.tables[0].rows][:2] == ["S2Net", "OPCA"]
     assert result.tables[0].rows[0][6] == 0.797
     assert {s.method for s in result.figures[0].series} == set(experiment.methods)
@@ -306,10 +512,9 @@ def test_languages_are_run_on_pairs_that_fit(monkeypatch):
 
 
 def test_fewer_methods_leave_claims_open(monkeypatch):
-    from simviz.experiments import s2net_languages as module
-    from simviz.experiments.s2net_languages import Grid
+    from simviz.experiments.s2net_languages import AcrossLanguages, _grids
 
-    monkeypatch.setitem(module._GRIDS, "demo", Grid((5,), (5,), 3, (1.0,)))
+    monkeypatch.setattr(AcrossLanguages, "grids", {"demo": _grids((5,), (5,), (1.0,), 3)})
     experiment = get_experiment("s2net_languages")
     result = experiment.run(experiment.prepared(aligned()), methods=["cca", "cl_lsi"])
     assert {claim.verdict for claim in result.claims} == {"not comparable"}
@@ -317,10 +522,11 @@ def test_fewer_methods_leave_claims_open(monkeypatch):
 
 
 def test_graded_pairs_are_run_beside_tfidf(monkeypatch):
-    from simviz.experiments import s2net_graded as module
+    from simviz.experiments.s2net_graded import QueryDocument
 
-    grids = {"pca": {"n_components": (5, 20)}, "s2net": {"n_components": (4, 8)}}
-    monkeypatch.setitem(module.GRIDS, "demo", grids)
+    learned = {"n_components": (4, 8), "loss": ("logistic",), "learning_rate": (0.03, 0.1)}
+    grids = {"demo": {"pca": {"n_components": (5, 20)}, "s2net": learned}}
+    monkeypatch.setattr(QueryDocument, "grids", grids)
     monkeypatch.setattr("simviz.experiments.s2net_graded._LARGEST", 20)
     experiment = get_experiment("s2net_graded")
     pairs = graded()
@@ -336,6 +542,51 @@ def test_graded_pairs_are_run_beside_tfidf(monkeypatch):
     assert result.figures[0].kind == "roc"
     alone = experiment.run(parts, methods=["tfidf_cosine"])
     assert {claim.verdict for claim in alone.claims} == {"not comparable"}
+
+
+def test_numbers_of_dimensions_are_cut_from_one_fit(monkeypatch):
+    from simviz.experiments.s2net_graded import Graded
+    from simviz.methods.opca import OPCA
+
+    grid = {"regularization": (0.1, 1.0), "n_components": (3, 8)}
+    collection = Graded(get_experiment("s2net_graded").prepared(graded()), {"opca": grid}, 0)
+    vectors = collection.vectors["tfidf"]
+    data = vectors["train"], vectors["y"], collection.judged["train"]
+    alone = [
+        OPCA(k, shared=True, regularization=ridge, random_state=0).fit(*data)
+        for ridge, k in product(*grid.values())
+    ]
+    fits, fit = [], OPCA.fit
+    monkeypatch.setattr(OPCA, "fit", lambda *a, **kw: fits.append(1) or fit(*a, **kw))
+    found = collection.tried("opca", Progress())
+    assert len(fits) == 2
+    for ranker, model in zip(found, alone, strict=True):
+        expected = model.similarity(vectors["test"], vectors["y"])
+        np.testing.assert_allclose(ranker.scores["test"], expected, atol=1e-5)
+
+
+def test_labels_in_words_are_run_as_grades(monkeypatch):
+    from simviz.experiments.s2net_graded import QueryDocument
+
+    learned = {"n_components": (8,), "loss": ("logistic",), "learning_rate": (0.1,)}
+    grids = {"demo": {"pca": {"n_components": (20,)}, "s2net": learned}}
+    monkeypatch.setattr(QueryDocument, "grids", grids)
+    monkeypatch.setattr("simviz.experiments.s2net_graded._LARGEST", 20)
+    words = ("same", "subset", "superset", "disjoint")
+    rows = [
+        (f"cheap w{i} t{i % 6}", f"buy w{(i + j) % 60} t{(i + 2 * j) % 6}", words[j])
+        for i in range(60)
+        for j in range(4)
+    ]
+    pairs = from_frame(DataFrame(rows, columns=["query", "ad", "label"]), label="label").pairs
+    experiment = get_experiment("s2net_graded")
+    assert not experiment.refusal(pairs)
+    parts = experiment.prepared(pairs)
+    assert [len(part.x) for part in (parts.train, parts.validation, parts.test)] == [24, 18, 18]
+    assert {*parts.test.relevance.matrix.data.tolist()} == {2, 1, -1}
+    result = experiment.run(parts, methods=["s2net"])
+    assert "judged documents" in result.about
+    assert [row[0] for row in result.tables[0].rows] == ["S2Net", "TFIDF"]
 
 
 def test_snippets_are_read_with_the_query():

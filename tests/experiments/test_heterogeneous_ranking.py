@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import gzip
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 from simviz.data import PairSet
 from simviz.exceptions import DatasetError
@@ -71,7 +73,7 @@ def test_too_few_queries_are_refused():
 def test_turned_queries_have_the_same_similarities():
     collection = Collection(pairs(), (4,), 0)
     train, test = np.arange(30), np.arange(30, 40)
-    found = collection.svd(train, test)
+    found = collection.svd(("balanced",), train, test)
     model = get_method("heterogeneous_svd")(4, negative_weight="balanced", measure="dot")
     model.fit(collection.X[train], collection.Y, collection.judged(train))
     whole = model.similarity(collection.X[test], collection.Y)
@@ -85,10 +87,12 @@ def test_trials_are_tabled_and_tested():
     rows = {row[0]: row for row in found.tables[0].rows}
     assert list(rows) == [
         "VSM", "BM25", "MLC", "MLC + BM25", "heterogeneous SVD", "heterogeneous SVD + BM25",
+        "heterogeneous SVD, the paper's weights", "heterogeneous SVD, the paper's weights + BM25",
     ]  # fmt: skip
     assert rows["heterogeneous SVD"][1] > rows["VSM"][1]
     assert rows["BM25"][2] == 0 and rows["BM25"][3] is None
     assert len(found.claims) == 4
+    assert found.claims[0].found > 0 and found.claims[0].p_value <= 0.05
     assert found.claims[0].verdict == "holds"
     assert found.claims[0].test.startswith("corrected resampled t, Holm")
     assert "10 splits" in found.claims[0].paper_test
@@ -97,5 +101,22 @@ def test_trials_are_tabled_and_tested():
 def test_one_learner_is_enough():
     experiment = get_experiment("heterogeneous_ranking")
     found = experiment.run(pairs(), methods=["heterogeneous_svd"])
-    assert len(found.tables[0].rows) == 4
-    assert [claim.statement[:4] for claim in found.claims] == ["BM25", "With"]
+    assert len(found.tables[0].rows) == 6
+    tested = [claim.statement[:4] for claim in found.claims if claim.test]
+    assert tested == ["BM25", "With"]
+
+
+def test_judged_pools_are_kept():
+    """What was judged not relevant is learned from; what was not judged is not ranked."""
+    whole = pairs()
+    judged = sp.csr_array(whole.relevance.positives, copy=True)
+    judged.data[::3] = -1
+    some = replace(whole, relevance=Relevance(judged, unjudged="ignore"))
+    collection = Collection(some, (4,), 0)
+    kept = collection.judged(np.arange(5))
+    assert kept.unjudged == "ignore" and (kept.matrix.data < 0).any()
+    scores = np.where(judged[:5].toarray() > 0, 1.0, 0.0)
+    scores[judged[:5].toarray() == 0] = 2.0  # would come first
+    assert collection.curve(scores, np.arange(5))[-1] == 1
+    result = get_experiment("heterogeneous_ranking").run(some)
+    assert any("not judged for a query are not ranked" in note for note in result.notes)

@@ -14,6 +14,7 @@ from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
 from simviz.experiments import get_experiment
 from simviz.experiments._blending import ALPHAS, HeldOut, WithoutItself, choose
+from simviz.experiments._experiment import GivenScores
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
@@ -64,13 +65,17 @@ def test_no_link_of_a_document_that_asks_is_known(collection):
     np.testing.assert_allclose(lengths, 1, atol=1e-6)
 
 
-def test_links_are_ranked_and_claims_tested(collection):
+def test_links_are_ranked_and_claims_tested(collection, monkeypatch):
     experiment = get_experiment("ssi_links")
+    learned = {"n_components": (10,), "margin": (0.05, 1.0), "init": ("lsa", "normal")}
+    grid = {**experiment.grids["demo"], "ssi": learned}
+    monkeypatch.setattr(type(experiment), "grids", {"demo": grid})
     found = experiment.run(experiment.load(collection))
     rows = {row[0]: row for row in found.tables[0].rows}
     assert next(iter(rows)) == "TFIDF" and len(rows) == 6
     assert all(0 <= value <= 1 for row in rows.values() for value in row[1:4])
     assert rows["query expansion"][4].startswith("β = ")
+    assert rows["SSI"][4].startswith("10 dimensions, margin ")
     assert [claim.statement[:3] for claim in found.claims] == ["SSI"] * 3 + ["Que"]
     assert all("paired randomisation, Holm" in claim.test for claim in found.claims[:3])
     assert found.about.endswith("90 to rank in the test")
@@ -80,7 +85,7 @@ def test_one_method_of_links_is_run_beside_tfidf(collection):
     experiment = get_experiment("ssi_links")
     found = experiment.run(experiment.load(collection, n_pool=10), methods=["lsa"])
     assert [row[0] for row in found.tables[0].rows] == ["TFIDF", "LSI", "α LSI + (1 − α) TFIDF"]
-    assert found.claims == ()
+    assert {claim.verdict for claim in found.claims} == {"not comparable"}
     with pytest.raises(ValueError, match="no method of ssi_links 'cca'"):
         experiment.run(None, methods=["cca"])
 
@@ -172,5 +177,30 @@ def test_languages_are_blended(translated):
     lexical = table["TFIDF on translated queries"]
     assert (lexical > 0.9) == translated
     assert any("given with the data" in note for note in found.notes) == translated
-    assert found.claims == ()
+    assert {claim.verdict for claim in found.claims} == {"not comparable"}
     assert json.dumps(found.to_json())
+
+
+def test_answers_are_what_the_counterpart_links_to():
+    """As in the paper: a query's counterpart is of grade 3, what it links to of grade 2."""
+    n, rng = 60, np.random.default_rng(0)
+    x = [f"t{i % 6} q{i}" for i in range(n)]
+    y = [f"T{i % 6} D{i} {'W' + str(rng.integers(9))}" for i in range(n)]
+    same, link, near = ([(i, (i + s) % n) for i in range(n)] for s in (0, 6, 12))
+    of, to = zip(*same, *link, *near, strict=True)
+    grades = [3] * n + [2] * n + [1] * n
+    relevance = Relevance.from_pairs(of, to, grades, shape=(n, n), unjudged="negative")
+    ids = [f"d{i}" for i in range(n)]
+    pairs = PairSet(Items(ids, x, "text"), Items(ids, y, "text"), relevance, name="linked")
+    experiment = get_experiment("ssi_languages")
+    task = experiment.prepared(pairs)
+    for part in (task.train, task.validation.pairs, task.test.pairs):
+        matrix = part.relevance.matrix.tocoo()
+        found = zip(part.x.ids[matrix.row], part.y.ids[matrix.col], strict=True)
+        assert {(int(b[1:]) - int(a[1:])) % n for a, b in found} == {6}
+    mates = task.mates.relevance.matrix.tocoo()
+    assert (task.mates.x.ids[mates.row] == task.mates.y.ids[mates.col]).all()
+    best = GivenScores(np.eye(n)[[int(i[1:]) for i in task.test.pairs.x.ids]])
+    assert task.test.evaluate(best, [MAP()]).value(MAP()) < 0.2, "a counterpart is no answer"
+    result = experiment.run(task, methods=["cl_lsi"])
+    assert any("counterpart links to" in note for note in result.notes)

@@ -11,9 +11,9 @@ import pytest
 
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, SimvizError
-from simviz.experiments import Progress, Team, get_experiment, s2net_languages
+from simviz.experiments import Progress, Team, get_experiment
 from simviz.experiments.__main__ import main
-from simviz.experiments.s2net_languages import Grid
+from simviz.experiments.s2net_languages import AcrossLanguages, _grids
 from simviz.jobs.local_cluster import cluster_here
 from simviz.jobs.worker import limit_threads
 from simviz.relevance import Relevance
@@ -53,8 +53,8 @@ def pairs(n=100):
     ],
 )
 def test_what_is_found_is_the_same(team, name, methods, monkeypatch):
-    grid = Grid((5, 10), (5,), 3, (1.0,))
-    monkeypatch.setitem(s2net_languages._GRIDS, "demo", grid)
+    grids = {"demo": _grids((5, 10), (5,), (1.0,), 3)}
+    monkeypatch.setattr(AcrossLanguages, "grids", grids)
     limit_threads(1)
     experiment = get_experiment(name)
     data = experiment.prepared(pairs())

@@ -58,8 +58,11 @@ def test_grades_are_dropped_and_unclicked_documents_unknown():
     assert set(clicks.test.pairs.relevance.matrix.data) == {1.0, 2.0}
 
 
-def test_models_are_measured_alone_and_combined():
+def test_models_are_measured_alone_and_combined(monkeypatch):
     experiment = get_experiment("web_ranking")
+    learned = {"n_components": (20,), "loss": ("logistic", "softmax"), "learning_rate": (0.1,)}
+    grid = {**experiment.grids["demo"], "plsa": {"n_components": (10,)}, "s2net": learned}
+    monkeypatch.setattr(type(experiment), "grids", {"demo": grid})
     pairs = small()
     assert experiment.refusal(pairs) == ""
     assert experiment.refusal(load_demo("icons")) != ""
@@ -73,5 +76,7 @@ def test_models_are_measured_alone_and_combined():
     assert all("Holm, 5 comparisons" in claim.test for claim in found.claims)
     assert all(claim.paper_test.startswith("paired t") for claim in found.claims)
     assert any("stand for clicks" in note for note in found.notes)
+    assert rows["S2Net"][4].startswith("20 dimensions, ")
+    assert rows["S2Net"][4].endswith(", rate 0.1")
     alone = experiment.run(data, methods=["lsa"])
-    assert alone.claims == ()
+    assert {claim.verdict for claim in alone.claims} == {"not comparable"}
