@@ -76,15 +76,7 @@ class Progress:
 
 
 class Background:
-    """Does pieces of work one after the other, workspaces in turn.
-
-    Parameters
-    ----------
-    executor : concurrent.futures.Executor, optional
-        Does the work; a thread of its own when omitted.
-    busy, broken : str
-        What to say where too much waits, and after a bug.
-    """
+    """Does pieces of work one after the other, in a thread of its own; workspaces in turn."""
 
     def __init__(
         self,
@@ -172,7 +164,7 @@ class Background:
 
 def why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
     """Why a run cannot be measured on a part; empty where it can."""
-    if run.info.is_imported and not has_scores(run.pipeline(), _part(run, pairs, part)):
+    if run.info.is_imported and not has_scores(run.pipeline(), run.take(pairs, part)):
         return f"It was imported without scores for the {part} part."
     return ""
 
@@ -180,15 +172,10 @@ def why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
 def measure_run(store: Store, run: Run, pairs: PairSet, part: Part, report: Report) -> None:
     """Measure a stored run on a part of its split, and keep what is found out with it."""
     points = run.spec.get("dimensions")
-    sides = _part(run, pairs, "train"), _part(run, pairs, part)
+    sides = run.take(pairs, "train"), run.take(pairs, part)
     asks = usual_asking(run.info.dataset_id, pairs).direction
     measured = measure(run.pipeline(), *sides, points, _callback(report), asks=asks)
     store.runs.put_part(run.id, part, measured)
-
-
-def _part(run: Run, pairs: PairSet, part: str) -> PairSet:
-    at = run.arrays()
-    return pairs.take(at[f"x_{part}"], at[f"y_{part}"])
 
 
 def why_no_curve(run: Run) -> str:
@@ -199,7 +186,7 @@ def why_no_curve(run: Run) -> str:
 def learning_records(run: Run, pairs: PairSet, part: Part, report: Report) -> list[dict[str, Any]]:
     """Train a run's method on shares of its training part, and measure on another part."""
     spec = JobSpec.from_json(run.spec)
-    train, validation, test = (_part(run, pairs, name) for name in ("train", "validation", "test"))
+    train, validation, test = (run.take(pairs, name) for name in ("train", "validation", "test"))
     done = 0.0
     whole = train.relevance.positives.nnz
     work = sum(share for share in FRACTIONS if share < 1)
@@ -232,7 +219,7 @@ def smaller_dimensions(run: Run) -> list[int]:
 
 def train_dimensions(run: Run, pairs: PairSet, report: Report) -> None:
     """Train smaller models of a run's method, and keep how they rank both parts with the run."""
-    train, *held_out = (_part(run, pairs, name) for name in ("train", "validation", "test"))
+    train, *held_out = (run.take(pairs, name) for name in ("train", "validation", "test"))
     parts: dict[Part, PairSet] = dict(zip(MEASURED, held_out, strict=True))
     dimensions = smaller_dimensions(run)
     asks = usual_asking(run.info.dataset_id, pairs).direction
@@ -271,10 +258,7 @@ def _smaller(
             one = replace(spec, params={**spec.params, "n_components": k})
             yield fit(one, train, validation, test, callback)[0]
         return
-    sides = [
-        (own.x_features_.transform(p.x.content), own.y_features_.transform(p.y.content))
-        for p in (train, validation)
-    ]
+    sides = [(own.rows(part.x, "x"), own.rows(part.y, "y")) for part in (train, validation)]
     judged = train.relevance, validation.relevance
     model = clone(own.model).set_callbacks(callback)
     for fitted in model.fit_dimensions(dimensions, *sides[0], judged[0], *sides[1], judged[1]):
@@ -344,10 +328,7 @@ def _laid_on(made: JointMap, first: JointMap) -> JointMap:
 def redraw_run(
     background: Background, run: Run, pairs: PairSet, drawing: str, workspace: str = ""
 ) -> Progress | None:
-    """Have a kept drawing made again from other seeds, and kept where its items land elsewhere.
-
-    Return None if that is known.
-    """
+    """Draw a kept drawing from other seeds, to keep where items land; None if that is known."""
     name, key = kept_name(drawing), (run.id, drawing, "seeds")
     made, x_drawn, y_drawn = load_map(run, name)
     quality = made.quality

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from simviz.base import PairModel
 from simviz.data import PairSet
@@ -104,7 +103,7 @@ def estimate(
         The whole data set.
     params : mapping, optional
         Parameters of the method.
-    features : {"usual", "pretrained"} or str, default="usual"
+    features : {"usual", "pretrained"} or str or mapping, default="usual"
         What texts and pictures become.
 
     Returns
@@ -122,7 +121,10 @@ def estimate(
     (True, None)
     """
     rng = np.random.default_rng(0)
-    index = [_sample(len(side), rng) for side in (pairs.x, pairs.y)]
+    index = [
+        np.sort(rng.choice(n, _SAMPLE, replace=False)) if n > _SAMPLE else np.arange(n)
+        for n in pairs.shape
+    ]
     params = dict(params or {})
     try:
         some = PairSet(
@@ -144,11 +146,13 @@ def estimate(
     n_x, n_y = (round(_TRAINED * n) for n in size.n)
     n_pairs, filled = round(_TRAINED * size.n_pairs), [_TRAINED * nnz for nnz in size.nnz]
     learned = replace(size, n=(n_x, n_y), n_pairs=n_pairs, nnz=(filled[0], filled[1]))
+    # The queries of both held-out parts, three tenths, are ranked against all.
+    judged = 0.3 * size.n[0] * size.n[1]
     stages = {
         "reading": 0.0,
         "features": seconds,
         "training": _speed() * _training_seconds(model, learned, rows),
-        "scoring": _speed() * _scoring_seconds(size),
+        "scoring": _speed() * (3 * judged * _PAIR + 2 * judged * 2 * size.k / _FLOPS),
     }
     seconds = sum(stages.values())
     needed = int(_bytes(model, size) + _content_bytes(pairs))
@@ -206,13 +210,9 @@ def _largest(settings: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return largest
 
 
-def _sample(n: int, rng: np.random.Generator) -> NDArray[np.intp]:
-    return np.arange(n) if n <= _SAMPLE else np.sort(rng.choice(n, _SAMPLE, replace=False))
-
-
 def _features(pipeline: PairPipeline, some: PairSet) -> tuple[list[Any], float]:
     """Return the rows of both sides of the sample, and the seconds that encoding it takes."""
-    contents = some.x.content, some.y.content
+    contents = pipeline.x_content(some.x), some.y.content
     if pipeline.y_features is None and not isinstance(pipeline.x_features, _ENCODERS):
         fitted = pipeline.x_features.fit(np.concatenate(contents))
         return [fitted.transform(content) for content in contents], 0.0
@@ -291,7 +291,9 @@ def _size(pipeline: PairPipeline, pairs: PairSet, rows: Sequence[Any]) -> _Size:
 def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> float:
     params = model.get_params(deep=False)
     n_pairs, k = size.n_pairs, size.k
-    if hasattr(model, "settings"):  # a network that is trained, unlike a pretrained encoder
+    if hasattr(
+        model, "seconds_per_text"
+    ):  # a network that is trained, unlike a pretrained encoder
         return _network_seconds(model, size, rows)
     if batch := params.get("batch_size"):
         # Each pair is compared with its batch, forth and back.
@@ -345,14 +347,13 @@ def _spectral_seconds(size: _Size, *, whitens: bool = True) -> float:
 
 def _network_seconds(model: Any, size: _Size, rows: Sequence[Any]) -> float:
     """Each pass reads every query and a partner, step by step."""
-    settings = model.settings()
-    hidden = settings["hidden_units"]
+    hidden = model.hidden_units
     wide = 2 * hidden  # what a layer reads from the two directions below it
-    widths = [settings["embedding_size"], *[wide] * (settings["n_layers"] - 1)]
+    widths = [model.embedding_size, *[wide] * (model.n_layers - 1)]
     weights = sum(2 * 4 * hidden * (width + hidden) for width in widths)
-    weights += wide * settings["embedding_size"] * settings["convolution"]
-    steps = settings["max_length"]
-    if settings["padding"] != "fixed":
+    weights += wide * model.embedding_size * model.convolution
+    steps = model.max_length
+    if model.padding != "fixed":
         steps = min(steps, size.filled / sum(size.n))
     # A seventh as many are watched, without gradients; all are encoded at the end.
     a_pass = 2 * size.n[0]
@@ -363,12 +364,6 @@ def _network_seconds(model: Any, size: _Size, rows: Sequence[Any]) -> float:
     if counted < _TIMED:
         return counted
     return float(texts * model.seconds_per_text(*rows, n_texts=a_pass))
-
-
-def _scoring_seconds(size: _Size) -> float:
-    """Rank the queries of both held-out parts, three tenths, against all."""
-    judged = 0.3 * size.n[0] * size.n[1]
-    return 3 * judged * _PAIR + 2 * judged * 2 * size.k / _FLOPS
 
 
 @cache

@@ -140,6 +140,15 @@ class JobQueue:
     total_limit : int, default=200
         Jobs of all workspaces that may wait or run.
 
+    Raises
+    ------
+    JobError
+        From `submit` and `repeat`, if the request is wrong or cannot be read, or too
+        many jobs wait.
+    StoreError
+        By methods, if there is no such job or data set for this workspace, or no such
+        workspace; from `result`, if there is none.
+
     Examples
     --------
     >>> import tempfile
@@ -197,13 +206,6 @@ class JobQueue:
         str
             Id of the job that answers it: one that has succeeded, or waits or
             runs already, or a new one.
-
-        Raises
-        ------
-        JobError
-            If the request is wrong or too many jobs wait.
-        StoreError
-            If the workspace or the data set is not there.
         """
         spec.check()
         self.store.workspaces.touch(spec.workspace)
@@ -214,8 +216,10 @@ class JobQueue:
                 raise JobError("The app is shutting down; it takes no more jobs.")
             last = self.store.jobs.last(digest)
             if last is not None:
-                state = self.status(last).state
-                if state in ACTIVE or (state == "succeeded" and self._is_kept(last, spec)):
+                state, is_kept = self.status(last).state, self.store.runs.has(digest)
+                if not spec.makes_run:
+                    is_kept = self._folder(last).read_result() is not None
+                if state in ACTIVE or (state == "succeeded" and is_kept):
                     self.store.jobs.follow(last, spec.workspace)
                     job = self._jobs.get(last)
                     if job is not None and spec.workspace not in job.workspaces:
@@ -251,13 +255,6 @@ class JobQueue:
         -------
         str
             Id of the job that answers it, see `submit`.
-
-        Raises
-        ------
-        JobError
-            If its request cannot be read, or as `submit` says.
-        StoreError
-            If there is no such job for this workspace.
         """
         spec = self.status(job_id, workspace).spec
         if spec is None:
@@ -282,11 +279,6 @@ class JobQueue:
         -------
         bool
             Whether the job stops.
-
-        Raises
-        ------
-        StoreError
-            If there is no such job for this workspace.
         """
         folder = self._folder(job_id, workspace)
         with self._lock:
@@ -318,11 +310,6 @@ class JobQueue:
         -------
         JobStatus
             With its history.
-
-        Raises
-        ------
-        StoreError
-            If there is no such job for this workspace.
         """
         self._folder(job_id, workspace)
         return self._status(job_id)
@@ -339,11 +326,6 @@ class JobQueue:
         -------
         list of JobStatus
             Without their histories.
-
-        Raises
-        ------
-        StoreError
-            If there is no such workspace.
         """
         statuses = []
         for job_id in self.store.jobs.find(workspace):
@@ -365,11 +347,6 @@ class JobQueue:
         -------
         JobResult
             All settings and the chosen one.
-
-        Raises
-        ------
-        StoreError
-            If there is no such job for this workspace, or it has no result.
         """
         tree = self._folder(job_id, workspace).read_result()
         if tree is None:
@@ -543,12 +520,6 @@ class JobQueue:
 
     def _folder(self, job_id: str, workspace: str | None = None) -> JobFolder:
         return JobFolder(self.store.jobs.folder(job_id, workspace))
-
-    def _is_kept(self, job_id: str, spec: JobSpec) -> bool:
-        """Whether what a job that succeeded has made is still there."""
-        if spec.makes_run:
-            return self.store.runs.has(spec.digest)
-        return self._folder(job_id).read_result() is not None
 
     def _status(self, job_id: str, *, history: bool = True) -> JobStatus:
         """Return what the memory, else the files say of a job, whoever runs or ran it."""

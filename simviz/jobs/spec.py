@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import version
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 from simviz.data.augment import from_json as augmenters
 from simviz.data.pairs import PairSet
@@ -58,7 +58,7 @@ Report = Callable[[str, float, Mapping[str, float]], bool]
 _ROLES = ("learned", "lexical")
 _RUN = re.compile(r"[0-9a-f]{32}")
 _BLEND_PARAMS = (*_ROLES, "alpha", "normalization", "learned_method", "lexical_method")
-_EXPERIMENT_PARAMS = ("name", "size")
+_EXPERIMENT_PARAMS = ("name", "size", "methods", "protocol")
 _DIVISION_PARAMS = ("candidates", "n", "metric", "direction")
 _SEARCH_SETTINGS = ("params", "folds", "metric", "n_iter")
 
@@ -100,52 +100,36 @@ class JobResult:
     tree : mapping
         The selection of a search or the findings of an experiment as JSON,
         and the seconds it took.
+
+    Raises
+    ------
+    StoreError
+        By methods, if the file is damaged.
     """
 
     tree: Mapping[str, Any]
 
     def selection(self) -> Selection:
-        """All settings that a search tried, with the chosen one.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged.
-        """
-        try:
-            return Selection.from_json(self.tree["selection"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"The result of this search is damaged ({error}).") from error
+        """All settings that a search tried, with the chosen one."""
+        return cast(Selection, self._read("selection", Selection))
 
     def findings(self) -> Findings:
-        """What an experiment found: tables, figures and claims.
-
-        Raises
-        ------
-        StoreError
-            If the file is damaged.
-        """
+        """What an experiment found: tables, figures and claims."""
         from simviz.experiments import Findings
 
-        try:
-            return Findings.from_json(self.tree["findings"])
-        except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(
-                f"The result of this experiment cannot be read ({error}). Run it again."
-            ) from error
+        return cast(Findings, self._read("findings", Findings))
 
     def divisions(self) -> Divisions:
-        """What methods reached on repeated random divisions.
+        """What methods reached on repeated random divisions."""
+        return cast(Divisions, self._read("divisions", Divisions))
 
-        Raises
-        ------
-        StoreError
-            If the file is damaged.
-        """
+    def _read(self, name: str, kind: Any) -> Any:
         try:
-            return Divisions.from_json(self.tree["divisions"])
+            return kind.from_json(self.tree[name])
         except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"The result of these divisions is damaged ({error}).") from error
+            raise StoreError(
+                f"The {name} of this job cannot be read ({error}). Run it again."
+            ) from error
 
     @property
     def seconds(self) -> float:
@@ -176,13 +160,19 @@ class JobSpec:
         Points of the quality-by-dimension curve; chosen when omitted.
     workspace : str, default=""
         Who asks. It is no part of what is stored for others to read.
-    features : {"usual", "pretrained"} or str, default="usual"
+    features : {"usual", "pretrained"} or str or mapping, default="usual"
         What texts and pictures become, see `simviz.pipeline.default_pipeline`.
         Only the workspace of whoever sits at the computer may name a model.
     augment : tuple of mapping, optional
         Steps that enlarge the training part, see `simviz.data.augment.from_json`.
     search : mapping, optional
         Settings to try in place of a training, see `search_spec`.
+
+    Raises
+    ------
+    JobError
+        From `check`, if the method, a parameter or its value is unknown; from `from_json`,
+        if something is missing or of another kind.
 
     Examples
     --------
@@ -235,7 +225,7 @@ class JobSpec:
     def title(self) -> str:
         """What is done, with what texts and pairs became where not the usual."""
         title = self.method_title
-        if self.features.startswith("pretrained"):
+        if str(self.features).startswith("pretrained"):
             title += " on pretrained vectors"
         return f"{title}, augmented" if self.augment else title
 
@@ -251,13 +241,7 @@ class JobSpec:
         return {n: value for n, value in self.params.items() if usual.get(n, value) != value}
 
     def check(self) -> None:
-        """Refuse what cannot be asked, before anything is started.
-
-        Raises
-        ------
-        JobError
-            If the method, a parameter or its value is unknown.
-        """
+        """Refuse what cannot be asked, before anything is started."""
         try:
             self._check()
             self.to_json()
@@ -362,11 +346,6 @@ class JobSpec:
         -------
         JobSpec
             The same request, of the class of its kind.
-
-        Raises
-        ------
-        JobError
-            If something is missing or of another kind.
         """
         try:
             low, middle, high = tree["split"]["fractions"]
@@ -517,7 +496,6 @@ class ExperimentSpec(JobSpec):
 
     __slots__ = ()
     makes_run = False
-    is_cheap = True
 
     @property
     def method_title(self) -> str:
@@ -531,14 +509,29 @@ class ExperimentSpec(JobSpec):
         from simviz.experiments import SIZES, get_experiment
 
         _refuse_unknown("parameter of an experiment", self.params, _EXPERIMENT_PARAMS)
-        get_experiment(str(self.params.get("name")))
+        get_experiment(str(self.params.get("name"))).chosen(self.params.get("methods"))
         _refuse_unknown("size", [str(self.params.get("size"))], SIZES)
+
+    def estimate(self, pairs: PairSet) -> Estimate:
+        """As long as the demo takes, with a refusal of what takes hours."""
+        from simviz.experiments import get_experiment
+
+        experiment = get_experiment(self.params["name"])
+        seconds = 60 * experiment.estimate(self.params["size"])
+        reason = None
+        if seconds > MAX_SECONDS:
+            reason = (
+                f"It takes about {seconds / 3_600:.1f} hours; jobs may take "
+                f"{MAX_SECONDS / 3_600:.0f}. Run it from the command line."
+            )
+        return Estimate(seconds, 0, reason)
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
         """Run the experiment on its own data, or on pairs that somebody brought."""
         from simviz.experiments import Progress, get_experiment
 
         name, size, seed = str(self.params["name"]), self.params["size"], self.split.seed
+        methods = self.params.get("methods")
         experiment = get_experiment(name)
         start = time.monotonic()
         own = self.dataset_id != f"{DEMO_PREFIX}{experiment.demo}"
@@ -549,8 +542,9 @@ class ExperimentSpec(JobSpec):
         else:
             data = experiment.load(size=size, seed=seed)
         progress = Progress(lambda words, fraction: report(words, fraction, {}))
-        findings = experiment.run(data, size=size, seed=seed, progress=progress)
+        findings = experiment.run(data, size=size, seed=seed, methods=methods, progress=progress)
         command = f"python -m simviz.experiments {name} --size {size} --seed {seed}"
+        command += f" --methods {' '.join(methods)}" if methods else ""
         command += f" --data FOLDER --train {MOST_TRAIN} --pool {MOST_POOL}" if own else ""
         seconds = round(time.monotonic() - start, 3)
         findings = replace(findings, seconds=seconds, command=command)
@@ -829,7 +823,14 @@ def divisions_spec(
 
 
 def experiment_spec(
-    name: str, dataset_id: str, dataset_digest: str, *, size: Size = "demo", workspace: str = ""
+    name: str,
+    dataset_id: str,
+    dataset_digest: str,
+    *,
+    size: Size = "demo",
+    seed: int = 0,
+    methods: Sequence[str] | None = None,
+    workspace: str = "",
 ) -> JobSpec:
     """Ask for an experiment: a table or figure of a paper, run again on a data set.
 
@@ -841,6 +842,10 @@ def experiment_spec(
         The data set and its content.
     size : {"demo", "full"}, default="demo"
         How much is computed.
+    seed : int, default=0
+        Of everything random.
+    methods : sequence of str, optional
+        Ids of those to run; all when omitted.
     workspace : str, default=""
         Who asks.
 
@@ -852,10 +857,17 @@ def experiment_spec(
     Raises
     ------
     JobError
-        If there is no such experiment, or none of that size.
+        If there is no such experiment or method, or none of that size.
     """
-    params = {"name": name, "size": size}
-    spec = ExperimentSpec(dataset_id, dataset_digest, EXPERIMENT, params, workspace=workspace)
+    from simviz.experiments import all_experiments, get_experiment
+
+    params: dict[str, Any] = {"name": name, "size": size}
+    if name in all_experiments():
+        params["protocol"] = get_experiment(name).protocol(size)  # of another one it is stale
+    if methods is not None:
+        params["methods"] = list(methods)
+    how = SplitSpec(seed=seed)
+    spec = ExperimentSpec(dataset_id, dataset_digest, EXPERIMENT, params, how, workspace=workspace)
     spec.check()
     return spec
 

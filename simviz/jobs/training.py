@@ -71,12 +71,12 @@ def train(
     0.917
     """
     progress = _Progress(report)
-    progress.enter("reading")
+    progress.report("reading")
     how = spec.split
     parts = split(pairs, how.by, how.fractions, how.seed, how.group_key)
     notes = list(parts.notes)
 
-    progress.enter("features")
+    progress.report("features")
     pipeline: Pipeline
     if ready is not None:
         pipeline = ready(parts.train)
@@ -87,9 +87,9 @@ def train(
         if more:
             notes.append(f"Trained on {more:,} more texts, made from those of the training part.")
         notes += _shortfall(pipeline)
-    progress.enter("training", 1.0)
+    progress.report("training", 1.0)
 
-    progress.enter("scoring")
+    progress.report("scoring")
     measured: dict[Part, Measured] = {}
     asks = usual_asking(spec.dataset_id, pairs).direction
     done = 0.0
@@ -243,13 +243,11 @@ class _Progress:
         self._report = report
         self._entered: dict[str, float] = {}
 
-    def enter(self, stage: str, done: float = 0.0) -> None:
-        """Say that a stage has come so far; raises JobCancelled if asked to stop."""
-        self.report(stage, done, {})
-
-    def report(self, stage: str, done: float, metrics: Mapping[str, float]) -> None:
-        """Say what is known by now; raises JobCancelled if asked to stop."""
-        if self._stops(stage, done, metrics):
+    def report(
+        self, stage: str, done: float = 0.0, metrics: Mapping[str, float] | None = None
+    ) -> None:
+        """Say how far a stage is; raises JobCancelled if asked to stop."""
+        if self._stops(stage, done, metrics or {}):
             raise JobCancelled("Cancelled.")
 
     def during(self, stage: str, start: float = 0.0, stop: float = 1.0) -> Callback:

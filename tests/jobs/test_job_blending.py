@@ -13,7 +13,7 @@ from simviz.exceptions import StoreError
 from simviz.jobs import JobError, SplitSpec, blend_spec
 from simviz.jobs.spec import BlendSpec
 from simviz.pipeline import BlendPipeline, load_pipeline
-from simviz.projection.space import space_of
+from simviz.projection.space import Space
 from simviz.store import load_evaluation
 
 
@@ -146,7 +146,7 @@ def test_neighbours_are_those_of_the_blend(trained, mine, sentences):
     train, cca, bm25 = trained
     run = train(blend_spec(cca.info, bm25.info, 0.4, workspace=mine))
     pipeline = run.pipeline()
-    space = space_of(pipeline, sentences)
+    space = Space.of(pipeline, sentences)
     S = pipeline.similarity(sentences.x, sentences.y)
     assert space.n_dimensions is None
     np.testing.assert_allclose(space.scores("x", sentences.x.take([3])), S[3], atol=1e-5)
@@ -156,7 +156,7 @@ def test_neighbours_are_those_of_the_blend(trained, mine, sentences):
     assert space.knows("x", 3)
     strange = Items(["?"], ["ЖЖЖ"], "text")
     assert not space.scores("x", strange).any()
-    nested = space_of(BlendPipeline.of(pipeline, pipeline.lexical_, sentences, 0.5), sentences)
+    nested = Space.of(BlendPipeline.of(pipeline, pipeline.lexical_, sentences, 0.5), sentences)
     again = nested.pipeline.similarity(sentences.x, sentences.y)
     np.testing.assert_allclose(nested.scores("y", sentences.y.take([2])), again[:, 2], atol=1e-5)
     for wrong in ((-1, 5), (60, 5), (0, 0)):
@@ -166,4 +166,4 @@ def test_neighbours_are_those_of_the_blend(trained, mine, sentences):
         cca.pipeline(), bm25.pipeline(), sentences, normalization="minmax_query"
     )
     with pytest.raises(ValueError, match="global_std"):
-        space_of(by_query, sentences)
+        Space.of(by_query, sentences)

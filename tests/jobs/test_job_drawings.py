@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import Executor, Future
 from dataclasses import replace
 from types import SimpleNamespace
@@ -11,6 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
+from waiting import until
 
 from simviz import projection
 from simviz.exceptions import StoreError
@@ -165,9 +165,7 @@ def test_unknown_drawing_is_refused(run, sentences, drawing):
 def test_own_thread_draws_in_the_background(run, sentences):
     background = Background()
     draw_run(background, run, sentences, "pca-2")
-    deadline = time.monotonic() + 30
-    while background.progress((run.id, "pca-2")) is not None and time.monotonic() < deadline:
-        time.sleep(0.05)
+    until(lambda: background.progress((run.id, "pca-2")) is None)
     assert kept_name("pca-2") in run.maps()
 
 

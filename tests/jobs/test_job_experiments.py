@@ -86,6 +86,13 @@ def test_pairs_that_somebody_brought_are_taken_where_they_fit(quick, asking):
     assert "--data FOLDER" in queue.result(status.id, mine).findings().command
 
 
+def test_what_takes_hours_is_refused(quick, asking, monkeypatch):
+    queue, mine = asking
+    monkeypatch.setattr(type(get_experiment(NAME)), "full_minutes", {"emoji": 200.0})
+    status = queue.wait(queue.submit(spec_of(queue, mine, size="full")), timeout=60)
+    assert status.state == "failed" and "command line" in status.message
+
+
 def test_data_of_another_kind_are_refused(quick, asking):
     queue, mine = asking
     status = queue.wait(queue.submit(spec_of(queue, mine, "demo:pydocs")), timeout=60)
@@ -104,6 +111,8 @@ def test_what_cannot_be_asked_is_refused(name, size, words):
 
 def test_other_parameters_are_refused():
     spec = experiment_spec(NAME, "demo:emoji", "0" * 32)
+    with pytest.raises(JobError, match="no method of"):
+        experiment_spec(NAME, "demo:emoji", "0" * 32, methods=["bm25"])
     with pytest.raises(JobError, match="no parameter of an experiment 'seed'"):
         dataclasses.replace(spec, params={**spec.params, "seed": 1}).check()
 

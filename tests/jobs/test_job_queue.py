@@ -2,11 +2,11 @@ import json
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from waiting import LONG, until
 
 from simviz.evaluation import evaluate
 from simviz.exceptions import DatasetError, StoreError
@@ -16,16 +16,6 @@ from simviz.jobs.queue import Job
 from simviz.jobs.status import MAX_EVENTS, JobFolder, JobStatus
 from simviz.store import Store, load_evaluation, load_map
 from simviz.store.directory import own_process
-
-LONG = 60.0
-
-
-def until(condition):
-    """Wait for what happens in another thread; the limit only ends a hang."""
-    end = time.monotonic() + LONG
-    while not condition():
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.01)
 
 
 def running(queue, job_id):

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scorers import Shares
 
-from simviz.base import MethodTags, TopicSimilarity
+from simviz.base import TopicSimilarity
 from simviz.data import Items, PairSet
 from simviz.features import default_features
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import Neighbors, joint_map
 from simviz.projection.drawing import GROUPS, Placed, nearest_of_all, rank_items
-from simviz.projection.space import ModelSpace
+from simviz.projection.space import Space
 from simviz.relevance import Relevance
 
 
 def space_of(method, pairs, **params):
-    return ModelSpace.of(default_pipeline(method, pairs, **params).fit(pairs), pairs)
+    return Space.of(default_pipeline(method, pairs, **params).fit(pairs), pairs)
 
 
 @pytest.mark.parametrize(
@@ -37,38 +38,13 @@ def test_scores_are_the_models_own(sentences, method, params):
         np.testing.assert_allclose(scores[found.index], found.scores, rtol=1e-5, atol=1e-6)
 
 
-class Shares(TopicSimilarity):
-    """Each word is a topic."""
-
-    tags = MethodTags(
-        title="Shares",
-        reference="none",
-        year=2000,
-        family="topics",
-        input="counts",
-        space="one",
-        uses="unsupervised",
-    )
-
-    def __init__(self, measure="js"):
-        self.measure = measure
-
-    def _fit(self, X, Y, relevance):
-        self.n_components_ = X.shape[1]
-
-    def _embed_x(self, X):
-        return X.toarray() / np.maximum(X.sum(axis=1), 1)[:, None]
-
-    _embed_y = _embed_x
-
-
 @pytest.mark.parametrize("measure", TopicSimilarity.measures)
 def test_scores_of_topics_are_the_models_own(sentences, measure):
     texts = list(sentences.x.content)
     pairs = PairSet.from_texts(texts[:40], texts[20:])
     pipeline = PairPipeline(Shares(measure), default_features("text", "counts")).fit(pairs)
     table = pipeline.similarity(pairs.x, pairs.y)
-    found = ModelSpace.of(pipeline, pairs).nearest("y", 5, k=7)
+    found = Space.of(pipeline, pairs).nearest("y", 5, k=7)
     np.testing.assert_allclose(found.scores, np.sort(table[:, 5])[::-1][:7], atol=1e-7)
     assert found.index[0] == 25
 
@@ -82,7 +58,7 @@ def test_what_is_unknown_or_has_nothing_in_common_has_no_neighbours():
     train = PairSet.from_texts(["red car one", "blue car two"], ["red bus one", "blue bus two"])
     pipeline = default_pipeline("bm25", train).fit(train)
     asked = PairSet.from_texts(["zzz zzz", "car car"], ["red bus", "blue bus"])
-    space = ModelSpace.of(pipeline, asked)
+    space = Space.of(pipeline, asked)
     unknown, strange = space.nearest("x", 0), space.nearest("x", 1)
     assert (space.knows("x", 0), len(unknown)) == (False, 0)
     assert (space.knows("x", 1), len(strange)) == (True, 0)
@@ -137,11 +113,11 @@ def test_a_new_item_is_scored_as_the_pipeline_scores_it(method, side, sentences)
 @pytest.mark.parametrize("method", ["cca", "lsa", "heterogeneous_svd"])
 def test_first_dimensions_are_the_space_of_the_truncated_model(sentences, method):
     pipeline = default_pipeline(method, sentences, n_components=8).fit(sentences)
-    space = ModelSpace.of(pipeline, sentences)
-    cut, fitted = space.truncate(3), ModelSpace.of(pipeline.truncate(3), sentences)
+    space = Space.of(pipeline, sentences)
+    cut, fitted = space.truncate(3), Space.of(pipeline.truncate(3), sentences)
     assert cut.n_dimensions == 3
-    np.testing.assert_allclose(cut.x_rows, fitted.x_rows, atol=1e-6)
-    np.testing.assert_allclose(cut.y_rows, fitted.y_rows, atol=1e-6)
+    np.testing.assert_allclose(cut.rows["x"], fitted.rows["x"], atol=1e-6)
+    np.testing.assert_allclose(cut.rows["y"], fitted.rows["y"], atol=1e-6)
     a, b = cut.nearest("x", 4), fitted.nearest("x", 4)
     np.testing.assert_allclose(a.scores, b.scores, atol=1e-6)
     assert space.n_dimensions == 8, "the whole space stays as it is"
