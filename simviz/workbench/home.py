@@ -22,7 +22,6 @@ PICTURED = "A map on which icons and words that belong together lie side by side
 PROMISE = "Bring pairs that belong together. Train every method. See which one is right, and why."
 #: The demo that is pictured, and data sets whose recent runs are listed.
 _DEMO, _RECENT = "icons", 4
-_KEY = "home-map"
 
 
 def demos() -> Mapping[str, DemoInfo]:
@@ -84,7 +83,7 @@ def _show_choices() -> None:
 def _show_card(info: DemoInfo) -> None:
     """What a demo is, as one button, and below it those of its variants."""
     st.button(
-        f"{info.title}\n\n{info.size} · about\N{NO-BREAK SPACE}{info.seconds}\N{NO-BREAK SPACE}s",
+        f"{info.title}\n\n{info.size}, about\N{NO-BREAK SPACE}{info.seconds}\N{NO-BREAK SPACE}s",
         key=f"try-{info.id}",
         width="stretch",
         help=info.description,
@@ -160,43 +159,32 @@ def _ago(then: float) -> str:
 
 
 def _show_picture() -> None:
-    """Draw the run that was computed beforehand, else its printed likeness."""
+    """Draw the run that was computed beforehand, else a picture of it that was drawn earlier."""
     from simviz import precompile
 
     run = precompile.picture()
     if run is None:
         _show_still()
         return
-    from simviz.charts.canvas import map_alt
-    from simviz.workbench.map import canvas, scene as map_scene
-    from simviz.workbench.map.view import View
-    from simviz.workbench.shell import drawings, links
+    from simviz.workbench.map import scene as map_scene
+    from simviz.workbench.shell import links
 
-    picked = canvas.news("picked", _KEY)
-    if picked is not None and picked.get("key"):
-        where = links.demo_link(run) or {"demo": _DEMO}
-        st.switch_page("pages/map.py", query_params=where | {"sel": str(picked["key"])})
+    where = links.demo_link(run) or {"demo": _DEMO}
     pairs = state.dataset(f"demo:{_DEMO}")
-    drawing = drawings.best_kept(run)
-    scene = map_scene.scene_of(run, pairs, drawing, is_labelled=True)
-    st.html(canvas.STYLE)
-    canvas.send(scene.items, "items")
-    canvas.send(scene.places, "places")
-    if (nearest := map_scene.nearest_part(run, pairs, drawing)) is not None:
-        canvas.send(nearest, "nearest")
-    data = map_scene.data(View(run.info.dataset_id, run.id), scene)
-    alt = map_alt(scene.placed.drawing, (pairs.x_name, pairs.y_name))
-    canvas.show(data | {"asked": [], "scrolls": True, "cover": True, "alt": alt}, _KEY)
+    map_scene.show_alone(run, pairs, where, "home-map", is_labelled=True)
     st.caption(
         "Computed when simviz was prepared on this machine: CCA, seven tenths of the icons."
     )
 
 
 def _show_still() -> None:
-    picture = PICTURES / f"map-{state.theme()}.png"
+    picture = PICTURES / f"home-{state.theme()}.png"
     if picture.exists():
         st.image(str(picture), width="stretch", alt=PICTURED)
-        st.caption("CCA, seven tenths of the icons: a print, until this machine has computed it.")
+        st.caption(
+            "CCA, seven tenths of the icons. Drawn earlier with simviz; shown until this machine "
+            "has computed its own."
+        )
     if compilation.progress() is not None:
         _show_compiling()
 

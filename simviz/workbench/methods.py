@@ -112,6 +112,8 @@ def _show_card(card: MethodCard) -> None:
 
 
 def _show_params(card: MethodCard) -> None:
+    for line in card.presets:
+        st.markdown(line)
     if state.is_narrow():
         # A table of four columns would have to be scrolled sideways.
         for row in card.params:

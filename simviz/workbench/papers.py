@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
@@ -10,29 +11,48 @@ from typing import Any, NamedTuple
 import streamlit as st
 
 from simviz.charts.papers import paper_figure
+from simviz.data.cells import counted
 from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError, StoreError
 from simviz.experiments import (
     SIGNS,
+    SIZES,
+    VERDICTS,
     Claim,
     Experiment,
     Findings,
+    Size,
     Table,
     all_experiments,
     cell_text,
+    get_experiment,
     tables_csv,
     to_markdown,
 )
 from simviz.jobs import JobStatus, experiment_spec
+from simviz.jobs.cost import MAX_SECONDS
 from simviz.markdown import escape_markdown
+from simviz.methods import get_method
 from simviz.store.run import EXPERIMENT
 from simviz.workbench.shell import display, forms, frame, progress, state
 from simviz.workbench.shell.figures import show_chart
 
 _STYLE = Path(__file__).with_name("cards.css")
-_LOOKS = {"holds": "sv-yes", "does not hold": "sv-no", "not comparable": "sv-open"}
-#: The newest job of each experiment and data set.
-Jobs = Mapping[tuple[str, str], "JobStatus"]
+_LOOKS = {"holds": "sv-yes", "does not hold": "sv-no"}
+_LONGEST = MAX_SECONDS / 60  # minutes of a job
+_LARGEST_SEED = 2**31 - 1
+
+
+class How(NamedTuple):
+    """How an experiment is run; no methods are all of them."""
+
+    size: Size
+    seed: int
+    methods: tuple[str, ...] = ()
+
+
+#: The newest job of each experiment, data set, and how it was run.
+Jobs = Mapping[tuple[str, str, How], "JobStatus"]
 
 
 class Target(NamedTuple):
@@ -74,6 +94,10 @@ def _show_paper(group: list[Experiment[Any]], jobs: Jobs) -> None:
     st.header(paper.title, anchor=paper.id)
     where = f"{paper.authors}, {paper.year}" + (f". {paper.venue}" if paper.venue else "")
     st.html(f'<p class="sv-meta">{escape(where)}</p>')
+    with st.container(horizontal=True, key=f"papers-methods-{paper.id}", gap="small"):
+        for method in dict.fromkeys(name for one in group for name in one.methods):
+            title = escape_markdown(get_method(method).tags.title)
+            frame.page_link("pages/methods.py", title, None, method=method)
     for experiment in sorted(group, key=lambda e: e.id):
         with st.container(key=f"papers-card-{experiment.id}"):
             _show_card(experiment, jobs)
@@ -83,25 +107,31 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
     st.subheader(experiment.title, anchor=experiment.id)
     info = DEMOS.get(experiment.demo)
     demo = info.title if info else experiment.demo
-    st.html(
-        f'<p class="sv-meta">{escape(experiment.shown_as)} · needs {escape(experiment.needs)} · '
-        f"about {experiment.minutes:g} min on “{escape(demo)}”</p>"
-    )
+    place = st.empty()
     display.said(experiment.sentence)
     targets = _targets(experiment)
     with st.container(horizontal=True, vertical_alignment="center"):
-        for target in targets:
-            if (experiment.id, target.dataset_id) not in jobs:
-                st.button(
+        runs = st.container(horizontal=True, width="content")
+        how = _choose_how(experiment, jobs)
+    minutes = experiment.estimate(how.size)
+    place.html(
+        f'<p class="sv-meta">{escape(experiment.shown_as)} · needs {escape(experiment.needs)} · '
+        f"{progress.duration(60 * minutes)} on “{escape(demo)}”</p>"
+    )
+    if minutes > _LONGEST:
+        command = f"python -m simviz.experiments {experiment.id} --size full --seed {how.seed}"
+        runs.code(command, language="bash")
+    for target in targets:
+        status = jobs.get((experiment.id, target.dataset_id, how))
+        if status is None:
+            if minutes <= _LONGEST:
+                runs.button(
                     target.words,
                     key=f"papers-run-{experiment.id}-{target.place}",
                     icon=":material/play_arrow:",
                     on_click=_start_job,
-                    args=(experiment.id, target.dataset_id),
+                    args=(experiment.id, target.dataset_id, how),
                 )
-    for target in targets:
-        status = jobs.get((experiment.id, target.dataset_id))
-        if status is None:
             continue
         key = f"papers-{experiment.id}-{target.place}"
         if status.state == "succeeded":
@@ -111,13 +141,40 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
 
 
 def _newest_jobs() -> Jobs:
-    """Return what this visitor has asked for, the newest of each kind."""
-    found: dict[tuple[str, str], JobStatus] = {}
+    """Return what this visitor has asked for by today's protocol, the newest of each kind."""
+    found: dict[tuple[str, str, How], JobStatus] = {}
+    known = all_experiments()
     for status in state.jobs():
-        if status.spec and status.spec.method == EXPERIMENT:
-            key = str(status.spec.params.get("name")), status.spec.dataset_id
-            found.setdefault(key, status)
+        spec = status.spec
+        if spec is None or spec.method != EXPERIMENT or spec.params.get("name") not in known:
+            continue
+        name, size = spec.params["name"], spec.params["size"]
+        if spec.params.get("protocol") == get_experiment(name).protocol(size):
+            how = How(size, spec.split.seed, tuple(spec.params.get("methods") or ()))
+            found.setdefault((name, spec.dataset_id, how), status)
     return found
+
+
+def _choose_how(experiment: Experiment[Any], jobs: Jobs) -> How:
+    """Let the visitor choose size, seed and methods; at first as in the newest job."""
+    name, every = experiment.id, experiment.methods
+    keys = [f"papers-{part}-{name}" for part in ("size", "seed", "methods")]
+    last = next((how for of, _, how in jobs if of == name), How("demo", 0))
+    for key, value in zip(keys, (last.size, last.seed, list(last.methods or every)), strict=True):
+        st.session_state.setdefault(key, value)
+    size, seed, methods = (st.session_state[key] for key in keys)
+    few = f", {len(methods)} methods" if 0 < len(methods) < len(every) else ""
+    with st.popover(f"{size.capitalize()} size, seed {seed}{few}", key=f"papers-how-{name}"):
+        words = {
+            s: f"{s.capitalize()}, {progress.duration(60 * experiment.estimate(s))}" for s in SIZES
+        }
+        st.radio("Size", **forms.options(words), key=keys[0])
+        st.number_input("Seed", 0, _LARGEST_SEED, key=keys[1])
+        titles = {m: escape_markdown(get_method(m).tags.title) for m in every}
+        if len(every) > 1:
+            st.pills("Methods", **forms.options(titles), selection_mode="multi", key=keys[2])
+    asked = tuple(m for m in every if m in methods)
+    return How(size, int(seed), () if len(asked) in (0, len(every)) else asked)
 
 
 def _targets(experiment: Experiment[Any]) -> list[Target]:
@@ -136,11 +193,19 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
     return found
 
 
-def _start_job(name: str, dataset_id: str) -> None:
+def _start_job(name: str, dataset_id: str, how: How) -> None:
     """Ask for an experiment; an answer that is known comes at once."""
     try:
         digest = state.dataset(dataset_id).digest
-        spec = experiment_spec(name, dataset_id, digest, workspace=state.workspace())
+        spec = experiment_spec(
+            name,
+            dataset_id,
+            digest,
+            size=how.size,
+            seed=how.seed,
+            methods=how.methods or None,
+            workspace=state.workspace(),
+        )
         state.queue().submit(spec)
     except SimvizError as error:
         st.toast(escape_markdown(str(error)))
@@ -153,8 +218,19 @@ def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> 
     except StoreError as error:
         display.problem(error)
         return
-    display.quiet(f"{found.data}: {found.about}. Took {found.seconds:,.0f} s, seed {found.seed}.")
+    display.quiet(
+        f"{found.data}: {found.about}. Size {found.size}, seed {found.seed}, took "
+        f"{found.seconds:,.0f} s."
+    )
     if found.claims:
+        verdicts = Counter(claim.verdict for claim in found.claims)
+        many = {"holds": "hold", "does not hold": "do not hold"}
+        counts = (
+            f"{SIGNS[v]} {n} {v if n == 1 else many.get(v, v)}"
+            for v in VERDICTS
+            if (n := verdicts[v])
+        )
+        display.quiet(f"{counted(len(found.claims), 'claim')}: {', '.join(counts)}.")
         st.html(claims_html(found.claims))
     for place, figure in enumerate(found.figures):
         _show_figure(figure, f"{key}-figure-{place}")
@@ -173,15 +249,16 @@ def claims_html(claims: tuple[Claim, ...]) -> str:
     """Return claims as a list: verdict by colour and sign, numbers, test, the paper's numbers."""
     entries = []
     for claim in claims:
-        verdict = claim.verdict
         lines = [
-            claim.reason or claim.numbers(),
+            claim.numbers(),
+            *(f"{SIGNS[p.verdict]} {p.statement}: {p.numbers()}" for p in claim.parts),
             f"Test: {claim.test}." if claim.test else "",
             f"The paper’s test: {claim.paper_test}." if claim.paper_test else "",
             f"The paper: {claim.published}." if claim.published else "",
         ]
         small = "".join(f"<small>{escape(line)}</small>" for line in lines if line)
-        mark = f'<span class="sv-verdict {_LOOKS[verdict]}">{SIGNS[verdict]} {verdict}</span>'
+        look = _LOOKS.get(claim.verdict, "sv-open")
+        mark = f'<span class="sv-verdict {look}">{SIGNS[claim.verdict]} {claim.verdict}</span>'
         words = f"<span>{escape(claim.statement)}</span>"
         entries.append(f'<div class="sv-claim" role="listitem">{mark}{words}{small}</div>')
     return f'<div class="sv-claims" role="list">{"".join(entries)}</div>'
@@ -196,7 +273,9 @@ def _show_figure(found: Any, key: str) -> None:
 
 
 def _show_table(table: Table) -> None:
-    display.table(table.columns, [[cell_text(cell) for cell in row] for row in table.rows])
+    words = any(isinstance(row[-1], str) for row in table.rows)
+    rows = [[cell_text(cell) for cell in row] for row in table.rows]
+    display.table(table.columns, rows, look="sv-words" if words else "")
     if table.note:
         display.quiet(table.note)
 

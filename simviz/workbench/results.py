@@ -8,20 +8,19 @@ from html import escape
 import streamlit as st
 
 from simviz.charts import RocCurve, dimension_figure, roc_figure
-from simviz.charts.canvas import map_alt
 from simviz.data.pairs import PairSet
+from simviz.evaluation.differences import query_metric
 from simviz.evaluation.roc import Roc
+from simviz.exceptions import SimvizError
 from simviz.jobs.background import FIRST
 from simviz.markdown import escape_markdown
 from simviz.reports import summary
 from simviz.store.run import Part, Run
-from simviz.workbench.compare import table
-from simviz.workbench.map import canvas, scene as map_scene
-from simviz.workbench.map.view import View
+from simviz.workbench.compare import curves, table
+from simviz.workbench.map import scene as map_scene
 from simviz.workbench.shell import display, drawings, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
-_KEY = "map-alone"
 #: Where to go from what was found, and whether the page takes one run or several.
 _FURTHER = (
     ("pages/compare.py", "Compare", ":material/leaderboard:", "runs"),
@@ -46,7 +45,9 @@ def show(
     entries = shell_runs.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
     best, baseline = summary.best_and_baseline(entries) if entries else (None, None)
-    with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
+    with st.container(
+        key="results-links", horizontal=True, vertical_alignment="bottom", gap="medium"
+    ):
         settings.part_switch(dataset_id)
         seen = best.run if best else ordered[0]
         for page, label, icon, takes in _FURTHER:
@@ -74,7 +75,7 @@ def show(
             st.html(f'<p class="sv-next">{escape(words)}</p>')
     shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
     show_table(entries, shown, direction, pairs)
-    show_curves(entries, direction)
+    show_curves(entries, metric, direction, pairs)
     return best.run
 
 
@@ -123,7 +124,9 @@ def show_table(
     )
 
 
-def show_curves(entries: Sequence[summary.Entry], direction: str) -> None:
+def show_curves(
+    entries: Sequence[summary.Entry], metric: str, direction: str, pairs: PairSet
+) -> None:
     """Draw ROC and quality against dimensions side by side; say why where there is none."""
     left, right = st.columns(2, gap="large")
     with left:
@@ -140,12 +143,17 @@ def show_curves(entries: Sequence[summary.Entry], direction: str) -> None:
             display.quiet("No ROC: it needs both relevant and other pairs.")
     with right:
         st.markdown("#### How many dimensions it takes")
-        curves = {entry.label: summary.dimension_curve(entry, direction) for entry in entries}
-        drawn = [curve for curve in curves.values() if curve is not None]
-        if drawn:
-            metric = next(r["metric"] for entry in entries for r in entry.measured.curve)
+        metric = query_metric(metric).name
+        made = {}
+        try:
+            for entry in entries:
+                records = curves.curve_of(entry, metric, pairs)
+                made[entry.label] = summary.dimension_curve(entry, direction, records)
+        except SimvizError as error:  # a model that was deleted since, or is damaged
+            display.problem(error)
+        if drawn := [curve for curve in made.values() if curve is not None]:
             show_chart(dimension_figure(drawn, metric=metric, theme=state.theme()), "curve")
-        if flat := [label for label, curve in curves.items() if curve is None]:
+        if flat := [label for label, curve in made.items() if curve is None]:
             # A method that orders its dimensions can be cut to the first of them.
             st.caption(escape_markdown(f"Without ordered dimensions: {', '.join(flat)}."))
 
@@ -155,28 +163,12 @@ def show_map(run: Run, pairs: PairSet) -> None:
     title = escape_markdown(shell_runs.run_title(run.info))
     st.markdown(f"#### Both sides on one map, as {title} sees them")
     if drawings.draw_ahead(run, pairs):
-        show_map_alone(run, pairs)
+        where = {"data": run.info.dataset_id, "run": run.id}
+        drawing = map_scene.show_alone(run, pairs, where, "map-alone")
+        if drawing.quality is not None:
+            st.caption(
+                f"{drawing.quality.describe()} {' '.join(drawing.notes)} "
+                "Press an item to open it on the map."
+            )
     else:
         drawings.ask(run, pairs, FIRST, "the map")
-
-
-def show_map_alone(run: Run, pairs: PairSet) -> None:
-    """Draw both sides as a run sees them; what is clicked is opened on the map."""
-    picked = canvas.news("picked", _KEY)
-    if picked is not None and picked.get("key"):
-        where = {"data": run.info.dataset_id, "run": run.id, "sel": str(picked["key"])}
-        st.switch_page("pages/map.py", query_params=where)
-    drawing = str(drawings.best_kept(run))
-    placed = drawings.kept(run, drawing)
-    scene = map_scene.scene_of(run, pairs, drawing)
-    st.html(canvas.STYLE)
-    canvas.send(scene.items, "items")
-    canvas.send(scene.places, "places")
-    data = map_scene.data(View(run.info.dataset_id, run.id), scene)
-    alt = map_alt(placed.drawing, (pairs.x_name, pairs.y_name))
-    canvas.show(data | {"asked": [], "scrolls": True, "alt": alt}, _KEY)
-    if placed.drawing.quality is not None:
-        st.caption(
-            f"{placed.drawing.quality.describe()} {' '.join(placed.drawing.notes)} "
-            "Press an item to open it on the map."
-        )

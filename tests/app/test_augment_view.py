@@ -23,7 +23,7 @@ def titles():
     texts = [title for members in TITLES.values() for title in members]
     of = np.array([name for name, members in TITLES.items() for _ in members], dtype=object)
     names = [str(i) for i in range(len(texts))]
-    x = Items(names, [f"{t} wanted" for t in texts], "text", {"group": of})
+    x = Items(names, [f"{t} wanted" for t in texts], "text", {"group": of, "ad": of})
     y = Items(names, texts, "text", {"group": of})
     rows, columns = np.nonzero(of[:, None] == of[None, :])
     relevance = Relevance.from_pairs(rows, columns, shape=(len(of), len(of)), unjudged="negative")
@@ -51,6 +51,10 @@ def table(app):
     return " ".join(e.proto.body for e in app.get("html") if 'class="sv-made"' in e.proto.body)
 
 
+def expander(app):
+    return next(e.label for e in app.expander if e.label.startswith("Texts"))
+
+
 def requests(app):
     from simviz.workbench.shell import state
 
@@ -69,6 +73,34 @@ def test_nothing_is_made_unasked(own):
         "Typos",
     ]
     assert not table(own)
+
+
+def test_terms_of_texts_are_set_once_for_all_methods(own):
+    run(own)
+    assert expander(own) == "Texts: words or characters, tf · idf, not augmented"
+    assert own.selectbox(key=key(own, "terms-Stop words")).disabled
+    own.selectbox(key=key(own, "terms-Terms")).set_value("words")
+    own.selectbox(key=key(own, "terms-Weights")).set_value("ln(1 + tf) · idf")
+    own.number_input(key=key(own, "terms-most")).set_value(20)
+    run(own)
+    own.selectbox(key=key(own, "terms-Stop words")).set_value("no English stop words")
+    own.selectbox(key=key(own, "terms-column")).set_value("ad")
+    run(own)
+    label = "Texts: words, ln(1 + tf) · idf, no English stop words, 20 at most, with ad"
+    assert expander(own) == f"{label}, not augmented"
+    for c in own.checkbox:
+        if "-tick-" in c.key:
+            c.set_value(c.key.rpartition("-")[2] in ("lsa", "bm25", "ngram_matcher"))
+    run(own)
+    assert 'stop_words": "english"' in own.code[0].value
+    own.button(key="train-start").click()
+    run(own)
+    terms = {
+        "analyzer": "word", "tf": "log1p", "stop_words": "english", "max_features": 20,
+        "x_column": "ad",
+    }  # fmt: skip
+    asked = {spec.method: spec.features for spec in requests(own)}
+    assert asked == {"lsa": terms, "bm25": terms, "ngram_matcher": "usual"}
 
 
 def test_a_preview_shows_what_is_made_and_the_job_asks_for_it(own):

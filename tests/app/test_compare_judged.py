@@ -15,6 +15,7 @@ from simviz.reports import html_report
 from simviz.store import load_evaluation
 from simviz.store.directory import write_arrays
 from simviz.store.run import load_figures
+from simviz.workbench.compare import curves
 
 pytestmark = pytest.mark.app
 PAGE = "compare"
@@ -72,6 +73,15 @@ def home(make_home):
 def show(home, visit):
     """Compare on the test part of a data set."""
     return lambda name, **params: visit(data=home.data[name], part="test", **params)
+
+
+@pytest.mark.parametrize(("name", "metric"), [("once", "AUC"), ("graded", "NDCG")])
+def test_what_is_watched_in_training_is_named(show, monkeypatch, name, metric):
+    told = {"validation": ([1.0, 2.0], [0.3, 0.4])}
+    monkeypatch.setattr(curves, "_history", lambda run_id: told)
+    page = show(name, tab="training")
+    drawn = json.loads(page.get("plotly_chart")[0].proto.spec)
+    assert drawn["layout"]["yaxis"]["title"]["text"] == f"{metric}, validation"
 
 
 def test_judged_pairs_are_tested_as_pairs(show):

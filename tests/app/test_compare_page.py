@@ -5,16 +5,20 @@ from __future__ import annotations
 import csv
 import io
 import re
-import time
 import types
 
 import numpy as np
 import pytest
 from on_page import control, html, link, press, said
+from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
+from waiting import until
 
 from simviz.data import Items, PairSet
+from simviz.datasets import load_demo
+from simviz.evaluation import ChanceScorer, evaluate
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
+from simviz.workbench.shell import display
 
 pytestmark = pytest.mark.app
 PAGE = "compare"
@@ -195,6 +199,17 @@ def test_baseline_is_chosen_and_differences_turn(visit, home):
     assert after[0] != before[0]
 
 
+def test_the_baseline_becomes_the_first_lexical_run_unless_another_was_chosen(visit, home):
+    learned, lexical = home.runs["own too"], home.runs["own"]
+    page = visit(data=home.data["own"], runs=learned)
+    assert page.session_state["compare-against"] == learned
+    pills(page).set_value([learned, lexical]).run()
+    assert page.session_state["compare-against"] == lexical
+    page.selectbox(key="compare-against").select(learned).run()
+    page.selectbox(key="compare-metric").set_value("top-1").run()
+    assert page.session_state["compare-against"] == learned
+
+
 @pytest.mark.parametrize(
     ("metric", "test"), [("top-1", "unpaired t"), ("AUC", "t of subsets"), ("MAP", "paired t")]
 )
@@ -371,22 +386,24 @@ def test_training_tells_nothing_where_methods_are_solved_at_once(visit):
 
 
 def test_curves_by_training_size_are_made_when_asked_for(visit, home):
-    from simviz.workbench.compare import curves
+    from simviz.workbench.shell import progress
 
     page = visit(data="demo:icons", tab="size")
     assert "What would more pairs bring" in said(page)
     page.button(key="compare-size-train").click().run()
     assert not page.exception
-    background = curves.background()
+    background = progress.background("size")
     keys = [(home.runs[name], "test") for name in ("cca", "small")]
-    deadline = time.monotonic() + 120
-    while any(background.progress(key) is not None for key in keys):
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: all(background.progress(key) is None for key in keys))
     page.run()
     assert not page.exception
     assert "pairs trained on" in page.get("plotly_chart")[0].proto.spec
     assert "last doubling" in html(page)
+
+
+def test_numbers_have_a_true_minus_and_nothing_is_minus_0():
+    assert [display.number(x) for x in (-1.25, -4e-4, float("nan"))] == ["−1.250", "0.000", "–"]
+    assert [display.signed(x) for x in (0.5, -0.5, 4e-4)] == ["+0.500", "−0.500", "0.000"]
 
 
 def test_where_two_differ(visit):
@@ -396,6 +413,9 @@ def test_where_two_differ(visit):
     size = table["difference"].abs()
     assert (size.diff().dropna() <= 1e-12).all(), "biggest movers first"
     assert table["picture"].str.startswith("data:image/png;base64,").all()
+    drawn = page.dataframe[0].proto.arrow_data.styler.display_values
+    shown = convert_arrow_bytes_to_pandas_df(drawn)
+    assert list(shown["difference"]) == [display.signed(value) for value in table["difference"]]
     counts = control(page, "Queries")
     n = [int(o.content.rpartition("  **")[2].strip("*")) for o in counts.proto.options]
     assert sum(n) == len(table) == 268
@@ -613,6 +633,9 @@ def test_metrics_that_were_not_stored_are_read_from_stored_ranks(visit, home, me
     value = load_evaluation(home.run("bm25")).value(metric, "y2x")
     page = visit(data="demo:emoji", metric=metric, part="test", direction="y2x")
     assert f"{value:.3f}" in html(page)
+    test = home.run("bm25").take(load_demo("emoji"), "test")
+    chance = evaluate(ChanceScorer(), test.x, test.y, test.relevance).value(metric, "y2x")
+    assert re.search(rf"pure chance</td><td[^>]*>{chance:.3f}", html(page))
 
 
 def test_k_is_free(visit):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import io
-import time
 import zipfile
 
 import pytest
 from on_page import html
+from waiting import until
 
 from simviz.data.templates import make_template
 from simviz.markdown import escape_markdown
@@ -278,10 +278,7 @@ def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
     assert not app.exception
     assert [info.id for info in own(app)] == [second.id]
     assert "dataset_id" not in app.session_state
-    deadline = time.monotonic() + 20
-    while state.queue().status(job_id).is_active and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not state.queue().status(job_id).is_active
+    until(lambda: not state.queue().status(job_id).is_active)
 
 
 def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-import time
 from dataclasses import replace
 
 import pytest
 from on_page import html, said
+from waiting import until, until_trained
 
 pytestmark = pytest.mark.app
 
@@ -18,18 +18,13 @@ def drawn(app):
     return next(json.loads(p.json) for p in told if p.component_name == "simviz_map")
 
 
-def until_trained(app, timeout=90):
+def until_drawn(app):
     """Run the page anew, as its own timers would, until all is trained and drawn."""
     from simviz.workbench.shell import state
 
-    deadline = time.monotonic() + timeout
-    while any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
-        assert time.monotonic() < deadline, "still training"
-        time.sleep(0.2)
+    until_trained(app)
     app.run()
-    while not state.drawing_background().is_idle:
-        assert time.monotonic() < deadline, "still drawing"
-        time.sleep(0.2)
+    until(lambda: state.drawing_background().is_idle)
     return app.run()
 
 
@@ -91,13 +86,13 @@ def test_home_is_a_live_map_where_it_was_computed(app, pictured, monkeypatch):
         state.queue().cancel(job.id)
 
 
-def test_home_has_a_print_where_nothing_was_computed(app, monkeypatch):
+def test_home_has_an_earlier_picture_where_nothing_was_computed(app, monkeypatch):
     from simviz import precompile
 
     monkeypatch.setattr(precompile, "picture", lambda: None)
     app.run()
     assert not app.exception
-    assert "a print" in said(app) and not app.get("bidi_component")
+    assert "Drawn earlier" in said(app) and not app.get("bidi_component")
 
 
 @pytest.fixture(scope="module")
@@ -145,7 +140,7 @@ def test_button_trains_and_tells_what_was_found(app):
     app.button(key="try-emoji").click().run()
     assert not app.exception
     assert app.query_params["demo"] == "emoji"
-    until_trained(app)
+    until_drawn(app)
     assert not app.exception
     body = html(app)
     assert "puts the right one first" in body
@@ -165,7 +160,7 @@ def test_button_trains_and_tells_what_was_found(app):
 def test_queries_are_what_a_split_by_x_measures(app):
     app.query_params["demo"] = "pydocs_links"
     app.run()
-    until_trained(app)
+    until_drawn(app)
     assert not app.exception
     body = html(app)
     assert "queries (documents)" in body
@@ -187,7 +182,7 @@ def test_cancelled_demo_offers_to_go_on(app):
     assert "cancelled" in said(app)
     ended[0].click().run()
     assert not app.exception
-    until_trained(app)
+    until_drawn(app)
     assert drawn(app)["scrolls"]
 
 

@@ -8,13 +8,13 @@ import io
 import itertools
 import json
 import shutil
-import time
 from dataclasses import replace
 from html import unescape
 
 import numpy as np
 import pytest
 from on_page import html, link, said
+from waiting import until
 
 from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
@@ -219,10 +219,8 @@ def draw(app, dataset_id, run_id, drawing, **query):
 
     name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
     go(app, data=dataset_id, run=run_id, drawing=drawing, **query)
-    deadline = time.monotonic() + 30
-    while kept_name(name.replace("-3", "-2")) not in state.store().runs.get(run_id).maps():
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    kept = kept_name(name.replace("-3", "-2"))
+    until(lambda: kept in state.store().runs.get(run_id).maps())
     app.run()
     assert not app.exception
 
@@ -331,10 +329,8 @@ def test_drawing_from_other_seeds_says_what_moves(trained):
     draw(app, dataset_id, run_id, "two-sided-2")
     app.button(key="map-seeds").click().run()
     assert not app.exception
-    run, deadline = state.store().runs.get(run_id), time.monotonic() + 60
-    while load_map(run, "two-sided-2-70")[0].quality.moved is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.2)
+    run = state.store().runs.get(run_id)
+    until(lambda: load_map(run, "two-sided-2-70")[0].quality.moved is not None)
     go(app, data=dataset_id, run=run_id, sel="x3")
     app.button(key="map-seeds").click().run()
     app.run()
@@ -394,10 +390,7 @@ def test_part_that_was_not_measured_is_offered(app, sentences):
     go(app, data=dataset_id, dims="12")
     assert "Not measured on the validation part yet" in words(app) and not charts(app)
     app.button(key="map-measure").click().run()
-    deadline = time.monotonic() + 30
-    while progress.background("parts").progress((run.id, "validation")) is not None:
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+    until(lambda: progress.background("parts").progress((run.id, "validation")) is None)
     app.run()
     assert "Of the validation part: 6 x and 6 y; x → y." in words(app)
 

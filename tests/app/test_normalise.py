@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import shutil
-import time
 
 import pytest
 from on_page import html, run
+from waiting import until, until_trained
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec, SplitSpec
@@ -53,15 +53,6 @@ def app(home, tmp_path, serve, open_page):
     app.session_state.dataset_id = copy.data["titles"]
     app.session_state["search-mode"] = "column"
     return app
-
-
-def wait(app):
-    from simviz.workbench.shell import state
-
-    until = time.monotonic() + 90
-    while any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
-        assert time.monotonic() < until
-        time.sleep(0.05)
 
 
 def shown(app):
@@ -180,7 +171,7 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     run(app)
     app.button(key="normalise-train").click()
     run(app)
-    wait(app)
+    until_trained(app)
     run(app)
     newest = state.store().runs.get(app.session_state["normalise-run"], mine)
     [step] = newest.spec["augment"]
@@ -197,10 +188,7 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     assert "On the test part (" not in html(app)
     app.button(key="normalise-measure").click()
     run(app)
-    until = time.monotonic() + 60
-    while "test" not in state.store().runs.get(before.id, mine).measured:
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(lambda: "test" in state.store().runs.get(before.id, mine).measured)
     run(app)
     assert "On the test part (" in html(app)
     app.button(key="normalise-drop-0").click()
@@ -217,7 +205,7 @@ def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
     params = {"n_components": 2, "max_iter": 1}
     split = SplitSpec(by=DEMOS["job_titles"].split_by)
     state.queue().submit(JobSpec(demo, pairs.digest, "ssi", params, split, workspace=mine))
-    wait(app)
+    until_trained(app)
     state.store().feedback.put(demo, mine, [("code poet", "software developer", 1)])
     app.session_state.dataset_id = demo
     run(app)
@@ -228,6 +216,6 @@ def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
     run(app)
     own = app.session_state.dataset_id
     assert own != demo and state.store().datasets.get(own, mine).digest == pairs.digest
-    wait(app)
+    until_trained(app)
     assert [i.dataset_id for i in state.store().runs.find(mine, own)] == [own]
     assert [i.method for i in state.store().runs.find(mine, demo)] == ["ssi"]

@@ -35,7 +35,8 @@ def quick(monkeypatch):
             (Figure("Figure 2", "dimensions", (line,), "dimensions", "MRR"),),
             (
                 Claim("CCA <i>is</i> ahead.", 0.1, p_value=0.01, test="paired randomisation"),
-                Claim("OPCA is ahead.", -0.1, p_value=0.5, published="0.773"),
+                Claim("OPCA is ahead.", -0.1, p_value=0.001, published="0.773"),
+                Claim.at_every("It is at every k.", [Claim("k = 25", 0.1, p_value=0.5)]),
                 Claim("CPLSA is ahead.", reason="CPLSA was not run."),
             ),
             ("A note.",),
@@ -91,11 +92,12 @@ def test_an_experiment_is_run_and_shown(app, quick):
     shown = "".join(html(app))
     claims = next(body for body in html(app) if 'role="list"' in body)
     for sign, verdict in (
-        ("✓", "holds"), ("✗", "does not hold"), ("–", "not comparable"),
+        ("✓", "holds"), ("✗", "does not hold"), ("?", "undecided"), ("–", "not comparable"),
     ):  # fmt: skip
         assert f"{sign} {verdict}" in claims
     assert "Test: paired randomisation." in claims and "The paper: 0.773." in claims
-    assert "CPLSA was not run." in claims
+    assert "CPLSA was not run." in claims and "? k = 25: +0.100" in claims
+    assert "The paper: only drawn in the paper." in claims
     assert "CCA &lt;i&gt;is&lt;/i&gt; ahead." in claims, "text is never markup"
     assert "<b>few</b>" not in shown
     assert "0.738" in shown, "the paper's number beside ours"
@@ -103,6 +105,44 @@ def test_an_experiment_is_run_and_shown(app, quick):
     assert app.code[-1].value.startswith(f"python -m simviz.experiments {NAME}")
     assert len(app.get("download_button")) == 2
     assert not [b for b in app.button if b.label == "Run on the demo"]
+
+
+def test_size_seed_and_methods_are_chosen(app, quick):
+    app.query_params["experiment"] = NAME
+    app.run()
+    app.radio(key=f"papers-size-{NAME}").set_value("full").run()
+    app.number_input(key=f"papers-seed-{NAME}").set_value(3).run()
+    app.button_group(key=f"papers-methods-{NAME}").set_value(["cca", "opca"]).run()
+    app.button(key=f"papers-run-{NAME}-demo").click().run()
+    app = finished(app)
+    assert not app.exception
+    assert app.code[-1].value.endswith("--size full --seed 3 --methods opca cca")
+    assert any("Size full, seed 3" in body for body in html(app))
+    assert any("4 claims: ✓ 1 holds, ✗ 1 does not hold, ? 1 undecided" in b for b in html(app))
+    app.number_input(key=f"papers-seed-{NAME}").set_value(4).run()
+    assert [b for b in app.button if b.label == "Run on the demo"], "nobody ran that yet"
+
+
+def test_what_takes_hours_is_left_to_the_command_line(app, monkeypatch):
+    monkeypatch.setattr(type(get_experiment(NAME)), "full_minutes", {"emoji": 200.0})
+    app.query_params["experiment"] = NAME
+    app.run()
+    app.radio(key=f"papers-size-{NAME}").set_value("full").run()
+    assert "about 3.3 h" in "".join(html(app))
+    assert app.code[0].value == f"python -m simviz.experiments {NAME} --size full --seed 0"
+    assert not [b for b in app.button if b.label == "Run on the demo"]
+
+
+def test_a_result_of_another_protocol_is_not_shown(app, quick, monkeypatch):
+    app.query_params["experiment"] = NAME
+    app.run()
+    app.button(key=f"papers-run-{NAME}-demo").click().run()
+    app = finished(app)
+    assert len(app.get("plotly_chart")) == 1
+    monkeypatch.setattr(type(get_experiment(NAME)), "revision", 2)
+    app.run()
+    assert not app.get("plotly_chart")
+    assert [b for b in app.button if b.label == "Run on the demo"]
 
 
 def test_what_one_brought_is_offered_where_it_fits(app, quick):

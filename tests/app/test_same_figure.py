@@ -97,9 +97,11 @@ def every_place(show, home, name, metric, direction, part):
     run, pairs = home.run(name), dataset(home, name)
     told = {"Compare": cell(html(show("compare", name, part=part, direction=direction)), metric)}
     # Nothing is said in the links that follow: part and direction are kept with the data set.
-    told["Train"] = cell(html(show("train", name)), metric)
-    if name.startswith("demo:"):
-        told["Home"] = cell(html(show("home", name)), metric)
+    for place in ("Train", "Home") if name.startswith("demo:") else ("Train",):
+        app = show(place.lower(), name)
+        told[place] = cell(html(app), metric)
+        drawn = app.get("plotly_chart")[-1].proto.spec
+        assert f"best {metric[:20]}" in drawn, "quality by dimension is of the same metric"
     app = show("map", name, dims=str(METHODS[name][1]["n_components"]))
     # What a published map says to its readers.
     usual = direction == FIRST[name][1]

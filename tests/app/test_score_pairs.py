@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from on_page import html, run
 
+from simviz.data import PairSet
 from simviz.workbench.search import score
 
 pytestmark = pytest.mark.app
@@ -61,6 +62,43 @@ def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(scor
     scoring.number_input(key="score-prevalence").set_value(50.0)
     run(scoring)
     assert "50 % of the pairs belong together" in html(scoring) != before
+
+
+def test_intervals_take_groups_whole_where_the_split_does(make_home, serve, open_page, sentences):
+    from simviz.data import Items
+    from simviz.evaluation import choose_threshold, operating_point
+    from simviz.jobs.spec import SplitSpec
+
+    pages = np.arange(len(sentences.x)) // 2
+    grouped = PairSet(
+        *(Items(s.ids, s.content, s.kind, {"page": pages}) for s in (sentences.x, sentences.y)),
+        sentences.relevance,
+    )
+    split = SplitSpec("group", (0.5, 0.3, 0.2), group_key="page")
+    home = make_home({"own": grouped}, {"tfidf": ("own", "cca", {"n_components": 8}, split)})
+    serve(home.root)
+    app = open_page("search", home.mine)
+    app.session_state.dataset_id = home.data["own"]
+    app.query_params["mode"] = "score"
+    shown = html(run(app))
+    stored = of_the_run(app)
+    part = stored.take(grouped, "validation")
+    sides = part.x, part.y, part.relevance
+    threshold = choose_threshold(stored.pipeline(), *sides, false_alarm_rate=0.01)
+    found = {
+        name: operating_point(stored.pipeline(), *sides, threshold=threshold, groups=groups)
+        for name, groups in (
+            ("whole", {"x": part.x.metadata["page"], "y": part.y.metadata["page"]}),
+            ("alone", None),
+        )
+    }
+    words = {
+        name: f"false alarms ({score._percent(at.low)} to {score._percent(at.high)})"
+        for name, point in found.items()
+        for at in [point.false_alarm_rate]
+    }
+    assert words["whole"] in shown
+    assert words["alone"] not in shown
 
 
 def test_two_texts_are_scored_and_are_above_or_below(scoring, sentences):

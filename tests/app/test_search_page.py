@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from on_page import html, run
 from PIL import Image
+from waiting import until_trained
 
 from simviz.jobs import JobSpec
 
@@ -201,10 +202,7 @@ def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
     run(app)
     assert "opens when the first" in " ".join(c.value for c in app.caption)
     mine = app.session_state.workspace
-    until = time.monotonic() + 90
-    while any(job.is_active for job in state.queue().jobs(mine)):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until_trained(app)
     run(app)
     [info] = state.store().runs.find(mine, "demo:emoji")
     assert app.session_state["search-runs"] == [info.id]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import waiting
 from on_page import html, run, said
 
 from simviz.data import Items, PairSet
@@ -78,24 +78,15 @@ def ask(app, method, **params):
     return state.queue().submit(spec)
 
 
-def until_trained(app, timeout=60):
+def until_trained(app):
+    waiting.until_trained(app)
+    return run(app)
+
+
+def until_running(job_id):
     from simviz.workbench.shell import state
 
-    deadline = time.monotonic() + timeout
-    while time.monotonic() < deadline:
-        if not any(job.is_active for job in state.queue().jobs(app.session_state.workspace)):
-            return run(app)
-        time.sleep(0.05)
-    raise AssertionError("still training")
-
-
-def until_running(job_id, timeout=30):
-    from simviz.workbench.shell import state
-
-    deadline = time.monotonic() + timeout
-    while state.queue().status(job_id).state == "queued":
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    waiting.until(lambda: state.queue().status(job_id).state != "queued")
 
 
 def test_without_data_it_leads_to_some(app):
@@ -156,6 +147,28 @@ def test_unset_forms_ask_for_what_home_asks_for(app):
         replace(progress.demo_spec("icons", method, params), workspace="x").digest
         for method, params in DEMOS["icons"].methods.items()
     }
+
+
+def test_a_preset_is_one_choice_with_inputs_of_its_own(own):
+    run(own)
+    tick_only(own, "heterogeneous_svd")
+    key = f"train-{own.session_state.dataset_id}-heterogeneous_svd"
+    own.number_input(key=f"{key}-n_components").set_value(7)
+    run(own)
+    values = next(g for g in own.get("button_group") if g.key == f"{key}-preset")
+    values.set_value("paper")
+    run(own)
+    assert "Parameters: as in the paper" in popovers(own)
+    own.number_input(key=f"{key}-paper-n_components").set_value(5)
+    run(own)
+    assert "Parameters: as in the paper, n_components 5" in popovers(own)
+    assert 'negative_weight="paper"' in own.code[0].value
+    own.selectbox(key=f"{key}-paper-measure").set_value("cosine")
+    run(own)
+    assert "Parameters: n_components 5, negative_weight paper" in popovers(own)
+    next(g for g in own.get("button_group") if g.key == f"{key}-preset").set_value("")
+    run(own)
+    assert "Parameters: n_components 7" in popovers(own)
 
 
 def test_trains_what_is_ticked_once(own):
@@ -242,6 +255,40 @@ def test_what_is_too_large_is_refused_with_its_reason(app):
     run(app)
     assert "margin" in html(app), "a value that the method does not allow is told in its words"
     assert not can_train(app)
+
+
+def test_a_split_that_cannot_be_is_said_once_and_stops_training(own):
+    from simviz.workbench.shell import state
+
+    texts = [f"word {i}" for i in range(40)]
+    belongs = np.tile([1.0, 0.0], (40, 1))
+    pairs = PairSet.from_texts(texts, texts[:2], relevance=Relevance(belongs))
+    dataset_id = state.store().datasets.put(pairs, own.session_state.workspace)
+    own.session_state.dataset_id = dataset_id
+    own.session_state["split"] = {dataset_id: {"by": "pair"}}
+    tick_only(run(own), "bm25")
+    assert html(own).count("hang together") == 1
+    assert button(own).disabled and "hang together" in button(own).help
+    segmented(own, f"{form_key(own, 'bm25')}-way").set_value("search")
+    run(own)
+    assert own.button(key=f"{form_key(own, 'bm25')}-search-start").disabled
+    assert any(link.proto.page == "data" for link in own.get("page_link"))
+    segmented(own, f"{form_key(own, 'bm25')}-way").set_value("once")
+    own.session_state["split"] = {dataset_id: {"by": "x"}}
+    run(own)
+    assert "hang together" not in html(own)
+    assert not button(own).disabled and box(own, "bm25").value, "what was ticked is kept"
+
+
+def test_where_all_belongs_together_nothing_is_trained(own):
+    from simviz.workbench.shell import state
+
+    texts = [f"word {i}" for i in range(40)]
+    pairs = PairSet.from_texts(texts, ["yes"], relevance=Relevance(np.ones((40, 1))))
+    own.session_state.dataset_id = state.store().datasets.put(pairs, own.session_state.workspace)
+    tick_only(run(own), "bm25")
+    assert html(own).count("nothing to rank") == 1
+    assert button(own).disabled and "nothing to rank" in button(own).help
 
 
 def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):

@@ -65,7 +65,7 @@ def test_a_small_file_is_read_while_another_visitor_s_is_being_read(app, slow, o
     assert not any(b.key == "data-demo-emoji" for b in app.button)
     other = open_page(PAGE, state.store().workspaces.create()).run()
     other.file_uploader[0].upload("q.csv", GOOD.encode()).run()
-    assert "40 pairs" in html(other)
+    assert "40 pairs" in html(settled(other))
     slow.set()
     settled(app)
     assert not app.exception and "6 pairs" in html(app)
@@ -74,10 +74,11 @@ def test_a_small_file_is_read_while_another_visitor_s_is_being_read(app, slow, o
 def test_reading_is_cancelled_and_what_waited_still_waits(app, slow):
     app.run()
     app.file_uploader[0].upload("good.csv", GOOD.encode()).run()
+    settled(app)
     app.file_uploader[0].upload("pictures.zip", make_template("pictures.zip")).run()
     assert "40 pairs" not in html(app)
     app.button(key="data-cancel").click().run()
-    assert not app.exception and "40 pairs" in html(app)
+    assert not app.exception and "40 pairs" in html(settled(app))
     assert state.store().uploads.get(app.session_state.workspace)[1][0][0] == "good.csv"
     slow.set()
     app.run()

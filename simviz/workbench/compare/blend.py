@@ -13,7 +13,7 @@ from simviz.charts.style import clean_text
 from simviz.evaluation import BlendCurve, blend_curve
 from simviz.evaluation.differences import query_metric
 from simviz.exceptions import SimvizError
-from simviz.jobs import JobSpec, blend_spec
+from simviz.jobs import blend_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline
@@ -67,19 +67,14 @@ def take_kept() -> None:
         st.session_state.run_ids = [*chosen, run_id] if run_id not in chosen else chosen
 
 
+@st.fragment
 def show(choice: Choice) -> None:
-    """Choose two of the runs, and a weight between them."""
+    """Choose two of the runs, and a weight between them; the slider runs only this."""
     st.markdown(
         "A blend adds the scores of two runs: a share **α** of the one and the rest of the "
         "other. What was learned finds answers that share no word with the query; what goes by "
         "words finds rare words, names and numbers. Together they often beat both."
     )
-    _show_blend(choice)
-
-
-@st.fragment
-def _show_blend(choice: Choice) -> None:
-    """Run by itself, so that the slider leaves the rest of the page alone."""
     blend = _choose_blend(choice)
     try:
         _offer_search(blend)
@@ -170,20 +165,20 @@ def _offer_search(blend: Blend) -> None:
     )
     if not is_tried:
         return
-    tried: list[tuple[float, float, float, Blend]] = []
+    tried: list[tuple[float, str, float, Blend]] = []
     with st.spinner(f"Trying {len(pairs)} pairs", show_time=False):
         for learned, lexical in pairs:
             one = blend._replace(learned=learned, lexical=lexical)
             curve = _curve(one, "validation")
             if curve is not None and (alpha := one.best_weight(curve)) is not None:
                 value, *ends = one.values_at(curve, alpha)
-                tried.append((value, value - max(ends), alpha, one))
+                tried.append((value, display.signed(value - max(ends)), alpha, one))
     if not tried:
         display.quiet("No query of the validation part has an answer, so no pair can be chosen.")
         return
     tried.sort(key=lambda line: -line[0])
     rows = [
-        [f"{b.learned.label} and {b.lexical.label}", f"{value:.3f}", f"{gain:+.3f}", f"{alpha:g}"]
+        [f"{b.learned.label} and {b.lexical.label}", f"{value:.3f}", gain, f"{alpha:g}"]
         for value, gain, alpha, b in tried[:_ROWS]
     ]
     display.table(["blend", blend.metric, "Δ to the better", "best α"], rows)
@@ -212,9 +207,7 @@ def _curve(blend: Blend, part: Part) -> BlendCurve | None:
     is_empty = not (len(held.x) and len(held.y) and held.relevance.positives.nnz)
     if part == "validation" and is_empty:
         return None
-    at = learned.arrays()
-    train = pairs.take(at["x_train"], at["y_train"])
-    pipelines = learned.pipeline(), lexical.pipeline()
+    pipelines, train = (learned.pipeline(), lexical.pipeline()), learned.take(pairs, "train")
     whole = BlendPipeline.of(*pipelines, train, normalization=blend.normalization)
     return blend_curve(whole, held.x, held.y, held.relevance, metrics=[blend.metric])
 
@@ -341,14 +334,9 @@ def _offer_to_keep(blend: Blend, alpha: float) -> None:
         help="Makes it a run of its own: measured like any run, to be compared, mapped, shared "
         "and downloaded. It stays whole when the two runs are deleted.",
     ):
-        _keep(spec)
+        try:
+            state.queue().submit(spec)
+            st.session_state[_KEPT] = spec.digest
+        except SimvizError as error:
+            st.session_state[_REFUSAL] = str(error)
         st.rerun(scope="app")  # the page shows how far the job is
-
-
-def _keep(spec: JobSpec) -> None:
-    try:
-        state.queue().submit(spec)
-    except SimvizError as error:
-        st.session_state[_REFUSAL] = str(error)
-        return
-    st.session_state[_KEPT] = spec.digest

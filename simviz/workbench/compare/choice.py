@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from simviz.charts.style import clean_text
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
-from simviz.evaluation import Evaluation
+from simviz.evaluation import ChanceScorer, Evaluation, PopularityScorer, evaluate
 from simviz.evaluation.metrics import (
     AUC,
     MAP,
@@ -215,12 +215,12 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     names = pairs.x_name, pairs.y_name
     group_names = shell_runs.group_labels(groups, measured, names)
     group = _current_group(groups, wanted)
-    first = _measured_on(group, measured, part).evaluation
+    known = _measured_on(group, measured, part).evaluation
     metric = shell_runs.usual_metric(dataset_id, pairs)
-    if metric not in first["metrics"]:
-        metric = str(first["metrics"][0])
+    if metric not in known["metrics"]:
+        metric = str(known["metrics"][0])
     # The pills keep this order whatever metric is looked at.
-    direction = settings.current_direction(dataset_id, pairs, first["directions"])
+    direction = settings.current_direction(dataset_id, pairs, known["directions"])
     group = ranked(group, measured, metric, direction, part)
     infos = [run.info for run in group]
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
@@ -229,8 +229,12 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         side = pairs.y_name if direction == "y2x" else pairs.x_name
         words = "Mean of both sides" if direction == "mean" else f"{clean_text(side, _LONGEST)} →"
         with st.popover(escape_markdown(words), key="compare-side"):
-            direction = settings.choose_direction(dataset_id, pairs, first["directions"])
-        shared = _shared_metrics([_measured_on([run], measured, part) for run in chosen or group])
+            direction = settings.choose_direction(dataset_id, pairs, known["directions"])
+        first, *others = (
+            list(_measured_on([run], measured, part).evaluation["metrics"])
+            for run in chosen or group
+        )
+        shared = [name for name in first if all(name in other for other in others)] or first
         metric = _choose_metric(shared, metric)
         settings.part_switch(dataset_id)
     if not chosen:
@@ -245,7 +249,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     if metric not in shared:
         for run in chosen:
             entry = Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
-            measured[run.id] = _asked(entry, metric, pairs)
+            measured[run.id] = _asked(entry, metric, pairs, chosen[0])
     entries = [
         Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
         for run in ranked(chosen, measured, metric, direction, part)
@@ -354,11 +358,6 @@ def _choose_runs(
     return [run for run in group if run.id in chosen]
 
 
-def _shared_metrics(measured: Sequence[Measured]) -> list[str]:
-    first, *others = [list(one.evaluation["metrics"]) for one in measured]
-    return [m for m in first if all(m in other for other in others)] or first
-
-
 def _choose_metric(metrics: Sequence[str], usual: str) -> str:
     """Any metric that the ranks, or the ROC curve, of all runs answer."""
     key = "compare-metric"
@@ -379,22 +378,13 @@ def _choose_metric(metrics: Sequence[str], usual: str) -> str:
             help=metric.description,
             persist_state="session",
         )
+        change: dict[str, Any] = {"key": "compare-k", "on_change": _set_k, "args": (metric,)}
         if isinstance(metric, Precision | Recall | NDCG):
             st.session_state["compare-k"] = metric.k
-            label = "k: answers that count"
-            st.number_input(
-                label, 1, value=None, step=1, key="compare-k", on_change=_set_k, args=(metric,)
-            )
+            st.number_input("k: answers that count", 1, value=None, step=1, **change)
         elif isinstance(metric, PartialAUC):
             st.session_state["compare-k"] = 100 * metric.max_fpr
-            st.number_input(
-                "False alarms up to, %",
-                *(0.1, 100.0),
-                step=1.0,
-                key="compare-k",
-                on_change=_set_k,
-                args=(metric,),
-            )
+            st.number_input("False alarms up to, %", 0.1, 100.0, step=1.0, **change)
         st.toggle("More columns", key="compare-more", persist_state="session")
     return name
 
@@ -414,13 +404,18 @@ def _set_k(metric: Precision | Recall | NDCG | PartialAUC) -> None:
     st.session_state["compare-metric"] = metric.name
 
 
-def _asked(entry: Entry, metric: str, pairs: PairSet) -> MeasuredRun:
-    """What a run found with a further metric, which its stored ranks answer."""
+def _asked(entry: Entry, metric: str, pairs: PairSet, first: Run) -> MeasuredRun:
+    """What a run, and what knows nothing, found with a further metric, which ranks answer."""
     parts = {}
     for part, one in entry.result.parts.items():
         found = _records(replace(entry, part=part), metric, pairs)
         more = {name: [*one.evaluation[name], *added] for name, added in found.items()}
-        parts[part] = replace(one, evaluation={**one.evaluation, **more})
+        stored = one.evaluation.get("baselines", {})
+        known = {
+            name: [*stored.get(name, ()), *evaluation.to_records([metric])]
+            for name, evaluation in _baselines(first, part, pairs).items()
+        }
+        parts[part] = replace(one, evaluation={**one.evaluation, **more, "baselines": known})
     return replace(entry.result, parts=parts)
 
 
@@ -429,6 +424,16 @@ def _records(entry: Entry, metric: str, pairs: PairSet) -> Mapping[str, Sequence
     return {
         "records": evaluation_of(entry, pairs).to_records([metric]),
         "metrics": [metric],
+    }
+
+
+@state.cached(16)
+def _baselines(run: Run, part: Part, pairs: PairSet) -> Mapping[str, Evaluation]:
+    """What popularity and chance find on a part of a run's split."""
+    train, held = (run.take(pairs, name) for name in ("train", part))
+    scorers = {"popularity": PopularityScorer(train), "chance": ChanceScorer()}
+    return {
+        name: evaluate(scorer, held.x, held.y, held.relevance) for name, scorer in scorers.items()
     }
 
 
@@ -444,8 +449,7 @@ def evaluation_of(entry: Entry, pairs: PairSet) -> Evaluation:
 @state.cached(16)
 def held_out(run: Run, part: Part, pairs: PairSet) -> PairSet:
     """A part of the split of a run."""
-    arrays = run.arrays()
-    return pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
+    return run.take(pairs, part)
 
 
 def part_of(entry: Entry, pairs: PairSet) -> PairSet:

@@ -12,17 +12,16 @@ from streamlit.delta_generator import DeltaGenerator
 
 from simviz.charts import dimension_figure, dimension_records
 from simviz.charts.curves import (
+    MOST_BANDS,
     ProgressCurve,
     learning_figure,
     progress_records,
     training_figure,
 )
 from simviz.data.pairs import PairSet
-from simviz.evaluation import dimension_curve as measure_dimensions
 from simviz.evaluation.differences import query_metric
 from simviz.exceptions import SimvizError, StoreError
 from simviz.jobs.background import (
-    Background,
     Report,
     learning_records,
     smaller_dimensions,
@@ -30,18 +29,19 @@ from simviz.jobs.background import (
     why_no_curve,
 )
 from simviz.markdown import escape_markdown
+from simviz.methods._training import validation_metric
 from simviz.reports.summary import (
     NEARLY,
     Entry,
     dimension_curve,
     mean_band,
     milestones,
+    nested_records,
     swept_records,
 )
-from simviz.store.run import Part
 from simviz.workbench.compare import pair_curves
-from simviz.workbench.compare.choice import CURVES, Choice, part_of, put_in_link
-from simviz.workbench.shell import display, drawings, forms, progress, state
+from simviz.workbench.compare.choice import CURVES, Choice, held_out, put_in_link
+from simviz.workbench.shell import display, forms, progress, state
 from simviz.workbench.shell.figures import show_beside
 from simviz.workbench.shell.forms import segments
 
@@ -49,20 +49,17 @@ from simviz.workbench.shell.forms import segments
 Columns = Sequence[DeltaGenerator]
 #: Metrics of a curve by training size, by what the page calls them.
 METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
+#: Pixels of a chart above an offer: on a small screen, too, all is seen at once.
+_OFFERING = 320
 #: What an event of a training holds besides metrics.
 _NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
 
 
+@st.fragment
 def show(choice: Choice) -> None:
-    """Choose a kind of curve and show it for all runs."""
+    """Choose a kind of curve and show it for all runs; the rest of the page is left alone."""
     if st.session_state.get("compare-curve") not in CURVES:
         st.session_state["compare-curve"] = "roc"
-    _show_curve(choice)
-
-
-@st.fragment
-def _show_curve(choice: Choice) -> None:
-    """Run by itself, so that what is changed about a curve leaves the rest of the page alone."""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         kind = st.selectbox(
             "Curve",
@@ -115,7 +112,8 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
     curves = []
     with st.spinner("Measuring the first dimensions", show_time=False):
         for entry in nested + swept:
-            records = _records(entry, metric, choice) if entry in nested else _swept(entry, metric)
+            is_cut = entry in nested
+            records = curve_of(entry, metric, choice.pairs) if is_cut else _swept(entry, metric)
             if (curve := dimension_curve(entry, choice.direction, records)) is not None:
                 curves.append(curve)
     if not curves:
@@ -126,7 +124,8 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
         return
     nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
     trained = ", ".join(entry.label for entry in swept)
-    words = f"{escape_markdown(metric)} with 95 % bands over queries; the ring marks the best."
+    bands = " with 95 % bands over queries" if len(curves) <= MOST_BANDS else ""
+    words = f"{escape_markdown(metric)}{bands}; the ring marks the best."
     if nested:
         words += " Methods with ordered dimensions are trained once and cut."
     if swept:
@@ -140,49 +139,62 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
         [[curve.label, *milestones(curve)] for curve in curves],
         words,
         _without(choice, [entry.label for entry in nested + swept], "Without a curve"),
+        height=_OFFERING if missing else None,
     )
     with columns[0]:
         _offer_dimensions(choice, missing)
 
 
 def _offer_dimensions(choice: Choice, missing: Sequence[Entry]) -> None:
-    """Offer to train smaller models, and show how far that is."""
-    if not missing or state.share() is not None:
+    """Offer to train smaller models."""
+    if not missing:
         return
-    kind = "dimensions"
-    labels = {entry.run.id: entry.label for entry in missing}
+    at = smaller_dimensions(missing[0].run)
+    name = f"{missing[0].label} " if len(missing) == 1 else ""
+    took = [entry.run.meta.get("seconds", {}).get("training", 0.0) for entry in missing]
+    _offer(
+        "dimensions",
+        {e.run.id: (e.label, partial(train_dimensions, e.run, choice.pairs)) for e in missing},
+        "trains at fewer dimensions",
+        f"Train {escape_markdown(name)}at fewer dimensions",
+        f"At {', '.join(map(str, at))}, in the background; the curve is kept with the run.",
+        len(at) * sum(took),
+    )
+
+
+def _offer(
+    kind: str,
+    works: Mapping[Any, tuple[str, Callable[[Report], object]]],
+    doing: str,
+    words: str,
+    about: str,
+    seconds: float,
+) -> None:
+    """Offer to train more in the background, and show how far that is."""
+    if state.share() is not None:
+        return
+    queue, labels = progress.background(kind), {key: label for key, (label, _) in works.items()}
     for key, label in labels.items():
-        failed = progress.background(kind).progress(key)
+        failed = queue.progress(key)
         if failed is not None and failed.state == "failed":
             display.problem(f"{label}: {failed.message}")
-    if active := progress.show_background(kind, labels, "trains at fewer dimensions"):
-        stop = progress.background(kind).stop
-        forms.quiet_button("Stop", "close", "compare-dimensions-stop", _stop_all, stop, active)
+    if active := progress.show_background(kind, labels, doing):
+        stops = [(queue.stop, key) for key in active]
+        forms.quiet_button("Stop", "close", f"compare-{kind}-stop", _call, stops)
         return
-    at = ", ".join(map(str, smaller_dimensions(missing[0].run)))
-    names = escape_markdown(", ".join(labels.values()))
-    took = [entry.run.meta.get("seconds", {}).get("training", 0.0) for entry in missing]
-    n = len(smaller_dimensions(missing[0].run))
     st.button(
-        f"Train {names} at fewer dimensions" if len(missing) < 3 else "Train at fewer dimensions",
-        key="compare-dimensions-train",
+        f"{words}, at most {max(1.0, seconds):,.0f} s",
+        key=f"compare-{kind}-train",
         icon=":material/model_training:",
-        on_click=_train_smaller,
-        args=(missing, choice.pairs),
-        help=f"At {at}, in the background; the curve is kept with the run.",
+        on_click=_call,
+        args=([(queue.submit, key, work) for key, (_, work) in works.items()],),
+        help=f"{escape_markdown(', '.join(labels.values()))}. {about}",
     )
-    st.caption(f"{names}: at most about {max(1.0, n * sum(took)):,.0f} s in all.")
 
 
-def _train_smaller(entries: Sequence[Entry], pairs: PairSet) -> None:
-    for entry in entries:
-        work = partial(train_dimensions, entry.run, pairs)
-        progress.background("dimensions").submit(entry.run.id, work)
-
-
-def _stop_all(stop: Callable[[Any], object], keys: Sequence[Any]) -> None:
-    for key in keys:
-        stop(key)
+def _call(calls: Sequence[tuple[Any, ...]]) -> None:
+    for function, *arguments in calls:
+        function(*arguments)
 
 
 @state.cached(64)
@@ -190,29 +202,10 @@ def _swept(entry: Entry, metric: str) -> list[dict[str, Any]]:
     return swept_records(entry, metric)
 
 
-def _records(entry: Entry, metric: str, choice: Choice) -> Sequence[Mapping[str, Any]]:
-    """The curve that came with the run, or one of another metric, measured now."""
-    stored = entry.measured.curve
-    if stored[0]["metric"] == metric:
-        return stored
-    dimensions = sorted({int(record["dimension"]) for record in stored})
-    return _measured(entry, metric, dimensions, part_of(entry, choice.pairs))
-
-
 @state.cached(64)
-def _measured(
-    entry: Entry, metric: str, dimensions: Sequence[int], part: PairSet
-) -> list[Mapping[str, Any]]:
-    pipeline: Any = drawings.pipeline(entry.run)
-    curve = measure_dimensions(
-        pipeline.transform(part.x),
-        pipeline.transform_y(part.y),
-        part.relevance,
-        dimensions,
-        similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
-        metric=metric,
-    )
-    return list(curve.to_records())
+def curve_of(entry: Entry, metric: str, pairs: PairSet) -> Sequence[Mapping[str, Any]]:
+    """Quality of the first dimensions of a run; empty for none."""
+    return nested_records(entry, metric, pairs)
 
 
 # -- progress in training -------------------------------------------------------------
@@ -221,11 +214,9 @@ def _measured(
 def show_training(choice: Choice, columns: Columns) -> None:
     """Draw what methods reported while they trained."""
     histories = {entry.run.id: _history(entry.run.id) for entry in choice.entries}
+    told = {name for values in histories.values() for name in values}
     # Quality on the validation part compares methods; losses do not.
-    metrics = sorted(
-        {name for values in histories.values() for name in values},
-        key=lambda name: (name != "validation", name),
-    )
+    metrics = sorted(told, key=lambda name: (name != "validation", name))
     if not metrics:
         st.caption(
             "None of these runs tells how it went: their methods are solved at once, or the "
@@ -234,6 +225,10 @@ def show_training(choice: Choice, columns: Columns) -> None:
         return
     with columns[1]:
         metric = _choose_metric(metrics, "compare-training-metric", "What it told")
+    title = metric
+    if metric == "validation":
+        part = held_out(choice.entries[0].run, "validation", choice.pairs)
+        title = f"{validation_metric(part.relevance)}, validation"
     curves = [
         ProgressCurve(entry.look, entry.label, *histories[entry.run.id][metric])
         for entry in choice.entries
@@ -242,7 +237,7 @@ def show_training(choice: Choice, columns: Columns) -> None:
     show_beside(
         columns,
         "training",
-        training_figure(curves, metric=metric, theme=state.theme()),
+        training_figure(curves, metric=title, theme=state.theme()),
         lambda: progress_records(curves),
         ["method", "steps", "first", "last"],
         [
@@ -286,11 +281,6 @@ def _choose_metric(options: Sequence[str], key: str, label: str) -> str:
 
 
 # -- quality by the number of pairs ---------------------------------------------------
-
-
-def background() -> Background:
-    """The worker that trains on shares of the pairs; what it trains outlives every page."""
-    return progress.background("sizes")
 
 
 def show_sizes(choice: Choice, columns: Columns) -> None:
@@ -337,42 +327,23 @@ def show_sizes(choice: Choice, columns: Columns) -> None:
 
 
 def _offer_training(choice: Choice, missing: Sequence[Entry]) -> None:
-    """A button that trains on shares of the pairs, and how far that is."""
+    """Offer to train on shares of the pairs."""
     able = [entry for entry in missing if not why_no_curve(entry.run)]
-    if not able or state.share() is not None:
+    if not able:
         return
-    labels = {_key(entry): entry.label for entry in able}
-    for key, label in labels.items():
-        failed = background().progress(key)
-        if failed is not None and failed.state == "failed":
-            display.problem(f"{label}: {failed.message}")
-    if active := progress.show_background("sizes", labels, "trains on shares of the pairs"):
-        stop = background().stop
-        forms.quiet_button("Stop", "close", "compare-size-stop", _stop_all, stop, active)
-        return
-    st.button(
-        "Train on shares of the pairs" if len(able) == len(choice.entries) else "Train the others",
-        key="compare-size-train",
-        icon=":material/model_training:",
-        on_click=_train,
-        args=(able, choice),
-        help="In the background; the curve is kept with the run.",
-    )
     # All shares take a little less than the whole took.
     took = [entry.run.meta.get("seconds", {}) for entry in able]
-    seconds = sum(one.get(step, 0.0) for one in took for step in ("features", "training"))
-    names = ", ".join(labels.values())
-    st.caption(escape_markdown(f"{names}: about {max(1.0, seconds):,.0f} s in all."))
+    everyone = len(able) == len(choice.entries)
+    _offer(
+        "size",
+        {(e.run.id, e.part): (e.label, partial(_train_on_shares, e, choice.pairs)) for e in able},
+        "trains on shares of the pairs",
+        "Train on shares of the pairs" if everyone else "Train the others",
+        "In the background; the curve is kept with the run.",
+        sum(one.get(step, 0.0) for one in took for step in ("features", "training")),
+    )
 
 
-def _key(entry: Entry) -> tuple[str, Part]:
-    return entry.run.id, entry.part
-
-
-def _train(entries: Sequence[Entry], choice: Choice) -> None:
-    def train(entry: Entry, report: Report) -> None:
-        records = learning_records(entry.run, choice.pairs, entry.part, report)
-        entry.run.part(entry.part).put_learning(records)
-
-    for entry in entries:
-        background().submit(_key(entry), partial(train, entry))
+def _train_on_shares(entry: Entry, pairs: PairSet, report: Report) -> None:
+    records = learning_records(entry.run, pairs, entry.part, report)
+    entry.run.part(entry.part).put_learning(records)

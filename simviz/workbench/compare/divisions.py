@@ -17,7 +17,7 @@ from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.reports.summary import Entry
 from simviz.workbench.compare.choice import Choice
-from simviz.workbench.compare.significance import current_setting, p_text, signed
+from simviz.workbench.compare.significance import current_setting, p_text
 from simviz.workbench.shell import display, forms, progress, runs, state
 from simviz.workbench.shell.figures import show_beside
 
@@ -129,13 +129,11 @@ def _show_found(
         fixed = _fixed(of_title[title], choice)
         drawn.append(DividedValues(of_title[title][0].look, title, values, fixed))
         one = None if compared is None or title == base else compared.between(title, base)
-        times = np.bincount(found.chosen[:, j], minlength=len(trainings[title]))
-        often = trainings[title][int(times.argmax())].set_params
         line = [
             title,
             f"{np.nanmean(values):.3f} ± {np.nanstd(values, ddof=1):.3f}",
             "–" if fixed is None else f"{fixed:.3f}",
-            "–" if one is None else signed(one.difference),
+            "–" if one is None else display.signed(one.difference),
             "–" if one is None else p_text(one.p_value),
         ]
         if is_swept:

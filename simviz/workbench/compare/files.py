@@ -25,10 +25,10 @@ from simviz.workbench.shell import code, forms, settings, state
 from simviz.workbench.shell.runs import describe_split, read_measured
 
 Cells = Mapping[str, Any]
-_LOAD = """from simviz.pipeline import load_pipeline
+_LOAD = """import simviz
 
-model = load_pipeline("{file}")
-scores = model.similarity(x_items, y_items)  # simviz.data.Items of both sides"""
+model = simviz.load_pipeline("{file}")
+scores = model.similarity(x_items, y_items)"""
 #: Forms for other programs: what the button says, its file, what is in it, and what writes it.
 _FORMS: dict[Form, tuple[str, str, str, Callable[..., bytes]]] = {
     "numpy": (
@@ -274,18 +274,10 @@ def show_model_files(entries: Sequence[Entry]) -> None:
         st.text(str(error))
         return
     for form, (label, file, words, write) in _FORMS.items():
-        st.download_button(
-            label,
-            partial(_written, run, write),
-            file,
-            "application/zip",
-            key=f"take-{form}",
-            on_click="ignore",
-            disabled=reasons[form] is not None,
-            help=words,
-        )
-        if reasons[form] is not None:
-            st.caption(reasons[form])
+        reason, make = reasons[form] or "", partial(_written, run, write)
+        _download(label, f"take-{form}", file, "application/zip", make, words, reason)
+        if reason:
+            st.caption(reason)
 
 
 @state.cached(64, "Reading the model")

@@ -14,9 +14,9 @@ from simviz.data.splitting import PARTS, Split
 from simviz.evaluation import Evaluation, evaluate_part
 from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import SimvizError
+from simviz.explain.topics import has_topics
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
-from simviz.store.run import Run
 from simviz.workbench.compare import blend, curves, divisions, parameters, queries, table, topics
 from simviz.workbench.compare.choice import (
     TABS,
@@ -94,7 +94,7 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     with answer:
         table.show_finding(choice)
     is_wide = bool(st.session_state.get("compare-more"))  # then the curve stands below
-    left, right = (st.container(), st.container()) if is_wide else st.columns([4, 3], gap="medium")
+    left, right = (st.container(), st.container()) if is_wide else st.columns([4, 3], gap="small")
     with left:
         about = table.show_table(choice, bar)
     with about:
@@ -106,7 +106,7 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
 
 def _show_further(choice: Choice) -> None:
     """One at a time of what stands below, where somebody opens it."""
-    topical = topics.runs_with_topics(choice)
+    topical = [(e.label, e.run) for e in choice.entries if has_topics(e.run.info.method)]
     differing = parameters.differing(choice)
     fits = {
         "parameters": bool(differing),
@@ -153,14 +153,16 @@ def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
 def _show_against_all_items(choice: Choice) -> None:
     """Offer figures against all items, where a query met only those of its part."""
     entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
-    if not entries or not _is_narrower(choice):
+    measured, sides = choice.entries[0].measured, settings.asking_sides(choice.direction)
+    n_x, n_y = len(choice.pairs.x), len(choice.pairs.y)
+    is_part = {"x2y": measured.n_y < n_y, "y2x": measured.n_x < n_x}
+    if not entries or measured.pool != "split" or not any(is_part[side] for side in sides):
         return
     fold = st.expander("Against all items", key="compare-all-items", on_change="rerun")
     if not fold.open:
         return
     wanted = dict.fromkeys(m for m in (choice.metric, *_FEW) if m in choice.metrics)
     metrics = [m for m in wanted if parse_metric(m).level == "query"]
-    sides = settings.asking_sides(choice.direction)
     rows, pool = [], 0
     with fold:
         try:
@@ -185,26 +187,12 @@ def _show_against_all_items(choice: Choice) -> None:
         )
 
 
-def _is_narrower(choice: Choice) -> bool:
-    """Whether a query of the chosen side met fewer candidates than there are items."""
-    measured, pairs = choice.entries[0].measured, choice.pairs
-    if measured.pool != "split":
-        return False
-    met = {"x2y": measured.n_y < len(pairs.y), "y2x": measured.n_x < len(pairs.x)}
-    return any(met[side] for side in settings.asking_sides(choice.direction))
-
-
 @state.cached(64)
 def _evaluation(entry: Entry, sides: Sequence[str], pairs: PairSet) -> Evaluation:
     """What a run finds among all items."""
-    pipeline = drawings.pipeline(entry.run)
-    parts = _split_of(entry.run, pairs)
-    return evaluate_part(pipeline, pairs, parts, entry.part, pool="all", directions=sides)
-
-
-def _split_of(run: Run, pairs: PairSet) -> Split:
-    """The split of a run, from the positions that are kept with it."""
-    at, how = run.arrays(), run.spec["split"]
+    run, how, at = entry.run, entry.run.spec["split"], entry.run.arrays()
     x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
-    held = {part: pairs.take(x[part], y[part]) for part in PARTS}
-    return Split(**held, by=how["by"], seed=how["seed"], x_index=x, y_index=y)
+    held = {part: run.take(pairs, part) for part in PARTS}
+    parts = Split(**held, by=how["by"], seed=how["seed"], x_index=x, y_index=y)
+    pipeline = drawings.pipeline(run)
+    return evaluate_part(pipeline, pairs, parts, entry.part, pool="all", directions=sides)

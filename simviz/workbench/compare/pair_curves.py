@@ -17,7 +17,7 @@ from simviz.charts.roc import (
     detection_records,
     precision_recall_figure,
 )
-from simviz.data.pairs import Items, PairSet
+from simviz.data.pairs import PairSet
 from simviz.evaluation import (
     Calibration,
     CurveBands,
@@ -151,7 +151,8 @@ def _cells(kind: str, roc: Roc) -> dict[str, str]:
     if kind == "det":
         return {_rate(rate): _percent(1 - roc.tpr_at(rate)) for rate in _RATES}
     found = {_rate(rate): f"{100 * roc.tpr_at(rate):.0f} %" for rate in _RATES}
-    return {f"pAUC {_rate(_LOW)}": f"{roc.partial_auc(_LOW):.3f}", **found}
+    areas = {"AUC": f"{roc.auc:.3f}", f"pAUC {_rate(_LOW)}": f"{roc.partial_auc(_LOW):.3f}"}
+    return areas | found
 
 
 def _curve(kind: str, one: Traced, *, banded: bool) -> Any:
@@ -165,8 +166,7 @@ def _curve(kind: str, one: Traced, *, banded: bool) -> Any:
     if kind == "roc":
         ends = roc.thresholds, roc.precision
         return RocCurve(*named, roc.fpr, roc.tpr, figure, interval, *ends, drawn)
-    counts = roc.false_positives, roc.true_positives, roc.thresholds
-    return DetectionCurve(*named, *counts, figure, interval, drawn)
+    return DetectionCurve(*named, roc, figure, interval, drawn)
 
 
 def _figure(kind: str, curves: Sequence[Any], axis: str) -> Any:
@@ -195,7 +195,7 @@ def _traced(choice: Choice) -> list[Traced]:
     light = len(part.x) * len(part.y) <= _LIGHT and len(usable) <= _MOST
     wanted = light or st.session_state.get("compare-bands")
     traced = []
-    with st.spinner("Drawing the queries again and again", show_time=False):
+    with st.spinner("Resampling the queries", show_time=False):
         for entry, roc in usable:
             bands = None
             if wanted:
@@ -272,7 +272,7 @@ def _show_errors(
     look = points[0].get("customdata") if points else None
     look = look[0] if isinstance(look, list | tuple) and look else look
     if not points or look not in by_look:
-        st.caption("Press a point of a curve to see which pairs that threshold gets wrong.")
+        st.caption("Press a point to see which pairs it gets wrong.")
         return
     entry, roc, _ = by_look[look]
     x, y = (roc.fpr, roc.tpr) if kind == "roc" else (roc.tpr, roc.precision)
@@ -315,7 +315,8 @@ def _list_pairs(
     opens, direction = len(choice.entries) > 1, asking_side(choice)
     with st.container(gap=None if opens else "small", key=f"compare-{kind}-list"):
         for n, (i, j, score) in enumerate(zip(pairs.x, pairs.y, pairs.score, strict=True)):
-            words = escape_markdown(f"{_name(part.x, i)} ↔ {_name(part.y, j)} · {score:.3f}")
+            names = (display.item_words(*item, _LONGEST) for item in ((part.x, i), (part.y, j)))
+            words = escape_markdown(f"{' ↔ '.join(names)} · {score:.3f}")
             query = int(i) if direction == "x2y" else int(j)
             if not opens:
                 st.caption(words)
@@ -327,11 +328,6 @@ def _list_pairs(
                 args=(entry, direction, query),
             ):
                 st.rerun(scope="app")  # another tab is open now
-
-
-def _name(items: Items, at: int) -> str:
-    words, glyph = display.item_text(items, int(at), _LONGEST), display.item_glyph(items, int(at))
-    return f"{glyph} {words}" if glyph and glyph != words else words
 
 
 def _open_query(entry: Entry, direction: str, query: int) -> None:
@@ -390,11 +386,14 @@ def show_reliability(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
             "with pairs that belong together and pairs that do not."
         )
         return
-    shares, names = (0.1, 0.5, 0.9), scores.ReliabilityCurve._fields[2:]
-    curves = [
-        scores.ReliabilityCurve(entry.look, entry.label, *(getattr(found, name) for name in names))
-        for entry, _, found in measured
-    ]
+    shares = (0.1, 0.5, 0.9)
+    run = measured[0][0].run
+    odds = _odds(run, *(held_out(run, part, choice.pairs) for part in MEASURED))
+    more = (
+        f"The test part has {1 / odds:.2g} times as many candidates for a query; probabilities "
+        "are lower there by those odds."
+    )
+    curves = [scores.ReliabilityCurve(one.look, one.label, found) for one, _, found in measured]
     show_beside(
         columns,
         "reliability",
@@ -411,7 +410,7 @@ def show_reliability(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
         "belongs together with that probability.",
         "On the dotted line the probabilities came true. Each point stands for about as many "
         "true pairs; bars are 95 % intervals over queries drawn again. "
-        + escape_markdown(_say_sizes(choice, measured[0][0])),
+        + (escape_markdown(more) if odds != 1 else ""),
     )
 
 
@@ -442,20 +441,9 @@ def _odds(run: Run, validation: PairSet, test: PairSet) -> float:
     return len(validation.y) / len(test.y)
 
 
-def _say_sizes(choice: Choice, entry: Entry) -> str:
-    validation, test = (held_out(entry.run, part, choice.pairs) for part in MEASURED)
-    odds = _odds(entry.run, validation, test)
-    if odds == 1:
-        return ""
-    return (
-        f"The test part has {1 / odds:.2g} times as many candidates for a query; probabilities "
-        "are lower there by those odds."
-    )
-
-
 def _score_for(calibration: Calibration, probability: float) -> str:
     """From which score on a pair belongs together with a probability."""
     at = int(np.searchsorted(calibration.probability, probability, side="left"))
     if at == len(calibration.probability):
         return "–"
-    return "any" if at == 0 else f"{calibration.cuts[at - 1]:.3g}".replace("-", "−")
+    return "any" if at == 0 else display.number(calibration.cuts[at - 1], ".3g")

@@ -20,7 +20,7 @@ from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
-from simviz.workbench.compare import significance, table
+from simviz.workbench.compare import significance
 from simviz.workbench.compare.choice import (
     Choice,
     choose_two,
@@ -32,7 +32,7 @@ from simviz.workbench.shell import display, drawings, forms, state
 from simviz.workbench.shell.display import mark, mark_pills
 
 #: Most lines that are sent to the browser; with pictures each weighs more.
-_MOST_LINES, _MOST_PICTURES = 5_000, 500
+_MOST_LINES, _MOST_PICTURES = 2_000, 500
 _WINNERS = {"a": 1, "level": 0, "b": -1}
 #: A column with more values than this names items rather than groups.
 _MOST_VALUES = 60
@@ -89,17 +89,12 @@ def _positions(entry: Entry) -> dict[str, NDArray[Any]]:
 # -- the tab --------------------------------------------------------------------------
 
 
+@st.fragment
 def show(choice: Choice) -> None:
-    """Choose two of the runs and show for which queries they differ."""
+    """Choose two of the runs and show for which queries they differ; a click runs only this."""
     if len(choice.entries) < 2:
         st.info("Choose a second run above to see for which queries the two differ.")
         return
-    _show_pair(choice)
-
-
-@st.fragment
-def _show_pair(choice: Choice) -> None:
-    """Run by itself, so that a click on a query leaves the rest of the page alone."""
     first_two = [entry.run.id for entry in choice.entries[:2]]
     a, b = choose_two(choice, {"a": "Run A", "b": "Run B"}, first_two)
     put_in_link(a=a.run.id, b=b.run.id)
@@ -108,7 +103,8 @@ def _show_pair(choice: Choice) -> None:
         st.caption(_why_none(choice))
         return
     if {a.run.id, b.run.id} != set(first_two):
-        table.show_lead(choice, a, b)  # of those two the page has said it
+        # Of those two the page has said it.
+        st.html(f'<p class="sv-next">{escape(significance.verdict(choice, a, b))}</p>')
     metric = both.found.metric.name
     if metric != choice.metric:
         st.caption(
@@ -190,7 +186,8 @@ def _choose_term(both: Both, key: str) -> TermGroup | None:
 
     def label(term: str) -> str:
         group = groups[term]
-        return f"{escape_markdown(term)}  {display.signed(group.difference, 2)} · {len(group):,}"
+        gain = display.number(group.difference, "+.2f")
+        return f"{escape_markdown(term)}  {gain} · {len(group):,}"
 
     chosen = st.pills(
         "Words of queries on which one gains",
@@ -338,13 +335,15 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
         )
         columns += [(f"{name}_rank", ranks[shown], rank), (name, values[shown], value)]
     words = "Above 0 where run A is better."
-    delta = make.NumberColumn("Δ", format="%+.3f", help=words, width="small")
+    delta = make.NumberColumn("Δ", help=words, width="small")
     columns.append(("difference", found.difference[shown], delta))
     if both.choice.direction == "mean":
         names = [_side_name(both, line.direction) for line in lines]
         columns.append(("side", names, make.TextColumn("one of", width=130)))
     data = pd.DataFrame({name: cells for name, cells, _ in columns})
-    return data, {name: column for name, _, column in columns}
+    # A format of the column would write a hyphen; pictures are no text, which is sent as well.
+    formats = {"difference": display.signed} | ({"picture": "".format} if any(pictures) else {})
+    return data.style.format(formats), {name: column for name, _, column in columns}
 
 
 def queries_csv(both: Both) -> str:
@@ -476,7 +475,7 @@ def _answers_table(mine: Listed, other: Listed, items: Items, grades: Mapping[in
             "sv-item": _item_html(items, candidate),
             "sv-tick": tick,
             "sv-move": _move(moved[place], other.entry.label),
-            "sv-score": f"{answers.score[place]:.3f}".replace("-", "−"),
+            "sv-score": display.number(answers.score[place]),
         }
         rows.append([Cell(content, {"class": look}) for look, content in cells.items()])
         looks.append("sv-gold" if grade > 0 else "")
@@ -504,8 +503,7 @@ def _move(places: float, other: str) -> str:
 
 def _item_html(items: Items, at: int) -> Markup:
     """An item as HTML; its text is escaped."""
-    picture, glyph = display.item_picture(items, at), display.item_glyph(items, at)
-    words = f"{glyph}  {display.item_text(items, at)}" if glyph else display.item_text(items, at)
+    picture, words = display.item_picture(items, at), display.item_words(items, at)
     image = Markup('<img src="{}" alt="">').format(picture) if picture else Markup()
     return image + Markup('<span dir="auto">{}</span>').format(words)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan
 from typing import Any, NamedTuple
@@ -12,7 +12,6 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from simviz.charts.style import clean_text
 from simviz.data.pairs import PairSet
 from simviz.evaluation import (
     AUC,
@@ -37,12 +36,10 @@ from simviz.evaluation.comparisons import Correction, published_protocol
 from simviz.evaluation.differences import Differences, paired_differences, query_metric
 from simviz.evaluation.pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import mean, plural
-from simviz.markdown import escape_markdown
-from simviz.methods import all_methods
-from simviz.reports.summary import Entry
+from simviz.reports.summary import Entry, is_lexical
 from simviz.store.run import Run
 from simviz.workbench.compare.choice import Choice, evaluation_of, part_of, put_in_link
-from simviz.workbench.shell import drawings, forms, settings, state
+from simviz.workbench.shell import display, drawings, forms, settings, state
 
 #: Tests of queries by what the link calls them: on the control, and what each does.
 TESTS = {
@@ -92,7 +89,6 @@ _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "None"}
 _FEWEST_QUERIES, _MOST_SCORES = 100, 2_000_000
 #: Highest p-value that tells two runs apart.
 _ALPHA = 0.05
-_LONGEST = 16  # characters of a control
 
 
 class Setting(NamedTuple):
@@ -118,17 +114,19 @@ class Verdicts(NamedTuple):
 
 def current_setting(choice: Choice) -> Setting:
     """What was chosen, or the usual; readable before the controls are drawn."""
-    usual_run = _usual_baseline(choice).run.id
+    # The best run that goes by words alone; else the last in the table.
+    lexical = next((entry for entry in choice.entries if is_lexical(entry.run)), None)
+    usual_run = (lexical or choice.entries[-1]).run.id
+    against = st.session_state.get("compare-against")
+    unchosen = lexical and against == st.session_state.get("compare-usual") != usual_run
+    if unchosen or against not in choice.by_id:
+        st.session_state["compare-against"] = st.session_state["compare-usual"] = usual_run
     tests = _offered(choice)
     key, usual_test = _test_key(tests), next(iter(tests))
-    usual: dict[str, tuple[Collection[str], str]] = {
-        key: (tests, usual_test),
-        "compare-correction": (_CORRECTIONS, "holm"),
-        "compare-against": (choice.by_id, usual_run),
-    }
-    for name, (options, value) in usual.items():
-        if st.session_state.get(name) not in options:
-            st.session_state[name] = value
+    if st.session_state.get(key) not in tests:
+        st.session_state[key] = usual_test
+    if st.session_state.get("compare-correction") not in _CORRECTIONS:
+        st.session_state["compare-correction"] = "holm"
     chosen, correction = st.session_state[key], st.session_state["compare-correction"]
     against = choice.by_id[st.session_state["compare-against"]]
     put_in_link(
@@ -153,8 +151,7 @@ def current_setting(choice: Choice) -> Setting:
 
 def choose_test(choice: Choice, now: Setting) -> None:
     """The controls: against which run, by which test."""
-    base = escape_markdown(clean_text(now.against.label, _LONGEST))
-    with st.popover(f"Δ to {base}", key="compare-baseline"):
+    with st.popover("Baseline", key="compare-baseline"):
         st.selectbox(
             "Δ against",
             **forms.options({entry.run.id: entry.label for entry in choice.entries}),
@@ -185,16 +182,6 @@ def choose_test(choice: Choice, now: Setting) -> None:
             "Bonferroni keep the risk of any false mark at 5 %; Holm finds more.",
             persist_state="session",
         )
-
-
-def _usual_baseline(choice: Choice) -> Entry:
-    """The best run that goes by words alone; else the last in the table."""
-    methods = all_methods()
-    for entry in choice.entries:
-        method = methods.get(entry.run.info.method)
-        if method is not None and method.tags.family == "lexical":
-            return entry
-    return choice.entries[-1]
 
 
 def _offered(choice: Choice) -> Mapping[str, tuple[str, str]]:
@@ -382,17 +369,9 @@ def outcomes(found: Comparisons, one: Comparison) -> tuple[int, int, int] | None
     return one.outcomes[::-1]
 
 
-def signed(value: float) -> str:
-    """Three decimals and a sign; none where that is 0."""
-    if isnan(value):
-        return "–"
-    text = f"{value:+.3f}"
-    return "0.000" if float(text) == 0 else text.replace("-", "−")
-
-
 def interval_text(one: Comparison) -> str:
     """The interval of a difference."""
-    return "–" if isnan(one.low) else f"{signed(one.low)} to {signed(one.high)}"
+    return "–" if isnan(one.low) else f"{display.signed(one.low)} to {display.signed(one.high)}"
 
 
 def p_text(p: float) -> str:

@@ -33,7 +33,7 @@ from simviz.reports.summary import (
 from simviz.workbench.compare import files, significance
 from simviz.workbench.compare.choice import Choice, evaluation_of, view
 from simviz.workbench.compare.significance import Verdicts
-from simviz.workbench.shell import code, display, links, settings, state
+from simviz.workbench.shell import code, display, links, state
 from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
 
@@ -58,14 +58,8 @@ def show_finding(choice: Choice) -> None:
     if len(choice.entries) > 1:
         # The next method tells more than another setting of the best one.
         others = [entry for entry in choice.entries[1:] if _kin(entry) != _kin(best)]
-        show_lead(choice, best, (others or choice.entries[1:])[0])
-    if choice.part == "validation":
-        # In place of a verdict: why there is none, and the way there.
-        with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            words = "Choose by these figures; which is better, the test part says."
-            st.caption(words, width="content")
-            dataset_id = best.run.info.dataset_id
-            settings.part_button(dataset_id, "test", "See the test", "compare-see-test")
+        words = significance.verdict(choice, best, (others or choice.entries[1:])[0])
+        st.html(f'<p class="sv-next">{escape(words)}</p>')
 
 
 def show_best(
@@ -79,11 +73,6 @@ def show_best(
     # A figure and its per cent stay on one line.
     words = words.replace(" %", "\N{NO-BREAK SPACE}%")
     st.html(f'<p class="sv-finding">{escape(words)}</p>')
-
-
-def show_lead(choice: Choice, a: Entry, b: Entry) -> None:
-    """Say which of two runs is ahead, and how sure that is."""
-    st.html(f'<p class="sv-next">{escape(significance.verdict(choice, a, b))}</p>')
 
 
 # -- the table ------------------------------------------------------------------------
@@ -104,8 +93,6 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
         few = [choice.metric, *(m for m in _FEW if m in choice.metrics and m != choice.metric)]
         metrics = choice.metrics if everything else few[:n_metrics]
         rows = table_rows(choice.entries, metrics, choice.direction)
-        # What knows nothing was measured by the stored metrics alone.
-        rows = [r for r in rows if not (r.is_baseline and isnan(r.values[choice.metric].value))]
         runs = [entry.run for entry in choice.entries]
         with st.popover("Export", icon=":material/download:"):
             files.show(choice, rows, metrics, verdicts)
@@ -122,12 +109,13 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
     st.html(f"<style>.st-key-compare-table th {{ background: {paper}; }}</style>")
     with st.container(key="compare-table" + "-wide" * everything):
         draw_columns(rows, choice.entries, columns, indented=True)
-    about = st.popover(
-        "About these figures", icon=":material/info:", type="tertiary", key="compare-about"
-    )
+    # A popover would lie on the table.
+    about = st.expander("About these figures", type="compact", key="compare-about")
     with about:
         st.caption(_footnote(choice, metrics))
-        if verdicts is not None and choice.part == "test":
+        if choice.part == "validation":
+            st.caption("Choose by these figures; which is better, the test part says.")
+        elif verdicts is not None:
             st.caption(_test_note(choice, verdicts))
             if words := significance.power(choice, verdicts.found):
                 st.caption(escape_markdown(words))
@@ -207,7 +195,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
     delta = column(
         f"Δ to {clean_text(base, _LONGEST)}",
         f"{name} minus that of {base}, on the same queries.",
-        lambda one: significance.signed(one.difference),
+        lambda one: display.signed(one.difference),
     )
     kind = "BCa" if now.test == "bootstrap" else "Student"
     if by_pairs:
@@ -242,7 +230,10 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
         Column(
             "bootstrap 95\N{NO-BREAK SPACE}%",
             f"{what} lies: from 2,000 draws of {drawn}.",
-            [_NOTHING if isnan(low) else f"{low:.3f} to {high:.3f}" for low, high in intervals],
+            [
+                _NOTHING if isnan(low) else f"{display.number(low)} to {display.number(high)}"
+                for low, high in intervals
+            ],
         ),
         ties,
         delta,
@@ -263,7 +254,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
         column(
             "effect",
             f"Difference in standard deviations {unit}, corrected for small samples (Hedges).",
-            lambda one: _effect(one.effect_size),
+            lambda one: display.number(one.effect_size, "+.2f").replace("inf", "∞"),
         ),
     ]
 
@@ -276,12 +267,7 @@ def _p(one: Comparison) -> str:
 def _percent(difference: float, base: float) -> str:
     if not base or isnan(difference):
         return _NOTHING
-    text = f"{100 * difference / base:+.1f}"
-    return f"{'0.0' if float(text) == 0 else text.replace('-', '−')} %"
-
-
-def _effect(size: float) -> str:
-    return _NOTHING if isnan(size) else display.signed(size, 2).replace("inf", "∞")
+    return f"{display.number(100 * difference / base, '+.1f')} %"
 
 
 # -- notes below it -------------------------------------------------------------------

@@ -14,9 +14,8 @@ from simviz.charts.tables import Cell, html_table
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
-from simviz.explain.topics import RunTopics, TopicTerms, has_topics, topic_rows
+from simviz.explain.topics import RunTopics, TopicTerms, topic_rows
 from simviz.store.run import Run
-from simviz.workbench.compare.choice import Choice
 from simviz.workbench.shell import display, forms, state
 from simviz.workbench.shell.forms import segments
 
@@ -33,11 +32,6 @@ _ORDERS = {"weight": "Weight", "coherence": "Coherence"}
 def topics_of(run: Run, pairs: PairSet) -> RunTopics:
     """The topics of a run, kept for the next page."""
     return RunTopics.of(run.pipeline(), pairs)
-
-
-def runs_with_topics(choice: Choice) -> list[tuple[str, Run]]:
-    """The compared runs that have topics, each with what to call it."""
-    return [(e.label, e.run) for e in choice.entries if has_topics(e.run.info.method)]
 
 
 @st.fragment
@@ -162,7 +156,7 @@ def table_html(
             if len(typical):
                 words = " · ".join(_item(items, int(row)) for row in typical)
                 text += Markup('<span class="sv-typical">{}</span>').format(words)
-            number = "–" if isnan(value) else f"{value:.2f}".replace("-", "−")
+            number = display.number(value, ".2f")
             cells += [Cell(text, {"dir": "auto"}), Cell(number, {"class": "sv-number"})]
         rows.append(cells)
     return html_table(head, rows, look="sv-topics", scroll="sv-scroll")

@@ -55,7 +55,7 @@ def _wanted_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
             if not st.button("Check now", key="data-health-check"):
                 display.quiet(
                     "Looking for leaks, duplicates and contradictions takes about "
-                    f"{_rounded(seconds)} seconds."
+                    f"{int(seconds) if seconds < 10 else 5 * round(seconds / 5)} seconds."
                 )
                 return None
         st.session_state.setdefault(_WANTED, set()).add(key)
@@ -198,7 +198,3 @@ def next_name(name: str) -> str:
     found = re.fullmatch(r"(.*), version (\d{1,6})", name, re.DOTALL)
     base, number = (found[1], int(found[2])) if found else (name, 1)
     return f"{base}, version {number + 1}"
-
-
-def _rounded(seconds: float) -> int:
-    return int(seconds) if seconds < 10 else 5 * round(seconds / 5)

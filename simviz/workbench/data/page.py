@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from simviz.data.cells import counted
+from simviz.data.cells import counted, spread
 from simviz.exceptions import SimvizError, StoreError
 from simviz.workbench.data import health, review, split, upload
 from simviz.workbench.shell import (
@@ -107,7 +107,8 @@ def _show_dataset(info: DatasetInfo) -> None:
                 spec = split.choose(info.id, pairs, chosen)
             with table:
                 split.show(info.id, pairs, spec, settings.suggested_split(info.id))
-                split.show_problem(info.id, pairs, spec)
+                if problem := split.problem(info.id, pairs, spec):
+                    display.problem(problem)
             if spec != chosen:
                 settings.choose_split(info.id, spec)
         if info.notes:
@@ -172,7 +173,7 @@ def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]
     import pandas as pd
 
     items, name = (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
-    index = _spread(len(items))
+    index = spread(len(items), ROWS)
     frame = pd.DataFrame(
         {"content": review.cells(items, index), "id": review.short(items.ids[index])}
     )
@@ -186,13 +187,6 @@ def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]
         )
         config[f"m{i}"] = st.column_config.Column(column)
     return frame, config
-
-
-def _spread(n: int) -> Any:
-    """Return positions from all of a list: its first entries are often much alike."""
-    import numpy as np
-
-    return np.linspace(0, n - 1, min(ROWS, n)).astype(np.int64)
 
 
 def _show_download(pairs: PairSet) -> None:
@@ -350,7 +344,9 @@ def _show_own() -> None:
                 display.quiet(_summary(info))
             st.button("Use", key=f"data-use-{info.id}", on_click=_choose, args=(info.id,))
             with st.popover("Delete", type="tertiary", key=f"data-ask-{info.id}"):
-                st.write(_warning(info.id))
+                n_runs = len(state.runs(info.id))
+                runs = f"and {counted(n_runs, 'run')} trained on it go" if n_runs else "goes"
+                st.write(f"The data set {runs}. This cannot be undone.")
                 st.button(
                     "Delete for good",
                     key=f"data-delete-{info.id}",
@@ -421,12 +417,6 @@ def _summary(info: DatasetInfo) -> str:
         f"{info.n_x:,} {info.x_name} × {info.n_y:,} {info.y_name}, {info.n_relevant:,} relevant"
         f"{judged} pairs · {info.n_bytes / 1e6:.1f} MB · {kept}"
     )
-
-
-def _warning(dataset_id: str) -> str:
-    n_runs = len(state.runs(dataset_id))
-    runs = f"and {counted(n_runs, 'run')} trained on it go" if n_runs else "goes"
-    return f"The data set {runs}. This cannot be undone."
 
 
 def _choose(dataset_id: str) -> None:

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from simviz.data.cells import counted, shown
+from simviz.data.cells import counted, first_of, shown, spread
 from simviz.markdown import escape_markdown
 from simviz.workbench.data import health, split, upload
 from simviz.workbench.shell import display, forms, frame as page_frame, settings, state
 
 if TYPE_CHECKING:
     from simviz.data import Items, LeftOut, PairSet
-    from simviz.data.roles import LabelWord, Shape
+    from simviz.data.roles import Shape
     from simviz.jobs import SplitSpec
     from simviz.workbench.data.upload import Upload
 
@@ -134,7 +134,6 @@ def show_waiting(file: Upload) -> None:
                 suggestion = settings.suggestion_for(file.pairs_digest, pairs)
                 spec = split.choose(file.pairs_digest, pairs, settings.as_spec(suggestion))
                 split.show(file.pairs_digest, pairs, spec, suggestion)
-            split.show_problem(file.pairs_digest, pairs, spec)
     file.save_corrections()
     with top:
         if file.uploaded:
@@ -159,6 +158,8 @@ def _show_keep(file: Upload, spec: SplitSpec | None) -> None:
         y_name = st.text_input("Right items", pairs.y_name, 40, key=f"{key}-y", width=140)
         kept = st.button("Save and continue", key="data-keep", type="primary")
         st.button("Discard", key="data-discard", on_click=upload.drop)
+    if problem := split.problem(file.pairs_digest, pairs, spec):
+        display.problem(problem)
     if kept:
         _keep(file, (name, x_name, y_name), spec)
 
@@ -291,25 +292,23 @@ def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
     chosen: dict[str, float | None] = {}
     with st.container(horizontal=True):
         for word in sorted(words, key=lambda w: w.grade is not None):  # unknown ones first
-            answer = _choose_grade(file, column, word)
+            name = (
+                word.word if len(word.word) <= _LONGEST_WORD else f"{word.word[:_LONGEST_WORD]}…"
+            )
+            # Keys of widgets are no place for what a file holds.
+            raw = f"{column}\0{word.word}".encode("utf-8", "replace")
+            key = hashlib.blake2b(raw, digest_size=8).hexdigest()
+            answer = st.selectbox(
+                escape_markdown(f"{name} ({counted(word.count, 'row')})"),
+                list(_GRADES),
+                index=None if word.grade is None else list(_GRADES.values()).index(word.grade),
+                placeholder="choose",
+                key=f"data-word-{file.digest}-{key}",
+                width=200,
+            )
             if answer is not None and (word.grade is None or _GRADES[answer] != word.grade):
                 chosen[word.word] = _GRADES[answer]
     return chosen
-
-
-def _choose_grade(file: Upload, column: str, word: LabelWord) -> str | None:
-    name = word.word if len(word.word) <= _LONGEST_WORD else f"{word.word[:_LONGEST_WORD]}…"
-    # Keys of widgets are no place for what a file holds.
-    key = hashlib.blake2b(f"{column}\0{word.word}".encode("utf-8", "replace"), digest_size=8)
-    known = None if word.grade is None else list(_GRADES.values()).index(word.grade)
-    return st.selectbox(
-        escape_markdown(f"{name} ({counted(word.count, 'row')})"),
-        list(_GRADES),
-        index=known,
-        placeholder="choose",
-        key=f"data-word-{file.digest}-{key.hexdigest()}",
-        width=200,
-    )
 
 
 def _show_table(file: Upload) -> None:
@@ -354,7 +353,7 @@ def show_pairs(pairs: PairSet, key: str, n: int, most: int) -> None:
     relevance, matrix = pairs.relevance, pairs.relevance.matrix
     judged = np.flatnonzero(np.diff(matrix.indptr))
     x, y, values = [], [], []
-    for row in judged[np.linspace(0, len(judged) - 1, min(n, len(judged))).astype(np.int64)]:
+    for row in judged[spread(len(judged), n)]:
         at = slice(matrix.indptr[row], matrix.indptr[row + 1])
         best = np.argsort(-matrix.data[at], kind="stable")[:most]
         x += [row] * len(best)
@@ -534,7 +533,10 @@ def show_notes(lines: Sequence[str]) -> None:
 def ordered_notes(lines: Iterable[str]) -> list[str]:
     """Return notes in the order of how much they change, each once."""
     kept = [line for line in dict.fromkeys(lines) if not _ROWS_LEFT_OUT.match(line)]
-    return sorted(_joined(kept), key=_weight)
+    weights = [*map(re.compile, _WEIGHTS), re.compile("")]
+    return sorted(
+        _joined(kept), key=lambda line: next(i for i, w in enumerate(weights) if w.search(line))
+    )
 
 
 def _joined(lines: Sequence[str]) -> list[str]:
@@ -544,13 +546,9 @@ def _joined(lines: Sequence[str]) -> list[str]:
         return list(lines)
     joined = (
         f"{len(dropped)} columns were dropped, for one item has several values there: "
-        f"{', '.join(dropped.values())}."
+        f"{first_of([*dropped.values()], 6)}."
     )
     return [joined, *(line for line in lines if line not in dropped)]
-
-
-def _weight(line: str) -> int:
-    return next((i for i, words in enumerate(_WEIGHTS) if re.search(words, line)), len(_WEIGHTS))
 
 
 def _list_html(lines: Iterable[str]) -> str:

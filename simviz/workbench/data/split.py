@@ -38,10 +38,9 @@ class Parts(NamedTuple):
     problem: str = ""
 
 
-def show_problem(content_id: str, pairs: PairSet, spec: SplitSpec) -> None:
-    """Say why the parts cannot be."""
-    if problem := _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec).problem:
-        display.problem(problem)
+def problem(content_id: str, pairs: PairSet, spec: SplitSpec) -> str:
+    """Return why the parts cannot be, so that nothing can be trained; empty where they can."""
+    return _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec).problem
 
 
 def show(
@@ -50,10 +49,11 @@ def show(
     """Show what a split means and what its parts hold."""
     names = {"x": f"“{pairs.x_name}”", "y": f"“{pairs.y_name}”"}
     means = _MEANS[spec.by].format(**names)
-    if suggestion and (spec.by, spec.group_key) == (suggestion.by, suggestion.group_key):
+    parts = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec)
+    chosen = (spec.by, spec.group_key)
+    if suggestion and not parts.problem and chosen == (suggestion.by, suggestion.group_key):
         means = f"Suggested. {suggestion.reason}"
     display.quiet(means)
-    parts = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec)
     if parts.problem:
         return
     names = (pairs.x_name, pairs.y_name, "relevant pairs", "judged not relevant")
@@ -126,6 +126,11 @@ def _parts(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
     from simviz.data.splitting import PARTS
     from simviz.exceptions import DatasetError
 
+    if _pairs.relevance.positives.nnz == len(_pairs.x) * len(_pairs.y):
+        return Parts(
+            problem=f"Every item of “{_pairs.x_name}” belongs to every item of “{_pairs.y_name}”, "
+            "so that there is nothing to rank. Choose another column for a side."
+        )
     try:
         found = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
     except DatasetError as error:

@@ -205,8 +205,7 @@ def restore() -> None:
     if reading is not None and reading.is_active:
         st.session_state[_READING] = reading
     elif found := state.store().uploads.get(state.workspace()):
-        uploaded, files = found
-        corrections = state.store().uploads.corrections(state.workspace())
+        uploaded, files, corrections = found
         _begin(_digest(files), files, uploaded, json.loads(corrections or "{}"))
 
 

@@ -1,28 +1,16 @@
-"""The map as a component: its code, its items and its places each sent once.
-
-The code is written as ES modules in `simviz/charts/canvas/`. Streamlit runs a component
-from one piece of source, so the modules are joined when this one is imported:
-each after those that it imports, their import lines and the word "export"
-left out. There is nothing to build and nothing to download.
-"""
+"""The map as a component: its code, its items and its places each sent once."""
 
 from __future__ import annotations
 
 import base64
 import math
-import re
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import streamlit as st
 
-from simviz.charts import canvas
-from simviz.charts.canvas import Part
+from simviz.charts.canvas import CSS, Part, linked
 
-SOURCE = Path(canvas.__file__).parent
-_IMPORT = re.compile(r"^import\s.*?from\s+\"\./(\w+\.js)\";\n", re.MULTILINE | re.DOTALL)
-_EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 #: What the session keeps of the map: what was picked, enclosed and asked, and the camera.
 KEY, CAMERA_KEY = "map-canvas", "map-camera"
 #: What only tells the browser something takes no room.
@@ -32,31 +20,8 @@ STYLE = """
   width: 1px; height: 1px; overflow: hidden; }
 </style>
 """
-
-
-def linked(entry: str) -> str:
-    """One source out of a module and all that it imports, each once."""
-    seen: dict[str, str] = {}
-
-    def add(name: str) -> None:
-        if name in seen:
-            return
-        text = (SOURCE / name).read_text(encoding="utf-8")
-        seen[name] = ""  # modules may import one another in a circle
-        for wanted in _IMPORT.findall(text):
-            add(wanted)
-        seen[name] = seen.pop(name) or _EXPORT.sub("", _IMPORT.sub("", text))
-
-    add(entry)
-    return "\n".join(seen.values())
-
-
 _parts = st.components.v2.component("simviz_map_parts", js=linked("engine.js"))
-_canvas = st.components.v2.component(
-    "simviz_map",
-    js=linked("mount.js"),
-    css=(SOURCE / "canvas.css").read_text(encoding="utf-8"),
-)
+_canvas = st.components.v2.component("simviz_map", js=linked("mount.js"), css=CSS)
 _camera = st.components.v2.component("simviz_map_camera", js=linked("camera_told.js"))
 
 

@@ -16,7 +16,7 @@ from simviz.evaluation import AUC, Evaluation, evaluate
 from simviz.methods import all_methods
 from simviz.projection import align, balance_sides, mds_map, pca_map
 from simviz.projection.drawing import Placed
-from simviz.projection.space import ModelSpace
+from simviz.projection.space import Space
 from simviz.store.run import Part as PartName, Run
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View, bound
@@ -77,7 +77,7 @@ def cut(scene: Scene, k: int) -> Scene:
 
 
 @state.cached(16)
-def space(run: Run, pairs: PairSet, k: int) -> ModelSpace:
+def space(run: Run, pairs: PairSet, k: int) -> Space:
     """Return what a run sees in k dimensions."""
     return drawings.space(run, pairs).truncate(k)
 
@@ -86,7 +86,7 @@ def space(run: Run, pairs: PairSet, k: int) -> ModelSpace:
 def _drawn(run: Run, places: str, k: int, _scene: Scene) -> tuple[Placed, Part]:
     """Return the items drawn by k dimensions, turned onto the drawing by all."""
     whole, found = _scene.placed, space(run, _scene.pairs, k)
-    sides = found.x_rows[whole.x_rows], found.y_rows[whole.y_rows]
+    sides = found.rows["x"][whole.x_rows], found.rows["y"][whole.y_rows]
     draw = pca_map if whole.drawing.method == "pca" else mds_map
     x, y = draw(*balance_sides(*sides, "center"))
     points = align(np.concatenate([x, y]), _scene.points)
@@ -132,7 +132,7 @@ def show(view: View, scene: Scene) -> None:
     else:
         display.quiet("No query has both right and wrong candidates: nothing to rank.")
     _show_roc(result, look, hue)
-    measured = _part(run, scene.pairs, part)
+    measured = run.take(scene.pairs, part)
     direction_words = settings.direction_words(direction, measured)
     display.quiet(
         f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
@@ -143,15 +143,9 @@ def show(view: View, scene: Scene) -> None:
 
 @state.cached(48)
 def _evaluated(run: Run, pairs: PairSet, k: int, part: PartName) -> Evaluation:
-    measured = _part(run, pairs, part)
+    measured = run.take(pairs, part)
     pipeline = drawings.pipeline(run).truncate(k)
     return evaluate(pipeline, measured.x, measured.y, measured.relevance, [AUC()])
-
-
-def _part(run: Run, pairs: PairSet, part: PartName) -> PairSet:
-    """Return a part of the split that the run was trained on."""
-    arrays = run.arrays()
-    return pairs.take(arrays[f"x_{part}"], arrays[f"y_{part}"])
 
 
 def _curve(run: Run, part: PartName, direction: str) -> tuple[str, dict[int, float]]:

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from simviz.charts import map_records
+from simviz.charts.canvas import full_names
 from simviz.charts.style import get_theme
 from simviz.data.cells import percent
 from simviz.data.pairs import PairSet
@@ -24,7 +24,6 @@ from simviz.projection.quality import N_SEEDS, trust_level
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
 from simviz.workbench.map.view import (
-    BALANCES,
     BEST_DRAWING,
     COLOURS,
     DRAWINGS,
@@ -42,16 +41,14 @@ WORDS = (
 _STYLE = Path(__file__).with_name("style.css")
 #: Pixels of the box with the names of runs, and characters that are read in it whole.
 _WIDEST, _FITTING, _FITTING_NARROW = 225, 21, 17
-#: What each way to draw the sides together is called, and what it keeps.
-_GAP_NAMES = {
-    "none": "Unchanged",
-    "center": "Centred",
-    "rank": "Matched by rank",
-}
-_GAP_WORDS = {
-    "none": "Every distance as in the model.",
-    "center": "The mean of each side is subtracted; distances within a side stay.",
-    "rank": "The order of each item's list of the other side is kept, distances across are not.",
+#: What each of the `BALANCES` is called, and what it keeps.
+_GAPS = {
+    "center": ("Centred", "The mean of each side is subtracted; distances within a side stay."),
+    "none": ("Unchanged", "Every distance as in the model."),
+    "rank": (
+        "Matched by rank",
+        "The order of each item's list of the other side is kept, distances across are not.",
+    ),
 }
 
 
@@ -229,11 +226,15 @@ def _show_menu(
 
 def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str:
     """Return the rows behind the map: where each item stands, and in which part it is."""
-    items = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
-    part = np.concatenate([parts[0][placed.x_rows], parts[1][placed.y_rows]])
-    records = map_records(placed.drawing, *items)
-    lines = [[*record.values(), where] for record, where in zip(records, part, strict=True)]
-    return csv_text([[*records[0], "part"], *lines])
+    lines = [["key", "side", "id", "label", "map_x", "map_y", "part"]]
+    for side, of, part in (("x", pairs.x, parts[0]), ("y", pairs.y, parts[1])):
+        rows = placed.rows(side)
+        items, points = of.take(rows), placed.points(side)
+        for name, text, point, where in zip(
+            items.ids, full_names(items), points, part[rows], strict=True
+        ):
+            lines.append([f"{side}:{name}", side, name, text, *point.tolist(), where])
+    return csv_text(lines)
 
 
 def _show_trust(view: View, drawing: JointMap, draw_again: Callable[[], None]) -> None:
@@ -318,9 +319,9 @@ def _show_gap(view: View, drawing: JointMap) -> None:
     drawn, gap = drawing.gap_balanced.distance_ratio, drawing.gap.distance_ratio
     st.radio(
         f"Modality gap: {gap:.2f} in the model, {drawn:.2f} as drawn",
-        BALANCES,
-        format_func=_GAP_NAMES.__getitem__,
-        captions=[_GAP_WORDS[name] for name in BALANCES],
+        list(_GAPS),
+        format_func=lambda name: _GAPS[name][0],
+        captions=[words for _, words in _GAPS.values()],
         help=(
             "Distance within a side over distance across the sides: 1 where both lie around one "
             "point, near 0 where they lie apart."

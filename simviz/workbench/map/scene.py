@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,21 +17,23 @@ from simviz.charts.canvas import (
     bits,
     column_codes,
     importance,
+    look_of,
     map_alt,
+    marks,
     pack_items,
     pack_nearest,
     pack_places,
 )
-from simviz.charts.colours import Grouping, group_items, mix
+from simviz.charts.colours import Grouping, group_items
 from simviz.charts.style import ThemeName, clean_text, get_theme
 from simviz.data.description import paired_column, telling_columns
 from simviz.data.pairs import PairSet
-from simviz.projection import Quality
+from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import GROUPS, ItemRanks, Placed, nearest_of_all, rank_items
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.selection import Answer
-from simviz.workbench.map.view import FIRST_DRAWING, Side, View, follow_canvas, write_link
+from simviz.workbench.map.view import FIRST_DRAWING, Side, View, bound, follow_canvas, write_link
 from simviz.workbench.shell import drawings, links, state
 
 _PARTNERS, _LONGEST_LINE = 60, 34
@@ -39,8 +42,6 @@ _PARTNERS, _LONGEST_LINE = 60, 34
 _AHEAD = 0.025
 #: Shares of the worst possible from which on a halo is faint, clear and strong.
 _HALO_LEVELS = (0.1, 0.25, 0.4)
-#: Pairs that are compared at most so that pointing at an item shows its nearest.
-_MOST_COMPARED = 6_000_000
 _COLOUR_TITLES = {"score": "similarity to the nearest"}
 
 
@@ -184,10 +185,8 @@ def filter_columns(pairs: PairSet, placed: Placed) -> dict[str, Any]:
 def nearest_part(run: Run, pairs: PairSet, drawing: str) -> Part | None:
     """Return what a run finds nearest to each item of a drawing; None where it takes too long."""
     placed = drawings.kept(run, drawing)
-    if len(placed.x_rows) * len(placed.y_rows) > _MOST_COMPARED:
-        return None
     found = nearest_of_all(drawings.pipeline(run), pairs, placed)
-    return pack_nearest(found, _places_part(run, pairs, drawing))
+    return None if found is None else pack_nearest(found, _places_part(run, pairs, drawing))
 
 
 @state.cached(8)
@@ -231,7 +230,8 @@ def show(view: View, scene: Scene) -> None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 links.show_button("map", [run], own)
-                selection.show_table_switch(view)
+                words = "Histograms that filter, and a list of all items."
+                st.toggle("Items", help=words, **bound(view, "has_table", "map-table"))
                 dimensions.show_switch(view, run)
         if answer is not None or view.enclosed or view.has_table or dimensions.is_open(view, run):
             with right, st.container(key="map-drawer"):
@@ -239,6 +239,26 @@ def show(view: View, scene: Scene) -> None:
                 if answer is not None:
                     selection.show_answer(view, scene, answer)
                 selection.show_region(view, scene)
+
+
+def show_alone(
+    run: Run, pairs: PairSet, where: Mapping[str, str], key: str, *, is_labelled: bool = False
+) -> JointMap:
+    """Draw the best kept map of a run; what is pressed on it is opened on the page of the map."""
+    picked = canvas.news("picked", key)
+    if picked is not None and picked.get("key"):
+        st.switch_page("pages/map.py", query_params={**where, "sel": str(picked["key"])})
+    drawing = str(drawings.best_kept(run))
+    scene = scene_of(run, pairs, drawing, is_labelled=is_labelled)
+    st.html(canvas.STYLE)
+    canvas.send(scene.items, "items")
+    canvas.send(scene.places, "places")
+    if is_labelled and (nearest := nearest_part(run, pairs, drawing)) is not None:
+        canvas.send(nearest, "nearest")
+    alt = map_alt(scene.placed.drawing, (pairs.x_name, pairs.y_name))
+    more = {"asked": [], "scrolls": True, "cover": is_labelled, "alt": alt}
+    canvas.show(data(View(run.info.dataset_id, run.id), scene) | more, key)
+    return scene.placed.drawing
 
 
 def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, Any]:
@@ -255,14 +275,14 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
     halos = None
     if view.has_halos and placed.drawing.quality is not None:
         halos = _halos(placed.drawing.quality, len(shown))
-    look = _look()
+    look = look_of(get_theme(state.theme()))
     return {
         "items": scene.items.digest,
         "places": scene.places.digest,
         "look": look,
         "colours": list(grouping.colours),
         "groups": None if grouping.index is None else canvas.packed(grouping.index.tobytes()),
-        "legend": [*grouping.legend, *_marks(look, halos, selected, spot)],
+        "legend": [*grouping.legend, *marks(look, halos, selected, spot)],
         "hidden": hidden,
         "halos": halos,
         "regions": [
@@ -329,38 +349,6 @@ def _halos(quality: Quality, n_items: int) -> dict[str, str]:
         strength[quality.sample] = np.searchsorted(_HALO_LEVELS, values, side="right")
         halos[name] = canvas.packed(strength.tobytes())
     return halos
-
-
-def _look() -> dict[str, Any]:
-    """Return the colours of the theme by what they are for."""
-    theme = get_theme(state.theme())
-    names = ("name", "paper", "ink", "muted", "faint", "accent")
-    return {name: getattr(theme, name) for name in names} | {
-        "soft": mix(theme.ink, theme.muted, 0.6),
-        "right": theme.palette[2],
-        "false": theme.palette[3],
-        "missing": theme.palette[4],
-        "dim": 0.2,
-    }
-
-
-def _marks(
-    look: dict[str, Any], halos: object, selected: object, spot: object
-) -> list[dict[str, Any]]:
-    """Return what marks mean that are on the map just now, a sentence each."""
-    false_words = "False neighbours: of the other side, drawn near but far in the model."
-    missing_words = "Missing neighbours: of the other side, near in the model but drawn far away."
-    marks = [
-        (selected or spot, "line", "ink", "nearest in the model"),
-        (selected, "dashes", "right", "belongs to it"),
-        (halos, "glow", "false", false_words),
-        (halos, "ring", "missing", missing_words),
-    ]
-    return [
-        {"shape": shape, "colour": look[colour], "name": name}
-        for there, shape, colour, name in marks
-        if there is not None
-    ]
 
 
 def _short(line: str) -> str:

@@ -20,7 +20,7 @@ from simviz.projection.drawing import ItemRanks
 from simviz.projection.quality import N_SEEDS
 from simviz.projection.space import Space, ranked
 from simviz.workbench.map import canvas, topics as map_topics
-from simviz.workbench.map.view import Side, View, bound, rows_inside
+from simviz.workbench.map.view import Side, View, rows_inside
 from simviz.workbench.shell import display, forms
 
 if TYPE_CHECKING:
@@ -34,10 +34,7 @@ _NEIGHBORS, _LONGEST, _LONGEST_CELL = 10, 600, 300
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Answer:
-    """What a model finds nearest to an item or a query, and where all that is on the drawing.
-
-    An item that is drawn has a row there; what is not drawn is put among the nearest that are.
-    """
+    """What a model finds nearest, and where that is; what is not drawn has a spot, no row."""
 
     side: Side
     item: int | None
@@ -58,7 +55,8 @@ def ask(view: View, scene: Scene, space: Space) -> Answer | None:
     if view.item is not None:
         side, item = view.item
         items = _side(pairs, side)[0]
-        text, belongs = _text(items, item), _relevant(pairs, side, item)
+        relevance = pairs.relevance if side == "x" else pairs.relevance.T
+        text, belongs = _text(items, item), set(relevance.positives[[item]].indices.tolist())
         found = space.nearest(side, item, _NEIGHBORS)
         near, drawn = placed.place(found), placed.row_of(side, item)
         if drawn is None:
@@ -90,7 +88,7 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
     with st.container(key="map-answer"):
         with st.container(horizontal=True, vertical_alignment="center"):
             display.quiet(caption)
-            forms.quiet_button("Clear selection", "close", "map-close", view.select, None)
+            forms.quiet_button("Clear", "close", "map-close", view.select, None)
         if item is not None and (picture := _picture(items, item, "sv-shot")):
             st.html(picture)
         st.html(f'<p class="sv-read" dir="auto">{escape(answer.text)}</p>')
@@ -175,12 +173,6 @@ def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
     return (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
 
 
-def _relevant(pairs: PairSet, side: Side, row: int) -> set[int]:
-    """Return what belongs to an item, by position on the other side."""
-    relevance = pairs.relevance if side == "x" else pairs.relevance.T
-    return set(relevance.positives[[row]].indices.tolist())
-
-
 def _text(items: Items, row: int, limit: int = _LONGEST) -> str:
     """Return what an item says: its text, with its glyph before it, else its id."""
     text = items.content[row] if items.kind in ("text", "keyword") else items.labels[row]
@@ -194,15 +186,6 @@ def _picture(items: Items, row: int, style: str) -> str:
     source = display.item_picture(items, row, 64)
     alt = escape(_text(items, row, 60), quote=True)
     return f'<img class="{style}" src="{source}" alt="{alt}">' if source else ""
-
-
-def show_table_switch(view: View) -> None:
-    """Show a switch for the filters and the list of all that is on the map."""
-    st.toggle(
-        "Items",
-        help="Histograms that filter, and a list of all items.",
-        **bound(view, "has_table", "map-table"),
-    )
 
 
 def find_enclosed(view: View, scene: Scene) -> None:
@@ -226,21 +209,18 @@ def find_enclosed(view: View, scene: Scene) -> None:
 
 def show_region(view: View, scene: Scene) -> None:
     """Show the items that were enclosed, else, where it is asked for, all of them."""
-    shown = scene.shown
-    if view.enclosed:
-        _show_enclosed(view, scene, np.array([r for r in view.enclosed if r < len(shown)]))
-    elif view.has_table:
-        _list_items(view, scene, np.flatnonzero(shown))
-
-
-def _show_enclosed(view: View, scene: Scene, rows: Any) -> None:
+    if not view.enclosed:
+        if view.has_table:
+            _list_items(view, scene, np.flatnonzero(scene.shown))
+        return
+    rows = np.array([row for row in view.enclosed if row < len(scene.shown)])
     pairs, (x_rows, y_rows) = scene.pairs, scene.by_side(rows)
     st.markdown(f"**{len(rows):,} items enclosed**")
     display.quiet(f"{len(x_rows):,} {pairs.x_name} · {len(y_rows):,} {pairs.y_name}")
     ranks = scene.ranks()
     if figures := _figures(scene, rows, ranks):
         display.figures(figures)
-    forms.quiet_button("Clear selection", "close", "map-let-go", view.clear_region)
+    forms.quiet_button("Clear", "close", "map-let-go", view.clear_region)
     _list_items(view, scene, rows, ranks)
 
 

@@ -124,28 +124,19 @@ def notes(run: Run, pairs: PairSet) -> tuple[list[str], list[str]] | None:
 def show_item(item: Item, run: Run, pairs: PairSet) -> None:
     """Draw what an item is about as bars, where the run has topics."""
     found = topics_of(run, pairs)
-    bars = "" if found is None else bars_html(found, item)
-    if not bars:
+    leading = [] if found is None else found.leading(*item, _SELECTED)
+    if found is None or not leading:
         return
-    st.html(bars)
-    if state.share() is None:
-        where = {"data": run.info.dataset_id, "runs": run.id, "tab": "topics"}
-        page_link("pages/compare.py", "All topics", ":material/list:", **where)
-
-
-def bars_html(topics: RunTopics, item: Item) -> str:
-    """A bar for each of the leading topics of an item, as a table; all text is escaped."""
-    leading = topics.leading(*item, _SELECTED)
-    if not leading:
-        return ""
     lines = [
-        f'<tr><td dir="auto">{escape(topics.label(topic, 4, item[0]))}'
+        f'<tr><td dir="auto">{escape(found.label(topic, 4, item[0]))}'
         f'<i style="width:{100 * share:.0f}%"></i></td><td>{100 * share:.0f} %</td></tr>'
         for topic, share in leading
     ]
     rest = 1 - sum(share for _, share in leading)
     if round(100 * rest) > 0:
         lines.append(f"<tr><td>other topics</td><td>{100 * rest:.0f} %</td></tr>")
-    return (
-        f'<table class="sv-about"><caption>Topics</caption><tbody>{"".join(lines)}</tbody></table>'
-    )
+    body = f"<tbody>{''.join(lines)}</tbody>"
+    st.html(f'<table class="sv-about"><caption>Topics</caption>{body}</table>')
+    if state.share() is None:
+        where = {"data": run.info.dataset_id, "runs": run.id, "tab": "topics"}
+        page_link("pages/compare.py", "All topics", ":material/list:", **where)

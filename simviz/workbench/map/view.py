@@ -126,10 +126,7 @@ def bound(
     shown: Callable[[Any], Any] = lambda value: value,
     taken: Callable[[Any], Any] = lambda value: value,
 ) -> dict[str, Any]:
-    """Return the arguments that tie a widget to a field of the view.
-
-    The widget holds what `shown` makes of the field, and the field what `taken` makes of that.
-    """
+    """Tie a widget, which shows what `shown` makes of it, to a field, which `taken` sets."""
     st.session_state[key] = shown(getattr(view, name))
     return {
         "key": key,
@@ -279,6 +276,7 @@ def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
     if st.query_params.to_dict() != base | own | shown:
         st.query_params.from_dict(base | own | shown)
     st.session_state["map-link"] = base | own
+    st.session_state["map-selected"] = {view.dataset_id: own.get("sel", "")}  # for Search
     return own | shown
 
 

@@ -111,8 +111,8 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
             f"Examples of the {part} part",
             key="normalise-examples",
             icon=":material/content_paste:",
-            on_click=_paste,
-            args=(examples(run, pairs, part),),
+            on_click=st.session_state.__setitem__,
+            args=(_TEXT, "\n".join(examples(run, pairs, part))),
         )
     return lines
 
@@ -121,10 +121,6 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
 def _last(workspace: str) -> dict[str, str]:
     """The column that a workspace pasted last, which a reload would lose."""
     return {}
-
-
-def _paste(lines: Sequence[str]) -> None:
-    st.session_state[_TEXT] = "\n".join(lines)
 
 
 def parse(text: str) -> tuple[tuple[str, ...], str]:
@@ -156,7 +152,7 @@ def normalise(run: Run, pairs: PairSet, lines: Sequence[str]) -> Normalised:
     rows = [place.get(line) for line in lines]
     known = [() if row is None else _known(positives, row, groups) for row in rows]
     parts = ["" if row is None else str(labels[row]) for row in rows]
-    assigned = _assigned(run, pairs, "\n".join(lines))
+    assigned = _assigned(run, pairs, tuple(lines))
     return Normalised(tuple(lines), assigned, tuple(known), tuple(parts))
 
 
@@ -167,8 +163,7 @@ def _known(positives: Any, row: int, groups: Sequence[Sequence[str]]) -> tuple[s
 
 
 @state.cached(32, "Looking for the group of each")
-def _assigned(run: Run, pairs: PairSet, text: str) -> Assignment:
-    lines = text.split("\n")
+def _assigned(run: Run, pairs: PairSet, lines: tuple[str, ...]) -> Assignment:
     items = Items([str(i) for i in range(len(lines))], lines, pairs.x.kind)
     return assign(drawings.pipeline(run), items, pairs.y, group_names(pairs))
 

@@ -134,7 +134,10 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     if query is None:
         return
     found = [_ask(run, labels[run.id], looks[run.id], pairs, query) for run in chosen]
-    _show_query(query)
+    picture = display.item_picture(query.item, 0)
+    image = f'<img src="{picture}" alt="">' if picture else ""
+    words = escape(display.item_words(query.item, 0, 600))
+    st.html(f'<div class="sv-asked">{image}<span dir="auto">{words}</span></div>')
     # The side that is asked is the x side from here on.
     asked = pairs if query.side == "x" else pairs.swap()
     _show_answers(found, asked, query.at)
@@ -207,13 +210,6 @@ def _scores(
         return scores, time.perf_counter() - start, bool(np.ptp(scores) > 0)
 
 
-def _show_query(query: Query) -> None:
-    picture, glyph = display.item_picture(query.item, 0), display.item_glyph(query.item, 0)
-    image = f'<img src="{picture}" alt="">' if picture else ""
-    words = (f"{glyph}  " if glyph else "") + display.item_text(query.item, 0, 600)
-    st.html(f'<div class="sv-asked">{image}<span dir="auto">{escape(words)}</span></div>')
-
-
 def _show_answers(found: Sequence[Answered], asked: PairSet, at: int | None) -> None:
     """Show a list a run."""
     right = set() if at is None else set(asked.relevance.positives[[at]].indices.tolist())
@@ -256,7 +252,6 @@ def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bo
     candidate, score = int(answers.candidate[at]), float(answers.score[at])
     first, last = int(answers.first[at]), int(answers.last[at])
     place = f"{first:,}" if first == last else f"{first:,}–{last:,}"
-    glyph, text = display.item_glyph(items, candidate), display.item_text(items, candidate, _LABEL)
     gold = "gold-" if is_right else ""
     with st.container(
         horizontal=True,
@@ -269,21 +264,17 @@ def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bo
         if picture:
             st.html(f'<span class="sv-near"><img src="{picture}" alt=""></span>', width=30)
         st.button(
-            escape_markdown(f"{glyph} {text}" if glyph else text) or "·",
+            escape_markdown(display.item_words(items, candidate, _LABEL)) or "·",
             key=f"search-go-{i}-{candidate}",
-            on_click=_explain,
-            args=(answered.run.id, candidate),
+            on_click=st.session_state.__setitem__,
+            args=(_WHY, (answered.run.id, candidate)),
             type="tertiary",
             width="stretch",
             help="Why this answer?",
         )
-        number = f"{score:.{3 if abs(score) < 10 else 1}f}".replace("-", "−")
+        number = display.number(score, ".3f" if abs(score) < 10 else ".1f")
         tick = " ✓" if is_right else ""
         st.html(f'<span class="sv-small">{number}{tick}</span>', width="content")
-
-
-def _explain(run_id: str, candidate: int) -> None:
-    st.session_state[_WHY] = (run_id, candidate)
 
 
 def _explained_answer(found: Sequence[Answered]) -> tuple[Answered, int] | None:
@@ -339,11 +330,11 @@ def _exact_parts(pipeline: Pipeline, x: Items, y: Items) -> tuple[Contributions,
     except ValueError:
         return None
     texts = []
-    for item, features, terms, totals in (
-        (x, pipeline.x_features_, parts.x_terms, parts.x_totals),
-        (y, pipeline.y_features_, parts.y_terms, parts.y_totals),
+    for content, features, terms, totals in (
+        (pipeline.x_content(x), pipeline.x_features_, parts.x_terms, parts.x_totals),
+        (y.content, pipeline.y_features_, parts.y_terms, parts.y_totals),
     ):
-        weighted = character_weights(features, str(item.content[0]), terms, totals)
+        weighted = character_weights(features, str(content[0]), terms, totals)
         if weighted is None:  # terms that are no text
             return None
         texts.append(_text_html(*weighted))

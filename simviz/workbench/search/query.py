@@ -45,7 +45,8 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
         at = _pick(items, side, name, _labels(pairs.digest, side))
     if own is not None:
         _put_in_link(None)
-        return Query(side, own, _known(items, own))
+        same = () if own.kind == "image" else np.flatnonzero(items.content == own.content[0])
+        return Query(side, own, int(same[0]) if len(same) else None)
     if at is None:
         display.quiet("Type a query, or choose one of the data.")
         return None
@@ -54,9 +55,10 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
 
 
 def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> None:
-    """Ask what a new link asks, and an example at the first visit or of another part."""
+    """Ask what a new link asks, else what was selected on the map; an example at first."""
     seen, written = state.share(), st.session_state.get(_WRITTEN)
-    asked = st.query_params.get("ask", "")
+    selected = st.session_state.pop("map-selected", {}).get(state.current_dataset_id(), "")
+    asked = st.query_params.get("ask", "") or selected
     if seen is not None and written is None:
         asked = asked or dict(seen.view).get("ask", "")
     of, before = (pairs.digest[:12], part), st.session_state.get(_OF, ("", ""))
@@ -127,26 +129,24 @@ def _picture(data: bytes, like: Items) -> Items | None:
     return Items(["query"], pixels[None], "image")
 
 
-def _known(items: Items, own: Items) -> int | None:
-    """Return the row of the same text in the data; None if there is none."""
-    if own.kind == "image":
-        return None
-    found = np.flatnonzero(items.content == own.content[0])
-    return int(found[0]) if len(found) else None
-
-
 def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | None:
     key = f"{_ITEM}-{side}"
     offered = list(range(min(len(items), MOST_OFFERED)))
     at = st.session_state.get(key)
     if at is not None and at not in offered:
         offered.append(at)
+
+    def label(i: int) -> str:
+        if i not in labels:
+            labels[i] = display.item_words(items, i, 80)
+        return labels[i]
+
     # What was typed stands before what was picked, until something is picked anew.
     st.selectbox(
         f"or one of the {len(items):,} {escape_markdown(name)}",
         offered,
         index=None,
-        format_func=lambda i: labels.get(i) or labels.setdefault(i, _label(items, i)),
+        format_func=label,
         key=key,
         on_change=_clear_own,
         args=(side,),
@@ -167,8 +167,3 @@ def _clear_own(side: Side) -> None:
 def _labels(digest: str, side: Side) -> dict[int, str]:
     """Return what items are called in the list, as far as it was asked for."""
     return {}
-
-
-def _label(items: Items, at: int) -> str:
-    glyph, text = display.item_glyph(items, at), display.item_text(items, at, 80)
-    return f"{glyph} {text}" if glyph else text

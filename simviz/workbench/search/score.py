@@ -12,6 +12,7 @@ import streamlit as st
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.data.sources import reading_limits, watched
+from simviz.data.splitting import groups
 from simviz.data.tables import Table, read_table
 from simviz.evaluation import Estimate, OperatingPoint, choose_threshold, operating_point
 from simviz.evaluation.tables import csv_text
@@ -108,12 +109,16 @@ def _point(
     part, pipeline = pairs.take(x, y), drawings.pipeline(run)
     sides = part.x, part.y, part.relevance
     threshold = choose_threshold(pipeline, *sides, false_alarm_rate=rate)
-    return operating_point(pipeline, *sides, threshold=threshold, prevalence=prevalence)
+    how = run.spec["split"]
+    together = groups(part, how["group_key"] or "group")[0] if how["by"] == "group" else None
+    return operating_point(
+        pipeline, *sides, threshold=threshold, prevalence=prevalence, groups=together
+    )
 
 
 def _show_point(point: OperatingPoint, rate: float) -> None:
     """Show a threshold with what to expect of it."""
-    entries = [(_number(point.threshold), "threshold")]
+    entries = [(display.number(point.threshold), "threshold")]
     for name in ("recall", "precision", "false_alarm_rate"):
         share: Estimate = getattr(point, name)
         words = "false alarms" if name == "false_alarm_rate" else name
@@ -127,8 +132,9 @@ def _show_point(point: OperatingPoint, rate: float) -> None:
         )
     n_pairs = point.n_positive + point.n_negative
     display.quiet(
-        f"Expected from {n_pairs:,} pairs of the validation part, with 95 % intervals; precision "
-        f"where {_percent(point.prevalence)} % of the pairs belong together."
+        f"Expected from {n_pairs:,} pairs of the validation part, with 95 % intervals for all "
+        f"pairs like them; precision where {_percent(point.prevalence)} % of the pairs belong "
+        "together."
     )
 
 
@@ -136,10 +142,6 @@ def _percent(share: float) -> str:
     """Write a share as a percentage with two or three digits."""
     percent = 100 * share
     return f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"
-
-
-def _number(score: float) -> str:
-    return f"{score:.3f}".replace("-", "−")
 
 
 def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
@@ -171,7 +173,7 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
         display.problem(error)
         return
     words = "" if np.isnan(limit) else f", {ABOVE if score >= limit else 'below the threshold'}"
-    display.said(f"Score {_number(score)}{words}.")
+    display.said(f"Score {display.number(score)}{words}.")
 
 
 def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
@@ -219,9 +221,14 @@ def _read(file_id: str, name: str, data: bytes) -> Table:
     with (
         st.spinner("Reading the file"),
         watched(watch),
-        reading_limits(rows=_MOST_PAIRS, cells=20 * _MOST_PAIRS, unpacked_bytes=4 * size),
+        reading_limits(
+            rows=_MOST_PAIRS,
+            cells=20 * _MOST_PAIRS,
+            file_bytes=2 * size,
+            unpacked_bytes=4 * size,
+        ),
     ):
-        table = read_table(data, name, max_bytes=2 * size)
+        table = read_table(data, name)
     st.session_state[_TABLE] = (file_id, table)
     return table
 
@@ -285,7 +292,7 @@ def _show_scores(
         [
             [
                 *(_short(str(table.columns[name][row])) for name in chosen),
-                _number(scores[row]),
+                display.number(scores[row]),
                 "✓" if scores[row] >= limit else "",
             ]
             for row in listed

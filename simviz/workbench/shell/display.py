@@ -78,9 +78,17 @@ def legend(entries: Iterable[tuple[str, str]]) -> None:
     st.html(f'<div class="sv-legend">{parts}</div>')
 
 
-def signed(value: float, digits: int = 3) -> str:
-    """A number with its sign, a true minus."""
-    return f"{value:+.{digits}f}".replace("-", "−")
+def number(value: float, spec: str = ".3f") -> str:
+    """A number with a true minus; a dash for none, and no sign where what is written is 0."""
+    if value != value:
+        return "–"
+    text = format(value, spec)
+    return text.replace("-", "−") if float(text) else text.lstrip("+-")
+
+
+def signed(value: float) -> str:
+    """A difference to three decimals, with its sign."""
+    return number(value, "+.3f")
 
 
 _LONGEST = 200
@@ -139,6 +147,12 @@ def item_glyph(items: Items, at: int) -> str:
 
     label = str(items.labels[at])
     return label if items.kind != "image" and is_glyph(label) else ""
+
+
+def item_words(items: Items, at: int, longest: int | None = _LONGEST) -> str:
+    """What an item says, behind its glyph where that says something else."""
+    glyph, words = item_glyph(items, at), item_text(items, at, longest)
+    return f"{glyph} {words}" if glyph and glyph != words else words
 
 
 def item_picture(items: Items, at: int, size: int = 40) -> str | None:

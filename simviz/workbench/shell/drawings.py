@@ -34,9 +34,9 @@ def kept(run: Run, drawing: str) -> Placed:
 @state.cached(3)
 def space(run: Run, pairs: PairSet) -> Space:
     """The items of a data set as a run sees them."""
-    from simviz.projection.space import space_of
+    from simviz.projection.space import Space
 
-    return space_of(pipeline(run), pairs)
+    return Space.of(pipeline(run), pairs)
 
 
 @state.cached(6)

@@ -12,8 +12,10 @@ import streamlit as st
 from simviz.workbench.shell import display, forms, state
 
 CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
-#: More lines than this have no legend.
-_MOST_NAMED = 5
+#: Pixels of a chart beside the table, and below it on a narrow screen.
+_HEIGHT, _NARROW_HEIGHT = 360, 320
+#: The legend of more lines than this is seen in saved pictures only.
+_MOST_NAMED = 3
 _IMAGES = {"svg": "SVG", "png": "PNG"}
 
 
@@ -37,31 +39,36 @@ def kept_figure(
     """A figure of curves over all pairs, made once for all who see the same."""
     # Names are a visitor's own words: they go into one digest rather than into a key.
     named = [[curve.method, curve.label] for curve in curves]
-    text = json.dumps([kind, named, state.theme(), _usual_height(), *map(str, drawn_by)])
-    return _figure(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), make)
+    text = json.dumps([kind, named, state.theme(), *map(str, drawn_by)])
+    return _figure(hashlib.blake2b(text.encode(), digest_size=16).hexdigest(), _height(), make)
+
+
+def _height() -> int:
+    return _NARROW_HEIGHT if state.is_narrow() else _HEIGHT
 
 
 @st.cache_resource(show_spinner=False, max_entries=32)
-def _figure(digest: str, _make: Callable[[], Any]) -> Any:
+def _figure(digest: str, height: int, _make: Callable[[], Any]) -> Any:
     figure = _make()
-    figure.update_layout(height=_usual_height())
+    figure.update_layout(height=height)
     return figure
-
-
-def _usual_height() -> int:
-    return 360 if state.is_narrow() else 390
 
 
 def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = False) -> Any:
     """Show a chart, whose camera saves it as was chosen; return the points that were pressed."""
-    height = height or _usual_height()
-    if sum(trace.showlegend is not False for trace in figure.data) > _MOST_NAMED:
+    seen = height = height or _height()
+    n_named = sum(trace.showlegend is not False for trace in figure.data)
+    if n_named > _MOST_NAMED:
         # The table beside it tells the lines apart.
-        figure.update_layout(showlegend=False, margin_b=56)
+        height = seen - 56 + figure.layout.margin.b
     if figure.layout.height != height:  # the figure may be one that others are shown, too
         figure.update_layout(height=height)
     saved = st.session_state.get("compare-image", "svg")
-    return st.plotly_chart(
+    box = st.container(key=f"compare-seen-{name}")
+    if height > seen:
+        rules = f"max-height: {seen}px; overflow: hidden;"
+        st.html(f"<style>.st-key-compare-seen-{name} {{ {rules} }}</style>")
+    return box.plotly_chart(
         figure,
         theme=None,
         key=f"compare-{name}",
@@ -103,6 +110,14 @@ def show_rows(name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> None:
     fold = st.expander("Numbers and picture", key=f"compare-rows-{name}", on_change="rerun")
     if not fold.open:
         return
+
+    def text() -> str:
+        from simviz.evaluation.tables import csv_text
+
+        lines = rows()
+        names = list(lines[0]) if lines else []
+        return csv_text([names, *(map(line.get, names) for line in lines)]) if lines else ""
+
     with fold:
         import pandas as pd
 
@@ -110,13 +125,5 @@ def show_rows(name: str, rows: Callable[[], Sequence[dict[str, Any]]]) -> None:
         st.dataframe(table, hide_index=True, height=260, key=f"compare-frame-{name}")
         with st.container(horizontal=True, vertical_alignment="center"):
             label, file_name = "These numbers as CSV", f"simviz-{name}.csv"
-            forms.download(label, lambda: _csv(rows()), file_name, key=f"compare-csv-{name}")
+            forms.download(label, text, file_name, key=f"compare-csv-{name}")
             forms.segments("The camera above the chart saves", _IMAGES, "compare-image")
-
-
-def _csv(rows: Sequence[dict[str, Any]]) -> str:
-    from simviz.evaluation.tables import csv_text
-
-    if not rows:
-        return ""
-    return csv_text([list(rows[0]), *([line.get(name) for name in rows[0]] for line in rows)])

@@ -234,7 +234,7 @@ def _count(dataset_id: str, was_active: bool) -> None:
     st.caption(words)
 
 
-def page_link(path: str, label: str, icon: str, **params: str) -> None:
+def page_link(path: str, label: str, icon: str | None, **params: str) -> None:
     """Link to a page of the app, if it exists."""
     if (ROOT / path).exists():
         st.page_link(path, label=label, icon=icon, query_params=params or None)
@@ -287,13 +287,10 @@ def show_tour(title: str) -> None:
             key="tour-end",
             type="tertiary",
             icon=":material/close:",
-            on_click=_end_tour,
+            on_click=st.session_state.__setitem__,
+            args=(_ON, False),
             width="content",
         )
-
-
-def _end_tour() -> None:
-    st.session_state[_ON] = False
 
 
 # -- what is loaded in the background ---------------------------------------------------
@@ -311,7 +308,7 @@ def start() -> threading.Thread:
 
 def _load() -> None:
     """Import what training needs, and load its kernels by training on a handful of pairs."""
-    for module in ("simviz.jobs.queue", "simviz.charts.map", "plotly.graph_objects"):
+    for module in ("simviz.jobs.queue", "simviz.charts.canvas", "plotly.graph_objects"):
         importlib.import_module(module)
     compilation.wait("cca", lambda: False)  # a server compiles nothing itself
     from simviz.data.pairs import PairSet

@@ -37,10 +37,13 @@ def demo_link(run: Run) -> dict[str, str] | None:
     """Parameters of the link that trains a demo's run anew, or None where there is none."""
     # Own runs have none, and neither have blends: they are of two runs that no link can mean.
     # Nor have runs on augmented pairs, whose lists are too long for a link.
-    spec = run.spec
-    if not run.info.is_demo or run.info.is_blend or not _is_default_split(spec):
+    # And a link can mean no split but the demo's own.
+    from simviz.jobs import JobSpec
+
+    spec, demo = run.spec, state.demo_of(run.spec["dataset_id"])
+    if demo is None or run.info.is_blend or spec.get("augment"):
         return None
-    if spec.get("augment"):
+    if JobSpec.from_json(spec).split != settings.demo_split(demo):
         return None
     long = {name: short for short, name in SHORT.items()}
     params = {long.get(name, name): _text(value) for name, value in spec["params"].items()}
@@ -96,14 +99,6 @@ def linked_item(text: str, pairs: PairSet) -> tuple[Literal["x", "y"], int] | No
     side: Literal["x", "y"] = "x" if found[1] == "x" else "y"
     row = int(found[2])
     return (side, row) if row < len(pairs.x if side == "x" else pairs.y) else None
-
-
-def _is_default_split(spec: Mapping[str, Any]) -> bool:
-    """Whether a run used its demo's own split, the only one that a link can mean."""
-    from simviz.jobs import JobSpec
-
-    demo = state.demo_of(spec["dataset_id"])
-    return demo is not None and JobSpec.from_json(spec).split == settings.demo_split(demo)
 
 
 def _params(method: type, given: Mapping[str, str]) -> dict[str, Any]:

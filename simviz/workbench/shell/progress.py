@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -262,7 +262,8 @@ def background(kind: str) -> Background:
 
 def show_background(kind: str, labels: Mapping[Any, str], doing: str) -> list[Any]:
     """Show what of some work, by its keys, is not done yet; answers with the keys of that."""
-    active = [key for key in labels if _is_active(kind, key)]
+    known = {key: background(kind).progress(key) for key in labels}
+    active = [key for key, progress in known.items() if progress and progress.is_active]
     if active:
         _watch_background(kind, {key: labels[key] for key in active}, doing)
     return active
@@ -292,6 +293,14 @@ def offer_missing_part(
             st.text(f"{label}: {progress.message}")
     if show_background("parts", labels, f"measured on {part}"):
         return
+
+    def measure() -> None:
+        from simviz.jobs.background import measure_run
+
+        for run in able:
+            work = partial(measure_run, state.store(), run, pairs, part)
+            background("parts").submit((run.id, part), work)
+
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         words = f"Not measured on the {part} part yet: {names}."
         st.markdown(escape_markdown(words), width="content")
@@ -299,8 +308,7 @@ def offer_missing_part(
             "Measure now",
             key=f"{key}-measure",
             icon=":material/speed:",
-            on_click=_measure,
-            args=(able, part, pairs),
+            on_click=measure,
         )
 
 
@@ -309,19 +317,6 @@ def _why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
     from simviz.jobs.background import why_not_measured
 
     return why_not_measured(run, part, pairs)
-
-
-def _measure(runs: Sequence[Run], part: Part, pairs: PairSet) -> None:
-    from simviz.jobs.background import measure_run
-
-    for run in runs:
-        work = partial(measure_run, state.store(), run, pairs, part)
-        background("parts").submit((run.id, part), work)
-
-
-def _is_active(kind: str, key: Hashable) -> bool:
-    progress = background(kind).progress(key)
-    return progress is not None and progress.is_active
 
 
 @st.fragment(run_every=0.7)

@@ -125,10 +125,11 @@ def looks(infos: Sequence[RunInfo]) -> dict[str, str]:
 def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
     """The parameters in which a run differs from others of its method, in words."""
     usual = request_of(info).usual_params
-    values = {
-        i.id: usual | {n: v for n, v in i.spec.get("params", {}).items() if n in usual}
-        for i in kin
-    }
+    values: dict[str, dict[str, Any]] = {}
+    for i in kin:
+        own, terms = i.spec.get("params", {}), i.spec.get("features", "usual")
+        values[i.id] = usual | {n: v for n, v in own.items() if n in usual}
+        values[i.id] |= {} if isinstance(terms, str) else dict(terms)
     mine = values[info.id]
     differing = [n for n in mine if any(v.get(n) != mine[n] for v in values.values())]
     return ", ".join(f"{n.removeprefix('n_').replace('_', ' ')} {mine[n]}" for n in differing)

@@ -38,8 +38,12 @@ _PART_HELP = (
 
 def current_part(dataset_id: str) -> Part:
     """The part that figures are of: as the link says, else as was chosen before."""
-    chosen = _chosen("part", dataset_id, get_args(Part))
-    return _usual_part(dataset_id) if chosen is None else cast(Part, chosen)
+    if (chosen := _chosen("part", dataset_id, get_args(Part))) is not None:
+        return cast(Part, chosen)
+    share = state.share()
+    # Views published before there was a choice: Compare showed the test, others where opened.
+    opened = share is not None and (share.kind == "compare" or share.view.get("test") == "open")
+    return "test" if opened or dataset_id.startswith("demo:") else "validation"
 
 
 def part_switch(dataset_id: str) -> Part:
@@ -47,18 +51,6 @@ def part_switch(dataset_id: str) -> Part:
     part = current_part(dataset_id)
     _switch("part", "part-shown", "Part", _PARTS, part, dataset_id, help=_PART_HELP)
     return part
-
-
-def part_button(dataset_id: str, part: Part, label: str, key: str) -> None:
-    """A button that shows the other part."""
-    st.button(
-        label,
-        key=key,
-        type="tertiary",
-        icon=":material/swap_horiz:",
-        on_click=_keep,
-        args=("part", dataset_id, part),
-    )
 
 
 def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] = _SIDES) -> str:
@@ -111,13 +103,6 @@ def direction_words(direction: str, pairs: PairSet) -> str:
 def _offered(measured: Sequence[str]) -> list[str]:
     known = [side for side in _SIDES if side in measured]
     return [*known, "mean"] if len(known) > 1 else known
-
-
-def _usual_part(dataset_id: str) -> Part:
-    share = state.share()
-    # Views published before there was a choice: Compare showed the test, others where opened.
-    opened = share is not None and (share.kind == "compare" or share.view.get("test") == "open")
-    return "test" if opened or dataset_id.startswith("demo:") else "validation"
 
 
 def _chosen(name: Shown, dataset_id: str, known: Collection[str]) -> str | None:

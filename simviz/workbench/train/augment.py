@@ -1,4 +1,4 @@
-"""Augmenting the training pairs: what the visitor wants made, and what comes of it."""
+"""Texts: what their terms are, and what the visitor wants made of those to train on."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from simviz.datasets import DEMOS
 from simviz.exceptions import DatasetError
 from simviz.jobs import SplitSpec
 from simviz.jobs.training import augmented
+from simviz.pipeline import Features
 from simviz.workbench.shell import display
 
 Steps = tuple[Mapping[str, Any], ...]
@@ -73,6 +74,28 @@ _KINDS = {
 }
 
 
+#: Parameters of terms by what they are called, the usual first; stop words are words.
+_TERMS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "Terms": {
+        "words or characters": {},
+        "words": {"analyzer": "word"},
+        "words and pairs of words": {"analyzer": "word", "ngram_range": [1, 2]},
+        "characters": {"analyzer": "char_wb", "ngram_range": [3, 5]},
+    },
+    "Weights": {
+        "tf · idf": {},
+        "ln(1 + tf) · idf": {"tf": "log1p"},
+        "(1 + log₂ tf) · idf": {"tf": "log2"},
+    },
+    "Stop words": {"kept": {}, "no English stop words": {"stop_words": "english"}},
+}
+_TERMS_HELP = {
+    "Terms": "Words, but for short texts 3 to 5 characters of a word; or the same for all.",
+    "Weights": "Of methods that read weights; others read counts.",
+    "Stop words": "Of terms that are words.",
+}
+
+
 @dataclass(frozen=True, slots=True)
 class Augmentation:
     """What the visitor wants, and how much it adds."""
@@ -91,42 +114,126 @@ class Preview:
     problem: str = ""
 
 
-def choose(dataset_id: str, pairs: PairSet, split: SplitSpec) -> Augmentation:
-    """Offer augmentations where both sides are texts, and show what they make."""
-    if pairs.x.kind != "text" or pairs.y.kind != "text":
-        return Augmentation()
+def choose(
+    dataset_id: str, pairs: PairSet, split: SplitSpec, features: Features
+) -> tuple[Features, Augmentation]:
+    """Offer what terms of texts are and, where both sides are texts, to augment them."""
+    sides = {pairs.x.kind, pairs.y.kind}
+    of_terms = features == "usual" and "text" in sides
+    if not of_terms and sides != {"text"}:
+        return features, Augmentation()
     key = f"train-{dataset_id}-augment"
-    lists = _demo_lists(dataset_id)
     # Runs on a demo are everybody's, so they hold no text of a visitor.
+    lists = _demo_lists(dataset_id)
     kinds = [
         name
         for name, kind in _KINDS.items()
-        if lists is None or not kind.field or lists.get(kind.field)
+        if sides == {"text"} and (lists is None or not kind.field or lists.get(kind.field))
     ]
-    wanted = [kind for kind in kinds if st.session_state.get(f"{key}-{kind}")]
-    label = "Augment the training pairs"
-    if wanted:
-        label += ": " + ", ".join(_KINDS[kind].title.lower() for kind in wanted)
+    wanted = [
+        _KINDS[kind].title.lower() for kind in kinds if st.session_state.get(f"{key}-{kind}")
+    ]
+    terms, words = _chosen_terms(f"{key}-terms")
+    if of_terms:
+        steps = wanted or ["not augmented"] * bool(kinds)
+        label = f"Texts: {', '.join([*words, *steps])}"
+    else:
+        label = ": ".join(["Augment the training pairs", *[", ".join(wanted)] * bool(wanted)])
     with st.expander(label, key=f"{key}:form", type="compact"):
-        display.quiet(
-            "Makes more texts from those of the training part, for methods that learn from "
-            "pairs. None is a text of validation or test."
+        if of_terms:
+            _show_terms(f"{key}-terms", pairs)
+        return (terms or features) if of_terms else features, (
+            _augment(dataset_id, pairs, split, kinds) if kinds else Augmentation()
         )
-        steps, problems = [], []
-        for kind in kinds:
-            try:
-                steps += _choose_step(kind, lists, key)
-            except DatasetError as error:
-                problems.append(error)
-        for problem in problems:
-            display.problem(problem)
-        if not steps:
-            return Augmentation()
-        preview = _preview(dataset_id, pairs, split, json.dumps(steps, sort_keys=True))
-        if preview.problem:
-            display.problem(preview.problem)
-            return Augmentation()
-        _show_preview(preview)
+
+
+def _chosen_terms(key: str) -> tuple[dict[str, Any], list[str]]:
+    """Return what terms are set to be, as parameters and in words."""
+    titles = {
+        name: st.session_state.get(f"{key}-{name}", next(iter(options)))
+        for name, options in _TERMS.items()
+    }
+    parts = [_TERMS[name][title] for name, title in titles.items()]
+    if parts[0].get("analyzer") != "word":
+        titles.pop("Stop words")
+        parts.pop()
+    words = [title for title in titles.values() if title != "kept"]
+    if most := st.session_state.get(f"{key}-most"):
+        parts.append({"max_features": most})
+        words.append(f"{most:,} at most")
+    if column := st.session_state.get(f"{key}-column"):
+        parts.append({"x_column": column})
+        words.append(f"with {column}")
+    return {name: value for part in parts for name, value in part.items()}, words
+
+
+def _show_terms(key: str, pairs: PairSet) -> None:
+    """Show what terms of texts may be."""
+    places = st.columns(2) + st.columns(2)
+    for place, (name, options) in zip(places, _TERMS.items(), strict=False):
+        place.selectbox(
+            name,
+            list(options),
+            key=f"{key}-{name}",
+            help=_TERMS_HELP[name],
+            disabled=name == "Stop words" and _chosen_terms(key)[0].get("analyzer") != "word",
+            persist_state="session",
+        )
+    places[-1].number_input(
+        "Terms at most",
+        1,
+        value=None,
+        step=1_000,
+        key=f"{key}-most",
+        placeholder="all",
+        help="Those met most often.",
+        persist_state="session",
+    )
+    known = ("label", "group", "split", "date", MADE_BY, MADE_FROM)
+    columns = [n for n, c in pairs.x.metadata.items() if c.dtype.kind in "OU" and n not in known]
+    if pairs.x.kind == "text" and columns:
+        st.selectbox(
+            f"Read with {pairs.x_name}",
+            columns,
+            index=None,
+            key=f"{key}-column",
+            placeholder="nothing",
+            help="A column whose text is read behind that of each item, such as what a search "
+            "engine found for a query.",
+            persist_state="session",
+        )
+
+
+def _augment(
+    dataset_id: str, pairs: PairSet, split: SplitSpec, kinds: Sequence[str]
+) -> Augmentation:
+    """Offer augmentations, and show what they make."""
+    key, lists = f"train-{dataset_id}-augment", _demo_lists(dataset_id)
+    display.quiet(
+        "More texts can be made from those of the training part, for methods that learn from "
+        "pairs. None is a text of validation or test."
+    )
+    steps, problems = [], []
+    for kind in kinds:
+        try:
+            steps += _choose_step(kind, lists, key)
+        except DatasetError as error:
+            problems.append(error)
+    for problem in problems:
+        display.problem(problem)
+    if not steps:
+        return Augmentation()
+    preview = _preview(dataset_id, pairs, split, json.dumps(steps, sort_keys=True))
+    if preview.problem:
+        display.problem(preview.problem)
+        return Augmentation()
+    display.said(f"{preview.before:,} texts become {preview.after:,}.")
+    rows: list[Sequence[object]] = []
+    for kind, (n, samples) in (preview.samples or {}).items():
+        rows.append([Cell(f"{_KINDS[kind].title}: {n:,}", {"colspan": 2, "scope": "rowgroup"})])
+        rows += samples
+    label = "Samples: original text, made text"
+    st.html(html_table([], rows, look="sv-made", label=label))
     return Augmentation(tuple(steps), preview.after / max(1, preview.before))
 
 
@@ -224,14 +331,3 @@ def _preview(dataset_id: str, _pairs: PairSet, split: SplitSpec, steps: str) -> 
                 [(str(source[i]), str(more.content[i])) for i in chosen],
             )
     return Preview(len(parts.train.x), len(more), samples)
-
-
-def _show_preview(preview: Preview) -> None:
-    """Show how many texts were made, and some of them."""
-    display.said(f"{preview.before:,} texts become {preview.after:,}.")
-    rows: list[Sequence[object]] = []
-    for kind, (n, samples) in (preview.samples or {}).items():
-        rows.append([Cell(f"{_KINDS[kind].title}: {n:,}", {"colspan": 2, "scope": "rowgroup"})])
-        rows += samples
-    label = "Samples: original text, made text"
-    st.html(html_table([], rows, look="sv-made", label=label))

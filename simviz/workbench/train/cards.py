@@ -8,6 +8,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
+from numbers import Real
 from typing import Any
 
 import streamlit as st
@@ -20,8 +21,9 @@ from simviz.exceptions import SimvizError
 from simviz.features import why_impossible
 from simviz.jobs import Estimate, JobSpec, search_spec
 from simviz.methods import get_method
-from simviz.params import ParamSpec, param_specs
+from simviz.params import ParamSpec, interval, param_specs
 from simviz.pipeline import Features, same_vocabulary, why_no_adapter
+from simviz.workbench.data import split
 from simviz.workbench.shell import display, forms, progress, runs, settings, state
 from simviz.workbench.train import augment, jobs
 
@@ -31,6 +33,8 @@ FIRST_CHOICES = (
     ("cca",),
     ("s2net", "opca", "heterogeneous_svd", "cl_lsi"),
 )
+#: Compared by their numbers of dimensions: those of Yih et al. (2011), and PLTM.
+BY_DIMENSIONS = ("cl_lsi", "cca", "opca", "cplsa", "jplsa", "pltm", "s2net")
 NEEDS = {
     "unsupervised": "needs no pairs",
     "paired": "learns from relevant pairs",
@@ -38,6 +42,7 @@ NEEDS = {
 }
 INPUTS = {"trigrams": "groups of three characters"}
 SPACES = {"one": "One space for both sides", "two": "One projection a side"}
+PRESETS = {"": "Usual", "paper": "As in the paper"}
 #: How a ticked method is trained, as the page asks for it.
 ONCE, SWEEP, SEARCH = "once", "sweep", "search"
 WAYS = {ONCE: "Once", SWEEP: "Several values", SEARCH: "Best values"}
@@ -58,8 +63,10 @@ class Setting:
 
     def __init__(self, dataset_id: str, pairs: PairSet, features: Features) -> None:
 
-        self.dataset_id, self.pairs, self.features = dataset_id, pairs, features
+        self.dataset_id, self.pairs = dataset_id, pairs
         self.split = settings.current_split(dataset_id)
+        #: Why nothing can be trained on it; empty where something can.
+        self.problem = split.problem(dataset_id, pairs, self.split)
         self.digest, self.one_vocabulary = _content(dataset_id, pairs)
         demo = DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
         #: What a demo recommends: method to parameters.
@@ -70,7 +77,7 @@ class Setting:
             for status in state.queue().jobs(state.workspace())
             if status.is_active
         } | {run.id: "trained" for run in state.runs(dataset_id)}
-        self.augmentation = augment.choose(dataset_id, pairs, self.split)
+        self.features, self.augmentation = augment.choose(dataset_id, pairs, self.split, features)
 
     def spec(self, method: str, params: Mapping[str, Any]) -> JobSpec:
         """The request for one method."""
@@ -78,6 +85,8 @@ class Setting:
         # What knows no pairs learns nothing from more of them, and the encoder
         # alone reads nothing else: their requests are the same either way.
         steps = () if tags.uses == "unsupervised" else self.augmentation.steps
+        # So are those of what reads neither an encoder's vectors nor terms.
+        reads_no_terms = ("pretrained", "characters", "trigrams")
         return JobSpec(
             self.dataset_id,
             self.digest,
@@ -85,7 +94,7 @@ class Setting:
             dict(params),
             self.split,
             workspace=state.workspace(),
-            features="usual" if tags.input == "pretrained" else self.features,
+            features="usual" if tags.input in reads_no_terms else self.features,
             augment=steps,
         )
 
@@ -139,18 +148,6 @@ def show_cards(methods: Sequence[str], setting: Setting, *, ticked: bool) -> lis
     return choices
 
 
-def show_unfit(reasons: Iterable[tuple[str, str]]) -> None:
-    """Methods that the data do not suit, each with the reason."""
-    for method, reason in reasons:
-        st.checkbox(
-            get_method(method).tags.title,
-            key=f"train-unfit-{method}",
-            disabled=True,
-            width="stretch",
-        )
-        st.caption(reason)
-
-
 def tick_key(dataset_id: str, method: str) -> str:
     """Return the key of the box that wants a method."""
     return f"train-{dataset_id}-tick-{method}"
@@ -161,9 +158,18 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
     hidden = () if pairs.x.kind == pairs.y.kind else ("shared",)
     specs = forms.shown_specs(param_specs(cls), hidden)
     has_shared = any(spec.name == "shared" for spec in specs)
+    own = f"train-{setting.dataset_id}-{method}"
+    chosen = st.session_state.get(f"{own}-preset", "")
+    preset = cls.presets.get(chosen, {})
     form: dict[str, Any] = {
-        "key": f"train-{setting.dataset_id}-{method}",
-        "start": setting.start.get(method, {}),
+        "key": f"{own}-{chosen}" if chosen else own,  # each preset has inputs of its own
+        # What a demo recommends was found for the usual values, but for the size.
+        "start": {
+            name: value
+            for name, value in setting.start.get(method, {}).items()
+            if not preset or name == "n_components"
+        }
+        | dict(preset),
         # Left out, this one is decided by the data: see `default_pipeline`.
         "defaults": {"shared": setting.one_vocabulary} if has_shared else {},
     }
@@ -184,16 +190,30 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
         if refused:
             display.problem(refused)
         if specs:
-            way = st.session_state.get(f"{form['key']}-way", ONCE)
-            set_to = f": {forms.in_words(params)}" if params else ""
+            label = _WAY_LABELS.get(st.session_state.get(f"{own}-way", ONCE), "Parameters")
+            if label == "Parameters" and params:
+                kept = bool(preset) and preset.items() <= params.items()
+                others = {n: v for n, v in params.items() if not (kept and n in preset)}
+                words = ["as in the paper"] * kept + [forms.in_words(others)] * bool(others)
+                label += f": {', '.join(words)}"
             with st.popover(
-                _WAY_LABELS.get(way, f"Parameters{set_to}"),
+                label,
                 # Another key is another popover, a closed one: what was asked for is in sight.
-                key=f"{form['key']}:form-{st.session_state.get(jobs.N_SUBMITTED, 0)}",
+                key=f"{own}:form-{st.session_state.get(jobs.N_SUBMITTED, 0)}",
                 icon=":material/tune:",
                 type="tertiary",
                 wrap=True,
             ):
+                if cls.presets:
+                    forms.segmented(
+                        "Values",
+                        PRESETS,
+                        f"{own}-preset",
+                        is_labelled=True,
+                        default="",
+                        persist_state="session",
+                        help=f"Values that do well here, or those of {cls.tags.reference}.",
+                    )
                 tasks = _show_settings(specs, form, once, setting)
     return Choice(method, cls.tags.title, wanted, tasks, once)
 
@@ -202,7 +222,7 @@ def _show_settings(
     specs: Sequence[ParamSpec], form: dict[str, Any], once: Task, setting: Setting
 ) -> tuple[Task, ...]:
     """Show the parameters, and how often and with which values the method is trained."""
-    key = form["key"]
+    key = f"train-{setting.dataset_id}-{once.spec.method}"
     way = forms.segmented(
         "Train",
         WAYS,
@@ -219,11 +239,11 @@ def _show_settings(
     begin = {s.name: s.default for s in specs} | form["defaults"] | form["start"]
     start = begin | dict(once.spec.params)
     varied = [spec for spec in specs if way == SWEEP or spec.name != "shared"]
-    values = _choose_values(varied, start, f"{key}-{way}")
+    values = _choose_values(varied, start, f"{form['key']}-{way}")
     if values and way == SWEEP:
         return _show_sweep(values, once, setting, form)
     if values:
-        _show_search(values, once, setting, f"{key}-search")
+        _show_search(values, once, setting, f"{form['key']}-search")
     return ()
 
 
@@ -340,7 +360,7 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
         "Find the best values",
         key=f"{key}-start",
         icon=":material/target:",
-        disabled=setting.marks.get(spec.digest) == "in training",
+        disabled=setting.problem != "" or setting.marks.get(spec.digest) == "in training",
     ):
         jobs.submit([spec])
 
@@ -413,6 +433,8 @@ def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
     low, high = (math.inf if bound is None else bound for bound in (spec.low, spec.high))
     if spec.kind == "float" and math.isfinite(low) and math.isfinite(high):
         values = [low + (high - low) / 4 * i for i in range(5)]
+    elif spec.name == "learning_rate":
+        values = [0.01, 0.03, 0.1, 0.3]
     elif spec.kind == "float":
         middle = begin or 1.0
         values = [middle * 10.0**i for i in (-2, -1, 0, 1)]
@@ -447,11 +469,8 @@ def read_values(spec: ParamSpec, text: str) -> list[Any]:
 
 
 def _is_allowed(spec: ParamSpec, value: float) -> bool:
-    low = -math.inf if spec.low is None else spec.low
-    high = math.inf if spec.high is None else spec.high
-    above = value >= low if spec.closed in ("left", "both") else value > low
-    below = value <= high if spec.closed in ("right", "both") else value < high
-    return math.isfinite(value) and above and below
+    allowed = interval(Real, spec.low, spec.high, closed=spec.closed)
+    return math.isfinite(value) and value in allowed
 
 
 def swept(

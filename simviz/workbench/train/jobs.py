@@ -133,7 +133,11 @@ def show_searches(dataset_id: str) -> None:
         except SimvizError as error:
             display.problem(error)
             continue
-        _show_search(status, cast("SearchSpec", status.spec), selection, is_open=i == 0)
+        spec, chosen = cast("SearchSpec", status.spec), selection.chosen
+        found = f"{forms.in_words(chosen.params)} · {selection.metric} {chosen.mean:.3f}"
+        label = f"{spec.training().title}: {found}"
+        with st.expander(label, expanded=i == 0, key=f"train-found-{status.id}"):
+            _show_selection(status, spec, selection)
 
 
 def searches(dataset_id: str) -> list[JobStatus]:
@@ -151,16 +155,6 @@ def searches(dataset_id: str) -> list[JobStatus]:
 @st.cache_data(show_spinner=False, max_entries=200)
 def _selection(job_id: str, workspace: str) -> Selection:
     return state.queue().result(job_id, workspace).selection()
-
-
-def _show_search(
-    status: JobStatus, spec: SearchSpec, selection: Selection, *, is_open: bool
-) -> None:
-    chosen = selection.chosen
-    title = spec.training().title
-    label = f"{title}: {forms.in_words(chosen.params)} · {selection.metric} {chosen.mean:.3f}"
-    with st.expander(label, expanded=is_open, key=f"train-found-{status.id}"):
-        _show_selection(status, spec, selection)
 
 
 @st.fragment

@@ -17,6 +17,7 @@ from simviz.jobs import SplitSpec
 from simviz.methods import all_methods
 from simviz.pipeline import Features
 from simviz.store.directory import LOCAL_WORKSPACE
+from simviz.workbench.data import split
 from simviz.workbench.shell import (
     code,
     display,
@@ -82,10 +83,13 @@ def _show_head(dataset_id: str, pairs: PairSet) -> None:
         f"{len(pairs.y):,} {escape(pairs.y_name)}, {n:,} matching pairs.</p>"
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        words = _split_words(settings.current_split(dataset_id), pairs)
+        how = settings.current_split(dataset_id)
+        words = _split_words(how, pairs)
         st.html(f'<p class="sv-quiet">{escape(words)}</p>', width="content")
         label, icon = "Change the split", ":material/call_split:"
         frame.page_link("pages/data.py", label, icon, data=dataset_id)
+    if problem := split.problem(dataset_id, pairs, how):
+        display.problem(f"Nothing can be trained on this split. {problem}")
 
 
 def _split_words(split: SplitSpec, pairs: PairSet) -> str:
@@ -137,8 +141,11 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     if unfit:
         names = f"{len(unfit)} methods do not fit" if len(unfit) > 1 else "1 method does not fit"
         with st.expander(f"{names} these data, and why", type="compact"):
-            cards.show_unfit(unfit)
-    _show_start(choices, pairs)
+            for method, reason in unfit:
+                title, key = methods[method].tags.title, f"train-unfit-{method}"
+                st.checkbox(title, key=key, disabled=True, width="stretch")
+                st.caption(reason)
+    _show_start(choices, setting)
 
 
 def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[Choice]) -> None:
@@ -167,11 +174,19 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
             forms.quiet_button(
                 "Select recommended", "filter_list", "train-first", _tick, keys, set(first)
             )
+        by_dimensions = all_of_them.intersection(cards.BY_DIMENSIONS)
+        if len(by_dimensions) > 1 and wanted != by_dimensions:
+            label = f"Select {len(by_dimensions)} for curves by dimension"
+            args = "show_chart", "train-by-dimensions", _tick, keys, by_dimensions, "dimensions"
+            forms.quiet_button(label, *args)
 
 
-def _tick(keys: Mapping[str, str], wanted: Set[str]) -> None:
+def _tick(keys: Mapping[str, str], wanted: Set[str], curve: str | None = None) -> None:
+    """Tick these methods only; Compare shows a curve that is named."""
     for method, key in keys.items():
         st.session_state[key] = method in wanted
+    if curve:
+        st.session_state["compare-curve"] = curve
 
 
 def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
@@ -226,7 +241,7 @@ def _choose_encoder(dataset_id: str) -> Features:
     return "usual"
 
 
-def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:
+def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
     """Show what it will cost, and the one button."""
     ticked = [choice for choice in choices if choice.ticked]
     tasks = [task for choice in ticked for task in choice.tasks]
@@ -239,6 +254,8 @@ def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:
             type="primary",
             key="train-start",
             icon=":material/model_training:",
+            disabled=setting.problem != "",
+            help=setting.problem or None,
         )
         # Nothing is left to train: what comes next takes the button's place.
         if not new and trained:
@@ -262,6 +279,6 @@ def _show_start(choices: Iterable[Choice], pairs: PairSet) -> None:
             words.append("Find the best values first, in the card above.")
         text = " ".join(words)
         display.quiet(text[:1].upper() + text[1:])
-        code.show_train([(c.title, task.spec) for c in ticked for task in c.tasks], pairs)
+        code.show_train([(c.title, task.spec) for c in ticked for task in c.tasks], setting.pairs)
     if pressed:
         jobs.submit(task.spec for task in new)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -123,9 +123,9 @@ def _show_table(
         column_config={
             "": st.column_config.TextColumn(width=30),
             # On a phone a cut column tells that there are more.
-            "run": st.column_config.TextColumn(width=140 if state.is_narrow() else "medium"),
+            "run": st.column_config.TextColumn(width=140),
             "parameters": st.column_config.TextColumn(
-                help="Where they differ from the defaults", width="medium"
+                help="Where they differ from the defaults", width=260
             ),
             figure: st.column_config.NumberColumn(format="%.3f", help=_PART),
             "time": st.column_config.NumberColumn(format="%.1f s"),
@@ -247,23 +247,28 @@ def _show_differences(runs: Sequence[RunInfo]) -> None:
     """Show a table of the settings in which some runs differ."""
     names = shared_runs.label_runs(runs).values()
     chosen = {n for run in runs for n in shared_runs.request_of(run).set_params}
-    rows = differing_rows([run_settings(run) for run in runs], chosen)
+    known = [run_settings(run) for run in runs]
+    rows = []
+    for name in dict.fromkeys(name for run in known for name in run):
+        values = {run[name] for run in known if name in run}
+        if len(values) > 1 or (name in chosen and not all(name in run for run in known)):
+            rows.append([name, *(run.get(name, "–") for run in known)])
     if not rows:
         display.quiet("These runs have the same settings.")
         return
-    display.table(["setting", *names], [[name, *values] for name, values in rows])
+    display.table(["setting", *names], rows)
 
 
 def run_settings(run: RunInfo) -> dict[str, str]:
     """Return all that was set for a run, in words."""
     request = shared_runs.request_of(run)
-    split, usual = request.split, request.usual_params
+    split, usual, features = request.split, request.usual_params, request.features
     if "shared" in usual:
         usual["shared"] = "automatic"
     augmented = [str(step.get("kind", "")) for step in request.augment]
     chosen: dict[str, Any] = {
         "method": request.method_title,
-        "features": request.features,
+        **(features if isinstance(features, Mapping) else {"features": features}),
         "augmented by": ", ".join(augmented) or "nothing",
         "split by": split.by + (f" {split.group_key}" if split.group_key else ""),
         "split shares": " / ".join(f"{100 * part:.0f}" for part in split.fractions),
@@ -272,18 +277,6 @@ def run_settings(run: RunInfo) -> dict[str, str]:
         **request.params,
     }
     return {name: forms.in_words({"": value}).strip() for name, value in chosen.items()}
-
-
-def differing_rows(
-    settings: Sequence[Mapping[str, str]], chosen: Set[str] = frozenset()
-) -> list[tuple[str, list[str]]]:
-    """Return settings that are not the same everywhere."""
-    rows = []
-    for name in dict.fromkeys(name for run in settings for name in run):
-        values = {run[name] for run in settings if name in run}
-        if len(values) > 1 or (name in chosen and not all(name in run for run in settings)):
-            rows.append((name, [run.get(name, "–") for run in settings]))
-    return rows
 
 
 def _delete(run_ids: Sequence[str]) -> None:
