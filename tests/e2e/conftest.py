@@ -6,8 +6,23 @@ import shutil
 from collections.abc import Iterator
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, expect, sync_playwright
 from server import FLAGS, Server
+
+#: Milliseconds after which a wait of any kind takes it for a hang: a machine may be very busy.
+LONG = 60_000
+expect.set_options(timeout=LONG)
+
+
+def patient(make):
+    """Let all waits of what is made last as long as that."""
+
+    def made(**options):
+        one = make(**options)
+        one.set_default_timeout(LONG)
+        return one
+
+    return made
 
 
 @pytest.fixture(scope="session")
@@ -16,6 +31,8 @@ def browser() -> Iterator[Browser]:
     assert path, "install Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        launched.new_page = patient(launched.new_page)
+        launched.new_context = patient(launched.new_context)
         yield launched
         launched.close()
 

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from urllib.parse import parse_qs, urlsplit
-
 from playwright.sync_api import Page
+from settling import settle
 
-FIND = """() => {
-  const roots = [...document.querySelectorAll(".stBidiComponent *")].map((e) => e.shadowRoot);
-  window.map = roots.find((root) => root && root.svView)?.svView;
-  return Boolean(window.map && window.map.frames > 0 &&
-    (!window.map.items.header.sheet || window.map.pictures.sheet));
+# A redraw may put another map in its place: `map` is the one that is there, else was last there.
+NAME = """() => {
+  let last;
+  const get = () => {
+    const parts = [...document.querySelectorAll(".stBidiComponent *")];
+    return last = parts.map((e) => e.shadowRoot?.svView).find(Boolean) ?? last;
+  };
+  Object.defineProperty(window, "map", { get, configurable: true });
 }"""
+DRAWN = """() => map?.frames > 0 && (!map.items.header.sheet || map.pictures.sheet) &&
+  !map.glide && !map.camera.flight && !map.isMoving && !map.asked &&
+  map.canvas.clientWidth === map.camera.width"""
 # Where an item is on the screen, far from the border, that a click there would hit.
 PLACE = """() => {
   const {camera, xs, ys, canvas} = map, box = canvas.getBoundingClientRect();
@@ -25,18 +30,35 @@ PLACE = """() => {
 
 def ready(page: Page) -> None:
     """Wait until the map is drawn; it is `map` in the page from then on."""
-    page.wait_for_function(FIND, timeout=240_000)
-    page.wait_for_timeout(700)
+    page.evaluate(NAME)
+    page.wait_for_function(DRAWN, timeout=240_000)
+    settle(page)
+    page.wait_for_function(DRAWN)
 
 
-def told(page: Page) -> dict[str, str]:
-    """What the address says, one value a name."""
-    return {name: value[0] for name, value in parse_qs(urlsplit(page.url).query).items()}
+def until_told(page: Page, **said: str | bool) -> None:
+    """Wait until the address says these values, or whether it says anything of a name."""
+    page.wait_for_function(
+        """(said) => Object.entries(said).every(([name, value]) => {
+          const found = new URL(location).searchParams.get(name);
+          return value === (typeof value === "boolean" ? found !== null : found);
+        })""",
+        arg=said,
+    )
+
+
+def until_seen(page: Page) -> None:
+    """Wait until the address says where on the map one looks now."""
+    page.wait_for_function(
+        """() => {
+          const at = new URL(location).searchParams.get("at"), now = map.camera.told();
+          return !map.camera.flight && at?.split(",").every((part, k) => Number(part) === now[k]);
+        }"""
+    )
 
 
 def pick(page: Page, item: int) -> None:
     """Select an item and wait for its nearest, on the map that is there now."""
-    page.wait_for_function(FIND)  # a redraw may have put another map in its place
     page.evaluate("(item) => map.pick(item)", item)
-    shown = "(item) => map.data.selected?.item === item && map.selected.nearest.length"
-    page.wait_for_function(shown, arg=item, timeout=60_000)
+    shown = "(item) => map.data.selected?.item === item && map.selected?.nearest.length"
+    page.wait_for_function(shown, arg=item)

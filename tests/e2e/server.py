@@ -8,9 +8,10 @@ import socket
 import ssl
 import subprocess
 import sys
-import time
 import urllib.request
 from pathlib import Path
+
+from waiting import until
 
 ROOT = Path(__file__).parents[2]
 FLAGS = [
@@ -66,16 +67,15 @@ class Server:
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline:
-            try:
-                unverified = ssl._create_unverified_context()
-                health = f"{self.url}/_stcore/health"
-                urllib.request.urlopen(health, timeout=2, context=unverified)
-                return
-            except OSError:
-                time.sleep(0.1)
-        raise RuntimeError("the app did not start within a minute")
+        until(self._answers)
+
+    def _answers(self) -> bool:
+        unverified = ssl._create_unverified_context()
+        try:
+            urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=10, context=unverified)
+        except OSError:
+            return False
+        return True
 
     def kill(self) -> None:
         """End it without any warning."""

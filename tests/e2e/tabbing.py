@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from playwright.sync_api import Page
+from settling import next_frame
 
 # Everything on the page that can be tabbed to, in the order of the document, through the roots of
 # components. Of radio buttons with one name only the chosen one is a stop.
@@ -137,7 +138,7 @@ def walk(page: Page) -> Walk:
     came_back = False
     for _ in range(2 * len(names) + 40):
         page.keyboard.press("Tab")
-        page.wait_for_timeout(25)
+        next_frame(page)
         step = page.evaluate(STEP)
         if step is None and not order:
             continue

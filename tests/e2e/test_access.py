@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from mapping import ready
-from settling import settle
+from settling import settle, until_trained
 from tabbing import go_through_rows, walk
 
 pytestmark = pytest.mark.e2e
@@ -41,18 +41,19 @@ def serious(page) -> list[str]:
 def test_wide_formulas_are_scrolled_by_keys(demo_server, browser):
     page = browser.new_page(viewport={"width": 420, "height": 900})
     page.goto(f"{demo_server.url}/methods?method=kernel_cca")
-    settle(page)
-    wide = page.evaluate(
+    page.wait_for_function(
         """() => {
           window.wide = [...document.querySelectorAll(".katex-display")]
             .filter((e) => e.scrollWidth > e.clientWidth + 10);
-          return wide.map((e) => { e.focus(); return document.activeElement === e; });
+          return wide.length;
         }"""
     )
-    assert wide and all(wide)
+    settle(page)
+    focused = "wide.map((e) => { e.focus(); return document.activeElement === e; })"
+    assert all(page.evaluate(focused))
     page.evaluate("wide[0].focus()")
     page.keyboard.press("ArrowRight")
-    page.wait_for_function("() => wide[0].scrollLeft > 0", timeout=5_000)
+    page.wait_for_function("() => wide[0].scrollLeft > 0")
     page.close()
 
 
@@ -63,8 +64,7 @@ def test_no_page_has_a_serious_violation(start_server, browser, look):
         viewport={"width": 1400, "height": 900}, color_scheme=look
     ).new_page()
     page.goto(f"{server.url}/?demo=emoji")
-    page.locator(".sv-finding").wait_for(timeout=120_000)
-    page.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
+    until_trained(page)
     violations = {}
     for name, address in PAGES.items():
         page.goto(f"{server.url}{address}")
@@ -81,8 +81,7 @@ def test_tab_reaches_every_control_and_shows_where_it_is(start_server, browser):
     server = start_server(public=False)
     page = browser.new_page(viewport={"width": 1400, "height": 900})
     page.goto(f"{server.url}/?demo=emoji")
-    page.locator(".sv-finding").wait_for(timeout=120_000)
-    page.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
+    until_trained(page)
     wrong = {}
     for name, address in PAGES.items():
         page.goto(f"{server.url}{address}")
@@ -111,7 +110,7 @@ def test_the_map_is_used_and_left_by_keys_alone(demo_server, browser):
             break
     else:
         pytest.fail("the map is not reached by Tab")
-    assert "inset" in page.evaluate("getComputedStyle(map.canvas).boxShadow"), "it shows"
+    page.wait_for_function("() => getComputedStyle(map.canvas).boxShadow.includes('inset')")
     still = "() => !map.camera.flight"
     for key, changed in (
         ("+", "map.camera.zoom > 1.4"),
@@ -121,24 +120,36 @@ def test_the_map_is_used_and_left_by_keys_alone(demo_server, browser):
     ):
         page.keyboard.press(key)
         page.wait_for_function(still)
-        page.wait_for_function(f"() => {changed}", timeout=5_000)
+        page.wait_for_function(f"() => {changed}")
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_function("() => map.selected?.nearest.length === 10", timeout=60_000)
+    page.wait_for_function("() => map.selected?.nearest.length === 10")
     page.locator(".st-key-map-drawer").wait_for()
+    settle(page)
     assert page.evaluate(focused), "the list beside it takes no focus"
     page.keyboard.press("Escape")
-    page.locator(".st-key-map-drawer").wait_for(state="detached", timeout=30_000)
-    assert page.evaluate("map.selected") is None
+    page.locator(".st-key-map-drawer").wait_for(state="detached")
+    page.wait_for_function("() => map.selected === null")
+    settle(page)
     page.keyboard.press("Tab")
     assert not page.evaluate(focused), "and it is left by Tab"
+
+    page.locator(".sv-canvas").focus()
+    page.keyboard.press("ArrowDown")
+    page.keyboard.press("Enter")
+    page.wait_for_function("() => map.selected?.nearest.length === 10")
+    key = page.evaluate("map.keyOf(map.selected.item)")
+    settle(page)
+    page.get_by_test_id("stSidebar").get_by_role("link", name="Search").press("Enter")
+    asked = "(key) => location.pathname === '/search' && location.search.includes(`ask=${key}`)"
+    page.wait_for_function(asked, arg=key)
     page.close()
 
 
 def test_a_demo_starts_without_a_mouse(start_server, browser):
     page = browser.new_page()
     page.goto(start_server().url)
-    page.get_by_role("button", name="Two languages").wait_for(timeout=60_000)
+    page.get_by_role("button", name="Two languages").wait_for()
     settle(page)
     for _ in range(40):
         page.keyboard.press("Tab")

@@ -6,7 +6,8 @@ import csv
 
 import pytest
 from payloads import PAYLOADS
-from settling import settle
+from playwright.sync_api import TimeoutError as PlaywrightTimeout
+from settling import press, settle, stand_still
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
@@ -78,11 +79,17 @@ def stir(page):
             page.mouse.move(x, y)
     for kind in ("summary", "[data-testid=stPopover] button"):
         for opener in page.locator(kind).all()[:6]:
-            if opener.is_visible():
-                opener.click()
-                page.wait_for_timeout(300)
-                page.keyboard.press("Escape")
-    page.wait_for_timeout(700)
+            stand_still(page, frames=20)
+            if not opener.is_visible():
+                continue
+            try:
+                opener.click(timeout=15_000)
+            except PlaywrightTimeout:
+                assert not opener.is_visible(), "a redraw may take it away, nothing else"
+                continue
+            stand_still(page, frames=20)
+            page.keyboard.press("Escape")
+    stand_still(page, frames=40)
 
 
 def test_stored_texts_are_inert_on_every_page(hostile, start_server, browser):
@@ -99,7 +106,8 @@ def test_stored_texts_are_inert_on_every_page(hostile, start_server, browser):
         settle(page)
         stir(page)
         if address.startswith("compare"):  # and on the other part
-            page.get_by_role("button", name="See the test").click()
+            press(page.get_by_role("radio", name="Test", exact=True))
+            page.get_by_text("of the test part").first.wait_for()
             settle(page)
             stir(page)
         assert page.evaluate("window.__xss") is None, address
@@ -111,7 +119,8 @@ def test_a_report_is_inert(hostile, browser):
     page = browser.new_page(viewport={"width": 1400, "height": 1200})
     happened = guard(page)
     page.goto(hostile["report"].as_uri())
-    page.wait_for_timeout(1_500)
+    page.locator(".main-svg").first.wait_for()
+    page.locator(".sv-map[data-n]").wait_for()
     stir(page)
     assert page.evaluate("window.__xss") is None and not happened
     assert "onerror" in page.locator("body").inner_text(), "the texts are there, as texts"
@@ -127,8 +136,8 @@ def test_an_upload_is_inert_before_it_is_kept(start_server, browser, tmp_path):
     happened = guard(page)
     page.goto(f"{start_server().url}/data")
     page.locator("input[type=file]").first.set_input_files(str(table))
-    page.get_by_role("button", name="Save and continue").wait_for(timeout=60_000)
-    page.wait_for_timeout(2_500)
+    page.get_by_role("button", name="Save and continue").wait_for()
+    settle(page)
     stir(page)
     assert page.evaluate("window.__xss") is None and not happened
     assert not page.get_by_test_id("stException").count()

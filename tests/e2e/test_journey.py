@@ -6,15 +6,13 @@ import re
 
 import numpy as np
 import pytest
+from mapping import ready
+from playwright.sync_api import expect
 from scipy.spatial import procrustes
+from settling import press, settle
 
 pytestmark = pytest.mark.e2e
 
-MAP = """() => {
-  const roots = [...document.querySelectorAll(".stBidiComponent *")].map((e) => e.shadowRoot);
-  window.map = roots.find((root) => root && root.svView)?.svView;
-  return Boolean(window.map && window.map.frames > 0 && !window.map.glide);
-}"""
 POINTS = """() => {
   const found = {};
   for (let i = 0; i < map.xs.length; i++) found[map.keyOf(i)] = [map.xs[i], map.ys[i]];
@@ -23,55 +21,43 @@ POINTS = """() => {
 
 
 def go(page, name):
-    from playwright.sync_api import TimeoutError as TooLate
-
-    link = page.get_by_test_id("stSidebar").get_by_role("link", name=name)
-    for _ in range(4):  # a click into a redraw of the page may be lost
-        link.click()
-        try:
-            page.wait_for_url(re.compile(f"/{name.lower()}"), timeout=20_000)
-            return
-        except TooLate:
-            continue
-    raise AssertionError(f"{name} cannot be reached")
+    press(page.get_by_test_id("stSidebar").get_by_role("link", name=name))
+    page.wait_for_url(re.compile(f"/{name.lower()}"))
 
 
 def drawn(page) -> dict[str, list[float]]:
     """Where every item stands on the map."""
-    page.wait_for_function(MAP, timeout=120_000)
+    ready(page)
     return page.evaluate(POINTS)
 
 
 def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
     server = start_server("here")
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.set_default_timeout(90_000)
     page.goto(f"{server.url}/train?demo=icons")
-    page.get_by_text(re.compile("more fit these data")).click()
-    page.get_by_text("SSI", exact=True).click()
-    page.get_by_role("button", name=re.compile("^Train 3 methods")).click()
+    press(page.get_by_text(re.compile("more fit these data")))
+    press(page.get_by_text("SSI", exact=True))
+    press(page.get_by_role("button", name=re.compile("^Train 3 methods")))
 
     # One of them would take minutes; the wish to stop is a state of its own.
     cancel = page.get_by_role("button", name="Cancel SSI")
-    cancel.wait_for()
     cancel.click()
     page.get_by_text(re.compile("SSI.*cancelled")).first.wait_for()
-    page.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
+    page.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=240_000)
 
     go(page, "Compare")
     page.locator(".sv-table").first.wait_for()
-    body = page.locator("body").inner_text()
     for method in ("OPCA", "S2Net"):
-        assert method in body
+        expect(page.locator("body")).to_contain_text(method, use_inner_text=True)
+    settle(page)
     assert "SSI" not in page.locator(".sv-table").first.inner_text()
 
     go(page, "Map")
     here = drawn(page)
     assert len(here) > 1_500
-    page.wait_for_function("() => map.pictures.sheet")
     seen = "(_, i) => map.pictures.has(i) && map.placing.isShown(i, 0)"
-    assert page.evaluate(f"[...map.xs].filter({seen}).length") > 50, "pictures on the map"
-    page.get_by_role("button", name="Share").click()
+    page.wait_for_function(f"() => [...map.xs].filter({seen}).length > 50")
+    press(page.get_by_role("button", name="Share"))
     link = page.locator("[data-testid=stCode] code").first.inner_text()
     assert link.startswith(f"{server.url}/map?demo=icons&method=")
     assert not page.get_by_test_id("stException").count()
@@ -90,7 +76,6 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
 def trained_on_own_data(server, browser, tmp_path):
     """A file brought and its recommended methods trained: nothing pressed but Keep and Train."""
     owner = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
-    owner.set_default_timeout(90_000)
     table = tmp_path / "pairs.csv"
     colours = ["red", "blue", "green", "gold", "black", "white", "grey", "pink"]
     things = ["car", "house", "tree", "bird", "fish", "moon", "ship"]
@@ -98,23 +83,18 @@ def trained_on_own_data(server, browser, tmp_path):
     table.write_text("left,right\n" + "\n".join(rows))
     owner.goto(f"{server.url}/data")
     owner.locator("input[type=file]").first.set_input_files(str(table))
-    owner.get_by_role("button", name="Save and continue").wait_for()
-    owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
-    owner.get_by_role("button", name="Save and continue").click()
+    press(owner.get_by_role("button", name="Save and continue"))
     owner.wait_for_url(re.compile("/train"))
-    owner.get_by_role("button", name=re.compile("^Train \\d")).wait_for()
-    owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
-    owner.get_by_role("button", name=re.compile("^Train \\d")).click()
-    owner.get_by_role("heading", name="Results").wait_for(timeout=120_000)
-    owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=120_000)
+    press(owner.get_by_role("button", name=re.compile("^Train \\d")))
+    owner.get_by_role("heading", name="Results").wait_for(timeout=240_000)
+    settle(owner)
+    owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=240_000)
     return owner
 
 
-def shown_part(page) -> str:
-    """What the switch of the part says."""
-    pressed = page.get_by_role("radiogroup", name="Part").get_by_role("radio", checked=True)
-    pressed.wait_for()
-    return pressed.inner_text()
+def part_shown(page):
+    """What is chosen of the parts."""
+    return page.get_by_role("radiogroup", name="Part").get_by_role("radio", checked=True)
 
 
 def test_own_data_end_in_curves_on_validation_and_the_test_is_one_click_away(
@@ -126,13 +106,14 @@ def test_own_data_end_in_curves_on_validation_and_the_test_is_one_click_away(
     for title in ("How well it separates pairs", "How many dimensions it takes"):
         owner.get_by_text(title).wait_for()
     owner.locator(".js-plotly-plot").nth(1).wait_for()
-    assert shown_part(owner) == "Validation"
-    owner.get_by_role("radio", name="Test").click()
+    expect(part_shown(owner)).to_have_text("Validation")
+    press(owner.get_by_role("radio", name="Test"))
     owner.get_by_text("of the test part").first.wait_for()
+    settle(owner)
     owner.reload()
-    assert shown_part(owner) == "Test"
+    expect(part_shown(owner)).to_have_text("Test")
     go(owner, "Compare")
-    assert shown_part(owner) == "Test"
+    expect(part_shown(owner)).to_have_text("Test")
     owner.locator(".sv-table").first.get_by_text("ties", exact=True).wait_for()
 
     # Another browser of the same workspace: its cookie, and an address that names no part.
@@ -140,10 +121,18 @@ def test_own_data_end_in_curves_on_validation_and_the_test_is_one_click_away(
     other = browser.new_context(viewport={"width": 1400, "height": 900})
     other.add_cookies(cookies)
     page = other.new_page()
-    page.set_default_timeout(90_000)
     data = re.search("data=([0-9a-f]{32})", owner.url)[1]
     page.goto(f"{server.url}/compare?data={data}")
-    assert shown_part(page) == "Test"
+    expect(part_shown(page)).to_have_text("Test")
+
+
+def published(owner) -> str:
+    """Publish what is shown; answers with its link."""
+    press(owner.get_by_role("button", name="Share"))
+    press(owner.get_by_role("button", name="Publish this view"))
+    link = owner.locator("[data-testid=stCode] code").first
+    expect(link).to_contain_text("share=")
+    return link.inner_text()
 
 
 def test_own_data_are_private_until_published(start_server, browser, tmp_path):
@@ -154,21 +143,15 @@ def test_own_data_are_private_until_published(start_server, browser, tmp_path):
     address = owner.url
 
     stranger = browser.new_context().new_page()
-    stranger.set_default_timeout(90_000)
     stranger.goto(address)
-    stranger.wait_for_timeout(4_000)
+    settle(stranger)
     assert not stranger.locator(".sv-canvas").count(), "the address shows nothing to others"
 
-    owner.get_by_role("button", name="Share").wait_for()
-    owner.wait_for_timeout(2_000)  # a click into a redraw of the page may be lost
-    owner.get_by_role("button", name="Share").click()
-    owner.get_by_role("button", name="Publish this view").click()
-    link = owner.locator("[data-testid=stCode] code").first.inner_text()
-    assert "share=" in link
+    link = published(owner)
     stranger.goto(link)
     assert drawn(stranger).keys() == here.keys()
 
-    owner.get_by_role("button", name="Withdraw").click()
-    owner.wait_for_timeout(1_500)
+    press(owner.get_by_role("button", name="Withdraw"))
+    owner.get_by_role("button", name="Withdraw").wait_for(state="detached")
     stranger.reload()
     stranger.get_by_text("This link shows nothing any more").wait_for()

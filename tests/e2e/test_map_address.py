@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from mapping import ready, told
+from mapping import ready, until_told
+from playwright.sync_api import expect
+from settling import press, settle
 
 pytestmark = pytest.mark.e2e
 
@@ -26,28 +28,20 @@ def look(demo_server, browser):
         page.context.close()
 
 
-def waits(page, name):
-    page.wait_for_function(
-        "(name) => new URL(location).searchParams.has(name)", arg=name, timeout=30_000
-    )
-
-
 def test_all_that_is_set_on_the_map_is_in_its_link(look):
     page = look("demo=icons&method=cca&k=50")
     # Of the browser alone: what is looked for, and an entry of the legend.
     page.get_by_label("Find items on the map").fill("arr")
     page.get_by_text(" found").first.wait_for()
-    waits(page, "find")
+    until_told(page, find="t:arr")
     page.locator(".sv-legend button").first.click()
-    waits(page, "hide")
-    page.wait_for_timeout(500)
-    assert told(page)["find"] == "t:arr" and told(page)["hide"] == "s0"
+    until_told(page, find="t:arr", hide="s0")
     n_found = page.evaluate("map.matches.length")
     again = look(page.url)
-    again.wait_for_function(f"() => map.matches?.length === {n_found}", timeout=30_000)
-    assert again.get_by_label("Find items on the map").input_value() == "arr"
-    assert again.evaluate("[...map.closed]") == ["s0"]
-    assert again.locator(".sv-legend button").first.get_attribute("aria-pressed") == "false"
+    again.wait_for_function("(n) => map.matches?.length === n", arg=n_found)
+    expect(again.get_by_label("Find items on the map")).to_have_value("arr")
+    again.wait_for_function("() => [...map.closed].join() === 's0'")
+    expect(again.locator(".sv-legend button").first).to_have_attribute("aria-pressed", "false")
 
 
 def test_what_was_asked_of_the_model_is_in_the_link(look):
@@ -56,16 +50,16 @@ def test_what_was_asked_of_the_model_is_in_the_link(look):
     find = page.get_by_label("Find items on the map")
     find.fill("smile")
     find.press("Enter")
-    page.wait_for_function("() => map.query?.nearest.length === 10", timeout=60_000)
-    waits(page, "ask")
-    page.get_by_text("Items", exact=True).click()
-    waits(page, "table")
+    page.wait_for_function("() => map.query?.nearest.length === 10")
+    until_told(page, ask="x:smile")
+    press(page.get_by_text("Items", exact=True))
+    until_told(page, ask="x:smile", table="1")
     again = look(page.url)
-    again.wait_for_function("() => map.query?.nearest.length === 10", timeout=60_000)
+    again.wait_for_function("() => map.query?.nearest.length === 10")
     assert again.evaluate("[map.query.x, map.query.y]") == page.evaluate(
         "[map.query.x, map.query.y]"
     )
-    assert again.get_by_label("Find items on the map").input_value() == "smile"
+    expect(again.get_by_label("Find items on the map")).to_have_value("smile")
     again.get_by_text("These items as CSV").wait_for()
 
 
@@ -80,24 +74,26 @@ def test_what_was_enclosed_is_in_the_link(look):
         page.mouse.move(x + dx, y + dy, steps=9)
     page.mouse.up()
     enclosed = page.get_by_text("items enclosed")
-    enclosed.wait_for(timeout=60_000)
-    waits(page, "lasso")
+    enclosed.wait_for()
+    until_told(page, lasso=True)
     again = look(page.url)
-    again.get_by_text("items enclosed").wait_for(timeout=60_000)
-    assert again.get_by_text("items enclosed").inner_text() == enclosed.inner_text()
-    assert again.evaluate("map.region.length") == page.evaluate("map.region.length")
-    assert again.get_by_text("12", exact=True).count() and told(again)["colour"] == "part"
+    expect(again.get_by_text("items enclosed")).to_have_text(enclosed.inner_text())
+    corners = page.evaluate("map.region.length")
+    again.wait_for_function("(n) => map.region?.length === n", arg=corners)
+    again.get_by_text("12", exact=True).first.wait_for(state="attached")
+    until_told(again, colour="part")
 
 
 def test_one_press_of_back_leaves_a_page_whatever_it_wrote_into_the_address(look):
     page = look("demo=icons&method=cca&k=50")
     links = page.get_by_test_id("stSidebar")
-    links.get_by_role("link", name="Compare").click()
-    waits(page, "runs")
-    page.wait_for_timeout(1_000)  # it writes more than once
-    links.get_by_role("link", name="Methods").click()
+    press(links.get_by_role("link", name="Compare"))
+    until_told(page, runs=True)
+    settle(page)  # it writes more than once
+    press(links.get_by_role("link", name="Methods"))
     page.wait_for_url("**/methods*")
-    page.get_by_role("heading", name="Methods").wait_for(timeout=30_000)
+    page.get_by_role("heading", name="Methods").wait_for()
+    settle(page)
     page.go_back()
     page.wait_for_url("**/compare*")
     page.go_back()

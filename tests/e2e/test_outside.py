@@ -8,9 +8,10 @@ from urllib.parse import urlsplit
 
 import pytest
 from mapping import ready
-from settling import settle
+from playwright.sync_api import expect
+from settling import press, settle, until_trained
 from test_access import PAGES
-from test_journey import go, trained_on_own_data
+from test_journey import go, published, trained_on_own_data
 
 pytestmark = pytest.mark.e2e
 
@@ -29,7 +30,6 @@ class Asked:
         self.context.on("request", lambda request: self.urls.append(request.url))
         self.context.on("page", lambda page: page.on("websocket", self._on_socket))
         self.page = self.context.new_page()
-        self.page.set_default_timeout(90_000)
 
     def _on_socket(self, socket):
         self.urls.append(socket.url)
@@ -64,8 +64,7 @@ def trained(demo_server, browser):
     """The server, on which a demo has been trained."""
     asked = Asked(browser, demo_server)
     asked.page.goto(f"{demo_server.url}/?demo=emoji")
-    asked.page.locator(".sv-finding").wait_for()
-    asked.page.wait_for_function("!document.body.innerText.includes('Cancel ')")
+    until_trained(asked.page)
     asked.context.close()
     return demo_server
 
@@ -95,8 +94,8 @@ def test_no_page_asks_others(trained, browser, look):
         asked.page.evaluate("document.querySelectorAll('summary').forEach((e) => e.click())")
         settle(asked.page)
         found[name] = asked.outside()
-        icon = asked.page.evaluate("document.querySelector('link[rel~=icon]').href")
-        assert icon.startswith("data:image/svg+xml"), name
+        icon = asked.page.locator("link[rel~=icon]").first
+        expect(icon).to_have_attribute("href", re.compile("^data:image/svg"))
     assert not {name: urls for name, urls in found.items() if urls}
     asked.context.close()
 
@@ -105,8 +104,8 @@ def test_no_exported_file_asks_others(trained, browser, tmp_path):
     asked = Asked(browser, trained)
     asked.page.goto(f"{trained.url}{PAGES['Compare']}")
     settle(asked.page)
-    asked.page.get_by_role("button", name="Export").click()
-    asked.page.get_by_text("For other programs").click()
+    press(asked.page.get_by_role("button", name="Export"))
+    press(asked.page.get_by_text("For other programs"))
     asked.page.get_by_role("button", name="NumPy").wait_for()
     settle(asked.page)
     saved = []
@@ -124,8 +123,7 @@ def test_no_exported_file_asks_others(trained, browser, tmp_path):
         file.save_as(path)
         ends.add(path.suffix)
         if path.suffix in (".html", ".svg"):
-            asked.page.goto(path.as_uri())
-            asked.page.wait_for_timeout(2_000)
+            asked.page.goto(path.as_uri(), wait_until="networkidle")
             assert not asked.outside(), path.name
     assert ends >= {".html", ".svg", ".csv", ".tex", ".md", ".zip", ".simviz"}
     asked.context.close()
@@ -136,10 +134,7 @@ def test_no_published_view_asks_others(start_server, browser, tmp_path):
     owner = trained_on_own_data(server, browser, tmp_path)
     go(owner, "Map")
     ready(owner)
-    owner.get_by_role("button", name="Share").click()
-    owner.get_by_role("button", name="Publish this view").click()
-    link = owner.locator("[data-testid=stCode] code").first.inner_text()
-    token = re.search(r"share=([\w-]+)", link)[1]
+    token = re.search(r"share=([\w-]+)", published(owner))[1]
     asked = Asked(browser, server)
     for page in (*SHARED, "map?embed=true"):
         asked.page.goto(f"{server.url}/{page}{'&' if '?' in page else '?'}share={token}")

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
+from playwright.sync_api import expect
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec
@@ -51,23 +54,33 @@ def test_opens_from_the_disk_without_a_network(browser, report, look):
     page.on("dialog", lambda dialog: said.append(dialog.message))
     page.on("request", lambda request: asked.append(request.url))
     page.goto(report.as_uri())
-    for chart in ("roc", "dimensions", "map"):
-        page.locator(f"#{chart} .main-svg").first.wait_for(timeout=30_000)
-    assert page.locator("#roc .scatterlayer .trace").count() == 3  # chance is a line too
-    assert page.locator("#map .points path").count() > 40
-    colour = page.evaluate("getComputedStyle(document.body).backgroundColor")
-    assert colour == {"light": "rgb(252, 251, 248)", "dark": "rgb(20, 23, 28)"}[look]
+    for chart in ("roc", "dimensions"):
+        page.locator(f"#{chart} .main-svg").first.wait_for()
+    expect(page.locator("#roc .scatterlayer .trace")).to_have_count(3)  # chance is a line too
+    drawn = page.locator("#map .sv-map")
+    expect(drawn).to_have_attribute("data-n", re.compile(r"^(4[1-9]|[5-9]\d|\d{3})$"))
+    expect(drawn).to_have_css("--sv-paper", {"light": "#fcfbf8", "dark": "#14171c"}[look])
+    # Found by a pattern, in a thread of its own, and selected.
+    drawn.get_by_label("How to find").select_option("pattern")
+    drawn.get_by_label("Find items on the map").fill("[ab]\\d+$")
+    drawn.get_by_text("found", exact=False).wait_for()
+    drawn.get_by_label("Find items on the map").press("Enter")
+    drawn.locator("[role=status]", has_text="is selected").wait_for(state="attached")
+    colour = {"light": "rgb(252, 251, 248)", "dark": "rgb(20, 23, 28)"}[look]
+    expect(page.locator("body")).to_have_css("background-color", colour)
     # What stands in the data is read, and nothing of it became an element.
     assert HOSTILE[0] in page.locator("h1").inner_text()
     assert not page.locator("img, [onerror], [onload], [href^=javascript]").count()
     page.locator("#map").hover()
-    page.wait_for_timeout(300)
     with page.expect_download() as saved:
         page.locator('#roc [data-title="Save as SVG"]').dispatch_event("click")
     assert saved.value.suggested_filename == "roc.svg"
     # Nothing that gets in could run: not even with an element of its own.
-    page.evaluate("document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(2)>')")
-    page.wait_for_timeout(200)
+    refused = "inline event handler"
+    with page.expect_console_message(lambda message: refused in message.text):
+        page.evaluate(
+            "document.body.insertAdjacentHTML('beforeend', '<img src=x onerror=alert(2)>')"
+        )
     assert not [text for text in said if "Content Security Policy" not in text], said
     assert not [url for url in asked if not url.startswith(("file:", "data:", "blob:"))]
     context.close()

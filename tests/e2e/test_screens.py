@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from settling import settle
+from settling import press, settle
 
 from simviz.datasets import DEMOS, load_demo
 
@@ -56,11 +56,18 @@ def test_every_page_makes_a_picture(start_server, browser, folder):
             _train(page)
             continue
         if name == "papers":
-            page.get_by_role("button", name="Run on the demo").click()
+            press(page.get_by_role("button", name="Run on the demo"))
         page.locator(awaited).first.wait_for(timeout=240_000)
         _still(page)
         assert not page.get_by_test_id("stException").count(), name
         _write(page.screenshot(), folder / f"screen-{name}.png")
+        if name == "train":
+            page.set_viewport_size({"width": 420, "height": HEIGHT})
+            settle(page)
+            link = ".st-key-results-links [data-testid=stPageLink] a > :first-child"
+            begins = [page.locator(at).first.bounding_box()["x"] for at in (".sv-lead", link)]
+            assert begins[0] == pytest.approx(begins[1], abs=1), "on a phone links stand in line"
+            page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     written = [folder / f"screen-{name}.png" for name in PAGES]
     assert sum(file.stat().st_size for file in written) < MOST
     pictures = [np.asarray(Image.open(file).convert("RGB")) for file in written]
@@ -75,7 +82,7 @@ def test_every_page_makes_a_picture(start_server, browser, folder):
 
 def _train(page):
     """Press the button of the demo, and wait for the last of its methods."""
-    page.get_by_role("button", name=DEMOS[DEMO].title).click()
+    press(page.get_by_role("button", name=DEMOS[DEMO].title))
     page.wait_for_function(
         "n => document.querySelectorAll('.sv-table tbody tr:not(.sv-base)').length === n",
         arg=len(DEMOS[DEMO].methods),
@@ -88,7 +95,6 @@ def _still(page):
     page.get_by_test_id("stProgress").first.wait_for(state="detached", timeout=240_000)
     page.mouse.move(WIDTH - 5, HEIGHT - 5)
     settle(page)
-    page.wait_for_timeout(1_000)
 
 
 def _write(shot, path):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from mapping import PLACE, ready, told
+from mapping import PLACE, ready, until_told
+from settling import next_frame, settle
 
 pytestmark = pytest.mark.e2e
 PHONE = (
@@ -39,7 +40,7 @@ class Fingers:
                 "touchMove",
                 [(x0 + share * (x1 - x0), y0 + share * (y1 - y0)) for (x0, y0), (x1, y1) in paths],
             )
-            self.page.wait_for_timeout(16)
+            next_frame(self.page)
         self.send("touchEnd", [])
 
 
@@ -71,13 +72,15 @@ def test_one_finger_moves_the_map_and_not_the_page(phone):
     page.evaluate("map.camera.zoomBy(4)")
     before = page.evaluate("[map.camera.x, map.camera.y, map.camera.scale]")
     fingers.drag([(x, y), (x - 70, y - 90)])
-    moved = page.evaluate("[map.camera.x, map.camera.y]")
     # What lies under the finger stays under it, but for the first pixels that make it no tap.
-    assert (moved[0] - before[0]) * before[2] == pytest.approx(70, abs=14)
-    assert (before[1] - moved[1]) * before[2] == pytest.approx(90, abs=14)
+    page.wait_for_function(
+        """([x, y, scale]) => Math.abs((map.camera.x - x) * scale - 70) <= 14 &&
+          Math.abs((y - map.camera.y) * scale - 90) <= 14""",
+        arg=before,
+    )
+    until_told(page, at=True)
     assert page.evaluate(SCROLLED) == 0
     assert page.evaluate("map.selected") is None, "a drag is no tap"
-    page.wait_for_function("() => new URL(location).searchParams.has('at')", timeout=30_000)
 
 
 def test_two_fingers_zoom_about_their_middle(phone):
@@ -87,13 +90,15 @@ def test_two_fingers_zoom_about_their_middle(phone):
     under = "([x, y]) => [map.camera.toMapX(x), map.camera.toMapY(y), map.camera.zoom]"
     before = page.evaluate(under, place)
     fingers.drag([(x - 25, y - 25), (x - 100, y - 100)], [(x + 25, y + 25), (x + 100, y + 100)])
+    page.wait_for_function("(zoom) => map.camera.zoom / zoom > 2.4", arg=before[2])
+    settle(page)
     after = page.evaluate(under, place)
     assert after[2] / before[2] == pytest.approx(4, rel=0.4)
     unit = page.evaluate("1 / map.camera.scale")
     assert after[:2] == pytest.approx(before[:2], abs=12 * unit)
     assert page.evaluate("visualViewport.scale") == 1, "the map is zoomed and not the page"
     fingers.drag([(x - 100, y), (x - 30, y)], [(x + 100, y), (x + 30, y)])
-    assert page.evaluate("map.camera.zoom") < 0.6 * after[2]
+    page.wait_for_function("(zoom) => map.camera.zoom < 0.6 * zoom", arg=after[2])
     assert page.evaluate("map.selected") is None, "no finger of several has tapped"
 
 
@@ -101,9 +106,9 @@ def test_a_tap_selects_even_if_the_finger_strays(phone):
     page, fingers, _ = phone
     x, y, item = page.evaluate(PLACE)
     fingers.tap(x, y, stray=3)
-    page.wait_for_function("() => map.selected?.nearest.length === 10", timeout=60_000)
-    assert page.evaluate("map.selected.item") == item
-    assert "sel" in told(page)
+    shown = "(item) => map.selected?.item === item && map.selected.nearest.length === 10"
+    page.wait_for_function(shown, arg=item)
+    until_told(page, sel=True)
     page.locator(".st-key-map-drawer").wait_for()
 
 
@@ -112,11 +117,9 @@ def test_the_page_scrolls_beside_the_map(phone):
     assert box["height"] < 0.65 * 900, "a thumb always finds the page beside the map"
     below = box["y"] + box["height"] + 20
     fingers.drag([(200, below), (200, below - 400)], steps=12)
-    page.wait_for_function(f"() => {SCROLLED} > 0", timeout=10_000)
+    page.wait_for_function(f"() => {SCROLLED} > 0")
     page.set_viewport_size({"width": 900, "height": 420})
-    page.wait_for_timeout(500)
-    lying = page.locator(".sv-canvas").bounding_box()
-    assert lying["height"] < 0.65 * 420
+    page.wait_for_function("() => map.canvas.clientHeight < 0.65 * 420")
 
 
 def test_a_finger_draws_a_lasso(phone):
@@ -131,7 +134,7 @@ def test_a_finger_draws_a_lasso(phone):
             at = [a + share * (b - a) for a, b in zip(start, end, strict=True)]
             fingers.send("touchMove", [at])
     fingers.send("touchEnd", [])
-    page.get_by_text("items enclosed").wait_for(timeout=60_000)
+    page.get_by_text("items enclosed").wait_for()
 
 
 # The left and right border of each label that was put down, in pixels of the window.
@@ -142,11 +145,12 @@ BOXES = """() => map.lettered.boxes.slice(map.lettered.controls).map((b) => b.sl
 def test_no_label_is_cut_by_the_border_while_the_map_moves(phone, zoom):
     page, _, box = phone
     page.evaluate(f"map.camera.zoomBy({zoom}); map.moved()")
-    page.wait_for_timeout(500)
+    page.wait_for_function("() => !map.isMoving && !map.asked")
     seen = 0
     for dx, dy in ((0, 0), (37, 20), (61, -90), (-150, 45), (-190, 160)):
+        frames = page.evaluate("map.frames")
         page.evaluate(f"map.camera.panBy({dx}, {dy}); map.moved()")
-        page.wait_for_timeout(120)
+        page.wait_for_function("(frames) => map.frames > frames", arg=frames)
         found = page.evaluate(BOXES)
         seen += len(found)
         for k, (left, top, right, bottom) in enumerate(found):

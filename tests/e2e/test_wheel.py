@@ -7,12 +7,14 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 import zipfile
 
 import playwright.sync_api
 import pytest
+from playwright.sync_api import expect
 from server import ROOT, Server
+from settling import settle
+from waiting import LONG, until
 
 pytestmark = pytest.mark.e2e
 
@@ -51,22 +53,32 @@ def installed(tmp_path_factory):
 def test_every_page_opens_from_the_wheel(installed, browser, page):
     tab = browser.new_page()
     tab.goto(f"{installed.url}/{page}")
-    tab.get_by_role("heading", name=PAGES[page], exact=True).first.wait_for(timeout=60_000)
+    tab.get_by_role("heading", name=PAGES[page], exact=True).first.wait_for()
+    settle(tab)
     assert not tab.get_by_test_id("stException").count()
     tab.close()
 
 
-def test_one_command_opens_home_and_files(installed, browser, tmp_path):
-    lines = (f"question {i},answer {i}\n" for i in range(60))
-    (tmp_path / "pairs.csv").write_text("query,document\n" + "".join(lines))
-    packages = installed.site.parents[2]
+@pytest.fixture
+def command(request):
+    """The command that is tested, and its environment: SIMVIZ_COMMAND, or that of the wheel."""
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    if "SIMVIZ_COMMAND" in os.environ:
+        return [os.environ["SIMVIZ_COMMAND"]], environment
+    packages = request.getfixturevalue("installed").site.parents[2]
     (scripts,) = packages.glob("simviz-*.dist-info/entry_points.txt")
     assert "simviz = simviz.cli:main" in scripts.read_text()
-    command = [sys.executable, "-m", "simviz", "pairs.csv", "--no-browser", "--home", "store"]
+    return [sys.executable, "-m", "simviz"], environment | {"PYTHONPATH": str(packages)}
+
+
+def test_one_command_opens_home_and_files(command, browser, tmp_path):
+    lines = (f"question {i},answer {i}\n" for i in range(60))
+    (tmp_path / "pairs.csv").write_text("query,document\n" + "".join(lines))
+    words, environment = command
     server = subprocess.Popen(
-        command,
+        [*words, "pairs.csv", "--no-browser", "--home", "store"],
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": str(packages)},
+        env=environment,
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -74,31 +86,33 @@ def test_one_command_opens_home_and_files(installed, browser, tmp_path):
         try:
             url = process.stdout.readline().split()[-1]
             tab = browser.new_page()
-            until = time.monotonic() + 60
-            while True:
+
+            def opens():
+                assert process.poll() is None
                 try:
-                    tab.goto(url)
-                    break
+                    return tab.goto(url)
                 except playwright.sync_api.Error:  # it does not listen yet
-                    assert process.poll() is None and time.monotonic() < until
-                    time.sleep(0.1)
-            tab.get_by_text("60 pairs").first.wait_for(timeout=60_000)
-            app = "getComputedStyle(document.querySelector('.stApp')).backgroundColor"
-            assert tab.evaluate(app) == "rgb(252, 251, 248)"  # the theme beside the pages
+                    return False
+
+            until(opens)
+            tab.get_by_text("60 pairs").first.wait_for()
+            theme = "rgb(252, 251, 248)"  # the theme beside the pages
+            expect(tab.locator(".stApp")).to_have_css("background-color", theme)
             tab.goto(url.removesuffix("/data"))
             heading = tab.get_by_role("heading", name=PAGES[""], exact=True)
-            heading.first.wait_for(timeout=60_000)
+            heading.first.wait_for()
+            settle(tab)
             assert not tab.get_by_test_id("stException").count()
             tab.close()
             process.send_signal(signal.SIGINT)
-            assert process.wait(20) == 0
+            assert process.wait(LONG) == 0
         finally:
             process.kill()
 
 
 def test_the_demo_picture_and_the_canvas_are_in_the_wheel(installed):
     packages = installed.site.parents[2]
-    assert (installed.site / "docs/map-light.png").is_file()
+    assert (installed.site / "docs/home-light.png").is_file()
     assert (packages / "simviz/charts/canvas/mount.js").is_file()
     assert (packages / "simviz/workbench/shell/icon.svg").is_file()
     assert (packages / "simviz/evaluation/__init__.pyi").is_file()

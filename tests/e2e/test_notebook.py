@@ -1,0 +1,237 @@
+"""The widget in a page that holds it as a notebook does, and a drawing saved to a file."""
+
+from __future__ import annotations
+
+import base64
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from playwright.sync_api import expect
+
+from simviz import Drawing
+from simviz.data import Items, PairSet
+from simviz.projection import joint_map
+from simviz.relevance import Relevance
+
+pytestmark = pytest.mark.e2e
+HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
+#: What anywidget does with a widget, and a model that keeps what it is told.
+HOST = """
+async (state) => {
+  const bytes = (text) => new DataView(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+  for (const name of ["items", "places", "nearest"]) state[name] = bytes(state[name]);
+  const heard = {};
+  window.model = {
+    saved: 0, state, heard,
+    get: (name) => state[name],
+    set(name, value) {
+      if (JSON.stringify(state[name]) === JSON.stringify(value)) return;
+      state[name] = value;
+      heard[`change:${name}`]?.forEach((hear) => hear());
+    },
+    save_changes() { this.saved++; },
+    on: (name, hear) => (heard[name] ??= new Set()).add(hear),
+    off: (name, hear) => heard[name].delete(hear),
+  };
+  const style = document.createElement("style");
+  style.textContent = state._css;
+  document.head.append(style);
+  const made = new Blob([state._esm], { type: "text/javascript" });
+  const { default: widget } = await import(URL.createObjectURL(made));
+  const el = document.createElement("div");
+  window.close_widget = await widget.render({ model: window.model, el });
+  document.body.append(el);
+}
+"""
+#: The map is drawn, and three frames later it is the same.
+STILL = """() => new Promise((done) => {
+  const canvas = document.querySelector("canvas.sv-canvas");
+  let before = null, same = 0;
+  const look = () => {
+    const now = canvas.width === 300 ? null : canvas.toDataURL();
+    same = now !== null && now === before ? same + 1 : 0;
+    before = now;
+    if (same > 2) done(true);
+    else requestAnimationFrame(look);
+  };
+  look();
+})"""
+#: Keeps what is written on any canvas from now on.
+WRITTEN = """
+() => {
+  window.written = new Set();
+  const { fillText } = CanvasRenderingContext2D.prototype;
+  CanvasRenderingContext2D.prototype.fillText = function (text, ...where) {
+    written.add(text.trim());
+    fillText.call(this, text, ...where);
+  };
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def drawing():
+    # A cross of items, so that the eye and the test know where each one is.
+    places = np.array([[0, 0], [4, 0], [0, 3], [-4, 0], [0, -3]], dtype=float)
+    names = ["middle", "right", "top", "left", "bottom"]
+    x = Items(names, [HOSTILE, *names[1:]], "keyword", {"group": np.array(list("abbab"))})
+    y = Items("01234", [f"{name} answer that is longer" for name in names], "text")
+    answers = np.vstack([[1, 1], 0.5 * places[1:]])
+    made = replace(joint_map(places, answers, "pca"), x=places, y=answers)
+    nearest = np.array([[5 + i, 5 + (i + 1) % 5] for i in range(5)] + [[i, i] for i in range(5)])
+    return Drawing(made, PairSet(x, y, Relevance.identity(5)), nearest)
+
+
+def sent(widget):
+    """The state of a widget as it goes to a browser, bytes as base64."""
+    return {
+        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
+        for name, value in widget.get_state().items()
+    }
+
+
+@pytest.fixture
+def page(browser):
+    page = browser.new_page(viewport={"width": 1000, "height": 760})
+    page.said = []
+    page.on("console", lambda message: page.said.append(message.text))
+    page.on("pageerror", lambda error: page.said.append(str(error)))
+    page.on("dialog", lambda dialog: page.said.append(dialog.message))
+    yield page
+    assert not page.said
+    page.close()
+
+
+def show(page, widget):
+    """Show a widget, and wait until the map is drawn."""
+    page.evaluate(HOST, json.loads(json.dumps(sent(widget))))
+    drawn(page)
+
+
+def drawn(page):
+    """Wait until what the canvas shows is what it shows three frames later."""
+    page.wait_for_function(STILL)
+
+
+def until_selected(page, rows):
+    """Wait until the model holds these rows, and no others."""
+    same = "(rows) => JSON.stringify(model.state.selected) === JSON.stringify(rows)"
+    page.wait_for_function(same, arg=rows)
+
+
+def test_what_is_selected_reaches_the_model_and_comes_from_it(page, drawing):
+    widget = drawing.widget(color_by="group")
+    show(page, widget)
+    canvas = page.locator("canvas.sv-canvas")
+    box = canvas.bounding_box()
+    middle = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    page.mouse.click(*middle)
+    until_selected(page, [0])
+    assert page.evaluate("model.saved") == 1
+    # By the keyboard: to the item on the right, and there selected.
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    until_selected(page, [6])
+    page.keyboard.press("Escape")
+    until_selected(page, [])
+    # Around everything.
+    page.keyboard.down("Shift")
+    page.mouse.move(box["x"] + 2, box["y"] + box["height"] - 4)
+    page.mouse.down()
+    page.mouse.move(box["x"] + box["width"] - 2, box["y"] + 2, steps=4)
+    page.mouse.up()
+    page.keyboard.up("Shift")
+    until_selected(page, list(range(10)))
+    # What the model got is a frame again.
+    widget.set_state({"selected": [6, 0]})
+    assert widget.frame()["id"].tolist() == ["1", "middle"]
+    # And what the notebook selects is shown, and not sent back.
+    saved = page.evaluate("model.saved")
+    page.evaluate("model.set('selected', [7])")
+    page.locator("[role=status]", has_text="top answer that is longer is selected").wait_for(
+        state="attached"
+    )
+    assert page.evaluate("model.saved") == saved
+    # Several are named wherever the reader looks, and whatever was searched for.
+    page.get_by_label("Find items").fill("img")
+    found = page.locator(".sv-find-list button")
+    side, entry = found.locator("span").bounding_box(), found.bounding_box()
+    assert side["x"] + side["width"] <= entry["x"] + entry["width"]
+    page.get_by_label("Zoom in").click(click_count=3)
+    drawn(page)
+    page.evaluate(WRITTEN)
+    page.evaluate("model.set('selected', [1, 8])")
+    page.wait_for_function("written.has('right') && written.has('left answer that is longer')")
+    expect(page.get_by_label("Find items")).to_have_value("")
+    assert page.evaluate("model.saved") == saved
+    assert not page.locator("img, script").count(), "no text became an element"
+    page.evaluate("close_widget()")
+    assert not page.locator(".sv-map").count()
+    assert page.evaluate("model.heard['change:selected'].size") == 0
+
+
+def test_only_keys_of_the_map_are_kept_from_the_notebook(page, drawing):
+    show(page, drawing.widget())
+    # JupyterLab looks for the mark on the way down, others hear what comes up.
+    page.evaluate(
+        """() => {
+          window.down = [], window.up = [];
+          document.addEventListener("keydown", (event) => {
+            if (!event.target.closest("[data-lm-suppress-shortcuts]")) down.push(event.key);
+          }, true);
+          document.addEventListener("keydown", (event) => up.push(event.key));
+        }"""
+    )
+    page.locator("canvas.sv-canvas").click()
+    for key in ("0", "d", "Control+s", "Enter", "Alt+s", "/", "d"):
+        page.keyboard.press(key)
+    assert page.evaluate("down") == page.evaluate("up") == ["Control", "s", "Alt", "s"]
+    page.evaluate("close_widget()")
+
+
+def test_what_lies_under_the_picture_that_is_selected_is_named_beside_it(page):
+    places = np.array([[0, 0], [4, 0], [0, 3], [-4, 0], [0, -3]], dtype=float)
+    x = Items("01234", [f"answer {i}, at some length" for i in range(5)], "text")
+    y = Items("abcde", np.full((5, 16, 16), np.eye(16) * 255, dtype=np.uint8), "image")
+    made = replace(joint_map(places, places, "pca"), x=places, y=places)
+    nearest = np.array([[5 + i, 5 + i] for i in range(5)] + [[i, i] for i in range(5)])
+    drawing = Drawing(made, PairSet(x, y, Relevance.identity(5)), nearest)
+    show(page, drawing.widget())
+    page.evaluate(WRITTEN)
+    page.evaluate("model.set('selected', [6])")
+    page.wait_for_function("written.has('answer 1, at some length')")
+
+
+@pytest.mark.parametrize("behind", ["#ffffff", "oklch(0.2 0 0)"])
+def test_the_map_follows_the_page_behind_it(page, drawing, behind):
+    show(page, drawing.widget())
+    page.evaluate("(colour) => { document.body.style.background = colour; }", behind)
+    looks = drawing.widget().scene["looks"]
+    wanted = looks["light" if behind == "#ffffff" else "dark"]["look"]["paper"]
+    expect(page.locator(".sv-map")).to_have_css("--sv-paper", wanted)
+
+
+def test_a_saved_map_opens_from_the_disk(browser, page, drawing, tmp_path):
+    path = tmp_path / "map.html"
+    drawing.save(path)
+    page.context.set_offline(True)
+    page.goto(path.as_uri())
+    page.locator("canvas.sv-canvas").click()
+    page.locator("[role=status]", has_text="is selected").wait_for(state="attached")
+    expect(page.get_by_text("belongs to it")).to_be_visible()
+    assert not page.locator("img").count()
+
+
+@pytest.mark.parametrize("is_dark", [False, True])
+def test_a_drawing_shows_itself_in_a_frame(page, drawing, is_dark):
+    ink = f"oklch({0.9 if is_dark else 0.2} 0 0)"
+    page.set_content(f'<div style="color: {ink}">{drawing._repr_html_()}</div>')
+    frame = page.frame_locator("iframe")
+    frame.locator("canvas.sv-canvas").click()
+    frame.locator("[role=status]", has_text="is selected").wait_for(state="attached")
+    wanted = drawing.widget().scene["looks"]["dark" if is_dark else "light"]["look"]["paper"]
+    expect(frame.locator(".sv-map")).to_have_css("--sv-paper", wanted)
+    # Where a notebook is not trusted, the frame goes and the words stay.
+    assert page.locator("iframe").text_content() == repr(drawing)
