@@ -15,7 +15,7 @@ from . import (
     scale as scale,
     store as store,
 )
-from .charts import Drawing as Drawing, map_figure as map_figure
+from .charts import Drawing as Drawing
 from .comparison import Result as Result, compare as compare
 from .data import (
     Items as Items,
@@ -29,6 +29,8 @@ from .datasets import load_demo as load_demo
 from .evaluation import (
     PopularityScorer as PopularityScorer,
     evaluate as evaluate,
+    metric as metric,
+    read_run as read_run,
     tune as tune,
 )
 from .methods import (

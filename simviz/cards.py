@@ -109,6 +109,7 @@ class MethodCard:
     related: tuple[Related, ...]
     references: tuple[str, ...]
     params: tuple[ParamRow, ...]
+    presets: tuple[str, ...]
     code: str
 
 
@@ -128,6 +129,10 @@ def method_card(cls: type[PairModel]) -> MethodCard:
         related=_related(parts.get("See Also", "")),
         references=tuple(as_markdown(p) for p in _references(parts.get("References", ""))),
         params=tuple(_row(spec) for spec in param_specs(cls)),
+        presets=tuple(
+            f"`preset={name!r}` is `" + ", ".join(f"{k}={v!r}" for k, v in params.items()) + "`."
+            for name, params in cls.presets.items()
+        ),
         code=code_lines(method_id(cls)),
     )
 

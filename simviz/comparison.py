@@ -7,17 +7,19 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from html import escape
-from math import isnan, nan
+from math import nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, cast
 
+import numpy as np
 from sklearn.base import clone
 
 from simviz.base import EmbeddingModel, PairModel
 from simviz.callbacks import Callback
 from simviz.charts import Drawing
 from simviz.data import PairSet, ReadResult, Split, default_direction
+from simviz.data.pairs import as_pairs
 from simviz.data.splitting import PARTS, By, split as split_pairs, suggest_split
 from simviz.evaluation import (
     Comparisons,
@@ -33,10 +35,12 @@ from simviz.evaluation import (
 )
 from simviz.evaluation.differences import REACH
 from simviz.evaluation.tables import Estimate
-from simviz.exceptions import JobCancelled
+from simviz.evaluation.trec import ImportedRun
+from simviz.exceptions import DatasetError, JobCancelled
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.jobs.training import measure
 from simviz.methods import get_method, method_id
+from simviz.methods._imported import ImportedScores
 from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline, default_pipeline
 from simviz.projection.drawing import DRAWING
 from simviz.reports.summary import numbered, rank_key
@@ -46,11 +50,10 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
-#: An id, a model or its class, or a pipeline.
-Method = str | PairModel | type[PairModel] | Pipeline
+#: An id, a model or its class, a pipeline, or what another system answered.
+Method = str | PairModel | type[PairModel] | Pipeline | ImportedRun
 #: Steps of a method that progress is told in, and how many of them are its fit.
 _STEPS, _FIT = 1_000, 700
-_STYLE = {"style": "text-align:right;padding:.2em .8em"}
 
 
 def compare(
@@ -70,7 +73,8 @@ def compare(
         The data.
     methods : sequence, or mapping of str, of methods
         Ids such as "cca", models or classes of methods, or pipelines, which are
-        fitted anew. A mapping names them.
+        fitted anew; or answers of another system, see `simviz.read_run`, which should
+        hold those to validation queries too. A mapping names them.
     split : Split or {"pair", "x", "y", "group", "column", "time"}, optional
         As in `simviz.data.split`. When omitted, the split that came with the
         data, else the first way that is fair and works.
@@ -106,7 +110,7 @@ def compare(
     >>> result.to_frame()["top-1"].round(2).to_dict()
     {'tfidf_cosine': 1.0, 'bm25': 1.0, '(popularity)': 0.33, '(chance)': 0.33}
     """
-    pairs = pairs.pairs if isinstance(pairs, ReadResult) else pairs
+    pairs = as_pairs(pairs)
     how, parts = _divided(pairs, split, seed)
     wanted = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
     pipelines = _pipelines(methods, parts.train)
@@ -115,8 +119,9 @@ def compare(
     for number, (name, pipeline) in enumerate(pipelines.items()):
         tell = _within(callback, number * _STEPS, len(pipelines) * _STEPS)
         start = time.monotonic()
-        pipeline.set_callbacks(tell(0, _FIT)).fit(parts.train, parts.validation)
-        pipeline.set_callbacks()
+        if not pipeline.__sklearn_is_fitted__():
+            pipeline.set_callbacks(tell(0, _FIT)).fit(parts.train, parts.validation)
+            pipeline.set_callbacks()
         fitted = time.monotonic()
         measured: dict[Part, Measured] = {}
         for part, begin in zip(MEASURED, (_FIT, (_FIT + _STEPS) // 2), strict=True):
@@ -140,9 +145,8 @@ def compare(
 def _divided(pairs: PairSet, split: By | Split | None, seed: int) -> tuple[SplitSpec, Split]:
     """The parts, and how they were made."""
     if isinstance(split, Split):
-        sizes = [len(split.x_index[part]) + len(split.y_index[part]) for part in PARTS]
-        low, middle, high = (size / sum(sizes) for size in sizes)
-        return SplitSpec(split.by, (low, middle, high), split.seed), split
+        shares = split.fractions or SplitSpec().fractions
+        return SplitSpec(split.by, shares, split.seed, split.group_key), split
     key = None
     if split is None:
         found = suggest_split(pairs)
@@ -158,24 +162,28 @@ def _pipelines(
     if isinstance(methods, str):
         methods = [methods]
     if not isinstance(methods, Mapping):
-        names = []
-        for method in methods:
-            model = method.model if isinstance(method, PairPipeline) else method
-            known = isinstance(model, PairModel) or isinstance(model, type)
-            if isinstance(model, str):
-                names.append(method_id(get_method(model)))
-            else:
-                names.append(method_id(model) if known else "blend")
-        methods = dict(zip(numbered(names), methods, strict=True))
+        methods = dict(zip(numbered([_name(method) for method in methods]), methods, strict=True))
     if not methods:
         raise ValueError("There is nothing to compare. Name a method, such as 'cca'.")
     pipelines: dict[str, Pipeline] = {}
     for name, method in methods.items():
-        is_pipeline = isinstance(method, PairPipeline | BlendPipeline)
-        made = clone(method) if is_pipeline else default_pipeline(method, train)
+        if isinstance(method, ImportedRun):
+            made: Pipeline = method.pipeline
+        else:
+            is_pipeline = isinstance(method, Pipeline)
+            made = clone(method) if is_pipeline else default_pipeline(method, train)
         trained = TrainedBlend if isinstance(made, BlendPipeline) else TrainedPipeline
         pipelines[str(name)] = trained(**made.get_params(deep=False))
+        pipelines[str(name)].__dict__.update(vars(made))
     return pipelines
+
+
+def _name(method: Method) -> str:
+    """What a method is called that was given without a name."""
+    if isinstance(method, ImportedRun | BlendPipeline):
+        return method.name if isinstance(method, ImportedRun) else "blend"
+    model = method.model if isinstance(method, PairPipeline) else method
+    return method_id(get_method(model) if isinstance(model, str) else model)
 
 
 class _Drawn:
@@ -445,15 +453,18 @@ class Result:
                 f"A report is one HTML page, got {Path(path).name!r}. Name it 'report.html', or "
                 "take to_frame() for a table."
             )
+        given = {} if self._is_repeatable() else {"given": True}
         with TemporaryDirectory() as folder:
             runs = []
             for number, (name, result) in enumerate(self.runs.items()):
                 spec = self._spec(result.pipeline)
-                about = str(number), spec.dataset_id, spec.method, spec.to_json()
+                tree = spec.to_json()
+                tree["split"] |= given
+                about = str(number), spec.dataset_id, spec.method, tree
                 info = RunInfo(*about, name=name, seconds=sum(result.seconds.values()))
                 place = Path(folder) / info.id
                 place.mkdir()
-                result.write(place, spec.to_json())
+                result.write(place, tree)
                 runs.append(Run(info, place))
                 if name == self.names[0]:
                     drawn = draw(result.pipeline, self.pairs, seed=self.how.seed, balance="center")
@@ -462,10 +473,20 @@ class Result:
             text = html_report(runs, self.pairs, metric=self.metric.name, looks=looks)
         Path(path).write_text(text, encoding="utf-8")
 
+    def _is_repeatable(self) -> bool:
+        """Whether the request for the split makes these parts, unlike folds and one's own."""
+        try:
+            how = self.how
+            again = split_pairs(self.pairs, how.by, how.fractions, how.seed, how.group_key)
+        except DatasetError:
+            return False
+        sides = (self.parts.x_index, again.x_index), (self.parts.y_index, again.y_index)
+        return all(np.array_equal(one[part], two[part]) for one, two in sides for part in PARTS)
+
     def _spec(self, pipeline: Pipeline) -> JobSpec:
         """The request that a run of the app would have been trained by."""
         data = self.pairs.name, self.pairs.digest
-        if not isinstance(pipeline, PairPipeline):
+        if not isinstance(pipeline, PairPipeline) or isinstance(pipeline.model, ImportedScores):
             return JobSpec(*data, "imported", split=self.how)
         params = pipeline.model.get_params(deep=False)
         usual = type(pipeline.model)().get_params(deep=False)
@@ -478,14 +499,10 @@ class Result:
 
     def _look(self, name: str) -> str:
         """The id by which charts know the colour of a run; further ones of a method differ."""
-        ids = {}
-        seen: dict[str, int] = {}
-        for each, run in self.runs.items():
-            model = run.pipeline.model if isinstance(run.pipeline, PairPipeline) else None
-            found = each if model is None else method_id(model)
-            n = seen[found] = seen.get(found, -1) + 1
-            ids[each] = f"{found}~{n}" if n else found
-        return ids[name]
+        models = {each: getattr(run.pipeline, "model", None) for each, run in self.runs.items()}
+        ids = {each: method_id(model) if model else each for each, model in models.items()}
+        n = [each for each in ids if ids[each] == ids[name]].index(name)
+        return f"{ids[name]}~{n}" if n else ids[name]
 
     def __repr__(self) -> str:
         x, y = self.parts.test.shape
@@ -495,17 +512,5 @@ class Result:
         return "\n".join(filter(None, (head, table, self.verdict)))
 
     def _repr_html_(self) -> str:
-        from simviz.charts.tables import Cell, html_table
-
-        frame = self.to_frame().reset_index()
-        rows = [
-            [Cell(_text(cell), _STYLE) for cell in row] for row in frame.itertuples(index=False)
-        ]
-        head = [Cell(str(column), _STYLE) for column in frame.columns]
-        return f"{html_table(head, rows)}<p>{escape(self.verdict)}</p>"
-
-
-def _text(value: object) -> str:
-    if isinstance(value, float) and not isnan(value):
-        return f"{value:.3f}"
-    return str(value) if isinstance(value, str | int) else "–"
+        table = self.to_frame().to_html(float_format="{:.3f}".format, na_rep="–")
+        return f"{table}<p>{escape(self.verdict)}</p>"

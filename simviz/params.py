@@ -3,7 +3,7 @@
 The class is the single source. Its signature gives names and defaults, its
 ``_parameter_constraints`` the allowed values, its numpydoc section the words;
 forms, tables and validation are derived from them. This module alone touches
-scikit-learn's private validation.
+scikit-learn's private functions.
 """
 
 from __future__ import annotations
@@ -14,8 +14,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from numbers import Integral
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
+T = TypeVar("T")
 ParamKind = Literal["int", "float", "bool", "choice", "other"]
 
 
@@ -49,6 +50,14 @@ def validate_params(estimator: Any) -> None:
     # Signatures, which get_params reads, take longer than the checks.
     given = {name: value for name, value in vars(estimator).items() if name in constraints}
     validate_parameter_constraints(constraints, given, caller_name=type(estimator).__name__)
+
+
+def as_set_output(estimator: Any, vectors: T, items: object) -> T:
+    """Vectors of the y side as ``set_output`` asks; scikit-learn does it for `transform` alone."""
+    from sklearn.utils._set_output import _wrap_data_with_container
+
+    found: T = _wrap_data_with_container("transform", vectors, items, estimator)
+    return found
 
 
 @dataclass(frozen=True, slots=True)

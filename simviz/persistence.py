@@ -307,7 +307,8 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]], classes: Mapping[str, t
             "load_pipeline(path, trusted=[...])."
         )
     params = {k: _unpack(v, arrays, classes) for k, v in value["params"].items()}
-    made = classes[value["class"]](**params)
+    cls = classes[value["class"]]
+    made = cls(**(cls._read_params(params) if issubclass(cls, PairModel) else params))
     for k, v in value["fitted"].items():
         if not k.endswith("_") or k.startswith("_"):
             raise StoreError(f"{k!r} is not a fitted attribute.")

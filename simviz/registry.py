@@ -50,4 +50,4 @@ def unknown_name(what: str, name: str, known: Iterable[str]) -> str:
     known = list(known)
     near = difflib.get_close_matches(str(name), known, n=1, cutoff=0.5)
     hint = f" Did you mean {near[0]!r}?" if near else ""
-    return f"There is no {what} {name!r}.{hint} Known: {', '.join(known)}."
+    return f"There is no {what} {name!r}.{hint} Known: {', '.join(known) or 'none'}."

@@ -34,6 +34,12 @@ def test_every_method_has_a_whole_card(method):
     assert any(suits(cls, have) for have in HAVE)
 
 
+def test_a_card_tells_what_a_preset_is():
+    (line,) = method_card(METHODS["heterogeneous_svd"]).presets
+    assert line == "`preset='paper'` is `negative_weight='paper', measure='dot'`."
+    assert not method_card(METHODS["bm25"]).presets
+
+
 @pytest.mark.parametrize("method", METHODS)
 def test_no_role_or_open_formula_is_left(method):
     card = method_card(METHODS[method])

@@ -8,6 +8,8 @@ import pytest
 import simviz
 from simviz import methods
 from simviz.base import LinearPairModel, MethodTags
+from simviz.evaluation import metrics
+from simviz.evaluation.trec import trec_run
 from simviz.exceptions import JobCancelled, StoreError
 from simviz.methods.opca import OPCA
 
@@ -161,7 +163,7 @@ def test_the_best_draws_a_map_and_answers(pairs, result):
     assert np.array_equal(frame[["horizontal", "vertical"]][:30], drawing.x)
     assert drawing.quality is not None and "toys" not in repr(drawing)
     shown = drawing._repr_html_()
-    assert "plotly" in shown and "<b>red car</b></b>" not in shown
+    assert "map-state" in shown and "<b>red car</b></b>" not in shown
     assert len(result.best.index(pairs.y).search(["red car"], 3)) == 3
 
 
@@ -207,3 +209,39 @@ def test_tuning_chooses_by_folds_and_fits_on_all(pairs):
     assert len(tuned.best.transform(pairs.x)) == 30 and "4" in repr(tuned)
     with pytest.raises(ValueError, match="n_component"):
         simviz.tune(simviz.default_pipeline(OPCA(4), pairs), pairs, {"n_componen": [1]})
+
+
+def test_answers_of_another_system_are_compared(pairs, tmp_path):
+    pipeline = simviz.default_pipeline("bm25", pairs).fit(pairs)
+    (tmp_path / "bm25.trec").write_text("".join(trec_run(pipeline, pairs, tag="theirs")))
+    run = simviz.read_run(tmp_path / "bm25.trec", pairs)
+    found = simviz.compare(pairs, ["bm25", run, OPCA(4)], metric="AP")
+    assert list(found.runs) == ["bm25", "theirs", "opca"]
+    frame = found.to_frame()
+    assert frame.loc["theirs", "MAP"] == pytest.approx(frame.loc["bm25", "MAP"])
+    assert len(found.pipelines["theirs"].map(pairs).x) == 30
+    found.save(tmp_path / "report.html")
+    assert "theirs" in (tmp_path / "report.html").read_text()
+
+
+def test_a_function_is_a_metric_everywhere(pairs, tmp_path, monkeypatch):
+    monkeypatch.setattr(metrics, "_OWN", {})
+    last = simviz.metric(lambda grades: -np.flatnonzero(grades).max(), name="last answer")
+    found = simviz.compare(pairs, [OPCA(4), FirstColumns(1)], metric=last)
+    values = found.to_frame()["last answer"]
+    assert values["opca"] > values["firstcolumns"] and "last answer" in found.verdict
+    tuned = simviz.tune(OPCA(), pairs, {"n_components": [1, 4]}, folds=3, metric="last answer")
+    assert tuned.params == {"n_components": 4}
+    found.save(tmp_path / "report.html")
+    assert "last answer" in (tmp_path / "report.html").read_text()
+
+
+def test_a_report_tells_of_a_split_that_was_passed(pairs, tmp_path):
+    folds = next(simviz.data.folds(pairs, 5))
+    own = simviz.split(pairs, by="x", fractions=(0.5, 0.2, 0.3), seed=3)
+    lines = "fractions=(0.5, 0.2, 0.3), seed=3)"
+    for split, is_repeated in ((own, True), (folds, False)):
+        simviz.compare(pairs, ["tfidf_cosine"], split=split).save(tmp_path / "report.html")
+        text = (tmp_path / "report.html").read_text()
+        assert (lines in text) == is_repeated
+        assert ("passed to simviz.compare" in text) != is_repeated

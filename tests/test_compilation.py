@@ -5,6 +5,7 @@ import sys
 import threading
 
 import pytest
+from waiting import LONG
 
 from simviz import compilation
 
@@ -72,7 +73,7 @@ def test_a_job_waits_for_its_method_or_the_end(child, rest):
     child.tell(rest[0])
     assert not is_through.wait(0.05)
     child.tell(rest[1])
-    assert is_through.wait(10)
+    assert is_through.wait(LONG)
 
 
 def test_a_job_that_is_cancelled_waits_no_longer(child):

@@ -50,8 +50,9 @@ def test_an_index_finds_what_comparing_all_finds(pairs, tmp_path, kind, side):
     np.testing.assert_allclose(best, -np.sort(-scores, axis=1)[:, :4], atol=1e-5)
     assert found.columns.tolist() == ["query", "rank", "id", "text", "score"]
     index.save(tmp_path / "items.simviz")
-    again = simviz.load_index(tmp_path / "items.simviz").search(asked, 4)
-    pd.testing.assert_frame_equal(found, again)
+    again = simviz.load_index(tmp_path / "items.simviz")
+    pd.testing.assert_frame_equal(found, again.search(asked, 4))
+    assert np.shares_memory(again.items.labels, again.items.labels)  # no copy a search
 
 
 def test_lists_of_many_find_nearly_all(pairs, monkeypatch):
@@ -60,12 +61,31 @@ def test_lists_of_many_find_nearly_all(pairs, monkeypatch):
     texts = [f"{a} {b}" for a in pairs.x for b in pairs.x]
     exact = pipeline.index(texts).search(["red car", "?"], 5)
     monkeypatch.setattr(_index, "MANY", 100)
-    monkeypatch.setattr(_index, "_PROBED", 6)
     listed = pipeline.index(texts)
     found = listed.search(["red car", "?"], 5)
     np.testing.assert_allclose(found["score"][:5], exact["score"][:5], atol=1e-5)
     assert found["score"][5:].tolist() == [0] * 5
     assert listed._lists is not None
+
+
+def test_vectors_without_structure_are_sought_in_more_lists(pairs, monkeypatch):
+    pytest.importorskip("faiss")
+    rng = np.random.default_rng(0)
+    scattered, asked = rng.standard_normal((2_000, 16)), rng.standard_normal((100, 16))
+    middles = rng.standard_normal((40, 16))
+    gathered = middles[rng.integers(0, 40, 2_000)] + 0.05 * scattered
+    near = []
+    for vectors in (scattered, gathered):
+        some = simviz.from_frame(x=vectors[:50], y=vectors[:50]).pairs
+        index = fitted(some, "pretrained").index(vectors)
+        exact = index.search(asked, 10)
+        with monkeypatch.context() as patch:
+            patch.setattr(_index, "MANY", 1_000)
+            found = index.search(asked, 10)
+        least = exact["score"].to_numpy().reshape(100, 10)[:, -1:] - 1e-6
+        assert (found["score"].to_numpy().reshape(100, 10) >= least).mean() > 0.95
+        near.append(index._lists[2])
+    assert near[0] < near[1]
 
 
 def test_texts_are_items_wherever_items_are_asked(pairs):

@@ -8,10 +8,13 @@ import zipfile
 import numpy as np
 import pytest
 
+import simviz
 from simviz.data.pairs import Items, PairSet
 from simviz.exceptions import StoreError
+from simviz.explain.terms import explain
 from simviz.methods import all_methods
-from simviz.pipeline import PairPipeline, default_pipeline, same_vocabulary
+from simviz.pipeline import default_pipeline, load_index, load_pipeline, same_vocabulary
+from simviz.projection.space import Space
 from simviz.relevance import Relevance
 
 WORDS = ["red heart", "blue car", "green tree", "red car", "small green bird", "big blue whale"]
@@ -50,7 +53,7 @@ def quick(method, pairs):
 def test_saved_and_loaded_scores_are_the_same_bits(method, bilingual, tmp_path):
     pipeline = quick(method, bilingual).fit(bilingual)
     pipeline.save(tmp_path / "run.simviz")
-    loaded = PairPipeline.load(tmp_path / "run.simviz")
+    loaded = load_pipeline(tmp_path / "run.simviz")
     assert loaded.model.get_params() == pipeline.model.get_params()
     np.testing.assert_array_equal(
         loaded.similarity(bilingual.x, bilingual.y), pipeline.similarity(bilingual.x, bilingual.y)
@@ -72,7 +75,7 @@ def test_saved_and_loaded_scores_are_the_same_bits(method, bilingual, tmp_path):
 def test_words_and_pictures_go_into_one_model(method, heterogeneous, tmp_path):
     pipeline = quick(method, heterogeneous).fit(heterogeneous)
     pipeline.save(tmp_path / "run")
-    S = PairPipeline.load(tmp_path / "run").similarity(heterogeneous.x, heterogeneous.y)
+    S = load_pipeline(tmp_path / "run").similarity(heterogeneous.x, heterogeneous.y)
     assert S.shape == (4, 6)
     assert np.isfinite(S).all()
 
@@ -136,7 +139,7 @@ def test_foreign_files_are_refused(change, words, tmp_path, bilingual):
         archive.writestr("objects.json", json.dumps(tree | change))
         archive.writestr("arrays.safetensors", arrays)
     with pytest.raises(StoreError, match=words):
-        PairPipeline.load(path)
+        load_pipeline(path)
 
 
 def test_damaged_and_oversized_files_are_refused(tmp_path, bilingual):
@@ -148,9 +151,9 @@ def test_damaged_and_oversized_files_are_refused(tmp_path, bilingual):
         load_state(path, max_bytes=10)
     path.write_bytes(path.read_bytes()[:100])
     with pytest.raises(StoreError, match="cannot be read"):
-        PairPipeline.load(path)
+        load_pipeline(path)
     with pytest.raises(FileNotFoundError):
-        PairPipeline.load(tmp_path / "missing")
+        load_pipeline(tmp_path / "missing")
 
 
 FULL = {"form": "full", "shared": False, "max_iter": 1}
@@ -171,6 +174,62 @@ def test_full_ssi_keeps_as_many_terms_as_it_can_hold(bilingual, monkeypatch):
         widths(max_features=21)
     monkeypatch.setattr("simviz.methods.ssi.MAX_ENTRIES", all_terms[0] * all_terms[1])
     assert default_pipeline("ssi", bilingual, **FULL).x_features.max_features is None
+
+
+def test_terms_are_what_is_asked_for(bilingual):
+    wanted = {"analyzer": "word", "ngram_range": [1, 2], "tf": "log1p", "max_features": 9}
+    pipeline = default_pipeline("cca", bilingual, features=wanted, n_components=2)
+    pipeline.fit(bilingual)
+    for features in (pipeline.x_features_, pipeline.y_features_):
+        assert {n: features.get_params()[n] for n in wanted} == wanted
+        assert len(features.vocabulary_) <= 9
+    counts = default_pipeline("jplsa", bilingual, features=wanted).x_features
+    assert counts.analyzer == "word" and not hasattr(counts, "tf")
+    spelt = default_pipeline("ngram_matcher", bilingual, features=wanted).x_features
+    assert not hasattr(spelt, "analyzer")
+    with pytest.raises(ValueError, match=r"no parameter of Tfidf 'weights'"):
+        default_pipeline("cca", bilingual, features={"weights": "log1p"})
+    with pytest.raises(ValueError, match="stop_words are words"):
+        default_pipeline("cca", bilingual, features={"analyzer": "char", "stop_words": "english"})
+
+
+def test_a_column_is_read_with_x_items(tmp_path):
+    words = ["red", "blue", "green", "gold"]
+    found = np.array([f"{w} car by the road" for w in words[:3]] + [None], dtype=object)
+    x = Items([*"abcd"], [f"q{i}" for i in range(4)], "text", {"found": found})
+    y = Items([*"abcd"], [f"one {w} car" for w in words], "text")
+    pairs = PairSet(x, y, Relevance.identity(4))
+    terms = {"analyzer": "word", "x_column": "found"}
+    pipeline = default_pipeline("tfidf_cosine", pairs, features=terms).fit(pairs)
+    assert pipeline.similarity(x, y).argmax(axis=1)[:3].tolist() == [0, 1, 2]
+    assert not pipeline.similarity(x, y)[3].any()
+    assert not pipeline.similarity(["q0"], y).any(), "a query alone is read alone"
+    assert explain(pipeline, x.take([1]), y.take([1])).score > 0.3
+    space = Space.of(pipeline, pairs)
+    np.testing.assert_allclose(space.scores("x", x.take([1])), pipeline.similarity(x, y)[1])
+    pipeline.save(tmp_path / "model.simviz")
+    again = load_pipeline(tmp_path / "model.simviz")
+    np.testing.assert_array_equal(again.similarity(x, y), pipeline.similarity(x, y))
+    index = again.index(x, side="x")
+    index.save(tmp_path / "index.simviz")
+    assert (
+        load_index(tmp_path / "index.simviz")
+        .search(["one gold car", "one blue car"], k=1)["id"]
+        .iloc[-1]
+        == "b"
+    )
+    with pytest.raises(ValueError, match="Did you mean 'found'"):
+        default_pipeline("cca", pairs, features={"x_column": "fund"})
+
+
+def test_a_preset_gives_way_to_what_is_set(bilingual):
+    pipeline = default_pipeline("s2net", bilingual, preset="paper", loss="softmax")
+    assert (pipeline.model.loss, pipeline.model.solver) == ("softmax", "lbfgs")
+    assert not pipeline.model.fit_intercept
+    with pytest.raises(ValueError, match=r"no preset of S2Net 'papr'\. Did you mean 'paper'"):
+        default_pipeline("s2net", bilingual, preset="papr")
+    with pytest.raises(ValueError, match="Known: none"):
+        default_pipeline("bm25", bilingual, preset="paper")
 
 
 def test_a_narrow_side_leaves_the_other_room(bilingual, monkeypatch):
@@ -244,3 +303,44 @@ def test_a_frame_of_three_columns_is_refused(bilingual):
     pipeline = quick("bm25", bilingual).fit(bilingual)
     with pytest.raises(ValueError, match="the frame has 3 \\('a', 'b', 'c'\\)"):
         pipeline.score_pairs(pa.table({name: ["word"] for name in "abc"}))
+
+
+def test_frames_of_both_sides_are_made_where_they_are_asked(bilingual):
+    pipeline = quick("cca", bilingual).fit(bilingual).set_output(transform="pandas")
+    for transform, model_transform, items in (
+        (pipeline.transform, pipeline.model_.transform, bilingual.x),
+        (pipeline.transform_y, pipeline.model_.transform_y, bilingual.y),
+    ):
+        frame = transform(items)
+        assert frame.columns.tolist() == ["ridgecca0", "ridgecca1"] and len(frame) == 6
+        rows = pipeline._x(items) if items is bilingual.x else pipeline._y(items)
+        np.testing.assert_array_equal(frame, model_transform(rows))
+        pipeline.model_.set_output(transform="pandas")
+        assert model_transform(rows).equals(frame)
+        pipeline.model_.set_output(transform="default")
+    assert isinstance(pipeline.set_output(transform="default").transform_y(WORDS), np.ndarray)
+
+
+def test_what_is_no_pair_set_is_refused_in_a_sentence(bilingual, tmp_path):
+    fitted = quick("cca", bilingual).fit(bilingual)
+    for call in (
+        fitted.fit,
+        fitted.score,
+        simviz.split,
+        simviz.PopularityScorer,
+        lambda pairs: default_pipeline("cca", pairs),
+        lambda pairs: simviz.compare(pairs, ["cca"]),
+        lambda pairs: simviz.tune("cca", pairs, {"n_components": [1]}),
+        lambda pairs: simviz.evaluate(fitted, pairs),
+        lambda pairs: simviz.Drawing.of(fitted, pairs),
+        lambda pairs: simviz.write_pairs(pairs, tmp_path / "pairs.csv"),
+    ):
+        with pytest.raises(ValueError, match="Pairs are wanted, got a list"):
+            call(WORDS)
+    read = simviz.from_frame(x=WORDS, y=PALABRAS)
+    assert fitted.score(read) == fitted.score(read.pairs) == fitted.fit(read).score(bilingual)
+
+
+def test_a_near_miss_of_a_parameter_is_suggested(bilingual):
+    with pytest.raises(ValueError, match="Did you mean 'n_components'"):
+        default_pipeline("cca", bilingual, n_componets=2)

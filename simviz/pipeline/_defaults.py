@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from math import isqrt
 from typing import Any
 
@@ -10,15 +11,16 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from simviz.base import MethodTags, PairModel
-from simviz.data.pairs import ItemKind, PairSet
-from simviz.features import PretrainedImages, default_features
+from simviz.data.pairs import ItemKind, PairSet, as_pairs
+from simviz.features import PretrainedImages, Tfidf, default_features
 from simviz.features.pretrained import why_unavailable
 from simviz.methods import get_method
-from simviz.pipeline._pipelines import PairPipeline
+from simviz.pipeline._pipelines import PairPipeline, joined_content
 from simviz.registry import unknown_name
 
-#: What methods read: "usual", "pretrained", or "pretrained:" and the name or folder of a model.
-Features = str
+#: What methods read: "usual", parameters of terms, "pretrained", or "pretrained:" and the name or
+#: folder of a model.
+Features = str | Mapping[str, Any]
 _PRETRAINED = "pretrained"
 
 
@@ -28,6 +30,7 @@ def default_pipeline(
     *,
     features: Features = "usual",
     max_features: int | None = None,
+    preset: str | None = None,
     **params: Any,
 ) -> PairPipeline:
     """A pipeline that suits a method and a pair set, not fitted.
@@ -39,17 +42,24 @@ def default_pipeline(
     pairs : PairSet
         Training pairs; kinds of items decide the features, lengths of texts
         decide between words and character n-grams.
-    features : {"usual", "pretrained"} or str, default="usual"
+    features : {"usual", "pretrained"} or str or mapping, default="usual"
         What texts and pictures become: what suits the method, or the vectors of
         pretrained encoders (`simviz.features.PretrainedText`,
         `simviz.features.PretrainedImages`), to which the method is an adapter.
         "pretrained:MODEL", with a name or a folder, has that model read both.
+        A mapping holds parameters of `simviz.features.Tfidf`, such as
+        ``{"tf": "log1p", "stop_words": "english"}``, for all that reads terms; and
+        "x_column", see `PairPipeline`.
     max_features : int, optional
         Terms of texts that are kept at most, those met most often. None keeps
         all, or as many as a method with a weight for every pair of them can hold.
+    preset : str, optional
+        Parameters that go together, of `presets` of the method: "paper" is as in
+        the paper.
     **params
-        Parameters of the method. Where `shared` is left open, sides whose relevant
-        pairs have words in common get one vocabulary.
+        Parameters of the method, which win over those of the preset. Where `shared`
+        is left open, sides whose relevant pairs have words in common get one
+        vocabulary.
 
     Returns
     -------
@@ -59,8 +69,9 @@ def default_pipeline(
     Raises
     ------
     ValueError
-        If the method is unknown or cannot read such items or features.
+        If the method or its preset is unknown, or it cannot read such items or features.
     """
+    pairs = as_pairs(pairs)
     if isinstance(method, str):
         method = get_method(method)
     elif not isinstance(method, PairModel) and not (
@@ -70,6 +81,12 @@ def default_pipeline(
             f"A method is an id such as 'cca', or a model or class of simviz.base.PairModel; got "
             f"a {type(method).__name__}."
         )
+    if preset is not None:
+        if preset not in method.presets:
+            raise ValueError(
+                unknown_name(f"preset of {method.tags.title}", preset, method.presets)
+            )
+        params = {**method.presets[preset], **params}
     tags = method.tags
     one_space = tags.space == "one"
     if tags.space == "either":
@@ -83,10 +100,19 @@ def default_pipeline(
             f"{x.kind} items with {y.kind} items. Choose a method with two spaces, such as "
             "cca or heterogeneous_svd."
         )
-    model = method(**params) if isinstance(method, type) else clone(method).set_params(**params)
+    model = method() if isinstance(method, type) else clone(method)
+    known = model.get_params()
+    if unknown := params.keys() - known:
+        raise ValueError(unknown_name(f"parameter of {tags.title}", min(unknown), known))
+    model.set_params(**params)
 
     is_encoded, encoder = encoder_of(features)
     chosen: dict[str, Any] = {"model": encoder} if encoder else {}
+    terms = {} if isinstance(features, str) else dict(features)
+    column = terms.pop("x_column", None)
+    if column is not None and (pairs.x.kind != "text" or column not in pairs.x.metadata):
+        known_columns = pairs.x.metadata if pairs.x.kind == "text" else ()
+        raise ValueError(unknown_name("column of texts of x items", column, known_columns))
 
     def limited(transformer: BaseEstimator) -> BaseEstimator:
         if max_features is not None and "max_features" in transformer.get_params():
@@ -97,9 +123,14 @@ def default_pipeline(
         # A method over another one reads what that one is made for.
         needs = getattr(model, "feature_tags", tags)
         if not is_encoded:
-            # Characters that the method would not read need not be kept.
-            cap = {"max_length": model.max_length} if needs.input == "characters" else {}
-            return limited(default_features(kind, needs.input, content=content, **cap))
+            options: dict[str, Any] = {}
+            if needs.input == "characters":
+                # Characters that the method would not read need not be kept.
+                options = {"max_length": model.max_length}
+            elif kind == "text" and needs.input not in ("trigrams", _PRETRAINED):
+                weights = {"tf", "normalize"} if needs.input == "counts" else set()
+                options = {name: terms[name] for name in terms.keys() - weights}
+            return limited(default_features(kind, needs.input, content=content, **options))
         reason = why_no_adapter(needs) or (kind == "image" and why_unavailable())
         if reason:
             raise ValueError(reason)
@@ -109,15 +140,16 @@ def default_pipeline(
             return default_features(kind, _PRETRAINED, **chosen)
         return limited(default_features(kind, needs.input, content=content))
 
+    x_content = joined_content(x, column)
     if one_space:
-        both = x.content if y is x else np.concatenate([x.content, y.content])
+        both = x_content if y is x else np.concatenate([x_content, y.content])
         sides = [(made(x.kind, both), both)]
     else:
-        sides = [(made(side.kind, side.content), side.content) for side in (x, y)]
+        sides = [(made(x.kind, x_content), x_content), (made(y.kind, y.content), y.content)]
     most = getattr(model, "max_weights", None)
-    if most is not None and max_features is None:
+    if most is not None and max_features is None and "max_features" not in terms:
         _keep_frequent(sides, most)
-    return PairPipeline(model, *(transformer for transformer, _ in sides))
+    return PairPipeline(model, *(transformer for transformer, _ in sides), x_column=column)
 
 
 def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
@@ -137,6 +169,14 @@ def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
 
 def encoder_of(features: Features) -> tuple[bool, str]:
     """Whether features are of pretrained encoders, and the model that was named, if any."""
+    if not isinstance(features, str):
+        terms = {name: value for name, value in features.items() if name != "x_column"}
+        if unknown := terms.keys() - Tfidf().get_params():
+            raise ValueError(
+                unknown_name("parameter of Tfidf", min(unknown), Tfidf().get_params())
+            )
+        Tfidf(**terms)._check_parameters()
+        return False, ""
     known = ("usual", _PRETRAINED)
     if features in known:
         return features == _PRETRAINED, ""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -18,15 +21,21 @@ if TYPE_CHECKING:
 
     from simviz.pipeline._pipelines import Pipeline
 
+_log = logging.getLogger(__name__)
 Vectors = NDArray[np.floating[Any]]
+#: Positions of items, all where None, and their scores for one query.
+Scored = tuple[NDArray[np.int64] | None, NDArray[Any]]
 Side = Literal["x", "y"]
 #: Vectors from which on not all of them are looked at, where faiss is installed.
 MANY = 1_000_000
 #: Queries that are compared at once, in scores (32 MB).
 _ENTRIES = 2**23
-#: Lists that a query looks through, vectors a list that its middle is learned from, and
-#: candidates a wanted item that are compared once more by their own vectors.
-_PROBED, _LEARNED, _RESCORED = 128, 40, 4
+#: Vectors a list that its middle is learned from, rounds of it, and candidates a wanted
+#: item that are compared once more by their own vectors.
+_LEARNED, _ITERATIONS, _RESCORED = 40, 5, 4
+#: How near a list has to be to be looked through, from the mean of all (0) to the nearest (1):
+#: the first of these by which so many vectors of the index find this share of their nearest.
+_NEAR, _ASKED, _RECALL = tuple(i / 20 for i in range(10, -1, -1)), 200, 0.97
 
 
 class ItemIndex:
@@ -34,7 +43,7 @@ class ItemIndex:
 
     Made by ``pipeline.index(items)``, read from a file by `load_index`. All items
     are compared; among a million or more, where faiss is installed and vectors are
-    compared by cosine, only those in the lists nearest to the query.
+    compared by cosine, only those in the lists near to the query (see Notes).
 
     Parameters
     ----------
@@ -57,6 +66,13 @@ class ItemIndex:
     DatasetError
         From `add`, if an id is there already.
 
+    Notes
+    -----
+    Lists are made at the first search, in some 14 s a million vectors of 200 numbers. How
+    near a list has to be is chosen such that 200 of the index's own vectors find 97 % of
+    their ten nearest. Queries of the other side usually find about as many, but need not:
+    `simviz.scale.ApproximateIndex` has a setting for it, and measures it.
+
     Examples
     --------
     >>> from simviz import PairSet, default_pipeline
@@ -72,7 +88,8 @@ class ItemIndex:
         self.pipeline, self.side = pipeline, side
         self.items = as_items(items)
         self._encoded = pipeline._encoded(self.items, side)
-        self._lists: Any = None
+        self._scorer: Any = None
+        self._lists: tuple[Any, Vectors, float] | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -125,7 +142,7 @@ class ItemIndex:
         new = as_items(items, start=len(self))
         both = self.items.join(new)
         encoded = self.pipeline._encoded(new, self.side)
-        self.items, self._lists = both, None
+        self.items, self._scorer, self._lists = both, None, None
         self._encoded = stacked(self._encoded, encoded)
 
     def save(self, path: str | Path) -> None:
@@ -137,10 +154,11 @@ class ItemIndex:
             File to write; `load_index` reads it.
         """
         encoded = self._encoded if isinstance(self._encoded, np.ndarray) else None
+        read = getattr(self.pipeline, "x_content", None) if self.side == "x" else None
         index = {
             "side": self.side,
             "ids": list(self.items.ids),
-            "content": self.items.content,
+            "content": self.items.content if read is None else read(self.items),
             "kind": self.items.kind,
             "labels": list(self.items.labels),
             "vectors": encoded,
@@ -168,13 +186,16 @@ class ItemIndex:
 
     def _nearest(self, asked: Items, k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Positions and scores of the best, one row a query."""
-        other: Side = "x" if self.side == "y" else "y"
-        queries = self.pipeline._encoded(asked, other)
-        n = len(asked)
-        if k and n and self._is_listed():
-            return self._listed(queries, k)
+        queries = self.pipeline._encoded(asked, "x" if self.side == "y" else "y")
+        lists = self._made_lists()
+        return self._best(partial(self._listed, lists) if lists else self._compared, queries, k)
+
+    def _best(
+        self, scored: Callable[[Any, int], Iterable[Scored]], queries: Any, k: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """The best of what is scored for some queries at a time."""
+        n = len(queries) if isinstance(queries, Items) else queries.shape[0]
         positions, scores = np.empty((n, k), dtype=np.intp), np.empty((n, k))
-        start = 0
         size = max(1, _ENTRIES // max(1, len(self)))
         for first in range(0, n, size):
             part = (
@@ -182,52 +203,72 @@ class ItemIndex:
                 if isinstance(queries, Items)
                 else queries[first : first + size]
             )
-            block = self.pipeline._compared(part, self._encoded, self.side)
-            for row in block:
-                positions[start] = best = _top(row, k)
-                scores[start] = row[best]
-                start += 1
+            for i, (known, row) in enumerate(scored(part, k), first):
+                best = _top(row, k)
+                positions[i], scores[i] = best if known is None else known[best], row[best]
         return positions, scores
 
-    def _is_listed(self) -> bool:
-        """Whether there are so many vectors, all of length 1, that lists of them are made."""
+    def _compared(self, queries: Any, k: int) -> Iterator[Scored]:
+        """Scores of all items, query by query."""
+        if self._scorer is None:
+            self._scorer = self.pipeline._scorer(self._encoded, self.side)
+        return ((None, row) for row in self._scorer(queries))
+
+    def _listed(
+        self, made: tuple[Any, Vectors, float], queries: Vectors, k: int
+    ) -> Iterator[Scored]:
+        """Scores of what is found in the near lists, by its own vectors, query by query."""
+        lists, middles, near = made
+        Q = np.ascontiguousarray(queries, dtype=np.float32)
+        nearness = Q @ middles.T
+        nearness -= nearness.mean(axis=1, keepdims=True)
+        is_near = nearness > near * nearness.max(axis=1, keepdims=True)
+        numbers = np.where(is_near, np.arange(len(middles)), -1)  # -1 is passed over
+        _, met = lists.search_preassigned(Q, min(_RESCORED * k, len(self)), numbers, None)
+        for query, row in zip(queries, met, strict=True):
+            known = np.sort(row[row >= 0])
+            if len(known) < k:  # a query of zeros is near to no list
+                yield None, self._encoded @ query
+            else:
+                yield known, self._encoded[known] @ query
+
+    def _made_lists(self) -> tuple[Any, Vectors, float] | None:
+        """Lists, their middles and what is near, if vectors are many and all of length 1."""
         model = getattr(self.pipeline, "model_", None)
         is_cosine = isinstance(model, EmbeddingModel) and model.similarity_kind == "cosine"
         if len(self) < MANY or not is_cosine or find_spec("faiss") is None:
-            return False
+            return None
         if self._lists is None:
             import faiss
 
+            _log.warning("Sorting %s vectors into lists, once.", f"{len(self):,}")
             vectors = np.ascontiguousarray(self._encoded, dtype=np.float32)
             n_lists = int(2 * np.sqrt(len(vectors)))
-            middles = faiss.IndexFlatIP(vectors.shape[1])
-            kind = faiss.ScalarQuantizer.QT_fp16
-            metric = faiss.METRIC_INNER_PRODUCT
             lists = faiss.IndexIVFScalarQuantizer(
-                middles, vectors.shape[1], n_lists, kind, metric, False
+                faiss.IndexFlatIP(vectors.shape[1]),
+                vectors.shape[1],
+                n_lists,
+                faiss.ScalarQuantizer.QT_fp16,
+                faiss.METRIC_INNER_PRODUCT,
+                False,
             )
-            lists.cp.spherical, lists.cp.max_points_per_centroid = True, _LEARNED
-            rng = np.random.default_rng(0)
-            sample = rng.permutation(len(vectors))[: _LEARNED * n_lists]
+            lists.cp.spherical, lists.cp.niter = True, _ITERATIONS
+            lists.cp.max_points_per_centroid = _LEARNED
+            sample = np.random.default_rng(0).permutation(len(vectors))[: _LEARNED * n_lists]
             lists.train(vectors[np.sort(sample)])
             lists.add(vectors)
-            lists.nprobe, lists.own_fields = min(_PROBED, n_lists), False
-            self._lists = lists, middles  # one refers to the other
-        return True
-
-    def _listed(self, queries: Vectors, k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The best of the nearest lists, compared once more by their own vectors."""
-        Q = np.ascontiguousarray(queries, dtype=np.float32)
-        _, met = self._lists[0].search(Q, min(_RESCORED * k, len(self)))
-        positions, scores = np.empty((len(Q), k), dtype=np.intp), np.empty((len(Q), k))
-        for i, row in enumerate(met):
-            known = np.sort(row[row >= 0])
-            if len(known) < k:  # a query of zeros is near to no list
-                known = np.arange(len(self))
-            products = self._encoded[known] @ queries[i]
-            best = _top(products, k)
-            positions[i], scores[i] = known[best], products[best]
-        return positions, scores
+            lists.nprobe = n_lists
+            middles = lists.quantizer.reconstruct_n(0, n_lists)
+            own = self._encoded[sample[:_ASKED]]
+            k = min(11, len(self))  # each finds itself first
+            least = self._best(self._compared, own, k)[1][:, -1:] - 1e-6
+            for near in _NEAR:
+                made = lists, middles, near
+                found = self._best(partial(self._listed, made), own, k)[1]
+                if (found[:, 1:] >= least).mean() >= _RECALL:
+                    break
+            self._lists = made
+        return self._lists
 
 
 def stacked(above: Any, below: Any) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import Any, Literal, Self, TypeAlias, cast, get_args
@@ -10,14 +10,15 @@ from typing import Any, Literal, Self, TypeAlias, cast, get_args
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils._set_output import _SetOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
-from simviz.base import EmbeddingModel, IterativeMixin, PairModel, nonzero_rows
+from simviz.base import EmbeddingModel, IterativeMixin, PairModel, TopicSimilarity, nonzero_rows
 from simviz.base.stored import Sizes
 from simviz.callbacks import CallbackMixin
-from simviz.data.pairs import AlignedSide, Items, PairSet, aligned_sides, as_items
-from simviz.exceptions import StoreError
+from simviz.data.pairs import AlignedSide, Items, PairSet, aligned_sides, as_items, as_pairs
 from simviz.features._base import Transformer
+from simviz.params import as_set_output
 from simviz.persistence import load_state, save_state
 from simviz.pipeline._index import ItemIndex, Side
 from simviz.registry import unknown_name
@@ -162,18 +163,23 @@ class _Scorer(CallbackMixin, BaseEstimator):
         check_is_fitted(self)
         return ItemIndex(cast("Pipeline", self), items, side)
 
+    def _known(self, items: Items, side: Side) -> Mask:
+        """Which items anything was learned of."""
+        raise NotImplementedError
+
     def _encoded(self, items: Items, side: Side) -> Any:
         """What is kept of items to compare them: rows of numbers, or the items."""
         return items
 
-    def _compared(self, queries: Any, items: Any, side: Side) -> Block:
-        """Similarities of encoded queries to encoded items of a side, one row a query."""
+    def _scorer(self, items: Any, side: Side) -> Callable[[Any], Block]:
+        """Similarities of encoded queries to these encoded items of a side, one row a query."""
         if side == "y":
-            return self.similarity(queries, items)
-        return self.similarity(items, queries).T
+            return lambda queries: self.similarity(queries, items)
+        return lambda queries: self.similarity(items, queries).T
 
     def _state(self) -> dict[str, Any]:
-        return _objects(self)
+        """What is stored of it, by name; names of a part begin with its role."""
+        raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
         """Write what was fitted to one file of JSON and arrays.
@@ -183,16 +189,12 @@ class _Scorer(CallbackMixin, BaseEstimator):
         path : str or Path
             File to write, by custom with the ending ``.simviz``.
         """
-        save_state(_objects(self), path)
-
-    @classmethod
-    def load(cls, path: str | Path) -> Pipeline:
-        """Read what `save` wrote, see `load_pipeline`."""
-        return load_pipeline(path)
+        check_is_fitted(self)
+        save_state(self._state(), path)
 
 
 @dataclass(eq=False, repr=False)
-class PairPipeline(_Scorer):
+class PairPipeline(_SetOutputMixin, _Scorer):
     """Features for both sides plus a method.
 
     Parameters
@@ -204,6 +206,9 @@ class PairPipeline(_Scorer):
     y_features : estimator or None, default=None
         The same for the y side. None fits one transformer on both sides, so
         that they share one vocabulary.
+    x_column : str, optional
+        Metadata of x items whose text is read behind theirs, such as what a search
+        engine found for a query (pseudo-documents). Items without it are read alone.
 
     Attributes
     ----------
@@ -231,10 +236,12 @@ class PairPipeline(_Scorer):
     model: PairModel
     x_features: BaseEstimator
     y_features: BaseEstimator | None = None
+    x_column: str | None = None
 
     def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
         """Learn the features, then the method."""
-        x, y = pairs.x.content, pairs.y.content
+        pairs = as_pairs(pairs)
+        x, y = self.x_content(pairs.x), pairs.y.content
         if self.y_features is None:
             both = x if pairs.x is pairs.y else np.concatenate([x, y])
             self.x_features_ = self._heard(clone(self.x_features)).fit(both)
@@ -248,8 +255,8 @@ class PairPipeline(_Scorer):
             watched["divided"] = pairs.divided
         if watched and validation is not None:
             watched |= {
-                "X_val": self.x_features_.transform(validation.x.content),
-                "y_val": self.y_features_.transform(validation.y.content),
+                "X_val": self._x(validation.x),
+                "y_val": self._y(validation.y),
                 "relevance_val": validation.relevance,
             }
         X, Y = self.x_features_.transform(x), self.y_features_.transform(y)
@@ -288,7 +295,23 @@ class PairPipeline(_Scorer):
         ndarray of shape (n, k)
             In the space of the method, that of `transform`.
         """
-        return self._embedding().transform_y(self._y(items))
+        return as_set_output(self, self._embedding().transform_y(self._y(items)), items)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the columns of vectors, such as "ridgecca0".
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str of shape (k,)
+            Both sides have the same; ``set_output(transform="pandas")`` shows them.
+        """
+        names: NDArray[np.object_] = self._embedding().get_feature_names_out()
+        return names
 
     def coordinates(self, x: Items, y: Items) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Both sides as points whose distances mirror the similarity.
@@ -390,6 +413,12 @@ class PairPipeline(_Scorer):
         small.model_ = self.model_.truncate(k)
         return small
 
+    def _state(self) -> dict[str, Any]:
+        objects: dict[str, Any] = {"model": self.model_, "x_features": self.x_features_}
+        if self.y_features_ is not self.x_features_:
+            objects["y_features"] = self.y_features_
+        return objects | ({"x_column": self.x_column} if self.x_column else {})
+
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "model_")
 
@@ -399,24 +428,65 @@ class PairPipeline(_Scorer):
             features.set_callbacks(lambda step, total, metrics: self._notify(0, 1))
         return features
 
+    def x_content(self, items: Items) -> Any:
+        """What is read of x items: their content, and the text of `x_column` behind it.
+
+        Parameters
+        ----------
+        items : Items
+            Items of the x side.
+
+        Returns
+        -------
+        sequence of str, array or matrix
+            One row an item.
+        """
+        return joined_content(items, self.x_column)
+
+    def rows(self, items: Any, side: Side) -> Any:
+        """Features of items.
+
+        Parameters
+        ----------
+        items : Items, sequence of str, array or matrix
+            Items of one side.
+        side : {"x", "y"}
+            Which one.
+
+        Returns
+        -------
+        array or CSR array of shape (n, d)
+            What the method is given.
+        """
+        return self._x(items) if side == "x" else self._y(items)
+
     def _x(self, items: Any) -> Any:
-        return self.x_features_.transform(as_items(items).content)
+        return self.x_features_.transform(self.x_content(as_items(items)))
 
     def _y(self, items: Any) -> Any:
         return self.y_features_.transform(as_items(items).content)
+
+    def _known(self, items: Items, side: Side) -> Mask:
+        return _known_rows(self.model_, self._x(items) if side == "x" else self._y(items), side)
 
     def _encoded(self, items: Items, side: Side) -> Any:
         rows = self._x(items) if side == "x" else self._y(items)
         model = self.model_
         return model.coordinates_of(rows, side) if _compares_points(model) else rows
 
-    def _compared(self, queries: Any, items: Any, side: Side) -> Block:
+    def _scorer(self, items: Any, side: Side) -> Callable[[Any], Block]:
         model: Any = self.model_
-        if not _compares_points(model):
-            if side == "y":
-                return model.similarity(queries, items)
-            return model.similarity(items, queries).T
-        return model.compare(queries, items) if hasattr(model, "compare") else queries @ items.T
+        if _compares_points(model):
+            return model._point_scorer(items)
+        if side == "x":
+            return lambda queries: model.similarity(items, queries).T
+        Y = model._check_y(items, dtype=[np.float64, np.float32], reset=False)
+        candidates, every = model._candidates(Y), slice(None)
+
+        def score(queries: Any) -> Block:
+            return model._row_scorer(model._check_x(queries, reset=False), candidates)(every)
+
+        return score
 
     def score(self, pairs: PairSet) -> float:
         """How well the pipeline does on pairs, in one number.
@@ -433,6 +503,7 @@ class PairPipeline(_Scorer):
             relevant, else AUC.
         """
         check_is_fitted(self)
+        pairs = as_pairs(pairs)
         return self.model_.score(self._x(pairs.x), self._y(pairs.y), pairs.relevance)
 
     def _embedding(self) -> EmbeddingModel:
@@ -445,17 +516,21 @@ class PairPipeline(_Scorer):
         return self.model_
 
 
+def joined_content(items: Items, column: str | None) -> Any:
+    """The content of items, with the text of a column of their metadata behind it if there is."""
+    more = items.metadata.get(column) if column else None
+    if more is None:
+        return items.content
+    texts = (str(text) if text == text and text is not None else "" for text in more)
+    joined = [f"{own}\n{text}" for own, text in zip(items.content, texts, strict=True)]
+    return np.array(joined, dtype=object)
+
+
 def _compares_points(model: Any) -> bool:
     """Whether similarities follow from the points of `coordinates_of` alone."""
     return isinstance(model, EmbeddingModel) and (
-        hasattr(model, "compare") or type(model)._row_scorer is EmbeddingModel._row_scorer
+        type(model)._row_scorer in (EmbeddingModel._row_scorer, TopicSimilarity._row_scorer)
     )
-
-
-def check_normalization(normalization: str) -> None:
-    """Refuse a normalisation that does not exist."""
-    if normalization not in get_args(Normalization):
-        raise ValueError(unknown_name("normalization", normalization, get_args(Normalization)))
 
 
 def scaled(scores: Block, normalization: Normalization, spread: float) -> Block:
@@ -489,13 +564,18 @@ def scored(part: Pipeline, x: Items, y: Items, size: int) -> tuple[Mask, Mask, I
     """Which items a part knows, and its similarities; features are made once for both."""
     if not isinstance(part, PairPipeline):
         return *part.known(x, y), part.iter_similarity(x, y, size)
-    model = part.model_
     X, Y = part._x(x), part._y(y)
-    x_known, y_known = nonzero_rows(X), nonzero_rows(Y)
-    if isinstance(model, EmbeddingModel):
-        x_known = x_known & nonzero_rows(model.transform(X))
-        y_known = y_known & nonzero_rows(model.transform_y(Y))
+    model = part.model_
+    x_known, y_known = _known_rows(model, X, "x"), _known_rows(model, Y, "y")
     return x_known, y_known, model.iter_similarity(X, Y, size)
+
+
+def _known_rows(model: PairModel, rows: Any, side: Side) -> Mask:
+    """Which rows hold a feature that the model learned something of."""
+    known = nonzero_rows(rows)
+    if isinstance(model, EmbeddingModel):
+        known &= nonzero_rows(model.transform(rows) if side == "x" else model.transform_y(rows))
+    return known
 
 
 def cannot_read(role: str, pairs: PairSet, error: Exception) -> str:
@@ -543,8 +623,6 @@ class BlendPipeline(_Scorer):
     ------
     ValueError
         If a parameter does not fit, or a part cannot read such items.
-    StoreError
-        From `load`, if the file is not a saved blend.
 
     References
     ----------
@@ -570,6 +648,7 @@ class BlendPipeline(_Scorer):
     def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
         """Train both parts."""
         self.check_parameters()
+        pairs = as_pairs(pairs)
         fitted: list[Pipeline] = []
         for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
             part = clone(part).set_callbacks(*getattr(self, "_callbacks", ()))
@@ -695,7 +774,7 @@ class BlendPipeline(_Scorer):
             scaled(part._score_rows(x, y), self.normalization, spread)
             for part, spread in zip((self.learned_, self.lexical_), self.spreads_, strict=True)
         )
-        x_known, y_known, _ = scored(self.learned_, x.items, y.items, 1)
+        x_known, y_known = self.learned_._known(x.items, "x"), self.learned_._known(y.items, "y")
         known = x_known[x.rows] & y_known[y.rows]
         return self.mixed(np.where(known, learned, lexical), lexical)
 
@@ -718,23 +797,45 @@ class BlendPipeline(_Scorer):
             One for each item.
         """
         check_is_fitted(self)
-        parts = [scored(part, x, y, 1) for part in (self.learned_, self.lexical_)]
-        return parts[0][0] | parts[1][0], parts[0][1] | parts[1][1]
+        return self._known(x, "x"), self._known(y, "y")
 
-    @classmethod
-    def load(cls, path: str | Path) -> BlendPipeline:
-        """Read what `save` wrote."""
-        found = load_pipeline(path)
-        if not isinstance(found, cls):
-            raise StoreError(f"{path} holds one pipeline, not a blend. Load it with PairPipeline.")
-        return found
+    def _known(self, items: Items, side: Side) -> Mask:
+        return self.learned_._known(items, side) | self.lexical_._known(items, side)
+
+    def _scorer(self, items: Any, side: Side) -> Callable[[Any], Block]:
+        if side == "x" and self.normalization.endswith("_query"):  # rows, scaled one by one
+            return super()._scorer(items, side)
+        other: Side = "y" if side == "x" else "x"
+        parts = self.learned_, self.lexical_
+        scorers = [part._scorer(part._encoded(items, side), side) for part in parts]
+        known = self.learned_._known(items, side)
+
+        def score(queries: Items) -> Block:
+            learned, lexical = (
+                scaled(scorer(part._encoded(queries, other)), self.normalization, spread)
+                for part, scorer, spread in zip(parts, scorers, self.spreads_, strict=True)
+            )
+            asked = self.learned_._known(queries, other)
+            return self.mixed(filled_in(learned, lexical, asked, known), lexical)
+
+        return score
+
+    def _state(self) -> dict[str, Any]:
+        alpha, spreads = float(self.alpha), list(self.spreads_)
+        blend = {"alpha": alpha, "normalization": self.normalization, "spreads": spreads}
+        objects: dict[str, Any] = {"blend": blend}
+        for role, part in zip(ROLES, (self.learned_, self.lexical_), strict=True):
+            objects |= {f"{role}.{name}": value for name, value in part._state().items()}
+        return objects
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "spreads_")
 
     def check_parameters(self) -> None:
         """Refuse parameters that do not fit."""
-        check_normalization(self.normalization)
+        known = get_args(Normalization)
+        if self.normalization not in known:
+            raise ValueError(unknown_name("normalization", self.normalization, known))
         if isinstance(self.alpha, bool) or not 0 <= self.alpha <= 1:
             raise ValueError(
                 f"alpha is the weight of the learned similarity: a number from 0 to 1, got "
@@ -827,30 +928,13 @@ def load_index(path: str | Path) -> ItemIndex:
     return load_state(path, build)
 
 
-def _objects(pipeline: Any) -> dict[str, Any]:
-    """What is stored of a fitted pipeline, by name; those of a part begin with its role."""
-    check_is_fitted(pipeline)
-    if isinstance(pipeline, PairPipeline):
-        objects: dict[str, Any] = {"model": pipeline.model_, "x_features": pipeline.x_features_}
-        if pipeline.y_features_ is not pipeline.x_features_:
-            objects["y_features"] = pipeline.y_features_
-        return objects
-    objects = {
-        "blend": {
-            "alpha": float(pipeline.alpha),
-            "normalization": pipeline.normalization,
-            "spreads": list(pipeline.spreads_),
-        }
-    }
-    for role, part in zip(ROLES, (pipeline.learned_, pipeline.lexical_), strict=True):
-        objects |= {f"{role}.{name}": value for name, value in _objects(part).items()}
-    return objects
-
-
 def _pipeline(objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeline:
     """The pipeline that was stored as these objects, which have these dimensions."""
     if "blend" in objects:
         return _blend(objects, sizes)
+    column = objects.pop("x_column", None)
+    if not isinstance(column, str | None):
+        raise ValueError(f"its x_column is a {type(column).__name__}")
     if not {"model", "x_features"} <= set(objects) <= {"model", "x_features", "y_features"}:
         raise ValueError(f"it holds {str(sorted(objects))[:80]}, not a pipeline")
     for name, value in objects.items():
@@ -862,7 +946,7 @@ def _pipeline(objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeline:
         if read != made:
             raise ValueError(f"the method reads {read:,} features of {side}, {made:,} are made")
     parts = {name: _unfitted(value) for name, value in objects.items()}
-    pipeline = PairPipeline(parts["model"], parts["x_features"], parts.get("y_features"))
+    pipeline = PairPipeline(parts["model"], parts["x_features"], parts.get("y_features"), column)
     pipeline.model_ = objects["model"]
     pipeline.x_features_ = objects["x_features"]
     pipeline.y_features_ = objects.get("y_features", pipeline.x_features_)

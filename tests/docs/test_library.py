@@ -1,0 +1,108 @@
+"""The lines of the library's page run, are few, and have types."""
+
+from __future__ import annotations
+
+import doctest
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from mypy import api
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "library.md"
+HEAD = "import numpy as np\nimport pandas as pd\nimport simviz\n"
+
+
+def pieces(text):
+    """Examples of doctest by heading."""
+    sections = re.split(r"^#+ (.*)$", text, flags=re.M)
+    named = zip(sections[1::2], sections[2::2], strict=True)
+    found = {title: doctest.DocTestParser().get_examples(body) for title, body in named}
+    return {title: examples for title, examples in found.items() if examples}
+
+
+@pytest.fixture
+def collection(tmp_path, monkeypatch):
+    """Judged texts in the files of TREC, and a run that puts the right one second."""
+    words = [f"{a} {b}" for a in "red blue green gold grey".split() for b in "abcdefgh"]
+    folder = tmp_path / "collection"
+    folder.mkdir()
+    rows = [f"{i}\t{text.replace(' ', ' x')}" for i, text in enumerate(words)]
+    for name in ("queries.tsv", "corpus.tsv"):
+        (folder / name).write_text("\n".join(["id\ttext", *rows]) + "\n")
+    (folder / "qrels.txt").write_text("".join(f"{i} 0 {i} 1\n" for i in range(len(rows))))
+    run = "".join(
+        f"{i} Q0 {j} 1 2.0 theirs\n{i} Q0 {i} 2 1.0 theirs\n"
+        for i in range(len(rows))
+        for j in range(len(rows))
+        if i != j
+    )
+    (tmp_path / "theirs.trec").write_text(run)
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_every_piece_runs(collection):
+    names = {}
+    exec(HEAD, names)
+    flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+    told = doctest.testfile(
+        str(PAGE), module_relative=False, globs=names, optionflags=flags, encoding="utf-8"
+    )
+    assert told.attempted > 25 and not told.failed
+
+
+def test_every_piece_has_five_lines_at_most():
+    lengths = {
+        title: sum(example.source.count("\n") for example in examples)
+        for title, examples in pieces(PAGE.read_text(encoding="utf-8")).items()
+    }
+    assert len(lengths) >= 9 and max(lengths.values()) <= 5, lengths
+
+
+def test_the_lines_have_types(monkeypatch, tmp_path):
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    for text in (readme, PAGE.read_text(encoding="utf-8")):
+        source = HEAD + "".join(e.source for found in pieces(text).values() for e in found)
+        (tmp_path / "lines.py").write_text(source)
+        monkeypatch.chdir(ROOT)
+        told, errors, status = api.run(["--strict", str(tmp_path / "lines.py")])
+        assert status == 0, told + errors
+
+
+def test_all_but_three_methods_work_without_pytorch(tmp_path):
+    code = """
+import sys
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "torch":
+            raise ModuleNotFoundError(name)
+sys.meta_path.insert(0, Missing())
+import simviz
+texts = [f"{a} {b}" for a in ("red", "blue", "old", "new") for b in ("car", "bus", "tram")]
+pairs = simviz.from_frame(x=texts, y=[f"the {text}" for text in texts]).pairs
+needing = {"s2net", "siamese_blstm", "pretrained"}
+for method in simviz.all_methods().keys() - needing:
+    pipeline = simviz.default_pipeline(method, pairs)
+    if "max_iter" in pipeline.model.get_params():
+        pipeline.model.set_params(max_iter=2)
+    pipeline.fit(pairs).similarity(pairs.x, pairs.y)
+result = simviz.compare(pairs, ["bm25", "opca"])
+result.save("report.html")
+result.best.map(pairs)
+result.best.index(pairs.y).search(["red"])
+for method in ("s2net", "siamese_blstm"):
+    try:
+        simviz.default_pipeline(method, pairs).fit(pairs)
+    except ImportError:
+        continue
+    raise SystemExit(f"{method} works without PyTorch: say so")
+"""
+    call = [sys.executable, "-W", "ignore", "-c", code]
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    told = subprocess.run(call, cwd=tmp_path, env=path, capture_output=True, text=True)
+    assert told.returncode == 0, told.stderr
