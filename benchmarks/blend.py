@@ -16,7 +16,7 @@ import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 
 import numpy as np  # isort: skip
 import scipy.sparse as sp
-from dimension_curve import seconds
+from _timing import in_turns
 from ground import show
 from numpy.typing import NDArray
 
@@ -103,8 +103,11 @@ def speed(n: int) -> None:
         ("dense", dense, ["MRR"], ["x2y", "y2x"]),
     ):
         options: dict[str, Any] = {"metrics": metrics, "directions": directions}
-        once = seconds(partial(evaluate, both, both.P, both.Q, **options), 1)
-        curve = seconds(partial(blend_curve, both, both.P, both.Q, **options), 1)
+        works = {
+            work.__name__: partial(work, both, both.P, both.Q, **options)
+            for work in (evaluate, blend_curve)
+        }
+        once, curve = (took.least for took in in_turns(works, (), (), 1).values())
         told = blend_curve(both, both.P, both.Q, alphas=[0, 0.3, 1], **options)
         at = evaluate(replace(both, alpha=0.3), both.P, both.Q, **options)
         off = max(abs(told.values(m)[1] - at.value(m)) for m in metrics)

@@ -61,8 +61,8 @@ def bare(layers: int, width: int, hidden: int, batches: int) -> None:
 
 def one_pass(preset: str, padding: str, X, Y) -> SiameseBLSTM:
     """One pass over pairs of different texts: sampling, reading, loss, step."""
-    model = SiameseBLSTM(preset=preset, padding=padding, max_iter=1, validation_fraction=0.0)
-    return model.fit(X, Y)
+    params = {**SiameseBLSTM.presets.get(preset, {}), "padding": padding}
+    return SiameseBLSTM(**params, max_iter=1, validation_fraction=0.0).fit(X, Y)
 
 
 def speed(repeats: int, *, small: bool) -> None:
@@ -76,8 +76,8 @@ def speed(repeats: int, *, small: bool) -> None:
         half = TEXTS // 2 * n
         drawn = np.random.default_rng(0).permutation(len(texts))[: 2 * half]
         X, Y = (characters.transform([texts[i] for i in part]) for part in np.split(drawn, 2))
-        shape = SiameseBLSTM(preset=preset).settings()
-        size = shape["n_layers"], shape["embedding_size"], shape["hidden_units"]
+        model = SiameseBLSTM(**SiameseBLSTM.presets.get(preset, {}))
+        size = model.n_layers, model.embedding_size, model.hidden_units
         works = {
             "bare network, 100 steps": lambda X, Y, size=size: bare(
                 *size, X.shape[0] * 2 // TEXTS

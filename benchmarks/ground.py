@@ -25,8 +25,6 @@ from sklearn.base import clone
 from simviz.evaluation import (
     ChanceScorer,
     PopularityScorer,
-    dimension_curve,
-    dimension_grid,
     evaluate as evaluated,
 )
 from simviz.features import TextCounts, Tfidf
@@ -119,29 +117,6 @@ def icons() -> None:
     show(("scorer", "P@5", "MRR"), rows)
 
 
-def curve() -> None:
-    """The emoji curve of 12 dimensions against one fit and one evaluation at the largest."""
-    parts = simviz.split(simviz.load_demo("emoji"), by="pair", seed=0)
-    train, test = parts.train, parts.test
-    rows = []
-    for method in ("cca", "cl_lsi", "heterogeneous_svd"):
-        new = partial(pipeline_for, method, CHARACTERS, n_components=400)
-        grid = dimension_grid(new().fit(train).model_.n_components_)
-
-        def once(new: Callable[[], PairPipeline] = new) -> None:
-            fitted = new().fit(train)
-            evaluated(fitted, test.x, test.y, test.relevance, metrics=["MRR"])
-
-        def whole(new: Callable[[], PairPipeline] = new, grid: tuple[int, ...] = grid) -> None:
-            fitted = new().fit(train)
-            vectors = fitted.transform(test.x), fitted.transform_y(test.y)
-            dimension_curve(*vectors, test.relevance, dimensions=grid)
-
-        seconds = in_turns((once, whole), 7)
-        rows.append((method, len(grid), *(f"{s:.2f} s" for s in seconds), seconds[1] / seconds[0]))
-    show(("method", "points", "fit + evaluation", "fit + curve", "ratio"), rows)
-
-
 def maps() -> None:
     """Joint maps of the icons, once warm; quality is not measured."""
     pairs = simviz.load_demo("icons")
@@ -217,7 +192,7 @@ def bm25(data: Path) -> None:
 
 def main() -> None:
     """Read the command line."""
-    tables = {"emoji": emoji, "icons": icons, "curve": curve, "maps": maps, "start": start}
+    tables = {"emoji": emoji, "icons": icons, "maps": maps, "start": start}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=[*tables, "bm25", "all"])
     parser.add_argument("--data", type=Path, help="bm25: folder with x.jsonl.gz and y.jsonl.gz")

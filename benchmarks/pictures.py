@@ -11,48 +11,44 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from simviz.charts import DARK, LIGHT, map_figure
+from simviz.charts import Drawing
 from simviz.data import split
 from simviz.datasets import load_demo
 from simviz.pipeline import default_pipeline
-from simviz.projection import joint_map
 
 DOCS = Path(__file__).parents[1] / "docs"
-WIDTH, HEIGHT = 1240, 760
+README, HOME = {"width": 1240, "height": 760}, {"width": 680, "height": 620}
+HIDDEN = ".sv-find, .sv-tools { visibility: hidden }"
 
 
 def main() -> None:
-    """Write ``docs/map-light.png`` and ``docs/map-dark.png``."""
+    """Write ``docs/map-*.png``, with a word selected, and ``docs/home-*.png``."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--chromium", default="/usr/bin/chromium")
     chromium = parser.parse_args().chromium
     pairs = load_demo("icons")
     train = split(pairs, by="y").train
     pipeline = default_pipeline("cca", train).fit(train)
-    drawing = joint_map(*pipeline.coordinates(pairs.x, pairs.y), method="two-sided")
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
-        for theme in (LIGHT, DARK):
-            figure = map_figure(
-                drawing,
-                pairs.x,
-                pairs.y,
-                pairs.relevance,
-                theme=theme,
-                x_name=pairs.x_name,
-                y_name=pairs.y_name,
-                width=WIDTH,
-                height=HEIGHT,
-            )
-            figure.update_layout(paper_bgcolor=theme.paper, width=WIDTH, height=HEIGHT)
-            page_file = Path(folder) / "map.html"
-            figure.write_html(page_file, include_plotlyjs=True)
-            page = browser.new_page(viewport={"width": WIDTH, "height": HEIGHT})
+        page_file = Path(folder) / "map.html"
+        Drawing.of(pipeline, pairs).save(page_file)
+        for theme in ("light", "dark"):
+            page = browser.new_page(viewport=HOME, color_scheme=theme, device_scale_factor=1.5)
             page.goto(page_file.as_uri())
-            page.add_style_tag(content="body { margin: 0 }")
+            page.add_style_tag(content=HIDDEN)
             page.wait_for_timeout(1500)
-            page.screenshot(path=DOCS / f"map-{theme.name}.png")
+            page.screenshot(path=DOCS / f"home-{theme}.png")
+            page = browser.new_page(viewport=README, color_scheme=theme)
+            page.goto(page_file.as_uri())
+            page.get_by_label("Find items on the map").fill("weather")
+            page.keyboard.press("Enter")
+            page.get_by_text("belongs to it").wait_for()
+            page.get_by_title("Show the whole map (0)").click()
+            page.add_style_tag(content=HIDDEN)
+            page.wait_for_timeout(1500)
+            page.screenshot(path=DOCS / f"map-{theme}.png")
         browser.close()
 
 

@@ -1,9 +1,8 @@
-"""Print the tables of S2Net: against bare products, a peer, and its own start.
+"""Print the tables of S2Net: against bare products, a peer, and one solver beside another.
 
 ``python benchmarks/s2net.py TABLE [--data FOLDER] [--repeat N] [--small]``.
-Settings were chosen on dev splits; test splits are only looked at here. What
-is compared runs in one process, in turns; memory is the peak of a process of
-its own, less what libraries and data take before.
+Settings were chosen on dev splits. What is compared runs in one process, in turns;
+memory is the peak of a process of its own, less what libraries and data take before.
 """
 
 import argparse
@@ -15,7 +14,6 @@ import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
-from statistics import mean
 
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 
@@ -26,7 +24,6 @@ from _synthetic import Bilingual
 from _timing import in_turns, machine, pinned
 from ground import show
 
-from simviz.evaluation import evaluate
 from simviz.methods import get_method
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import Network, Objective
@@ -34,7 +31,6 @@ from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 
 GAMMA = 10.0
-DIMENSIONS = (25, 50, 100, 200)
 #: Of each set: training pairs, and pairs of each pool (None: all there are).
 SIZES: dict[str, tuple[int | None, int | None]] = {
     "libreoffice_help": (None, None),
@@ -235,40 +231,6 @@ def sides(folder: Path, *, small: bool) -> dict[str, Sides]:
     return {name: words.transform(part) for name, part in texts.items()}
 
 
-def mrr(model, X, Y) -> float:
-    """Mean of both directions."""
-    result = evaluate(model, X, Y, metrics=["MRR"])
-    return mean(result.value("MRR", direction) for direction in ("x2y", "y2x"))
-
-
-def quality(folder: Path, *, small: bool) -> None:
-    """Test MRR of both directions, of S2Net and of its start."""
-    parts = sides(folder, small=small)
-    X_val, y_val = parts["dev"]
-    starts = {
-        name: get_method(name)(max(DIMENSIONS)).fit(*parts["train"])
-        for name in ("opca", "cca", "cl_lsi")
-    }
-    rows = []
-    for k in DIMENSIONS[:2] if small else DIMENSIONS:
-        cells = [mrr(start.truncate(k), *parts["test"]) for start in starts.values()]
-        for start, loss in (("opca", "logistic"), ("opca", "softmax"), ("cl_lsi", "softmax")):
-            model = S2Net(k, loss=loss, init=starts[start])
-            model.fit(*parts["train"], X_val=X_val, y_val=y_val)
-            cells.append(mrr(model, *parts["test"]))
-        rows.append((k, *cells))
-    learned = ("S2Net, logistic", "S2Net, softmax", "S2Net from CL-LSI, softmax")
-    show(("k", "OPCA", "CCA", "CL-LSI", *learned), rows)
-    curve = S2Net(init=starts["opca"]).fit_dimensions(
-        [row[0] for row in rows], *parts["train"], X_val=X_val, y_val=y_val
-    )
-    print("Each dimension starting from the one before:\n")
-    show(
-        ("k", "S2Net", "passes"),
-        [(m.n_components_, mrr(m, *parts["test"]), m.n_iter_) for m in curve],
-    )
-
-
 def solvers(folder: Path, *, small: bool) -> None:
     """Wall time to the best validation MRR of the full batch."""
     parts = sides(folder, small=small)
@@ -309,10 +271,10 @@ def main() -> None:
         print(json.dumps(measured(what, name, *map(int, size))))
         return
     speed = {"limit": limit, "peer": peer, "paper": paper}
-    held = {"quality": quality, "solvers": solvers}
+    held = {"solvers": solvers}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=[*speed, *held])
-    parser.add_argument("--data", type=Path, help="folder of a data set: quality, solvers")
+    parser.add_argument("--data", type=Path, help="solvers: folder of a data set")
     parser.add_argument("--repeat", type=int, default=5, help="timed rounds (default 5)")
     parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
     parser.add_argument("--threads", type=int, help="threads of every library (default: theirs)")

@@ -1,4 +1,4 @@
-"""Print the tables of the spectral methods: speed beside peers, and quality.
+"""Print the tables of the spectral methods: speed beside peers, and fits of the papers' size.
 
 ``python benchmarks/spectral.py NAME [--data FOLDER] [--repeat N] [--small]``.
 What is compared runs in one process, in turns, after one small run of each
@@ -27,7 +27,6 @@ from _peers import (
     truncated_svd,
     variances,
 )
-from _quality import order, weights
 from _synthetic import Bilingual, factors, texts
 from _timing import Timed, in_turns, machine, pinned, timed
 from ground import show
@@ -243,8 +242,8 @@ def main() -> None:
     """Read the command line."""
     speed = {"cca": cca, "opca": opca, "lsa": lsa}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=[*speed, "paper", "order", "weights"])
-    parser.add_argument("--data", type=Path, help="folder of a data set: paper, order, weights")
+    parser.add_argument("table", choices=[*speed, "paper"])
+    parser.add_argument("--data", type=Path, help="paper: folder of a data set")
     parser.add_argument("--repeat", type=int, default=3, help="timed rounds (default 3)")
     parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
     parser.add_argument(
@@ -260,12 +259,8 @@ def main() -> None:
     if asked.table in speed:
         more = {"search": not asked.no_search} if asked.table == "lsa" else {}
         speed[asked.table](asked.repeat, small=asked.small, **more)
-    elif asked.table == "weights":
-        weights(asked.data, small=asked.small)
     elif asked.data is None:
         parser.error(f"{asked.table} needs --data FOLDER.")
-    elif asked.table == "order":
-        order(asked.data, small=asked.small)
     else:
         paper(asked.data, asked.repeat, small=asked.small)
 

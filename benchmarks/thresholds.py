@@ -1,10 +1,13 @@
 """Whether a threshold chosen on validation holds on the test, and how fast pairs are scored.
 
+"cover" divides training and validation data in two again and again, and never reads the test part.
+
     python benchmarks/thresholds.py FOLDER [RATE]
+    python benchmarks/thresholds.py cover FOLDER
     python benchmarks/thresholds.py speed
 
-FOLDER holds the sets of SETS, each in a folder of its own: x.jsonl.gz and y.jsonl.gz (id, text),
-relevance.tsv.gz (x_id, y_id, grade) and split.tsv.gz (x_id, split).
+FOLDER holds the sets of SETS, each in a folder of its own: x.jsonl.gz and y.jsonl.gz (id, text,
+in some group), relevance.tsv.gz (x_id, y_id, grade) and split.tsv.gz (x_id, split).
 """
 
 from __future__ import annotations
@@ -14,6 +17,9 @@ import os
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
+import gzip
+import json
+import math
 import sys
 import time
 import warnings
@@ -21,15 +27,24 @@ from pathlib import Path
 
 import numpy as np
 from _corpora import graded
+from numpy.typing import NDArray
 
 import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation import Estimate, choose_threshold, operating_point
 from simviz.pipeline import default_pipeline
 
-SETS = ("abt_buy", "amazon_google", "libreoffice_help")
+#: Sets, with the queries taken of the validation and the test part, the first in the file.
+SETS = (
+    ("abt_buy", None),
+    ("amazon_google", None),
+    ("libreoffice_help", 1_000),
+    ("libreoffice_help", None),
+)
 METHODS = ("tfidf_cosine", "s2net")
-N_TRAIN, N_HELD = 3_000, 1_000
+N_TRAIN = 3_000
+WORDS = ("false_alarm_rate", "recall", "precision")
+N_DIVISIONS, N_HALF = 200, 1_000
 N_SCORED = 20_000
 
 
@@ -38,28 +53,114 @@ def share(found: Estimate) -> str:
     return f"{100 * found.value:.2f} ({100 * found.low:.2f} to {100 * found.high:.2f})"
 
 
+def agree(one: Estimate, other: Estimate) -> bool:
+    """Whether the interval of the difference of two shares holds 0 (Zou and Donner, 2008)."""
+    lower, higher = sorted((one, other))
+    apart = higher.value - lower.value
+    return apart <= math.hypot(lower.high - lower.value, higher.value - higher.low)
+
+
+def group_of(file: Path) -> dict[str, str]:
+    """The group of each text of a side, where the set has groups."""
+    with gzip.open(file, "rt", encoding="utf-8") as lines:
+        return {row["text"]: row["group"] for row in map(json.loads, lines) if "group" in row}
+
+
 def hold(folder: Path, rate: float) -> None:
     """Print what the validation part promises beside what the test part gives."""
-    print("| set | method | | validation, 95 % interval | test, 95 % interval | held |")
-    print("|---|---|---|---|---|---|")
-    for name in SETS:
-        parts = {}
-        for part, (x, y, relevance) in graded(folder / name, N_TRAIN, N_HELD).items():
+    print("| set | queries | method | | validation, 95 % interval | test, 95 % interval ", end="")
+    print("| test inside | parts agree |\n|---|---|---|---|---|---|---|---|")
+    for name, n_held in SETS:
+        parts, groups = {}, {}
+        known = [group_of(folder / name / f"{side}.jsonl.gz") for side in "xy"]
+        for part, (x, y, relevance) in graded(folder / name, N_TRAIN, n_held).items():
             sides = (Items(range(len(texts)), texts, "text") for texts in (x, y))
             parts[part] = PairSet(*sides, relevance)
+            groups[part] = {
+                side: [of[text] for text in texts]
+                for side, texts, of in zip("xy", (x, y), known, strict=True)
+                if of
+            }
         dev, test = ((p.x, p.y, p.relevance) for p in (parts["dev"], parts["test"]))
         for method in METHODS:
             scorer = default_pipeline(method, parts["train"]).fit(parts["train"])
             threshold = choose_threshold(scorer, *dev, false_alarm_rate=rate)
-            found = operating_point(scorer, *test, threshold=threshold)
+            found = operating_point(scorer, *test, threshold=threshold, groups=groups["test"])
             expected = operating_point(
-                scorer, *dev, threshold=threshold, prevalence=found.prevalence
+                scorer,
+                *dev,
+                threshold=threshold,
+                prevalence=found.prevalence,
+                groups=groups["dev"],
             )
-            for words in ("false_alarm_rate", "recall", "precision"):
+            size = f"{len(parts['dev'].x):,} and {len(parts['test'].x):,}"
+            for words in WORDS:
                 before, after = getattr(expected, words), getattr(found, words)
-                held = before.low <= after.value <= before.high
-                cells = (name, method, words.replace("_", " "), share(before), share(after))
-                print(f"| {' | '.join(cells)} | {'yes' if held else 'no'} |")
+                verdicts = (before.low <= after.value <= before.high, agree(before, after))
+                cells = (name, size, method, words.replace("_", " "), share(before), share(after))
+                held = ("yes" if verdict else "no" for verdict in verdicts)
+                print(f"| {' | '.join((*cells, *held))} |")
+
+
+class Table:
+    """Serves scores that are known."""
+
+    def __init__(self, scores: NDArray[np.float32]) -> None:
+        self.scores = scores
+
+    def iter_similarity(self, x: object, y: object, /, *, block_size: int | None = None) -> object:
+        """Yield all rows at once."""
+        yield self.scores
+
+
+def cover(folder: Path) -> None:
+    """Print in how many random divisions the intervals of one half hold what the other gives."""
+    print("| set | method | divided by | groups told | | other half inside | halves agree |")
+    print("|---|---|---|---|---|---|---|")
+    for name in dict.fromkeys(name for name, _ in SETS):
+        known = group_of(folder / name / "x.jsonl.gz")
+        parts = graded(folder / name, None, None)
+        x, y = [], []
+        for texts, others, relevance in (parts["train"], parts["dev"]):
+            x += texts
+            y += [others[j] for j in relevance.positives.indices]  # one for each
+        at = min(N_TRAIN, len(parts["train"][0]) // 2)
+        fitted = PairSet.from_texts(x[:at], y[:at])
+        page = np.unique([known.get(text, text) for text in x[at:]], return_inverse=True)[1]
+        for method in METHODS:
+            scorer = default_pipeline(method, fitted).fit(fitted)
+            scores = scorer.similarity(x[at:], y[at:]).astype(np.float32)
+            for by, told in [("query", False), ("group", False), ("group", True)][
+                : 3 if known else 1
+            ]:
+                rng, found = np.random.default_rng(0), []
+                unit = page if by == "group" else np.arange(len(scores))
+                for _ in range(N_DIVISIONS):
+                    place = rng.permutation(unit.max() + 1)[unit]
+                    rows = np.argsort(place, kind="stable")
+                    size = min(N_HALF, len(rows) // 2)
+                    size += int((place[rows] == place[rows[size - 1]])[size:].sum())
+                    halves = [rows[:size], rows[size : 2 * size]]
+                    tables = [Table(scores[np.ix_(half, half)]) for half in halves]
+                    sides = [
+                        (np.zeros((len(half), 1)), np.zeros((len(half), 1))) for half in halves
+                    ]
+                    threshold = choose_threshold(tables[0], *sides[0])
+                    points = [
+                        operating_point(
+                            table,
+                            *side,
+                            threshold=threshold,
+                            prevalence=1 / size,
+                            groups=dict.fromkeys("xy", page[half]) if told else None,
+                        )
+                        for table, side, half in zip(tables, sides, halves, strict=True)
+                    ]
+                    pairs = [[getattr(point, words) for point in points] for words in WORDS]
+                    found.append([(a.low <= b.value <= a.high, agree(a, b)) for a, b in pairs])
+                for words, (inside, both) in zip(WORDS, np.mean(found, axis=0), strict=True):
+                    cells = (name, method, by, "yes" if told else "no", words.replace("_", " "))
+                    print(f"| {' | '.join(cells)} | {inside:.2f} | {both:.2f} |", flush=True)
 
 
 def speed() -> None:
@@ -87,6 +188,8 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     if sys.argv[1:] == ["speed"]:
         speed()
+    elif sys.argv[1:2] == ["cover"] and len(sys.argv) == 3:
+        cover(Path(sys.argv[2]))
     elif len(sys.argv) in (2, 3):
         hold(Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) == 3 else 0.01)
     else:
