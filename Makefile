@@ -1,6 +1,6 @@
 # make app: install into .venv and start the app.  make test: install test tools, run everything.
 # make cluster: start a Dask scheduler and two workers here; then SIMVIZ_SCHEDULER=... make app.
-# make format: tidy the code and write the README's tables anew.
+# make format: tidy the code and write the tables of the README and of docs/papers.md anew.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -35,7 +35,7 @@ check: .venv/.dev
 test: check
 	$(BIN)/python -m simviz.precompile
 	$(BIN)/python -m pytest -q -n 2 -m "not e2e"
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile -m e2e tests/e2e
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e tests/e2e
 
 # Readers against 20,000 broken and hostile files; `make test` tries 500 of them.
 fuzz: .venv/.dev
@@ -48,6 +48,7 @@ stress: .venv/.dev
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/python tests/docs/test_readme.py
+	$(BIN)/python tests/docs/test_papers.py
 	$(BIN)/ruff format .
 
 clean:

@@ -6,7 +6,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-SITE = ("app.py", "pages/*.py", ".streamlit/config.toml", "docs/map-*.png")
+SITE = ("app.py", "pages/*.py", ".streamlit/config.toml", "docs/home-*.png")
 
 
 class BuildWithSite(build_py):
