@@ -95,7 +95,7 @@ class _Child:
         self._process = subprocess.Popen(
             [sys.executable, "-m", "simviz.precompile", "--child"],
             cwd=_ROOT.parent,
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,  # closed by the system when this process ends, however it does
             stdout=subprocess.PIPE,
             text=True,
         )

@@ -242,6 +242,13 @@ def _relay(process: subprocess.Popen[str], told: Callable[[str], object]) -> Non
         told(line.strip())
 
 
+def _end_with_parent() -> None:
+    """Wait until the parent has closed its end of this process's input, and leave."""
+    while os.read(0, 1):
+        pass
+    os._exit(1)  # in the midst of compiling; what lies in the cache is whole
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
     """Compile all that is not compiled yet, with a line of progress.
 
@@ -254,6 +261,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if compilation.is_done():
         return
     logging.getLogger("simviz").setLevel(logging.ERROR)
+    if how:
+        threading.Thread(target=_end_with_parent, daemon=True).start()
     if "--child" in how:
         with suppress(OSError, AttributeError):
             os.nice(10)
@@ -274,7 +283,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 _say(f"\rCompiling, once on this machine: {len(done)} of {n}{end}")
 
     command = [sys.executable, "-m", "simviz.precompile", "--beside"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as other:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as other:
         listening = threading.Thread(target=_relay, args=(other, told))
         listening.start()
         _run(first, told)

@@ -81,6 +81,35 @@ def test_a_job_that_is_cancelled_waits_no_longer(child):
     assert compilation.progress().endswith("0 of 3")
 
 
+@pytest.mark.parametrize("part", ["--child", "--beside"])
+def test_what_compiles_ends_when_its_input_does(cache, part):
+    command = [sys.executable, "-m", "simviz.precompile", part]
+    ended = subprocess.run(command, input=b"", timeout=LONG, check=False)
+    assert ended.returncode
+    assert not compilation.is_done()
+
+
+SERVER = """
+import threading
+from simviz import compilation
+
+compilation.start()
+while compilation._child.is_running and not compilation._child.n:
+    threading.Event().wait(0.01)
+print(compilation.progress(), flush=True)
+threading.Event().wait()
+"""
+
+
+def test_what_compiles_ends_with_a_server_that_was_killed(cache):
+    shared = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", SERVER], **shared) as server:
+        assert " of " in server.stdout.readline()  # two processes compile
+        server.kill()
+        # They share its standard error, which is at its end when all three have ended.
+        server.communicate(timeout=LONG)
+
+
 TRAIN = """
 from numba.core import event
 from simviz import precompile
