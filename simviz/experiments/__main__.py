@@ -245,6 +245,7 @@ def _run_all(options: argparse.Namespace) -> int:
     sys.stderr.write(
         f"{len(runs) - len(waiting)} known, {len(waiting)} to run, about {total / 60:,.0f} min\n"
     )
+    waiting.sort(key=lambda one: -one[1])  # processes that share them end at about the same time
     failed = 0
     for number, (run, seconds) in enumerate(waiting, 1):
         total -= seconds
