@@ -80,9 +80,10 @@ def _product(A: Any, B: Array, out: Array | None, half: bool) -> Array:
     fill, kind = (round_columns, np.dtype(np.uint16)) if half else (copy_columns, dtype)
     n_strips = -(-B.shape[1] * kind.itemsize // _STRIP)
     width = -(-B.shape[1] // max(1, n_strips))
-    if n_strips == 1 and B.dtype == kind and B.flags.c_contiguous and B.flags.writeable:
-        # A strip of all columns is what there is: few rows of A should not pay for a copy.
-        with threads_for(A.nnz * width):
+    is_whole = n_strips == 1 or A.nnz < B.shape[0]
+    if is_whole and B.dtype == kind and B.flags.c_contiguous and B.flags.writeable:
+        # A strip is a copy of all rows of B: no use where most of them are read once or never.
+        with threads_for(A.nnz * B.shape[1]):
             sparse_dense(A.indptr, A.indices, A.data, B, bounds, 0, out)
         return out
     strip = np.empty(B.shape[0] * width, kind)

@@ -39,6 +39,16 @@ def test_strided_blocks_and_long_rows():
     np.testing.assert_allclose(Products(A).rmatmat(B), A.T @ B, atol=1e-12)
 
 
+def test_few_rows_meet_a_wide_matrix_as_many_do():
+    A = sp.random_array((400, 300), density=0.05, format="csr", rng=RNG)
+    B = RNG.standard_normal((300, 500))
+    few = [7, 0, 9]
+    assert A[few].nnz < len(B) < A.nnz  # only the many are worth a copy of B
+    np.testing.assert_allclose(
+        Products(A[few]).matmat(B), Products(A).matmat(B)[few], rtol=1e-13, atol=1e-13
+    )
+
+
 @pytest.mark.parametrize("shape", [(5, 4), (0, 4), (5, 0)])
 def test_nothing_stored(shape):
     products = Products(sp.csr_array(shape))
