@@ -279,7 +279,7 @@ class QueryDocument(Experiment[Parts]):
         "s2net", "tfidf_cosine", "hdlr", "cplsa", "pca", "opca", "jplsa", "cca", "plsa",
     )  # fmt: skip
     minutes = 3.0
-    full_minutes: ClassVar[Mapping[str, float]] = {"pydocs": 27, "mediqa_qa": 11, "nfcorpus": 74}
+    full_minutes: ClassVar[Mapping[str, float]] = {"pydocs": 29, "mediqa_qa": 7, "nfcorpus": 103}
     grids: ClassVar[Mapping[Size, Grids]] = {
         "demo": {
             "pca": {"n_components": (100, 300, 1000)},
