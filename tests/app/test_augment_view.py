@@ -100,7 +100,7 @@ def test_terms_of_texts_are_set_once_for_all_methods(own):
         "x_column": "ad",
     }  # fmt: skip
     asked = {spec.method: spec.features for spec in requests(own)}
-    assert asked == {"lsa": terms, "bm25": terms, "ngram_matcher": "usual"}
+    assert asked == {"lsa": terms, "bm25": terms, "ngram_matcher": {"x_column": "ad"}}
 
 
 def test_a_preview_shows_what_is_made_and_the_job_asks_for_it(own):

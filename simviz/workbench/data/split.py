@@ -126,7 +126,9 @@ def _parts(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
     from simviz.data.splitting import PARTS
     from simviz.exceptions import DatasetError
 
-    if _pairs.relevance.positives.nnz == len(_pairs.x) * len(_pairs.y):
+    relevance = _pairs.relevance
+    is_full = relevance.positives.nnz == len(_pairs.x) * len(_pairs.y)
+    if is_full and len(set(relevance.matrix.data.tolist())) == 1:  # grades of all could be ranked
         return Parts(
             problem=f"Every item of “{_pairs.x_name}” belongs to every item of “{_pairs.y_name}”, "
             "so that there is nothing to rank. Choose another column for a side."

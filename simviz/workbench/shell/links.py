@@ -43,6 +43,8 @@ def demo_link(run: Run) -> dict[str, str] | None:
     spec, demo = run.spec, state.demo_of(run.spec["dataset_id"])
     if demo is None or run.info.is_blend or spec.get("augment"):
         return None
+    if spec.get("features", "usual") != "usual":  # chosen terms, or an encoder's vectors
+        return None
     if JobSpec.from_json(spec).split != settings.demo_split(demo):
         return None
     long = {name: short for short, name in SHORT.items()}

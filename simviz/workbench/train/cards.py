@@ -85,8 +85,12 @@ class Setting:
         # What knows no pairs learns nothing from more of them, and the encoder
         # alone reads nothing else: their requests are the same either way.
         steps = () if tags.uses == "unsupervised" else self.augmentation.steps
-        # So are those of what reads neither an encoder's vectors nor terms.
-        reads_no_terms = ("pretrained", "characters", "trigrams")
+        # So are those of what reads neither an encoder's vectors nor terms, but for a column
+        # that is read with the texts.
+        features = "usual" if tags.input == "pretrained" else self.features
+        if tags.input in ("characters", "trigrams"):
+            column = None if isinstance(features, str) else features.get("x_column")
+            features = {"x_column": column} if column else "usual"
         return JobSpec(
             self.dataset_id,
             self.digest,
@@ -94,7 +98,7 @@ class Setting:
             dict(params),
             self.split,
             workspace=state.workspace(),
-            features="usual" if tags.input in reads_no_terms else self.features,
+            features=features,
             augment=steps,
         )
 
