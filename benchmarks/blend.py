@@ -1,8 +1,8 @@
 """Query expansion beside TF-IDF, and the time of a whole curve of blends.
 
 ``python benchmarks/blend.py speed`` and ``python benchmarks/blend.py quality --data FOLDER``
-print tables in Markdown; FOLDER holds ``citeulike_t`` and ``cora`` (`benchmarks/README.md`
-names their sources). The links between pages of Python documentation come with simviz.
+print tables in Markdown; FOLDER holds one folder each of ``citeulike_t`` and ``cora``, without it
+the links between pages of Python documentation, which simviz has, are measured alone.
 """
 
 import argparse

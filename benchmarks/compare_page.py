@@ -2,8 +2,8 @@
 
     python benchmarks/compare_page.py
 
-trains 20 runs of the emoji demo, then changes metric, query side,
-part and runs, each three times over; the first round is cold, medians of the others are warm.
+trains 20 runs of the emoji demo, then changes metric, query side, part and runs, each
+in four rounds: cold is the slowest change of the first, warm the median of the others.
 """
 
 from __future__ import annotations

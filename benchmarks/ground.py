@@ -1,6 +1,6 @@
-"""Print the measured tables of ``benchmarks/README.md``.
+"""Print the first tables of ``benchmarks/README.md``: demos, maps, the start, BM25.
 
-``python benchmarks/ground.py all`` prints all that need no data of their own;
+``python benchmarks/ground.py all`` prints those that need no data of their own;
 ``python benchmarks/ground.py --help`` names the single ones. What is compared
 runs in one process, in turns, and medians are shown.
 """
@@ -95,7 +95,7 @@ def icons() -> None:
     parts = simviz.split(simviz.load_demo("icons"), by="y", seed=0)
     test = parts.test
     scorers: dict[str, tuple[str | float | None, int]] = {
-        "heterogeneous_svd, k=50, weight of negatives 0.1 (the demo's)": (0.1, 50),
+        "heterogeneous_svd, k=50, weight of negatives 0.1": (0.1, 50),
         "heterogeneous_svd, k=50, weights of the paper": ("paper", 50),
         "heterogeneous_svd, k=50, balanced": ("balanced", 50),
         "cca, k=50": (None, 50),

@@ -14,9 +14,19 @@ POOLS = {
     "mates": "items judged with the part",
     "all": "all items of the other side",
 }
+#: Rows of experiments that differ from what their class says of the others.
+OWN = {
+    "heterogeneous_ranking": {
+        "ranked": "all documents; where a set judges in pools, those judged for the query",
+        "divided": "queries 80/20, ten times",
+    },
+    "ssi_languages": {
+        "ranked": "items judged with the part; where pairs are graded, all items of the other side"
+    },
+}
 
 
-def protocol(cls: type[Experiment[Any]]) -> str:
+def protocol(name: str, cls: type[Experiment[Any]]) -> str:
     limits = {
         name: " and ".join(
             f"{n:,} x items of {part}"
@@ -26,13 +36,15 @@ def protocol(cls: type[Experiment[Any]]) -> str:
         for name, kept in cls.limits.items()
     }
     sets = [f"`{s}`{f' ({limits[s]})' if s in limits else ''}" for s in cls.sets]
+    own = OWN.get(name, {})
+    divided = f"{_parts(cls.fractions)} by {cls.split_by}, where the set does not say"
     minutes = ", ".join(f"{n:g} on `{name}`" for name, n in cls.full_minutes.items())
     lines = [
         "| | |\n|---|---|",
         f"| data | demo `{cls.demo}`; {', '.join(sets)} |",
         f"| needs | {cls.needs} |",
-        f"| ranked | {POOLS[cls.pool]} |",
-        f"| divided, where the set does not say | {_parts(cls.fractions)} by {cls.split_by} |",
+        f"| ranked | {own.get('ranked', POOLS[cls.pool])} |",
+        f"| divided | {own.get('divided', divided)} |",
         f"| methods | {', '.join(f'`{m}`' for m in cls.methods)} |",
         f"| minutes on one core | demo {cls.minutes:g}{f'; full {minutes}' if minutes else ''} |",
     ]
@@ -59,7 +71,7 @@ def _values(values: Any) -> str:
 
 def refreshed(text: str) -> str:
     for name, cls in all_experiments().items():
-        block = f"<!-- protocol:{name} -->\n{protocol(cls)}\n<!-- /protocol -->"
+        block = f"<!-- protocol:{name} -->\n{protocol(name, cls)}\n<!-- /protocol -->"
         text = re.sub(
             rf"<!-- protocol:{name} -->.*?<!-- /protocol -->",
             lambda _, b=block: b,

@@ -131,7 +131,7 @@ def _parts(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
     if is_full and len(set(relevance.matrix.data.tolist())) == 1:  # grades of all could be ranked
         return Parts(
             problem=f"Every item of “{_pairs.x_name}” belongs to every item of “{_pairs.y_name}”, "
-            "so that there is nothing to rank. Choose another column for a side."
+            "so that there is nothing to rank. Upload pairs of which some do not belong together."
         )
     try:
         found = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
