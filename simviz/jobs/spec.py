@@ -240,6 +240,14 @@ class JobSpec:
         usual = self.usual_params
         return {n: value for n, value in self.params.items() if usual.get(n, value) != value}
 
+    @property
+    def set_values(self) -> dict[str, Any]:
+        """All that differs from what is usual: what terms are, and parameters."""
+        terms = self.features
+        if not isinstance(terms, Mapping):
+            terms = {} if terms == "usual" else {"features": terms}
+        return {**terms, **self.set_params}
+
     def check(self) -> None:
         """Refuse what cannot be asked, before anything is started."""
         try:

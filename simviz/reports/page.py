@@ -20,6 +20,7 @@ from markupsafe import Markup
 
 from simviz.charts import RocCurve, dimension_figure, roc_figure
 from simviz.charts.canvas import CSS, PAGE_SCRIPT, pack_alone, page_state
+from simviz.charts.curves import MOST_BANDS
 from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style, script_json
 from simviz.charts.tables import Cell, environment, html_table
 from simviz.data.pairs import PairSet
@@ -272,13 +273,14 @@ def _dimension_chart(
     if not drawn:
         return None
     curves = [curve for _, curve in drawn]
+    bands = ", with 95 % bands" if len(curves) <= MOST_BANDS else ""
     return Chart(
         id="dimensions",
         title="Quality by dimensions",
         figures=_both_looks(dimension_figure, curves, metric=metric),
         caption=(
-            f"{metric} of the first dimensions of each model, all from one training, with 95 % "
-            f"bands; {part_words(entries[0], pairs)}."
+            f"{metric} of the first dimensions of each model, all from one training{bands}; "
+            f"{part_words(entries[0], pairs)}."
         ),
         table=_table(
             ["run", f"best {metric}", "with", "95 % of it with"],

@@ -4,13 +4,17 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import streamlit as st
 
 from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
+from simviz.workbench.compare.divisions import _asked
 from simviz.workbench.data.split import _parts
 from simviz.workbench.shell import links, settings, state
+from simviz.workbench.train.augment import _chosen_terms
+from simviz.workbench.train.runs import _differences
 
 
 @pytest.mark.parametrize(("features", "has_link"), [("usual", True), ({"tf": "log1p"}, False)])
@@ -34,3 +38,38 @@ def test_pairs_that_all_belong_together_are_refused_unless_their_grades_differ(
     pairs = PairSet.from_texts(*texts, judged)
     found = _parts(f"{grades}", pairs, SplitSpec(by="x"))
     assert (found.problem is None or found.problem == "") is can_be_split
+
+
+@pytest.mark.parametrize(
+    ("features", "words"),
+    [
+        ("usual", "n_components 7"),
+        ({"analyzer": "word", "tf": "log1p"}, "analyzer word, tf log1p, n_components 7"),
+        ("pretrained:small", "features pretrained:small, n_components 7"),
+    ],
+)
+def test_runs_on_other_terms_are_told_apart(features, words):
+    split = SplitSpec()
+    spec = JobSpec("own", "0" * 16, "lsa", {"n_components": 7}, split, features=features)
+    info = SimpleNamespace(spec=spec.to_json())
+    assert _differences(info, split) == words
+    assert _differences(info, SplitSpec(seed=1)).startswith(f"{words}; other split")
+
+
+def test_the_same_divisions_are_asked_for_in_whichever_order_runs_on_other_terms_stand():
+    made = [
+        JobSpec("own", "0" * 16, "lsa", {"n_components": 7}, SplitSpec(), features=features)
+        for features in ("usual", {"tf": "log1p"}, {"tf": "log2"})
+    ]
+    entries = [
+        SimpleNamespace(run=SimpleNamespace(info=SimpleNamespace(spec=spec.to_json())))
+        for spec in made
+    ]
+    choice = SimpleNamespace(metric="MRR", direction="x2y")
+    assert _asked(entries, 5, choice).digest == _asked(entries[::-1], 5, choice).digest
+
+
+def test_names_are_no_markup_where_terms_are_chosen(monkeypatch):
+    monkeypatch.setattr(st, "session_state", {"terms-column": "**bold** [x](y)"})
+    (_, words) = _chosen_terms("terms")
+    assert words[-1] == r"with \*\*bold\*\* \[x\](y)"

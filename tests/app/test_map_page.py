@@ -212,6 +212,17 @@ def test_click_is_taken_once(trained):
     assert "sel" not in link(app)
 
 
+def test_search_hears_of_a_selection_once(trained):
+    app, dataset_id, _ = trained
+    go(app, data=dataset_id, sel="y3")
+    assert app.session_state["map-selected"] == {dataset_id: "y3"}
+    del app.session_state["map-selected"]  # as Search does when it asks for it
+    app.run()
+    assert "map-selected" not in app.session_state, "what is typed there stays"
+    tell(app, picked={"key": "x7"})
+    assert app.session_state["map-selected"] == {dataset_id: "x7"}
+
+
 def draw(app, dataset_id, run_id, drawing, **query):
     """Open a drawing that must first be made."""
     from simviz.jobs.background import kept_name
@@ -238,6 +249,11 @@ def test_query_falls_among_its_nearest(trained, sentences):
     assert "sel" not in link(app) and link(app)["ask"] == f"x:{text}"
     tell(app, asked={"text": "zzz qqq", "side": "x"})
     assert canvas(app)["query"] is None
+    answered = canvas(app)["answered"]
+    app.run()
+    assert canvas(app)["answered"] == answered
+    tell(app, asked={"text": "zzz qqq", "side": "x"})
+    assert canvas(app)["answered"] > answered, "an answer though it is the same"
     assert "knows nothing in this query" in words(app)
     tell(app, asked={"text": "anything", "side": "nowhere"})
     tell(app, picked={"key": "x1"})

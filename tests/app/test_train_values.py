@@ -56,3 +56,11 @@ def test_a_sweep_leaves_defaults_out_so_that_requests_stay_the_same():
         {"rank": 5},
     ]
     assert [m.split.seed for m in made] == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("begin", "values"), [(0.05, [0.005, 0.015, 0.05, 0.15]), (None, [0.01, 0.03, 0.1, 0.3])]
+)
+def test_rates_are_suggested_around_the_one_that_is_set(begin, values):
+    (rate,) = (s for s in param_specs(all_methods()["s2net"]) if s.name == "learning_rate")
+    assert cards.suggested(rate, begin) == values

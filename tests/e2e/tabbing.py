@@ -29,6 +29,10 @@ PREPARE = """() => {
   };
   walk(document);
   const look = (e) => {
+    // As it will look: a border that has only begun to change its colour looks like none.
+    for (const change of e.getRootNode().getAnimations()) {
+      if (change instanceof CSSTransition) change.finish();
+    }
     const around = [e];
     for (let up = e.parentElement; up && around.length < 5; up = up.parentElement) around.push(up);
     for (const near of [e.parentElement, e]) {

@@ -175,6 +175,18 @@ def test_dimensions_are_drawn_in_the_main_metric(world):
     assert (lines["top-1"] < lines["MRR"]).any()
 
 
+@pytest.mark.parametrize(("most", "are_drawn"), [(5, True), (0, False)])
+def test_bands_are_told_of_only_where_they_are_drawn(world, monkeypatch, most, are_drawn):
+    runs, pairs, _ = world
+    for module in ("simviz.reports.page", "simviz.charts.curves"):
+        monkeypatch.setattr(f"{module}.MOST_BANDS", most)
+    page = Page(html_report(runs, pairs))
+    drawn = json.loads(page.scripts[1])["dimensions"]["light"]["data"]
+    assert any(trace.get("fill") for trace in drawn) is are_drawn
+    told = " ".join(" ".join(page.seen).split())
+    assert ("from one training, with 95 % bands;" in told) is are_drawn
+
+
 def test_everything_that_was_promised_is_there(report, world):
     runs, pairs, _ = world
     seen = " ".join(" ".join(Page(report).seen).split())

@@ -97,7 +97,8 @@ export class View extends Finding {
       this.panel.say(`${this.textOf(item, 80)} is selected. ${near ? `Nearest: ${near}.` : ""}`);
     }
     this.typed = data.typed ?? null;
-    if (this.typed && String(before?.typed) !== String(this.typed)) this.#showAnswer();
+    const isAnswer = String(before?.typed) !== String(this.typed) || before.answered !== data.answered;
+    if (this.typed && isAnswer) this.#showAnswer();
     this.encloseBy(data.region ? this.camera.fromTold(data.region) : null);
     if (data.rows?.length > 1) this.encloseRows(data.rows);
   }
@@ -198,7 +199,7 @@ export class View extends Finding {
     if (!this.grid || this.glide) return;
     const i = this.itemAt(px, py);
     if (i >= 0) this.pick(i);
-    else if (this.selected || this.query || this.matches || this.enclosed) this.letGo();
+    else if (this.selected || this.query || this.typed || this.matches || this.enclosed) this.letGo();
   }
 
   pick(i) {
@@ -217,7 +218,7 @@ export class View extends Finding {
 
   /** Nothing is selected, found or enclosed any more. */
   letGo(isQuiet = false) {
-    const isTold = this.selected || this.query || this.enclosed;
+    const isTold = this.selected || this.query || this.typed || this.enclosed;
     this.selected = this.query = this.typed = this.region = this.enclosed = this.matches = this.turn = null;
     this.layer.isStale = true;
     this.hovered = this.focused = this.matched = -1;
@@ -262,10 +263,6 @@ export class View extends Finding {
     if (!asked) return;
     this.matches = null;
     this.panel.showMatches([], -1);
-    if (String(this.typed) === String([side, asked])) {
-      this.#showAnswer(); // the same again changes nothing, and would not be answered
-      return;
-    }
     this.panel.told("Asking the model…");
     this.#emit("asked", { text: asked, side });
   }

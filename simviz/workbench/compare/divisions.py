@@ -70,7 +70,9 @@ def _asked(entries: Sequence[Entry], n: int, choice: Choice) -> DivisionsSpec:
     """Ask for these runs; those of one method are settings to choose among."""
     tree = [entry.run.info.spec for entry in entries]
     # In an order of their own: the request is the same whichever run is best just now.
-    ordered = sorted(tree, key=lambda one: (one["method"], repr(one["params"])))
+    ordered = sorted(
+        tree, key=lambda one: (one["method"], repr(one["params"]), repr(one.get("features")))
+    )
     specs = [JobSpec.from_json(one, state.workspace()) for one in ordered]
     made = divisions_spec(specs, n=n, metric=choice.metric, direction=choice.direction)
     assert isinstance(made, DivisionsSpec)
@@ -138,7 +140,7 @@ def _show_found(
         ]
         if is_swept:
             times = np.bincount(found.chosen[:, j], minlength=len(trainings[title]))
-            often = trainings[title][int(times.argmax())].set_params
+            often = trainings[title][int(times.argmax())].set_values
             words = f"{forms.in_words(often) or 'as it comes'} ({times.max()}×)"
             line.append(words if len(trainings[title]) > 1 else "–")
         lines.append(line)

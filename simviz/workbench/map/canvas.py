@@ -65,6 +65,11 @@ def news(name: str, key: str = KEY) -> dict[str, Any] | None:
     return dict(sent)
 
 
+def last_heard(name: str, key: str = KEY) -> float:
+    """The number of what was last heard under a name; 0 before anything was."""
+    return float(st.session_state.get(f"{key}-heard-{name}", 0))
+
+
 def packed(data: bytes) -> str:
     """Bytes as JSON carries them."""
     return base64.b64encode(data).decode("ascii")

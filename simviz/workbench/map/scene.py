@@ -305,6 +305,7 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
             if items.kind in ("text", "keyword")
         ],
         "typed": None if view.query is None else list(view.query),
+        "answered": canvas.last_heard("asked"),
         "narrow": state.is_narrow(),
         "scrolls": False,
         "alt": f"{map_alt(placed.drawing, (pairs.x_name, pairs.y_name))} "

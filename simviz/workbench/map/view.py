@@ -276,7 +276,10 @@ def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
     if st.query_params.to_dict() != base | own | shown:
         st.query_params.from_dict(base | own | shown)
     st.session_state["map-link"] = base | own
-    st.session_state["map-selected"] = {view.dataset_id: own.get("sel", "")}  # for Search
+    selected = {view.dataset_id: own.get("sel", "")}
+    if selected != st.session_state.get("map-told"):
+        # For Search, once: what is asked there since is not taken back by a look at the map.
+        st.session_state["map-selected"] = st.session_state["map-told"] = selected
     return own | shown
 
 

@@ -17,6 +17,7 @@ from simviz.datasets import DEMOS
 from simviz.exceptions import DatasetError
 from simviz.jobs import SplitSpec
 from simviz.jobs.training import augmented
+from simviz.markdown import escape_markdown
 from simviz.pipeline import Features
 from simviz.workbench.shell import display
 
@@ -163,7 +164,7 @@ def _chosen_terms(key: str) -> tuple[dict[str, Any], list[str]]:
         words.append(f"{most:,} at most")
     if column := st.session_state.get(f"{key}-column"):
         parts.append({"x_column": column})
-        words.append(f"with {column}")
+        words.append(f"with {escape_markdown(column)}")
     return {name: value for part in parts for name, value in part.items()}, words
 
 
@@ -193,7 +194,7 @@ def _show_terms(key: str, pairs: PairSet) -> None:
     columns = [n for n, c in pairs.x.metadata.items() if c.dtype.kind in "OU" and n not in known]
     if pairs.x.kind == "text" and columns:
         st.selectbox(
-            f"Read with {pairs.x_name}",
+            f"Read with {escape_markdown(pairs.x_name)}",
             columns,
             index=None,
             key=f"{key}-column",

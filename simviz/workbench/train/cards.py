@@ -438,7 +438,8 @@ def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
     if spec.kind == "float" and math.isfinite(low) and math.isfinite(high):
         values = [low + (high - low) / 4 * i for i in range(5)]
     elif spec.name == "learning_rate":
-        values = [0.01, 0.03, 0.1, 0.3]
+        middle = begin or 0.1
+        values = [middle * factor for factor in (0.1, 0.3, 1, 3)]
     elif spec.kind == "float":
         middle = begin or 1.0
         values = [middle * 10.0**i for i in (-2, -1, 0, 1)]

@@ -144,9 +144,9 @@ def _value(run_id: str, metric: str, direction: str) -> float | None:
 
 
 def _differences(run: RunInfo, split: SplitSpec) -> str:
-    """Return what sets a run apart: parameters off their defaults, another split."""
+    """Return what sets a run apart: terms and parameters off their defaults, another split."""
     request = shared_runs.request_of(run)
-    words, other = forms.in_words(request.set_params), request.split
+    words, other = forms.in_words(request.set_values), request.split
     if other == split:
         return words
     return (f"{words}; " if words else "") + f"other split: by {other.by}, seed {other.seed}"
@@ -246,7 +246,7 @@ def _show_again(run: RunInfo) -> None:
 def _show_differences(runs: Sequence[RunInfo]) -> None:
     """Show a table of the settings in which some runs differ."""
     names = shared_runs.label_runs(runs).values()
-    chosen = {n for run in runs for n in shared_runs.request_of(run).set_params}
+    chosen = {n for run in runs for n in shared_runs.request_of(run).set_values}
     known = [run_settings(run) for run in runs]
     rows = []
     for name in dict.fromkeys(name for run in known for name in run):
@@ -322,7 +322,7 @@ def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
         values = [v for run in group if (v := _value(run.id, metric, direction)) is not None]
         if len(values) > 1:
             request = shared_runs.request_of(group[0])
-            set_to, name = forms.in_words(request.set_params), request.title
+            set_to, name = forms.in_words(request.set_values), request.title
             label = f"{name}, {set_to}" if set_to else name
             figures = mean(values), stdev(values)
             rows.append([label, *(f"{figure:.3f}" for figure in figures), str(len(values))])
