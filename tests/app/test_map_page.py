@@ -212,6 +212,19 @@ def test_click_is_taken_once(trained):
     assert "sel" not in link(app)
 
 
+def test_a_click_counts_though_an_address_of_before_comes_after_it(trained):
+    app, dataset_id, _ = trained
+    go(app, data=dataset_id)
+    tell(app, picked={"key": "x3"})
+    tell(app, picked={"key": "x7"})
+    app.query_params["sel"] = "x3"  # the browser moved the map before it heard of the last one
+    app.run()
+    assert link(app)["sel"] == "x7" and canvas(app)["selected"]["item"] == 7
+    app.query_params["sel"] = "x9"
+    app.run()
+    assert canvas(app)["selected"]["item"] == 9, "an address that is new is followed"
+
+
 def test_search_hears_of_a_selection_once(trained):
     app, dataset_id, _ = trained
     go(app, data=dataset_id, sel="y3")

@@ -117,6 +117,18 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
     assert trained.selectbox(key="search-item-y").value == rows(trained, "y_test")[0]
 
 
+def test_words_of_ones_own_stay_when_they_come_with_an_address_of_before(trained):
+    run(trained)
+    address = trained.query_params["ask"]
+    trained.text_input(key="search-own-x").set_value("words of mine")
+    run(trained)
+    trained.query_params["ask"] = address
+    trained.text_input(key="search-own-x").set_value("other words of mine")
+    run(trained)
+    assert trained.text_input(key="search-own-x").value == "other words of mine"
+    assert "ask" not in trained.query_params and "nobody judged" in html(trained)
+
+
 def test_words_of_ones_own_stay_when_another_part_is_shown(trained):
     run(trained)
     trained.text_input(key="search-own-x").set_value("words of mine")

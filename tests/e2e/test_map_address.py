@@ -63,6 +63,24 @@ def test_what_was_asked_of_the_model_is_in_the_link(look):
     again.get_by_text("These items as CSV").wait_for()
 
 
+def test_back_selects_what_was_selected_before(look):
+    page = look("demo=icons&method=cca&k=50")
+    selected = "(map.data.selected ? map.keyOf(map.data.selected.item) : null)"
+    keys = [None]
+    for arrow in ("ArrowDown", "ArrowRight"):
+        page.locator(".sv-canvas").focus()
+        page.keyboard.press(arrow)
+        page.keyboard.press("Enter")
+        page.wait_for_function(f"(key) => ![null, key].includes({selected})", arg=keys[-1])
+        keys.append(page.evaluate(selected))
+        until_told(page, sel=keys[-1])
+        settle(page)
+    page.go_back()
+    page.wait_for_function(f"(key) => {selected} === key", arg=keys[1])
+    settle(page)
+    until_told(page, sel=keys[1])
+
+
 def test_what_was_enclosed_is_in_the_link(look):
     page = look("demo=icons&method=cca&k=50&colour=part&dims=12")
     page.get_by_label("Select items by drawing around them").click()

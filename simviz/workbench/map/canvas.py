@@ -48,7 +48,7 @@ def show_rows(data: Mapping[str, Any], key: str) -> None:
 
 
 def listen(on_change: Any) -> None:
-    """Hear of the camera, of what was looked for and of the legend, in a fragment of its own."""
+    """Hear of the camera, of what was looked for and of the legend."""
     with st.container(key="map-part-camera"):
         _camera(key=CAMERA_KEY, on_at_change=on_change, on_set_change=on_change, height=1)
 

@@ -144,27 +144,30 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
     """Take over what the address says, unless the page itself wrote it; return jobs to await."""
     params = st.query_params.to_dict()
     own = {name: value for name, value in params.items() if name not in _OF_ALL_PAGES}
-    if own == st.session_state.get("map-link"):
+    if not state.is_news(own):
         return []
-    st.session_state["map-link"] = own
     view.lost = ""
     if "run" in params or "method" in params:
         wanted = links.wanted_run(view.dataset_id)
         if wanted is not None:
             view.run_id = wanted.id
         elif jobs := links.wanted_jobs():
-            # The link is followed again when the run is there.
-            st.session_state.pop("map-link")
-            return jobs
+            return jobs  # the link is followed again when the run is there
         else:
             view.lost = (
                 "The run of this link is not here: it was deleted, or it is in another workspace."
             )
+    _keep_link(own)
     seen = state.share()
     if seen is not None:
         params = dict(seen.view) | params
     apply_link(view, params, pairs, columns(pairs))
     return []
+
+
+def _keep_link(own: dict[str, str]) -> None:
+    st.session_state["map-link"] = own
+    state.remember(own)
 
 
 def apply_link(
@@ -275,7 +278,7 @@ def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
         shown[settings.DIRECTION_LINK] = direction
     if st.query_params.to_dict() != base | own | shown:
         st.query_params.from_dict(base | own | shown)
-    st.session_state["map-link"] = base | own
+    _keep_link(base | own)
     selected = {view.dataset_id: own.get("sel", "")}
     if selected != st.session_state.get("map-told"):
         # For Search, once: what is asked there since is not taken back by a look at the map.
@@ -322,7 +325,7 @@ def follow_browser(view: View) -> None:
         link = {name: value for name, value in before.items() if name not in _OF_BROWSER}
         link = _with_drawing(view, link | _browser_params(view))
         if link != before:
-            st.session_state["map-link"] = link
+            _keep_link(link)
             kept = {name: v for name, v in st.query_params.items() if name in _OF_ALL_PAGES}
             st.query_params.from_dict(link | kept)
 

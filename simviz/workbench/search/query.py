@@ -56,11 +56,8 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
 
 def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> None:
     """Ask what a new link asks, else what was selected on the map; an example at first."""
-    seen, written = state.share(), st.session_state.get(_WRITTEN)
+    seen = state.share()
     selected = st.session_state.pop("map-selected", {}).get(state.current_dataset_id(), "")
-    asked = st.query_params.get("ask", "") or selected
-    if seen is not None and written is None:
-        asked = asked or dict(seen.view).get("ask", "")
     of, before = (pairs.digest[:12], part), st.session_state.get(_OF, ("", ""))
     st.session_state[_OF] = of
     is_other = of[0] != before[0]
@@ -70,7 +67,13 @@ def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> No
     if of != before:
         for side, at in examples.items():
             st.session_state[f"{_ITEM}-{side}"] = at
-    linked = links.linked_item(asked, pairs) if is_other or asked != written else None
+    asked = st.query_params.get("ask", "")
+    if not (is_other or state.is_news(asked)):
+        asked = ""
+    asked = asked or selected
+    if seen is not None and _WRITTEN not in st.session_state:
+        asked = asked or dict(seen.view).get("ask", "")
+    linked = links.linked_item(asked, pairs)
     if linked is not None:
         side, at = linked
         st.session_state[_SIDE] = side
@@ -80,7 +83,8 @@ def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> No
 
 def _put_in_link(item: str | None) -> None:
     """Name an item in the address by its number; words of the visitor's own never are there."""
-    st.session_state[_WRITTEN] = item or ""
+    st.session_state[_WRITTEN] = True
+    state.remember(item or "")
     if item is None:
         st.query_params.pop("ask", None)
     elif st.query_params.get("ask") != item:

@@ -105,6 +105,7 @@ STEPS = {
 
 def begin(title: str) -> Callable[[], None]:
     """Start a page, before anything else is drawn; return what brings its count up to date."""
+    state.enter(title)
     st.set_page_config(
         page_title=f"{title} · simviz" if title != "Home" else "simviz",
         # An icon of Streamlit's would be loaded from a font server on the internet.

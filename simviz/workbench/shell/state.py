@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import streamlit as st
+from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from simviz import compilation
 from simviz.exceptions import SimvizError
@@ -52,6 +53,8 @@ SECURE_COOKIE = f"__Host-{COOKIE}"
 _YEAR, _HOUR = 31_536_000, 3_600  # seconds
 _MEGABYTE = 10**6
 _ID = re.compile(r"[A-Za-z0-9:_-]{1,80}")
+#: Addresses of a page that are remembered.
+_MOST_SAID = 50
 
 
 @dataclass(frozen=True, slots=True)
@@ -364,6 +367,29 @@ def current_dataset_id() -> str | None:
     if asked and _ID.fullmatch(asked):
         st.session_state.dataset_id = asked
     return st.session_state.get("dataset_id")
+
+
+def enter(page: str) -> None:
+    """Forget what was said in addresses of another page."""
+    if st.session_state.get("page") != page:
+        st.session_state["page"], st.session_state["said"] = page, []
+
+
+def is_news(said: object) -> bool:
+    """Whether the visitor brought what the address says: by a link, by *Back*, or typed."""
+    # What is done on a page may arrive with an address that the page wrote some time ago: the
+    # browser had not heard of the last one.
+    known = st.session_state.get("said", [])
+    if said not in known:
+        return True
+    run = get_script_run_ctx()
+    return said != known[-1] and run is not None and run.is_history_navigation
+
+
+def remember(said: object) -> None:
+    """Remember what a page followed in the address or put into it."""
+    known = st.session_state.get("said", [])
+    st.session_state["said"] = [*(one for one in known if one != said), said][-_MOST_SAID:]
 
 
 def _shared_dataset_id() -> str | None:
