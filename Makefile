@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app cluster test fuzz stress check format clean
+.PHONY: app compiled cluster test fuzz stress check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -18,8 +18,10 @@ $(BIN)/activate:
 	$(BIN)/pip install --quiet --editable ".[dev]"
 	touch $@ .venv/.app
 
-app: .venv/.app
+compiled: .venv/.app
 	$(BIN)/python -m simviz.precompile
+
+app: compiled
 	$(BIN)/streamlit run app.py
 
 cluster: .venv/.app
@@ -32,8 +34,8 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-test: check
-	$(BIN)/python -m simviz.precompile
+test: .venv/.dev
+	$(MAKE) --jobs=2 check compiled
 	$(BIN)/python -m pytest -q -n 2 -m "not e2e"
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e tests/e2e
 

@@ -37,6 +37,14 @@ def browser() -> Iterator[Browser]:
         launched.close()
 
 
+@pytest.hookimpl(trylast=True)
+def pytest_runtest_teardown(item):
+    """Close what a test left open: a page draws on, and asks for a server that is gone."""
+    browser = item.funcargs.get("browser")
+    for context in browser.contexts if browser else ():
+        context.close()
+
+
 @pytest.fixture
 def start_server(tmp_path):
     servers: list[Server] = []
@@ -52,7 +60,7 @@ def start_server(tmp_path):
 
 @pytest.fixture(scope="session")
 def demo_server(tmp_path_factory) -> Iterator[Server]:
-    """One server for tests that only look at demos: each is trained once."""
+    """One server for all visitors: each demo is trained once."""
     server = Server(tmp_path_factory.mktemp("demos"))
     yield server
     server.close()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from mapping import ready
+from server import Server
 from settling import settle, until_trained
 from tabbing import go_through_rows, walk
 
@@ -57,17 +58,26 @@ def test_wide_formulas_are_scrolled_by_keys(demo_server, browser):
     page.close()
 
 
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory, browser):
+    """A server of one's own, on which a demo has been trained."""
+    server = Server(tmp_path_factory.mktemp("own"), public=False)
+    page = browser.new_page(viewport={"width": 1400, "height": 900})
+    page.goto(f"{server.url}/?demo=emoji")
+    until_trained(page)
+    page.close()
+    yield server
+    server.close()
+
+
 @pytest.mark.parametrize("look", ["light", "dark"])
-def test_no_page_has_a_serious_violation(start_server, browser, look):
-    server = start_server(public=False)
+def test_no_page_has_a_serious_violation(trained, browser, look):
     page = browser.new_context(
         viewport={"width": 1400, "height": 900}, color_scheme=look
     ).new_page()
-    page.goto(f"{server.url}/?demo=emoji")
-    until_trained(page)
     violations = {}
     for name, address in PAGES.items():
-        page.goto(f"{server.url}{address}")
+        page.goto(f"{trained.url}{address}")
         settle(page)
         violations[name] = serious(page)
     assert not {name: found for name, found in violations.items() if found}
@@ -77,14 +87,11 @@ def test_no_page_has_a_serious_violation(start_server, browser, look):
 DRAWN = ("canvas",)
 
 
-def test_tab_reaches_every_control_and_shows_where_it_is(start_server, browser):
-    server = start_server(public=False)
+def test_tab_reaches_every_control_and_shows_where_it_is(trained, browser):
     page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.goto(f"{server.url}/?demo=emoji")
-    until_trained(page)
     wrong = {}
     for name, address in PAGES.items():
-        page.goto(f"{server.url}{address}")
+        page.goto(f"{trained.url}{address}")
         settle(page)
         walked = walk(page)
         assert len(walked.names) > 20, name
@@ -146,9 +153,9 @@ def test_the_map_is_used_and_left_by_keys_alone(demo_server, browser):
     page.close()
 
 
-def test_a_demo_starts_without_a_mouse(start_server, browser):
+def test_a_demo_starts_without_a_mouse(demo_server, browser):
     page = browser.new_page()
-    page.goto(start_server().url)
+    page.goto(demo_server.url)
     page.get_by_role("button", name="Two languages").wait_for()
     settle(page)
     for _ in range(40):

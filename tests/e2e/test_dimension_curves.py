@@ -40,10 +40,10 @@ def aligned(tmp_path):
 
 
 def test_seven_methods_by_dimensions_take_six_presses_from_the_preview(
-    start_server, browser, aligned
+    demo_server, browser, aligned
 ):
     page = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
-    page.goto(f"{start_server().url}/data")
+    page.goto(f"{demo_server.url}/data")
     page.locator("input[type=file]").first.set_input_files(str(aligned))
     pressed = []
 

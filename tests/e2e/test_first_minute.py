@@ -61,18 +61,17 @@ def workspace_of(page, name="simviz_workspace") -> str:
     return page.evaluate(f"document.cookie.match(/{name}=([^;]*)/)[1]")
 
 
-def test_visitors_keep_their_workspace(start_server, browser):
-    server = start_server()
+def test_visitors_keep_their_workspace(demo_server, browser):
     context = browser.new_context()
     page = context.new_page()
-    page.goto(f"{server.url}/?demo=emoji")
+    page.goto(f"{demo_server.url}/?demo=emoji")
     page.locator(".sv-finding").wait_for(timeout=240_000)
     first = workspace_of(page)
     page.reload()
     page.locator(".sv-finding").wait_for()
     assert workspace_of(page) == first
     stranger = browser.new_context().new_page()
-    stranger.goto(f"{server.url}/?demo=emoji")
+    stranger.goto(f"{demo_server.url}/?demo=emoji")
     assert workspace_of(stranger) != first
 
 

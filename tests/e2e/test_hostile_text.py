@@ -126,7 +126,7 @@ def test_a_report_is_inert(hostile, browser):
     assert "onerror" in page.locator("body").inner_text(), "the texts are there, as texts"
 
 
-def test_an_upload_is_inert_before_it_is_kept(start_server, browser, tmp_path):
+def test_an_upload_is_inert_before_it_is_kept(demo_server, browser, tmp_path):
     table = tmp_path / "a<img src=x onerror=window.__xss=1>.csv"
     with table.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -134,7 +134,7 @@ def test_an_upload_is_inert_before_it_is_kept(start_server, browser, tmp_path):
         writer.writerows(zip(PAYLOADS, PAYLOADS[::-1], PAYLOADS, strict=True))
     page = browser.new_page(viewport={"width": 1400, "height": 1200})
     happened = guard(page)
-    page.goto(f"{start_server().url}/data")
+    page.goto(f"{demo_server.url}/data")
     page.locator("input[type=file]").first.set_input_files(str(table))
     page.get_by_role("button", name="Save and continue").wait_for()
     settle(page)

@@ -98,10 +98,9 @@ def part_shown(page):
 
 
 def test_own_data_end_in_curves_on_validation_and_the_test_is_one_click_away(
-    start_server, browser, tmp_path
+    demo_server, browser, tmp_path
 ):
-    server = start_server()
-    owner = trained_on_own_data(server, browser, tmp_path)
+    owner = trained_on_own_data(demo_server, browser, tmp_path)
     owner.get_by_text("of the validation part").first.wait_for()
     for title in ("How well it separates pairs", "How many dimensions it takes"):
         owner.get_by_text(title).wait_for()
@@ -122,7 +121,7 @@ def test_own_data_end_in_curves_on_validation_and_the_test_is_one_click_away(
     other.add_cookies(cookies)
     page = other.new_page()
     data = re.search("data=([0-9a-f]{32})", owner.url)[1]
-    page.goto(f"{server.url}/compare?data={data}")
+    page.goto(f"{demo_server.url}/compare?data={data}")
     expect(part_shown(page)).to_have_text("Test")
 
 
@@ -135,9 +134,8 @@ def published(owner) -> str:
     return link.inner_text()
 
 
-def test_own_data_are_private_until_published(start_server, browser, tmp_path):
-    server = start_server()
-    owner = trained_on_own_data(server, browser, tmp_path)
+def test_own_data_are_private_until_published(demo_server, browser, tmp_path):
+    owner = trained_on_own_data(demo_server, browser, tmp_path)
     go(owner, "Map")
     here = drawn(owner)
     address = owner.url

@@ -129,15 +129,14 @@ def test_no_exported_file_asks_others(trained, browser, tmp_path):
     asked.context.close()
 
 
-def test_no_published_view_asks_others(start_server, browser, tmp_path):
-    server = start_server()
-    owner = trained_on_own_data(server, browser, tmp_path)
+def test_no_published_view_asks_others(demo_server, browser, tmp_path):
+    owner = trained_on_own_data(demo_server, browser, tmp_path)
     go(owner, "Map")
     ready(owner)
     token = re.search(r"share=([\w-]+)", published(owner))[1]
-    asked = Asked(browser, server)
+    asked = Asked(browser, demo_server)
     for page in (*SHARED, "map?embed=true"):
-        asked.page.goto(f"{server.url}/{page}{'&' if '?' in page else '?'}share={token}")
+        asked.page.goto(f"{demo_server.url}/{page}{'&' if '?' in page else '?'}share={token}")
         settle(asked.page)
         if page.startswith("map"):
             ready(asked.page)
