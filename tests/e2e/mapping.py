@@ -14,7 +14,9 @@ NAME = """() => {
   };
   Object.defineProperty(window, "map", { get, configurable: true });
 }"""
-DRAWN = """() => map?.frames > 0 && (!map.items.header.sheet || map.pictures.sheet) &&
+# What is drawn meanwhile may give way to the drawing asked for at any time.
+DRAWN = """() => !document.querySelector(".st-key-map-progress [data-testid=stProgress]") &&
+  map?.frames > 0 && (!map.items.header.sheet || map.pictures.sheet) &&
   !map.glide && !map.camera.flight && !map.isMoving && !map.asked &&
   map.canvas.clientWidth === map.camera.width"""
 # Where an item is on the screen, far from the border, that a click there would hit.

@@ -6,6 +6,11 @@ const FILLED = 0.9;
 /** Share of the items beyond each border of the frame, and what it is widened by. */
 const BEYOND = 0.01, WIDENED = 0.06;
 
+/** A number as a link says it. */
+function short(value) {
+  return Math.round(value * 1000) / 1000;
+}
+
 /** The middle and half the length of what lies between two places. */
 function halved(from, to) {
   return [(from + to) / 2, Math.max((to - from) / 2, 1e-9)];
@@ -132,14 +137,23 @@ export class Camera {
     return true;
   }
 
+  /** Be where a flight ends. */
+  land() {
+    this.step(Infinity);
+  }
+
   /** As three numbers that mean the same in a window of any size. */
-  told() {
+  place() {
     const { x, y, half } = this.extent;
     // The first view goes unsaid.
     const apart = Math.hypot(this.x - this.bounds.x, this.y - this.bounds.y) * this.scale;
     if (apart < 0.5 && Math.abs(this.zoom - 1) < 1e-6) return [0, 0, 1];
-    const short = (value) => Math.round(value * 1000) / 1000;
-    return [short((this.x - x) / half), short((this.y - y) / half), short(this.zoom)];
+    return [(this.x - x) / half, (this.y - y) / half, this.zoom];
+  }
+
+  /** The same, as short as a link says it. */
+  told() {
+    return this.place().map(short);
   }
 
   /** Look where three such numbers say. */
@@ -159,7 +173,7 @@ export class Camera {
   /** Corners of an outline in the same numbers, no more than so many. */
   toldCorners(points, most) {
     const { x, y, half } = this.extent;
-    const step = Math.max(1, points.length / most), short = (value) => Math.round(value * 1000) / 1000;
+    const step = Math.max(1, points.length / most);
     const kept = [];
     for (let k = 0; k < points.length && kept.length < most; k += step) {
       const [px, py] = points[Math.floor(k)];

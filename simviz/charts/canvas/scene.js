@@ -86,15 +86,17 @@ export class Scene {
       xs[i] = places[2 * i];
       ys[i] = places[2 * i + 1];
     }
-    const seen = this.grid && !isNew ? this.camera.told() : null;
-    const isGliding = seen && this.xs.length === n && !this.halos &&
+    const isSeen = this.grid && !isNew;
+    const isGliding = isSeen && this.xs.length === n && !this.halos &&
       !matchMedia("(prefers-reduced-motion: reduce)").matches;
     const { camera } = this;
     const fromX = isGliding ? this.xs.map((x) => camera.toScreenX(x)) : null;
     const fromY = isGliding ? this.ys.map((y) => camera.toScreenY(y)) : null;
     this.grid = new Grid(xs, ys);
+    camera.land();
+    const place = isSeen ? camera.place() : [0, 0, 1];
     camera.frame(this.grid);
-    camera.take(seen ?? [0, 0, 1]);
+    camera.take(place);
     if (isGliding) {
       // From where each item stands on the screen: the eye can follow it.
       this.glide = {
