@@ -13,6 +13,7 @@ from payloads import PAYLOADS
 from playwright.sync_api import expect
 from settling import press, settle
 
+from simviz.charts.canvas import linked
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec
 from simviz.jobs.background import FIRST, draw_now, kept_name
@@ -97,6 +98,25 @@ def test_click_selects_and_keeps_the_zoom(open_map, browser):
     canvas.focus()
     page.keyboard.press("Escape")
     until_told(page, sel=False)
+
+
+def test_a_map_ends_with_its_page_and_not_with_a_call_that_another_overtook(open_map):
+    page = open_map("demo=icons&method=cca&k=50")
+    # As Streamlit does when it is told two things at once.
+    page.evaluate(
+        """async (source) => {
+          const file = new Blob([source], { type: "text/javascript" });
+          const { default: mount } = await import(URL.createObjectURL(file));
+          window.kept = map;
+          mount(kept.component)();
+          mount(kept.component);
+        }""",
+        linked("mount.js"),
+    )
+    expect(page.locator(".sv-canvas")).to_have_count(1)
+    assert page.evaluate("map === kept && !kept.isClosed")
+    press(page.get_by_test_id("stSidebar").get_by_role("link", name="Data"))
+    page.wait_for_function("() => kept.isClosed")
 
 
 def test_list_that_a_link_opens_shows_pictures_that_come_later(open_map):

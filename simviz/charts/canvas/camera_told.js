@@ -9,5 +9,8 @@ export default function ({ parentElement, setStateValue }) {
   listeners.delete(parentElement.svHear);
   parentElement.svHear = setStateValue;
   listeners.add(parentElement.svHear);
-  return () => listeners.delete(parentElement.svHear);
+  return () => {
+    // Streamlit says so, too, of a call that the next one overtook.
+    if (!parentElement.isConnected) listeners.delete(parentElement.svHear);
+  };
 }

@@ -15,6 +15,8 @@ export default function (component) {
   if (shared.mount) start();
   else shared.waiting.add(start);
   return () => {
+    // Streamlit says so, too, of a call that the next one overtook: the map goes on with that.
+    if (parentElement.isConnected) return;
     shared.waiting.delete(parentElement.svStart);
     shared.waiting.delete(parentElement.svWaiting);
     parentElement.svView?.close();
