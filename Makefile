@@ -4,7 +4,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app compiled cluster test fuzz stress check format clean
+.PHONY: app compiled cluster test soak soak-tests fuzz stress check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -36,8 +36,14 @@ check: .venv/.dev
 
 test: .venv/.dev
 	$(MAKE) --jobs=2 check compiled
-	$(BIN)/python -m pytest -q -n 2 -m "not e2e"
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m e2e tests/e2e
+	$(BIN)/python -m pytest -q -n 2 -m "not e2e and not soak"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
+
+# What takes too long for every change: before a release, and before a change of what it guards.
+soak: soak-tests fuzz stress
+
+soak-tests: compiled .venv/.dev
+	$(BIN)/python -m pytest -q -m soak
 
 # Readers against 20,000 broken and hostile files; `make test` tries 500 of them.
 fuzz: .venv/.dev
