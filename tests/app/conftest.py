@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import shutil
 from dataclasses import dataclass, replace
+from functools import cache
 from pathlib import Path
 
 import pytest
 import streamlit as st
+from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
 from simviz.jobs import JobQueue, JobSpec
@@ -44,6 +46,16 @@ class Home:
         """The same at another place, for a test that writes."""
         shutil.copytree(self.root, root)
         return replace(self, root=root)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def known_components():
+    """Each new AppTest asks all installed packages for components, which takes longer than to
+    run a page; what is installed stays the same. Streamlit has no option for it."""
+    with pytest.MonkeyPatch.context() as patch:
+        scan = manifest_scanner.scan_component_manifests
+        patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan))
+        yield
 
 
 @pytest.fixture(scope="session")
