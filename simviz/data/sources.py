@@ -226,17 +226,22 @@ def load_bytes(source: Source, name: str | None = None) -> tuple[str, bytes]:
     else:
         path = Path(source)
         name = _printable(name or path.name)
-        if not path.is_file():
+        if path.is_dir() or not path.exists():
             what = "is a folder" if path.is_dir() else "does not exist"
             raise DatasetError(f"{name} {what}. Give the path of one file ({path}).")
-        size = path.stat().st_size
+        if not path.is_file():  # a pipe, which says at its end how much there was
+            source = _read_up_to(name, path, get_limits().file_bytes + 1)
+        size = len(source) if isinstance(source, bytes) else path.stat().st_size
     if size == 0:
         raise DatasetError(f"{name} is empty (0 bytes). Export it again, with its content.")
     _refuse_large(name, size, "holds")
-    if isinstance(source, bytes):
-        return name, source
+    return name, source if isinstance(source, bytes) else _read_up_to(name, path)
+
+
+def _read_up_to(name: str, path: Path, limit: int = -1) -> bytes:
     try:
-        return name, path.read_bytes()
+        with path.open("rb") as file:
+            return file.read(limit)
     except OSError as error:
         raise DatasetError(
             f"{name} cannot be read ({error.strerror}). Check its permissions."

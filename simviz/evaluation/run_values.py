@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -115,9 +117,10 @@ def _shared(by_run: Mapping[str, Mapping[str, float]], metric: str, unit: str) -
 
 def _table_of_values(path: Path) -> list[tuple[str, dict[str, float]]]:
     """Columns of numbers as runs, by what stands in the first other column."""
-    if _trec_columns(path) is not None:
-        raise DatasetError(f"{path.name} is a TREC run. Give the judgments, too: --qrels FILE.")
-    table = read_table(path)
+    name, data = gunzip(*load_bytes(path))
+    if _read_trec(name, data) is not None:
+        raise DatasetError(f"{name} is a TREC run. Give the judgments, too: --qrels FILE.")
+    table = read_table(data, name)
     numbers = [name for name, kind in table.kinds.items() if kind == "number"]
     key = next((name for name, kind in table.kinds.items() if kind == "text"), None)
     if key is None and len(numbers) > 1:
@@ -136,7 +139,11 @@ def _table_of_values(path: Path) -> list[tuple[str, dict[str, float]]]:
     runs = []
     for name in numbers:
         cells = [str(cell).strip() for cell in table.columns[name]]
-        by_id = {one: float(cell) for one, cell in zip(ids, cells, strict=True) if cell}
+        by_id = {
+            one: judgments.finite(cell, "value", table.place(row, name))
+            for row, (one, cell) in enumerate(zip(ids, cells, strict=True))
+            if cell
+        }
         runs.append((name if len(numbers) > 1 else run_name(path), by_id))
     return runs
 
@@ -188,6 +195,7 @@ class _Qrels:
     #: Position in `documents`, and grade, of each relevant judgment.
     document: Ints
     grade: Reals
+    notes: tuple[str, ...]
 
 
 def _judged(paths: Sequence[Path], qrels: Path, name: str) -> RunValues:
@@ -197,9 +205,10 @@ def _judged(paths: Sequence[Path], qrels: Path, name: str) -> RunValues:
     values: dict[str, Reals] = {}
     n_tied = 0
     empty = np.diff(judged.indptr) == 0
-    notes = []
+    notes = list(judged.notes)
     for path in paths:
-        query, document, score = _read_run(path, judged)
+        name, query, document, score, said = _read_run(path, judged)
+        notes += said
         ranking, tied, asked = _rank(query, document, score, judged)
         if not asked.any():
             raise DatasetError(f"{path.name} answers no query of {qrels.name}. Are the ids alike?")
@@ -208,7 +217,7 @@ def _judged(paths: Sequence[Path], qrels: Path, name: str) -> RunValues:
             depth = int(max(np.bincount(query[query >= 0]).max(), np.diff(judged.indptr).max()))
             measure = replace(metric, k=min(metric.k or depth, depth))
         per_query = np.where(empty, 0.0, measure.per_query(ranking))
-        run = _free(run_name(path), values)
+        run = _free(name, values)
         values[run] = per_query
         n_tied += tied
         if missing := int((~asked).sum()):
@@ -244,7 +253,7 @@ def _as_trec(name: str) -> Metric:
 
 def _read_qrels(path: Path) -> _Qrels:
     """Judgments as TREC or BEIR writes them."""
-    table = judgments.read_judgment_table(path.name, gunzip(*load_bytes(path))[1], {})
+    table = judgments.read_judgment_table(*gunzip(*load_bytes(path)), {})
     named = [c for c in table.columns if is_label_name(c) or c == "grade"]
     numbers = [c for c, kind in table.kinds.items() if kind == "number"]
     label = next(iter([*named, *numbers[::-1]]), None)
@@ -255,11 +264,11 @@ def _read_qrels(path: Path) -> _Qrels:
             "table with two columns of ids and one of grades."
         )
     queries, documents = (table.factorize(c) for c in ids)
-    try:
-        grade = np.array([float(cell) for cell in table.columns[label]])
-    except ValueError as error:
-        raise DatasetError(f"{table.name}, column {shown(label)}: {error}.") from error
-    keep = np.flatnonzero(grade > 0)
+    grade = _numbers(table, label, "grade")
+    pair = queries.codes * len(documents.uniques) + documents.codes
+    kept, repeated = judgments.merge_repeated(pair, grade, "grade", table.name, table.place)
+    keep = np.arange(len(grade))[kept]
+    keep = keep[grade[keep] > 0]
     order = keep[np.argsort(queries.codes[keep], kind="stable")]
     n = np.bincount(queries.codes[order], minlength=len(queries.uniques))
     return _Qrels(
@@ -268,35 +277,64 @@ def _read_qrels(path: Path) -> _Qrels:
         [str(one) for one in documents.uniques],
         documents.codes[order].astype(np.int64),
         grade[order],
+        tuple(filter(None, (*table.notes, repeated))),
     )
 
 
-def _read_run(path: Path, judged: _Qrels) -> tuple[Ints, Ints, Reals]:
-    """Query and document of each answer by their positions, −1 where not judged, and scores."""
+def _numbers(table: Table, column: str, what: str) -> Reals:
+    """A column of finite numbers."""
+    cells = table.factorize(column)
+    first = np.full(len(cells.uniques), len(table))
+    np.minimum.at(first, cells.codes, np.arange(len(table)))
+    places = (table.place(int(row), column) for row in first)
+    return np.array(
+        [judgments.finite(str(c), what, p) for c, p in zip(cells.uniques, places, strict=True)]
+    )[cells.codes]
+
+
+class _Run(NamedTuple):
+    """Queries, documents and scores of a run as columns, and where each stands in its file."""
+
+    query: Any
+    document: Any
+    score: Reals
+    place: Callable[[int], str]
+    name: str = ""
+    notes: Sequence[str] = ()
+
+
+def _read_run(path: Path, judged: _Qrels) -> tuple[str, Ints, Ints, Reals, list[str]]:
+    """Name, query and document of each answer, −1 where not judged, scores, and what to say."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    columns = _trec_columns(path)
-    if columns is None:
-        columns = _table_columns(read_table(path), judged)
-    query, document, score = columns
+    name, data = gunzip(*load_bytes(path))
+    run = _read_trec(name, data) or _of_table(read_table(data, name), judged)
 
-    def position(ids: Any, known: Sequence[str]) -> Ints:
-        at = pc.index_in(ids, value_set=pa.array(known, pa.string()))
-        return pc.fill_null(at, -1).to_numpy().astype(np.int64)
+    def positions(ids: Any, known: Sequence[str]) -> tuple[Ints, Ints, int]:
+        coded = pc.dictionary_encode(ids)
+        coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
+        at = pc.fill_null(
+            pc.index_in(coded.dictionary, value_set=pa.array(known, pa.string())), -1
+        )
+        codes = coded.indices.to_numpy().astype(np.int64)
+        return codes, at.to_numpy().astype(np.int64)[codes], len(at)
 
-    values = score.to_numpy().astype(np.float64)
-    if np.isnan(values).any():
-        raise DatasetError(f"{path.name} holds scores that are no numbers. Write one an answer.")
-    return position(query, judged.queries), position(document, judged.documents), values
+    queries, query, _ = positions(run.query, judged.queries)
+    documents, document, n = positions(run.document, judged.documents)
+    pair = queries * n + documents
+    kept, repeated = judgments.merge_repeated(pair, run.score, "score", name, run.place)
+    # What comes out of a pipe has a number for a name.
+    title = run_name(path) if path.is_file() else run.name or run_name(path)
+    notes = [*run.notes, *filter(None, [repeated])]
+    return title, query[kept], document[kept], run.score[kept], notes
 
 
-def _trec_columns(path: Path) -> tuple[Any, Any, Any] | None:
-    """Queries, documents and scores of a TREC run; None of another file."""
+def _read_trec(name: str, data: bytes) -> _Run | None:
+    """A TREC run; None of another file."""
     import pyarrow as pa
     from pyarrow import csv
 
-    name, data = gunzip(*load_bytes(path))
     if signature(data) is not None:
         return None
     head = data[: 2**16].decode("utf-8", "replace")
@@ -314,28 +352,39 @@ def _trec_columns(path: Path) -> tuple[Any, Any, Any] | None:
                 csv.ConvertOptions(
                     column_types={"0": pa.string(), "2": pa.string(), "4": pa.float64()},
                     include_columns=["0", "2", "4"],
+                    null_values=[],
                     strings_can_be_null=False,
                 ),
             )
-            if table["4"].null_count == 0:
-                return table["0"], table["2"], table["4"]
+            score = table["4"].to_numpy()
+            if np.isfinite(score).all():
+                tag = [*line.split(delimiter), ""][5]
+                return _Run(table["0"], table["2"], score, partial(_line, name, data), tag)
         except pa.ArrowInvalid:
             pass  # other white space, or a broken line, which is named below
-    text, _ = decode_text(name, data)
-    rows = []
+    text, notes = decode_text(name, data)
+    lines, rows, scores = [], [], []
     for number, fields in judgments.iter_fields(name, text, (5, 6), "a line of a run"):
-        try:
-            rows.append((fields[0], fields[2], float(fields[4])))
-        except ValueError as error:
-            raise DatasetError(
-                f"{name}, line {number}: the score {shown(fields[4])} is no number."
-            ) from error
-    query, document, score = zip(*rows, strict=True)
-    return pa.array(query), pa.array(document), pa.array(score, pa.float64())
+        scores.append(judgments.finite(fields[4], "score", f"{name}, line {number}"))
+        lines.append(number)
+        rows.append(fields)
+    query, document = (pa.array([row[at] for row in rows]) for at in (0, 2))
+    place = partial(_numbered, name, lines)
+    return _Run(query, document, np.array(scores), place, [*rows[0], ""][5], notes)
 
 
-def _table_columns(table: Table, judged: _Qrels) -> tuple[Any, Any, Any]:
-    """Queries, documents and scores of a table, by what its cells and columns are called."""
+def _line(name: str, data: bytes, row: int) -> str:
+    """Where an answer stands in a file that was read in one go."""
+    lines = (number for number, line in enumerate(data.splitlines(), start=1) if line)
+    return f"{name}, line {next(itertools.islice(lines, row, None))}"
+
+
+def _numbered(name: str, lines: Sequence[int], row: int) -> str:
+    return f"{name}, line {lines[row]}"
+
+
+def _of_table(table: Table, judged: _Qrels) -> _Run:
+    """A run in a table, by what its cells and columns are called."""
     import pyarrow as pa
 
     queries, documents = (
@@ -347,13 +396,14 @@ def _table_columns(table: Table, judged: _Qrels) -> tuple[Any, Any, Any]:
             "documents and scores."
         )
     ids = judgments.id_columns(table, queries, documents)
-    free = [c for c in table.columns if c not in ids and table.kinds[c] == "number"]
-    column = next(iter([*filter(is_label_name, free), *free]), None)
+    free = [c for c in table.columns if c not in ids and c not in table.vectors]
+    numbers = [c for c in free if table.kinds[c] == "number"]
+    column = next(iter([*filter(is_label_name, free), *numbers]), None)
     if column is None:
         raise DatasetError(f"{table.name} has no column of scores. Name it 'score'.")
-    score = [float(cell) if str(cell).strip() else np.nan for cell in table.columns[column]]
     query, document = (pa.array([str(cell).strip() for cell in table.columns[c]]) for c in ids)
-    return query, document, pa.array(score, pa.float64())
+    score = _numbers(table, column, "score")
+    return _Run(query, document, score, table.place, notes=table.notes)
 
 
 def _rank(
@@ -362,7 +412,6 @@ def _rank(
     """Where the relevant documents stand, how many are tied, and which queries are answered."""
     if not (known := query >= 0).all():
         query, document, score = query[known], document[known], score[known]
-    # A document that is listed twice counts where it scores higher, and others as they stand.
     if (query[1:] < query[:-1]).any():
         order = np.argsort(query, kind="stable")
         query, document, score = query[order], document[order], score[order]
@@ -375,7 +424,7 @@ def _rank(
     keys = query[listed] * n_documents + document[listed]
     is_wanted = np.isin(keys, wanted)  # few answers are: the others need no order
     keys, listed = keys[is_wanted], listed[is_wanted]
-    by_key = np.lexsort((above[listed], keys))
+    by_key = np.argsort(keys)
     keys, listed = keys[by_key], listed[by_key]
     at = np.searchsorted(keys, wanted)
     is_found = np.zeros(len(wanted), dtype=bool)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from simviz.data.cells import Columns, counted, factorize, shown
 from simviz.data.collection import judgments
 from simviz.data.collection.files import read_matrices
-from simviz.data.collection.judgments import id_columns, positions
+from simviz.data.collection.judgments import id_columns, merge_repeated, positions
 from simviz.data.pairs import Items, PairSet
 from simviz.data.roles import is_label_name, parse_labels
 from simviz.data.sources import Source, decode_text, get_limits, gunzip, load_bytes, signature
@@ -287,6 +287,7 @@ def _table(name: str, data: bytes) -> tuple[Table, str]:
         if judgments.looks_like_run(text):
             rows, cells = [], []
             for line, fields in judgments.iter_fields(name, text, (5, 6), "a line of a run"):
+                judgments.finite(fields[4], "score", f"{name}, line {line}")
                 rows.append(line)
                 cells.append([*fields, ""][:6])
             columns = map(factorize, zip(*cells, strict=True))
@@ -320,11 +321,17 @@ def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str
     given = ~np.isnan(values)
     known, values = known[given], values[given]
     notes = [*table.notes, f"Scores are read from column {shown(column)}."]
+    pair = at[0][known] * len(pairs.y) + at[1][known]
+    kept, repeated = merge_repeated(
+        pair, values, "score", table.name, lambda entry: table.place(int(known[entry]))
+    )
     if len(known) < len(table):
         notes.append(
             f"{counted(len(table) - len(known), 'row')} of {table.name} left out: they name items "
             "that are not in these data, or hold no score."
         )
+    notes += filter(None, [repeated])
+    known, values = known[kept], values[kept]
     return at[0][known], at[1][known], values, notes
 
 
@@ -340,7 +347,7 @@ def _above_zero(
     values: Reals,
     shape: tuple[int, int],
 ) -> sp.csr_array:
-    """Scores in the same order, all above 0; of several for a pair the highest."""
+    """Scores in the same order, all above 0."""
     least, most = float(values.min()), float(values.max())
     raised = values - least + (most - least) / 1_000 if most > least else np.ones(len(values))
     return Relevance.from_pairs(rows, columns, raised, shape=shape, kind="score").matrix

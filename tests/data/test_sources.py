@@ -1,4 +1,5 @@
 import gzip
+import os
 
 import pytest
 
@@ -18,6 +19,20 @@ def test_a_path_must_be_a_file_and_its_size_is_checked_before_it_is_read(tmp_pat
             load_bytes(wrong)
     with reading_limits(file_bytes=1001):
         assert load_bytes(path)[1] == b"x" * 1001
+
+
+def test_a_pipe_is_read_to_its_end_or_to_the_limit():
+    for limit in (9, 8):
+        reads, writes = os.pipe()
+        os.write(writes, b"x,y\na,b\n\n")
+        os.close(writes)
+        with reading_limits(file_bytes=limit):
+            if limit == 9:
+                assert load_bytes(f"/dev/fd/{reads}") == (str(reads), b"x,y\na,b\n\n")
+            else:
+                with pytest.raises(DatasetError, match="the limit is 8 bytes"):
+                    load_bytes(f"/dev/fd/{reads}")
+        os.close(reads)
 
 
 def test_a_hostile_name_is_made_printable_and_short():

@@ -81,7 +81,9 @@ REFUSED = {
     "strange ids": (b"a Q0 b 1 2 s\n", "no row names an x and a y item"),
     "short line": (b"q%200 Q0 q%201 1 5 s\nq Q0\n", r"line 2 has 2 words"),
     "no score": (b"query,document,note\nq 0,q 1,fine\n", "no column with scores"),
-    "word": (b"q%200 Q0 q%201 1 5 s\nq%200 Q0 q%202 1 high s\n", "is not a label"),
+    "word": (b"q%200 Q0 q%201 1 5 s\nq%200 Q0 q%202 1 high s\n", "line 2: the score 'high'"),
+    "first line": (b"q%200 Q0 q%201 1 nan s\n", "line 1: the score 'nan' is no finite number"),
+    "twice": (b"q%200 Q0 q%201 1 5 s\nq%200 Q0 q%201 1 4 s\n", r"line 2: the score is 4, but 5 "),
 }
 
 
@@ -92,6 +94,14 @@ def test_what_is_no_run_is_refused(case):
         read_run(data, pairs_of(), "r.txt")
     with pytest.raises(DatasetError, match="16 x and 16 y items"):
         read_run(saved(np.save, np.eye(3)), pairs_of(), "r.npy")
+
+
+def test_a_line_that_repeats_another_counts_once():
+    line = b"q%200 Q0 q%201 1 5 s\n"
+    once, twice = (read_run(line * n, pairs_of(), "r.txt") for n in (1, 2))
+    assert (once.scores != twice.scores).nnz == 0
+    assert "r.txt: 1 line repeats another; each counts once." in twice.notes
+    assert not any("repeats" in note for note in once.notes)
 
 
 def test_items_that_differ_in_their_id_only_share_scores():

@@ -1,6 +1,8 @@
 """Runs of other systems, against ir_measures and by hand."""
 
+import gzip
 import json
+import os
 
 import ir_measures
 import numpy as np
@@ -59,8 +61,6 @@ def test_means_are_those_of_ir_measures(folder, metric):
 
 
 def test_white_space_tables_and_packed_files_are_the_same_run(folder, tmp_path):
-    import gzip
-
     text = (folder / "a.trec").read_text()
     (tmp_path / "wide.trec").write_text(text.replace(" ", "   "))
     (tmp_path / "tabs.txt.gz").write_bytes(gzip.compress(text.replace(" ", "\t").encode()))
@@ -81,10 +81,122 @@ def test_white_space_tables_and_packed_files_are_the_same_run(folder, tmp_path):
 
 def test_equal_scores_count_with_the_mean_over_their_orders(tmp_path):
     (tmp_path / "q.txt").write_text("q 0 b 1\n")
-    (tmp_path / "run").write_text("".join(f"q Q0 {d} 1 0.5 r\n" for d in "abb"))
+    (tmp_path / "run").write_text("".join(f"q Q0 {d} 1 0.5 r\n" for d in "abc"))
     found = read_run_values([tmp_path / "run"], tmp_path / "q.txt", "MRR")
     assert found.values["run"][0] == pytest.approx((1 + 1 / 2 + 1 / 3) / 3)
     assert "trec_eval sorts by id" in found.notes[0]
+
+
+RUN = "q1 Q0 d1 1 3 r\nq1 Q0 d2 2 2 r\nq2 Q0 d1 1 1 r\n"
+QRELS = "q1 0 d2 1\nq1 0 d3 0\nq2 0 d1 2\n"
+#: What is done to a run or its judgments, and what comes of it: a note, or a refusal.
+REPEATED = {
+    "a run twice": (RUN * 2, QRELS, "run.txt: 3 lines repeat others; each counts once."),
+    "a tabbed run twice": (RUN.replace(" ", "\t") * 2, QRELS, "3 lines repeat others;"),
+    "another rank and name": (RUN + "q1 Q0 d1 9 3.0 s\n", QRELS, "1 line repeats another"),
+    "an answer nobody judged": (RUN + "q1 Q0 x 3 0 r\n" * 2, QRELS, "1 line repeats another"),
+    "judgments twice": (RUN, QRELS * 2, "qrels.txt: 3 lines repeat others;"),
+    "a grade in other digits": (RUN, QRELS + "q1 0 d2 1.0\n", "1 line repeats another"),
+}
+REFUSED = {
+    "two scores": (
+        RUN + "\nq1 Q0 d2 1 4 r\n",
+        QRELS,
+        r"run\.txt, line 5: the score is 4, but 2"
+        r" for the same query and document in line 2\. Keep one of the two\.",
+    ),
+    "two scores of wide lines": (RUN + "q1  Q0 d2 1 4 r\n", QRELS, r"line 4: .* in line 2\."),
+    "two scores of one nobody judged": (
+        RUN + "q1 Q0 x 3 1 r\nq1 Q0 x 4 0 r\n",
+        QRELS,
+        r"line 5: .* in line 4\.",
+    ),
+    "two grades": (RUN, QRELS + "q1 0 d2 2\n", r"qrels\.txt, line 4: the grade is 2, but 1"),
+    "relevant and not": (RUN, QRELS + "q1 0 d3 1\n", r"line 4: .* but 0 .* in line 2\."),
+    **{
+        f"{score} in line {line}": (
+            "".join(RUN.splitlines(True)[: line - 1]) + f"q1 Q0 d7 1 {score} r\n",
+            QRELS,
+            rf"run\.txt, line {line}: the score '{score}' is no finite number",
+        )
+        for score in ("nan", "NaN", "inf", "-Infinity", "0x10", "1e400", "high", "1,5", "1_0")
+        for line in (1, 3)
+    },
+    "a score of Inf in tabs": (
+        RUN.replace(" ", "\t").replace("3", "Inf"),
+        QRELS,
+        "line 1: .*'Inf'",
+    ),
+    **{
+        f"a grade of {grade}": (RUN, f"q1 0 d2 {grade}\n" + QRELS, f"line 1.*'{grade}'")
+        for grade in ("nan", "inf", "0x1", "1e400", "yes")
+    },
+    "a short line": (RUN + "q1 Q0 d3 1\n", QRELS, "line 4 has 4 words"),
+    "a long line": (RUN + "q1 Q0 d3 1 2 r s\n", QRELS, "line 4 has 7 words"),
+    "a short judgment": (RUN, QRELS + "q1 0 d9\n", "line 4 has 3 words"),
+    "nothing": ("\n\n", QRELS, r"run\.txt"),
+    "a table with two scores": ("query,doc,score\nq1,d2,1\nq1,d2,2\n", QRELS, "line 3: .* line 2"),
+    "a table with no number": ("query,doc,score\nq1,d2,1\nq1,d3,0x10\n", QRELS, "line 3.*'0x10'"),
+    "a table with an infinite score": ("query,doc,score\nq1,d2,1e999\n", QRELS, "line 2.*'1e999'"),
+    "a table without a score": ("query,doc,score\nq1,d2,1\nq1,d3,\n", QRELS, "line 3.*''"),
+}
+
+
+def _files(tmp_path, run, qrels):
+    for name, text in (("run.txt", run), ("qrels.txt", qrels)):
+        (tmp_path / name).write_text(text)
+    return [tmp_path / "run.txt"], tmp_path / "qrels.txt"
+
+
+@pytest.mark.parametrize("case", REPEATED)
+def test_a_line_that_repeats_another_counts_once(case, tmp_path):
+    run, qrels, note = REPEATED[case]
+    for metric in METRICS:
+        wanted = read_run_values(*_files(tmp_path, RUN, QRELS), metric)
+        found = read_run_values(*_files(tmp_path, run, qrels), metric)
+        np.testing.assert_array_equal(found.values["run"], wanted.values["run"])
+        assert [n for n in found.notes if note in n] and wanted.notes == ()
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_trec_eval_cannot_mean_is_refused_with_file_and_line(case, tmp_path):
+    run, qrels, message = REFUSED[case]
+    with pytest.raises(DatasetError, match=message):
+        read_run_values(*_files(tmp_path, run, qrels))
+
+
+def test_pipes_are_read_once_and_called_by_what_they_hold(tmp_path):
+    ends = []
+    for text in (RUN, QRELS, RUN.replace("r\n", "other\n").replace(" ", "  ")):
+        reads, writes = os.pipe()
+        os.write(writes, gzip.compress(text.encode()))
+        os.close(writes)
+        ends.append(reads)
+    first, judged, second = (f"/dev/fd/{end}" for end in ends)
+    found = read_run_values([first, second], judged)
+    assert list(found.values) == ["r", "other"]
+    wanted = read_run_values(*_files(tmp_path, RUN, QRELS)).values["run"]
+    for values in found.values.values():
+        np.testing.assert_array_equal(values, wanted)
+    for end in ends:
+        os.close(end)
+
+
+def test_packed_judgments_and_values_are_read(folder, tmp_path):
+    wanted = read_run_values([folder / "a.trec"], folder / "qrels.txt").values["a"]
+    rows = [line.split() for line in (folder / "qrels.txt").read_text().splitlines()]
+    lines = [{"query-id": q, "corpus-id": d, "score": int(g)} for q, _, d, g in rows]
+    beir = "query-id\tcorpus-id\tscore\n" + "".join(f"{q}\t{d}\t{g}\n" for q, _, d, g in rows)
+    for name, text in (
+        ("qrels.txt.gz", (folder / "qrels.txt").read_text()),
+        ("test.tsv.gz", beir),
+        ("qrels.jsonl.gz", "".join(json.dumps(line) + "\n" for line in lines)),
+    ):
+        (tmp_path / name).write_bytes(gzip.compress(text.encode()))
+        found = read_run_values([folder / "a.trec"], tmp_path / name)
+        np.testing.assert_array_equal(found.values["a"], wanted)
+    (tmp_path / "values.csv.gz").write_bytes(gzip.compress(b"query,A,B\na,1,0.5\nb,0,0.25\n"))
+    assert read_run_values([tmp_path / "values.csv.gz"]).values["B"].tolist() == [0.5, 0.25]
 
 
 def test_what_cannot_be_read_is_named(folder, tmp_path):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
@@ -36,6 +36,8 @@ _NUM = re.compile(r"(?is)<num(?:ber)?>\s*(?:number:?)?\s*([^<\s]+)")
 _NUMBER = re.compile(r"""(?i)\bnumber\s*=\s*["']?([^"'\s>]+)""")
 _FIELD = re.compile(r"(?is)<(title|query|desc(?:ription)?|narr(?:ative)?)>([^<]*)")
 Rows = list[tuple[str, str]]
+#: The second word of TREC's lines, as most programs write it.
+_MARKS = ("0", "Q0", "q0")
 
 
 def read_marked(name: str, text: str) -> Rows | None:
@@ -73,13 +75,54 @@ def read_marked(name: str, text: str) -> Rows | None:
 def looks_like_qrels(text: str) -> bool:
     r"""Whether the first line is a judgment: query, iteration, document, grade."""
     fields = text.lstrip().split("\n", 1)[0].split()
-    return len(fields) == 4 and parse_number(fields[3]) is not None
+    return len(fields) == 4 and (fields[1] in _MARKS or parse_number(fields[3]) is not None)
 
 
 def looks_like_run(text: str) -> bool:
     """Whether the first line is an answer: query, Q0, document, rank, score, name."""
     fields = text.lstrip().split("\n", 1)[0].split()
-    return len(fields) in (5, 6) and None not in map(parse_number, fields[3:5])
+    if len(fields) not in (5, 6):
+        return False
+    return fields[1] in _MARKS or None not in map(parse_number, fields[3:5])
+
+
+def finite(word: str, what: str, place: str) -> float:
+    """A number in a file, refused where it is none, NaN or infinite."""
+    value = parse_number(word)
+    if value is None or not np.isfinite(value):
+        raise DatasetError(
+            f"{place}: the {what} {shown(word)} is no finite number. Write a decimal number, such "
+            "as 12.5 or 1e-3."
+        )
+    return value
+
+
+def merge_repeated(
+    pair: NDArray[np.int64],
+    values: NDArray[np.float64],
+    what: str,
+    name: str,
+    place: Callable[[int], str],
+) -> tuple[NDArray[np.int64] | slice, str]:
+    """Lines to keep where some repeat a pair of query and document, and what to say of it."""
+    # trec_eval refuses every repeated line: a document that is listed twice would count twice.
+    ordered = np.sort(pair)  # takes a third of the time of argsort
+    if (ordered[1:] != ordered[:-1]).all():
+        return slice(None), ""
+    order = np.argsort(pair, kind="stable")
+    repeats = np.flatnonzero(pair[order[1:]] == pair[order[:-1]]) + 1
+    former, later = order[repeats - 1], order[repeats]
+    if (clash := values[former] != values[later]).any():
+        at = np.argmin(np.where(clash, later, len(pair)))
+        a, b = int(former[at]), int(later[at])
+        raise DatasetError(
+            f"{place(b)}: the {what} is {values[b]:.10g}, but {values[a]:.10g} for the same query "
+            f"and document in {place(a).removeprefix(name).lstrip(', ')}. Keep one of the two."
+        )
+    kept = np.ones(len(pair), dtype=bool)
+    kept[later] = False
+    said = counted(len(repeats), "line repeats another", "lines repeat others")
+    return np.flatnonzero(kept), f"{name}: {said}; each counts once."
 
 
 def iter_fields(
