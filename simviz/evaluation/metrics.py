@@ -39,6 +39,10 @@ Level = Literal["query", "roc", "scores"]
 
 #: Values this close are level: equal expectations may differ in their last bits.
 LEVEL = 1e-12
+#: How far rounding may carry a value out of its range.
+_ROUNDED = 1e-9
+#: Highest k: what is not listed stands below every rank up to it.
+_MOST = 10**9
 
 
 @dataclass(frozen=True, repr=False)
@@ -48,12 +52,15 @@ class Metric(ABC):
     Two metrics are equal when they measure the same; ``repr`` is the name
     that every table shows, and `parse_metric` reads it back. A subclass gives
     the texts ``_name`` and ``_description``, which may quote its parameters,
-    and one of `per_query`, `of_roc` and `of_scores`.
+    and what `per_query`, `of_roc` or `of_scores` computes with an underscore
+    before the name.
 
     Raises
     ------
     ValueError
         If one of these methods is called that does not go with the metric's `level`.
+    ArithmeticError
+        If a value lies outside `range`, as where a candidate is counted twice.
     """
 
     _name: ClassVar[str]
@@ -96,6 +103,9 @@ class Metric(ABC):
         ndarray of float64, shape (n_queries,)
             NaN for a query without a relevant candidate.
         """
+        return self._in_range(self._per_query(ranking))
+
+    def _per_query(self, ranking: Ranking) -> Reals:
         raise ValueError(
             f"{self.name} pools the pairs of all queries and has no value per query. "
             "Use AUC(average='query'), or any metric of ranks."
@@ -130,6 +140,9 @@ class Metric(ABC):
         float
             NaN where one of the classes is empty.
         """
+        return float(self._in_range(self._of_roc(roc)))
+
+    def _of_roc(self, roc: Roc) -> float:
         raise ValueError(f"{self.name} is not computed from a ROC curve, but from {self.level}.")
 
     def of_scores(self, judged: Reals, predicted: Reals) -> float:
@@ -145,7 +158,22 @@ class Metric(ABC):
         float
             NaN where the judged scores do not differ.
         """
+        return float(self._in_range(self._of_scores(judged, predicted)))
+
+    def _of_scores(self, judged: Reals, predicted: Reals) -> float:
         raise ValueError(f"{self.name} does not compare scores; it is computed by {self.level}.")
+
+    def _in_range(self, values: Reals | float) -> Reals:
+        """Values without what rounding adds to the lowest or highest; others are refused."""
+        low, high = self.range
+        outside = np.asarray((values < low - _ROUNDED) | (values > high + _ROUNDED))
+        if outside.any():
+            wrong = np.asarray(values)[outside]
+            raise ArithmeticError(
+                f"{self.name} is {wrong.flat[0]:.6g}, outside {low:g} to {high:g}. Count every "
+                "candidate and every judgment once; if they are, this is a fault of simviz."
+            )
+        return np.clip(values, low, high)
 
     def __repr__(self) -> str:
         return self.name
@@ -153,8 +181,8 @@ class Metric(ABC):
 
 def check_k(k: int) -> None:
     """Refuse a number of candidates that is not a whole number from 1."""
-    if isinstance(k, bool) or int(k) != k or k < 1:
-        raise ValueError(f"k counts candidates: a whole number from 1, got {k!r}.")
+    if isinstance(k, bool) or int(k) != k or not 1 <= k <= _MOST:
+        raise ValueError(f"k counts candidates: a whole number from 1 to {_MOST:,}, got {k!r}.")
 
 
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
@@ -176,7 +204,7 @@ class TopOne(Metric):
     _name = "top-1"
     _description = "Share of queries whose first answer is relevant."
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """Probability that the first candidate is relevant."""
         return expected_success_at(ranking, 1)
 
@@ -188,7 +216,7 @@ class MRR(Metric):
     _name = "MRR"
     _description = "Mean of 1 / rank of the first relevant answer."
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """Reciprocal rank of each query."""
         return expected_reciprocal_rank(ranking)
 
@@ -200,7 +228,7 @@ class MAP(Metric):
     _name = "MAP"
     _description = "Mean precision at the ranks of all relevant answers."
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """Average precision of each query."""
         return expected_average_precision(ranking)
 
@@ -227,7 +255,7 @@ class Precision(Metric):
     def __post_init__(self) -> None:
         check_k(self.k)
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """Precision of each query."""
         return expected_precision_at(ranking, self.k)
 
@@ -254,7 +282,7 @@ class Recall(Metric):
     def __post_init__(self) -> None:
         check_k(self.k)
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """Recall of each query."""
         return expected_recall_at(ranking, self.k)
 
@@ -320,7 +348,7 @@ class NDCG(Metric):
         np.fmax.at(highest, ranking.query, ranking.grade)
         return np.asarray(found & (lowest == highest))
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """NDCG of each query."""
         return expected_ndcg_at(ranking, self.k, gain=self.gain, discount=self.discount)
 
@@ -363,13 +391,13 @@ class AUC(Metric):
         """What it is computed from."""
         return "roc" if self.average == "pooled" else "query"
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """AUC of each query; NaN also where all candidates are relevant."""
-        return super().per_query(ranking) if self.level == "roc" else expected_auc(ranking)
+        return super()._per_query(ranking) if self.level == "roc" else expected_auc(ranking)
 
-    def of_roc(self, roc: Roc) -> float:
+    def _of_roc(self, roc: Roc) -> float:
         """Area under the curve."""
-        return super().of_roc(roc) if self.level == "query" else roc.auc
+        return super()._of_roc(roc) if self.level == "query" else roc.auc
 
 
 @dataclass(frozen=True, repr=False)
@@ -386,13 +414,13 @@ class RankLoss(AUC):
     _description = "Share of relevant pairs that score below one that is not relevant."
     higher_is_better: ClassVar[bool] = False
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """Rank loss of each query; NaN also where all candidates are relevant."""
-        return 1 - super().per_query(ranking)
+        return 1 - super()._per_query(ranking)
 
-    def of_roc(self, roc: Roc) -> float:
+    def _of_roc(self, roc: Roc) -> float:
         """Area above the curve."""
-        return 1 - super().of_roc(roc)
+        return 1 - super()._of_roc(roc)
 
 
 @dataclass(frozen=True, repr=False)
@@ -432,7 +460,7 @@ class PartialAUC(Metric):
         """What tables show."""
         return f"pAUC@{self.max_fpr:g}" + (" (McClish)" if self.standardized else "")
 
-    def of_roc(self, roc: Roc) -> float:
+    def _of_roc(self, roc: Roc) -> float:
         """Partial area under the curve."""
         return roc.partial_auc(self.max_fpr, standardized=self.standardized)
 
@@ -446,7 +474,7 @@ class Pearson(Metric):
     _description = "Linear correlation between judged and predicted scores."
     range: ClassVar[tuple[float, float]] = (-1.0, 1.0)
 
-    def of_scores(self, judged: Reals, predicted: Reals) -> float:
+    def _of_scores(self, judged: Reals, predicted: Reals) -> float:
         """Correlation; 0, which is chance, where the predicted scores are all equal."""
         a, b = np.asarray(judged, dtype=np.float64), np.asarray(predicted, dtype=np.float64)
         if len(a) < 2 or (a == a[0]).all():
@@ -464,11 +492,11 @@ class Spearman(Pearson):
     _name = "Spearman"
     _description = "Correlation between the ranks of judged and predicted scores."
 
-    def of_scores(self, judged: Reals, predicted: Reals) -> float:
+    def _of_scores(self, judged: Reals, predicted: Reals) -> float:
         """Correlation of mid-ranks; 0 where the predicted scores are all equal."""
         from scipy.stats import rankdata
 
-        return super().of_scores(rankdata(judged), rankdata(predicted))
+        return super()._of_scores(rankdata(judged), rankdata(predicted))
 
 
 #: What `simviz.evaluation.evaluate` reports unless told otherwise.
@@ -510,13 +538,14 @@ class _Function(Metric):
     fn: Callable[[Reals], float]
     label: str
     _name = "{label}"
+    range: ClassVar[tuple[float, float]] = (-np.inf, np.inf)
 
     @property
     def description(self) -> str:
         """The first line of the function's docstring."""
         return (inspect.getdoc(self.fn) or self.label).partition("\n")[0]
 
-    def per_query(self, ranking: Ranking) -> Reals:
+    def _per_query(self, ranking: Ranking) -> Reals:
         """Value of each query, the mean over 100 orders where candidates tie."""
         found = np.full(ranking.n_queries, np.nan)
         columns = ranking.grade.clip(0), ranking.above, ranking.tied

@@ -126,7 +126,9 @@ def test_every_metric_describes_itself(metric):
         ("P", r"There is no metric 'P'. Did you mean 'P@5'"),
         ("NDCG@3 (log10)", r"Did you mean 'NDCG@3 \(exponential gain\)'"),
         ("MRR@10", "Did you mean 'MRR'"),
-        ("P@0", "a whole number from 1, got 0"),
+        ("P@0", "a whole number from 1 to 1,000,000,000, got 0"),
+        ("P@99999999999999999999", "got 99999999999999999999"),
+        ("NDCG@1000000001", "got 1000000001"),
         ("pAUC@2", r"max_fpr must lie in \(0, 1\], got 2"),
         ("", "There is no metric ''"),
         ("P@1.5", "no metric"),
@@ -274,3 +276,23 @@ def test_a_function_needs_a_name_of_its_own(own):
         metrics.metric(lambda grades: 1.0)
     again = metrics.metric(lambda grades: 1.0, "ranked_first")
     assert parse_metric("ranked_first") is again
+
+
+def test_a_candidate_that_counts_twice_makes_no_value():
+    # Two judgments of the one candidate that stands first.
+    twice = Ranking([0, 2], [0, 0], [1, 1], [0, 0], [1, 1], [5])
+    with pytest.raises(ArithmeticError, match=r"P@1 is 2, outside 0 to 1\. Count every candidate"):
+        Precision(1).per_query(twice)
+    with pytest.raises(
+        ArithmeticError, match=r"NDCG@3 \(linear gain\) is 1\.22629, outside 0 to 1"
+    ):
+        NDCG(3, "linear").per_query(twice)
+
+
+def test_rounding_carries_no_value_out_of_its_range():
+    class Rounded(metrics.TopOne):
+        def _per_query(self, ranking):
+            return np.array([1 + 1e-15, -1e-17, np.nan])
+
+    found = Rounded().per_query(RANKING)
+    assert found[:2].tolist() == [1, 0] and np.isnan(found[2])
