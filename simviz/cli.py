@@ -1,7 +1,8 @@
 """The command ``simviz``: the workbench, runs compared, models trained and used.
 
-Exit status: 0 done; 2 wrong use, or a file that cannot be read; 130 interrupted. Of ``simviz
-compare`` also 1 (cannot be told apart) and 3 (behind the baseline).
+Exit status: 0 done; 1 a fault of simviz; 2 wrong use, or a file that cannot be read or written;
+130 interrupted; 141 nobody read the output. Of ``simviz compare`` also 3 (behind the baseline) and
+4 (cannot be told apart).
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ if TYPE_CHECKING:
     from simviz.data import PairSet
     from simviz.data.splitting import Split
 
-_COMPARED = {"ahead": 0, "undecided": 1, "behind": 3}
+# Python itself ends with 1 where it cannot go on, which must look like no verdict.
+_FAULT, _REFUSED, _INTERRUPTED, _UNREAD = 1, 2, 130, 141
+_COMPARED = {"ahead": 0, "behind": 3, "undecided": 4}
+_STATUSES = f"""
+  {_FAULT:<3}  a fault of simviz, in one line
+  {_REFUSED:<3}  wrong use, or a file that cannot be read or written
+"""
 _SPLITS = ("pair", "x", "y", "group", "column", "time")
 _FORMS = {"numpy": "numpy_files", "onnx": "onnx_graphs", "dense": "dense_modules"}
 _DRAWN_EVERY = 0.1  # seconds
@@ -48,23 +55,54 @@ def main(arguments: Sequence[str] | None = None) -> int:
     else:
         parser = ArgumentParser("simviz", formatter_class=RawDescriptionHelpFormatter)
     describe(parser)
-    given = parser.parse_args(words)
+    if sys.stdout is None:  # closed by whoever started this
+        sys.stdout = Path(os.devnull).open("w")
     from simviz.exceptions import SimvizError
 
     warnings.formatwarning = lambda message, *_: f"{message}\n"
     try:
-        return run(given)
+        status = run(parser.parse_args(words))
+        sys.stdout.flush()
     except KeyboardInterrupt:
         _tell("\nStopped.\n")
-        return 130
+        return _INTERRUPTED
+    except BrokenPipeError:
+        _drop_output()
+        return _UNREAD
     except (SimvizError, ValueError, OSError, ImportError) as error:
+        _drop_output()
         _tell(f"simviz: {error}\n")
-        return 2
+        return _REFUSED
+    except Exception as error:
+        _drop_output()
+        _tell(f"simviz: {_fault(error)}\n")
+        return _FAULT
+    return status
+
+
+def _fault(error: Exception) -> str:
+    """What went wrong where, on one line."""
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    where = f" ({Path(at.tb_frame.f_code.co_filename).name}, line {at.tb_lineno})" if at else ""
+    return _shown(f"a fault of simviz{where}: {type(error).__name__}: {error}")
+
+
+def _drop_output() -> None:
+    """Point standard output nowhere: Python writes what is left of it when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, sys.stdout.fileno())
+        os.close(nowhere)
 
 
 def _tell(words: str) -> None:
-    sys.stderr.write(words)
-    sys.stderr.flush()
+    if sys.stderr is not None:
+        sys.stderr.write(words)
+        sys.stderr.flush()
 
 
 def _describe_workbench(parser: ArgumentParser) -> None:
@@ -77,7 +115,9 @@ def _describe_workbench(parser: ArgumentParser) -> None:
         "  simviz search      ask a model for its nearest items\n"
         "  simviz export      write a model for other programs\n"
         "  simviz precompile  compile once what is otherwise compiled behind the app\n"
-        "\nEach has a --help. A file named like a command is opened by ./NAME."
+        "\nEach has a --help. A file named like a command is opened by ./NAME.\n"
+        f"\nexit status:\n  0    done{_STATUSES}"
+        f"  {_INTERRUPTED}  interrupted\n  {_UNREAD}  nobody read the output to its end"
     )
     parser.add_argument(
         "files", nargs="*", type=Path, help="a table, a zip, a folder, or several files"
@@ -122,10 +162,11 @@ def _describe_compare(parser: ArgumentParser) -> None:
     )
     parser.epilog = (
         "exit status:\n"
-        "  0  the best run is ahead of the next; with --baseline: ahead of the baseline\n"
-        "  1  they cannot be told apart at 5 %\n"
-        "  2  wrong use, or a file that cannot be read\n"
-        "  3  with --baseline: all others are behind the baseline"
+        "  0    the best run is ahead of the next; with --baseline: ahead of the baseline"
+        f"{_STATUSES}"
+        "  3    with --baseline: all others are behind the baseline\n"
+        "  4    they cannot be told apart at 5 %\n"
+        f"  {_UNREAD}  nobody read the output to its end"
     )
     parser.add_argument("runs", nargs="+", type=Path, help="files, or folders of MTEB")
     parser.add_argument("--qrels", type=Path, help="judgments: TREC's or a table such as BEIR's")

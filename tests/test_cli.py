@@ -1,9 +1,13 @@
 """The command: what it prints, what it writes, and how it ends."""
 
+import gzip
 import io
 import json
+import os
 import subprocess
 import sys
+from contextlib import redirect_stdout
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -54,8 +58,8 @@ def test_compare_says_who_is_ahead(table, capsys, tmp_path):
     ("columns", "baseline", "status", "verdict"),
     [
         (("a", "b"), "a", 0, "ahead"),
-        (("a", "c"), "a", 1, "undecided"),
-        (("a", "c"), None, 1, "undecided"),
+        (("a", "c"), "a", 4, "undecided"),
+        (("a", "c"), None, 4, "undecided"),
         (("a", "<d>"), "a", 3, "behind"),
         (("a", "<d>"), "<d>", 0, "ahead"),
     ],
@@ -79,6 +83,80 @@ def test_wrong_use_is_told_in_one_line(tmp_path, capsys):
     with pytest.raises(SystemExit) as refused:
         main(["compare"])
     assert refused.value.code == 2
+
+
+@pytest.mark.parametrize("metric", ["P@99999999999999999999", "NDCG@1e9", "recall@0", "none"])
+def test_a_metric_that_is_none_is_wrong_use(metric, tmp_path, capsys):
+    (tmp_path / "a.trec").write_text("q Q0 d 1 2 r\n")
+    (tmp_path / "q.txt").write_text("q 0 d 1\n")
+    run, qrels = str(tmp_path / "a.trec"), str(tmp_path / "q.txt")
+    assert main(["compare", run, run, "--qrels", qrels, "--metric", metric]) == 2
+    said = capsys.readouterr()
+    assert said.out == "" and said.err.count("\n") == 1 and metric in said.err
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError("two\nlines"), KeyError("k"), MemoryError()])
+def test_a_fault_has_its_own_status_and_one_line(error, table, monkeypatch, capsys):
+    def fails(*_):
+        raise error
+
+    monkeypatch.setattr("simviz.reports.values.summarize_values", fails)
+    assert main(["compare", str(table)]) == 1
+    said = capsys.readouterr().err
+    assert said.startswith("simviz: a fault of simviz (test_cli.py, line ")
+    assert type(error).__name__ in said and said.count("\n") == 1
+
+
+def _status(words, stdout):
+    command = [sys.executable, "-m", "simviz", *map(str, words)]
+    done = subprocess.run(command, stdout=stdout, stderr=subprocess.PIPE, text=True, check=False)
+    return done.returncode, done.stderr
+
+
+def test_output_that_nobody_reads_is_no_verdict(table):
+    reads, writes = os.pipe()
+    os.close(reads)
+    assert _status(["compare", table], writes) == (141, "")
+    os.close(writes)
+    with Path("/dev/full").open("w") as full:
+        assert _status(["compare", table], full) == (
+            2,
+            "simviz: [Errno 28] No space left on device\n",
+        )
+
+
+def test_files_come_through_pipes(tmp_path):
+    lines = "".join(f"q{i} Q0 d{j} 1 {-((i * j) % 7)} r\n" for i in range(30) for j in range(7))
+    (tmp_path / "a.gz").write_bytes(gzip.compress(lines.encode()))
+    (tmp_path / "b.trec").write_text(lines)
+    (tmp_path / "q.txt").write_text("".join(f"q{i} 0 d{i % 7} 1\n" for i in range(30)))
+    simviz = f"{sys.executable} -m simviz compare"
+    done = subprocess.run(
+        ["bash", "-c", f"cat q.txt | {simviz} <(zcat a.gz) b.trec --qrels /dev/stdin --json"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (4, "")
+    found = json.loads(done.stdout)
+    assert [one["run"] for one in found["runs"]] == ["r", "b"]
+    assert found["comparisons"][0]["difference"] == 0
+
+
+def test_statuses_are_told():
+    text = Path(__file__).parents[1].joinpath("docs", "commands.md").read_text()
+    helps = [_help([]), _help(["compare"])]
+    for status in (0, 1, 2, 3, 4, 141):
+        assert f"| {status} |" in text
+        assert any(f"\n  {status} " in one for one in helps)
+
+
+def _help(words):
+    with pytest.raises(SystemExit) as done, redirect_stdout(io.StringIO()) as said:
+        main([*words, "--help"])
+    assert done.value.code == 0
+    return said.getvalue()
 
 
 def test_train_evaluate_search_and_export(pairs, tmp_path, capsys, monkeypatch):
