@@ -15,12 +15,14 @@ import time
 import warnings
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
+from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from simviz.data import PairSet
     from simviz.data.splitting import Split
+    from simviz.evaluation.result import Record
 
 # Python itself ends with 1 where it cannot go on, which must look like no verdict.
 _FAULT, _REFUSED, _INTERRUPTED, _UNREAD = 1, 2, 130, 141
@@ -194,7 +196,7 @@ def _compare(given: Namespace) -> int:
 
 
 def _as_json(tree: object) -> str:
-    return json.dumps(tree, ensure_ascii=False, indent=2) + "\n"
+    return json.dumps(tree, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
 def _add_pairs(parser: ArgumentParser) -> None:
@@ -314,14 +316,26 @@ def _evaluate(given: Namespace) -> int:
     )
     records = found.to_records()
     if given.json:
-        sys.stdout.write(_as_json({"pool": found.pool, "records": records}))
+        lines = [{**one, **_unknown(one)} for one in records]
+        sys.stdout.write(_as_json({"pool": found.pool, "records": lines}))
         return 0
     for one in records:
-        sys.stdout.write(
-            f"{one['metric']:<26} {one['direction']:<5} {one['value']:7.4f} "
-            f"± {1.96 * one['standard_error']:.4f}  ({one['n']:,})\n"
-        )
+        error = one["standard_error"]
+        value = "–" if isnan(one["value"]) else f"{one['value']:.4f}"
+        reach = "" if isnan(error) else f"± {1.96 * error:.4f}"
+        head = f"{one['metric']:<26} {one['direction']:<5} {value:>7}"
+        sys.stdout.write(f"{head} {reach:<8}  ({one['n']:,})\n")
     return 0
+
+
+def _unknown(one: Record) -> dict[str, str | None]:
+    """Nothing in place of numbers that are NaN, and why."""
+    missing: dict[str, str | None] = {}
+    for name in ("standard_error", "value"):
+        if isnan(one[name]):
+            what = "one value of all pairs" if one["direction"] == "pairs" else "too few queries"
+            missing |= {name: None, "reason": what}
+    return missing
 
 
 def _describe_search(parser: ArgumentParser) -> None:

@@ -85,6 +85,38 @@ def test_wrong_use_is_told_in_one_line(tmp_path, capsys):
     assert refused.value.code == 2
 
 
+def test_one_judged_query_is_valid_json_with_a_reason(tmp_path, capsys):
+    for name, text in (("a", "q Q0 d 1 2 r\n"), ("b", "q Q0 e 1 2 r\n"), ("q", "q 0 d 1\n")):
+        (tmp_path / name).write_text(text)
+    page = tmp_path / "page.html"
+    a, b, q = (str(tmp_path / name) for name in "abq")
+    words = ["compare", a, b, "--qrels", q, "--report", str(page)]
+    assert main([*words, "--json"]) == main(words) == 4
+    text, _, said = capsys.readouterr().out.partition("\n}\n")
+    found = json.loads(text + "}", parse_constant=pytest.fail)
+    assert found["reason"] == "Intervals and tests need two queries or more; there is 1."
+    assert found["runs"][0] == {"run": "a", "value": 1, "low": None, "high": None, "groups": "a"}
+    (pair,) = found["comparisons"]
+    assert [pair[k] for k in ("low", "high", "p_value", "told_apart")] == [None, None, None, False]
+    assert (found["verdict"], found["needed"]) == ("undecided", None)
+    for shown in (said, page.read_text()):
+        assert found["reason"] in shown and "nan" not in shown and "too close" not in shown
+    assert "a    1.0000" in said
+
+
+def test_few_queries_are_not_said_to_tell_apart_what_is_level(tmp_path, capsys):
+    rows = "\n".join(f"q{i},{0.5 + i / 100},{0.1}" for i in range(5))
+    (tmp_path / "t.csv").write_text(f"query,a,b\n{rows}\n")
+    assert main(["compare", str(tmp_path / "t.csv")]) == 4
+    said = capsys.readouterr().out
+    assert "a and b cannot be told apart" in said and "p = 0.062" in said
+    assert "apart already" not in said and "\nAbout 1 more query would separate a from b" in said
+    level = "\n".join(f"q{i},{i % 3},{(i + 1) % 3}" for i in range(9))
+    (tmp_path / "t.csv").write_text(f"query,a,b\n{level}\n")
+    assert main(["compare", str(tmp_path / "t.csv")]) == 4
+    assert "\nOn 9 queries, a and b are too close" in capsys.readouterr().out
+
+
 @pytest.mark.parametrize("metric", ["P@99999999999999999999", "NDCG@1e9", "recall@0", "none"])
 def test_a_metric_that_is_none_is_wrong_use(metric, tmp_path, capsys):
     (tmp_path / "a.trec").write_text("q Q0 d 1 2 r\n")
@@ -169,7 +201,11 @@ def test_train_evaluate_search_and_export(pairs, tmp_path, capsys, monkeypatch):
     records = json.loads(capsys.readouterr().out)["records"]
     assert ("MRR", "x2y", 12) in {(one["metric"], one["direction"], one["n"]) for one in records}
     assert main(["evaluate", str(model), *words]) == 0
-    assert "MRR" in capsys.readouterr().out
+    said = capsys.readouterr().out
+    assert "MRR" in said and "nan" not in said
+    assert main(["evaluate", str(model), *words, "--json", "--metric", "AUC"]) == 0
+    found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["records"][0]
+    assert found["standard_error"] is None and found["reason"] == "one value of all pairs"
     index = tmp_path / "answers.simviz"
     ask = ["search", str(model), "red bus", "--items", str(pairs), "-k", "2"]
     assert main([*ask, "--save", str(index)]) == 0

@@ -519,7 +519,7 @@ class PowerAnalysis:
         Queries that would do, altogether; None where the difference is too
         small for an answer.
     separated : bool
-        Whether they are told apart already.
+        Whether `paired_randomization` tells them apart already.
     difference : float
         Mean difference.
     power : float
@@ -560,7 +560,7 @@ class PowerAnalysis:
             return f"{here} tell {a_name} and {b_name} apart already"
         if self.more is None:
             return (
-                f"{a_name} and {b_name} are too close on {here} to say how many more would "
+                f"on {here}, {a_name} and {b_name} are too close to say how many more would "
                 "separate them"
             )
         step = 10 ** max(0, len(str(self.more)) - 2)
@@ -575,7 +575,7 @@ class PowerAnalysis:
 def power_analysis(
     a: ArrayLike, b: ArrayLike, *, power: float = 0.8, alpha: float = ALPHA
 ) -> PowerAnalysis:
-    """Say how many queries a paired t-test would need to tell two runs apart.
+    """Say how many queries would tell two runs apart.
 
     Parameters
     ----------
@@ -598,10 +598,12 @@ def power_analysis(
 
     Notes
     -----
-    Mean and standard deviation of the differences are taken for the true
-    ones. Both are estimates, so the answer is a magnitude to plan with. Where
-    the mean is less than half its standard error it may as well be of the
-    other sign, and no number is given.
+    The number is that of a paired t-test, which `paired_randomization` follows
+    closely, but no less than that one needs for so small a p-value. Mean and
+    standard deviation of the differences are taken for the true ones. Both are
+    estimates, so the answer is a magnitude to plan with. Where the mean is
+    less than half its standard error it may as well be of the other sign, and
+    no number is given.
 
     Examples
     --------
@@ -617,11 +619,13 @@ def power_analysis(
     d = significance.differences(a, b)
     n, middle, spread = len(d), mean(d), significance.deviation(d)
     error = spread / math.sqrt(max(n, 1))
-    _, p = significance.student(middle, error, n - 1)
     if n < 2 or middle == 0 or abs(middle) < _LEAST * error:
         return PowerAnalysis(n, None, False, middle, power)
-    needed = 2 if spread == 0 else _sample_size(abs(middle) / spread, power, alpha)
-    return PowerAnalysis(n, needed, p <= alpha, middle, power)
+    # Of the 2^n choices of swaps, two reach the sum of differences that are all of one sign.
+    least = 1 + math.ceil(-math.log2(alpha))
+    needed = 0 if spread == 0 else _sample_size(abs(middle) / spread, power, alpha)
+    is_separated = significance.paired_randomization(a, b).is_significant(alpha)
+    return PowerAnalysis(n, max(needed, least), is_separated, middle, power)
 
 
 def _sample_size(effect: float, power: float, alpha: float) -> int:

@@ -103,6 +103,17 @@ class Comparison:
         """
         return self.p_value <= alpha
 
+    @property
+    def why_missing(self) -> str:
+        """Why a number is NaN or infinite; empty where none is."""
+        if math.isnan(self.p_value) or math.isnan(self.low):
+            return f"a test needs more than {self.n:,} {plural(self.unit, self.n)}"
+        if math.isinf(self.effect_size):
+            return "all differences are equal, so that they have no spread"
+        if math.isnan(self.effect_size):
+            return f"an effect size needs more than {self.n:,} {plural(self.unit, self.n)}"
+        return ""
+
     def swapped(self) -> Comparison:
         """What the test would have said of the second run against the first."""
         return replace(

@@ -6,7 +6,8 @@ import csv
 import io
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import isnan, nan
+from math import inf, isnan, nan
+from numbers import Real
 from typing import NamedTuple
 
 from simviz.data.cells import escape_cell
@@ -67,7 +68,7 @@ def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
         cells: list[object] = [row.label]
         for metric in metrics:
             estimate = row.values.get(metric, Estimate(nan))
-            cells += [None if isnan(number) else number for number in estimate]
+            cells += estimate
         cells += [row.further.get(name) for name in further]
         lines.append([*cells, row.dimensions, row.seconds])
     return csv_text(lines)
@@ -78,8 +79,15 @@ def csv_text(lines: Iterable[Iterable[object]]) -> str:
     buffer = io.StringIO(newline="")
     writer = csv.writer(buffer, lineterminator="\r\n")
     for line in lines:
-        writer.writerow([escape_cell(c) if isinstance(c, str) else c for c in line])
+        writer.writerow(map(_csv_cell, line))
     return buffer.getvalue()
+
+
+def _csv_cell(cell: object) -> object:
+    """A cell without formula; empty where a number is NaN or infinite."""
+    if isinstance(cell, str):
+        return escape_cell(cell)
+    return None if isinstance(cell, Real) and (cell in (inf, -inf) or cell != cell) else cell
 
 
 def table_latex(rows: Sequence[TableRow], metrics: Sequence[str], caption: str = "") -> str:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
+from math import isnan
 from typing import Any, Literal
 
 from markupsafe import Markup
@@ -11,7 +12,7 @@ from markupsafe import Markup
 from simviz.charts.tables import environment, html_table
 from simviz.evaluation import compare_all, confidence_interval, power_analysis
 from simviz.evaluation.run_values import RunValues
-from simviz.evaluation.significance import plural, signed
+from simviz.evaluation.significance import ALPHA, plural, signed
 
 Verdict = Literal["ahead", "undecided", "behind"]
 
@@ -27,6 +28,7 @@ _PAGE = """<!DOCTYPE html>
 <body>
 <h1>{{ runs|length }} runs by {{ metric }}</h1>
 <p class="lead">{{ verdict_words }}</p>
+{% if reason %}<p>{{ reason }}</p>{% endif %}
 {% if power_words %}<p>{{ power_words }}</p>{% endif %}
 <section><h2>Runs</h2>
 {{ run_table }}
@@ -49,7 +51,8 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
     """Compare runs by their values: JSON's types, as `simviz compare --json` writes them."""
     # The verdict is whether the best run is "ahead" of the next (or the best of the others "ahead"
     # of the baseline or "behind" it), or "undecided"; `needed` are the queries that would do to
-    # tell those two apart, None where nobody can say.
+    # tell those two apart, None where nobody can say. Numbers that are not known are None, and
+    # `reason` says why.
     found = compare_all(given.values, baseline=baseline, higher_is_better=given.higher_is_better)
     order = [found.names[i] for i in found.order()]
     letters = {} if baseline else found.letters()
@@ -60,7 +63,7 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
     ]
     runs: list[dict[str, Any]] = []
     for name in order:
-        low, high = confidence_interval(given.values[name])
+        low, high = map(_known, confidence_interval(given.values[name]))
         runs.append({"run": name, "value": means[name], "low": low, "high": high})
         if letters:
             runs[-1]["groups"] = letters[name]
@@ -69,16 +72,22 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
     else:
         a, b = next(name for name in order if name != baseline), baseline
     two = replace(found.between(a, b), unit=given.unit)
-    plan = replace(power_analysis(given.values[a], given.values[b]), unit=given.unit)
+    alpha = ALPHA / len(pairs)
+    plan = replace(
+        power_analysis(given.values[a], given.values[b], alpha=alpha),
+        unit=given.unit,
+        separated=two.is_significant(),
+    )
     verdict: Verdict = "undecided"
     if two.is_significant():
         verdict = "ahead" if (two.difference > 0) == given.higher_is_better else "behind"
     words = two.in_words(a, b, given.metric, higher_is_better=given.higher_is_better)
-    undecided = verdict == "undecided"
+    n = len(given.queries)
+    undecided = verdict == "undecided" and n > 1
     return {
         "metric": given.metric,
         "unit": given.unit,
-        "n": len(given.queries),
+        "n": n,
         "baseline": baseline,
         "runs": runs,
         "comparisons": [
@@ -86,9 +95,9 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
                 "a": first,
                 "b": second,
                 "difference": one.difference,
-                "low": one.low,
-                "high": one.high,
-                "p_value": one.p_value,
+                "low": _known(one.low),
+                "high": _known(one.high),
+                "p_value": _known(one.p_value),
                 "told_apart": one.is_significant(),
             }
             for first, second in sorted(pairs, key=lambda two: [place[name] for name in two])
@@ -99,8 +108,15 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
         "verdict_words": f"{words}.",
         "needed": plan.needed if undecided else None,
         "power_words": _sentence(plan.in_words(a, b)) if undecided else "",
+        "reason": ""
+        if n > 1
+        else f"Intervals and tests need two {plural(given.unit, 2)} or more; there is {n}.",
         "notes": list(given.notes),
     }
+
+
+def _known(value: float) -> float | None:
+    return None if isnan(value) else value
 
 
 def values_text(summary: Mapping[str, Any]) -> str:
@@ -113,7 +129,7 @@ def values_text(summary: Mapping[str, Any]) -> str:
     ]
     if "groups" in summary["runs"][0]:
         text.append("Runs that share a letter cannot be told apart at 5 %.")
-    said = (summary["verdict_words"], summary["power_words"], *summary["notes"])
+    said = (*(summary[k] for k in ("verdict_words", "reason", "power_words")), *summary["notes"])
     return "\n".join([*text, "", *filter(None, said)]) + "\n"
 
 
@@ -128,8 +144,8 @@ def values_page(summary: Mapping[str, Any]) -> str:
         [
             f"{one['a']} − {one['b']}",
             signed(one["difference"]),
-            f"[{signed(one['low'])}, {signed(one['high'])}]",
-            "< 0.001" if one["p_value"] < 0.001 else f"{one['p_value']:.3f}",
+            _interval(one, signed),
+            "–" if (p := one["p_value"]) is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
             "yes" if one["told_apart"] else "no",
         ]
         for one in summary["comparisons"]
@@ -164,11 +180,15 @@ def _run_table(summary: Mapping[str, Any]) -> list[list[str]]:
         [
             one["run"],
             f"{one['value']:.4f}",
-            f"[{one['low']:.4f}, {one['high']:.4f}]",
+            _interval(one, "{:.4f}".format),
             *(one[name] for name in groups),
         ]
         for one in summary["runs"]
     ]
+
+
+def _interval(one: Mapping[str, Any], shown: Callable[[float], str]) -> str:
+    return "–" if one["low"] is None else f"[{shown(one['low'])}, {shown(one['high'])}]"
 
 
 def _sentence(words: str) -> str:

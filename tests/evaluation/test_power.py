@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simviz.evaluation import paired_t, power_analysis
+from simviz.evaluation import paired_randomization, paired_t, power_analysis
 from simviz.evaluation.comparisons import _sample_size
 
 
@@ -67,9 +67,26 @@ def test_next_to_no_difference_gives_no_number(pair):
     assert "too close" in plan.in_words("A", "B")
 
 
-def test_a_constant_difference_is_seen_at_once():
+def test_a_constant_difference_needs_what_the_test_needs_at_least():
     plan = power_analysis([0.5, 0.6, 0.7], [0.4, 0.5, 0.6])
-    assert (plan.needed, plan.more) == (2, 0)
+    assert (plan.needed, plan.more) == (6, 3)
+    six = [0.5, 0.6, 0.7] * 2
+    assert paired_randomization(six, np.array(six) - 0.1).p_value == 2 / 2**6
+    assert paired_randomization(six[:5], np.array(six[:5]) - 0.1).p_value > 0.05
+
+
+@pytest.mark.parametrize("alpha", [0.05, 0.05 / 3])
+@pytest.mark.parametrize("n", [2, 5, 9, 60])
+def test_no_sentence_contradicts_the_verdict(n, alpha):
+    rng, told = np.random.default_rng(n), set()
+    for _ in range(30):
+        a = rng.normal(0.6, 1, n)
+        plan = power_analysis(a, np.zeros(n), alpha=alpha)
+        found = paired_randomization(a, np.zeros(n))
+        assert plan.separated == found.is_significant(alpha)
+        assert plan.separated == ("apart already" in plan.in_words("a", "b"))
+        told.add(plan.separated)
+    assert (True in told) == (n > 5)
 
 
 def test_shares_out_of_range_are_refused():

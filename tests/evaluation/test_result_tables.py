@@ -6,6 +6,8 @@ import csv
 import io
 from dataclasses import replace
 
+import numpy as np
+
 from simviz.evaluation.tables import (
     Estimate,
     TableRow,
@@ -39,6 +41,12 @@ def test_csv_reads_back():
 def test_texts_are_escaped_and_numbers_stay_numbers():
     lines = list(csv.reader(io.StringIO(csv_text([["@cmd", "+1", -0.5], ["a,b", '"', None]]))))
     assert lines == [["'@cmd", "'+1", "-0.5"], ["a,b", '"', ""]]
+
+
+def test_a_number_that_is_none_is_an_empty_cell():
+    numbers = [np.inf, -np.inf, np.nan, np.float32("inf"), np.float64("-inf"), 10**400, True, 0.5]
+    line = next(csv.reader(io.StringIO(csv_text([numbers]))))
+    assert line == ["", "", "", "", "", str(10**400), "True", "0.5"]
 
 
 def test_latex_is_escaped_and_marks_the_best():

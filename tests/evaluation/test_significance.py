@@ -34,6 +34,17 @@ def two_runs(n=120, shift=0.03, seed=0):
     return b + shift + 0.1 * rng.normal(size=n), b
 
 
+def test_what_a_comparison_cannot_say_has_a_reason():
+    one, two, same, more = (
+        paired_randomization(a, np.zeros(len(a))).why_missing
+        for a in ([0.5], [0.5, 0.75], [0.5] * 9, [0.5, 0.75, 0.25])
+    )
+    assert one == "a test needs more than 1 query"
+    assert two == "an effect size needs more than 2 queries"
+    assert same == "all differences are equal, so that they have no spread"
+    assert more == ""
+
+
 def test_paired_t_equals_scipy():
     a, b = two_runs()
     found, expected = paired_t(a, b, level=0.9), scipy.stats.ttest_rel(a, b)

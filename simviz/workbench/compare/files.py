@@ -197,6 +197,8 @@ def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
                 "test": significance.test_name(found),
                 "effect size": one.effect_size,
             }
+            if one.why_missing:
+                cells["empty because"] = one.why_missing
         hidden = ("ties", "p", "test") if choice.part == "validation" else ()
         lines.append({name: cell for name, cell in cells.items() if name not in hidden})
     return lines
