@@ -22,7 +22,7 @@ compiled: .venv/.app
 	$(BIN)/python -m simviz.precompile
 
 app: compiled
-	$(BIN)/streamlit run app.py
+	$(BIN)/simviz
 
 cluster: .venv/.app
 	$(BIN)/pip install --quiet --editable ".[cluster]"

@@ -1,10 +1,18 @@
-"""Home: what simviz is, and demos that train on the spot."""
+"""Home: what simviz is, and demos that train on the spot; to a server, the app and its guard."""
 
 import os
 
 # OpenBLAS reads it when numpy is first imported: see simviz/__init__.py.
 os.environ.setdefault("OPENBLAS_THREAD_TIMEOUT", "10")
 
-from simviz.workbench import home
+if __name__ == "__main__":  # a visitor opens the page
+    from simviz.workbench import home
 
-home.show_page()
+    home.show_page()
+else:  # `streamlit run` imports what it is to serve
+    from starlette.middleware import Middleware
+    from streamlit.starlette import App
+
+    from simviz.workbench.guard import Guard, ending
+
+    app = App(__file__, lifespan=ending, middleware=[Middleware(Guard)])

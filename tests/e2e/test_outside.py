@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 import socket
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
 from urllib.parse import urlsplit
 
 import pytest
 from mapping import ready
 from playwright.sync_api import expect
+from server import Server
 from settling import press, settle, until_trained
 from test_access import PAGES
 from test_journey import go, published, trained_on_own_data
+from websockets.exceptions import InvalidStatus
+from websockets.sync.client import connect
 
 pytestmark = pytest.mark.e2e
 
@@ -57,6 +63,70 @@ def test_only_this_computer_is_served_unless_asked_for(demo_server, start_server
     assert not answers(demo_server)
     monkeypatch.setenv("STREAMLIT_SERVER_ADDRESS", "0.0.0.0")
     assert answers(start_server())
+
+
+#: Python reads it first: names and addresses of other computers are noted, none is reached.
+FORBIDDEN = """
+import socket
+from pathlib import Path
+
+def refused(call, at):
+    def asked(*arguments, **named):
+        where = arguments[at]
+        host = str(where[0] if isinstance(where, tuple) else where)
+        if host not in ("localhost", "::1") and not host.startswith("127."):
+            with Path(__file__).with_name("asked").open("a") as file:
+                print(host, file=file)
+            raise OSError("forbidden")
+        return call(*arguments, **named)
+    return asked
+
+socket.socket.connect = refused(socket.socket.connect, 1)
+socket.getaddrinfo = refused(socket.getaddrinfo, 0)
+"""
+
+
+@contextmanager
+def watched(tmp_path, **options):
+    """A server, and the file of what it asked of other computers."""
+    (tmp_path / "sitecustomize.py").write_text(FORBIDDEN)
+    server = Server(tmp_path / "store", path=tmp_path, **options)
+    try:
+        yield server, tmp_path / "asked"
+    finally:
+        server.close()
+
+
+def opens(server, origin):
+    """Whether a page of that origin may talk to a server."""
+    stream = f"{server.url.replace('http', 'ws', 1)}/_stcore/stream"
+    try:
+        connect(stream, origin=origin, subprotocols=["streamlit"]).__enter__().close()
+    except InvalidStatus as error:
+        assert error.response.status_code == 403
+        return False
+    return True
+
+
+def test_a_page_of_another_site_is_refused_and_nobody_is_asked(tmp_path, monkeypatch):
+    monkeypatch.setenv("SIMVIZ_BASE_URL", "https://app.invalid/simviz")
+    monkeypatch.setenv("STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS", "https://other.invalid")
+    with watched(tmp_path) as (server, asked):
+        strangers = "https://site.invalid", f"https://site.invalid:{server.port}", "null", "http://["
+        assert not any(opens(server, origin) for origin in strangers)
+        known = server.url, "https://app.invalid", "https://other.invalid:444", "http://localhost"
+        assert all(opens(server, origin) for origin in (None, *known))
+        assert not asked.exists() or asked.read_text() == ""
+
+
+def test_figures_of_the_process_are_nobodys_on_a_public_server(tmp_path):
+    for public in (True, False):
+        with watched(tmp_path, public=public) as (server, _):
+            try:
+                status = urllib.request.urlopen(f"{server.url}/_stcore/metrics").status
+            except urllib.error.HTTPError as error:
+                status = error.code
+            assert status == (404 if public else 200)
 
 
 @pytest.fixture(scope="module")
