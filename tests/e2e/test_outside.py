@@ -112,7 +112,12 @@ def test_a_page_of_another_site_is_refused_and_nobody_is_asked(tmp_path, monkeyp
     monkeypatch.setenv("SIMVIZ_BASE_URL", "https://app.invalid/simviz")
     monkeypatch.setenv("STREAMLIT_SERVER_CORS_ALLOWED_ORIGINS", "https://other.invalid")
     with watched(tmp_path) as (server, asked):
-        strangers = "https://site.invalid", f"https://site.invalid:{server.port}", "null", "http://["
+        strangers = (
+            "https://site.invalid",
+            f"https://site.invalid:{server.port}",
+            "null",
+            "http://[",
+        )
         assert not any(opens(server, origin) for origin in strangers)
         known = server.url, "https://app.invalid", "https://other.invalid:444", "http://localhost"
         assert all(opens(server, origin) for origin in (None, *known))
