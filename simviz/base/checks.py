@@ -241,9 +241,22 @@ def check_input_unchanged(model: PairModel, f: Fixture) -> None:
 
 
 def check_declares_what_it_stores(model: PairModel, f: Fixture) -> None:
-    """A fitted model passes the checks of one that is read from a file."""
-    _, pending = check_stored(_fitted(model, f))
+    """A fitted model passes the checks of one that is read from a file; huge numbers do not."""
+    fitted = _fitted(model, f)
+    _, pending = check_stored(fitted)
     check_values(pending)
+    for name, check in pending:
+        value = getattr(fitted, name.rpartition(".")[2], None)
+        numbers = value.data if sp.issparse(value) else value
+        if not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "f" or not numbers.size:
+            continue
+        numbers.flat[0], kept = np.finfo(numbers.dtype).max, numbers.flat[0]
+        try:
+            check()
+        except ValueError:
+            numbers.flat[0] = kept
+        else:
+            raise AssertionError(f"{name} may hold numbers whose products overflow")
 
 
 def check_similarity_of_vectors(model: PairModel, f: Fixture) -> None:

@@ -33,6 +33,7 @@ class StoredArray:
     dims: tuple[str | int, ...]
     whole: bool = False  # else float32 or float64
     low: float | None = None
+    high: float = float("inf")  # of sizes; those of floats are bounded in any case
     below: str = ""  # values are less than this dimension
     rows: bool = False  # of features, as large as those of items may be
     layout: Literal["dense", "csr", "either"] = "dense"
@@ -63,12 +64,17 @@ class StoredArray:
         least, most = value.min(), value.max()  # NaN is both
         if not (np.isfinite(least) and np.isfinite(most)):
             raise ValueError("holds numbers that are not finite")
-        if self.rows and max(most, -least) > largest_value(value.dtype):
+        if not self.whole and max(most, -least) > self._largest(value.dtype):
             raise ValueError(f"holds {max(most, -least):.3g}, which is too large")
         if self.low is not None and least < self.low:
             raise ValueError(f"holds {least}, less than {self.low}")
         if self.below and most >= sizes[self.below]:
             raise ValueError(f"holds {most}, expected less than {sizes[self.below]}")
+
+    def _largest(self, dtype: Any) -> float:
+        """The largest size of a value: products with it, and sums of these, stay finite."""
+        largest = largest_value(dtype)
+        return min(self.high, largest if self.rows else largest**2)
 
 
 @dataclass(frozen=True, slots=True)

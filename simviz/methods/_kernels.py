@@ -465,8 +465,8 @@ class KernelPairModel(EmbeddingModel):
         "y_landmarks_": lambda model: model._stored_landmarks("y"),
         "x_coefficients_": lambda model: model._stored_coefficients("x"),
         "y_coefficients_": lambda model: model._stored_coefficients("y"),
-        "x_offset_": StoredArray(("components",), optional=True),
-        "y_offset_": StoredArray(("components",), optional=True),
+        "x_offset_": StoredArray(("components",), rows=True, optional=True),
+        "y_offset_": StoredArray(("components",), rows=True, optional=True),
         "x_gamma_": Number(positive=True, optional=True),
         "y_gamma_": Number(positive=True, optional=True),
     }
@@ -564,7 +564,7 @@ class KernelPairModel(EmbeddingModel):
     def _stored_coefficients(self, side: Side) -> StoredArray:
         linear = getattr(self, f"{side}_landmarks_", None) is None
         rows = f"{side}_features" if linear else f"{side}_landmarks"
-        return StoredArray((rows, "components"), empty=True)
+        return StoredArray((rows, "components"), rows=True, empty=True)
 
     def _embed_x(self, X: Matrix) -> Floats:
         name = getattr(self, "x_kernel_", self.x_kernel)

@@ -69,7 +69,7 @@ class TopicModel(IterativeMixin, TopicSimilarity):
     _stored: ClassVar[Declared] = {
         "x_topics_": StoredArray(("components", "x_features"), low=0),
         "y_topics_": StoredArray(("components", "y_features"), low=0),
-        "topic_prior_": StoredArray(("components",), low=0),
+        "topic_prior_": StoredArray(("components",), low=0, high=1e15),  # added to counts
         "n_iter_": Number(0, whole=True),
         "objective_curve_": Numbers(),
         "perplexity_curve_": Numbers(),

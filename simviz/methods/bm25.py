@@ -80,7 +80,7 @@ class BM25(PairModel):
         "idf": [options("lucene", "robertson")],
     }
     _stored: ClassVar[Declared] = {
-        "idf_": StoredArray(("y_features",), low=0),
+        "idf_": StoredArray(("y_features",), low=0, high=1e15),
         "average_length_": Number(positive=True),
     }
 
