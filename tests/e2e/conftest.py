@@ -8,21 +8,24 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from server import FLAGS, Server
+from settling import LONG, WATCHED
 
-#: Milliseconds after which a wait of any kind takes it for a hang: a machine may be very busy.
-LONG = 60_000
 expect.set_options(timeout=LONG)
 
 
-def patient(make):
-    """Let all waits of what is made last as long as that."""
+def watched(launched: Browser) -> Browser:
+    """Have the pages of a browser say what they wait for, and move only where a test asks."""
+    make_context = launched.new_context
 
-    def made(**options):
-        one = make(**options)
-        one.set_default_timeout(LONG)
-        return one
+    def new_context(**options):
+        context = make_context(**{"reduced_motion": "reduce"} | options)
+        context.set_default_timeout(LONG)
+        context.add_init_script(path=WATCHED)
+        return context
 
-    return made
+    launched.new_context = new_context
+    launched.new_page = lambda **options: new_context(**options).new_page()
+    return launched
 
 
 @pytest.fixture(scope="session")
@@ -31,9 +34,7 @@ def browser() -> Iterator[Browser]:
     assert path, "install Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        launched.new_page = patient(launched.new_page)
-        launched.new_context = patient(launched.new_context)
-        yield launched
+        yield watched(launched)
         launched.close()
 
 

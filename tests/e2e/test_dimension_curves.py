@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from settling import press as click, settle
+from settling import press as click, rest
 from test_journey import part_shown
 
 pytestmark = pytest.mark.e2e
@@ -56,7 +56,7 @@ def test_seven_methods_by_dimensions_take_six_presses_from_the_preview(
         some = f"({CURVES})().filter(([, n]) => n > 2).length === {len(METHODS)}"
         page.wait_for_function(f"(before) => {some} && {told} !== before", arg=before)
         expect(page.get_by_test_id("stProgress")).to_have_count(0)
-        settle(page)
+        rest(page)
         found = page.evaluate(CURVES)
         assert {re.sub(r" [\d.]+ at .*", "", name) for name, _, _ in found} == METHODS
         return page.evaluate(told)
@@ -71,5 +71,5 @@ def test_seven_methods_by_dimensions_take_six_presses_from_the_preview(
     press("radio", "^Test$" if part_shown(page).inner_text() == "Validation" else "^Validation$")
     curves(before=of_one_part)
     assert len(pressed) <= 6
-    settle(page)
+    rest(page)
     assert not page.get_by_test_id("stException").count()

@@ -7,7 +7,7 @@ import re
 import numpy as np
 import pytest
 from playwright.sync_api import expect
-from settling import press, settle
+from settling import press, rest
 
 pytestmark = pytest.mark.e2e
 
@@ -62,19 +62,19 @@ def test_own_data_are_run_from_the_papers_page(
     press(card.get_by_role("button", name="Demo size, seed 0"))
     pills = page.get_by_test_id("stPopoverBody").get_by_test_id("stButtonGroup")
     pills.get_by_role("button").first.wait_for()
-    settle(page)
+    rest(page)
     for name in pills.get_by_role("button").all_inner_texts():
         if name not in methods:
             press(pills.get_by_role("button", name=name, exact=True))
     few = f"Demo size, seed 0, {len(methods)} methods"
     press(card.get_by_role("button", name=few))
     press(card.get_by_role("button", name="Run on mine"))
-    card.locator(".sv-claim").first.wait_for(timeout=240_000)
+    card.locator(".sv-claim").first.wait_for()
     for said in ("was not run.", "The paper: "):
         expect(card.locator(".sv-claims")).to_contain_text(said)
     for name in methods:
         word = re.compile(name.split()[0].replace("-", "-?"))
         expect(card.locator(".sv-table").first).to_contain_text(word)
     card.locator(".js-plotly-plot").first.wait_for()
-    settle(page)
+    rest(page)
     assert not page.get_by_test_id("stException").count()

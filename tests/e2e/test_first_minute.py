@@ -9,7 +9,7 @@ import pytest
 from mapping import PLACE, ready
 from playwright.sync_api import expect
 from server import Server
-from settling import press, settle
+from settling import press, rest
 
 from simviz.store import Store
 
@@ -23,9 +23,9 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(server.url)
     press(page.get_by_role("button", name="Words and pictures"))
-    page.locator(".sv-finding").wait_for(timeout=240_000)
+    page.locator(".sv-finding").wait_for()
     rows = page.locator(".sv-table tbody tr")
-    expect(rows).to_have_count(4, timeout=240_000)
+    expect(rows).to_have_count(4)
     expect(page.locator(".sv-finding")).to_contain_text("queries (icons) of the test part")
     for verdict in ("S2Net is ahead of guessing by popularity: P@5 +0.", "p < 0.001"):
         expect(page.locator(".sv-next")).to_contain_text(verdict)
@@ -36,7 +36,7 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     ready(page)
     assert page.evaluate("map.xs.length") > 1_900
     page.evaluate("map.canvas.scrollIntoView({block: 'center'})")
-    settle(page)
+    rest(page)
     left, top, row = page.evaluate(PLACE)
     page.mouse.move(left, top)
     words = page.evaluate("(i) => map.textOf(i, 220)", row)
@@ -45,7 +45,7 @@ def test_one_button_shows_findings_curves_and_map(start_server, browser):
     before = page.evaluate(scrolled)
     page.mouse.wheel(0, 120)
     page.wait_for_function(f"(before) => {scrolled} > before", arg=before)
-    settle(page)
+    rest(page)
     assert page.evaluate("map.camera.zoom") == 1, "the wheel moves the page"
     assert not page.get_by_test_id("stException").count()
     assert not problems
@@ -65,7 +65,7 @@ def test_visitors_keep_their_workspace(demo_server, browser):
     context = browser.new_context()
     page = context.new_page()
     page.goto(f"{demo_server.url}/?demo=emoji")
-    page.locator(".sv-finding").wait_for(timeout=240_000)
+    page.locator(".sv-finding").wait_for()
     first = workspace_of(page)
     page.reload()
     page.locator(".sv-finding").wait_for()
@@ -112,7 +112,7 @@ def test_at_home_all_browsers_see_the_same_workspace(start_server, browser):
     server = start_server(public=False)
     first, second = (browser.new_context().new_page() for _ in range(2))
     first.goto(f"{server.url}/?demo=emoji")
-    first.locator(".sv-finding").wait_for(timeout=240_000)
+    first.locator(".sv-finding").wait_for()
     assert "simviz_workspace" not in first.evaluate("document.cookie")
     second.goto(f"{server.url}/train?data=demo:emoji")
     second.get_by_text("Finished runs").first.wait_for()

@@ -7,7 +7,7 @@ import csv
 import pytest
 from payloads import PAYLOADS
 from playwright.sync_api import TimeoutError as PlaywrightTimeout
-from settling import press, settle, stand_still
+from settling import press, rest
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
@@ -79,7 +79,7 @@ def stir(page):
             page.mouse.move(x, y)
     for kind in ("summary", "[data-testid=stPopover] button"):
         for opener in page.locator(kind).all()[:6]:
-            stand_still(page, frames=20)
+            rest(page)
             if not opener.is_visible():
                 continue
             try:
@@ -87,9 +87,9 @@ def stir(page):
             except PlaywrightTimeout:
                 assert not opener.is_visible(), "a redraw may take it away, nothing else"
                 continue
-            stand_still(page, frames=20)
+            rest(page)
             page.keyboard.press("Escape")
-    stand_still(page, frames=40)
+    rest(page)
 
 
 def test_stored_texts_are_inert_on_every_page(hostile, start_server, browser):
@@ -103,12 +103,12 @@ def test_stored_texts_are_inert_on_every_page(hostile, start_server, browser):
     ]
     for address in addresses:
         page.goto(f"{server.url}/{address}")
-        settle(page)
+        rest(page)
         stir(page)
         if address.startswith("compare"):  # and on the other part
             press(page.get_by_role("radio", name="Test", exact=True))
             page.get_by_text("of the test part").first.wait_for()
-            settle(page)
+            rest(page)
             stir(page)
         assert page.evaluate("window.__xss") is None, address
         assert not page.get_by_test_id("stException").count(), address
@@ -137,7 +137,7 @@ def test_an_upload_is_inert_before_it_is_kept(demo_server, browser, tmp_path):
     page.goto(f"{demo_server.url}/data")
     page.locator("input[type=file]").first.set_input_files(str(table))
     page.get_by_role("button", name="Save and continue").wait_for()
-    settle(page)
+    rest(page)
     stir(page)
     assert page.evaluate("window.__xss") is None and not happened
     assert not page.get_by_test_id("stException").count()

@@ -9,7 +9,7 @@ import pytest
 from mapping import ready
 from playwright.sync_api import expect
 from scipy.spatial import procrustes
-from settling import press, settle
+from settling import press, rest
 
 pytestmark = pytest.mark.e2e
 
@@ -43,13 +43,13 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(start_server, browser):
     cancel = page.get_by_role("button", name="Cancel SSI")
     cancel.click()
     page.get_by_text(re.compile("SSI.*cancelled")).first.wait_for()
-    page.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=240_000)
+    page.wait_for_function("!document.body.innerText.includes('Cancel ')")
 
     go(page, "Compare")
     page.locator(".sv-table").first.wait_for()
     for method in ("OPCA", "S2Net"):
         expect(page.locator("body")).to_contain_text(method, use_inner_text=True)
-    settle(page)
+    rest(page)
     assert "SSI" not in page.locator(".sv-table").first.inner_text()
 
     go(page, "Map")
@@ -86,9 +86,9 @@ def trained_on_own_data(server, browser, tmp_path):
     press(owner.get_by_role("button", name="Save and continue"))
     owner.wait_for_url(re.compile("/train"))
     press(owner.get_by_role("button", name=re.compile("^Train \\d")))
-    owner.get_by_role("heading", name="Results").wait_for(timeout=240_000)
-    settle(owner)
-    owner.wait_for_function("!document.body.innerText.includes('Cancel ')", timeout=240_000)
+    owner.get_by_role("heading", name="Results").wait_for()
+    rest(owner)
+    owner.wait_for_function("!document.body.innerText.includes('Cancel ')")
     return owner
 
 
@@ -108,7 +108,7 @@ def test_own_data_end_in_curves_on_validation_and_the_test_is_one_click_away(
     expect(part_shown(owner)).to_have_text("Validation")
     press(owner.get_by_role("radio", name="Test"))
     owner.get_by_text("of the test part").first.wait_for()
-    settle(owner)
+    rest(owner)
     owner.reload()
     expect(part_shown(owner)).to_have_text("Test")
     go(owner, "Compare")
@@ -142,7 +142,7 @@ def test_own_data_are_private_until_published(demo_server, browser, tmp_path):
 
     stranger = browser.new_context().new_page()
     stranger.goto(address)
-    settle(stranger)
+    rest(stranger)
     assert not stranger.locator(".sv-canvas").count(), "the address shows nothing to others"
 
     link = published(owner)

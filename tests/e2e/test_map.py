@@ -128,7 +128,7 @@ def test_list_that_a_link_opens_shows_pictures_that_come_later(open_map):
     )
     page.reload()
     expect(page.locator(".sv-row")).to_have_count(10)
-    settle(page)
+    page.wait_for_function("() => pending().join() === 'map: pictures'")
     assert not page.locator(".sv-row canvas").count()
     page.evaluate("let_come()")
     expect(page.locator(".sv-row canvas")).to_have_count(10)

@@ -13,7 +13,7 @@ import pytest
 from mapping import ready
 from playwright.sync_api import expect
 from server import Server
-from settling import press, settle, until_trained
+from settling import press, rest, until_trained
 from test_access import PAGES
 from test_journey import go, published, trained_on_own_data
 from websockets.exceptions import InvalidStatus
@@ -151,7 +151,7 @@ def test_a_request_to_others_is_seen(demo_server, browser):
         """document.head.insertAdjacentHTML('beforeend',
           '<link rel="shortcut icon" href="http://icons.invalid/a.svg">')"""
     )
-    settle(asked.page)
+    rest(asked.page)
     assert asked.outside() == {"http://icons.invalid/a.svg"}
     asked.context.close()
 
@@ -163,11 +163,11 @@ def test_no_page_asks_others(trained, browser, look):
     found = {}
     for name, address in PAGES.items():
         asked.page.goto(f"{trained.url}{address}")
-        settle(asked.page)
+        rest(asked.page)
         if name == "Map":
             ready(asked.page)
         asked.page.evaluate("document.querySelectorAll('summary').forEach((e) => e.click())")
-        settle(asked.page)
+        rest(asked.page)
         found[name] = asked.outside()
         icon = asked.page.locator("link[rel~=icon]").first
         expect(icon).to_have_attribute("href", re.compile("^data:image/svg"))
@@ -178,11 +178,11 @@ def test_no_page_asks_others(trained, browser, look):
 def test_no_exported_file_asks_others(trained, browser, tmp_path):
     asked = Asked(browser, trained)
     asked.page.goto(f"{trained.url}{PAGES['Compare']}")
-    settle(asked.page)
+    rest(asked.page)
     press(asked.page.get_by_role("button", name="Export"))
     press(asked.page.get_by_text("For other programs"))
     asked.page.get_by_role("button", name="NumPy").wait_for()
-    settle(asked.page)
+    rest(asked.page)
     saved = []
     for i in range(asked.page.locator(DOWNLOADS).count()):
         with asked.page.expect_download() as file:
@@ -212,7 +212,7 @@ def test_no_published_view_asks_others(demo_server, browser, tmp_path):
     asked = Asked(browser, demo_server)
     for page in (*SHARED, "map?embed=true"):
         asked.page.goto(f"{demo_server.url}/{page}{'&' if '?' in page else '?'}share={token}")
-        settle(asked.page)
+        rest(asked.page)
         if page.startswith("map"):
             ready(asked.page)
         assert not asked.page.get_by_test_id("stException").count()

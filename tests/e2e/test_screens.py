@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
-from settling import press, settle
+from settling import press, rest
 
 from simviz.datasets import DEMOS, load_demo
 
@@ -49,7 +49,7 @@ def test_every_page_makes_a_picture(start_server, browser, folder):
     row = int((load_demo(DEMO).x.content == ASKED).nonzero()[0][0])
     for name, (path, awaited) in PAGES.items():
         page.goto(server.url + path.format(row=row))
-        settle(page)
+        rest(page)
         if name == "home":
             shot = page.screenshot()
             _write(shot, folder / "screen-home.png")
@@ -57,13 +57,13 @@ def test_every_page_makes_a_picture(start_server, browser, folder):
             continue
         if name == "papers":
             press(page.get_by_role("button", name="Run on the demo"))
-        page.locator(awaited).first.wait_for(timeout=240_000)
+        page.locator(awaited).first.wait_for()
         _still(page)
         assert not page.get_by_test_id("stException").count(), name
         _write(page.screenshot(), folder / f"screen-{name}.png")
         if name == "train":
             page.set_viewport_size({"width": 420, "height": HEIGHT})
-            settle(page)
+            rest(page)
             link = ".st-key-results-links [data-testid=stPageLink] a > :first-child"
             begins = [page.locator(at).first.bounding_box()["x"] for at in (".sv-lead", link)]
             assert begins[0] == pytest.approx(begins[1], abs=1), "on a phone links stand in line"
@@ -92,9 +92,9 @@ def _train(page):
 
 def _still(page):
     """Wait until nothing trains or draws any more."""
-    page.get_by_test_id("stProgress").first.wait_for(state="detached", timeout=240_000)
+    page.get_by_test_id("stProgress").first.wait_for(state="detached")
     page.mouse.move(WIDTH - 5, HEIGHT - 5)
-    settle(page)
+    rest(page)
 
 
 def _write(shot, path):

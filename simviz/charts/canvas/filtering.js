@@ -53,12 +53,11 @@ export class Filtering extends Scene {
     }
     this.layer.isStale = true;
     // Room for labels is given anew when the hand has come to rest.
-    clearTimeout(this.replacing);
-    this.replacing = setTimeout(() => {
+    this.later("labels", STILL, () => {
       this.replace();
       this.layer.isStale = true;
       this.draw();
-    }, STILL);
+    });
     // What was found is counted without what is hidden.
     if (this.matches) this.find(this.panel.input.value, this.panel.mode.value);
     this.lists.forEach((list) => list.refresh());

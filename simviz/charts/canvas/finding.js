@@ -91,11 +91,10 @@ export class Finding extends Filtering {
     const { value } = this.panel.input, way = this.panel.mode.value;
     const isFind = value.trim() && !way.startsWith("model");
     const set = { find: isFind ? [way, value.trim()] : null, closed: [...this.closed], filter: this.filterText() };
-    clearTimeout(this.telling);
-    this.telling = setTimeout(() => {
+    this.later("telling", PAUSE, () => {
       if (JSON.stringify(set) === this.lastSet) return;
       this.lastSet = JSON.stringify(set);
       this.told("set", set);
-    }, PAUSE);
+    });
   }
 }

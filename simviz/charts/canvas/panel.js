@@ -8,6 +8,8 @@ const TOOLS = [
   ["box", "Select items in a box (Shift and drag)"],
 ];
 const LISTED = 7;
+/** Milliseconds without a key before what is typed is looked for. */
+const TYPING = 90;
 
 export class Panel {
   constructor(root, view) {
@@ -58,11 +60,10 @@ export class Panel {
     this.list = el("ul", "sv-find-list");
     box.append(row, this.said, this.list);
     const look = () => this.view.find(this.input.value, this.mode.value);
-    let waiting = null;
     this.input.addEventListener("input", () => {
-      clearTimeout(waiting);
+      this.view.cancel("typing");
       if (this.mode.value.startsWith("model")) this.told("Press Enter to ask the model.");
-      else waiting = setTimeout(look, 90);
+      else this.view.later("typing", TYPING, look);
     });
     this.input.addEventListener("search", () => {
       if (!this.input.value) look();
@@ -75,7 +76,7 @@ export class Panel {
     this.input.addEventListener("keydown", (event) => {
       event.stopPropagation();
       if (event.key === "Enter") {
-        clearTimeout(waiting);
+        this.view.cancel("typing");
         if (this.mode.value.startsWith("model")) this.view.ask(this.input.value, this.mode.value.slice(6));
         else this.view.nextMatch(event.shiftKey ? -1 : 1, this.input.value, this.mode.value);
       } else if (event.key === "Escape") {

@@ -20,6 +20,24 @@ export class Scene {
     this.closed = new Set();
     this.xs = this.ys = NOTHING;
     this.halos = this.data = this.glide = null;
+    /** What is put off for a while, by its name. */
+    this.timers = new Map();
+  }
+
+  /** Do something after so many milliseconds without being told again. */
+  later(name, milliseconds, act) {
+    this.cancel(name);
+    const timer = setTimeout(() => {
+      this.timers.delete(name);
+      act();
+    }, milliseconds);
+    this.timers.set(name, timer);
+  }
+
+  /** Do it no more. */
+  cancel(name) {
+    clearTimeout(this.timers.get(name));
+    this.timers.delete(name);
   }
 
   takeItems(items) {

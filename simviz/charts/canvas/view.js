@@ -9,6 +9,8 @@ import { drawOverlay, isDimmed } from "./overlay.js";
 import { Panel } from "./panel.js";
 
 const GLIDE = 650, REST = 220;
+/** Where a page keeps its maps, for those who wait until all are done. */
+const VIEWS = Symbol.for("simviz.maps");
 /** Corners of an outline at most. */
 const CORNERS = 32;
 
@@ -35,6 +37,18 @@ export class View extends Finding {
     this.sizes = new ResizeObserver(() => this.#resize());
     this.sizes.observe(this.canvas);
     this.frames = 0;
+    (globalThis[VIEWS] ??= new Set()).add(this);
+  }
+
+  /** What still moves or will change by itself, by name; nothing once the map is at rest. */
+  get pending() {
+    const { camera, canvas, placing, items, pictures } = this;
+    const doing = {
+      parts: !placing, size: canvas.clientWidth !== camera.width, frame: this.asked,
+      flight: camera.flight, glide: this.glide, move: this.isMoving,
+      pictures: items?.header.sheet && !pictures.sheet, pattern: this.finder?.pending,
+    };
+    return [...Object.keys(doing).filter((name) => doing[name]), ...this.timers.keys()];
   }
 
   close() {
@@ -42,11 +56,10 @@ export class View extends Finding {
     this.sizes.disconnect();
     this.finder?.close();
     this.lettered.close();
-    clearTimeout(this.resting);
-    clearTimeout(this.telling);
-    clearTimeout(this.replacing);
+    this.timers.forEach(clearTimeout);
     cancelAnimationFrame(this.asked);
     this.isClosed = true;
+    globalThis[VIEWS].delete(this);
   }
 
   // What the server says
@@ -136,8 +149,7 @@ export class View extends Finding {
 
   /** When the hand has come to rest, what was put off is done, and the link follows. */
   rest() {
-    clearTimeout(this.resting);
-    this.resting = setTimeout(() => {
+    this.later("resting", REST, () => {
       if (this.camera.flight) {
         this.rest();
         return;
@@ -149,7 +161,7 @@ export class View extends Finding {
         this.lastTold = told;
         this.told("at", told);
       }
-    }, REST);
+    });
   }
 
   setTool(tool) {
