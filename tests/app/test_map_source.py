@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
+from nodejs import NODE
 
 from simviz.charts.canvas import __file__ as source, linked
 from simviz.workbench.map import canvas
@@ -51,12 +51,9 @@ def test_modules_are_small_and_set_texts_only_as_text(module):
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_source_is_a_module(entry, tmp_path):
-    node = shutil.which("node")
-    if node is None:
-        pytest.skip("Node.js is not installed; the browser tests run the same code")
     path = tmp_path / "linked.mjs"
     path.write_text(linked(entry))
-    subprocess.run([node, "--check", str(path)], check=True)
+    subprocess.run([NODE, "--check", str(path)], check=True)
 
 
 @pytest.mark.parametrize("text", ["!!", None, 7, "a", "é"])
