@@ -14,11 +14,14 @@ NAME = """() => {
   };
   Object.defineProperty(window, "map", { get, configurable: true });
 }"""
-# What is drawn meanwhile may give way to the drawing asked for at any time.
-DRAWN = """() => !document.querySelector(".st-key-map-progress [data-testid=stProgress]") &&
-  map?.frames > 0 && (!map.items.header.sheet || map.pictures.sheet) &&
+# Nothing on the map moves, and nothing will without the reader or the server.
+AT_REST = """map?.frames > 0 && (!map.items.header.sheet || map.pictures.sheet) &&
   !map.glide && !map.camera.flight && !map.isMoving && !map.asked &&
   map.canvas.clientWidth === map.camera.width"""
+# What is drawn meanwhile may give way to the drawing asked for at any time.
+DRAWN = (
+    '() => !document.querySelector(".st-key-map-progress [data-testid=stProgress]") && ' + AT_REST
+)
 # Where an item is on the screen, far from the border, that a click there would hit.
 PLACE = """() => {
   const {camera, xs, ys, canvas} = map, box = canvas.getBoundingClientRect();

@@ -28,7 +28,10 @@ export class Rows {
     this.by.addEventListener("change", () => this.refresh());
     this.list.addEventListener("scroll", () => this.#paint());
     this.list.addEventListener("keydown", (event) => this.#key(event));
-    this.list.addEventListener("focus", () => this.#go(Math.max(this.at, 0)));
+    // A press brings the focus too: rows that were put down anew under it would take the click away.
+    this.list.addEventListener("focus", () => {
+      if (this.list.matches(":focus-visible")) this.#go(Math.max(this.at, 0));
+    });
     this.list.addEventListener("blur", () => this.view?.point(-1));
     this.list.addEventListener("pointerleave", () => this.view?.point(-1));
     this.list.addEventListener("pointermove", (event) => {
@@ -139,7 +142,9 @@ export class Rows {
   }
 
   #choose(k) {
-    if (k >= 0) this.view?.pickKey(this.rows[k].key, this.rows[k].item);
+    if (k < 0) return;
+    this.at = k;
+    this.view?.pickKey(this.rows[k].key, this.rows[k].item);
   }
 
   #go(k) {
