@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 from mapping import AT_REST
 from playwright.sync_api import Browser, Page
+from settling import next_frame
 
 from simviz import Drawing
 from simviz.charts.canvas import CSS, Part, linked, pack_alone, pack_items, pack_places, unpack
@@ -25,6 +26,16 @@ from simviz.relevance import Relevance
 
 #: Neighbours of an item that the model knows.
 NEAREST = 10
+#: A browser of a phone.
+PHONE = {
+    "viewport": {"width": 420, "height": 900},
+    "user_agent": (
+        "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 "
+        "Mobile Safari/537.36"
+    ),
+    "has_touch": True,
+    "is_mobile": True,
+}
 PAGE = """<!DOCTYPE html><meta name="viewport" content="width=device-width">
 <body style="margin: 0"><header style="height: 5rem"></header>
 <div style="display: flex"><div id="map" style="flex: 7; min-width: 0"></div>
@@ -68,6 +79,35 @@ HOST = """async ({ sources, css, parts, data }) => {
   Object.entries(parts).forEach(([id, text]) => send(id, text));
   change({});
 }"""
+
+
+class Fingers:
+    """Fingers on a page: what the browser makes of them is its own."""
+
+    def __init__(self, page):
+        self.page, self.session = page, page.context.new_cdp_session(page)
+
+    def send(self, kind, points):
+        touches = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
+        self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
+
+    def tap(self, x, y, stray=0):
+        self.send("touchStart", [(x, y)])
+        if stray:
+            self.send("touchMove", [(x + stray, y + stray)])
+        self.send("touchEnd", [])
+
+    def drag(self, *paths, steps=8):
+        """Each path is where one finger begins and ends."""
+        self.send("touchStart", [path[0] for path in paths])
+        for step in range(1, steps + 1):
+            share = step / steps
+            self.send(
+                "touchMove",
+                [(x0 + share * (x1 - x0), y0 + share * (y1 - y0)) for (x0, y0), (x1, y1) in paths],
+            )
+            next_frame(self.page)
+        self.send("touchEnd", [])
 
 
 @contextmanager

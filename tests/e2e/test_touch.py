@@ -5,51 +5,15 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hosted import at_rest, cloud, drawn, host, pictures, watched, words
+from hosted import PHONE, Fingers, at_rest, cloud, drawn, host, pictures, watched, words
 from mapping import PLACE
-from settling import next_frame
 
 pytestmark = pytest.mark.e2e
-PHONE = (
-    "Mozilla/5.0 (Linux; Android 14) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/130.0 "
-    "Mobile Safari/537.36"
-)
-
-
-class Fingers:
-    """Fingers on a page: what the browser makes of them is its own."""
-
-    def __init__(self, page):
-        self.page, self.session = page, page.context.new_cdp_session(page)
-
-    def send(self, kind, points):
-        touches = [{"x": x, "y": y, "id": i} for i, (x, y) in enumerate(points)]
-        self.session.send("Input.dispatchTouchEvent", {"type": kind, "touchPoints": touches})
-
-    def tap(self, x, y, stray=0):
-        self.send("touchStart", [(x, y)])
-        if stray:
-            self.send("touchMove", [(x + stray, y + stray)])
-        self.send("touchEnd", [])
-
-    def drag(self, *paths, steps=8):
-        """Each path is where one finger begins and ends."""
-        self.send("touchStart", [path[0] for path in paths])
-        for step in range(1, steps + 1):
-            share = step / steps
-            self.send(
-                "touchMove",
-                [(x0 + share * (x1 - x0), y0 + share * (y1 - y0)) for (x0, y0), (x1, y1) in paths],
-            )
-            next_frame(self.page)
-        self.send("touchEnd", [])
 
 
 @pytest.fixture
 def phone(browser):
-    viewport = {"width": 420, "height": 900}
-    options = {"viewport": viewport, "user_agent": PHONE, "has_touch": True, "is_mobile": True}
-    with watched(browser, **options) as page:
+    with watched(browser, **PHONE) as page:
         yield page, Fingers(page)
 
 
