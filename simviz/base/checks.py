@@ -10,7 +10,8 @@ from __future__ import annotations
 import pickle
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
+from copy import deepcopy
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -35,6 +36,10 @@ class Fixture:
     relevance: Relevance | None
     X_new: Any
     Y_new: Any
+    #: What each model learned from it; a fixture made by `replace` begins anew.
+    _fitted: dict[PairModel, Any] = field(
+        default_factory=dict, init=False, repr=False, compare=False
+    )
 
 
 def fixtures(model: PairModel, seed: int = 0) -> list[Fixture]:
@@ -106,15 +111,23 @@ def yield_checks(model: PairModel) -> Iterator[tuple[str, Check]]:
             promises.append(check_truncate_equals_fit)
     if isinstance(model, IterativeMixin) and not model.tags.stops_early:
         promises.append(check_validation_changes_nothing)
-    for fixture in fixtures(model):
+    data = fixtures(model)
+    for fixture in data:
         for promise in promises:
             name = promise.__name__.removeprefix("check_").replace("_", " ")
             yield f"{name}: {fixture.name}", partial(promise, model, fixture)
-    yield "identity is row-aligned", partial(check_identity, model, fixtures(model)[0])
-    yield "wrong widths are refused", partial(check_wrong_width, model, fixtures(model)[0])
+    yield "identity is row-aligned", partial(check_identity, model, data[0])
+    yield "wrong widths are refused", partial(check_wrong_width, model, data[0])
 
 
-def _fitted(
+def _fitted(model: PairModel, f: Fixture) -> Any:
+    """A copy of what the model learns from the data, which it does once."""
+    if model not in f._fitted:
+        f._fitted[model] = _fit(model, f)
+    return deepcopy(f._fitted[model])
+
+
+def _fit(
     model: PairModel, f: Fixture, *watched: Any, dtype: Any = np.float64, callback: Any = None
 ) -> Any:
     """A fresh fit; asking for more components than the data has is part of the world."""
@@ -145,14 +158,14 @@ def check_blocks_change_nothing(model: PairModel, f: Fixture) -> None:
 
 def check_same_seed_same_result(model: PairModel, f: Fixture) -> None:
     """Fitting twice with the same seed gives the same similarities."""
-    first, second = (_fitted(model, f).similarity(f.X_new, f.Y_new) for _ in range(2))
+    first, second = (fit(model, f).similarity(f.X_new, f.Y_new) for fit in (_fitted, _fit))
     np.testing.assert_array_equal(first, second)
 
 
 def check_global_random_state_untouched(model: PairModel, f: Fixture) -> None:
     """Fitting neither reads nor moves numpy's global random state."""
     before = np.random.get_state(legacy=False)  # noqa: NPY002 -- the global state is the point
-    _fitted(model, f).similarity(f.X_new, f.Y_new)
+    _fit(model, f).similarity(f.X_new, f.Y_new)
     after = np.random.get_state(legacy=False)  # noqa: NPY002
     assert str(before) == str(after), "the global random state moved"
 
@@ -160,14 +173,14 @@ def check_global_random_state_untouched(model: PairModel, f: Fixture) -> None:
 def check_sparse_equals_dense(model: PairModel, f: Fixture) -> None:
     """CSR and dense arrays of the same numbers are the same data."""
     sparse = _fitted(model, f).similarity(f.X_new, f.Y_new)
-    dense = _fitted(model, replace(f, X=f.X.toarray(), Y=f.Y.toarray()))
+    dense = _fit(model, replace(f, X=f.X.toarray(), Y=f.Y.toarray()))
     S = dense.similarity(f.X_new.toarray(), f.Y_new.toarray())
     np.testing.assert_allclose(S, sparse, atol=1e-7)
 
 
 def check_float32_kept(model: PairModel, f: Fixture) -> None:
     """Single precision in gives single precision out, close to double precision."""
-    single = _fitted(model, f, dtype=np.float32)
+    single = _fit(model, f, dtype=np.float32)
     S = single.similarity(f.X_new.astype(np.float32), f.Y_new.astype(np.float32))
     assert S.dtype == np.float32, f"float32 became {S.dtype}"
     double = _fitted(model, f).similarity(f.X_new, f.Y_new)
@@ -207,7 +220,7 @@ def check_callback_cancels(model: PairModel, f: Fixture) -> None:
         seen.append((step, total))
         return True
 
-    fitted = _fitted(model, f, callback=stop)
+    fitted = _fit(model, f, callback=stop)
     assert np.isfinite(fitted.similarity(f.X_new, f.Y_new)).all()
     assert len(seen) <= 2, f"called {len(seen)} times after asking to stop"
     assert all(0 <= step <= total for step, total in seen)
@@ -217,7 +230,7 @@ def check_callback_cancels(model: PairModel, f: Fixture) -> None:
 
 def check_copies_drop_callbacks(model: PairModel, f: Fixture) -> None:
     """Cloning and pickling forget callbacks; a pickled model scores the same."""
-    fitted = _fitted(model, f, callback=lambda *_: False)
+    fitted = _fit(model, f, callback=lambda *_: False)
     assert not hasattr(clone(fitted), "_callbacks")
     copy = pickle.loads(pickle.dumps(fitted))
     assert not hasattr(copy, "_callbacks")
@@ -235,7 +248,7 @@ def check_score_is_a_share(model: PairModel, f: Fixture) -> None:
 def check_input_unchanged(model: PairModel, f: Fixture) -> None:
     """Fitting and scoring leave the caller's arrays alone."""
     X, Y = f.X.copy(), f.Y.copy()
-    _fitted(model, replace(f, X=X, Y=Y)).similarity(X, Y)
+    _fit(model, replace(f, X=X, Y=Y)).similarity(X, Y)
     assert abs(X - f.X).sum() == 0
     assert abs(Y - f.Y).sum() == 0
 
@@ -288,7 +301,7 @@ def check_truncate_equals_fit(model: EmbeddingModel, f: Fixture) -> None:
     """``truncate(k)`` is the model fitted with k components."""
     fitted = _fitted(model, f)
     k = max(1, fitted.n_components_ // 2)
-    small = _fitted(clone(model).set_params(n_components=k), f)
+    small = _fit(clone(model).set_params(n_components=k), f)
     cut = fitted.truncate(k)
     assert cut.n_components_ == k
     views = [name for name in model._component_arrays if getattr(fitted, name, None) is not None]
@@ -304,7 +317,7 @@ def check_validation_changes_nothing(model: PairModel, f: Fixture) -> None:
     """A method whose tags do not say that it stops early learns the same, whatever it watches."""
     n = f.X_new.shape[0]
     learned = [
-        _fitted(model, f, f.X_new, f.Y_new[partner]).similarity(f.X_new, f.Y_new)
+        _fit(model, f, f.X_new, f.Y_new[partner]).similarity(f.X_new, f.Y_new)
         for partner in (np.arange(n), np.arange(n)[::-1])
     ]
     np.testing.assert_array_equal(*learned)
@@ -314,7 +327,7 @@ def check_identity(model: PairModel, f: Fixture) -> None:
     """No relevance, an identity matrix and `Relevance.identity` mean the same."""
     n = f.X.shape[0]
     results = [
-        _fitted(model, replace(f, relevance=r)).similarity(f.X_new, f.Y_new)
+        _fit(model, replace(f, relevance=r)).similarity(f.X_new, f.Y_new)
         for r in (None, sp.eye_array(n, format="csr"), Relevance.identity(n))
     ]
     np.testing.assert_array_equal(results[0], results[1])
