@@ -1,6 +1,6 @@
 """Data that break numerics: finite and repeatable results or a sentence, never anything else.
 
-As many fits are tried as the environment variable SIMVIZ_STRESS_CASES says, 1,200 when
+As many fits are tried as the environment variable SIMVIZ_STRESS_CASES says, 240 when
 it says nothing; `make stress` tries 42,000. A case is known by its method and number:
 ``attempt("cca", 17)`` is always the same.
 """
@@ -26,7 +26,7 @@ from simviz.pipeline import default_pipeline
 from simviz.relevance import Relevance
 
 METHODS = all_methods()
-CASES = int(os.environ.get("SIMVIZ_STRESS_CASES", "1200"))
+CASES = int(os.environ.get("SIMVIZ_STRESS_CASES", "240"))
 TEXTS = 0.1  # share of cases that are texts, through a pipeline
 
 #: Sides from which on matrices count as large, so that small ones take every route.
