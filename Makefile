@@ -36,7 +36,7 @@ check: .venv/.dev
 
 test: .venv/.dev
 	$(MAKE) --jobs=2 check compiled
-	$(BIN)/python -m pytest -q -n 2 -m "not e2e and not soak"
+	$(BIN)/python -m pytest -q -n 2 --ignore=tests/e2e -m "not soak"
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 
 # What takes too long for every change: before a release, and before a change of what it guards.
@@ -49,7 +49,7 @@ soak-tests: compiled .venv/.dev
 fuzz: .venv/.dev
 	SIMVIZ_FUZZ_CASES=20000 $(BIN)/python -m pytest -q -n 2 tests/data/test_fuzz.py
 
-# Methods fitted to 42,000 data sets that break numerics; `make test` tries 1,200 of them.
+# Methods fitted to 42,000 data sets that break numerics; `make test` tries 240 of them.
 stress: .venv/.dev
 	SIMVIZ_STRESS_CASES=42000 $(BIN)/python -m pytest -q -n 2 tests/methods/test_stress.py
 
