@@ -10,7 +10,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from scipy.spatial.distance import pdist
-from waiting import until
+from waiting import LONG, until
 
 from simviz import projection
 from simviz.exceptions import StoreError
@@ -46,7 +46,7 @@ class Later(Executor):
 
 @pytest.fixture
 def run(queue, ask, store, sentences):
-    run = store.runs.get(queue.wait(queue.submit(ask("cca", n_components=5)), 60).run_id)
+    run = store.runs.get(queue.wait(queue.submit(ask("cca", n_components=5)), LONG).run_id)
     draw_now(run, sentences, FIRST)
     return run
 
@@ -75,7 +75,7 @@ def test_workspaces_are_served_in_turn(sentences, monkeypatch):
     background = Background()
 
     def drawn(self, key, work):
-        go.wait(60)
+        go.wait(LONG)
         order.append(key[0])
 
     monkeypatch.setattr(Background, "_do", drawn)

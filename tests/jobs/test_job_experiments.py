@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
@@ -52,7 +53,7 @@ def spec_of(queue, mine, dataset_id="demo:emoji", **settings):
 
 def test_an_experiment_is_run_and_kept(quick, asking):
     queue, mine = asking
-    status = queue.wait(queue.submit(spec_of(queue, mine)), timeout=60)
+    status = queue.wait(queue.submit(spec_of(queue, mine)), timeout=LONG)
     assert status.state == "succeeded", status.message
     assert status.run_id is None
     found = queue.result(status.id, mine).findings()
@@ -67,7 +68,7 @@ def test_an_experiment_is_run_and_kept(quick, asking):
 def test_the_same_request_is_answered_from_what_is_kept(quick, asking):
     queue, mine = asking
     first = queue.submit(spec_of(queue, mine))
-    queue.wait(first, timeout=60)
+    queue.wait(first, timeout=LONG)
     other = queue.store.workspaces.create()
     assert queue.submit(spec_of(queue, mine)) == first
     assert queue.submit(spec_of(queue, other)) == first, "demos belong to all"
@@ -80,7 +81,7 @@ def test_pairs_that_somebody_brought_are_taken_where_they_fit(quick, asking):
     words = [f"word {i}" for i in range(60)]
     whole = PairSet.from_texts(words, [w.upper() for w in words], name="mine")
     own = queue.store.datasets.put(whole, mine)
-    status = queue.wait(queue.submit(spec_of(queue, mine, own)), timeout=60)
+    status = queue.wait(queue.submit(spec_of(queue, mine, own)), timeout=LONG)
     assert status.state == "succeeded", status.message
     assert quick[-1][0] == "mine"
     assert "--data FOLDER" in queue.result(status.id, mine).findings().command
@@ -89,13 +90,13 @@ def test_pairs_that_somebody_brought_are_taken_where_they_fit(quick, asking):
 def test_what_takes_hours_is_refused(quick, asking, monkeypatch):
     queue, mine = asking
     monkeypatch.setattr(type(get_experiment(NAME)), "full_minutes", {"emoji": 200.0})
-    status = queue.wait(queue.submit(spec_of(queue, mine, size="full")), timeout=60)
+    status = queue.wait(queue.submit(spec_of(queue, mine, size="full")), timeout=LONG)
     assert status.state == "failed" and "command line" in status.message
 
 
 def test_data_of_another_kind_are_refused(quick, asking):
     queue, mine = asking
-    status = queue.wait(queue.submit(spec_of(queue, mine, "demo:pydocs")), timeout=60)
+    status = queue.wait(queue.submit(spec_of(queue, mine, "demo:pydocs")), timeout=LONG)
     assert status.state == "failed" and "aligned texts" in status.message
     assert not quick
 

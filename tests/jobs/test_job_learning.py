@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 from test_job_drawings import Later
+from waiting import LONG
 
 from simviz.jobs.background import Background, learning_records, why_no_curve
 
 
 @pytest.fixture
 def run(queue, ask, store):
-    return store.runs.get(queue.wait(queue.submit(ask("cca", n_components=2)), 60).run_id)
+    return store.runs.get(queue.wait(queue.submit(ask("cca", n_components=2)), LONG).run_id)
 
 
 @pytest.fixture

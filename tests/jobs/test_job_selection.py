@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from waiting import until
+from waiting import LONG, until
 
 from simviz.data import split
 from simviz.evaluation.search import development, search
@@ -31,7 +31,7 @@ def test_a_search_is_kept_with_its_job_and_answered_from_there(
 ):
     spec = search_spec(ask("cca", n_components=7), GRID, folds=folds)
     assert spec.params == {}, "what is searched is no fixed parameter"
-    status = queue.wait(queue.submit(spec), 60)
+    status = queue.wait(queue.submit(spec), LONG)
     assert status.state == "succeeded" and status.run_id is None, status.message
     found = queue.result(status.id, mine).selection()
     parts = split(sentences, "pair")
@@ -56,16 +56,16 @@ def test_a_search_is_kept_with_its_job_and_answered_from_there(
 
 def test_what_was_chosen_is_trained_like_any_request(queue, ask, store, mine):
     spec = search_spec(ask("cca"), {"n_components": [2, 5]})
-    status = queue.wait(queue.submit(spec), 60)
+    status = queue.wait(queue.submit(spec), LONG)
     chosen = queue.result(status.id).selection().chosen.params
-    run = queue.wait(queue.submit(spec.training(**chosen)), 60)
+    run = queue.wait(queue.submit(spec.training(**chosen)), LONG)
     assert store.runs.get(run.run_id, mine).spec["params"] == chosen
 
 
 def test_a_lost_result_is_searched_anew(queue, ask):
     spec = search_spec(ask("bm25"), {"k1": [0.5, 1.5]})
     job_id = queue.submit(spec)
-    queue.wait(job_id, 60)
+    queue.wait(job_id, LONG)
     (queue.store.jobs.folder(job_id) / "result.json").unlink()
     with pytest.raises(StoreError, match="no result"):
         queue.result(job_id)
@@ -81,7 +81,7 @@ def test_cancel_is_answered_and_the_worker_stops(store, ask):
         assert queue.cancel(job_id)
         assert queue.status(job_id).state == "cancelled"
         # The only worker takes the next job, so it has left a search of many minutes.
-        assert queue.wait(queue.submit(ask("bm25")), 60).state == "succeeded"
+        assert queue.wait(queue.submit(ask("bm25")), LONG).state == "succeeded"
 
 
 def test_progress_goes_up_and_stops_the_search(sentences, ask):

@@ -4,13 +4,12 @@ import threading
 
 import numpy as np
 import pytest
+from waiting import LONG
 
 from simviz.evaluation import evaluate
 from simviz.jobs import JobQueue
 from simviz.jobs.worker import DaemonPool, limit_threads, threads_per_job
 from simviz.pipeline import default_pipeline
-
-LONG = 120.0
 
 
 def test_two_train_while_a_third_evaluates(store, ask, sentences):

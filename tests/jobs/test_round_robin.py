@@ -6,11 +6,11 @@ from dataclasses import replace
 from itertools import pairwise
 
 from hypothesis import given, settings, strategies as st
+from waiting import LONG
 
 from simviz.jobs import JobQueue, JobSpec
 from simviz.jobs.worker import DaemonPool, RoundRobin
 
-LONG = 60.0
 WAITING = st.lists(st.sets(st.sampled_from("abc"), min_size=1, max_size=2), max_size=12)
 
 
