@@ -259,7 +259,7 @@ def check_declares_what_it_stores(model: PairModel, f: Fixture) -> None:
     _, pending = check_stored(fitted)
     check_values(pending)
     for name, check in pending:
-        value = getattr(fitted, name.rpartition(".")[2], None)
+        value: Any = getattr(fitted, name.rpartition(".")[2], None)
         numbers = value.data if sp.issparse(value) else value
         if not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "f" or not numbers.size:
             continue

@@ -14,7 +14,7 @@ import shutil
 import sqlite3
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
@@ -39,6 +39,8 @@ _WORKSPACE_ID = re.compile(r"[0-9A-Za-z_-]{1,64}")
 TRASH_SECONDS = 3_600.0
 #: An upload waits for so long to be kept as a data set, in seconds.
 UPLOAD_SECONDS = 86_400.0
+#: What is removed for its age was as old at a sweep so long before, in seconds of running.
+SEEN_SECONDS = 86_400.0
 #: The workspace of whoever sits at the computer that the app runs on.
 LOCAL_WORKSPACE = "local"
 SCHEMA_VERSION = 6
@@ -148,7 +150,8 @@ class Limits:
         Most bytes of the uploads of all workspaces that are not kept as data
         sets yet; the oldest make room.
     idle_days : float
-        Days after which a workspace that nobody opened is removed.
+        Days after which a workspace that nobody opened is removed, once it
+        was found so at two sweeps at least a day of running apart.
     """
 
     datasets: int = 30
@@ -165,7 +168,14 @@ class Limits:
 class Directory:
     """Root, index and limits of a store, shared by its parts."""
 
-    def __init__(self, root: Path | str | None = None, limits: Limits | None = None) -> None:
+    def __init__(
+        self,
+        root: Path | str | None = None,
+        limits: Limits | None = None,
+        running: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._running = running
+        self._seen_old: dict[str, dict[str, float]] = {}
         self.root = default_root() if root is None else Path(root)
         self.limits = limits or Limits()
         try:
@@ -244,12 +254,10 @@ class Directory:
         oldest = now - self.limits.idle_days * 86_400
         trash_seconds = 0.0 if is_full(self.root) else TRASH_SECONDS
         with self.index.writing(deleting=True) as db:
-            idle = db.execute("DELETE FROM workspaces WHERE touched < ?", (oldest,)).rowcount
+            idle = self._delete_old(db, "workspaces", "touched", oldest)
             db.execute("DELETE FROM shares WHERE expires < ?", (now,))
-            db.execute(
-                "DELETE FROM jobs WHERE created < ? OR id NOT IN (SELECT job_id FROM followers)",
-                (oldest,),
-            )
+            self._delete_old(db, "jobs", "created", oldest)
+            db.execute("DELETE FROM jobs WHERE id NOT IN (SELECT job_id FROM followers)")
             db.execute("DELETE FROM trash WHERE deleted < ?", (now - trash_seconds,))
         trash = []
         # Directories are moved into place inside transactions like this one, so
@@ -269,6 +277,16 @@ class Directory:
         if idle or trash:
             _log.info("swept", {"workspaces": idle, "directories": len(trash)})
         return idle
+
+    def _delete_old(self, db: Connection, table: str, column: str, oldest: float) -> int:
+        """Delete rows that are old now and were at a sweep a day of running ago; how many."""
+        # A clock that is wrong at one sweep, and mended by the next, deletes nothing.
+        now, known = self._running(), self._seen_old.get(table, {})
+        rows = db.execute(f"SELECT id FROM {table} WHERE {column} < ?", (oldest,))
+        seen = self._seen_old[table] = {row["id"]: known.get(row["id"], now) for row in rows}
+        old = [(row_id,) for row_id, since in seen.items() if now - since >= SEEN_SECONDS]
+        db.executemany(f"DELETE FROM {table} WHERE id=?", old)
+        return len(old)
 
     def _bring_to_trash(self, db: Connection) -> None:
         """Finish a deletion, or a return from the trash, that a dead process began."""

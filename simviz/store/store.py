@@ -119,6 +119,8 @@ class Store:
         It must lie on a local disk.
     limits : Limits, optional
         How much a workspace may keep.
+    running : callable, default=time.monotonic
+        Seconds that this machine has been running.
 
     Attributes
     ----------
@@ -149,8 +151,14 @@ class Store:
     [2]
     """
 
-    def __init__(self, root: Path | str | None = None, limits: Limits | None = None) -> None:
-        self._directory = directory = Directory(root, limits)
+    def __init__(
+        self,
+        root: Path | str | None = None,
+        limits: Limits | None = None,
+        *,
+        running: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._directory = directory = Directory(root, limits, running)
         self.root, self.limits = directory.root, directory.limits
         self.workspaces = Workspaces(directory)
         self.datasets = Datasets(directory)

@@ -14,7 +14,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.store import Limits, Store
-from simviz.store.directory import SPARE_BYTES
+from simviz.store.directory import SEEN_SECONDS, SPARE_BYTES
 
 Disk = namedtuple("Disk", "total used free")
 
@@ -130,11 +130,14 @@ def test_a_full_disk_gives_its_spare_bytes_to_deletions(store, mine, pairs, fill
 
 
 def test_a_full_disk_is_swept_before_anything_is_refused(tmp_path, pairs, fill, monkeypatch):
-    store = Store(tmp_path, Limits(idle_days=1))
+    running = [0.0]
+    store = Store(tmp_path, Limits(idle_days=1), running=lambda: running[0])
     old, mine = store.workspaces.create(), store.workspaces.create()
     forgotten = store.datasets.put(pairs, old)
     with store._directory.index.writing() as db:
         db.execute("UPDATE workspaces SET touched=0 WHERE id=?", (old,))
+    store.sweep()
+    running[0] += SEEN_SECONDS
     folder = store.root / "datasets" / forgotten
     monkeypatch.setattr(
         shutil, "disk_usage", lambda path: Disk(10**9, 0, 0 if folder.exists() else 10**9)

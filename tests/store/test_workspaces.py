@@ -1,10 +1,13 @@
 """Workspaces of the store: one's own by name, and those of strangers."""
 
+import time
+
 import pytest
 
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue, JobSpec
 from simviz.store import Limits, Store
+from simviz.store.directory import SEEN_SECONDS
 from simviz.store.store import Usage
 
 
@@ -27,7 +30,32 @@ def test_without_a_limit_of_days_nothing_is_swept(tmp_path):
     with store._directory.index.writing() as db:
         db.execute("UPDATE workspaces SET touched=0")
     assert store.sweep() == 0 and store.workspaces.has("local")
-    assert Store(tmp_path, Limits(idle_days=30)).workspaces.has("local") is False
+    running = [0.0]
+    store = Store(tmp_path, Limits(idle_days=30), running=lambda: running[0])
+    running[0] += SEEN_SECONDS
+    assert store.sweep() == 1 and not store.workspaces.has("local")
+
+
+def test_a_clock_that_is_ahead_at_one_sweep_deletes_nothing(tmp_path, monkeypatch):
+    now, running = [time.time()], [0.0]
+    monkeypatch.setattr(time, "time", lambda: now[0])
+    store = Store(tmp_path, Limits(idle_days=14), running=lambda: running[0])
+    mine = store.workspaces.create()
+    job = store.jobs.add("0" * 32, mine, lambda folder: None)
+
+    def sweep(days, hours):
+        now[0] += days * 86_400
+        running[0] += hours * 3_600
+        return store.sweep()
+
+    assert sweep(15, 30) == 0 and store.workspaces.has(mine)  # ahead
+    assert sweep(0, 23) == 0
+    assert sweep(-15, 1) == 0  # mended: what was seen meanwhile counts no more
+    assert sweep(15, 30) == 0 and store.jobs.find(mine) == [job]
+    store.workspaces.touch(mine)
+    assert sweep(0, 30) == 0 and store.workspaces.has(mine)  # its owner came
+    assert sweep(15, 1) == 0
+    assert sweep(0, 24) == 1 and not store.workspaces.has(mine)
 
 
 def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
