@@ -15,6 +15,7 @@ _FORMULA = re.compile("'*[=+\\-@\t\r\n＝＋－＠]")
 _ESCAPED = re.compile("'+[=+\\-@\t\r\n＝＋－＠]")
 _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
+_SURROGATE = re.compile("[\ud800-\udfff]")
 Codes = NDArray[np.intp]
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 
@@ -40,6 +41,17 @@ def parse_number(cell: str, decimal_comma: bool = False) -> float | None:
     if decimal_comma and _DECIMAL_COMMA.fullmatch(cell):
         return float(cell.replace(",", "."))
     return None
+
+
+def mended(text: str) -> str:
+    """Text in which halves of surrogate pairs, which no file can hold, are replaced."""
+    if text.isascii():
+        return text
+    try:
+        text.encode()  # several times as quick as to search each text
+    except UnicodeEncodeError:
+        return _SURROGATE.sub("\ufffd", text)
+    return text
 
 
 def is_missing(cell: str) -> bool:

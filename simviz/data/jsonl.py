@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Columns, counted, factorize, shown
+from simviz.data.cells import Columns, counted, factorize, mended, shown
 from simviz.data.sources import get_limits, tell
 from simviz.exceptions import DatasetError
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _SPACE = re.compile(r"\s*")
 
 
@@ -161,11 +160,7 @@ def _checked(name: str, place: str, value: object) -> dict[str, Any]:
             if isinstance(inner, (dict, list))
         ]
     # Half of a surrogate pair is no character and cannot be saved as UTF-8.
-    return {_mended(k): _mended(v) if isinstance(v, str) else v for k, v in value.items()}
-
-
-def _mended(text: str) -> str:
-    return text if text.isascii() else _SURROGATE.sub("\ufffd", text)
+    return {mended(k): mended(v) if isinstance(v, str) else v for k, v in value.items()}
 
 
 def _too_deep(name: str, place: str) -> DatasetError:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from operator import is_
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
@@ -12,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.cells import are_distinct
+from simviz.data.cells import are_distinct, as_cells, mended
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -75,7 +76,7 @@ class Items:
             raise DatasetError(
                 f"Every item needs its content: got {n} ids and {content.shape[0]} contents."
             )
-        metadata = {str(k): _frozen(np.asarray(v)) for k, v in self.metadata.items()}
+        metadata = {mended(str(k)): _frozen(_as_column(v)) for k, v in self.metadata.items()}
         for name, column in metadata.items():
             if len(column) != n:
                 raise DatasetError(
@@ -219,14 +220,27 @@ def _as_content(content: Content, kind: ItemKind) -> Content:
     return matrix if sp.issparse(matrix) else _frozen(matrix)
 
 
+def _as_column(values: Any) -> NDArray[Any]:
+    """A column of metadata; what is no text in it stays as it is."""
+    column = np.asarray(values)
+    if column.dtype.kind not in "OU":
+        return column
+    odd = [i for i, v in enumerate(column.flat) if isinstance(v, str) and mended(v) is not v]
+    if odd:
+        column = column.copy()
+        for i in odd:
+            column.flat[i] = mended(column.flat[i])
+    return column
+
+
 def _as_texts(values: Any) -> NDArray[np.object_]:
     """Values as strings; an array of strings that nobody can change is taken as it is."""
-    are_texts = not set(map(type, values)) - {str}
-    if are_texts and isinstance(values, np.ndarray) and values.dtype == object:
-        return values.copy() if values.flags.writeable else values
-    texts = np.empty(len(values), dtype=object)
-    texts[:] = list(values) if are_texts else [str(v) for v in values]
-    return texts
+    # Halves of a surrogate pair are no characters, and no file could hold them.
+    given = values if not set(map(type, values)) - {str} else [str(v) for v in values]
+    texts = list(map(mended, given))
+    if isinstance(given, np.ndarray) and given.dtype == object and all(map(is_, texts, given)):
+        return given.copy() if given.flags.writeable else given
+    return as_cells(texts)
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

@@ -97,7 +97,6 @@ def parse_header(columns: Sequence[str]) -> Header | None:
     )
 
 
-_SURROGATE = re.compile("[\ud800-\udfff]")
 _FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
 
 Row = tuple[int, int, float | None]  # x item or -1, y item or -1, value of a judgment
@@ -232,11 +231,6 @@ def _refuse_unwritable(items: Items, side: str, suffix: str) -> None:
         if values.dtype.kind in "OUS":
             texts += [str(v) for v in values]
         for text in texts:
-            if _SURROGATE.search(text):
-                raise DatasetError(
-                    f"{shown(ascii(text))} on the {side} side ({shown(ascii(name))}) holds half "
-                    "a character, which no file can hold. Replace it."
-                )
             if "\x00" in text and suffix in (".csv", ".tsv"):
                 raise DatasetError(
                     f"{shown(text)} on the {side} side ({shown(name)}) holds a NUL, which "

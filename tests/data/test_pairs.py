@@ -89,3 +89,25 @@ def test_digest_is_taken_once_and_never_inherited(monkeypatch):
     monkeypatch.setattr(Items, "digest", property(lambda self: "another"))
     assert pairs.digest == first
     assert part.digest != first
+
+
+@pytest.mark.parametrize("kind", ["text", "keyword"])
+@pytest.mark.parametrize("as_array", [False, True])
+def test_halves_of_characters_are_replaced_where_items_are_made(kind, as_array):
+    texts = ["a\ud800", "\udc00é", "\U0001f600"]
+    given = np.array(texts, dtype=object) if as_array else texts
+    if as_array:
+        given.flags.writeable = False
+    metadata = {
+        "label\ud800": given,
+        "n": [1, 2, 3],
+        "mixed": np.array(["\ud800", None, 2.5], object),
+    }
+    items = Items(given, given, kind, metadata)
+    wanted = ["a\ufffd", "\ufffdé", "\U0001f600"]
+    assert list(items.ids) == list(items.content) == wanted
+    assert list(items.metadata) == ["label\ufffd", "n", "mixed"]
+    assert list(items.metadata["label\ufffd"]) == wanted
+    assert list(items.metadata["mixed"]) == ["\ufffd", None, 2.5]
+    assert texts[0] == "a\ud800" and given[0] == "a\ud800"
+    assert list(PairSet.from_texts(texts, wanted).x.content) == wanted

@@ -6,6 +6,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
 from simviz.data import Items, PairSet
+from simviz.data.cells import mended
 from simviz.exceptions import StoreError
 from simviz.relevance import Relevance
 from simviz.store.datasets import read_pairs, write_pairs
@@ -17,7 +18,7 @@ cell = st.one_of(st.none(), anything, st.booleans(), st.integers(), st.floats())
 @st.composite
 def items(draw, n):
     kind = draw(st.sampled_from(["text", "keyword", "image", "dense", "sparse"]))
-    ids = draw(st.lists(anything, min_size=n, max_size=n, unique=True))
+    ids = draw(st.lists(anything, min_size=n, max_size=n, unique_by=mended))
     seed = draw(st.integers(0, 1000))
     rng = np.random.default_rng(seed)
     if kind in ("text", "keyword"):
