@@ -341,8 +341,11 @@ def _read_trec(name: str, data: bytes) -> _Run | None:
     if not judgments.looks_like_run(head):
         return None
     line = head.lstrip().split("\n", 1)[0].rstrip("\r")
-    delimiter = next((c for c in "\t " if len(line.split(c)) in (5, 6)), None)
-    if delimiter is not None:
+    # One space or tab between words, everywhere: others would end up in ids, or shift columns.
+    delimiter = "\t" if b"\t" in data else " "
+    wide = (b" ",) if delimiter == "\t" else (b"  ", b"\n ")
+    is_plain = line.split(delimiter) == line.split() and not any(w in data for w in wide)
+    if is_plain:
         names = [str(i) for i in range(len(line.split(delimiter)))]
         try:
             table = csv.read_csv(
