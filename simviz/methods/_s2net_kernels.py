@@ -326,10 +326,15 @@ def add_scaled(entries: Any, scale: Any, out: Any) -> None:
             row[c] += scale * number(values[c])
 
 
+# Vectors begin with length 1 on average. What a start does not reach has lengths such as 1e-15,
+# of rounding alone: the inverse would make gradients of 1e15 of it, and no step of the others.
+SHORTEST = 1e-6
+
+
 @njit(parallel=True)
 def unit_rows(P: Any, bias: Any, known: Any, inverse: Any) -> None:
     """Add the bias to known rows and scale them to length 1, in place; clear the others."""
-    smallest = np.finfo(P.dtype).tiny
+    # So are rows shorter than `SHORTEST`.
     for i in prange(len(P)):
         p = P[i]
         inverse[i] = 0
@@ -341,7 +346,7 @@ def unit_rows(P: Any, bias: Any, known: Any, inverse: Any) -> None:
             p[c] += bias[c]
             squares[c & 7] += np.float64(p[c]) * np.float64(p[c])
         norm = np.sqrt(squares.sum())
-        if norm > smallest:
+        if norm > SHORTEST:
             inverse[i] = 1 / norm
         scale = inverse[i]
         for c in range(len(p)):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.exceptions import ConvergenceWarning
 
 from simviz._numba import threads_for
 from simviz.base.pair_model import Matrix, nonzero_rows
@@ -287,7 +289,7 @@ class LBFGS:
         value, gradient = self.function(x)
         n_pairs = int(np.clip(_MEMORY // max(1, 2 * x.nbytes), *_PAIRS))
         pairs: deque[tuple[Array, Array, float]] = deque(maxlen=n_pairs)
-        while (size := inner(gradient, gradient)) > 0:
+        while (size := inner(gradient, gradient)) != 0:
             direction = _direction(gradient, pairs)
             slope = inner(gradient, direction)
             if slope >= 0:  # rounding has spoilt the memory
@@ -300,6 +302,8 @@ class LBFGS:
             found = self._search(x, value, direction, slope, step)
             if found is None:
                 if not pairs:
+                    if x is start:
+                        _warn_of_no_step(value, size)
                     return
                 pairs.clear()  # try once more, straight down
                 continue
@@ -330,6 +334,17 @@ class LBFGS:
                 low = step
             step = 2 * low if high == np.inf else (low + high) / 2
         return best
+
+
+def _warn_of_no_step(value: float, size: float) -> None:
+    """Say that what is returned is the start, which is no minimum."""
+    warnings.warn(
+        f"L-BFGS found no step down from its start (loss {value:.3g}, gradient of length "
+        f"{np.sqrt(size):.3g}), which is kept. Start from another method (init), or use "
+        "solver='adam'.",
+        ConvergenceWarning,
+        stacklevel=4,
+    )
 
 
 def _direction(gradient: Array, pairs: deque[tuple[Array, Array, float]]) -> Array:

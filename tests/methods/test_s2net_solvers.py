@@ -8,9 +8,21 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from scipy.optimize import minimize
+from sklearn.exceptions import ConvergenceWarning
 
+from simviz.data import split
+from simviz.datasets import load_demo
+from simviz.features import Tfidf
 from simviz.methods._s2net_losses import FloatBlocks, Loss, Settings
-from simviz.methods._s2net_training import LBFGS, Adam, Batches, Network, Objective
+from simviz.methods._s2net_training import (
+    LBFGS,
+    Adam,
+    Batches,
+    Network,
+    Objective,
+    start_parameters,
+)
+from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 
 
@@ -80,6 +92,36 @@ def test_lbfgs_ends_at_a_minimum():
     assert values[-1][0] < 1e-12
     at_rest = LBFGS(lambda x: (1.0, np.zeros_like(x)), 0.1)
     assert list(at_rest.iterate(np.ones((2, 2)))) == []
+
+
+def test_lbfgs_says_that_it_made_no_step():
+    def wrong(x):  # goes up where it says that it goes down
+        return float(x.sum()), -np.ones_like(x)
+
+    for function in (wrong, lambda x: (1.0, np.full_like(x, np.nan))):
+        with pytest.warns(ConvergenceWarning, match="no step down from its start"):
+            assert list(LBFGS(function, 0.01).iterate(np.ones((2, 2)))) == []
+
+
+def test_what_the_start_hardly_reaches_counts_as_none():
+    # Emoji names by their words: 50 directions leave some of them with lengths of rounding alone.
+    pairs = split(load_demo("emoji"), "pair", (0.7, 0.1, 0.2), 0).train
+    X, Y = (Tfidf().fit_transform(side.content) for side in (pairs.x, pairs.y))
+    model = S2Net(
+        50, init="cl_lsi", loss="logistic", solver="lbfgs", fit_intercept=False, max_iter=3,
+        validation_fraction=0.0,
+    )  # fmt: skip
+    start, _ = start_parameters(model, (X, Y, pairs.relevance), np.random.RandomState(0))
+    network = Network(X, Y, False, None)
+    lengths = np.linalg.norm(X @ start[: X.shape[1]], axis=1)
+    tiny = lengths < 1e-6
+    assert tiny.sum() > (lengths == 0).sum(), "some are not exactly 0"
+    P, inverse = network.forward(start)[0]
+    assert not P[tiny].any() and not inverse[tiny].any()
+    assert inverse[~tiny].all()
+    model.fit(X, Y, pairs.relevance)
+    assert model.n_iter_ == 3
+    assert (np.diff(model.loss_curve_) < 0).all()
 
 
 def test_adam_follows_its_definition():
