@@ -273,7 +273,7 @@ class BlendedRanking(Experiment[Task]):
             words = _joined(f"Training {name}", setting)
             part(words)
             pipeline = grid[setting].set_callbacks(part.listen(words))
-            part.fitted(words, pipeline, task.train, task.validation.pairs)
+            part.fitted(pipeline, task.train, task.validation.pairs)
             part(words, 1.0)
             for variant, made in self._variants(pipeline).items():
                 candidates[_joined(setting, variant)] = made

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import queue
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Self, TypeVar
-from urllib.parse import quote
 from uuid import uuid4
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator
 
 from simviz.callbacks import Callback
 from simviz.exceptions import JobCancelled, SimvizError
@@ -51,6 +56,50 @@ def fitted(model: Any, *data: Any) -> Any:
     """Fit a model or a pipeline, which may get fewer dimensions than were asked for."""
     with fewer_dimensions():
         return model.fit(*data)
+
+
+def request_key(*request: Any) -> str:
+    """Name of a request by all that it says: what differs anywhere has another one."""
+    # Methods and features by their class, parameters and what they have learned; data by their
+    # content. What cannot be told apart by its content is refused, for its kept result could be
+    # taken for that of another.
+    digest = hashlib.blake2b(digest_size=16)
+    _add(digest, request)
+    return digest.hexdigest()
+
+
+def _add(digest: Any, part: Any) -> None:
+    """Add a part of a request to a digest, with its kind and its length."""
+    kind = type(part)
+    digest.update(f"{kind.__module__}.{kind.__qualname__}(".encode())
+    if part is None or isinstance(part, str | bytes | bool | int | float):
+        text = part if isinstance(part, bytes) else repr(part).encode()
+        digest.update(f"{len(text)}:".encode() + text)
+    elif isinstance(part, np.ndarray | np.generic):
+        digest.update(f"{part.shape}{part.dtype}".encode())
+        if part.dtype.hasobject:
+            _add(digest, part.tolist())
+        else:
+            digest.update(np.ascontiguousarray(part).tobytes())
+    elif sp.issparse(part):
+        rows = sp.csr_array(part)
+        _add(digest, (rows.shape, rows.indptr, rows.indices, rows.data))
+    elif isinstance(part, Mapping):
+        _add(digest, list(part.items()))
+    elif isinstance(part, Sequence):
+        digest.update(f"{len(part)}:".encode())
+        for inner in part:
+            _add(digest, inner)
+    elif isinstance(part, BaseEstimator):
+        said = {n: v for n, v in vars(part).items() if not n.startswith("_")}
+        _add(digest, sorted(said.items()))
+    elif hasattr(part, "digest"):
+        _add(digest, part.digest)
+    elif is_dataclass(part):
+        _add(digest, [(f.name, getattr(part, f.name)) for f in fields(part)])
+    else:
+        raise TypeError(f"A {kind.__name__} has no content that tells it from another.")
+    digest.update(b")")
 
 
 class Progress:
@@ -172,13 +221,13 @@ class Progress:
         weights = things if isinstance(things, Mapping) else dict.fromkeys(things, 1.0)
         return self._helpers(do, list(weights.items()), self)
 
-    def kept(self, name: str, make: Callable[[], Any]) -> Any:
+    def kept(self, request: Any, make: Callable[[], Any]) -> Any:
         """What a step gives; read again where a run was ended after it.
 
         Parameters
         ----------
-        name : str
-            Of the step, with its settings; no other step of the run has it.
+        request : object
+            All that decides what the step gives, see `request_key`.
         make : callable
             ``make()`` answers lists, dicts, words and numbers. Helpers keep nothing.
 
@@ -189,10 +238,10 @@ class Progress:
 
         Examples
         --------
-        >>> Progress().kept("k = 2", lambda: (1, 2))
+        >>> Progress().kept({"k": 2}, lambda: (1, 2))
         [1, 2]
         """
-        file = self._folder and self._folder / f"{quote(name, safe=' ')}.json"
+        file = self._folder and self._folder / f"{request_key(request)}.json"
         if file and file.exists():
             return json.loads(file.read_text(encoding="utf-8"))
         text = json.dumps(make())
@@ -202,24 +251,23 @@ class Progress:
                 draft.write(text.encode())
         return json.loads(text)
 
-    def fitted(self, name: str, model: Any, *data: Any) -> Any:
+    def fitted(self, model: Any, *data: Any) -> Any:
         """A model or a pipeline, fitted; read again where a run was ended after it.
 
         Parameters
         ----------
-        name : str
-            Of it, with its settings; nothing else of the run has it.
         model : PairModel or PairPipeline
             What is fitted. It may get fewer dimensions than were asked for.
         *data : object
-            What its `fit` takes.
+            What its `fit` takes. With the model, all of its parameters and its features,
+            they name what is kept.
 
         Returns
         -------
         PairModel or PairPipeline
             The same object. Only what took long to learn is kept; helpers keep nothing.
         """
-        file = self._folder and self._folder / f"{quote(name, safe=' ')}.simviz"
+        file = self._folder and self._folder / f"{request_key(model, *data)}.simviz"
         if file and file.exists():
             own = {type(part) for part in vars(model).values() if isinstance(part, Transformer)}
             vars(model).update(load_state(file, lambda learned, _: learned, trusted=tuple(own)))

@@ -184,8 +184,7 @@ class Graded:
             data = [vectors["train"], vectors["y"], self.judged["train"]]
             if hasattr(model, "patience"):
                 data += [vectors["validation"], vectors["y"], self.judged["validation"]]
-            name = ", ".join(f"{name} {value}" for name, value in early.items())
-            progress.fitted(f"{method} {name}", model, *data)
+            progress.fitted(model, *data)
             if cls.tags.nested or early.keys() != params.keys():
                 self._fitted[method] = early, model  # settings that come next are had from it
         if cls.tags.nested:

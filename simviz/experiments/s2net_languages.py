@@ -233,7 +233,7 @@ class Aligned:
         data = [*self.sides(space, "train"), self.parts.train.relevance]
         if getattr(model, "validation_fraction", 0):
             data += [*self.sides(space, "validation"), self.parts.validation.relevance]
-        progress.fitted(label, model, *data)
+        progress.fitted(model, *data)
         progress(label, 0.95)
         value = self.measured(model, space, "validation").value("MRR", "mean")
         name = type(model).__module__.rpartition(".")[2]
@@ -275,6 +275,7 @@ class AcrossLanguages(Experiment[Parts]):
     }
     pool = "mates"
     split_by = "pair"
+    revision = 2
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""

@@ -211,7 +211,7 @@ def table(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Table3:
-    """Train and test the rows of the table, each of which is kept under the network's name."""
+    """Train and test the rows of the table, each of which is kept."""
     # No text of a test, and none that is watched to stop early, is ever trained on. The paper
     # tests typos on every title; titles that no typo hit are left out here, for they are known
     # from training.
@@ -241,7 +241,8 @@ def table(
         }
 
     for row, part in (progress or Progress()).over(course.possible):
-        result = part.kept(f"{name} {row}", partial(learned, row, part))
+        request = row, params, most_synonyms, share_of_words, seed, material, course.verdicts
+        result = part.kept(request, partial(learned, row, part))
         sizes[row] = result["texts"]
         found.update({(row, test): values for test, values in result["hits"].items()})
         if result["told"] is not None:

@@ -11,7 +11,9 @@ from itertools import product
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from pandas import DataFrame
+from sklearn.base import clone
 
 from simviz import from_frame
 from simviz.data import Items, PairSet
@@ -35,8 +37,12 @@ from simviz.experiments import (
 )
 from simviz.experiments.__main__ import main
 from simviz.experiments._findings import claims_ahead
-from simviz.methods import all_methods
+from simviz.experiments._progress import request_key
+from simviz.experiments.s2net_languages import _grids
+from simviz.features import Tfidf
+from simviz.methods import all_methods, get_method
 from simviz.methods.s2net import S2Net
+from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
 RNG = np.random.default_rng(0)
@@ -404,8 +410,50 @@ def test_a_step_that_was_kept_is_not_done_again(tmp_path):
 
     progress = Progress(folder=tmp_path / "steps")
     for part in (progress, progress.part(0, 0.5)):
-        assert part.kept("k = 5 / all", make) == {"hits": [1, 0]}
+        assert part.kept({"k": 5, "of": "all"}, make) == {"hits": [1, 0]}
     assert len(made) == 1
+
+
+def test_a_request_is_all_that_it_says():
+    one, other = (Parts.of(graded(), by="x", seed=seed) for seed in (0, 1))
+    pipeline = PairPipeline(get_method("opca")(5), Tfidf())
+    fit = clone(pipeline).fit(one.train)
+    requests = [
+        (pipeline, one.train),
+        (pipeline, other.train),
+        (pipeline, one.train, one.validation),
+        (clone(pipeline).set_params(model__regularization=2.0), one.train),
+        (clone(pipeline).set_params(x_features__tf="log1p"), one.train),
+        (S2Net(5, init=fit.model_.truncate(3)), one.train.relevance),
+        (S2Net(5, init=fit.model_.truncate(4)), one.train.relevance),
+        (S2Net(5, gamma=5.0), np.eye(4)), (S2Net(5), np.eye(4)), (S2Net(5), np.eye(5)),
+        (S2Net(5), np.eye(4, dtype=np.float32)), (S2Net(5), sp.csr_array(np.eye(4))),
+        ("a", "bc"), ("ab", "c"), ["ab", "c"], (("ab",), "c"), (1,), (1.0,), ("1",), (True,),
+        {"a": 1}, {"a": 2}, None,
+    ]  # fmt: skip
+    keys = [request_key(request) for request in requests]
+    assert len(set(keys)) == len(requests)
+    again = PairPipeline(get_method("opca")(5), Tfidf()).set_callbacks(lambda *_: False)
+    assert request_key((again, Parts.of(graded(), by="x", seed=0).train)) == keys[0]
+    with pytest.raises(TypeError, match="object has no content"):
+        request_key(object())
+
+
+@pytest.mark.filterwarnings("ignore:.*more than the data can give")
+def test_rows_with_everything_kept_are_those_with_nothing_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr("simviz.experiments._progress._WORTH_KEEPING", 0)
+    experiment = get_experiment("s2net_languages")
+    monkeypatch.setattr(type(experiment), "grids", {"demo": _grids((5, 10), (5,), (1.0,), 3)})
+    data = experiment.prepared(aligned(300, share=0.3))
+    methods = ["cl_lsi", "opca", "s2net"]
+
+    def run(folder):
+        return experiment.run(data, methods=methods, progress=Progress(folder=folder)).to_json()
+
+    nothing, making, reading = run(None), run(tmp_path), run(tmp_path)
+    assert making == nothing and reading == nothing
+    found = {tuple(row[:2]): tuple(row[3:6]) for row in nothing["tables"][-1]["rows"]}
+    assert len(set(found.values())) > 3, "what is changed changes something"
 
 
 @pytest.mark.parametrize("id", ["s2net_graded", "web_ranking"])
@@ -458,13 +506,16 @@ def test_an_estimate_grows_with_the_settings(monkeypatch):
 # -- S2Net's --------------------------------------------------------------------------
 
 
-def aligned(n=120):
-    """Two made-up languages, letter by letter."""
+def aligned(n=120, share=1.0):
+    """Two made-up languages, letter by letter; some words, or all, are translated."""
     rng = np.random.default_rng(0)
     words = ["".join(rng.choice(list("abcdefgh"), 4)) for _ in range(60)]
     other = {w: "".join(chr(ord(c) + 10) for c in w) for w in words}
     x = [" ".join(rng.choice(words, 8)) for _ in range(n)]
-    y = [" ".join(other[w] for w in text.split()) for text in x]
+    y = [
+        " ".join(other[w if rng.random() < share else rng.choice(words)] for w in text.split())
+        for text in x
+    ]
     return PairSet.from_texts(x, y, name="made up")
 
 
@@ -488,7 +539,7 @@ def graded():
 
 
 def test_languages_are_run_on_pairs_that_fit(monkeypatch):
-    from simviz.experiments.s2net_languages import AcrossLanguages, _grids
+    from simviz.experiments.s2net_languages import AcrossLanguages
 
     monkeypatch.setattr(AcrossLanguages, "grids", {"demo": _grids((5, 10), (5,), (1.0,), 3)})
     experiment = get_experiment("s2net_languages")
@@ -512,7 +563,7 @@ def test_languages_are_run_on_pairs_that_fit(monkeypatch):
 
 
 def test_fewer_methods_leave_claims_open(monkeypatch):
-    from simviz.experiments.s2net_languages import AcrossLanguages, _grids
+    from simviz.experiments.s2net_languages import AcrossLanguages
 
     monkeypatch.setattr(AcrossLanguages, "grids", {"demo": _grids((5,), (5,), (1.0,), 3)})
     experiment = get_experiment("s2net_languages")
