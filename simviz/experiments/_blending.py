@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
 import numpy as np
@@ -26,6 +26,8 @@ from simviz.pipeline import BlendPipeline, PairPipeline
 
 Block = NDArray[np.floating[Any]]
 
+#: Of a claim that is ours.
+NOT_SAID = "not said in the paper"
 #: Weights of the learned scores that are tried.
 ALPHAS = np.linspace(0.0, 1.0, 21)
 _WORDS = {
@@ -292,7 +294,12 @@ class BlendedRanking(Experiment[Task]):
         values = {name: one.result.per_query(self.metric) for name, one in scored.items()}
         wanted = self._wanted(scored)
         test, words = type(self).paper_test, f"so on its own data ({self.shown_as})"
-        return claims_ahead(wanted, values, str(self.metric), paper=test, published=words)
+        made = claims_ahead(wanted, values, str(self.metric), paper=test, published=words)
+        theirs = {statement for _, _, statement in self.claims}
+        return [
+            claim if claim.statement in theirs else replace(claim, published=NOT_SAID)
+            for claim in made
+        ]
 
     def _wanted(self, scored: Mapping[str, Scored]) -> Sequence[tuple[str, str, str]]:
         """The claims about what was run."""

@@ -86,10 +86,13 @@ def test_trials_are_tabled_and_tested():
     assert Findings.from_json(found.to_json()) == found
     rows = {row[0]: row for row in found.tables[0].rows}
     assert list(rows) == [
-        "VSM", "BM25", "MLC", "MLC + BM25", "heterogeneous SVD", "heterogeneous SVD + BM25",
+        "VSM", "BM25", "MLC", "MLC + BM25", "MLC as published (learned, dot)",
+        "MLC as published (learned, dot) + BM25", "heterogeneous SVD", "heterogeneous SVD + BM25",
         "heterogeneous SVD, the paper's weights", "heterogeneous SVD, the paper's weights + BM25",
     ]  # fmt: skip
     assert rows["heterogeneous SVD"][1] > rows["VSM"][1]
+    often = rows["MLC as published (learned, dot)"][4]
+    assert often.startswith(("full", "diagonal")) and often.endswith("dot")
     assert rows["BM25"][2] == 0 and rows["BM25"][3] is None
     assert len(found.claims) == 4
     assert found.claims[0].found > 0 and found.claims[0].p_value <= 0.05

@@ -118,12 +118,12 @@ def test_claims_are_told_by_test_and_need_both_rows():
     verdicts = {c.statement: c for c in blstm.claims(known, "N")}
     rises = verdicts["N: Annotations rise most with extra words."]
     assert rises.verdict == "holds" and len(rises.parts) == 3
-    costs = verdicts["N: feedback costs hits elsewhere."]
-    assert [part.verdict for part in costs.parts] == ["holds", "undecided", "undecided"]
     assert verdicts["N: typos in training lift Typos."].verdict == "undecided"
     without = {key: values for key, values in known.items() if key[0] != rows[4]}
-    costs = blstm.claims(without, "N")[-1]
-    assert {part.verdict for part in costs.parts} == {"not comparable"}
+    fall = {c.statement: c for c in blstm.claims(without, "N")}[
+        "N: Annotations fall with feedback."
+    ]
+    assert fall.verdict == "not comparable" and fall.published == "0.87 and 0.84 (Annotations)"
 
 
 def part(step=12):
