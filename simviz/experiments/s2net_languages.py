@@ -418,8 +418,8 @@ def _study_table(studies: Sequence[Study]) -> Table:
         ("changed", "to", "dimensions", "MRR", "passes", "kept", "settings", "MRR, published"),
         tuple(rows),
         "As in sections 3.2 (γ, β) and 4.1 (starts) of the paper, which has 1,000 dimensions. "
-        "Each has all rates to choose from. γ is 10, and S2Net starts from OPCA and is stopped early, "
-        "where nothing else is said.",
+        "Each has all rates to choose from. γ is 10, and S2Net starts from OPCA and is stopped "
+        "early, where nothing else is said.",
     )
 
 
