@@ -363,7 +363,7 @@ def test_all_goes_on_where_it_was_ended(counted, folder, tmp_path, capsys, monke
     assert main(args) == 1
     told = capsys.readouterr().err
     assert counted[5:] == ["emoji"] and "another protocol" in told and "It is broken." in told
-    assert [file.name for file in output.glob("steps/*/*")] == ["a step.json"]
+    assert [file.name for file in output.glob("steps/*/*")] == [f"{request_key('a step')}.json"]
 
 
 def test_all_leaves_to_another_process_what_that_runs(counted, folder, tmp_path):
