@@ -14,9 +14,8 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from mapping import AT_REST
 from playwright.sync_api import Browser, Page
-from settling import next_frame
+from settling import next_frame, rest
 
 from simviz import Drawing
 from simviz.charts.canvas import CSS, Part, linked, pack_alone, pack_items, pack_places, unpack
@@ -195,9 +194,4 @@ def host(
     }
     page.evaluate(HOST, told)
     if is_whole:
-        at_rest(page)
-
-
-def at_rest(page: Page) -> None:
-    """Wait until nothing on the map moves any more."""
-    page.wait_for_function(f"() => {AT_REST}")
+        rest(page)

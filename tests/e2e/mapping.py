@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from playwright.sync_api import Page
-from settling import settle
+from settling import rest
 
 # A redraw may put another map in its place: `map` is the one that is there, else was last there.
 NAME = """() => {
@@ -14,14 +14,9 @@ NAME = """() => {
   };
   Object.defineProperty(window, "map", { get, configurable: true });
 }"""
-# Nothing on the map moves, and nothing will without the reader or the server.
-AT_REST = """map?.frames > 0 && (!map.items.header.sheet || map.pictures.sheet) &&
-  !map.glide && !map.camera.flight && !map.isMoving && !map.asked &&
-  map.canvas.clientWidth === map.camera.width"""
 # What is drawn meanwhile may give way to the drawing asked for at any time.
-DRAWN = (
-    '() => !document.querySelector(".st-key-map-progress [data-testid=stProgress]") && ' + AT_REST
-)
+DRAWN = """() => map?.frames > 0 && !map.pending.length &&
+  !document.querySelector(".st-key-map-progress [data-testid=stProgress]")"""
 # Where an item is on the screen, far from the border, that a click there would hit.
 PLACE = """() => {
   const {camera, xs, ys, canvas} = map, box = canvas.getBoundingClientRect();
@@ -36,8 +31,8 @@ PLACE = """() => {
 def ready(page: Page) -> None:
     """Wait until the map is drawn; it is `map` in the page from then on."""
     page.evaluate(NAME)
-    page.wait_for_function(DRAWN, timeout=240_000)
-    settle(page)
+    page.wait_for_function(DRAWN)
+    rest(page)
     page.wait_for_function(DRAWN)
 
 

@@ -6,10 +6,11 @@ import re
 
 import numpy as np
 import pytest
-from hosted import at_rest, cloud, drawn, host, packed_places, pictures, watched, words
+from hosted import cloud, drawn, host, packed_places, pictures, watched, words
 from mapping import PLACE
 from payloads import PAYLOADS
 from playwright.sync_api import expect
+from settling import rest
 
 from simviz.data import Items
 
@@ -52,7 +53,7 @@ def test_wheel_zooms_and_click_selects(page, drawing):
             "(zoom) => Math.abs(map.camera.zoom / zoom - Math.exp(0.32)) < 1e-6", arg=zoom
         )
     assert page.evaluate(under, [500, 300]) == pytest.approx(place, abs=1e-6)
-    at_rest(page)
+    rest(page)
     page.wait_for_function("() => String(told.at) === String(map.camera.told())")
     zoom = page.evaluate("map.camera.zoom")
     x, y, item = page.evaluate(PLACE)
@@ -139,7 +140,7 @@ def test_list_and_map_point_at_each_other(page, drawing):
     assert not page.locator(".sv-row canvas").count()
     page.evaluate("let_come()")
     expect(page.locator(".sv-row canvas")).to_have_count(10)
-    at_rest(page)
+    rest(page)
     # A row shows its item on the map, with what is nearest to that; an item shows its row.
     page.locator(".sv-row").nth(3).hover()
     page.wait_for_function("(item) => map.hovered === item", arg=near[3])
@@ -272,6 +273,12 @@ def test_lasso_and_box_enclose_what_is_inside(page, drawing):
     drag((300, 400), (600, 200))
     page.wait_for_function("(n) => map.data.region && map.enclosed?.[n]", arg=max(wanted))
     assert page.evaluate(enclosed) == page.evaluate(said) == [i for i in wanted if i >= N]
+    # So it does where a link brings both at once.
+    link = page.evaluate("({ region: told.region.corners, set: { closed: ['s0'], n: 1 } })")
+    again = page.context.new_page()
+    host(again, drawing, **link)
+    assert again.evaluate(enclosed) == [i for i in wanted if i >= N]
+    again.close()
     page.locator(".sv-canvas").focus()
     page.keyboard.press("Escape")
     until_picked(page, None)
@@ -305,7 +312,7 @@ def test_items_glide_to_another_drawing(browser, drawing):
         assert middle == pytest.approx(np.mean(ends, axis=0), abs=1e-5)
         assert late == pytest.approx(ends[1], abs=1e-2)
         page.wait_for_function("() => !map.glide")
-        at_rest(page)
+        rest(page)
         assert page.evaluate("[map.xs[0], map.ys[0]]") == ends[1]
         assert page.evaluate("map.camera.zoom") == pytest.approx(zoom)
         assert page.evaluate("map.items.header.digest") == items
@@ -385,7 +392,7 @@ def test_hostile_texts_are_inert(page):
     expect(page.get_by_role("button", name="Clear filter")).to_be_hidden()
     expect(page.get_by_text(f"{2 * n} items", exact=True)).to_be_visible()
     assert page.evaluate("!map.fails && !map.chosen.size")
-    at_rest(page)
+    rest(page)
     assert page.evaluate("window.__xss") is None
     live = "script, iframe, object, embed, img, [onerror], [onload], [onfocus]"
     assert page.locator(live).count() == 0

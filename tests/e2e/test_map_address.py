@@ -9,11 +9,11 @@ import pytest
 from hosted import PHONE, Fingers
 from mapping import PLACE, ready, until_seen, until_told
 from playwright.sync_api import expect
-from settling import press, settle
+from settling import press, rest
 
 pytestmark = pytest.mark.e2e
 MAP = "demo=icons&method=cca&k=50"
-#: Sets the search to ask the model, and answers when it has placed what was asked.
+#: The model has placed what was asked.
 ANSWERED = "(text) => map.typed?.[1] === text && map.query?.nearest.length === 10"
 
 
@@ -56,7 +56,7 @@ def test_a_click_selects_and_its_link_opens_the_same(look):
         page.mouse.wheel(0, -200)
         page.wait_for_function("(zoom) => map.camera.zoom > 1.3 * zoom", arg=zoom)
     until_seen(page)
-    settle(page)
+    rest(page)
     zoom = page.evaluate("map.camera.zoom")
     x, y, item = page.evaluate(PLACE)
     page.mouse.move(x, y)
@@ -69,7 +69,7 @@ def test_a_click_selects_and_its_link_opens_the_same(look):
     page.locator(".st-key-map-drawer").wait_for()
     page.wait_for_function("(w) => map.camera.width < 0.8 * w", arg=box["width"])
     expect(page.locator(".sv-row")).to_have_count(10)
-    settle(page)
+    rest(page)
     assert page.evaluate("map.camera.zoom") == pytest.approx(zoom)
     # The same link elsewhere opens on the same item, seen from the same place.
     name = page.locator(".sv-read").inner_text()
@@ -105,7 +105,7 @@ def test_what_is_enclosed_found_and_hidden_is_in_the_link(look, tmp_path):
     page.mouse.up()
     until_told(page, lasso=True)
     n = enclosed(page)
-    settle(page)
+    rest(page)
     with page.expect_download() as started:
         page.locator(".st-key-map-items-csv button").click()
     path = tmp_path / "items.csv"
@@ -129,7 +129,7 @@ def test_what_is_enclosed_found_and_hidden_is_in_the_link(look, tmp_path):
     n_enclosed = enclosed(page)
     page.get_by_label("Find items on the map").fill("arr")
     until_told(page, find="t:arr", hide=True, lasso=True)
-    settle(page)
+    rest(page)
     found = page.evaluate("[map.matches.length, [...map.closed].join()]")
     again = look(page.url)
     again.wait_for_function(
@@ -155,7 +155,7 @@ def test_what_was_asked_of_the_model_is_answered_and_in_the_link(look):
         until_told(page, ask=f"x:{text}")
         expect(page.locator(".sv-read")).to_have_text(text)
         page.wait_for_function(ANSWERED, arg=text)
-        settle(page)
+        rest(page)
         assert "ask" not in said.inner_text().lower(), "it no longer says that it asks"
         return page.evaluate("[map.query.x, map.query.y]")
 
@@ -193,20 +193,20 @@ def test_back_selects_what_was_selected_and_leaves_a_page_by_one_press(look):
         page.wait_for_function(f"(key) => ![null, key].includes({selected})", arg=keys[-1])
         keys.append(page.evaluate(selected))
         until_told(page, sel=keys[-1])
-        settle(page)
+        rest(page)
     page.go_back()
     page.wait_for_function(f"(key) => {selected} === key", arg=keys[1])
-    settle(page)
+    rest(page)
     until_told(page, sel=keys[1])
     # A page is left by one press, whatever it wrote into the address.
     links = page.get_by_test_id("stSidebar")
     press(links.get_by_role("link", name="Compare"))
     until_told(page, runs=True)
-    settle(page)  # it writes more than once
+    rest(page)  # it writes more than once
     press(links.get_by_role("link", name="Methods"))
     page.wait_for_url("**/methods*")
     page.get_by_role("heading", name="Methods").wait_for()
-    settle(page)
+    rest(page)
     page.go_back()
     page.wait_for_url("**/compare*")
     page.go_back()
@@ -241,7 +241,7 @@ def test_a_finger_selects_on_a_phone_and_finds_the_page_beside_the_map(look):
     fingers.drag([(200, below), (200, below - 400)], steps=12)
     page.wait_for_function(f"() => {scrolled} > 0")
     page.evaluate(f"{scrolled} = 0")
-    settle(page)
+    rest(page)
     x, y, item = page.evaluate(PLACE)
     fingers.tap(x, y, stray=3)
     shown = "(item) => map.selected?.item === item && map.selected.nearest.length === 10"

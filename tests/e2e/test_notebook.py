@@ -8,7 +8,9 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from hosted import watched
 from playwright.sync_api import expect
+from settling import rest
 
 from simviz import Drawing
 from simviz.data import Items, PairSet
@@ -45,19 +47,6 @@ async (state) => {
   document.body.append(el);
 }
 """
-#: The map is drawn, and three frames later it is the same.
-STILL = """() => new Promise((done) => {
-  const canvas = document.querySelector("canvas.sv-canvas");
-  let before = null, same = 0;
-  const look = () => {
-    const now = canvas.width === 300 ? null : canvas.toDataURL();
-    same = now !== null && now === before ? same + 1 : 0;
-    before = now;
-    if (same > 2) done(true);
-    else requestAnimationFrame(look);
-  };
-  look();
-})"""
 #: Keeps what is written on any canvas from now on.
 WRITTEN = """
 () => {
@@ -94,25 +83,14 @@ def sent(widget):
 
 @pytest.fixture
 def page(browser):
-    page = browser.new_page(viewport={"width": 1000, "height": 760})
-    page.said = []
-    page.on("console", lambda message: page.said.append(message.text))
-    page.on("pageerror", lambda error: page.said.append(str(error)))
-    page.on("dialog", lambda dialog: page.said.append(dialog.message))
-    yield page
-    assert not page.said
-    page.close()
+    with watched(browser, viewport={"width": 1000, "height": 760}) as page:
+        yield page
 
 
 def show(page, widget):
     """Show a widget, and wait until the map is drawn."""
     page.evaluate(HOST, json.loads(json.dumps(sent(widget))))
-    drawn(page)
-
-
-def drawn(page):
-    """Wait until what the canvas shows is what it shows three frames later."""
-    page.wait_for_function(STILL)
+    rest(page)
 
 
 def until_selected(page, rows):
@@ -160,7 +138,7 @@ def test_what_is_selected_reaches_the_model_and_comes_from_it(page, drawing):
     side, entry = found.locator("span").bounding_box(), found.bounding_box()
     assert side["x"] + side["width"] <= entry["x"] + entry["width"]
     page.get_by_label("Zoom in").click(click_count=3)
-    drawn(page)
+    rest(page)
     page.evaluate(WRITTEN)
     page.evaluate("model.set('selected', [1, 8])")
     page.wait_for_function("written.has('right') && written.has('left answer that is longer')")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from itertools import pairwise
 
 import pytest
-from hosted import PHONE, Fingers, at_rest, cloud, drawn, host, pictures, watched, words
+from hosted import PHONE, Fingers, cloud, drawn, host, pictures, watched, words
 from mapping import PLACE
+from settling import rest
 
 pytestmark = pytest.mark.e2e
 
@@ -60,7 +61,7 @@ def test_two_fingers_zoom_about_their_middle(phone, drawing):
     before = page.evaluate(under, place)
     fingers.drag([(x - 25, y - 25), (x - 100, y - 100)], [(x + 25, y + 25), (x + 100, y + 100)])
     page.wait_for_function("(zoom) => map.camera.zoom / zoom > 2.4", arg=before[2])
-    at_rest(page)
+    rest(page)
     after = page.evaluate(under, place)
     assert after[2] / before[2] == pytest.approx(4, rel=0.4)
     unit = page.evaluate("1 / map.camera.scale")
@@ -80,7 +81,7 @@ def test_a_tap_selects_even_if_the_finger_strays(phone, drawing):
     page.wait_for_function(shown, arg=item)
     assert page.evaluate("told.picked.key") == page.evaluate("(item) => map.keyOf(item)", item)
     # One that strays farther has moved the map.
-    at_rest(page)
+    rest(page)
     before = page.evaluate("map.camera.x")
     fingers.drag([(x, y), (x + 40, y)])
     page.wait_for_function("(x) => map.camera.x < x && !map.isMoving", arg=before)
@@ -100,7 +101,7 @@ def test_the_page_scrolls_beside_the_map(phone, drawing):
     page.set_viewport_size({"width": 420, "height": 900})
     page.evaluate("scrollTo(0, 0), change({ scrolls: true })")
     page.wait_for_function("() => scrollY === 0")
-    at_rest(page)
+    rest(page)
     x, y = middle(page.locator(".sv-canvas").bounding_box())
     fingers.drag([(x, y), (x, y - 300)], steps=12)
     page.wait_for_function("() => scrollY > 0")
@@ -139,7 +140,7 @@ def test_no_label_is_cut_by_the_border_while_the_map_moves(phone):
     box = show(phone, drawn(words(n), texts, cloud(n, 0), cloud(n, 1)))
     for zoom in (1, 2.2, 6):
         page.evaluate("(zoom) => { map.home(); map.camera.zoomBy(zoom); map.moved(); }", zoom)
-        at_rest(page)
+        rest(page)
         seen = 0
         for dx, dy in ((0, 0), (37, 20), (61, -90), (-150, 45), (-190, 160)):
             found = page.evaluate(

@@ -85,9 +85,9 @@ export class View extends Finding {
     if (isMoved || isNamed || before?.hidden !== data.hidden) this.replace();
     // Where the link says to look; what the reader has moved to since is not taken back.
     if (data.camera.at && (!before || before.camera.n !== data.camera.n)) this.camera.take(data.camera.at);
-    this.#setSelection(data, before, isMoved);
     this.panel.setModes(data.asked);
-    this.#follow(data, before);
+    this.#follow(data, before); // first: an outline encloses only what the legend shows
+    this.#setSelection(data, before, isMoved);
     this.panel.showLegend(data.legend, this.closed);
     this.canvas.setAttribute("aria-label", data.alt);
     this.panel.box.classList.toggle("sv-narrow", data.narrow);
@@ -118,8 +118,7 @@ export class View extends Finding {
 
   #showAnswer() {
     if (this.query) this.bringIntoView();
-    const answer = this.query ? "Placed among what the model finds nearest." : "The model knows nothing in this query.";
-    this.panel.told(answer);
+    this.panel.told(this.query ? "Placed among what the model finds nearest." : "The model knows nothing in this query.");
   }
 
   /** What the link said of the legend and of the search; what the reader set since stays. */
@@ -250,8 +249,6 @@ export class View extends Finding {
     this.tellSet();
   }
 
-  // Lasso and box
-
   draft(points) {
     this.drawn = points;
     this.draw();
@@ -267,8 +264,6 @@ export class View extends Finding {
     });
     this.draw();
   }
-
-  // Search
 
   ask(text, side) {
     const asked = text.trim().slice(0, 2000);
