@@ -1,0 +1,91 @@
+"""What hangs on one line of the store, from a second side."""
+
+import os
+import sqlite3
+import time
+import zipfile
+from contextlib import closing
+
+import numpy as np
+import pytest
+
+from simviz.data import PairSet
+from simviz.exceptions import StoreError
+from simviz.persistence import load_state, save_state
+from simviz.store import Limits, Measured, Store
+
+
+def test_a_run_has_no_place_before_it_is_whole(store, mine, pairs, result, monkeypatch):
+    dataset_id = store.datasets.put(pairs, mine)
+    seen = []
+
+    def stop(measured, folder):
+        seen.append([path.name for path in (store.root / "runs").iterdir()])
+        raise RuntimeError("halfway")
+
+    monkeypatch.setattr(Measured, "write", stop)
+    with pytest.raises(RuntimeError, match="halfway"):
+        store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
+    assert seen == [[]] and store.runs.find(mine) == []
+    assert list((store.root / "runs").iterdir()) == []
+
+
+def test_a_data_set_has_no_place_before_it_is_on_the_disk(store, mine, pairs, monkeypatch):
+    seen, fsync = [], os.fsync
+
+    def look(handle):
+        seen.append([path.name for path in (store.root / "datasets").iterdir()])
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    dataset_id = store.datasets.put(pairs, mine)
+    assert seen[0] == [] and seen[-1] == [dataset_id]
+
+
+def test_a_model_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
+    path = tmp_path / "model.zip"
+    save_state({"kept": {"array": np.arange(3)}}, path)
+    write = zipfile.ZipFile.writestr
+
+    def refuse(archive, name, data):
+        if str(name).endswith(".safetensors"):
+            raise OSError("No space left on device")
+        write(archive, name, data)
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", refuse)
+    with pytest.raises(OSError, match="No space"):
+        save_state({"lost": {"array": np.arange(4)}}, path)
+    assert [*load_state(path)] == ["kept"] and [*tmp_path.iterdir()] == [path]
+
+
+def test_a_share_is_there_until_its_last_minute(store, mine, monkeypatch):
+    now = time.time()
+    token = store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
+    for passed, there in ((-60, True), (60, False)):
+        monkeypatch.setattr(time, "time", lambda passed=passed: now + 86_400 + passed)
+        assert [share.token for share in store.shares.find(mine)] == [token] * there
+        if there:
+            assert store.shares.resolve(token).token == token
+    with pytest.raises(StoreError, match="expired"):
+        store.shares.resolve(token)
+
+
+def test_views_and_data_sets_are_counted_for_each_workspace(tmp_path):
+    store = Store(tmp_path, Limits(datasets=1, shares=1))
+    for workspace in (store.workspaces.create(), store.workspaces.create()):
+        store.datasets.put(PairSet.from_texts(["a"], ["b"]), workspace)
+        with pytest.raises(StoreError, match="holds 1 data set"):
+            store.datasets.put(PairSet.from_texts(["c"], ["d"]), workspace)
+        token = store.shares.publish(workspace, "map", dataset_ids=["demo:emoji"])
+        with pytest.raises(StoreError, match="holds 1"):
+            store.shares.publish(workspace, "map", dataset_ids=["demo:icons"])
+        store.shares.withdraw(token, workspace)
+        assert store.shares.publish(workspace, "map", dataset_ids=["demo:icons"])
+
+
+def test_who_reads_the_index_keeps_nobody_from_writing(store, mine):
+    (path,) = [p for p in store.root.iterdir() if p.is_file() and p.read_bytes()[:6] == b"SQLite"]
+    with closing(sqlite3.connect(path)) as reader:
+        reader.execute("BEGIN")
+        assert reader.execute("SELECT COUNT(*) FROM workspaces").fetchone()[0] >= 1
+        assert store.workspaces.has(store.workspaces.create())
