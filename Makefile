@@ -4,7 +4,8 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: app compiled cluster test soak soak-tests fuzz stress check format clean
+.PHONY: app compiled cluster test soak soak-tests soak-numerics soak-readers soak-damage mutants
+.PHONY: check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -40,18 +41,25 @@ test: .venv/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 
 # What takes too long for every change: before a release, and before a change of what it guards.
-soak: soak-tests fuzz stress
+soak: soak-tests soak-numerics soak-readers soak-damage mutants
 
 soak-tests: compiled .venv/.dev
 	$(BIN)/python -m pytest -q -m soak
 
+# Methods fitted to 42,000 data sets that break numerics; `make test` tries 240 of them.
+soak-numerics: compiled .venv/.dev
+	SIMVIZ_STRESS_CASES=42000 $(BIN)/python -m pytest -q -n 2 tests/methods/test_stress.py
+
 # Readers against 20,000 broken and hostile files; `make test` tries 500 of them.
-fuzz: .venv/.dev
+soak-readers: .venv/.dev
 	SIMVIZ_FUZZ_CASES=20000 $(BIN)/python -m pytest -q -n 2 tests/data/test_fuzz.py
 
-# Methods fitted to 42,000 data sets that break numerics; `make test` tries 240 of them.
-stress: .venv/.dev
-	SIMVIZ_STRESS_CASES=42000 $(BIN)/python -m pytest -q -n 2 tests/methods/test_stress.py
+soak-damage: .venv/.dev
+	$(BIN)/python benchmarks/damage.py
+
+# Faults planted where it matters; fails if no test sees one of them.
+mutants: compiled .venv/.dev
+	$(BIN)/python tests/mutants.py
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
