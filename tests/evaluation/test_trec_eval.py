@@ -66,6 +66,9 @@ def _by_trec_eval(qrels, run):
     """Means over all judged queries, each the mean over the orders of its ties."""
     runs, judged = {}, {}
     for query in qrels.keys() & run.keys():
+        # pytrec_eval does not end on a query whose grades are all below 0.
+        if max(qrels[query].values()) < 0:
+            qrels = {**qrels, query: dict.fromkeys(qrels[query], 0)}
         for n, order in enumerate(_orders(run[query])):
             runs[f"{query} {n}"], judged[f"{query} {n}"] = order, qrels[query]
     if not runs:
