@@ -344,3 +344,35 @@ def test_what_is_no_pair_set_is_refused_in_a_sentence(bilingual, tmp_path):
 def test_a_near_miss_of_a_parameter_is_suggested(bilingual):
     with pytest.raises(ValueError, match="Did you mean 'n_components'"):
         default_pipeline("cca", bilingual, n_componets=2)
+
+
+@pytest.mark.parametrize("method", ["tfidf_cosine", "bm25", "query_expansion", "ngram_matcher"])
+def test_what_learns_nothing_matches_terms_that_training_did_not_show(method, tmp_path):
+    texts = [f"one two three four five six word{i}" for i in range(8)]
+    pairs = PairSet.from_texts(texts, [text[::-1] for text in texts])
+    fitted = default_pipeline(method, pairs).fit(pairs)
+    fitted.save(tmp_path / "model")
+    items = ["the lazy dog sleeps", "quick brown foxes run"]
+    for pipeline in (fitted, load_pipeline(tmp_path / "model")):
+        scores = pipeline.similarity(["brown foxes"], items)[0]
+        assert scores[1] > scores[0]
+        # A score depends on its two items alone.
+        assert pipeline.score_pairs(["brown foxes"], ["quick brown foxes run"])[0] == scores[1]
+
+
+def test_terms_are_named_that_training_did_not_show():
+    texts = [f"one two three four five six word{i}" for i in range(8)]
+    pairs = PairSet.from_texts(texts, texts)
+    fitted = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    found = explain(
+        fitted, Items(["q"], ["brown foxes"], "text"), Items(["d"], ["quick foxes run"], "text")
+    )
+    assert [(pair.x_term, pair.y_term) for pair in found.pairs] == [("foxes", "foxes")]
+
+
+@pytest.mark.parametrize("features", [{"n_unseen": 0}, {"min_df": 2}, {"max_features": 5}])
+def test_a_vocabulary_that_was_chosen_stays_closed(features):
+    texts = [f"one two three four five six word{i}" for i in range(8)]
+    pairs = PairSet.from_texts(texts, texts)
+    fitted = default_pipeline("tfidf_cosine", pairs, features=features).fit(pairs)
+    assert not fitted.score_pairs(["brown foxes"], ["brown foxes"])[0]

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from simviz.base import LinearPairModel, PairModel
 from simviz.data.pairs import Items
 from simviz.features.spans import word_shares
+from simviz.features.text import TextCounts
 
 if TYPE_CHECKING:
     from simviz.pipeline import PairPipeline, Pipeline
@@ -242,7 +243,12 @@ def explain(
     check_is_fitted(pipeline)
     sides = ((pipeline.x_features_, pipeline.x_content(x)), (pipeline.y_features_, y.content))
     rows = [features.transform(content) for features, content in sides]
-    names = [features.get_feature_names_out() for features, _ in sides]
+    names = [
+        features.names_in(str(content[0]))
+        if isinstance(features, TextCounts)
+        else features.get_feature_names_out()
+        for features, content in sides
+    ]
     groups: list[Groups | None] = [None, None]
     if by_word:
         groups = [

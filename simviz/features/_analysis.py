@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+import zlib
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -99,10 +100,21 @@ def build_analyzer(
     return {"word": words, "char": characters, "char_wb": characters_in_words}[kind]
 
 
+def unseen_place(term: str, n_unseen: int) -> int:
+    """Which of the columns behind the vocabulary stands for a term that training did not show."""
+    return zlib.crc32(term.encode("utf-8", "surrogatepass")) % n_unseen
+
+
 def count_terms(
-    texts: Iterable[str], analyze: Analyzer, columns: Mapping[str, int] | None = None
+    texts: Iterable[str],
+    analyze: Analyzer,
+    columns: Mapping[str, int] | None = None,
+    n_unseen: int = 0,
 ) -> tuple[sp.csr_array, list[str]]:
-    """Count how often each term occurs in each text; of those that have columns, if any have."""
+    """Count how often each term occurs in each text.
+
+    With `columns`, terms that have none are left out, or spread over `n_unseen` more.
+    """
     ids = array("q")
     ends = array("q", [0])
     terms: list[str] = []
@@ -115,10 +127,18 @@ def count_terms(
         terms = list(place)
         n_columns = len(terms)
     else:
-        # Unknown terms land in one column behind the last, which is cut off.
-        n_columns = len(columns) + 1
+        # Unless they are spread, unknown terms land in one column behind the last: it is cut off.
+        unknown = len(columns)
+        n_columns = unknown + max(n_unseen, 1)
         for text in texts:
-            ids.extend(map(columns.get, analyze(text), repeat(len(columns))))
+            found = analyze(text)
+            places = list(map(columns.get, found, repeat(unknown)))
+            if n_unseen and unknown in places:
+                places = [
+                    place if place < unknown else unknown + unseen_place(term, n_unseen)
+                    for place, term in zip(places, found, strict=True)
+                ]
+            ids.extend(places)
             ends.append(len(ids))
     indices = np.frombuffer(ids, dtype=np.int64) if len(ids) else np.empty(0, dtype=np.int64)
     indptr = np.frombuffer(ends, dtype=np.int64)
@@ -132,6 +152,6 @@ def count_terms(
         shape=(len(indptr) - 1, n_columns),
     )
     counts.sum_duplicates()
-    if columns is not None:
+    if columns is not None and not n_unseen:
         counts = counts[:, : len(columns)]
     return counts, terms

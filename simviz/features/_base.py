@@ -80,10 +80,10 @@ class Transformer(TransformerMixin, BaseEstimator):
         return {name: value for name, value in state.items() if name != "_known_columns"}
 
     def _columns(self: Any) -> dict[str, int]:
-        """The column of each name; made once for a vocabulary."""
+        """The column of each name of the vocabulary; made once."""
         vocabulary, columns = getattr(self, "_known_columns", (None, {}))
         if vocabulary is not self.vocabulary_:
-            columns = {name: i for i, name in enumerate(self._names())}
+            columns = {name: i for i, name in enumerate(self.vocabulary_)}
             self._known_columns = self.vocabulary_, columns
         return columns
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-import zlib
 from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
@@ -195,15 +194,7 @@ class Trigrams(Transformer):
         self.vocabulary_ = sorted(found)
 
     def _transform(self, texts: list[str]) -> sp.csr_array:
-        columns, terms = self._columns(), self._analyzer()
-
-        def name(term: str) -> str:
-            if term in columns:
-                return term
-            code = zlib.crc32(term.encode("utf-8", "surrogatepass"))
-            return f"unseen {code % self.n_unseen}"
-
-        return count_terms(texts, lambda text: [name(term) for term in terms(text)], columns)[0]
+        return count_terms(texts, self._analyzer(), self._columns(), self.n_unseen)[0]
 
     def _names(self) -> list[str]:
         # Trigrams have at most three characters: longer names cannot be taken for one.

@@ -12,7 +12,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.base.stored import Declared, Number, StoredArray, Texts
-from simviz.features._analysis import Analyzer, build_analyzer, check_texts, count_terms
+from simviz.features._analysis import (
+    Analyzer,
+    build_analyzer,
+    check_texts,
+    count_terms,
+    unseen_place,
+)
 from simviz.features._base import Transformer, normalize_rows
 from simviz.params import interval, options, validate_params
 
@@ -187,11 +193,16 @@ class TextCounts(TermFeatures):
         frequent ones the first in code point order.
     stop_words : {"english"} or list of str, optional
         Words to drop.
+    n_unseen : int, default=0
+        Columns for terms that training did not show, over which a hash spreads them;
+        with 0 they are left out. Needs the whole vocabulary: no `min_df`, `max_df` or
+        `max_features`.
 
     Attributes
     ----------
     vocabulary_ : list of str
         The terms, one a column, in code point order.
+        Columns of unseen terms follow.
 
     Raises
     ------
@@ -212,7 +223,7 @@ class TextCounts(TermFeatures):
     """
 
     _stored: ClassVar[Declared] = {
-        "vocabulary_": Texts("columns"),
+        "vocabulary_": lambda features: Texts("columns", more=features.n_unseen),
     }
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
@@ -223,6 +234,7 @@ class TextCounts(TermFeatures):
         "max_df": [interval(Integral, 1, None), interval(Real, 0, 1)],
         "max_features": [interval(Integral, 1, None), None],
         "stop_words": [options("english"), list, tuple, None],
+        "n_unseen": [interval(Integral, 0, 2**24)],
     }
 
     analyzer: str | Analyzer = "word"
@@ -232,6 +244,7 @@ class TextCounts(TermFeatures):
     max_df: float = 1.0
     max_features: int | None = None
     stop_words: str | Sequence[str] | None = None
+    n_unseen: int = 0
 
     def fit_transform(self, X: Sequence[str], y: object = None) -> sp.csr_array:
         """Return ``fit(X).transform(X)``, in one pass over the texts."""
@@ -242,10 +255,48 @@ class TextCounts(TermFeatures):
         self._learn(texts)
 
     def _transform(self, texts: list[str]) -> sp.csr_array:
-        return self._weigh(count_terms(texts, self._analyzer(), self._columns())[0])
+        counts = count_terms(texts, self._analyzer(), self._columns(), self.n_unseen)[0]
+        return self._weigh(counts)
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        if self.n_unseen and not self._is_whole():
+            raise ValueError(
+                f"n_unseen={self.n_unseen} counts terms that training did not show, but min_df, "
+                "max_df or max_features drop terms that it did. Leave these, or set n_unseen=0."
+            )
+
+    def _is_whole(self) -> bool:
+        """Whether all terms of training make the vocabulary."""
+        share = float, np.floating
+        least = self.min_df == 1 and not isinstance(self.min_df, share)
+        most = self.max_df == 1 and isinstance(self.max_df, share)
+        return least and most and self.max_features is None
+
+    def names_in(self, text: str) -> NDArray[np.object_]:
+        """Names of the columns for one text, whose unseen terms name theirs.
+
+        Parameters
+        ----------
+        text : str
+            Any text.
+
+        Returns
+        -------
+        ndarray of str, shape (n_columns,)
+            None stands for columns of unseen terms that the text does not have.
+        """
+        columns = self._columns()
+        names = np.empty(len(columns) + self.n_unseen, dtype=object)
+        names[: len(columns)] = self.vocabulary_
+        if self.n_unseen:
+            for term in self._analyzer()(text):
+                if term not in columns:
+                    names[len(columns) + unseen_place(term, self.n_unseen)] = term
+        return names
 
     def _names(self) -> list[str]:
-        return self.vocabulary_
+        return [*self.vocabulary_, *(f"unseen {i}" for i in range(self.n_unseen))]
 
     def _learn(self, texts: list[str]) -> sp.csr_array:
         """Set the vocabulary; return the counts of the training texts."""
@@ -257,6 +308,7 @@ class TextCounts(TermFeatures):
         counts, terms = count_terms(texts, self._analyzer())
         counts = counts[:, self._keep(TermTotals.of(counts, terms, texts))]
         counts.sort_indices()
+        counts.resize((len(texts), len(self.vocabulary_) + self.n_unseen))
         return counts
 
     def _count(self, texts: list[str]) -> TermTotals:
@@ -305,6 +357,10 @@ class Tfidf(TextCounts):
         frequent ones the first in code point order.
     stop_words : {"english"} or list of str, optional
         Words to drop.
+    n_unseen : int, default=0
+        Columns for terms that training did not show, over which a hash spreads them;
+        with 0 they are left out. Needs the whole vocabulary: no `min_df`, `max_df` or
+        `max_features`.
     tf : {"raw", "log1p", "log2"}, default="raw"
         What a count becomes: itself, ln(1 + tf), or 1 + log2(tf).
     normalize : bool, default=True
@@ -313,9 +369,9 @@ class Tfidf(TextCounts):
     Attributes
     ----------
     vocabulary_ : list of str
-        The terms, one a column, in code point order.
+        The terms, one a column, in code point order. Columns of unseen terms follow.
     idf_ : ndarray of float64, shape (n_terms,)
-        ln(N / df_t).
+        ln(N / df_t) of the vocabulary.
     n_texts_ : int
         N, the number of training texts.
 
@@ -327,6 +383,7 @@ class Tfidf(TextCounts):
     Notes
     -----
     N and df are those of the training texts; fit one for each language.
+    A term that training did not show weighs as if one training text had it: ln N.
     scikit-learn's ``TfidfTransformer(smooth_idf=False)`` adds 1 to every idf.
 
     References
@@ -345,7 +402,7 @@ class Tfidf(TextCounts):
     """
 
     _stored: ClassVar[Declared] = {
-        "idf_": StoredArray(("columns",)),
+        "idf_": lambda features: StoredArray((len(features.vocabulary_),)),
         "n_texts_": Number(1, whole=True),
     }
 
@@ -366,7 +423,9 @@ class Tfidf(TextCounts):
         return kept
 
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
-        values = term_weights(self.tf)(counts.data.astype(np.float64)) * self.idf_[counts.indices]
+        idf = np.append(self.idf_, np.log(self.n_texts_))  # of what is unseen, behind the others
+        values = term_weights(self.tf)(counts.data.astype(np.float64))
+        values *= idf[np.minimum(counts.indices, len(self.idf_))]
         weighted = sp.csr_array((values, counts.indices, counts.indptr), shape=counts.shape)
         weighted.eliminate_zeros()
         if self.normalize:

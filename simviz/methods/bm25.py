@@ -36,8 +36,10 @@ class BM25(PairModel):
 
     Attributes
     ----------
-    idf_ : ndarray of shape (d,)
-        Weight of each term, from the y items of the training data.
+    idf_ : ndarray of shape (m,)
+        Weight of each term up to the last one that a y item of the training data has.
+    unseen_idf_ : float
+        Weight of the others, and of any that no such item has: as if one had it.
     average_length_ : float
         Mean number of terms in a y item of the training data.
 
@@ -49,7 +51,8 @@ class BM25(PairModel):
     -----
     One sparse weighting of the documents and one sparse product, instead of
     an index: all pairs are wanted here. Statistics come from the documents
-    seen in training; unseen documents are weighted with them.
+    seen in training; unseen documents are weighted with them, and a term that
+    none of them has weighs as if one had it.
 
     References
     ----------
@@ -80,7 +83,8 @@ class BM25(PairModel):
         "idf": [options("lucene", "robertson")],
     }
     _stored: ClassVar[Declared] = {
-        "idf_": StoredArray(("y_features",), low=0, high=1e15),
+        "idf_": StoredArray(("terms",), low=0, high=1e15, empty=True),
+        "unseen_idf_": Number(0),
         "average_length_": Number(positive=True),
     }
 
@@ -92,10 +96,10 @@ class BM25(PairModel):
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         Y = _counts(Y)
         n = Y.shape[0]
-        df = np.bincount(Y.indices, minlength=Y.shape[1]).astype(np.float64)
+        df = np.maximum(np.append(np.bincount(Y.indices), 0), 1).astype(np.float64)
         odds = (n - df + 0.5) / (df + 0.5)
         idf = np.log1p(odds) if self.idf == "lucene" else np.maximum(np.log(odds), 0.0)
-        self.idf_ = np.where(df > 0, idf, 0.0)
+        self.idf_, self.unseen_idf_ = idf[:-1], float(idf[-1])
         self.average_length_ = float(Y.sum() / n) or 1.0
 
     def _weights(self, Y: Matrix) -> sp.csr_array:
@@ -105,7 +109,8 @@ class BM25(PairModel):
         damping = self.k1 * (1 - self.b + self.b * length)
         tf = Y.data.astype(np.float64)
         damping = np.repeat(damping, np.diff(Y.indptr))
-        data = self.idf_[Y.indices] * tf * (self.k1 + 1) / (tf + damping)
+        idf = np.append(self.idf_, self.unseen_idf_)[np.minimum(Y.indices, len(self.idf_))]
+        data = idf * tf * (self.k1 + 1) / (tf + damping)
         return sp.csr_array((data.astype(Y.dtype), Y.indices, Y.indptr), shape=Y.shape)
 
     def _candidates(self, Y: Matrix) -> sp.csr_array:

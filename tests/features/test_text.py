@@ -205,3 +205,29 @@ def test_a_function_finds_the_words(features, tmp_path):
     with pytest.raises(StoreError, match="code is never stored"):
         save_state({"x_features": made}, tmp_path / "made.simviz")
     assert described(made) is None
+
+
+def test_a_term_that_training_did_not_show_weighs_as_if_one_text_had_it():
+    texts = ["a red heart", "a car, a red car", "a sun and a moon"]
+    open_words = Tfidf(n_unseen=2**18, normalize=False).fit(texts)
+    rare = open_words.transform(["moon moon"])
+    unseen = open_words.transform(["zebra zebra"])
+    assert unseen.data == pytest.approx(rare.data) == [2 * np.log(3)]
+    first = len(open_words.vocabulary_)
+    assert unseen.indices[0] >= first > rare.indices[0]
+    assert open_words.names_in("a zebra")[unseen.indices[0]] == "zebra"
+    # What training showed has the same weights with and without.
+    known = Tfidf(normalize=False).fit(texts)
+    np.testing.assert_array_equal(
+        open_words.transform(texts).toarray()[:, :first], known.transform(texts).toarray()
+    )
+    assert open_words.transform(texts).nnz == known.transform(texts).nnz
+    assert (open_words.fit_transform(texts) != open_words.transform(texts)).nnz == 0
+
+
+@pytest.mark.parametrize(
+    "limit", [{"min_df": 2}, {"min_df": 0.5}, {"max_df": 0.5}, {"max_df": 1}, {"max_features": 2}]
+)
+def test_terms_that_are_dropped_do_not_come_back_as_unseen(limit):
+    with pytest.raises(ValueError, match="drop terms that it did"):
+        TextCounts(n_unseen=8, **limit).fit(TEXTS)

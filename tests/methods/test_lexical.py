@@ -63,3 +63,11 @@ def test_cosine_is_the_cosine(counts):
     Q, D = queries.toarray(), docs.toarray()
     norms = np.outer(np.linalg.norm(Q, axis=1), np.linalg.norm(D, axis=1))
     np.testing.assert_allclose(S, np.divide(Q @ D.T, norms, out=norms * 0, where=norms > 0))
+
+
+def test_a_term_that_no_document_of_training_has_weighs_as_if_one_had():
+    model = BM25().fit(np.array([[1.0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]))
+    query, document = np.eye(4), np.array([[0.0, 1, 0, 1]])
+    scores = model.similarity(query, document).ravel()
+    assert scores[1] == pytest.approx(scores[3])
+    assert scores[3] > 0
