@@ -16,7 +16,10 @@ from settling import press, rest
 
 from simviz.datasets import DEMOS, load_demo
 
-pytestmark = pytest.mark.e2e
+pytestmark = [
+    pytest.mark.e2e,
+    pytest.mark.soak("pictures of the README: a demo and an experiment, trained cold"),
+]
 
 DEMO, WIDTH, HEIGHT = "icons", 1400, 900
 #: The keyword that is asked and selected.

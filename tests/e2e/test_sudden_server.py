@@ -30,12 +30,15 @@ def test_a_second_server_of_the_same_store_is_refused_until_the_first_ends(start
     other.close()
 
 
-def test_nothing_acknowledged_is_lost_when_the_server_is_killed():
+MANY = pytest.param("50", marks=pytest.mark.soak("each kill takes a server and a training"))
+
+
+@pytest.mark.parametrize("moments", ["1", MANY])
+def test_nothing_acknowledged_is_lost_when_the_server_is_killed(moments):
     done = subprocess.run(
-        [sys.executable, str(SCRIPT), "--moments", "3"],
+        [sys.executable, str(SCRIPT), "--moments", moments],
         capture_output=True,
         text=True,
-        timeout=900,
         check=False,
     )
     assert done.returncode == 0, done.stderr + done.stdout
