@@ -48,6 +48,8 @@ MIN_GROUPS = 20
 #: From so many x items to a y item, with hardly another y item for any of them,
 #: a y item is a class that new x items fall into.
 _MANY, _ONE = 3.0, 1.5
+#: Share of the pairs judged not relevant that a suggested split keeps in its parts.
+_KEPT = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -405,9 +407,12 @@ def _by_pair(
             "by 'y' (new y items, known x items)."
         )
     n = len(weights)
-    relevant = np.bincount(np.repeat(x, np.diff(positives.indptr)), minlength=n) > 0
+    found = []
+    for judged in (positives.tocoo(), relevance.negatives.tocoo()):
+        inside = x[judged.row] == y[judged.col]
+        found.append(np.bincount(x[judged.row[inside]], minlength=n) > 0)
     on_x = np.bincount(x, minlength=n) > 0
-    strata = np.where(relevant, 0, np.where(weights > 0, 1, np.where(on_x, 2, 3)))
+    strata = np.where(on_x, _strata(*found, len(shares)), 4)
     parts = assign_parts(np.maximum(weights, 1), strata, shares, rng, "linked group")
     return {"x": parts[x], "y": parts[y]}
 
@@ -415,10 +420,20 @@ def _by_pair(
 def _by_side(pairs: PairSet, side: Side, shares: Reals, rng: np.random.Generator) -> Partition:
     """Divide one side item by item."""
     relevance = pairs.relevance if side == "x" else pairs.relevance.T
-    relevant = np.diff(relevance.positives.indptr) > 0
-    judged = np.diff(relevance.matrix.indptr) > 0
-    strata = np.where(relevant, 0, np.where(judged, 1, 2))
+    good, bad = (np.diff(m.indptr) > 0 for m in (relevance.positives, relevance.negatives))
+    strata = _strata(good, bad, len(shares))
     return {side: assign_parts(np.ones(len(strata)), strata, shares, rng, f"{side} item")}
+
+
+def _strata(
+    good: NDArray[np.bool_], bad: NDArray[np.bool_], n_parts: int
+) -> NDArray[np.signedinteger[Any]]:
+    """Number units by what is judged in them, so that every part gets of each kind."""
+    # Those with relevant and rejected pairs come first where each part can have one of them.
+    both = good & bad
+    both &= both.sum() >= n_parts
+    strata = np.where(both, 0, np.where(good, 1, np.where(bad, 2, 3)))
+    return strata if both.any() else strata - 1
 
 
 def _by_group(pairs: PairSet, key: str, shares: Reals, rng: np.random.Generator) -> Partition:
@@ -426,10 +441,11 @@ def _by_group(pairs: PairSet, key: str, shares: Reals, rng: np.random.Generator)
     codes, numbers = groups(pairs, key)
     n = len(numbers)
     weights = np.bincount(np.concatenate(list(codes.values())), minlength=n)
-    relevant = np.zeros(n, dtype=bool)
+    good, bad = np.zeros((2, n), dtype=bool)
     for side, code in codes.items():
         relevance = pairs.relevance if side == "x" else pairs.relevance.T
-        relevant[code[np.diff(relevance.positives.indptr) > 0]] = True
+        good[code[np.diff(relevance.positives.indptr) > 0]] = True
+        bad[code[np.diff(relevance.negatives.indptr) > 0]] = True
     if _too_large(weights, shares):
         name = next(k for k, i in numbers.items() if i == int(np.argmax(weights)))[1:]
         raise DatasetError(
@@ -437,7 +453,7 @@ def _by_group(pairs: PairSet, key: str, shares: Reals, rng: np.random.Generator)
             f"{percent(weights.max() / weights.sum())} of the items, more than the largest part "
             f"({percent(shares.max())}) can take. Choose a finer column as group_key, or by='x'."
         )
-    parts = assign_parts(weights, np.where(relevant, 0, 1), shares, rng, "group")
+    parts = assign_parts(weights, _strata(good, bad, len(shares)), shares, rng, "group")
     return {side: parts[code] for side, code in codes.items()}
 
 
@@ -626,7 +642,7 @@ def assign_parts(
         units = units[np.argsort(-weights[units], kind="stable")]
         parts[units] = _fill(weights[units], shares)
         # The lightest unit of the fullest part moves to each empty one.
-        for part in np.flatnonzero(shares > 0) if stratum == 0 else ():
+        for part in np.flatnonzero(shares > 0) if len(units) >= n_parts else ():
             counts = np.bincount(parts[units], minlength=len(shares))
             if counts[part] == 0:
                 fullest = units[parts[units] == np.argmax(counts)]
@@ -697,14 +713,23 @@ def suggest_split(pairs: PairSet) -> SplitSuggestion:
     # A split or groups that came with the data are taken first. Where one side is a fixed
     # vocabulary, the other one brings the new items; else pairs are kept whole; else one side is
     # split, where pairs hang together too much.
-    problem = ""
+    # Of judged pairs every part needs those that were rejected: without any there is no AUC, and
+    # nothing to learn from or to stop by. Where no way keeps them, that which keeps most is taken.
+    problem, thin = "", []
+    n_rejected = pairs.relevance.negatives.nnz if pairs.relevance.unjudged == "ignore" else 0
     for suggestion in _candidates(pairs):
         try:
-            split(pairs, suggestion.by, group_key=suggestion.group_key)
+            made = split(pairs, suggestion.by, group_key=suggestion.group_key)
         except DatasetError as error:
             problem = problem or str(error)
-        else:
+            continue
+        kept = [getattr(made, part).relevance.negatives.nnz for part in PARTS]
+        enough = min(kept) > 0 and sum(kept) >= _KEPT * n_rejected
+        if not n_rejected or suggestion.by == "column" or enough:
             return suggestion
+        thin.append((min(kept), sum(kept), suggestion))
+    if thin:
+        return max(thin, key=lambda found: found[:2])[-1]
     return SplitSuggestion("pair", None, problem)
 
 

@@ -527,3 +527,14 @@ def test_columns_that_can_split_are_found_on_both_sides():
 def test_column_that_one_side_contradicts_is_no_split():
     words = {"split": np.array(["maybe"] * N, dtype=object)}
     assert part_columns(pairs_of(np.eye(N), x_metadata=words, y_metadata=parts(N))) == []
+
+
+def test_suggested_split_keeps_rejected_pairs_in_every_part():
+    # Each query has two relevant documents of its own, and is denied two of others.
+    query, turn = np.repeat(np.arange(40), 4), np.tile(np.arange(4), 40)
+    columns = np.where(turn < 2, 2 * query + turn, (2 * query + 13 * turn) % 80)
+    grades = np.where(turn < 2, 1 + turn, -1)
+    pairs = pair_set(query, columns, grades, shape=(40, 80))
+    found = split(pairs, suggest_split(pairs).by)
+    kept = [part.relevance.negatives.nnz for part in (found.train, found.validation, found.test)]
+    assert kept == [56, 8, 16]
