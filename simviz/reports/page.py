@@ -243,6 +243,7 @@ def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
     kept = [(one, one.run.part(one.part).roc()) for one in entries]
     rocs = [(one, Roc(**arrays)) for one, arrays in kept if arrays is not None]
+    rocs = [(one, roc) for one, roc in rocs if roc.n_positive and roc.n_negative]
     if not rocs:
         return None
     curves = [RocCurve(one.look, one.label, r.fpr, r.tpr, r.auc) for one, r in rocs]

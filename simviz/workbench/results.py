@@ -8,6 +8,7 @@ from html import escape
 import streamlit as st
 
 from simviz.charts import RocCurve, dimension_figure, roc_figure
+from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import query_metric
 from simviz.evaluation.roc import Roc
@@ -21,6 +22,8 @@ from simviz.workbench.map import scene as map_scene
 from simviz.workbench.shell import display, drawings, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
+#: Fewer pairs that are not relevant make AUC a rough figure.
+FEW_OTHERS = 30
 #: Where to go from what was found, and whether the page takes one run or several.
 _FURTHER = (
     ("pages/compare.py", "Compare", ":material/leaderboard:", "runs"),
@@ -131,16 +134,21 @@ def show_curves(
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("#### How well it separates pairs")
-        rocs = []
+        rocs, n_others, part = [], 0, entries[0].part
         for entry in entries:
             arrays = entry.run.part(entry.part).roc()
             if arrays is not None:
                 roc = Roc(**arrays)
-                rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
+                n_others = roc.n_negative
+                if roc.n_positive and n_others:
+                    rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
         if rocs:
             show_chart(roc_figure(rocs, theme=state.theme()), "roc")
+            if n_others < FEW_OTHERS:
+                others = counted(n_others, "pair")
+                st.caption(f"AUC rests on {others} judged not relevant: a rough figure.")
         else:
-            display.quiet("No ROC: it needs both relevant and other pairs.")
+            display.quiet(f"No ROC: the {part} part lacks relevant or other pairs.")
     with right:
         st.markdown("#### How many dimensions it takes")
         metric = query_metric(metric).name

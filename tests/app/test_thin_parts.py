@@ -1,0 +1,49 @@
+"""What is said of a part that has too few pairs judged not relevant for a curve."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from streamlit.testing.v1 import AppTest
+
+from simviz.evaluation.roc import Roc
+from simviz.reports.page import _roc_chart
+from simviz.workbench import results
+
+pytestmark = pytest.mark.app
+
+
+def entry(n_others):
+    """A run measured on ten relevant pairs and so many others."""
+    relevant = np.arange(10 + n_others) < 10
+    roc = Roc.from_scores(np.linspace(1, 0, len(relevant)), relevant)
+    names = ("true_positives", "false_positives", "thresholds")
+    part = SimpleNamespace(roc=lambda: {name: getattr(roc, name) for name in names})
+    run = SimpleNamespace(part=lambda _: part)
+    return SimpleNamespace(run=run, part="test", look="bm25", label="BM25")
+
+
+@pytest.mark.parametrize(
+    ("n_others", "words"),
+    [(0, "No ROC: the test part lacks"), (12, "AUC rests on 12 pairs judged not"), (30, None)],
+)
+def test_curves_of_thin_parts_are_told_in_words(n_others, words, monkeypatch):
+    def page():
+        import streamlit as st
+
+        from simviz.workbench import results
+
+        results.show_curves(*st.session_state["given"])
+
+    monkeypatch.setattr(results.curves, "curve_of", lambda *_: [])
+    monkeypatch.setattr(results.summary, "dimension_curve", lambda *_: None)
+    app = AppTest.from_function(page, default_timeout=60)
+    app.session_state["given"] = ([entry(n_others)], "MRR", "x2y", None)
+    app.run()
+    assert not app.exception
+    told = " ".join(str(one.value) for one in [*app.caption, *app.markdown, *app.get("html")])
+    told += " ".join(one.proto.body for one in app.get("html"))
+    assert (words in told) if words else ("AUC rests" not in told)
+    assert (_roc_chart([entry(n_others)]) is None) == (n_others == 0)
