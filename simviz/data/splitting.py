@@ -407,12 +407,11 @@ def _by_pair(
             "by 'y' (new y items, known x items)."
         )
     n = len(weights)
-    found = []
-    for judged in (positives.tocoo(), relevance.negatives.tocoo()):
-        inside = x[judged.row] == y[judged.col]
-        found.append(np.bincount(x[judged.row[inside]], minlength=n) > 0)
+    good, bad = np.zeros((2, n), dtype=bool)
+    for inside, judged in ((good, positives.tocoo()), (bad, relevance.negatives.tocoo())):
+        inside[x[judged.row][x[judged.row] == y[judged.col]]] = True
     on_x = np.bincount(x, minlength=n) > 0
-    strata = np.where(on_x, _strata(*found, len(shares)), 4)
+    strata = np.where(on_x, _strata(good, bad, len(shares)), 4)
     parts = assign_parts(np.maximum(weights, 1), strata, shares, rng, "linked group")
     return {"x": parts[x], "y": parts[y]}
 
