@@ -1,7 +1,7 @@
 """Broken, odd and hostile files: a sentence or a whole data set, never anything else.
 
 As many cases are tried as the environment variable SIMVIZ_FUZZ_CASES says, 500 when
-it says nothing; `make fuzz` tries ten thousand and more.
+it says nothing; `make soak-readers` tries 20,000.
 """
 
 import gzip

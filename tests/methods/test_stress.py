@@ -1,7 +1,7 @@
 """Data that break numerics: finite and repeatable results or a sentence, never anything else.
 
 As many fits are tried as the environment variable SIMVIZ_STRESS_CASES says, 240 when
-it says nothing; `make stress` tries 42,000. A case is known by its method and number:
+it says nothing; `make soak-numerics` tries 42,000. A case is known by its method and number:
 ``attempt("cca", 17)`` is always the same.
 """
 
