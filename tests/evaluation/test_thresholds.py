@@ -39,6 +39,30 @@ def test_it_is_the_lowest_that_keeps_the_rate(seed, rate, unjudged, levels, dtyp
     assert point.false_alarm_rate.value == pytest.approx((others >= threshold).mean())
 
 
+def test_a_pair_at_the_threshold_passes_and_none_below():
+    table = Table(np.array([[0.75, 0.5, 0.25], [0.5, 0.5, 0.5], [0.0, 0.25, 0.25]]))
+    items = np.zeros((3, 1))  # row i belongs to row i
+
+    point = operating_point(table, items, items, threshold=0.5)
+    assert (point.n_positive, point.n_negative) == (3, 6)
+    shares = point.recall, point.false_alarm_rate, point.precision
+    assert [share.value for share in shares] == pytest.approx([2 / 3, 3 / 6, 2 / 5])
+    above = operating_point(table, items, items, threshold=np.nextafter(0.5, 1))
+    assert (above.recall.value, above.false_alarm_rate.value) == pytest.approx((1 / 3, 0))
+
+    found = errors_at(table, items, items, threshold=0.5)
+    assert (found.n_passing, found.n_found, found.n_relevant) == (5, 2, 3)
+    alarms = found.false_alarms
+    assert [*zip(alarms.x, alarms.y, alarms.score, strict=True)] == [
+        (0, 1, 0.5), (1, 0, 0.5), (1, 2, 0.5),
+    ]  # fmt: skip
+    assert (found.misses.x.tolist(), found.misses.score.tolist()) == ([2], [0.25])
+
+    # Three of six others may pass: half way between the three at .5 and the next; or fewer: none.
+    assert choose_threshold(table, items, items, false_alarm_rate=0.5) == 0.375
+    assert 0.5 < choose_threshold(table, items, items, false_alarm_rate=0.4) < 0.500001
+
+
 def test_equal_scores_pass_together_or_not_at_all():
     ones = np.ones((30, 40), dtype=np.float32)
     threshold = choose_threshold(Table(ones), X, Y, sp.csr_array(GRADES))

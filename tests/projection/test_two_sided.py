@@ -36,6 +36,21 @@ def test_pairs_stay_together_across_a_gap_that_other_drawings_keep():
     assert flat < 0.7 * in_space
 
 
+@pytest.mark.parametrize("side", [0, 1], ids=["x", "y"])
+def test_a_ring_stays_open(side):
+    """Each side: what pushes the wrong way in one direction folds it, or draws it together."""
+    angle = 2 * np.pi * np.arange(24) / 24
+    ring = np.column_stack([np.cos(angle), np.sin(angle)])
+    sides = [np.column_stack([ring, np.full(24, height)]) for height in (1, -1)]
+    drawn = two_sided_map(*sides)[side]
+    spread, radius = drawn.std(axis=0), np.linalg.norm(drawn, axis=1)
+    step = np.linalg.norm(drawn - np.roll(drawn, 1, axis=0), axis=1)
+    assert spread.min() > 0.9 * spread.max()
+    assert 0.7 * radius.max() < radius.min()
+    # The kernel 1 / (1 + d²) gives the unit of length.
+    assert 1 < step.min() < step.max() < 4
+
+
 def test_the_gradient_is_that_of_the_published_cost():
     """Of row-conditional KL divergences, by differences of the cost itself."""
     rng = np.random.default_rng(1)
