@@ -13,6 +13,7 @@ from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.persistence import load_state, save_state
 from simviz.store import Limits, Measured, Store
+from simviz.store.directory import write_bytes
 
 
 def test_a_run_has_no_place_before_it_is_whole(store, mine, pairs, result, monkeypatch):
@@ -31,15 +32,32 @@ def test_a_run_has_no_place_before_it_is_whole(store, mine, pairs, result, monke
 
 
 def test_a_data_set_has_no_place_before_it_is_on_the_disk(store, mine, pairs, monkeypatch):
-    seen, fsync = [], os.fsync
+    seen, drafts, fsync = [], set(), os.fsync
 
     def look(handle):
         seen.append([path.name for path in (store.root / "datasets").iterdir()])
+        drafts.update(path.stat().st_ino for path in (store.root / "drafts").iterdir())
         fsync(handle)
 
     monkeypatch.setattr(os, "fsync", look)
     dataset_id = store.datasets.put(pairs, mine)
     assert seen[0] == [] and seen[-1] == [dataset_id]
+    # Moved at once, not copied file by file.
+    assert (store.root / "datasets" / dataset_id).stat().st_ino in drafts
+
+
+def test_a_file_is_the_old_one_until_the_new_one_is_on_the_disk(tmp_path, monkeypatch):
+    path, seen, fsync = tmp_path / "status.json", [], os.fsync
+    write_bytes(path, b"old")
+
+    def look(handle):
+        seen.append(path.read_bytes())
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", look)
+    write_bytes(path, b"new")
+    assert (seen, path.read_bytes()) == ([b"old"], b"new")
+    assert [*tmp_path.iterdir()] == [path]
 
 
 def test_a_model_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
@@ -65,6 +83,7 @@ def test_a_share_is_there_until_its_last_minute(store, mine, monkeypatch):
         monkeypatch.setattr(time, "time", lambda passed=passed: now + 86_400 + passed)
         assert [share.token for share in store.shares.find(mine)] == [token] * there
         if there:
+            store.sweep()
             assert store.shares.resolve(token).token == token
     with pytest.raises(StoreError, match="expired"):
         store.shares.resolve(token)
@@ -81,6 +100,19 @@ def test_views_and_data_sets_are_counted_for_each_workspace(tmp_path):
             store.shares.publish(workspace, "map", dataset_ids=["demo:icons"])
         store.shares.withdraw(token, workspace)
         assert store.shares.publish(workspace, "map", dataset_ids=["demo:icons"])
+
+
+def test_bytes_are_counted_to_the_last(tmp_path, pairs):
+    roomy = Store(tmp_path / "roomy")
+    mine = roomy.workspaces.create()
+    roomy.datasets.put(pairs, mine)
+    size = roomy.workspaces.usage(mine).bytes
+    exact, short = (Store(tmp_path / str(n), Limits(bytes=n)) for n in (size, size - 1))
+    exact.datasets.put(pairs, exact.workspaces.open(mine))
+    assert exact.workspaces.usage(mine).bytes == size
+    with pytest.raises(StoreError, match="needs"):
+        short.datasets.put(pairs, short.workspaces.open(mine))
+    assert short.workspaces.usage(mine).datasets == 0
 
 
 def test_who_reads_the_index_keeps_nobody_from_writing(store, mine):
