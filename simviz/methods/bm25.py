@@ -84,7 +84,7 @@ class BM25(PairModel):
     }
     _stored: ClassVar[Declared] = {
         "idf_": StoredArray(("terms",), low=0, high=1e15, empty=True),
-        "unseen_idf_": Number(0),
+        "unseen_idf_": Number(0, optional=True),  # what older versions did not keep
         "average_length_": Number(positive=True),
     }
 
@@ -109,7 +109,9 @@ class BM25(PairModel):
         damping = self.k1 * (1 - self.b + self.b * length)
         tf = Y.data.astype(np.float64)
         damping = np.repeat(damping, np.diff(Y.indptr))
-        idf = np.append(self.idf_, self.unseen_idf_)[np.minimum(Y.indices, len(self.idf_))]
+        idf = np.append(self.idf_, getattr(self, "unseen_idf_", 0.0))[
+            np.minimum(Y.indices, len(self.idf_))
+        ]
         data = idf * tf * (self.k1 + 1) / (tf + damping)
         return sp.csr_array((data.astype(Y.dtype), Y.indices, Y.indptr), shape=Y.shape)
 

@@ -9,6 +9,7 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
@@ -322,6 +323,9 @@ def _candidates(kernel: str | KernelFunction, gamma: float | None, Z: Matrix) ->
     """Kernels to compare on a side, the straight one first."""
     if kernel != "auto":
         return [(kernel, gamma)]
+    if _is_one_hot(Z):
+        # Centred, all of these kernels are one up to its scale: rounding would choose.
+        return [("linear", None)]
     lengths = squared_norms(Z)
     lengths = lengths[lengths > 0]
     found: list[Setting] = [("linear", None)]
@@ -331,6 +335,13 @@ def _candidates(kernel: str | KernelFunction, gamma: float | None, Z: Matrix) ->
     assert usual is not None
     widths = [width * usual for width in _WIDTHS] if gamma is None else [gamma]
     return found + [("rbf", width) for width in widths]
+
+
+def _is_one_hot(Z: Matrix) -> bool:
+    """Whether each item has one feature, of the same value in all."""
+    rows = sp.csr_array(Z)
+    rows.eliminate_zeros()
+    return bool((np.diff(rows.indptr) == 1).all() and (rows.data == rows.data[:1]).all())
 
 
 def _trials(X: Matrix, Y: Matrix, relevance: Relevance, rng: Any) -> list[_Trial]:

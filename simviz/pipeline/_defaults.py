@@ -22,9 +22,6 @@ from simviz.registry import unknown_name
 #: folder of a model.
 Features = str | Mapping[str, Any]
 _PRETRAINED = "pretrained"
-#: Columns for unseen terms of lexical methods: with 50 such terms in each of two texts, one pair
-#: of texts in a hundred matches by chance in one of them.
-N_UNSEEN = 2**18
 
 
 def default_pipeline(
@@ -133,10 +130,6 @@ def default_pipeline(
             elif kind == "text" and needs.input not in ("trigrams", _PRETRAINED):
                 weights = {"tf", "normalize"} if needs.input == "counts" else set()
                 options = {name: terms[name] for name in terms.keys() - weights}
-                limits = {"min_df", "max_df", "max_features", "n_unseen"} & terms.keys()
-                if needs.family == "lexical" and max_features is None and not limits:
-                    # What learns nothing of terms can match those that training did not show.
-                    options["n_unseen"] = N_UNSEEN
             return limited(default_features(kind, needs.input, content=content, **options))
         reason = why_no_adapter(needs) or (kind == "image" and why_unavailable())
         if reason:

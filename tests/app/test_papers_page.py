@@ -139,7 +139,8 @@ def test_a_result_of_another_protocol_is_not_shown(app, quick, monkeypatch):
     app.button(key=f"papers-run-{NAME}-demo").click().run()
     app = finished(app)
     assert len(app.get("plotly_chart")) == 1
-    monkeypatch.setattr(type(get_experiment(NAME)), "revision", 2)
+    experiment = get_experiment(NAME)
+    monkeypatch.setattr(type(experiment), "revision", experiment.revision + 1)
     app.run()
     assert not app.get("plotly_chart")
     assert [b for b in app.button if b.label == "Run on the demo"]

@@ -31,6 +31,12 @@ def rest(page: Page) -> None:
 settle = rest
 
 
+def until_run(page: Page) -> None:
+    """Wait until the script of a page has run; what is told meanwhile may go on."""
+    state = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState"
+    page.wait_for_function(f"{state} === 'notRunning'")
+
+
 def press(target: Locator) -> None:
     """Click when the page is at rest: a click into a redraw may be lost."""
     target.wait_for()

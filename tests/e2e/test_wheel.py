@@ -13,7 +13,7 @@ import playwright.sync_api
 import pytest
 from playwright.sync_api import expect
 from server import ROOT, Server
-from settling import rest
+from settling import until_run
 from waiting import LONG, until
 
 pytestmark = pytest.mark.e2e
@@ -54,7 +54,7 @@ def test_every_page_opens_from_the_wheel(installed, browser, page):
     tab = browser.new_page()
     tab.goto(f"{installed.url}/{page}")
     tab.get_by_role("heading", name=PAGES[page], exact=True).first.wait_for()
-    rest(tab)
+    until_run(tab)
     assert not tab.get_by_test_id("stException").count()
     tab.close()
 
@@ -101,7 +101,7 @@ def test_one_command_opens_home_and_files(command, browser, tmp_path):
             tab.goto(url.removesuffix("/data"))
             heading = tab.get_by_role("heading", name=PAGES[""], exact=True)
             heading.first.wait_for()
-            rest(tab)
+            until_run(tab)
             assert not tab.get_by_test_id("stException").count()
             tab.close()
             process.send_signal(signal.SIGINT)

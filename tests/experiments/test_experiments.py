@@ -563,7 +563,7 @@ def test_languages_are_run_on_pairs_that_fit(monkeypatch):
         progress=Progress(lambda words, fraction: told.append(fraction)),
     )
     assert told == sorted(told)
-    assert len(result.claims) == 10
+    assert len(result.claims) == 11
     assert all(claim.verdict != "not comparable" for claim in result.claims)
     studied = [row[:3] for row in result.tables[3].rows]
     assert studied[:3] == [("start", name, 10) for name in ("random numbers", "OPCA", "CL-LSI")]

@@ -263,7 +263,9 @@ def outcome(model, X, Y, relevance, use):
             result = str(error)
     assert len(told) <= 1, [str(w.message) for w in told]
     for warning in told:
-        assert warning.category is UserWarning and len(str(warning.message)) > 30, warning
+        assert issubclass(warning.category, UserWarning) and len(str(warning.message)) > 30, (
+            warning
+        )
     return result
 
 

@@ -133,7 +133,8 @@ def test_bytes_are_bounded_and_nothing_is_left_of_a_refusal(tmp_path):
 
 
 def test_idle_workspaces_are_swept_with_all_they_own(tmp_path, pairs, result, monkeypatch):
-    store = Store(tmp_path)
+    running = [0.0]
+    store = Store(tmp_path, running=lambda: running[0])
     idle, busy = store.workspaces.create(), store.workspaces.create()
     lost = store.datasets.put(pairs, idle)
     kept = store.datasets.put(pairs, busy)
@@ -143,7 +144,9 @@ def test_idle_workspaces_are_swept_with_all_they_own(tmp_path, pairs, result, mo
     later = time.time() + 31 * 86_400
     monkeypatch.setattr(time, "time", lambda: later)
     store.workspaces.touch(busy)
-    again = Store(tmp_path)
+    again = Store(tmp_path, running=lambda: running[0])
+    running[0] += 86_400
+    again.sweep()
     assert not again.workspaces.has(idle) and again.workspaces.has(busy)
     assert again.datasets.get(kept, busy).digest == pairs.digest
     assert not again.runs.has("1" * 32) and again.runs.has("2" * 32)
