@@ -27,10 +27,6 @@ def rest(page: Page) -> None:
         raise AssertionError(f"the page is not at rest: {page.evaluate('pending()')}") from None
 
 
-# The name of the same in the tests of gestures.
-settle = rest
-
-
 def until_run(page: Page) -> None:
     """Wait until the script of a page has run; what is told meanwhile may go on."""
     state = "document.querySelector('[data-testid=stApp]')?.dataset.testScriptState"
