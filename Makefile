@@ -36,8 +36,10 @@ check: .venv/.dev
 	$(BIN)/lint-imports
 
 test: .venv/.dev
+	$(BIN)/python tests/kernels.py take
 	$(MAKE) --jobs=2 check compiled
 	$(BIN)/python -m pytest -q -n 2 --ignore=tests/e2e -m "not soak"
+	$(BIN)/python tests/kernels.py keep
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 
 # What takes too long for every change: before a release, and before a change of what it guards.
