@@ -56,8 +56,8 @@ How a claim is written:
   corrected for the claims made beside it, is ≤ 0.05; it does not hold where
   the sign is the other one and p ≤ 0.05, or where the interval lies wholly
   below a margin named beforehand; else it is undecided, also where both
-  have 0.99 or more of the highest value. What was not run is not
-  comparable.
+  have 0.99 or more of the highest value, or a network has not learned its
+  own inputs (``siamese_blstm``). What was not run is not comparable.
 * `Claim.ahead` makes one such claim of a `Comparison`: give ``values=(a, b)``,
   the metric of both, which is shown and tells the ceiling; ``published``, the
   paper's numbers or words ("only drawn in the paper" when omitted); and

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet
+from simviz.data.augment import Feedback
 from simviz.data.readers import taxonomy_pairs
 from simviz.exceptions import DatasetError
 from simviz.experiments import Progress, get_experiment, siamese_blstm as blstm
@@ -115,15 +116,55 @@ def test_claims_are_told_by_test_and_need_both_rows():
     for row in rows[3:5]:
         known[row, blstm.ANNOTATIONS] = right
     known[rows[3], blstm.TYPOS] = right
-    verdicts = {c.statement: c for c in blstm.claims(known, "N")}
+    learned = {row: blstm.Row(60, 7, 0.95) for row in blstm.ROWS}
+    verdicts = {c.statement: c for c in blstm.claims(blstm.Table3(known, learned), "N")}
     rises = verdicts["N: Annotations rise most with extra words."]
     assert rises.verdict == "holds" and len(rises.parts) == 3
     assert verdicts["N: typos in training lift Typos."].verdict == "undecided"
     without = {key: values for key, values in known.items() if key[0] != rows[4]}
-    fall = {c.statement: c for c in blstm.claims(without, "N")}[
-        "N: Annotations fall with feedback."
-    ]
+    some = blstm.Table3(without, {row: learned[row] for row in blstm.ROWS[:4]})
+    fall = {c.statement: c for c in blstm.claims(some, "N")}["N: Annotations fall with feedback."]
     assert fall.verdict == "not comparable" and fall.published == "0.87 and 0.84 (Annotations)"
+
+
+def test_a_network_that_has_not_learned_its_own_inputs_decides_nothing():
+    synonyms = blstm.ROWS[2]
+    known = {(row, test): [0.0] * 60 for row in blstm.ROWS for test in blstm.TESTS}
+    known |= {(blstm.BASELINE, test): [1.0] * 60 for test in blstm.TESTS}
+    known[synonyms, blstm.COMPOSITION] = [1.0] * 60
+
+    def verdicts(**recall):
+        rows = {
+            row: blstm.Row(60, 40, recall.get(f"row{i}", 0.9)) for i, row in enumerate(blstm.ROWS)
+        }
+        made = blstm.claims(blstm.Table3(known, rows), "N")
+        return {c.statement.removeprefix("N: "): c for c in made}
+
+    behind = "with all augmentations it is ahead of the n-gram matcher on Annotations."
+    lifts = "synonyms lift Composition."
+    rises = "Annotations rise most with extra words."
+    trained = verdicts()
+    assert trained[behind].verdict == "does not hold" and trained[lifts].verdict == "holds"
+    untrained = verdicts(row4=0.108)
+    assert untrained[behind].verdict == "undecided" and untrained[lifts].verdict == "holds"
+    assert "row (4) + feedback: 0.108 after 40 passes" in untrained[behind].numbers()
+    assert [p.verdict for p in untrained[rises].parts] == ["undecided"] * 3
+    assert "0.108" in untrained[rises].parts[2].numbers()
+    for half in (verdicts(row1=0.899), verdicts(row2=0.0), verdicts(row2=np.nan)):
+        assert half[lifts].verdict == "undecided", "both of what is compared have to be trained"
+    assert "row (2) + synonyms: not measured" in half[lifts].numbers()
+
+
+def test_training_inputs_are_asked_for_another_title_of_their_groups():
+    titles = {"abcd one": ("a",), "abcd two": ("a",), "xyz": ("b",), "xyz one": ("c",)}
+    pairs = taxonomy_pairs(titles)
+    matcher = default_pipeline("ngram_matcher", pairs).fit(pairs)
+    assert blstm.training_recall(matcher, pairs) == 1.0, "what is alone in its group is not asked"
+    more = Feedback([("xyz one abcd", "a", 1), ("xyz one", "b", 1)]).transform(pairs)
+    # "xyz one abcd" is nearest to "xyz one", of another group; "xyz one" to "xyz".
+    assert blstm.training_recall(matcher, more) == pytest.approx(3 / 4)
+    alone = taxonomy_pairs({"abc": ("a",), "xyz": ("b",)})
+    assert np.isnan(blstm.training_recall(matcher, alone))
 
 
 def part(step=12):
@@ -151,7 +192,9 @@ def test_the_table_has_every_row_and_test(tmp_path):
     heard = []
     progress = Progress(lambda words, fraction: heard.append(words), folder=tmp_path)
     found = blstm.table(part(), QUICK, most_synonyms=40, progress=progress)
-    assert list(found.sizes) == [blstm.BASELINE, *blstm.ROWS]
+    assert list(found.rows) == [blstm.BASELINE, *blstm.ROWS]
+    assert all(found.rows[row].passes == 1 for row in blstm.ROWS), "as many as there were"
+    assert all(0 <= found.rows[row].recall <= 1 for row in blstm.ROWS)
     assert list(found.tests) == [*blstm.TESTS, blstm.CORRECTED]
     means = {key: np.mean(values) for key, values in found.hits.items()}
     assert means[blstm.BASELINE, blstm.EXTRA] > 0.95, "by construction, but for ties"
@@ -161,6 +204,7 @@ def test_the_table_has_every_row_and_test(tmp_path):
     heard.clear()
     again = blstm.table(part(), QUICK, most_synonyms=40, progress=progress)
     assert again.hits == found.hits and not heard, "rows are kept"
+    assert again.rows == found.rows
 
 
 def test_a_taxonomy_of_ones_own_is_run(monkeypatch):
@@ -172,6 +216,8 @@ def test_a_taxonomy_of_ones_own_is_run(monkeypatch):
     assert experiment.refusal(PairSet.from_texts(["a"], ["b"])).startswith("It needs titles")
     alone = experiment.run(experiment.prepared(taxonomy_pairs(titles)))
     assert [row[0] for row in alone.tables[0].rows] == [blstm.BASELINE, *blstm.ROWS[:3]]
+    assert alone.tables[0].columns[:4] == ("row", "texts", "passes", "training inputs right")
+    assert [row[2] for row in alone.tables[0].rows] == [None, 1, 1, 1]
     assert alone.figures[0].series[0].x == (8,) and alone.figures[0].series[0].y == (3,)
     data = experiment.prepared(taxonomy_pairs(titles, titles | inputs))
     assert (
