@@ -3,6 +3,8 @@
 # make format: tidy the code and write the tables of the README and of docs/papers.md anew.
 PYTHON ?= python3
 BIN := .venv/bin
+# What one process has compiled to bytecode, tests included, the others read.
+unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: app compiled cluster test soak soak-tests soak-numerics soak-readers soak-damage mutants
 .PHONY: check format clean
@@ -38,7 +40,7 @@ check: .venv/.dev
 test: .venv/.dev
 	$(BIN)/python tests/kernels.py take
 	$(MAKE) --jobs=2 check compiled
-	$(BIN)/python -m pytest -q -n 2 --ignore=tests/e2e -m "not soak"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore=tests/e2e -m "not soak"
 	$(BIN)/python tests/kernels.py keep
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 

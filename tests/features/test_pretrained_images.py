@@ -1,5 +1,7 @@
 """Pictures and texts by one pretrained encoder: a tiny one with random weights, made here."""
 
+import importlib.util
+
 import numpy as np
 import pytest
 
@@ -10,7 +12,9 @@ from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 
-pytest.importorskip("sentence_transformers", reason="an optional library")
+# To import it takes seconds, and here it is only asked whether it is there.
+if importlib.util.find_spec("sentence_transformers") is None:
+    pytest.skip("an optional library", allow_module_level=True)
 
 
 @pytest.fixture
