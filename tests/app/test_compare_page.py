@@ -254,9 +254,9 @@ def test_answers_and_queries_are_named_by_their_sides(visit):
     page = visit(data="demo:icons")
     assert "first 5 answers (keywords)" in html(page)
     assert "queries (icons) of the test part" in html(page)
-    assert "CCA, components 20" in html(page)
+    assert "CCA, dim 20" in html(page)
     assert 'class="sv-kin"' in html(page), "another setting stands below the best"
-    assert ">components 5<" in html(page) or "components 5</td>" in html(page)
+    assert ">dim 5<" in html(page) or "dim 5</td>" in html(page)
     show(page, data="demo:icons", direction="x2y")
     assert "first 5 answers (icons)" in html(page)
     assert "queries (keywords) of the test part" in html(page)

@@ -142,6 +142,13 @@ def test_a_file_of_pairs_is_scored(scoring, sentences):
     assert rows[2][3] == ""
 
 
+def test_columns_are_guessed_as_data_guesses_them(scoring):
+    data = b"price,here,there\n9.5,a lamp,lamp of brass\n3,a chair,oak chair\n"
+    upload(scoring, data)
+    columns = [s for s in scoring.selectbox if s.key and s.key.startswith("score-column")]
+    assert [column.value for column in columns] == ["here", "there"]
+
+
 @pytest.mark.parametrize(
     ("data", "words"),
     [(b"one\nalone\n", "one column only"), (b"\x80\x04\x95\x00", "pickle"), (b"", "empty")],

@@ -11,6 +11,7 @@ import streamlit as st
 
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
+from simviz.data.roles import named_roles
 from simviz.data.sources import reading_limits, watched
 from simviz.data.splitting import groups
 from simviz.data.tables import Table, read_table
@@ -234,22 +235,21 @@ def _read(file_id: str, name: str, data: bytes) -> Table:
 
 
 def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, str] | None:
-    """Choose the column of each side: that of its name, else the first that is left."""
+    """Choose the column of each side: that of its name, else as Data would read the file."""
     names = [name for name in table.columns if name not in table.vectors]
     if len(names) < 2:
         display.problem(f"{table.name} has one column of text; pairs are two.")
         return None
     by_name = {name.casefold(): name for name in names}
-    guesses = [by_name.get(name.casefold()) for name in (pairs.x_name, pairs.y_name)]
-    for i, guess in enumerate(guesses):
-        if guess is None:
-            guesses[i] = next(name for name in names if name not in guesses)
+    titles = {"x": pairs.x_name.casefold(), "y": pairs.y_name.casefold()}
+    roles = named_roles(table, {s: by_name[t] for s, t in titles.items() if t in by_name})
+    guesses = [name if name in names else names[0] for name in (roles.x, roles.y)]
     chosen = []
     with st.container(horizontal=not state.is_narrow()):
         for side, title, guess in zip("xy", (pairs.x_name, pairs.y_name), guesses, strict=True):
             label = f"Column of {escape_markdown(title)}"
             key = f"score-column-{side}-{file_id}"
-            chosen.append(st.selectbox(label, names, names.index(guess or names[0]), key=key))
+            chosen.append(st.selectbox(label, names, names.index(guess), key=key))
     return chosen[0], chosen[1]
 
 

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
 
 #: Runs chosen where nobody chose: more would hide one another.
 FEW = 5
+#: Parameters in names of runs, which have little room.
+_BRIEF = {"n_components": "dim", "regularization": "reg", "learning_rate": "rate"}
 
 
 def dataset_title(dataset_id: str, name: str) -> str:
@@ -131,8 +133,12 @@ def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
         values[i.id] = usual | {n: v for n, v in own.items() if n in usual}
         values[i.id] |= {} if isinstance(terms, str) else dict(terms)
     mine = values[info.id]
-    differing = [n for n in mine if any(v.get(n) != mine[n] for v in values.values())]
-    return ", ".join(f"{n.removeprefix('n_').replace('_', ' ')} {mine[n]}" for n in differing)
+    n_values = {n: len({repr(v.get(n)) for v in values.values()}) for n in mine}
+    # What has most values stands first: a narrow page cuts names at their end.
+    differing = sorted((n for n in mine if n_values[n] > 1), key=lambda n: -n_values[n])
+    return ", ".join(
+        f"{_BRIEF.get(n) or n.removeprefix('n_').replace('_', ' ')} {mine[n]}" for n in differing
+    )
 
 
 def usual_metric(dataset_id: str, pairs: PairSet) -> str:

@@ -1,0 +1,30 @@
+"""What runs are called where several of one method stand side by side."""
+
+import pytest
+
+from simviz.jobs import JobSpec
+from simviz.store import RunInfo
+from simviz.workbench.shell.runs import label_runs
+
+pytestmark = pytest.mark.app
+
+
+def runs_of(*settings, method="s2net"):
+    specs = [JobSpec("data", "digest", method, params).to_json() for params in settings]
+    return [RunInfo(str(i), "data", method, spec) for i, spec in enumerate(specs)]
+
+
+def test_a_sweep_is_named_by_what_differs_most_first():
+    grid = [
+        {"n_components": k, "regularization": reg, "max_iter": 40}
+        for k in (50, 100)
+        for reg in (0.0, 0.001, 0.01, 0.1, 1.0, 10.0, 20.0, 50.0, 70.0, 100.0)
+    ]
+    names = label_runs(runs_of(*grid)).values()
+    assert "S2Net, reg 0.1, dim 50" in names
+    assert len(set(names)) == len(grid)
+    assert max(map(len, names)) < 30, "a phone shows them whole"
+
+
+def test_one_of_its_method_has_its_name_alone():
+    assert set(label_runs(runs_of({"n_components": 20})).values()) == {"S2Net"}
