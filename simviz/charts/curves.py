@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 #: Points of so few are marked: each stands for something that was measured.
 _FEW = 40
+#: What an axis of scores spans at least.
+_LEAST_SPAN = 0.01
 #: Bands of more curves would cover one another.
 MOST_BANDS = 5
 
@@ -157,7 +159,8 @@ def training_figure(
             "dtick": 1 if last < 5 else None,
         },
         # Scores that hardly move have ticks of many digits.
-        y={"title_text": safe_text(metric, 40), "showgrid": True, "automargin": True},
+        y={"title_text": safe_text(metric, 40), "showgrid": True, "automargin": True}
+        | _least_span(curves),
         legend=f"last {safe_text(metric, 30)}",
     )
 
@@ -195,6 +198,17 @@ def _progress_figure(
         few, last = len(np.asarray(curve.at)) <= _FEW, float(np.asarray(curve.values)[-1])
         chart.line(curve, f"{last:.3f}", curve.at, curve.values, hover, markers=few)
     return chart
+
+
+def _least_span(curves: Sequence[ProgressCurve]) -> dict[str, Any]:
+    """A range for curves that hardly move, which would look like a collapse; else none."""
+    values = [np.asarray(v) for c in curves for v in (c.values, c.low, c.high) if v is not None]
+    ends = np.array([[v.min(), v.max()] for v in values if len(v)])
+    low, high = (ends[:, 0].min(), ends[:, 1].max()) if len(ends) else (np.nan, np.nan)
+    if not high - low < _LEAST_SPAN:
+        return {}
+    middle = (low + high) / 2
+    return {"range": [middle - _LEAST_SPAN / 2, middle + _LEAST_SPAN / 2]}
 
 
 def _log_axis(title: str, ticks: Sequence[int]) -> dict[str, Any]:

@@ -190,6 +190,15 @@ def test_steps_of_training_are_whole_and_numbers_have_room():
     assert few.yaxis.automargin
 
 
+def test_scores_that_hardly_move_look_so():
+    level, rising = (
+        training_figure([ProgressCurve("s2net", "S2Net", [0, 9], values)], metric="MRR").layout
+        for values in ([0.50003, 0.50009], [0.4, 0.6])
+    )
+    assert level.yaxis.range == pytest.approx([0.49506, 0.50506])
+    assert rising.yaxis.range is None
+
+
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="both classes; got 1 relevant and 0 others"):
         det_figure([DetectionCurve("a", "A", roc_of([0, 0], [0, 1], [1.0, 0.0]), 0.5)])
