@@ -436,13 +436,34 @@ def test_selected_query_is_shown_and_linked(visit):
     table = page.dataframe[0].value
     first = link(page)["query"]
     run_ids = "-".join(pills(page).value)
-    key = f"compare-lines-test-{run_ids}-P-5-y2x--None"
+    key = f"compare-lines-test-{run_ids}-P-5-y2x--None-0"
     page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
     page.run()
     assert not page.exception
     assert link(page)["query"] != first
     asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
     assert table["text"][3] in asked
+
+
+def test_each_pair_behind_a_point_opens_its_query(visit):
+    page = visit(data="demo:icons", tab="queries")
+    control(page, "Queries").set_value("b").run()
+    points = [{"x": 0.1, "y": 0.5, "customdata": ["cca"]}]
+    page.session_state["compare-roc"] = {"selection": {"points": points}}
+    page.run()
+    seen = [link(page)["query"]]
+    for kind in ("alarm", "miss"):
+        for n in range(3):
+            page.button(key=f"compare-{kind}-{n}").click().run()
+            assert not page.exception
+            _, icon = page.button(key=f"compare-{kind}-{n}").label.split(" ↔ ")
+            asked = next(
+                e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body
+            )
+            assert icon.rpartition(" · ")[0].replace("\\", "") in asked
+            seen.append(link(page)["query"])
+    assert len(set(seen)) > 3
+    assert control(page, "Queries").value is None, "a filter would hide it"
 
 
 def test_queries_that_share_a_word_are_offered(visit):

@@ -46,6 +46,8 @@ _IDEAL = 8
 #: is drawn between two lists meets them.
 _ROW, _HEAD, _BETWEEN = 46, 34, 84
 _GOLD = "#c9941a"
+#: In the session: how many queries were opened from elsewhere.
+_OPENED = "compare-opened"
 
 
 class Line(NamedTuple):
@@ -133,6 +135,16 @@ def show(choice: Choice) -> None:
         _show_answers(both, line)
     except SimvizError as error:  # a model that was deleted since, or is damaged
         st.error(escape_markdown(str(error)))
+
+
+def open_query(direction: str, position: int) -> None:
+    """Select a query by its place in the data set, whatever was selected before."""
+    st.query_params["query"] = f"{direction}:{position}"
+    # The table keeps its own selection: another table begins with this one, among all queries.
+    st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
+    for key in list(st.session_state):
+        if str(key).startswith(("compare-outcome", "compare-column-", "compare-terms-")):
+            del st.session_state[key]
 
 
 def compare_two(choice: Choice, a: Entry, b: Entry) -> Both:
@@ -275,7 +287,7 @@ def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) ->
     kind = st.session_state.get("compare-outcome")
     event: Any = st.dataframe(
         frame,
-        key=f"compare-lines-{shown_as}-{kind}",
+        key=f"compare-lines-{shown_as}-{kind}-{st.session_state.get(_OPENED, 0)}",
         on_select="rerun",
         selection_mode="single-row",
         selection_default={"selection": {"rows": [start]}},
