@@ -23,6 +23,7 @@ from simviz.evaluation.result import Direction
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import JobCancelled, JobError, SimvizError, StoreError
+from simviz.jobs.memory import watched
 from simviz.jobs.spec import ImportSpec, JobSpec, SplitSpec
 from simviz.jobs.training import fit, has_scores, measure
 from simviz.jobs.worker import DaemonPool, limit_threads, submit_for, threads_per_job
@@ -134,7 +135,13 @@ class Background:
             return
         try:
             limit_threads(threads_per_job(2))
-            work(lambda fraction: self._report(key, fraction))
+            with watched(key) as require:
+
+                def report(fraction: float) -> bool:
+                    require()
+                    return self._report(key, fraction)
+
+                work(report)
         except JobCancelled:
             self._end(key, Progress("stopped"))
         except (SimvizError, ValueError) as error:

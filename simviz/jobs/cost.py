@@ -6,7 +6,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from simviz.evaluation._search_fits import grouped
 from simviz.evaluation.search import make_candidates
 from simviz.features import PretrainedImages, PretrainedText
 from simviz.features.pretrained import encoding_seconds
+from simviz.jobs.memory import free_bytes
 from simviz.methods import get_method
 from simviz.params import validate_params
 from simviz.pipeline import Features, PairPipeline, default_pipeline, same_vocabulary
@@ -408,7 +408,7 @@ def _content_bytes(pairs: PairSet) -> int:
 
 
 def _reason(model: PairModel, seconds: float, needed: int) -> str | None:
-    available = min(MAX_BYTES, _free_bytes())
+    available = max(0.0, min(MAX_BYTES, free_bytes()))
     advice = "Take a sample of the data, fewer components, or a quicker method such as cl_lsi."
     if needed > available:
         return (
@@ -421,14 +421,3 @@ def _reason(model: PairModel, seconds: float, needed: int) -> str | None:
             f"jobs may take {MAX_SECONDS / 3_600:.0f}. {advice}"
         )
     return None
-
-
-def _free_bytes() -> int:
-    """Memory that is free on this machine; the ceiling where nobody tells."""
-    try:
-        for line in Path("/proc/meminfo").read_text().splitlines():
-            if line.startswith("MemAvailable:"):
-                return int(line.split()[1]) * 1024
-    except (OSError, ValueError, IndexError):
-        pass
-    return MAX_BYTES

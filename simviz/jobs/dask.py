@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import math
 import os
 import time
 from collections.abc import Callable, Mapping
@@ -15,6 +16,7 @@ from uuid import uuid4
 
 from simviz.data import PairSet
 from simviz.exceptions import JobError, SimvizError
+from simviz.jobs import memory
 from simviz.jobs.queue import JobQueue
 from simviz.jobs.spec import JobSpec, Models
 from simviz.jobs.worker import DaemonPool, run_job
@@ -23,6 +25,8 @@ from simviz.store.store import Store
 
 #: Threads of one task; Dask sets it to 1 unless whoever starts a worker says otherwise.
 _THREADS = "OMP_NUM_THREADS"
+#: Of the memory of a worker, what a job may take.
+_SHARE = 0.9
 #: A job whose data vanished with a worker is sent so often.
 _ATTEMPTS = 3
 
@@ -32,6 +36,7 @@ class _Connection:
 
     def __init__(self, worker: Any, topic: str) -> None:
         self._worker, self._topic, self._key = worker, topic, worker.get_current_task()
+        self.memory_limit: int | None = worker.memory_manager.memory_limit
 
     def put(self, message: tuple[str, str, Mapping[str, Any]], /) -> None:
         """Send a message of names and numbers through the scheduler."""
@@ -49,6 +54,8 @@ def _work(
     """Do a job on a worker, see `simviz.jobs.worker.run_job`."""
     connection = _Connection(same_version(app_version, "the app"), topic)
     n_threads = int(os.environ.get(_THREADS, "1") or 1)
+    # Dask ends a worker that takes 95 % of what it may; a job that stops before can say why.
+    memory.set_limit(_SHARE * (connection.memory_limit or math.inf))
     return run_job(spec, (pairs, models), job_id, connection, connection, n_threads)
 
 
@@ -189,8 +196,10 @@ class ClusterExecutor(Executor):
 
     def _fail(self, call: _Call, error: BaseException) -> None:
         from distributed import KilledWorker
+        from distributed.client import FutureCancelledError
 
-        if isinstance(error, KilledWorker):
+        # Where its data were on its worker alone, they are gone with it, and so is the task.
+        if isinstance(error, KilledWorker | FutureCancelledError):
             error = JobError(
                 "The workers that computed this ended one after another, most likely for lack of "
                 "memory. Take a sample of the data or fewer components."

@@ -16,6 +16,7 @@ from simviz import compilation
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, JobError
 from simviz.jobs.cost import Estimate
+from simviz.jobs.memory import watched
 from simviz.jobs.spec import JobResult, JobSpec, Models, Report
 from simviz.store.run import RunResult
 from simviz.store.store import Store
@@ -62,11 +63,18 @@ def run_job(
     expected = spec.estimate(pairs)
     if reason := expected.reason_to_refuse:
         raise JobError(reason)
-    return spec.run(pairs, models, _reporter(job_id, channel, stop, expected, began))
+    with watched(job_id) as require:
+        report = _reporter(job_id, channel, stop, expected, began, require)
+        return spec.run(pairs, models, report)
 
 
 def _reporter(
-    job_id: str, channel: Any, stop: Any, expected: Estimate, began: tuple[float, float]
+    job_id: str,
+    channel: Any,
+    stop: Any,
+    expected: Estimate,
+    began: tuple[float, float],
+    require: Callable[[], None] = lambda: None,
 ) -> Report:
     """Return what reports to the channel, but not more often than anybody can see."""
     last, last_stage = -_REPORT_SECONDS, ""
@@ -80,6 +88,7 @@ def _reporter(
         fraction, left = outlook.at(stage, done, now, max(1.0, load))
         is_news = stage != last_stage or not metrics.keys() <= known
         if is_news or now - last >= _REPORT_SECONDS:
+            require()
             last, last_stage = now, stage
             known.update(metrics)
             event = {"seconds": round(now, 3), "stage": stage, "fraction": round(fraction, 4)}

@@ -12,7 +12,7 @@ import pytest
 from waiting import LONG, until
 
 from simviz.data import Items
-from simviz.jobs import JobQueue, SplitSpec, blend_spec, search_spec
+from simviz.jobs import JobQueue, SplitSpec, blend_spec, memory, search_spec
 from simviz.jobs.dask import ClusterExecutor, cluster_queue
 from simviz.jobs.local_cluster import cluster_here
 from simviz.jobs.worker import run_job
@@ -68,6 +68,18 @@ def test_a_job_ends_with_the_same_model_measures_and_stages(remote, store, ask, 
         ours, theirs = (getattr(r.pipeline().model_, name) for r in (run, expected))
         np.testing.assert_allclose(ours, theirs, rtol=1e-5, atol=1e-8)
     assert str(run.part("test").records()) == str(expected.part("test").records())
+
+
+def test_the_memory_of_a_worker_counts(store, ask):
+    # Dask gives a worker that takes more than 80 % nothing to do.
+    try:
+        with in_threads(1, memory_limit=int(memory.taken_bytes() / 0.75)) as cluster:
+            with cluster_queue(store, cluster.scheduler_address) as queue:
+                status = queue.wait(queue.submit(ask("cca")), LONG)
+                queue._executor.shutdown()
+    finally:
+        memory.set_limit(float("inf"))
+    assert status.state == "failed" and "GB of memory" in status.message
 
 
 def test_it_is_said_who_does_the_jobs(cluster, store, ask):

@@ -86,6 +86,26 @@ def test_a_worker_killed_in_a_job(cluster, client, store, ask, sentences, by_nob
     assert str(run.part("test").records()) == str(expected.part("test").records())
 
 
+@pytest.mark.soak("Dask looks a while before it gives up on a worker, and starts it anew")
+def test_a_job_that_takes_the_memory_of_its_workers_at_once_fails(store, ask, monkeypatch):
+    def hungry(*_):
+        taken = []
+        while True:
+            taken.append(np.ones(10**7))
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+        with cluster_here(1, memory_limit="800 MB") as small:
+            with cluster_queue(store, small.scheduler_address) as queue:
+                monkeypatch.setattr("simviz.jobs.dask._work", hungry)
+                status = queue.wait(queue.submit(ask("cca")), LONG)
+                assert status.state == "failed" and "for lack of memory" in status.message
+                monkeypatch.undo()
+                status = queue.wait(queue.submit(ask("bm25")), LONG)
+                assert status.state == "succeeded", status.message
+                queue._executor.shutdown()
+
+
 def data():
     rng = np.random.default_rng(0)
     X, Y = (sp.random_array((600, 80), density=0.1, rng=rng, format="csr") for _ in range(2))

@@ -64,7 +64,7 @@ def test_too_long_is_refused_with_a_sentence(sentences):
 
 
 def test_too_large_is_refused_with_a_sentence(sentences, monkeypatch):
-    monkeypatch.setattr("simviz.jobs.cost._free_bytes", lambda: 1_000_000)
+    monkeypatch.setattr("simviz.jobs.cost.free_bytes", lambda: 1_000_000)
     reason = estimate("cca", sentences).reason_to_refuse
     assert "GB of memory" in reason and "Take a sample" in reason
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import hashlib
 import json
 import logging
@@ -22,6 +21,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from simviz.jobs.memory import return_freed
 from simviz.markdown import escape_markdown
 from simviz.store.directory import masked
 from simviz.workbench.shell import display, forms, settings, state
@@ -171,14 +171,7 @@ def drop() -> None:
         st.session_state.pop(name, None)
     st.session_state[_N_EMPTIED] = _n_emptied() + 1
     state.store().uploads.delete(state.workspace())
-    _return_memory()
-
-
-def _return_memory() -> None:
-    """Return to the system what the C library keeps of memory that was freed."""
-    # Arrays of a few megabytes leave a tenth of what a large table took with the process.
-    with suppress(OSError, AttributeError, TypeError):  # other systems, other libraries
-        ctypes.CDLL(None).malloc_trim(0)
+    return_freed()
 
 
 def _stop() -> None:
@@ -357,7 +350,7 @@ def _begin(
             if upload.result is not None:  # takes as long as reading, and the page asks for it
                 settings.suggestion_for(upload.pairs_digest, upload.result.pairs)
             reading.upload = upload
-        _return_memory()
+        return_freed()
 
     progress = _readers().submit(reading.key, work, workspace)
     if progress.state == "failed":

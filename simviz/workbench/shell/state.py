@@ -72,6 +72,8 @@ class Deployment:
     #: others wait behind it.
     jobs: int = 40
     log_is_json: bool = False
+    #: Of this process, as far as jobs can help it.
+    memory_bytes: float = math.inf
 
     @classmethod
     def of(cls, environment: Mapping[str, str] | None = None) -> Deployment:
@@ -101,6 +103,7 @@ class Deployment:
             read("SIMVIZ_WORKSPACE_RUNS", _count, usual.runs, whole),
             read("SIMVIZ_WORKSPACE_JOBS", _count, usual.jobs, whole),
             read("SIMVIZ_LOG", ("text", "json").index, 0, "text or json") == 1,
+            read("SIMVIZ_MEMORY_MB", _positive, math.inf, number) * _MEGABYTE,
         )
 
 
@@ -214,9 +217,10 @@ def _sweep_hourly(of: Store) -> None:
 @st.cache_resource(show_spinner=False)
 def queue() -> JobQueue:
     """The one queue of this server; its threads outlive every page."""
-    from simviz.jobs import JobQueue
+    from simviz.jobs import JobQueue, memory
 
     room = deployment()
+    memory.set_limit(room.memory_bytes)
     if room.scheduler:
         from simviz.jobs.dask import cluster_queue
 
