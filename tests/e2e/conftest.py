@@ -3,14 +3,59 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
+from prepared import Prepared, Shared, ask
 from server import FLAGS, Server
 from settling import LONG, WATCHED
 
 expect.set_options(timeout=LONG)
+SHARED = pytest.StashKey[Shared]()
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_configure_node(node):
+    """Tell the processes of xdist where to ask for what they share."""
+    stash = node.config.stash
+    if SHARED not in stash:
+        stash[SHARED] = Shared()
+    node.workerinput["shared"] = stash[SHARED].address
+
+
+def pytest_sessionfinish(session):
+    if SHARED in session.config.stash:
+        session.config.stash[SHARED].close()
+
+
+@pytest.fixture(scope="session")
+def _ask(request) -> Iterator[Callable[[str], Prepared]]:
+    address = getattr(request.config, "workerinput", {}).get("shared")
+    if address:
+        yield lambda kind: ask(address, kind)
+        return
+    shared = Shared()
+    yield lambda kind: ask(shared.address, kind)
+    shared.close()
+
+
+@pytest.fixture(scope="session")
+def prepared(_ask) -> Prepared:
+    """A store with trained and drawn runs; for a test that starts a server, of a copy."""
+    return _ask("store")
+
+
+@pytest.fixture(scope="session")
+def public_server(_ask) -> Prepared:
+    """The public server of the whole run: each context of the browser is another visitor."""
+    return _ask("public")
+
+
+@pytest.fixture(scope="session")
+def private_server(_ask) -> Prepared:
+    """The server of one person, of the whole run: each context sees the same workspace."""
+    return _ask("private")
 
 
 def watched(launched: Browser) -> Browser:
