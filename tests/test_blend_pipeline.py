@@ -189,7 +189,7 @@ def rows(n=6):
     return st.lists(st.lists(numbers, min_size=n, max_size=n), min_size=1, max_size=4)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(rows())
 def test_normalised_rows_keep_their_order(given_rows):
     S = np.array(given_rows)

@@ -11,7 +11,7 @@ from simviz.markdown import escape_markdown
 
 
 @given(st.text(alphabet=st.characters(blacklist_categories=("Cs", "Cc")), max_size=60))
-@settings(deadline=None, derandomize=True, max_examples=200)
+@settings(max_examples=200)
 def test_nothing_is_lost(text):
     shown = re.sub(r"\\([^\sA-Za-z0-9])", r"\1", escape_markdown(text))
     one_line = re.sub(r"\s+", " ", text)

@@ -9,7 +9,7 @@ from hypothesis import given, settings, strategies as st
 
 from simviz.relevance import Relevance
 
-quick = settings(deadline=None, derandomize=True, max_examples=60)
+quick = settings(max_examples=60)
 
 
 @st.composite

@@ -350,6 +350,7 @@ def _compare(
     from simviz._numba import threads_for
     from simviz.evaluation._kernels import compare_rows
 
+    own = np.ascontiguousarray(own)  # chosen columns may lie by column: one more to compile
     with threads_for(learned.size):
         compare_rows(learned, lexical, queries.indptr, own[0], own[1], *grid, steps[0], steps[1])
 

@@ -10,10 +10,12 @@ from dataclasses import replace
 from itertools import pairwise
 from types import ModuleType
 
+import dask
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from distributed import Client
+from distributed.utils import get_mp_context
 from waiting import LONG, until
 
 from simviz.jobs.dask import cluster_queue
@@ -23,6 +25,9 @@ from simviz.methods.s2net import S2Net
 from simviz.scale.gradients import Share, fit_s2net
 from simviz.store import Store
 
+#: Modules of the methods that learn here.
+NEEDED = ["simviz.methods.s2net", "simviz.methods.ssi", "simviz.scale.gradients"]
+
 
 def kill(client, places):
     for pid in client.run(os.getpid, workers=list(places)).values():
@@ -31,9 +36,13 @@ def kill(client, places):
 
 @pytest.fixture(scope="module")
 def cluster():
-    # A process that is spawned runs the main module again, which a page tested before may be.
-    with pytest.MonkeyPatch.context() as patch:
+    # Workers, and those in place of the killed ones, are forked from one process that has
+    # imported what they need.
+    forked = {"distributed.worker.multiprocessing-method": "forkserver"}
+    with pytest.MonkeyPatch.context() as patch, dask.config.set(forked):
+        # A new process runs the main module again, which a page tested before may be.
         patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+        get_mp_context().set_forkserver_preload(["distributed", "simviz.jobs.worker", *NEEDED])
         with cluster_here(2) as made:
             yield made
 
@@ -108,8 +117,12 @@ def test_a_job_that_takes_the_memory_of_its_workers_at_once_fails(store, ask, mo
 
 def data():
     rng = np.random.default_rng(0)
-    X, Y = (sp.random_array((600, 80), density=0.1, rng=rng, format="csr") for _ in range(2))
-    return X, sp.csr_array(Y + X @ sp.random_array((80, 80), density=0.05, rng=rng))
+    shapes = [((600, 80), 0.1), ((600, 80), 0.1), ((80, 80), 0.05)]
+    X, Y, how = (
+        sp.random_array(shape, density=density, rng=rng, dtype=np.float32, format="csr")
+        for shape, density in shapes
+    )
+    return X, sp.csr_array(Y + X @ how)
 
 
 def model():

@@ -283,7 +283,7 @@ def images():
     return PairSet(picture, Items(["0"], ["a"], "text"), Relevance.identity(1))
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(
     texts=st.lists(st.text("ab c-", min_size=1, max_size=8), min_size=1, max_size=6, unique=True),
     seed=st.integers(0, 99),

@@ -210,7 +210,7 @@ def test_no_file_leaves_anything_but_a_sentence_or_a_whole_data_set(part, tmp_pa
     assert not [p for p in (tmp_path / "store").rglob("*") if ".part" in p.name]
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=60, suppress_health_check=list(HealthCheck))
 @given(
     text=st.text(alphabet=st.characters() | st.sampled_from(',;\t|"\n\r{}[]01.-eE'), max_size=200),
     header=st.sampled_from(

@@ -312,7 +312,7 @@ def test_nothing_to_compare():
     assert found([]) == found(["one text that is long"]) == set()
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(st.text("ab c", min_size=4, max_size=24), min_size=2, max_size=25, unique=True))
 def test_blocking_loses_nothing(texts):
     grams, weights = _weighted(gram_sets(texts))

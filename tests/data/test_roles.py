@@ -196,7 +196,7 @@ def test_the_words_of_a_scale_keep_its_order(words, grades):
     assert parse(*words.split())[0].tolist() == grades
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.data())
 def test_spelling_and_order_of_rows_change_no_grade(data):
     scale = data.draw(st.sampled_from(SCALES))
@@ -217,7 +217,7 @@ def test_spelling_and_order_of_rows_change_no_grade(data):
     assert np.array_equal(found, expected[list(order)], equal_nan=True)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(st.lists(st.text("a<>&\"'*=+@é\u202e$`", min_size=1, max_size=60), min_size=2, unique=True))
 def test_any_word_can_be_given_a_meaning(words):
     cells = ['"' + f"w{w}".replace('"', '""') + '"' for w in words]

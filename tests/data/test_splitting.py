@@ -79,7 +79,7 @@ def split_or_refuse(pairs, **options):
 
 
 @pytest.mark.parametrize("by", ["pair", "x", "y", "group"])
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(pairs=graded_sets(), seed=st.integers(0, 100))
 def test_parts_are_disjoint_complete_and_mean_what_the_whole_means(by, pairs, seed):
     result = split_or_refuse(pairs, by=by, seed=seed)
@@ -99,7 +99,7 @@ def test_parts_are_disjoint_complete_and_mean_what_the_whole_means(by, pairs, se
         assert sum(map(len, groups)) == len(set.union(*groups))
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(pairs=graded_sets(), seed=st.integers(0, 100))
 def test_by_pair_loses_no_relevant_pair(pairs, seed):
     result = split_or_refuse(pairs, by="pair", seed=seed)
@@ -110,7 +110,7 @@ def test_by_pair_loses_no_relevant_pair(pairs, seed):
         assert any(f"{len(lost)} judged negative" in note for note in result.notes)
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(pairs=graded_sets(), seed=st.integers(0, 100))
 def test_by_x_held_out_items_meet_all_items_of_the_other_side(pairs, seed):
     relevance = pairs.relevance
@@ -150,7 +150,7 @@ def test_parts_know_the_side_that_was_divided():
     assert split(split(pairs, "x").train, "pair").train.divided is None
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(max_examples=50)
 @given(pairs=graded_sets(), seed=st.integers(0, 100))
 def test_by_y_is_by_x_of_the_swapped_pairs(pairs, seed):
     result = split_or_refuse(pairs, by="y", seed=seed)
@@ -344,7 +344,7 @@ def test_too_few_pairs_are_refused(by):
     assert all(len(part.x) == 1 for part in parts_of(result).values())
 
 
-@settings(deadline=None, derandomize=True, max_examples=200)
+@settings(max_examples=200)
 @given(
     st.lists(st.integers(1, 50), min_size=3, max_size=60),
     st.sampled_from([(0.7, 0.1, 0.2), (0.34, 0.33, 0.33), (0.9, 0.1, 0.0)]),

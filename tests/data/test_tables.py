@@ -239,7 +239,7 @@ def rows_of(text, delimiter=",", quoted=True):
     return [fields for _, fields in iter_records(text, delimiter, quoted)]
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 @given(
     st.lists(st.lists(CELL, min_size=2, max_size=4), min_size=1, max_size=5),
     st.sampled_from(",;\t|"),

@@ -62,7 +62,7 @@ def pair_sets(draw):
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(max_examples=80)
 @given(pairs=pair_sets())
 def test_what_is_written_is_read_back_to_the_same_digest(pairs, suffix):
     result = read_pairs(dump_pairs(pairs, suffix), f"own{suffix}")
@@ -72,7 +72,7 @@ def test_what_is_written_is_read_back_to_the_same_digest(pairs, suffix):
     assert result.pairs.x.kind == pairs.x.kind
 
 
-@settings(deadline=None, derandomize=True, max_examples=300)
+@settings(max_examples=300)
 @given(TEXT)
 def test_escaping_is_undone_exactly_and_leaves_no_formula(text):
     escaped = escape_cell(text)

@@ -11,7 +11,7 @@ from simviz.evaluation.differences import Answers
 scores = st.lists(st.integers(0, 4), min_size=1, max_size=12)
 
 
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(max_examples=80)
 @given(scores)
 def test_places_are_those_of_counting(given_scores):
     found = Answers.from_scores(given_scores)
@@ -24,7 +24,7 @@ def test_places_are_those_of_counting(given_scores):
     assert (np.diff(found.score) <= 0).all()
 
 
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(max_examples=80)
 @given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12))
 def test_moves_cancel_out_and_turn_round(given_scores):
     here, there = (Answers.from_scores([s[side] for s in given_scores]) for side in (0, 1))

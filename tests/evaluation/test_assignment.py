@@ -25,7 +25,7 @@ def items(n):
     return Items([str(i) for i in range(n)], [f"text {i}" for i in range(n)], "text")
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.integers(1, 5),
     st.lists(

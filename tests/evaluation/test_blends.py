@@ -118,7 +118,7 @@ def test_blocks_and_directions_change_nothing(direction, block_size):
     )
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**31), st.sampled_from(KINDS), st.sets(st.floats(0, 1), min_size=1))
 def test_any_grid_of_weights(seed, kind, alphas):
     rng = np.random.default_rng(seed)

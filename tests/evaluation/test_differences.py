@@ -28,7 +28,7 @@ def ranking_of(scores, relevant):
     return Ranking([0, len(listed)], listed, np.ones(len(listed)), above, tied, [scores.size])
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(st.integers(0, 2), st.booleans()), min_size=1, max_size=6).filter(
         lambda items: any(relevant for _, relevant in items)

@@ -19,7 +19,7 @@ def pairs(draw):
     return np.array(scores, dtype=float), np.array(relevant)
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(pairs(), st.sampled_from([0.05, 0.25, 0.5, 1.0]))
 def test_curve_and_areas_equal_sklearn(given_pairs, max_fpr):
     scores, relevant = given_pairs
@@ -36,7 +36,7 @@ def test_curve_and_areas_equal_sklearn(given_pairs, max_fpr):
     )
 
 
-@settings(deadline=None, derandomize=True, max_examples=100)
+@settings(max_examples=100)
 @given(pairs())
 def test_counts_at_the_relevant_scores_alone_draw_the_same_curve(given_pairs):
     scores, relevant = given_pairs

@@ -66,7 +66,7 @@ def expected_ranking(scores, grades, in_pool):
     )
 
 
-@settings(deadline=None, derandomize=True, max_examples=120)
+@settings(max_examples=120)
 @given(problems())
 def test_equals_full_matrices(problem):
     scores, relevance = problem
@@ -105,7 +105,7 @@ def test_equals_full_matrices(problem):
     assert result.pool == ("judged" if relevance.unjudged == "ignore" else "split")
 
 
-@settings(deadline=None, derandomize=True, max_examples=30)
+@settings(max_examples=30)
 @given(problems(), st.integers(1, 10), st.booleans())
 def test_blocks_of_any_size_give_the_same(problem, block_size, keep):
     scores, relevance = problem

@@ -80,7 +80,7 @@ def test_wilcoxon_equals_scipy(n):
     assert (total - abs(found.statistic)) / 2 == pytest.approx(expected.statistic)
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(VALUES)
 def test_exact_randomization_equals_scipy(pair):
     a, b = pair
@@ -228,7 +228,7 @@ def test_no_draws_are_refused(test):
         test([0.1, 0.2], [0.2, 0.3], n_resamples=0)
 
 
-@settings(deadline=None, derandomize=True, max_examples=15)
+@settings(max_examples=15)
 @given(VALUES)
 def test_exchanging_the_runs_changes_signs_only(pair):
     a, b = pair
@@ -242,7 +242,7 @@ def test_exchanging_the_runs_changes_signs_only(pair):
         assert 0 <= there.p_value <= 1
 
 
-@settings(deadline=None, derandomize=True, max_examples=15)
+@settings(max_examples=15)
 @given(VALUES, st.permutations(range(12)))
 def test_the_order_of_queries_does_not_matter(pair, order):
     a, b = pair
@@ -254,7 +254,7 @@ def test_the_order_of_queries_does_not_matter(pair, order):
         assert sum(there.outcomes) == there.n == len(a)
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(VALUES, st.integers(1, 5))
 def test_scale_does_not_matter(pair, factor):
     a, b = pair

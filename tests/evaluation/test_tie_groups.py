@@ -40,7 +40,6 @@ def test_corrections_that_mean_nothing_are_refused():
         adjust([0.2], "sidak")
 
 
-@settings(deadline=None, derandomize=True)
 @given(P_VALUES)
 def test_holm_lies_between_the_plain_values_and_bonferroni(p):
     holm, bonferroni = adjust(p), adjust(p, "bonferroni")
@@ -81,7 +80,7 @@ def test_many_groups_have_letters_too():
     assert marks[51:54] == ["Z", "a1", "b1"]
 
 
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(max_examples=80)
 @given(st.integers(2, 7).flatmap(lambda n: st.tuples(
     st.just(n), st.sets(st.sampled_from(list(itertools.combinations(range(n), 2))))
 )))  # fmt: skip

@@ -58,7 +58,7 @@ def test_idf_is_of_columns_and_empty_texts_are_empty_rows():
     assert HashedText(64).fit(TEXTS).transform([]).shape == (0, 64)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(corpora, st.sampled_from(["word", "char", "char_wb"]), st.booleans(), st.data())
 def test_counting_in_parts_is_counting_at_once(texts, analyzer, idf, data):
     cut = data.draw(st.integers(0, len(texts)))

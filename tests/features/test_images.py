@@ -71,7 +71,7 @@ def test_number_of_blocks(size, cell, n_blocks):
     assert block_histograms(energy, cell).shape == (1, n_blocks * width)
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(1, 40), st.integers(1, 40))
 def test_weights_average_over_equal_areas(n_pixels, n_cells):
     weights = area_weights(n_pixels, n_cells)
@@ -90,7 +90,7 @@ grey = arrays(np.uint8, st.tuples(st.integers(1, 4), st.just(16), st.just(20)))
 colour = arrays(np.uint8, st.tuples(st.integers(1, 4), st.just(16), st.just(20), st.just(3)))
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(st.one_of(grey, colour), st.sampled_from(["auto", True, False]))
 def test_rows_have_length_one_or_are_empty(images, color):
     descriptor = ImageDescriptor(cell_sizes=(8,), size=32, color=color)

@@ -23,7 +23,7 @@ def test_delimiter_parts_several():
     assert isinstance(matrix, sp.csr_array)
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.sets(st.sampled_from(["sea", "sky", "sun", "red heart"])), min_size=1))
 def test_columns_say_who_has_what(keywords):
     if not any(keywords):

@@ -56,7 +56,7 @@ def test_counts_equal_those_of_scikit_learn(options):
 WORDS = {"token_pattern": r"[^\W_]+"}
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(corpora, st.sampled_from(["word", "char_wb", "char"]))
 def test_rows_hold_distinct_terms_in_order(texts, analyzer):
     counts = TextCounts(analyzer, ngram_range=(1, 2))
@@ -172,7 +172,7 @@ def test_equals_unsmoothed_scikit_learn_minus_tf():
     np.testing.assert_allclose(ours.toarray(), (peer - counts).toarray(), rtol=1e-6, atol=1e-6)
 
 
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(corpora, corpora, st.sampled_from(["raw", "log1p", "log2"]))
 def test_rows_have_length_one_or_are_empty(train, test, tf):
     weights = Tfidf("char_wb", (1, 3), tf=tf)

@@ -17,7 +17,7 @@ from simviz.data.splitting import (
 
 
 @given(st.lists(st.sets(st.sampled_from(PARTS)), min_size=1, max_size=12))
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 def test_parts_are_found_again(members):
     arrays = {
         f"x_{part}": np.array([i for i, parts in enumerate(members) if part in parts], dtype=int)

@@ -47,7 +47,7 @@ def test_the_order_of_parameters_does_not_count():
     assert one.digest == two.digest
 
 
-@settings(deadline=None, derandomize=True, max_examples=50)
+@settings(max_examples=50)
 @given(
     params=st.dictionaries(st.text(), json_values, max_size=3),
     seed=st.integers(0, 2**31),

@@ -51,7 +51,7 @@ class Simulated:
     st.dictionaries(st.sampled_from(STAGES), st.floats(0, 1e4)),
     st.sampled_from([0.0, 0.3, 1.0]),
 )
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=200)
 def test_the_time_left_never_rises(events, stages, passes):
     with pytest.MonkeyPatch.context() as patch:
         job = Simulated(patch, stages, passes)

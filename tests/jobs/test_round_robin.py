@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import pairwise
 
-from hypothesis import given, settings, strategies as st
+from hypothesis import given, strategies as st
 from waiting import LONG
 
 from simviz.jobs import JobQueue, JobSpec
@@ -23,7 +23,6 @@ def drained(turns, waiting):
     return served
 
 
-@settings(deadline=None, derandomize=True)
 @given(WAITING, WAITING)
 def test_the_order_that_is_told_is_the_order_of_serving(earlier, waiting):
     turns = RoundRobin()
@@ -32,7 +31,6 @@ def test_the_order_that_is_told_is_the_order_of_serving(earlier, waiting):
     assert drained(turns, waiting) == told and sorted(told) == list(range(len(waiting)))
 
 
-@settings(deadline=None, derandomize=True)
 @given(st.lists(st.sampled_from("abc"), max_size=12))
 def test_each_is_served_in_order_and_none_twice_while_another_waits(waiting):
     order = RoundRobin().order(list(waiting))

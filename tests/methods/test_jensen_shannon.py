@@ -26,7 +26,7 @@ from simviz.relevance import Relevance
 
 DTYPES = (np.float32, np.float64)
 ERROR = {np.float32: 2e-6, np.float64: 1e-14}
-modest = settings(max_examples=60, deadline=None, derandomize=True)
+modest = settings(max_examples=60)
 
 
 def by_scipy(P, Q):

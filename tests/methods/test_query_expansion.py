@@ -93,7 +93,7 @@ def test_documents_level_at_the_last_place_share_it():
     )
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 10_000), st.integers(1, 8))
 def test_shares_add_up_and_do_not_depend_on_the_order(seed, E):
     rng = np.random.default_rng(seed)

@@ -103,7 +103,7 @@ def queries(draw):
 
 
 @pytest.mark.parametrize("name", METRICS)
-@settings(deadline=None, derandomize=True, max_examples=40)
+@settings(max_examples=40)
 @given(query=queries())
 def test_equals_the_average_over_all_orders_of_ties(name, query):
     scores, grades = query

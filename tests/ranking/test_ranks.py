@@ -32,7 +32,7 @@ def brute(scores, matrix, judged):
     return np.array(counts, dtype=int).reshape(-1, 2).T
 
 
-@settings(deadline=None, derandomize=True, max_examples=80)
+@settings(max_examples=80)
 @given(blocks, st.sampled_from([0.0, 0.15, 0.5, 1.0]), st.integers(0, 99), st.booleans())
 def test_counts_equal_full_comparisons(scores, density, seed, judged):
     matrix = listed(scores.shape, density, seed)

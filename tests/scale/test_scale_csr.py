@@ -39,7 +39,7 @@ def test_entries_stay_on_the_disk(tmp_path):
             assert array is not None, "copied into memory"
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.lists(st.integers(0, 12), max_size=20))
 def test_rows_are_taken_in_the_order_asked_for(rows):
     import tempfile

@@ -95,7 +95,7 @@ def test_small_buffers_learn_as_well(tmp_path):
     assert ours.validation_scores_ and ours.best_iter_ <= ours.n_iter_
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.integers(2, 90), st.integers(2, 60), st.integers(2, 40))
 def test_a_pass_takes_each_query_once_and_holds_no_more_than_a_buffer(n, batch, buffer):
     stream = Stream(None, None, PairRows.identity(n), np.arange(n), batch, buffer)

@@ -45,7 +45,7 @@ def cases(draw: st.DrawFn) -> tuple[list[np.ndarray], np.ndarray, int]:
     return [p.astype(np.float32) for p in parts], Q.astype(np.float32), draw(st.integers(1, 40))
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(cases())
 def test_it_finds_what_sorting_finds(case: tuple[list[np.ndarray], np.ndarray, int]) -> None:
     parts, Q, k = case

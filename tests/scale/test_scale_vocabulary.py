@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from distributed import Client
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import given, settings, strategies as st
 
 from simviz.features import HashedText, TextCounts, Tfidf
 from simviz.jobs.local_cluster import cluster_here
@@ -49,7 +49,7 @@ def same(ours, theirs):
         np.testing.assert_array_equal(ours[name], value)
 
 
-@settings(deadline=None, max_examples=60, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60)
 @given(st.lists(texts, min_size=1, max_size=5), settings_of, st.sampled_from([TextCounts, Tfidf]))
 def test_vocabulary_and_weights_are_those_of_all_texts(files, options, cls):
     whole = [text for rows in files for text in rows]

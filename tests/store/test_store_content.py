@@ -64,7 +64,7 @@ def pair_sets(draw):
     return PairSet(x, y, relevance, name="a name", x_name="left", y_name="rechts ✓")
 
 
-@settings(deadline=None, derandomize=True, max_examples=60)
+@settings(max_examples=60)
 @given(pairs=pair_sets())
 def test_a_pair_set_comes_back_with_its_digest_names_and_meaning(pairs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("content")
