@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 # Python itself ends with 1 where it cannot go on, which must look like no verdict.
 _FAULT, _REFUSED, _INTERRUPTED, _UNREAD = 1, 2, 130, 141
-_COMPARED = {"ahead": 0, "behind": 3, "undecided": 4}
+_COMPARED = {"ahead": 0, "behind": 3, "level": 4, "undecided": 4}
 _STATUSES = f"""
   {_FAULT:<3}  a fault of simviz, in one line
   {_REFUSED:<3}  wrong use, or a file that cannot be read or written

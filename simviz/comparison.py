@@ -27,11 +27,12 @@ from simviz.evaluation import (
     Direction,
     Evaluation,
     Metric,
+    Verdict,
     compare_all_evaluations,
-    compared_metric,
     default_metric,
     dimension_curve,
     parse_metric,
+    verdict,
 )
 from simviz.evaluation.differences import REACH
 from simviz.evaluation.tables import Estimate
@@ -43,7 +44,13 @@ from simviz.methods import get_method, method_id
 from simviz.methods._imported import ImportedScores
 from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline, default_pipeline
 from simviz.projection.drawing import DRAWING
-from simviz.reports.summary import numbered, rank_key
+from simviz.reports.summary import (
+    guessed,
+    is_base,
+    numbered,
+    rank_key,
+    strongest_baseline,
+)
 from simviz.store.run import MEASURED, Measured, Part, Run, RunInfo, RunResult
 
 if TYPE_CHECKING:
@@ -304,17 +311,19 @@ class Result:
         found = self.evaluations()
         return compare_all_evaluations({n: found[n] for n in self.names}, self.metric)
 
-    @property
-    def verdict(self) -> str:
-        """Whether the best run is really ahead of the next, in a sentence."""
-        compared = self.comparisons
-        if compared is None:
-            return ""
-        a, b = self.names[:2]
-        tested = compared_metric(self.evaluations()[a], self.metric)
-        higher = tested.higher_is_better
-        found = compared.between(a, b)
-        return f"{found.in_words(a, b, tested.name, higher_is_better=higher)}."
+    @cached_property
+    def verdict(self) -> Verdict:
+        """Whether the best run is really ahead of the next, and of the strongest baseline."""
+        found = {name: self.evaluations()[name] for name in self.names}
+        best, *others = found
+        chosen = self.evaluations("validation")
+        base = {n: chosen[n].value(self.metric) for n in others if is_base(self._method(n))}
+        guesses, metric = self.runs[best].measured["validation"].baselines, self.metric.name
+        baseline = strongest_baseline(base, guesses, metric, self.direction)
+        if baseline not in found:
+            parts = self.parts.train, self.parts.test
+            found[baseline] = guessed(baseline, *parts, found[best], metric)
+        return verdict(found, self.metric, baseline=baseline)
 
     def to_frame(self) -> pd.DataFrame:
         """The results table.
@@ -499,18 +508,22 @@ class Result:
 
     def _look(self, name: str) -> str:
         """The id by which charts know the colour of a run; further ones of a method differ."""
-        models = {each: getattr(run.pipeline, "model", None) for each, run in self.runs.items()}
-        ids = {each: method_id(model) if model else each for each, model in models.items()}
+        ids = {each: self._method(each) or each for each in self.runs}
         n = [each for each in ids if ids[each] == ids[name]].index(name)
         return f"{ids[name]}~{n}" if n else ids[name]
+
+    def _method(self, name: str) -> str:
+        """The id of a run's method; empty for a blend."""
+        model = getattr(self.runs[name].pipeline, "model", None)
+        return method_id(model) if model else ""
 
     def __repr__(self) -> str:
         x, y = self.parts.test.shape
         sizes = f"{x:,} {self.pairs.x_name} × {y:,} {self.pairs.y_name}"
         head = f"{self.pairs.name}, test part: {sizes}"
         table = self.to_frame().to_string(float_format="{:.3f}".format, na_rep="–")
-        return "\n".join(filter(None, (head, table, self.verdict)))
+        return f"{head}\n{table}\n{self.verdict}"
 
     def _repr_html_(self) -> str:
         table = self.to_frame().to_html(float_format="{:.3f}".format, na_rep="–")
-        return f"{table}<p>{escape(self.verdict)}</p>"
+        return f"{table}<p>{escape(str(self.verdict))}</p>"

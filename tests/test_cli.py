@@ -58,8 +58,8 @@ def test_compare_says_who_is_ahead(table, capsys, tmp_path):
     ("columns", "baseline", "status", "verdict"),
     [
         (("a", "b"), "a", 0, "ahead"),
-        (("a", "c"), "a", 4, "undecided"),
-        (("a", "c"), None, 4, "undecided"),
+        (("a", "c"), "a", 4, "level"),
+        (("a", "c"), None, 4, "level"),
         (("a", "<d>"), "a", 3, "behind"),
         (("a", "<d>"), "<d>", 0, "ahead"),
     ],
@@ -74,7 +74,7 @@ def test_exit_status_of_compare(table, tmp_path, capsys, columns, baseline, stat
     found = json.loads(capsys.readouterr().out)
     assert found["verdict"] == verdict and found["n"] == 60 and len(found["comparisons"]) == 1
     assert ("groups" in found["runs"][0]) == (baseline is None)
-    assert bool(found["power_words"]) == (verdict == "undecided")
+    assert bool(found["power_words"]) == (verdict == "level")
 
 
 def test_wrong_use_is_told_in_one_line(tmp_path, capsys):

@@ -93,3 +93,4 @@ from .thresholds import (
     operating_point as operating_point,
 )
 from .trec import ImportedRun as ImportedRun, read_run as read_run
+from .verdicts import Verdict as Verdict, verdict as verdict

@@ -6,7 +6,7 @@ import itertools
 import math
 import string
 from bisect import bisect_left
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -267,7 +267,10 @@ class Comparisons:
                 "Groups need all pairs of runs; here only a baseline was compared with the "
                 "others. Leave out baseline."
             )
-        marks = letter_display(tie_groups(self.p_values, self.order(), alpha=alpha))
+        p = np.ones((n, n))  # 0 where two are told apart, by the interval too
+        for (i, j), found in self.pairs.items():
+            p[i, j] = p[j, i] = not found.is_significant(alpha)
+        marks = letter_display(tie_groups(p, self.order(), alpha=alpha))
         return dict(zip(self.names, marks, strict=True))
 
 
@@ -441,9 +444,7 @@ def compare_all_evaluations(
     """
     names = tuple(evaluations)
     wanted = pairs_to_compare(names, baseline)
-    tested = {compared_metric(one, metric) for one in evaluations.values()}
-    # One that was stored without the scores of its pairs makes all stand back.
-    what = next(iter(tested)) if len(tested) == 1 else query_metric(metric)
+    what = compared_metric(evaluations.values(), metric)
     if what.level == "query":
         first = next(iter(evaluations.values()))
         sides = first.directions[:1] if directions is None else directions
@@ -772,20 +773,21 @@ def query_values(
     return QueryValues(metric, np.concatenate(weighted), "query", False)
 
 
-def compared_metric(evaluation: Evaluation, metric: Metric | str) -> Metric:
+def compared_metric(evaluation: Evaluation | Iterable[Evaluation], metric: Metric | str) -> Metric:
     """What `compare_evaluations` tests: a metric, or what stands for it query by query.
 
     Parameters
     ----------
-    evaluation : Evaluation
-        One of the runs.
+    evaluation : Evaluation or iterable of Evaluation
+        One of the runs, or all of them.
     metric : Metric or str
         Any metric.
 
     Returns
     -------
     Metric
-        The same where its judged pairs are drawn, else that of `query_metric`.
+        The same where its judged pairs are drawn, else that of `query_metric`:
+        so, too, where one run was stored without the scores of its pairs.
 
     Raises
     ------
@@ -799,4 +801,5 @@ def compared_metric(evaluation: Evaluation, metric: Metric | str) -> Metric:
     AUC (by query)
     """
     metric = parse_metric(metric)
-    return metric if pools_judged_pairs(evaluation, metric) else query_metric(metric)
+    runs = [evaluation] if isinstance(evaluation, Evaluation) else evaluation
+    return metric if all(pools_judged_pairs(one, metric) for one in runs) else query_metric(metric)

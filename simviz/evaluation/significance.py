@@ -32,6 +32,9 @@ Reals = NDArray[np.float64]
 
 #: Up to this p-value two runs are told apart, unless said otherwise.
 ALPHA = 0.05
+#: What a comparison says of its first run; "level" is that the two cannot be told apart,
+#: "undecided" that there is too little to test.
+State = Literal["ahead", "behind", "level", "undecided"]
 #: Up to so many differences that are not 0, every choice of signs is counted.
 MOST_EXACT = 36
 #: Sums closer than this, relative to the largest possible one, are equal.
@@ -99,9 +102,32 @@ class Comparison:
         Returns
         -------
         bool
-            False where there were too few values to test.
+            False where the interval holds 0, whatever the p-value, and where
+            there were too few values to test.
         """
-        return self.p_value <= alpha
+        return self.p_value <= alpha and not self.low <= 0 <= self.high
+
+    def state(self, *, higher_is_better: bool = True, alpha: float = ALPHA) -> State:
+        """What is known of the first run.
+
+        Parameters
+        ----------
+        higher_is_better : bool, default=True
+            False for metrics such as rank loss.
+        alpha : float, default=0.05
+            Highest p-value that tells the runs apart.
+
+        Returns
+        -------
+        {"ahead", "behind", "level", "undecided"}
+            "level" where the two cannot be told apart, "undecided" where
+            there were too few values to test.
+        """
+        if math.isnan(self.p_value):
+            return "undecided"
+        if not self.is_significant(alpha):
+            return "level"
+        return "ahead" if (self.difference > 0) == higher_is_better else "behind"
 
     @property
     def why_missing(self) -> str:
@@ -160,59 +186,59 @@ class Comparison:
         'OPCA and LSA cannot be told apart: MRR +0.200 [−0.025, +0.425], p = 0.066,
         paired t, 4 queries'
         """
-        counted = f"{self.n:,} {plural(self.unit, self.n)}"
-        if math.isnan(self.p_value):
-            return f"{a_name} and {b_name} cannot be compared on {counted}"
-        ahead = self
-        if self.difference != 0 and (self.difference > 0) != higher_is_better:
-            ahead, a_name, b_name = self.swapped(), b_name, a_name
-        relation = (
-            f"{a_name} is ahead of {b_name}"
-            if self.is_significant(alpha)
-            else f"{a_name} and {b_name} cannot be told apart"
+        finding = self.finding(
+            a_name, b_name, metric, higher_is_better=higher_is_better, alpha=alpha
         )
-        p = "p < 0.001" if self.p_value < 0.001 else f"p = {self.p_value:.3f}"
-        if self.p_value >= 0.9995:
-            p = "p = 1"
-        p += f" ({self.correction})" if self.correction else ""
-        return f"{relation}: {ahead._numbers(metric)}, {p}, {self.test}, {counted}"
+        if math.isnan(self.p_value):
+            return finding
+        correction = f" ({self.correction})" if self.correction else ""
+        return f"{finding}, {self.p_in_words}{correction}, {self.test}, {self.counted}"
 
-    def lead_in_words(
-        self, a_name: str, b_name: str, metric: str = "", *, higher_is_better: bool = True
+    def finding(
+        self,
+        a_name: str,
+        b_name: str,
+        metric: str = "",
+        *,
+        higher_is_better: bool = True,
+        alpha: float = ALPHA,
     ) -> str:
-        """One sentence on which run is ahead, without a verdict: for the part runs are chosen by.
+        """What `in_words` says before the p-value: the state, the difference and its interval.
 
         Parameters
         ----------
-        a_name, b_name, metric, higher_is_better : str, str, str, bool
+        a_name, b_name, metric, higher_is_better, alpha : str, str, str, bool, float
             As in `in_words`.
 
         Returns
         -------
         str
             Without a full stop.
-
-        Examples
-        --------
-        >>> from simviz.evaluation import paired_t
-        >>> found = paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8])
-        >>> found.lead_in_words("OPCA", "LSA", "MRR")
-        'OPCA is ahead of LSA by MRR +0.200 [−0.025, +0.425], 4 queries'
         """
-        counted = f"{self.n:,} {plural(self.unit, self.n)}"
-        if math.isnan(self.difference):
-            return f"{a_name} and {b_name} cannot be compared on {counted}"
-        if self.difference == 0:
-            return f"{a_name} and {b_name} are level on {counted}"
-        if (self.difference > 0) != higher_is_better:
-            a_name, b_name = b_name, a_name
-        ahead = self if self.difference > 0 else self.swapped()
-        return f"{a_name} is ahead of {b_name} by {ahead._numbers(metric)}, {counted}"
+        if math.isnan(self.p_value):
+            return f"{a_name} and {b_name} cannot be compared on {self.counted}"
+        better = self
+        if self.difference != 0 and (self.difference > 0) != higher_is_better:
+            better, a_name, b_name = self.swapped(), b_name, a_name
+        relation = (
+            f"{a_name} is ahead of {b_name}"
+            if self.is_significant(alpha)
+            else f"{a_name} and {b_name} cannot be told apart"
+        )
+        numbers = f"{signed(better.difference)} [{signed(better.low)}, {signed(better.high)}]"
+        return f"{relation}: {f'{metric} {numbers}'.strip()}"
 
-    def _numbers(self, metric: str) -> str:
-        """The difference with its interval."""
-        numbers = f"{signed(self.difference)} [{signed(self.low)}, {signed(self.high)}]"
-        return f"{metric} {numbers}".strip()
+    @property
+    def p_in_words(self) -> str:
+        """The p-value to three decimals."""
+        if self.p_value < 0.001:
+            return "p < 0.001"
+        return "p = 1" if self.p_value >= 0.9995 else f"p = {self.p_value:.3f}"
+
+    @property
+    def counted(self) -> str:
+        """How many queries, or what else was counted."""
+        return f"{self.n:,} {plural(self.unit, self.n)}"
 
 
 def plural(unit: str, n: int) -> str:

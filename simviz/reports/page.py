@@ -40,10 +40,10 @@ from simviz.reports.summary import (
     dimensions_column,
     metric_column,
     milestones,
-    nested_records,
     part_words,
     ranked,
     read_runs,
+    records_by_dimension,
     shared_metrics,
     table_rows,
     time_column,
@@ -105,8 +105,8 @@ def html_report(
     made : str, optional
         When it was made, as it is to be written; today when omitted.
     part : {"validation", "test"}, default="test"
-        The part of the split that all figures are of. The verdict with its
-        p-values and tie groups is given on the test part alone.
+        The part of the split that all figures are of. p-values and tie
+        groups are given on the test part alone.
 
     Returns
     -------
@@ -168,7 +168,7 @@ def html_report(
         title=f"{pairs.name}, compared on the {part} part",
         heading=f"{pairs.name}: {pairs.x_name} × {pairs.y_name}",
         part=f"{words[0].upper()}{words[1:]}.",
-        findings=summary.findings(entries, pairs, main, direction, compared),
+        findings=summary.findings(entries, pairs, main, direction),
         results=f"Results on the {part} part",
         table=_results_table(entries, metrics, direction, compared),
         notes=_notes(entries, pairs, compared, main),
@@ -269,19 +269,21 @@ def _dimension_chart(
 ) -> Chart | None:
     """Quality by dimension, or None where no method has such a curve."""
     metric = query_metric(main).name
-    made = [dimension_curve(e, direction, nested_records(e, metric, pairs)) for e in entries]
+    made = [dimension_curve(e, direction, records_by_dimension(e, metric, pairs)) for e in entries]
     drawn = [(one, curve) for one, curve in zip(entries, made, strict=True) if curve is not None]
     if not drawn:
         return None
     curves = [curve for _, curve in drawn]
     bands = ", with 95 % bands" if len(curves) <= MOST_BANDS else ""
+    names = ", ".join(one.label for one, _ in drawn if not one.measured.curve)
+    swept = f" Trained at each number of dimensions: {names}." if names else ""
     return Chart(
         id="dimensions",
         title="Quality by dimensions",
         figures=_both_looks(dimension_figure, curves, metric=metric),
         caption=(
             f"{metric} of the first dimensions of each model, all from one training{bands}; "
-            f"{part_words(entries[0], pairs)}."
+            f"{part_words(entries[0], pairs)}.{swept}"
         ),
         table=_table(
             ["run", f"best {metric}", "with", "95 % of it with"],
@@ -349,7 +351,7 @@ def _results_table(
     for i, one in enumerate(entries):
         early = Markup(' <span class="sv-se">{}</span>').format(_EARLY)
         names[i] = _named(one) + (early if one.is_stopped_early else "")
-    columns = [metric_column(rows, metric) for metric in metrics]
+    columns = [metric_column(rows, metric, metrics[0]) for metric in metrics]
     if compared is not None:
         letters = compared.letters()
         columns.insert(1, Column("ties", "", [letters.get(row.label) or "–" for row in rows]))
@@ -378,8 +380,8 @@ def _notes(
 ) -> list[str]:
     """What the figures of the table mean."""
     words = [
-        f"On the {part_words(entries[0], pairs)}; ± 95 % intervals; the best of each column is "
-        f"bold. Runs are ordered {summary.order(entries)}."
+        f"On the {part_words(entries[0], pairs)}; ± 95 % intervals; what the first sentence "
+        f"says is bold. Runs are ordered {summary.order(entries)}."
     ]
     if any(one.is_stopped_early for one in entries):
         words.append(f"Runs {_EARLY} do a little better on it than elsewhere.")

@@ -17,21 +17,22 @@ from simviz.charts import DimensionCurve
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
 from simviz.evaluation import (
+    ChanceScorer,
     Comparisons,
     Direction,
     Evaluation,
-    Metric,
     PopularityScorer,
+    Verdict,
     compare_all_evaluations,
-    compare_evaluations,
     compared_metric,
     dimension_curve as measure_dimensions,
     evaluate,
+    verdict,
 )
-from simviz.evaluation.differences import REACH, query_metric
+from simviz.evaluation.differences import REACH
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking, curve_records, values_in
-from simviz.evaluation.tables import Estimate, TableRow, best_values, finding, ranked_against
+from simviz.evaluation.tables import Estimate, TableRow, finding, ranked_against
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
 from simviz.store.datasets import DEMO_PREFIX
@@ -270,14 +271,13 @@ class Column(NamedTuple):
     cells: Sequence[str]
 
 
-def metric_column(rows: Sequence[TableRow], name: str) -> Column:
-    """A metric with its interval; the best is bold."""
-    best = best_values(rows, [name]).get(name)
+def metric_column(rows: Sequence[TableRow], name: str, headline: str) -> Column:
+    """A metric with its interval; what the headline says of the first run is bold."""
     cells = []
-    for row in rows:
+    for i, row in enumerate(rows):
         value, reach = row.values[name]
         cell = Markup("{}").format("–" if isnan(value) else f"{value:.3f}")
-        if value == best and not row.is_baseline:
+        if i == 0 and name == headline and not isnan(value):
             cell = bold(cell)
         if not isnan(reach) and not row.is_baseline:
             cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
@@ -310,10 +310,12 @@ def dimension_curve(
     return None if band is None else DimensionCurve(one.look, one.label, *band)
 
 
-def nested_records(one: Entry, metric: str, pairs: PairSet) -> Sequence[Record]:
-    """Quality of the first dimensions of a run: stored, or measured now; empty for none."""
+def records_by_dimension(one: Entry, metric: str, pairs: PairSet) -> Sequence[Record]:
+    """Quality of the first dimensions of a run, else of smaller models; empty for none."""
     stored = one.measured.curve
-    if not stored or stored[0]["metric"] == metric:
+    if not stored:
+        return _swept_records(one, metric)
+    if stored[0]["metric"] == metric:
         return stored
     pipeline: Any = one.run.pipeline()
     held_out = one.run.take(pairs, one.part)
@@ -328,7 +330,7 @@ def nested_records(one: Entry, metric: str, pairs: PairSet) -> Sequence[Record]:
     return list(curve.to_records())
 
 
-def swept_records(entry: Entry, metric: str) -> list[dict[str, Any]]:
+def _swept_records(entry: Entry, metric: str) -> list[dict[str, Any]]:
     """Quality of a run and of smaller models of its method; empty where none were trained."""
     smaller = entry.run.part(entry.part).dimensions()
     if not smaller:
@@ -439,95 +441,115 @@ def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tupl
     return rows
 
 
-def findings(
-    entries: Sequence[Entry],
-    pairs: PairSet,
-    metric: str,
-    direction: str,
-    compared: Comparisons | None,
-) -> list[str]:
-    """The best run in a sentence, and whether the next one is really behind."""
+def findings(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str) -> list[str]:
+    """What the best run can do, and the verdict."""
     best = entries[0]
     record = best.record(metric, direction)
     if record is None or isnan(record["value"]):
         return [f"{metric} could not be measured on this {best.part} part."]
-    candidates = best.measured.ranked_against(direction, best.part, pairs)
-    sentences = [finding_of(best, pairs, metric, direction, candidates=candidates)]
-    if len(entries) > 1 and best.part == "validation":
-        lead = _lead(entries[:2], pairs, metric, direction)
-        if "[" in lead:  # where runs are level there is no interval to explain
-            lead += ". In brackets: the 95 % interval of the difference"
-        sentences.append(f"On the validation part, {lead}.")
-    if compared is not None:
-        second = entries[1]
-        tested = tested_metric(entries, pairs, metric)
-        words = compared.between(best.label, second.label).in_words(
-            best.label, second.label, tested, higher_is_better=compared.higher_is_better
-        )
-        sentences.append(f"{words}.")
-    return sentences
+    found = verdict_of(entries, pairs, metric, direction)
+    return [finding_of(entries, pairs, metric, direction), verdict_words(found, best.part)]
 
 
-def best_and_baseline(entries: Sequence[Entry]) -> tuple[Entry, Entry | None]:
-    """The first learned run and the first lexical one; no baseline where one kind is missing."""
-    learned = [one for one in entries if not is_lexical(one.run)]
-    lexical = [one for one in entries if is_lexical(one.run)]
-    return (learned or lexical)[0], lexical[0] if learned and lexical else None
+def is_base(method: str) -> bool:
+    """Whether a method learns nothing from pairs: it matches words, or takes ready vectors."""
+    known = all_methods().get(method)
+    return known is not None and (
+        known.tags.family == "lexical" or known.tags.input == "pretrained"
+    )
 
 
-def is_lexical(run: Run) -> bool:
-    """Whether a run matches words or characters, learning nothing from pairs."""
-    known = all_methods().get(run.info.method)
-    return known is not None and known.tags.family == "lexical"
-
-
-def against_baseline(
-    best: Entry, baseline: Entry | None, pairs: PairSet, metric: str, direction: str
+def strongest_baseline(
+    runs: Mapping[str, float],
+    guesses: Mapping[str, Sequence[Record]],
+    metric: str,
+    direction: str,
 ) -> str:
-    """Whether a run is ahead of its baseline, and by how much; of popularity without one."""
-    evaluation = load_evaluation(best.run, best.part, pairs)
-    if baseline is not None:
-        name, other = baseline.label, load_evaluation(baseline.run, best.part, pairs)
-    else:
+    """The best of runs that learn nothing and of guesses, by what the runs are chosen by."""
+    values = dict(runs)
+    for name, label in BASELINES.items():
+        values[label] = estimate(find_record(guesses.get(name, ()), metric, direction)).value
+    return min(values, key=lambda name: rank_key(values[name], metric))
+
+
+def guessed(
+    baseline: str, train: PairSet, held_out: PairSet, like: Evaluation, metric: str
+) -> Evaluation:
+    """What one of `BASELINES` finds where a run found something."""
+    scorer: Any = PopularityScorer(train)
+    if baseline == BASELINES["chance"]:
+        scorer = ChanceScorer()
+    sides = held_out.x, held_out.y, held_out.relevance
+    tested = compared_metric(like, metric)
+    return evaluate(scorer, *sides, [tested], directions=like.directions)
+
+
+def is_chosen_here(entries: Sequence[Entry]) -> bool:
+    """Whether the order of the runs rests on the part shown, see `ranked`."""
+    by_validation = any("validation" in one.result.parts for one in entries)
+    return entries[0].part == "validation" or not by_validation
+
+
+def baseline_of(entries: Sequence[Entry], metric: str, direction: str) -> str:
+    """What the best run has to be ahead of."""
+    best, *others = entries
+    part = best.part if is_chosen_here(entries) else "validation"
+    runs = {
+        one.label: one.result.parts[part].value(metric, direction)
+        for one in others
+        if is_base(one.run.info.method) and part in one.result.parts
+    }
+    guesses = best.result.parts.get(part, best.measured).evaluation.get("baselines", {})
+    return strongest_baseline(runs, guesses, metric, direction)
+
+
+def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str) -> Verdict:
+    """The verdict on runs in their order, see `simviz.evaluation.verdict`."""
+    best, is_here = entries[0], is_chosen_here(entries)
+    baseline = baseline_of(entries, metric, direction)
+    kept = [one for one in entries if is_here or one in entries[:2] or one.label == baseline]
+    evaluations = _evaluations(kept, pairs)
+    if baseline not in evaluations:
         train, part = (best.run.take(pairs, name) for name in ("train", best.part))
-        name, scorer = BASELINES["popularity"], PopularityScorer(train)
-        other = evaluate(scorer, part.x, part.y, part.relevance, directions=evaluation.directions)
-    tested = _tested({"": evaluation, name: other}, metric)
-    on_test = best.part == "test"
-    test = "randomization" if on_test else "t"
-    found = compare_evaluations(evaluation, other, metric, _asking(direction), test)
-    say = found.in_words if on_test else found.lead_in_words
-    return say(best.label, name, tested.name, higher_is_better=tested.higher_is_better) + "."
+        evaluations[baseline] = guessed(baseline, train, part, evaluations[best.label], metric)
+    asking = _asking(direction)
+    return verdict(evaluations, metric, asking, baseline=baseline, is_chosen_here=is_here)
+
+
+def verdict_words(found: Verdict, part: Part) -> str:
+    """A verdict in words; p-values belong to the test part."""
+    if part == "validation":
+        return f"On the validation part, {found.in_words(with_p=False)}"
+    return found.in_words()
 
 
 def finding_of(
-    best: Entry,
+    entries: Sequence[Entry],
     pairs: PairSet,
     metric: str,
     direction: str,
-    *,
-    candidates: str = "",
-    against: Entry | None = None,
+    shown: str | None = None,
 ) -> str:
-    """What a run can do beside a baseline, in a sentence; the metric has to be measured."""
-    record = best.record(metric, direction)
+    """What the best run can do beside the baseline, in a sentence, by another metric if asked."""
+    best, shown = entries[0], shown or metric
+    record = best.record(shown, direction)
     assert record is not None
     who = asked(pairs, direction)
     by_pairs = record["direction"] == "pairs"
-    baselines = best.measured.evaluation.get("baselines", {})
-    popular = estimate(find_record(baselines.get("popularity", []), metric, direction)).value
-    known = popular if against is None else against.measured.value(metric, direction)
+    baseline = baseline_of(entries, metric, direction)
+    rows = table_rows(entries, [shown], direction)
+    known = next((row.values[shown].value for row in rows if row.label == baseline), float("nan"))
     return finding(
         best.label,
-        metric,
+        shown,
         record["value"],
         record["n"],
         query_name="pairs" if by_pairs else who.queries,
         answer_name=who.answers,
         baseline=None if isnan(known) else known,
-        baseline_name=BASELINES["popularity"] if against is None else against.label,
+        baseline_name=baseline,
         part=best.part,
-        candidates=candidates,
+        candidates=best.measured.ranked_against(direction, best.part, pairs),
     )
 
 
@@ -543,14 +565,16 @@ def compare_runs(
 
 def order(entries: Sequence[Entry]) -> str:
     """What the order of the runs rests on, see `ranked`."""
-    if any("validation" in one.result.parts for one in entries):
-        return "by the validation part"
-    return f"by the {entries[0].part} part: no run was measured on validation"
+    part = entries[0].part
+    if part == "validation" or not is_chosen_here(entries):
+        is_whole = all("validation" in one.result.parts for one in entries)
+        return "by the validation part" + ("" if is_whole else ", those without it last")
+    return f"by the {part} part: no run was measured on validation"
 
 
 def tested_metric(entries: Sequence[Entry], pairs: PairSet, metric: str) -> str:
     """What a test compares: the metric of judged pairs, or what stands for it query by query."""
-    return _tested(_evaluations(entries, pairs), metric).name
+    return compared_metric(_evaluations(entries, pairs).values(), metric).name
 
 
 def settings(one: Entry) -> list[tuple[str, str, bool]]:
@@ -578,21 +602,6 @@ def _evaluations(entries: Sequence[Entry], pairs: PairSet) -> dict[str, Evaluati
 
 def _asking(direction: str) -> list[Direction]:
     return list(DIRECTIONS) if direction == "mean" else [cast(Direction, direction)]
-
-
-def _tested(evaluations: Mapping[str, Evaluation], metric: str) -> Metric:
-    """What is tested; one run without the scores of its pairs makes all stand back."""
-    metrics = {compared_metric(one, metric) for one in evaluations.values()}
-    return metrics.pop() if len(metrics) == 1 else query_metric(metric)
-
-
-def _lead(two: Sequence[Entry], pairs: PairSet, metric: str, direction: str) -> str:
-    """By how much one of two runs is ahead, with the interval of the difference."""
-    evaluations = _evaluations(two, pairs)
-    (a, one), (b, other) = evaluations.items()
-    found = compare_evaluations(one, other, metric, _asking(direction), "t")
-    tested = _tested(evaluations, metric)
-    return found.lead_in_words(a, b, tested.name, higher_is_better=tested.higher_is_better)
 
 
 def _left_out(one: Entry, direction: str) -> str:

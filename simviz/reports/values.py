@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import isnan
-from typing import Any, Literal
+from typing import Any
 
 from markupsafe import Markup
 
@@ -13,8 +13,7 @@ from simviz.charts.tables import environment, html_table
 from simviz.evaluation import compare_all, confidence_interval, power_analysis
 from simviz.evaluation.run_values import RunValues
 from simviz.evaluation.significance import ALPHA, plural, signed
-
-Verdict = Literal["ahead", "undecided", "behind"]
+from simviz.evaluation.verdicts import Verdict
 
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
@@ -49,11 +48,12 @@ _PAGE = """<!DOCTYPE html>
 
 def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str, Any]:
     """Compare runs by their values: JSON's types, as `simviz compare --json` writes them."""
-    # The verdict is whether the best run is "ahead" of the next (or the best of the others "ahead"
-    # of the baseline or "behind" it), or "undecided"; `needed` are the queries that would do to
-    # tell those two apart, None where nobody can say. Numbers that are not known are None, and
-    # `reason` says why.
+    # The verdict is that of the best run against the next, or of the best of the others against
+    # the baseline; `needed` are the queries that would do to tell those two apart, None where
+    # nobody can say. Numbers that are not known are None, and `reason` says why.
     found = compare_all(given.values, baseline=baseline, higher_is_better=given.higher_is_better)
+    counted = {pair: replace(one, unit=given.unit) for pair, one in found.pairs.items()}
+    found = replace(found, pairs=counted)
     order = [found.names[i] for i in found.order()]
     letters = {} if baseline else found.letters()
     means = dict(zip(found.names, map(float, found.means), strict=True))
@@ -67,23 +67,16 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
         runs.append({"run": name, "value": means[name], "low": low, "high": high})
         if letters:
             runs[-1]["groups"] = letters[name]
-    if baseline is None:
-        a, b = order[:2]
-    else:
-        a, b = next(name for name in order if name != baseline), baseline
-    two = replace(found.between(a, b), unit=given.unit)
-    alpha = ALPHA / len(pairs)
+    # The baseline is no candidate.
+    chosen = sorted(order, key=lambda name: name == baseline)
+    verdict = Verdict.of(found, chosen, given.metric, baseline)
+    a, (b, two) = verdict.best, next(iter(verdict.against.items()))
     plan = replace(
-        power_analysis(given.values[a], given.values[b], alpha=alpha),
+        power_analysis(given.values[a], given.values[b], alpha=ALPHA / len(pairs)),
         unit=given.unit,
         separated=two.is_significant(),
     )
-    verdict: Verdict = "undecided"
-    if two.is_significant():
-        verdict = "ahead" if (two.difference > 0) == given.higher_is_better else "behind"
-    words = two.in_words(a, b, given.metric, higher_is_better=given.higher_is_better)
-    n = len(given.queries)
-    undecided = verdict == "undecided" and n > 1
+    n, is_level = len(given.queries), verdict.state == "level"
     return {
         "metric": given.metric,
         "unit": given.unit,
@@ -104,10 +97,10 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
             for one in [found.between(first, second)]
         ],
         "test": two.test + (f", {two.correction}" if two.correction else ""),
-        "verdict": verdict,
-        "verdict_words": f"{words}.",
-        "needed": plan.needed if undecided else None,
-        "power_words": _sentence(plan.in_words(a, b)) if undecided else "",
+        "verdict": verdict.state,
+        "verdict_words": str(verdict),
+        "needed": plan.needed if is_level else None,
+        "power_words": _sentence(plan.in_words(a, b)) if is_level else "",
         "reason": ""
         if n > 1
         else f"Intervals and tests need two {plural(given.unit, 2)} or more; there is {n}.",

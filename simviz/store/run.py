@@ -311,14 +311,18 @@ class RunPart:
         with _keeping_in(self.folder):
             write_json(self.folder / "learning.json", records)
 
+    @property
+    def is_swept(self) -> bool:
+        """Whether smaller models of the method were trained, see `dimensions`."""
+        return (self.folder / "dimensions.npz").exists()
+
     def dimensions(self) -> dict[int, dict[Direction, Ranking]]:
         """Ranks by smaller models of the method, by their dimensions; empty where none is kept."""
-        path = self.folder / "dimensions.npz"
         found: dict[int, dict[Direction, Ranking]] = {}
-        if not path.exists():
+        if not self.is_swept:
             return found
         with damaged(_EVALUATION):
-            arrays = read_arrays(path)
+            arrays = read_arrays(self.folder / "dimensions.npz")
             for k, direction in {tuple(name.split(":")[:2]) for name in arrays}:
                 ranking = _unpack_ranking(arrays, f"{k}:{direction}:")
                 found.setdefault(int(k), {})[cast("Direction", direction)] = ranking

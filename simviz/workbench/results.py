@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from html import escape
 
 import streamlit as st
 
@@ -16,7 +15,7 @@ from simviz.exceptions import SimvizError
 from simviz.jobs.background import FIRST
 from simviz.markdown import escape_markdown
 from simviz.reports import summary
-from simviz.store.run import Part, Run
+from simviz.store.run import Run
 from simviz.workbench.compare import curves, table
 from simviz.workbench.map import scene as map_scene
 from simviz.workbench.shell import display, drawings, progress, runs as shell_runs, settings, state
@@ -47,12 +46,11 @@ def show(
     ordered = summary.ranked(runs, measured, metric, direction, part)
     entries = shell_runs.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
-    best, baseline = summary.best_and_baseline(entries) if entries else (None, None)
     with st.container(
         key="results-links", horizontal=True, vertical_alignment="bottom", gap="medium"
     ):
         settings.part_switch(dataset_id)
-        seen = best.run if best else ordered[0]
+        seen = entries[0].run if entries else ordered[0]
         for page, label, icon, takes in _FURTHER:
             if not (key == "train" and page == "pages/train.py"):
                 ids = {"runs": ",".join(run.id for run in ordered), "run": seen.id}
@@ -65,65 +63,43 @@ def show(
     ]
     if missing:
         progress.offer_missing_part(missing, part, pairs, key=key)
-    if best is None:
+    if not entries:
         return None
     with answer:
         # Easier to read than an MRR, and a column of the table.
         easy = "top-1" if metric == "MRR" else metric
-        table.show_best(best, easy, direction, pairs, baseline)
-        if best.record(metric, direction) is not None:
-            against = None if baseline is None else baseline.run
-            labels = best.label, "" if baseline is None else baseline.label
-            words = _verdict(best.run, against, pairs, part, metric, direction, labels)
-            st.html(f'<p class="sv-next">{escape(words)}</p>')
+        table.show_finding(entries, pairs, metric, direction, easy)
     shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
-    show_table(entries, shown, direction, pairs)
+    show_table(entries, shown, direction, pairs, easy)
     show_curves(entries, metric, direction, pairs)
-    return best.run
-
-
-@state.cached(100)
-def _verdict(
-    best: Run,
-    baseline: Run | None,
-    pairs: PairSet,
-    part: Part,
-    metric: str,
-    direction: str,
-    labels: tuple[str, str],
-) -> str:
-    """Whether the best learned run is ahead of the baseline; the test takes a moment."""
-    runs = [run for run in (best, baseline) if run is not None]
-    one, *other = summary.read_runs(
-        runs, {run.id: label for run, label in zip(runs, labels, strict=False)}, part=part
-    )
-    return summary.against_baseline(one, other[0] if other else None, pairs, metric, direction)
+    return entries[0].run
 
 
 def show_table(
-    entries: Sequence[summary.Entry], metrics: Sequence[str], direction: str, pairs: PairSet
+    entries: Sequence[summary.Entry],
+    metrics: Sequence[str],
+    direction: str,
+    pairs: PairSet,
+    headline: str,
 ) -> None:
-    """Compare runs in a few columns, the best on validation first, what knows nothing last."""
+    """Compare runs in a few columns, in their order; what the headline says is bold."""
     metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
     rows = summary.table_rows(entries, metrics, direction)
-    columns = [summary.metric_column(rows, metric) for metric in metrics]
+    columns = [summary.metric_column(rows, metric, headline) for metric in metrics]
     columns += [summary.dimensions_column(rows), summary.time_column(rows)]
     table.draw_columns(rows, entries, columns)
     record = entries[0].record(metrics[0], direction) if metrics else None
     if record is None:
         return
-    part = entries[0].part
+    part, order = entries[0].part, f"Runs are ordered {summary.order(entries)}."
     if record["direction"] == "pairs":
-        st.caption(
-            f"Over {record['n']:,} pairs of the {part} part. In the order of the validation part."
-        )
+        st.caption(f"Over {record['n']:,} pairs of the {part} part. {order}")
         return
     queries = {"x2y": pairs.x_name, "y2x": pairs.y_name, "mean": "queries from both sides"}
     pool = entries[0].measured.ranked_against(direction, part, pairs)
     st.caption(
         f"Mean over {record['n']:,} {part} {queries[direction]} ± 95 % interval, each ranked "
-        f"against {pool}. Ties count with their expected value. "
-        "In the order of the validation part."
+        f"against {pool}. Ties count with their expected value. {order}"
     )
 
 

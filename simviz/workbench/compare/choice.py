@@ -337,7 +337,7 @@ def _choose_runs(
         start = st.session_state[key]
     elif not start:
         before = [run_id for run_id in st.session_state.get("run_ids", []) if run_id in ids]
-        start = before or ids[: shell_runs.FEW]
+        start = before or [run.id for run in shell_runs.first_shown(group)]
     st.session_state[key] = [run_id for run_id in ids if run_id in start]
     names = {run_id: escape_markdown(labels[run_id]) for run_id in ids}
     n = len(st.session_state[key])

@@ -36,8 +36,7 @@ from simviz.reports.summary import (
     dimension_curve,
     mean_band,
     milestones,
-    nested_records,
-    swept_records,
+    records_by_dimension,
 )
 from simviz.workbench.compare import pair_curves
 from simviz.workbench.compare.choice import CURVES, Choice, held_out, put_in_link
@@ -101,7 +100,9 @@ def _without(choice: Choice, drawn: Sequence[str], words: str) -> str:
 def show_dimensions(choice: Choice, columns: Columns) -> None:
     """Draw the metric, or what stands for it by query, against the number of dimensions."""
     nested = [entry for entry in choice.entries if entry.measured.curve]
-    swept = [entry for entry in choice.entries if entry.run.part(choice.part).dimensions()]
+    swept = [
+        e for e in choice.entries if not e.measured.curve and e.run.part(choice.part).is_swept
+    ]
     missing = [e for e in choice.entries if e not in swept and smaller_dimensions(e.run)]
     if not nested and not swept:
         words = "These methods learn no smaller model with a larger one."
@@ -112,8 +113,7 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
     curves = []
     with st.spinner("Measuring the first dimensions", show_time=False):
         for entry in nested + swept:
-            is_cut = entry in nested
-            records = curve_of(entry, metric, choice.pairs) if is_cut else _swept(entry, metric)
+            records = curve_of(entry, metric, choice.pairs)
             if (curve := dimension_curve(entry, choice.direction, records)) is not None:
                 curves.append(curve)
     if not curves:
@@ -197,15 +197,17 @@ def _call(calls: Sequence[tuple[Any, ...]]) -> None:
         function(*arguments)
 
 
-@state.cached(64)
-def _swept(entry: Entry, metric: str) -> list[dict[str, Any]]:
-    return swept_records(entry, metric)
-
-
-@state.cached(64)
 def curve_of(entry: Entry, metric: str, pairs: PairSet) -> Sequence[Mapping[str, Any]]:
-    """Quality of the first dimensions of a run; empty for none."""
-    return nested_records(entry, metric, pairs)
+    """Quality by dimension of a run; empty for none."""
+    return _curve_of(entry, metric, pairs, entry.run.part(entry.part).is_swept)
+
+
+@state.cached(64)
+def _curve_of(
+    entry: Entry, metric: str, pairs: PairSet, is_swept: bool
+) -> Sequence[Mapping[str, Any]]:
+    """The same until smaller models are trained."""
+    return records_by_dimension(entry, metric, pairs)
 
 
 # -- progress in training -------------------------------------------------------------

@@ -92,7 +92,7 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     if choice is None:
         return
     with answer:
-        table.show_finding(choice)
+        table.show_finding(choice.entries, pairs, choice.metric, choice.direction)
     is_wide = bool(st.session_state.get("compare-more"))  # then the curve stands below
     left, right = (st.container(), st.container()) if is_wide else st.columns([4, 3], gap="small")
     with left:

@@ -104,9 +104,6 @@ def show(choice: Choice) -> None:
     if not len(both.found):
         st.caption(_why_none(choice))
         return
-    if {a.run.id, b.run.id} != set(first_two):
-        # Of those two the page has said it.
-        st.html(f'<p class="sv-next">{escape(significance.verdict(choice, a, b))}</p>')
     metric = both.found.metric.name
     if metric != choice.metric:
         st.caption(

@@ -36,7 +36,7 @@ from simviz.evaluation.comparisons import Correction, published_protocol
 from simviz.evaluation.differences import Differences, paired_differences, query_metric
 from simviz.evaluation.pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import mean, plural
-from simviz.reports.summary import Entry, is_lexical
+from simviz.reports.summary import Entry, is_base
 from simviz.store.run import Run
 from simviz.workbench.compare.choice import Choice, evaluation_of, part_of, put_in_link
 from simviz.workbench.shell import display, drawings, forms, settings, state
@@ -114,11 +114,11 @@ class Verdicts(NamedTuple):
 
 def current_setting(choice: Choice) -> Setting:
     """What was chosen, or the usual; readable before the controls are drawn."""
-    # The best run that goes by words alone; else the last in the table.
-    lexical = next((entry for entry in choice.entries if is_lexical(entry.run)), None)
-    usual_run = (lexical or choice.entries[-1]).run.id
+    # The best run that learns nothing from pairs; else the last in the table.
+    base = next((e for e in choice.entries if is_base(e.run.info.method)), None)
+    usual_run = (base or choice.entries[-1]).run.id
     against = st.session_state.get("compare-against")
-    unchosen = lexical and against == st.session_state.get("compare-usual") != usual_run
+    unchosen = base and against == st.session_state.get("compare-usual") != usual_run
     if unchosen or against not in choice.by_id:
         st.session_state["compare-against"] = st.session_state["compare-usual"] = usual_run
     tests = _offered(choice)
@@ -212,12 +212,7 @@ def tested_metric(choice: Choice) -> Metric:
 
 @state.cached(400)
 def _tested_metric(choice: Choice, entries: Sequence[Entry]) -> Metric:
-    metric = parse_metric(choice.metric)
-    if metric.level == "query":
-        return metric
-    metrics = {compared_metric(evaluation_of(one, choice.pairs), metric) for one in entries}
-    # One run whose scores are not to be had makes all stand back.
-    return metrics.pop() if len(metrics) == 1 else query_metric(choice.metric)
+    return compared_metric([evaluation_of(one, choice.pairs) for one in entries], choice.metric)
 
 
 def is_by_query(choice: Choice) -> bool:
@@ -286,19 +281,6 @@ def against(choice: Choice, found: Verdicts) -> list[Comparison | None]:
         None if entry.run.id == base else found.found.between(entry.run.id, base)
         for entry in choice.entries
     ]
-
-
-def verdict(choice: Choice, a: Entry, b: Entry) -> str:
-    """Which of two runs is ahead: by the chosen test on the test part, else by how much."""
-    now = current_setting(choice)
-    metric = tested_name(choice, now)
-    higher = tested_metric(choice).higher_is_better
-    if choice.part == "validation":
-        found = _compare(choice, a, b, now.test)
-        words = found.lead_in_words(a.label, b.label, metric, higher_is_better=higher)
-        return f"On the validation part, {words}."
-    found = compare_all(choice, now.test, now.correction).between(a.run.id, b.run.id)
-    return found.in_words(a.label, b.label, metric, higher_is_better=higher) + "."
 
 
 def power(choice: Choice, found: Comparisons) -> str:

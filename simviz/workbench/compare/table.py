@@ -15,7 +15,7 @@ from streamlit.delta_generator import DeltaGenerator
 from simviz.charts.style import clean_text, get_theme
 from simviz.charts.tables import Cell, html_table
 from simviz.data.pairs import PairSet
-from simviz.evaluation import Comparison, Comparisons
+from simviz.evaluation import Comparison, Comparisons, Verdict
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.tables import TableRow
 from simviz.markdown import escape_markdown
@@ -27,8 +27,11 @@ from simviz.reports.summary import (
     dimensions_column,
     finding_of,
     metric_column,
+    order,
     table_rows,
     time_column,
+    verdict_of,
+    verdict_words,
 )
 from simviz.workbench.compare import files, significance
 from simviz.workbench.compare.choice import Choice, evaluation_of, view
@@ -47,32 +50,42 @@ _STYLE = Path(__file__).with_name("table.css")
 # -- the finding ----------------------------------------------------------------------
 
 
-def show_finding(choice: Choice) -> None:
-    """Say what the best run can do, and whether the next is really behind."""
-    best = choice.entries[0]
-    record = best.record(choice.metric, choice.direction)
-    if record is None or isnan(record["value"]):
-        st.markdown(f"{choice.metric} could not be measured on the {choice.part} part.")
-        return
-    show_best(best, choice.metric, choice.direction, choice.pairs)
-    if len(choice.entries) > 1:
-        # The next method tells more than another setting of the best one.
-        others = [entry for entry in choice.entries[1:] if _kin(entry) != _kin(best)]
-        words = significance.verdict(choice, best, (others or choice.entries[1:])[0])
-        st.html(f'<p class="sv-next">{escape(words)}</p>')
-
-
-def show_best(
-    best: Entry, metric: str, direction: str, pairs: PairSet, against: Entry | None = None
+def show_finding(
+    entries: Sequence[Entry],
+    pairs: PairSet,
+    metric: str,
+    direction: str,
+    shown: str | None = None,
 ) -> None:
-    """Say in a sentence what the best run can do beside a baseline."""
-    if best.record(metric, direction) is None:
+    """Say what the best run can do, by a metric that is easy to read, and the verdict."""
+    best, part = entries[0], entries[0].part
+    record = best.record(metric, direction)
+    if record is None or isnan(record["value"]):
+        st.markdown(f"{metric} could not be measured on the {part} part.")
         return
-    candidates = best.measured.ranked_against(direction, best.part, pairs)
-    words = finding_of(best, pairs, metric, direction, candidates=candidates, against=against)
+    if shown is not None and best.record(shown, direction) is None:
+        shown = None
+    words = finding_of(entries, pairs, metric, direction, shown)
     # A figure and its per cent stay on one line.
     words = words.replace(" %", "\N{NO-BREAK SPACE}%")
     st.html(f'<p class="sv-finding">{escape(words)}</p>')
+    with st.spinner("Testing", show_time=False):
+        labels = tuple(entry.label for entry in entries)
+        found = _verdict(entries, labels, order(entries), pairs, metric, direction)
+    st.html(f'<p class="sv-next">{escape(verdict_words(found, part))}</p>')
+
+
+@state.cached(100)
+def _verdict(
+    entries: Sequence[Entry],
+    labels: Sequence[str],
+    order: str,
+    pairs: PairSet,
+    metric: str,
+    direction: str,
+) -> Verdict:
+    """The verdict by what runs are called, which an entry's key does not say."""
+    return verdict_of(entries, pairs, metric, direction)
 
 
 # -- the table ------------------------------------------------------------------------
@@ -100,7 +113,7 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
             files.show_model_files(choice.entries)
             code.show_compare(choice, now.test, now.correction)
         links.show_button("compare", runs, view())
-    columns = [metric_column(rows, metric) for metric in metrics]
+    columns = [metric_column(rows, metric, choice.metric) for metric in metrics]
     if verdicts is not None:
         columns[1:1] = _tested_columns(choice, verdicts, everything=everything)
     if everything or verdicts is None:
@@ -276,10 +289,13 @@ def _percent(difference: float, base: float) -> str:
 def _test_note(choice: Choice, verdicts: Verdicts) -> str:
     """What the marks of the table mean, and by which test; markdown."""
     now = verdicts.setting
+    test = escape_markdown(significance.test_name(verdicts.found))
     words = (
-        f"**p:** {escape_markdown(significance.test_name(verdicts.found))}; bold up to 0\\.05. "
+        f"**p:** {test}; bold where it tells two apart. "
         "**Ties:** runs that share a letter cannot be told apart by this test at 5 %."
     )
+    if len(verdicts.found.pairs) > 1:
+        words += " The verdict counts its own comparisons only, the table all of its pairs."
     if (name := significance.tested_name(choice, now)) != choice.metric:
         words += escape_markdown(
             f" {choice.metric} pools all pairs; in ties, Δ and p {name} stands for it, query by "
@@ -312,7 +328,8 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
         )
     words += _left_out(choice, anything_ranked=ranked is not None)
     words += escape_markdown(
-        f" {choice.part.capitalize()} part: {split}. Ties count with their expected value."
+        f" {choice.part.capitalize()} part: {split}. Ties count with their expected value. "
+        f"Runs are ordered {order(choice.entries)}, those of one method together."
     )
     pooled = [m for m in shown if parse_metric(m).level != "query"]
     if pooled:

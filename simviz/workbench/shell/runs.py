@@ -11,7 +11,15 @@ import streamlit as st
 
 from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
-from simviz.reports.summary import Entry, MeasuredRun, group_key, numbered, rank_key, split_words
+from simviz.reports.summary import (
+    Entry,
+    MeasuredRun,
+    group_key,
+    is_base,
+    numbered,
+    rank_key,
+    split_words,
+)
 from simviz.store.run import Part
 from simviz.workbench.shell import settings, state
 
@@ -64,6 +72,14 @@ def entries_of(runs: Sequence[Run], part: Part) -> list[Entry]:
         for run in runs
         if part in (measured := read_measured(run)).parts
     ]
+
+
+def first_shown(ordered: Sequence[Run]) -> list[Run]:
+    """Runs to show where nobody chose: the best, and the one that learns nothing from pairs."""
+    shown = list(ordered[:FEW])
+    if not any(is_base(run.info.method) for run in shown):  # the verdict is against it
+        shown += [run for run in ordered if is_base(run.info.method)][:1]
+    return shown
 
 
 def group(runs: Sequence[Run], measured: Mapping[str, MeasuredRun]) -> dict[str, list[Run]]:

@@ -23,7 +23,7 @@ from simviz.jobs import JobSpec, SplitSpec
 from simviz.jobs.background import keep_run
 from simviz.methods import get_method
 from simviz.params import ParamSpec, param_specs
-from simviz.reports.summary import is_lexical, ranked
+from simviz.reports.summary import ranked
 from simviz.store import RunInfo
 from simviz.workbench import results
 from simviz.workbench.shell import display, drawings, forms, runs as shared_runs, settings, state
@@ -80,9 +80,7 @@ def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> 
         known = next(iter(measured[group[0].id].parts.values())).evaluation["directions"]
         direction = settings.current_direction(dataset_id, pairs, known)
         ordered = ranked(group, measured, metric, direction, part)
-        best = ordered[: shared_runs.FEW]
-        if not any(map(is_lexical, best)):  # the verdict is against one, where there is one
-            best += [run for run in ordered if is_lexical(run)][:1]
+        best = shared_runs.first_shown(ordered)
         st.markdown("#### Results")
         named = results.show(dataset_id, pairs, best, metric, direction, key="train")
         if named is not None and not jobs.jobs_on(dataset_id)[0]:

@@ -1,0 +1,170 @@
+"""The verdict: the best run against the next one and against the strongest baseline."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from simviz.evaluation.comparisons import Comparisons, compare_all_evaluations, compared_metric
+from simviz.evaluation.metrics import Metric
+from simviz.evaluation.result import Direction, Evaluation
+from simviz.evaluation.significance import Comparison, State
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Verdict:
+    """How the best run stands; pages, reports, Python and the command say the same.
+
+    Parameters
+    ----------
+    best : str
+        The run that was chosen.
+    against : mapping of str to Comparison
+        The best run against others, by their names, the next one first; p-values
+        are corrected for all that were compared.
+    metric : str
+        What was tested.
+    higher_is_better : bool
+        False for metrics such as rank loss.
+    """
+
+    best: str
+    against: Mapping[str, Comparison]
+    metric: str
+    higher_is_better: bool = True
+
+    @classmethod
+    def of(
+        cls, found: Comparisons, order: Sequence[str], metric: str, baseline: str | None = None
+    ) -> Verdict:
+        """Take the verdict out of comparisons.
+
+        Parameters
+        ----------
+        found : Comparisons
+            All pairs of the runs, or one run with all others.
+        order : sequence of str
+            The runs, the best first as they were chosen.
+        metric : str
+            What was tested.
+        baseline : str, optional
+            The strongest baseline, one of the runs.
+
+        Returns
+        -------
+        Verdict
+            The first run against the second and the baseline, where these were compared.
+
+        Examples
+        --------
+        >>> from simviz.evaluation import compare_all
+        >>> values = {"A": [0.9, 0.8, 0.7, 0.9], "B": [0.5, 0.6, 0.6, 0.8]}
+        >>> print(Verdict.of(compare_all(values, "t"), ["A", "B"], "MRR"))
+        A and B cannot be told apart: MRR +0.200 [−0.025, +0.425], p = 0.066, paired t, 4 queries.
+        """
+        best, *others = order
+        rivals = dict.fromkeys([*others[:1], *([] if baseline is None else [baseline])])
+        compared = [{found.names[i], found.names[j]} for i, j in found.pairs]
+        against = {name: found.between(best, name) for name in rivals if {best, name} in compared}
+        return cls(best, against, metric, found.higher_is_better)
+
+    @property
+    def state(self) -> State:
+        """How it stands against the next run; ahead only if it is ahead of the baseline, too."""
+        states = [
+            one.state(higher_is_better=self.higher_is_better) for one in self.against.values()
+        ]
+        return next((state for state in states if state != "ahead"), "ahead")
+
+    def in_words(self, *, with_p: bool = True) -> str:
+        """Sentences with differences and intervals, and by which test.
+
+        Parameters
+        ----------
+        with_p : bool, default=True
+            Whether p-values and the test are said. They belong to a part that
+            nothing was chosen by.
+
+        Returns
+        -------
+        str
+            One or two findings, and what they rest on.
+        """
+        first = next(iter(self.against.values()))
+        words = [
+            one.finding(self.best, name, self.metric, higher_is_better=self.higher_is_better)
+            for name, one in self.against.items()
+        ]
+        if first.state() != "undecided":
+            rests = first.counted
+            if with_p:
+                found = zip(words, self.against.values(), strict=True)
+                words = [f"{said}, {one.p_in_words}" for said, one in found]
+                rests = ", ".join(filter(None, (first.test, first.correction, rests)))
+            if len(words) == 1:
+                return f"{words[0]}, {rests}."
+            words.append(rests[0].upper() + rests[1:])
+        return " ".join(f"{said}." for said in words)
+
+    def __str__(self) -> str:
+        """All of it in words."""
+        return self.in_words()
+
+
+def verdict(
+    evaluations: Mapping[str, Evaluation],
+    metric: Metric | str,
+    directions: Sequence[Direction] | None = None,
+    *,
+    baseline: str | None = None,
+    is_chosen_here: bool = False,
+) -> Verdict:
+    """Say whether the best run is ahead of the next one and of the strongest baseline.
+
+    Parameters
+    ----------
+    evaluations : mapping of str to Evaluation
+        Of one part of a split, the best run first as it was chosen.
+    metric : Metric or str
+        What to compare; see `compared_metric` for what is tested.
+    directions : sequence of {"x2y", "y2x"}, optional
+        Which sides ask; the first that the first run was evaluated in when
+        omitted.
+    baseline : str, optional
+        The strongest baseline, one of the names; it may be the second run.
+    is_chosen_here : bool, default=False
+        Whether the best was chosen by these same evaluations. All pairs then
+        count for Holm's correction, since the best of many is ahead by luck
+        more often; else those that the verdict speaks of, two at most.
+
+    Returns
+    -------
+    Verdict
+        By the paired randomisation test of queries, or the bootstrap of judged
+        pairs.
+
+    Raises
+    ------
+    ValueError
+        As in `compare_all_evaluations`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from simviz.evaluation import ChanceScorer, VectorScorer, evaluate
+    >>> Z, noise = np.random.default_rng(0).normal(size=(2, 60, 8))
+    >>> runs = {f"{k}": evaluate(VectorScorer(), Z, Z + k * noise) for k in (1, 2)}
+    >>> runs["chance"] = evaluate(ChanceScorer(), Z, Z)
+    >>> found = verdict(runs, "MRR", baseline="chance")
+    >>> found.state, list(found.against), found.against["2"].correction
+    ('ahead', ['2', 'chance'], 'Holm, 2 comparisons')
+    """
+    order = list(evaluations)
+    named = {*order[:2], baseline}
+    if not is_chosen_here:
+        evaluations = {name: one for name, one in evaluations.items() if name in named}
+    found = compare_all_evaluations(
+        evaluations, metric, directions, baseline=None if is_chosen_here else order[0]
+    )
+    tested = compared_metric(evaluations.values(), metric)
+    return Verdict.of(found, order, tested.name, baseline)
