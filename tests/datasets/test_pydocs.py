@@ -3,7 +3,6 @@ import pytest
 
 from simviz.charts import Drawing
 from simviz.data.splitting import split
-from simviz.datasets import load_demo
 from simviz.datasets._documents import link
 from simviz.datasets.pydocs import LARGEST_MODULE, load_pydocs, pair_summaries
 from simviz.datasets.pydocs_links import load_pydocs_links, pair_halves
@@ -131,12 +130,12 @@ def test_dealing_a_chain_cuts_every_link():
     assert pair_halves(library).relevance.positives.nnz == 5
 
 
-@pytest.mark.parametrize("demo", ["pydocs", "pydocs_links"])
-def test_parts_hold_no_query_twice(demo):
-    parts = split(load_demo(demo), "x")
+@pytest.mark.parametrize("demo", ["pairs", "halves"])
+def test_parts_hold_no_query_twice(demo, request):
+    parts = split(request.getfixturevalue(demo), "x")
     train, test = set(parts.train.x.ids), set(parts.test.x.ids)
     assert not train & test
-    if demo == "pydocs_links":
+    if demo == "halves":
         assert not test & set(parts.test.y.ids), "nothing competes among its own answers"
 
 

@@ -33,20 +33,30 @@ def unpacked(content, folder):
     return folder
 
 
-def elsewhere(folder, x, y):
-    """Similarities by the exported files, in a Python that cannot import simviz."""
-    code = (
-        "import sys, json; sys.modules['simviz'] = None\n"
-        "from embed import Model\n"
-        "x, y = json.load(sys.stdin)\n"
-        "print(json.dumps(Model('.').similarity(x, y).tolist()))"
-    )
-    told = json.dumps([x, y])
-    done = subprocess.run(
-        [sys.executable, "-c", code], cwd=folder, input=told, capture_output=True, text=True
-    )
-    assert done.returncode == 0, done.stderr
-    return np.array(json.loads(done.stdout))
+#: A Python that cannot import simviz, and answers with similarities by the exported files.
+ELSEWHERE = """
+import json, os, runpy, sys
+
+sys.modules["simviz"] = None
+for line in sys.stdin:
+    folder, x, y = json.loads(line)
+    os.chdir(folder)
+    model = runpy.run_path("embed.py")["Model"](".")
+    print(json.dumps(model.similarity(x, y).tolist()), flush=True)
+"""
+
+
+@pytest.fixture(scope="module")
+def elsewhere():
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
+    with subprocess.Popen([sys.executable, "-c", ELSEWHERE], **pipes) as python:
+
+        def similarity(folder, x, y):
+            python.stdin.write(json.dumps([str(folder), x, y]) + "\n")
+            python.stdin.flush()
+            return np.array(json.loads(python.stdout.readline()))
+
+        yield similarity
 
 
 FEATURES = {
@@ -59,7 +69,9 @@ FEATURES = {
 
 @pytest.mark.parametrize("features", FEATURES.values(), ids=FEATURES)
 @pytest.mark.parametrize("method", ["cca", "s2net", "heterogeneous_svd"])
-def test_arrays_give_the_same_similarities_without_simviz(pairs, tmp_path, features, method):
+def test_arrays_give_the_same_similarities_without_simviz(
+    pairs, tmp_path, features, method, elsewhere
+):
     pipeline = PairPipeline(get_method(method)(3), *features).fit(pairs)
     folder = unpacked(numpy_files(pipeline), tmp_path)
     expected = pipeline.similarity(texts(NEW), pairs.y)
@@ -76,7 +88,7 @@ def vectors(n, d, seed):
 
 
 @pytest.mark.parametrize("normalize", [True, False])
-def test_arrays_of_vectors(tmp_path, normalize):
+def test_arrays_of_vectors(tmp_path, normalize, elsewhere):
     x, y = vectors(20, 6, 0), vectors(20, 5, 1)
     ids = [f"{i}" for i in range(20)]
     sides = (Items(ids, content, "vector") for content in (x, y))

@@ -134,14 +134,15 @@ def test_of_equally_near_items_all_count_or_none():
     assert not shares[1].any()
 
 
-def test_the_same_picture_whatever_the_judgments_and_the_threads():
-    x, y = two_clouds(n=700)
-    first = joint_map(x, y, "two-sided", relevance=Relevance.identity(700))
+def test_the_same_picture_whatever_the_judgments_and_the_threads(monkeypatch):
+    monkeypatch.setattr("simviz._numba._SHORT", 0)  # so that few items take several threads, too
+    x, y = two_clouds()
+    first = joint_map(x, y, "two-sided", relevance=Relevance.identity(60))
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        order = np.random.default_rng(0).permutation(700)
-        permuted = Relevance.coerce(np.eye(700)[order], 700, 700)
+        order = np.random.default_rng(0).permutation(60)
+        permuted = Relevance.coerce(np.eye(60)[order], 60, 60)
         second = joint_map(x, y, "two-sided", relevance=permuted)
     finally:
         numba.set_num_threads(threads)
