@@ -333,7 +333,7 @@ class Result:
         pandas.DataFrame
             One row a run, the best on the validation part first, then those that
             know nothing of the items. "±" is half of the 95 % interval; runs that
-            share a letter of "ties" cannot be told apart.
+            share a letter of "group" cannot be told apart.
         """
         import pandas as pd
 
@@ -347,13 +347,13 @@ class Result:
             curve, records = parts["test"].curve, parts["test"].evaluation.to_records()
             found = {metric: self._estimate(records, metric) for metric in metrics}
             row = {"method": name, f"validation {main}": nan, main: nan, "±": found[main].reach}
-            row |= {"ties": letters.get(name, ""), **{m: one.value for m, one in found.items()}}
+            row |= {"group": letters.get(name, ""), **{m: one.value for m, one in found.items()}}
             row[f"validation {main}"] = parts["validation"].evaluation.value(self.metric)
             row |= {"dimensions": None if curve is None else curve.dimensions[-1]}
             rows.append(row | {"seconds": self.runs[name].seconds["training"]})
         for name, known_records in known.baselines.items():
             values = {m: self._estimate(known_records, m).value for m in metrics}
-            rows.append({"method": f"({name})", "ties": "", **values})
+            rows.append({"method": f"({name})", "group": "", **values})
         return pd.DataFrame(rows).set_index("method").astype({"dimensions": "Int64"})
 
     def _estimate(self, records: Sequence[Mapping[str, Any]], metric: str) -> Estimate:

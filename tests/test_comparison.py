@@ -60,7 +60,7 @@ def test_the_table_is_that_of_the_evaluations(result):
     assert ranked == sorted(ranked, reverse=True)
     assert result.best is result.pipelines[frame.index[0]]
     letters = result.comparisons.letters()
-    assert frame["ties"][:-2].to_dict() == letters
+    assert frame["group"][:-2].to_dict() == letters
     assert str(result.verdict) in repr(result)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import time
 
-#: Seconds after which a test takes it for a hang.
-LONG = 120.0
+#: Seconds after which a test takes it for a hang: a machine may be very busy.
+LONG = 600.0
 
 
 def until(condition):

@@ -356,13 +356,15 @@ def _part(pairs: PairSet, name: str, x: Index, y: Index) -> PairSet:
 
 def _between(whole: Relevance, parts: Sequence[Relevance]) -> list[str]:
     """Say what is judged between items of different parts and hence in none."""
-    lost = []
+    lost, total = [], 0
     for name in ("positives", "negatives"):
         n = getattr(whole, name).nnz - sum(getattr(part, name).nnz for part in parts)
         if n:
             kind = "relevant" if name == "positives" else "judged negative"
             lost.append(counted(n, f"{kind} pair"))
-    return [f"{' and '.join(lost)} between different parts in none of them."] if lost else []
+            total += n
+    why = "it falls between parts" if total == 1 else "they fall between parts"
+    return [f"{' and '.join(lost)} dropped: {why}."] if lost else []
 
 
 def _divide(

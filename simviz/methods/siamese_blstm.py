@@ -19,7 +19,7 @@ from simviz.relevance import Relevance
 
 @dataclass(eq=False, repr=False)
 class SiameseBLSTM(IterativeMixin, EmbeddingModel):
-    r"""One network reads short strings; what belongs together gets near vectors.
+    r"""One network reads short strings; pairs get similar vectors.
 
     For names, titles and the like: it reads character by character, no more of
     a text than `max_length`, and its time grows with their number.

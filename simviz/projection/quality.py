@@ -20,10 +20,10 @@ from simviz.relevance import Relevance
 #: Share of the nearest neighbours across the sides that a drawing keeps beyond chance, and what
 #: to call it.
 _LEVELS = (
-    (0.5, "Close to the model"),
-    (0.25, "A fair sketch"),
-    (0.1, "A rough sketch"),
-    (0.0, "Only a hint"),
+    (0.5, "Map quality: good"),
+    (0.25, "Map quality: fair"),
+    (0.1, "Map quality: rough"),
+    (0.0, "Map quality: poor"),
 )
 
 

@@ -354,7 +354,7 @@ def _results_table(
     columns = [metric_column(rows, metric, metrics[0]) for metric in metrics]
     if compared is not None:
         letters = compared.letters()
-        columns.insert(1, Column("ties", "", [letters.get(row.label) or "–" for row in rows]))
+        columns.insert(1, Column("group", "", [letters.get(row.label) or "–" for row in rows]))
     columns += [dimensions_column(rows), time_column(rows)]
     lines = list(zip(names, *(column.cells for column in columns), strict=True))
     looks = ["base" if row.is_baseline else "" for row in rows]

@@ -93,7 +93,7 @@ def _show_card(info: DemoInfo) -> None:
     for variant in demos().values():
         if variant.variant_of == info.id:
             st.button(
-                f"Or: {variant.title.lower()}",
+                variant.title,
                 key=f"try-{variant.id}",
                 type="tertiary",
                 help=variant.description,
@@ -172,9 +172,7 @@ def _show_picture() -> None:
     where = links.demo_link(run) or {"demo": _DEMO}
     pairs = state.dataset(f"demo:{_DEMO}")
     map_scene.show_alone(run, pairs, where, "home-map", is_labelled=True)
-    st.caption(
-        "Computed when simviz was prepared on this machine: CCA, seven tenths of the icons."
-    )
+    st.caption("Computed on this machine: CCA, trained on 70 % of the icons.")
 
 
 def _show_still() -> None:
@@ -182,8 +180,8 @@ def _show_still() -> None:
     if picture.exists():
         st.image(str(picture), width="stretch", alt=PICTURED)
         st.caption(
-            "CCA, seven tenths of the icons. Drawn earlier with simviz; shown until this machine "
-            "has computed its own."
+            "CCA, trained on 70 % of the icons. Drawn earlier with simviz; shown until this "
+            "machine has computed its own."
         )
     if compilation.progress() is not None:
         _show_compiling()

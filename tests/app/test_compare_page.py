@@ -155,7 +155,7 @@ def test_finding_table_and_baselines(visit):
     assert heads == [
         "method",
         "MRR",
-        "ties",
+        "group",
         "Δ to TF-IDF cosine",
         "p, randomisation",
     ]
@@ -424,7 +424,7 @@ def test_where_two_differ(visit):
     assert body.count("<caption>") == 2
     assert "✓" in body
     assert "Lines from the place of each answer" in body
-    assert "Ideal" in body and "Travelled most" in body
+    assert "Ideal" in body and "Biggest rank change" in body
     assert link(page)["query"].startswith("y2x:")
     counts.set_value("b").run()
     assert not page.exception
@@ -583,7 +583,7 @@ def test_files_say_what_was_tested(home):
     low, high = (float(base[f"bootstrap 95 % {end}"]) for end in ("low", "high"))
     assert low < float(base["MRR"]) < high
     text = files.printed_table(table_latex, *given)
-    assert r"ties & $\Delta$ to BM25 & p & dimensions" in text
+    assert r"group & $\Delta$ to BM25 & p & dimensions" in text
     assert "(paired t, two-sided, 385 pairs)" in text
 
 

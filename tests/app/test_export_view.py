@@ -59,7 +59,7 @@ def test_files_are_made_when_asked_for(saved, visit, home, part, n):
     table, paper, notes = (saved[label][0]() for label in kinds)
     rows = list(csv.DictReader(io.StringIO(table)))
     assert {(row["part"], row["x items"]) for row in rows} == {(part, str(n))}
-    assert ("p" in rows[0]) == ("ties" in rows[0]) == (part == "test")
+    assert ("p" in rows[0]) == ("group" in rows[0]) == (part == "test")
     assert notes.startswith("| method")
     for text in (paper, notes):
         assert f"{part} part, {n} × {n}" in text.replace("$\\times$", "×")

@@ -55,7 +55,7 @@ def test_cards_are_there_before_anything_is_trained(app):
         "Words and pictures",
         "Two languages",
         "Questions and documents",
-        "Or: documents and links",
+        "Documents and links",
         "Messy titles",
     ]
     assert "1,340 pictures" in cards[0].label and "about" in cards[0].label
@@ -90,7 +90,7 @@ def test_home_is_a_live_map_where_it_was_computed(app, pictured, monkeypatch):
     assert not app.exception
     told = drawn(app)
     assert told["cover"] and told["scrolls"] and "keywords" in told["alt"]
-    assert "prepared on this machine" in said(app)
+    assert "Computed on this machine" in said(app)
     parts = [e.proto for e in app.get("bidi_component")]
     assert sum(p.component_name == "simviz_map_parts" for p in parts) == 3, "with what is nearest"
     app.session_state["home-map"] = {"picked": {"key": "x3", "n": 1}}
@@ -136,7 +136,7 @@ def test_count_in_the_sidebar_moves_while_a_job_runs(visit, home, monkeypatch):
     active = [1]
     monkeypatch.setattr(frame, "_active", lambda: active[0])
     app = visit("methods", data=home.data["mine"])
-    assert "1 run · 1 ▶" in [c.value for c in app.sidebar.caption]
+    assert "1 run · 1 training" in [c.value for c in app.sidebar.caption]
     active[0] = 0
     app.run()
     assert "1 run" in [c.value for c in app.sidebar.caption]

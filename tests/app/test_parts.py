@@ -58,7 +58,7 @@ def test_own_data_open_on_validation_with_curves_and_no_p_value(show):
     assert part_shown(app) == "validation" and control(app, "Look further")
     assert "On the validation part, " in html(app) and "p = " not in html(app)
     assert "Validation part" in captions(app)
-    assert ">ties<" not in tables(app) and ">Δ, 95 %<" in tables(app)
+    assert ">group<" not in tables(app) and ">Δ, 95 %<" in tables(app)
 
 
 def test_the_test_is_one_click_away_and_stays_after_a_reload_and_in_another_browser(show):
@@ -68,7 +68,7 @@ def test_the_test_is_one_click_away_and_stays_after_a_reload_and_in_another_brow
     for page in (app, app.run(), show("own")):
         assert part_shown(page) == "test"
         assert page.query_params["part"] in ("test", ["test"])
-        assert ">ties<" in tables(page) and "Test part" in captions(page)
+        assert ">group<" in tables(page) and "Test part" in captions(page)
     control(app, "Part").set_value("validation").run()
     assert "On the validation part, " in html(app)
     assert part_shown(show("own")) == "validation"

@@ -60,7 +60,7 @@ def test_the_page_says_what_is_used_and_until_when(public):
     assert "1 of 30 data sets, 1 of 300 runs" in shown and "of 500 MB" in shown
     assert shown.count("14 days") >= 2, "beside the upload, and beside what is kept"
     fresh = public(workspace=None)
-    assert "14 days" in html(fresh) and "Delete everything" not in str(fresh._tree)
+    assert "14 days" in html(fresh) and "Delete my workspace" not in str(fresh._tree)
 
 
 def test_a_refusal_names_the_quota_and_what_to_do(public, home, monkeypatch, capsys):

@@ -209,7 +209,7 @@ def test_negatives_are_kept_whole_where_that_is_possible():
     result = split(pairs, by="pair")
     assert sum(p.relevance.positives.nnz for p in parts_of(result).values()) == 50
     assert any("tie too many items together" in note for note in result.notes)
-    assert any("judged negative pairs between different parts" in n for n in result.notes)
+    assert any("judged negative pairs dropped: they fall between parts" in n for n in result.notes)
 
 
 def test_items_that_nothing_is_judged_with_are_spread_too():
@@ -247,7 +247,7 @@ def test_groups_on_both_sides_stay_whole_and_lost_pairs_are_counted():
     for part in parts_of(result).values():
         assert set(part.x.metadata["group"]) == set(part.y.metadata["group"])
     apart = not any(0 in result.x_index[p] and 39 in result.y_index[p] for p in PARTS)
-    lost = ("1 relevant pair between different parts in none of them.",)
+    lost = ("1 relevant pair dropped: it falls between parts.",)
     assert result.notes == (lost if apart else ())
 
 
@@ -439,7 +439,7 @@ def test_both_sides_are_cut_at_the_same_moments():
     later = [t + 1 for t in times]
     parts = split(dated(times, y_times=later), by="time")
     assert max(parts.train.x.metadata["date"]) < min(parts.test.y.metadata["date"])
-    assert any("between different parts" in note for note in parts.notes)
+    assert any("fall between parts" in note for note in parts.notes)
 
 
 def test_columns_of_time_are_known_by_their_cells():

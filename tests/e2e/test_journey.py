@@ -113,7 +113,7 @@ def test_own_data_end_in_curves_on_validation_and_the_test_is_one_click_away(
     expect(part_shown(owner)).to_have_text("Test")
     go(owner, "Compare")
     expect(part_shown(owner)).to_have_text("Test")
-    owner.locator(".sv-table").first.get_by_text("ties", exact=True).wait_for()
+    owner.locator(".sv-table").first.get_by_text("group", exact=True).wait_for()
 
     # Another browser of the same workspace: its cookie, and an address that names no part.
     cookies = owner.context.cookies()

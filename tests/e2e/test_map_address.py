@@ -224,7 +224,7 @@ def test_items_glide_to_another_drawing_of_the_server(look):
           Object.defineProperty(map, "glide", { get: () => glide, set });
         }"""
     )
-    press(page.get_by_role("button", name="Two-sided"))
+    press(page.get_by_role("button", name="Cross-side neighbours"))
     page.get_by_text("PCA", exact=True).click()
     page.wait_for_function("() => window.glided && !map.glide")
     until_told(page, drawing="pca-2")

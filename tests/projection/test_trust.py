@@ -23,12 +23,12 @@ def quality():
 @pytest.mark.parametrize(
     ("overlap", "words"),
     [
-        (1.0, "Close to the model"),
-        (0.5, "Close to the model"),
-        (0.49, "A fair sketch"),
-        (0.1, "A rough sketch"),
-        (0.05, "Only a hint"),
-        (0.0, "Only a hint"),
+        (1.0, "Map quality: good"),
+        (0.5, "Map quality: good"),
+        (0.49, "Map quality: fair"),
+        (0.1, "Map quality: rough"),
+        (0.05, "Map quality: poor"),
+        (0.0, "Map quality: poor"),
     ],
 )
 def test_level_falls_with_the_neighbours_kept(quality, overlap, words):
@@ -38,6 +38,6 @@ def test_level_falls_with_the_neighbours_kept(quality, overlap, words):
 
 def test_level_counts_what_is_kept_beyond_chance(quality):
     lucky = replace(quality, cross_overlap=0.5, random_cross_overlap=0.5)
-    assert trust_level(lucky) == "Only a hint"
-    assert trust_level(replace(lucky, cross_overlap=0.2)) == "Only a hint"
-    assert trust_level(replace(lucky, cross_overlap=0.8)) == "Close to the model"
+    assert trust_level(lucky) == "Map quality: poor"
+    assert trust_level(replace(lucky, cross_overlap=0.2)) == "Map quality: poor"
+    assert trust_level(replace(lucky, cross_overlap=0.8)) == "Map quality: good"

@@ -40,7 +40,7 @@ from simviz.workbench.shell.display import aside, mark_pills
 TABS = {
     "queries": "Where they differ",
     "parameters": "Parameters",
-    "divisions": "Random divisions",
+    "divisions": "Repeat on random splits",
     "topics": "Topics",
     "blend": "Blend",
 }

@@ -184,7 +184,7 @@ def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
     for entry, one in zip(choice.entries, significance.against(choice, verdicts), strict=True):
         low, high = significance.interval(choice, entry)
         cells: dict[str, Any] = {"bootstrap 95 % low": low, "bootstrap 95 % high": high}
-        cells["ties"] = letters[entry.run.id]
+        cells["group"] = letters[entry.run.id]
         if one is not None:
             wins = significance.outcomes(found, one) or (None, None, None)
             cells |= {
@@ -199,7 +199,7 @@ def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
             }
             if one.why_missing:
                 cells["empty because"] = one.why_missing
-        hidden = ("ties", "p", "test") if choice.part == "validation" else ()
+        hidden = ("group", "p", "test") if choice.part == "validation" else ()
         lines.append({name: cell for name, cell in cells.items() if name not in hidden})
     return lines
 
@@ -209,7 +209,7 @@ def _printed(choice: Choice, verdicts: Verdicts) -> list[Cells]:
     delta, letters = f"Δ to {verdicts.setting.against.label}", verdicts.found.letters()
     lines: list[Cells] = []
     for entry, one in zip(choice.entries, significance.against(choice, verdicts), strict=True):
-        cells: dict[str, Any] = {"ties": letters[entry.run.id]}
+        cells: dict[str, Any] = {"group": letters[entry.run.id]}
         if one is not None:
             cells |= {delta: one.difference, "p": significance.p_text(one.p_value)}
         if choice.part == "validation":  # the interval takes the place of the verdict

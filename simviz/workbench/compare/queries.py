@@ -199,7 +199,7 @@ def _choose_term(both: Both, key: str) -> TermGroup | None:
         return f"{escape_markdown(term)}  {gain} · {len(group):,}"
 
     chosen = st.pills(
-        "Words of queries on which one gains",
+        "Query words where one run wins",
         list(groups),
         format_func=label,
         key=widget,
@@ -242,7 +242,7 @@ def _choose_outcome(both: Both) -> NDArray[Any]:
     found = both.found
     counts = {
         "a": (f"{escape_markdown(both.a.label)} better", found.n_wins),
-        "level": ("level", found.n_ties),
+        "level": ("same", found.n_ties),
         "b": (f"{escape_markdown(both.b.label)} better", found.n_losses),
     }
     colours = [method_style(entry.look, state.theme()).colour for entry in (both.a, both.b)]
@@ -331,7 +331,7 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
     ):
         by = escape_markdown(entry.label)
         rank = make.NumberColumn(
-            f"{name.upper()}: first right",
+            f"{name.upper()}: rank of first correct",
             format="%.4g",
             help=f"Rank of the first relevant answer by {by}; among ties, the expected one.",
             width=105,
@@ -576,7 +576,7 @@ def _travelled(a: Listed, b: Listed, items: Items) -> str:
     if not len(mine) or not moved[at]:
         return ""
     return (
-        '<div class="sv-ideal"><b>Travelled most</b>'
+        '<div class="sv-ideal"><b>Biggest rank change</b>'
         f"<ol><li>{_item_html(items, int(mine.candidate[at]))}</li></ol>"
         f"<span>place {_rank(mine, at)} by {escape(a.entry.label)} to "
         f"{_rank(theirs, int(at_b[at]))} by {escape(b.entry.label)}</span></div>"

@@ -45,7 +45,7 @@ from simviz.workbench.shell import display, drawings, forms, settings, state
 TESTS = {
     "randomization": (
         "Paired randomisation",
-        "Swaps the two runs on queries at random. Assumes next to nothing.",
+        "Swaps the two runs on queries at random. Makes few assumptions.",
     ),
     "t": ("Paired t", "Trusts that the mean difference is about normal."),
     "bootstrap": (
@@ -153,7 +153,7 @@ def choose_test(choice: Choice, now: Setting) -> None:
     """The controls: against which run, by which test."""
     with st.popover("Baseline", key="compare-baseline"):
         st.selectbox(
-            "Δ against",
+            "Compare with",
             **forms.options({entry.run.id: entry.label for entry in choice.entries}),
             key="compare-against",
             persist_state="session",
@@ -173,7 +173,7 @@ def choose_test(choice: Choice, now: Setting) -> None:
             words += " DeLong's test is not offered: items are in several pairs, which it ignores."
         st.caption(words)
         st.radio(
-            "Corrected for how many pairs of runs there are",
+            "Multiple-comparison correction",
             **forms.options(_CORRECTIONS),
             key="compare-correction",
             horizontal=True,

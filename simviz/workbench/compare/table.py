@@ -189,7 +189,7 @@ def draw_columns(
     st.html(_STYLE)
     st.html(f"<style>{marks}</style>{table}")
     if any(entry.is_stopped_early for entry in entries):
-        st.caption("† Stopped training by this part, so that its figures here flatter it.")
+        st.caption("† Early-stopped on this part: its figures here are optimistic.")
 
 
 def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Column]:
@@ -219,7 +219,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
         return [delta, reach]
     letters = found.letters()
     ties = Column(
-        "ties",
+        "group",
         f"Runs that share a letter cannot be told apart at 5 %: {test}.",
         [letters[entry.run.id] for entry in choice.entries],
     )
@@ -298,7 +298,7 @@ def _test_note(choice: Choice, verdicts: Verdicts) -> str:
         words += " The verdict counts its own comparisons only, the table all of its pairs."
     if (name := significance.tested_name(choice, now)) != choice.metric:
         words += escape_markdown(
-            f" {choice.metric} pools all pairs; in ties, Δ and p {name} stands for it, query by "
+            f" {choice.metric} pools all pairs; in group, Δ and p {name} stands for it, query by "
             "query."
         )
     if now.test != "subsets" and significance.is_by_query(choice):

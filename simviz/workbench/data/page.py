@@ -216,7 +216,7 @@ def _show_description(pairs: PairSet) -> None:
     sides = (facts.x, facts.y)
     rows = [
         ("with a relevant pair", [f"{s.n_linked:,} of {s.n:,}" for s in sides]),
-        ("relevant pairs of one", [_spread_of(s.answers) for s in sides]),
+        ("pairs per item", [_spread_of(s.answers) for s in sides]),
         ("characters", [_spread_of(s.characters) for s in sides]),
         ("words", [_spread_of(s.words) for s in sides]),
         ("distinct words", [f"{s.n_words:,}" if s.words else "" for s in sides]),
@@ -320,7 +320,7 @@ def _show_demos() -> None:
             st.markdown(info.description)
             st.caption(info.size)
             st.button(
-                f"Use {demo}",
+                f"Open {demo}",
                 key=f"data-demo-{demo}",
                 on_click=_choose,
                 args=(f"demo:{demo}",),
@@ -336,13 +336,13 @@ def _show_own() -> None:
     if not own:
         return
     st.space("small")
-    st.markdown("#### Saved before")
+    st.markdown("#### Your data sets")
     for info in own:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             with st.container(width="stretch", gap=None):
                 display.said(info.name)
                 display.quiet(_summary(info))
-            st.button("Use", key=f"data-use-{info.id}", on_click=_choose, args=(info.id,))
+            st.button("Open", key=f"data-use-{info.id}", on_click=_choose, args=(info.id,))
             with st.popover("Delete", type="tertiary", key=f"data-ask-{info.id}"):
                 n_runs = len(state.runs(info.id))
                 runs = f"and {counted(n_runs, 'run')} trained on it go" if n_runs else "goes"
@@ -371,9 +371,7 @@ def _show_workspace() -> None:
         f"{room.workspace_bytes / 1e6:,.0f} MB; {counted(used.shares, 'published view')}, "
         f"{counted(used.jobs, 'job')}. {state.how_long()}"
     )
-    with st.popover(
-        "Delete everything of mine", type="tertiary", icon=":material/delete_forever:"
-    ):
+    with st.popover("Delete my workspace", type="tertiary", icon=":material/delete_forever:"):
         st.write(
             f"{_in_words(used)} go from this server, with all corrections. Links to published "
             "views end. Runs on demos belong to all and stay. This cannot be undone."

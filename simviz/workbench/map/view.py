@@ -28,7 +28,10 @@ Outline = tuple[tuple[float, float], ...]
 WHOLE_MAP: Camera = (0.0, 0.0, 1.0)
 #: What each drawing is called, and what it keeps.
 DRAWINGS = {
-    "two-sided": ("Two-sided", "Neighbours on both sides: what a search finds stays near."),
+    "two-sided": (
+        "Cross-side neighbours",
+        "Neighbours on both sides: what a search finds stays near.",
+    ),
     "umap": ("UMAP", "Neighbourhoods of all points, as one cloud."),
     "mds": ("MDS", "Distances, large ones above all."),
     "pca": ("PCA", "Main directions: where the items differ most."),

@@ -230,7 +230,9 @@ def _count(dataset_id: str, was_active: bool) -> None:
     running = _active()
     if was_active and not running:
         st.rerun()  # what is there now belongs on the page, and nothing is counted any more
-    words = f"{n_runs} run{'' if n_runs == 1 else 's'}" + (f" · {running} ▶" if running else "")
+    words = f"{n_runs} run{'' if n_runs == 1 else 's'}" + (
+        f" · {running} training" if running else ""
+    )
     st.text(name if info.is_demo else info.name)
     st.caption(words)
 

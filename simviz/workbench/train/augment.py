@@ -181,7 +181,7 @@ def _show_terms(key: str, pairs: PairSet) -> None:
             persist_state="session",
         )
     places[-1].number_input(
-        "Terms at most",
+        "Maximum terms",
         1,
         value=None,
         step=1_000,
@@ -194,7 +194,7 @@ def _show_terms(key: str, pairs: PairSet) -> None:
     columns = [n for n, c in pairs.x.metadata.items() if c.dtype.kind in "OU" and n not in known]
     if pairs.x.kind == "text" and columns:
         st.selectbox(
-            f"Read with {escape_markdown(pairs.x_name)}",
+            f"Add a column to {escape_markdown(pairs.x_name)}",
             columns,
             index=None,
             key=f"{key}-column",

@@ -41,11 +41,11 @@ NEEDS = {
     "discriminative": "learns from relevant and other pairs",
 }
 INPUTS = {"trigrams": "groups of three characters"}
-SPACES = {"one": "One space for both sides", "two": "One projection a side"}
-PRESETS = {"": "Usual", "paper": "As in the paper"}
+SPACES = {"one": "One space for both sides", "two": "Separate projection per side"}
+PRESETS = {"": "Default", "paper": "As in the paper"}
 #: How a ticked method is trained, as the page asks for it.
 ONCE, SWEEP, SEARCH = "once", "sweep", "search"
-WAYS = {ONCE: "Once", SWEEP: "Several values", SEARCH: "Best values"}
+WAYS = {ONCE: "Once", SWEEP: "Several values", SEARCH: "Find best values"}
 _WAY_LABELS = {SWEEP: "Several values", SEARCH: "Best values by validation"}
 _FOLDS = {1: "the validation part", 3: "3 folds", 5: "5 folds", 10: "10 folds"}
 #: Cards side by side where there is room.

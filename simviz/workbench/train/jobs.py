@@ -70,7 +70,7 @@ def show_jobs(dataset_id: str) -> None:
         if ended:
             older = len(ended) - _SHOWN
             forms.quiet_button(
-                "Clear what has ended" + (f", {older} older too" if older > 0 else ""),
+                "Clear finished" + (f", {older} older too" if older > 0 else ""),
                 "clear_all",
                 "train-clear",
                 forget,
