@@ -4,6 +4,7 @@ import gzip
 import io
 import json
 import os
+import re
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -50,6 +51,9 @@ def test_compare_says_who_is_ahead(table, capsys, tmp_path):
     assert "b is ahead of" in said and "MAP" in said
     first, *_, last = (line.split()[0] for line in said.splitlines()[1:5])
     assert (first, last) == ("b", "<d>")
+    head, *rows = said.splitlines()[:5]
+    starts = {re.search(r"\d\.\d{4}", row).start() for row in rows}
+    assert starts == {head.index("MAP")}, "columns are in line"
     html = page.read_text()
     assert "&lt;d&gt;" in html and "<d>" not in html and "b is ahead of" in html
 

@@ -7,6 +7,7 @@ import zipfile
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import simviz
 from simviz.data.pairs import Items, PairSet
@@ -154,6 +155,62 @@ def test_damaged_and_oversized_files_are_refused(tmp_path, bilingual):
         load_pipeline(path)
     with pytest.raises(FileNotFoundError):
         load_pipeline(tmp_path / "missing")
+
+
+@pytest.mark.parametrize(
+    ("part", "damage"),
+    [
+        ("indptr", lambda a: a[:-1]),
+        ("indices", lambda a: a[None]),
+        ("indices", lambda a: a[:-1]),
+        ("indices", lambda a: a.astype(np.int16)),
+    ],
+)
+def test_a_sparse_matrix_that_is_none_is_refused(part, damage, tmp_path):
+    from safetensors.numpy import load, save
+
+    from simviz.persistence import load_state, save_state
+
+    path, matrix = tmp_path / "model", sp.csr_array(np.eye(3))
+    save_state({"weights": {"matrix": matrix}}, path)
+    assert (load_state(path)["weights"]["matrix"] != matrix).nnz == 0
+    with zipfile.ZipFile(path) as archive:
+        tree, arrays = archive.read("objects.json"), load(archive.read("arrays.safetensors"))
+    (name,) = [name for name in arrays if name.endswith(f".{part}")]
+    arrays[name] = np.ascontiguousarray(damage(arrays[name]))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("objects.json", tree)
+        archive.writestr("arrays.safetensors", save(arrays))
+    with pytest.raises(StoreError, match="is no CSR array"):
+        load_state(path)
+
+
+def test_a_model_that_packs_well_is_read_and_what_packs_better_refused(tmp_path):
+    from simviz.persistence import load_state, save_state
+
+    path, zeros = tmp_path / "model", np.zeros(2**19)
+    save_state({"weights": {"zeros": zeros}}, path)
+    assert load_state(path)["weights"]["zeros"].shape == zeros.shape
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
+        archive.writestr("arrays.safetensors", zeros.tobytes())
+    with pytest.raises(StoreError, match="unpacks to 4,194,304 bytes"):
+        load_state(path)
+
+
+def test_a_saved_pipeline_is_the_old_one_until_the_new_one_is_whole(
+    tmp_path, bilingual, monkeypatch
+):
+    fitted, path, seen = quick("cca", bilingual).fit(bilingual), tmp_path / "run", []
+    fitted.save(path)
+    old, write = path.read_bytes(), zipfile.ZipFile.writestr
+
+    def look(archive, name, data):
+        write(archive, name, data)
+        seen.append(path.read_bytes())
+
+    monkeypatch.setattr(zipfile.ZipFile, "writestr", look)
+    fitted.save(path)
+    assert seen == [old, old] and [*tmp_path.iterdir()] == [path]
 
 
 FULL = {"form": "full", "shared": False, "max_iter": 1}

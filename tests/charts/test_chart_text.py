@@ -23,6 +23,7 @@ def test_safe_text_is_one_short_line_without_markup(text, limit):
 
 def test_a_megabyte_is_cut_without_being_read():
     assert clean_text("word " * 1_000_000, 12) == "word word…"
+    assert clean_text("\u202e" * 40 + "word", 4) == "word", "what is not seen takes no room"
 
 
 def test_emoji_made_of_several_characters_stay_whole():

@@ -26,6 +26,12 @@ def test_what_speaks_for_and_against_has_its_colour_and_its_sum():
     assert f'title="-3.000" style="background:color-mix(in srgb, {AGAINST} ' in told
 
 
+@pytest.mark.parametrize("scale", [0.01, 1, 100])
+def test_colour_is_relative_to_the_heaviest_character(scale):
+    told = highlighted("abc", scale * np.array([1, -0.5, 0.01]))
+    assert re.findall(r" (\d+)%", told) == ["62", "31"]
+
+
 def test_nothing_is_marked_where_nothing_weighs():
     assert highlighted("plain", np.zeros(5)) == "plain"
     assert highlighted("", []) == ""

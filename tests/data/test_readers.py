@@ -106,6 +106,10 @@ def test_metadata_types_and_names():
     assert metadata["code"].tolist() == ["007", "008"]
     assert metadata["size"].dtype == np.float64 and np.isnan(metadata["size"][1])
     assert metadata["note"].tolist() == ["p", ""]
+    # Doubles tell whole numbers apart up to 2⁵³.
+    large = read(f"x,y,x_n,x_more\na,b,{2**53 - 1},{2**53}\nc,d,1,2\n").pairs.x.metadata
+    assert large["n"].tolist() == [2**53 - 1, 1] and large["n"].dtype == np.int64
+    assert large["more"].dtype == np.float64
 
 
 def test_split_and_group_are_kept_under_their_names():

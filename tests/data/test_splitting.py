@@ -538,3 +538,12 @@ def test_suggested_split_keeps_rejected_pairs_in_every_part():
     found = split(pairs, suggest_split(pairs).by)
     kept = [part.relevance.negatives.nnz for part in (found.train, found.validation, found.test)]
     assert kept == [56, 8, 16]
+
+
+def test_items_without_a_rejected_pair_may_be_fewer_than_the_parts():
+    # Item i belongs to i; all but the last are denied the next.
+    rows, columns = np.r_[:20, :19], np.r_[:20, 1:20]
+    pairs = pair_set(rows, columns, [1] * 20 + [-1] * 19, shape=(20, 20))
+    found = split(pairs, by="x")
+    kept = [part.relevance.negatives.nnz for part in (found.train, found.validation, found.test)]
+    assert min(kept) > 0 and sum(kept) == 19

@@ -90,6 +90,12 @@ def test_where_less_is_better_the_least_is_chosen(pairs, candidates):
     assert np.array_equal(least.chosen, most.chosen)
 
 
+def test_of_equally_good_settings_the_first_is_chosen(pairs, candidates):
+    setting = candidates["LSA"][0]
+    same = repeat_divisions(pairs, {"LSA": [setting, setting]}, n=3, seed=3)
+    assert not same.chosen.any()
+
+
 def test_it_stops_when_asked(pairs, candidates):
     heard = []
 

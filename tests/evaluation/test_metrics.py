@@ -266,6 +266,9 @@ def test_a_function_sees_all_grades_and_orders_of_ties(own):
     tied = Ranking([0, 2], [0, 4], [1.0, 1.0], [0, 0], [4, 4], n_candidates=[4])
     assert own.per_query(tied)[0] == pytest.approx(TopOne().per_query(tied)[0], abs=0.15)
     assert own.per_query(tied) == own.per_query(tied)
+    place = metrics.metric(lambda grades: float(grades.argmax()), name="place")
+    second_or_third = Ranking([0, 1], [0], [1.0], [1], [2], n_candidates=[4])
+    assert place.per_query(second_or_third)[0] == pytest.approx(1.5, abs=0.15)
 
 
 def test_a_function_needs_a_name_of_its_own(own):

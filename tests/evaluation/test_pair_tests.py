@@ -144,6 +144,14 @@ def test_pairs_that_share_items_are_not_taken_for_independent():
     assert alarms > 5
 
 
+def test_pairs_that_share_y_items_are_tested_as_those_that_share_x_items():
+    runs = equal_runs("queries", 150, np.random.default_rng(9), ahead=0.3)
+    turned = [JudgedPairs(run.y, run.x, run.relevant, run.score) for run in runs]
+    one, other = (bootstrap_pairs(both, AUC(), random_state=1)[0, 1] for both in (runs, turned))
+    assert other.test == "bootstrap over y items"
+    assert (one.p_value, one.low, one.high) == (other.p_value, other.low, other.high)
+
+
 def test_the_bootstrap_agrees_with_delong_where_no_item_is_shared():
     for seed in range(5):
         runs = equal_runs("once", 800, np.random.default_rng(seed), ahead=0.2)

@@ -83,6 +83,11 @@ def test_recall_at_a_false_positive_rate():
     assert (roc.n_positive, roc.n_negative) == (2, 3)
 
 
+def test_precision_is_the_relevant_share_of_what_passes():
+    roc = Roc.from_scores([4, 3, 2, 2, 0], [True, False, True, False, False])
+    np.testing.assert_array_equal(roc.precision, [np.nan, 1, 1 / 2, 2 / 4, 2 / 5])
+
+
 @pytest.mark.parametrize("relevant", [[True, True], [False, False]])
 def test_one_class_alone_has_no_area(relevant):
     roc = Roc.from_scores([1, 0], relevant)

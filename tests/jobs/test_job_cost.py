@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -23,6 +25,14 @@ def test_more_of_anything_costs_more(sentences):
 
     assert seconds(400) < seconds(400, max_iter=500) < seconds(400, max_iter=500, n_components=900)
     assert seconds(400, max_iter=500) < seconds(40_000, max_iter=500)
+
+
+def test_training_takes_as_long_either_way_round(sentences):
+    vectors = np.random.default_rng(0).random((len(sentences.x), 400))
+    pairs = replace(sentences, y=Items(sentences.y.ids, vectors, "vector"))
+    there, back = (estimate("cl_lsi", given) for given in (pairs, pairs.swap()))
+    assert there.stages["training"] == pytest.approx(back.stages["training"])
+    assert there.bytes == back.bytes
 
 
 def test_encoding_counts_and_nothing_is_encoded_for_an_estimate(sentences, monkeypatch):

@@ -113,6 +113,8 @@ def test_elements_are_ours_alone(report):
     for tag, attributes in page.elements:
         assert not [name for name in attributes if name.startswith("on") or name == "src"], tag
         assert attributes.get("href", "#").startswith("#")
+    # A wide table scrolls within its box, and the page never sideways.
+    assert report.count("<table") == report.count('<div class="scroll" tabindex="0"><table') > 1
     assert report.encode()  # no lone surrogate is left
 
 

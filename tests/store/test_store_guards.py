@@ -1,10 +1,12 @@
 """What hangs on one line of the store, from a second side."""
 
+import errno
 import os
 import sqlite3
 import time
 import zipfile
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.persistence import load_state, save_state
+from simviz.scale.files import replacing
 from simviz.store import Limits, Measured, Store
 from simviz.store.directory import write_bytes
 
@@ -29,6 +32,19 @@ def test_a_run_has_no_place_before_it_is_whole(store, mine, pairs, result, monke
         store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
     assert seen == [[]] and store.runs.find(mine) == []
     assert list((store.root / "runs").iterdir()) == []
+
+
+def test_a_run_is_moved_to_its_place_at_once(store, mine, pairs, result, monkeypatch):
+    dataset_id, write, drafts = store.datasets.put(pairs, mine), Measured.write, []
+
+    def note(measured, folder):
+        drafts.append(folder.parent.stat().st_ino)
+        return write(measured, folder)
+
+    monkeypatch.setattr(Measured, "write", note)
+    spec = {"dataset_id": dataset_id, "method": "cca"}
+    store.runs.put("0" * 32, result, spec, mine)
+    assert (store.root / "runs" / ("0" * 32)).stat().st_ino == drafts[0]
 
 
 def test_a_data_set_has_no_place_before_it_is_on_the_disk(store, mine, pairs, monkeypatch):
@@ -60,6 +76,24 @@ def test_a_file_is_the_old_one_until_the_new_one_is_on_the_disk(tmp_path, monkey
     assert [*tmp_path.iterdir()] == [path]
 
 
+def test_a_file_that_is_not_written_to_its_end_leaves_the_one_before(tmp_path):
+    path = tmp_path / "arrays.npy"
+    path.write_bytes(b"old")
+    with pytest.raises(RuntimeError, match="halfway"), replacing(path) as file:
+        file.write(b"ne")
+        raise RuntimeError("halfway")
+    assert path.read_bytes() == b"old" and [*tmp_path.iterdir()] == [path]
+
+
+def test_a_file_that_cannot_be_begun_says_why(tmp_path, monkeypatch):
+    def refuse(*_args, **_options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(Path, "open", refuse)
+    with pytest.raises(OSError, match="No space"), replacing(tmp_path / "arrays.npy"):
+        pass
+
+
 def test_a_model_that_cannot_be_written_leaves_the_one_before(tmp_path, monkeypatch):
     path = tmp_path / "model.zip"
     save_state({"kept": {"array": np.arange(3)}}, path)
@@ -87,6 +121,9 @@ def test_a_share_is_there_until_its_last_minute(store, mine, monkeypatch):
             assert store.shares.resolve(token).token == token
     with pytest.raises(StoreError, match="expired"):
         store.shares.resolve(token)
+    store.sweep()
+    monkeypatch.setattr(time, "time", lambda: now)
+    assert store.shares.find(mine) == [], "not hidden but gone"
 
 
 def test_views_and_data_sets_are_counted_for_each_workspace(tmp_path):

@@ -221,6 +221,17 @@ def test_a_share_ends_when_it_was_to_end(store, mine, monkeypatch):
             store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=days)
 
 
+def test_shares_are_bounded_and_those_that_ended_make_room(tmp_path, monkeypatch):
+    store, now = Store(tmp_path, Limits(shares=2)), time.time()
+    mine = store.workspaces.create()
+    for later in (0, 2 * 86_400):
+        monkeypatch.setattr(time, "time", lambda later=later: now + later)
+        for _ in range(2):
+            store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
+        with pytest.raises(StoreError, match="holds 2 shares"):
+            store.shares.publish(mine, "map", dataset_ids=["demo:emoji"], days=1)
+
+
 def test_only_ones_own_things_can_be_shared(store, mine, theirs, dataset_id, run):
     with pytest.raises(StoreError):
         store.shares.publish(theirs, "map", run_ids=[RUN])
