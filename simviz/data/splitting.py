@@ -716,14 +716,17 @@ def suggest_split(pairs: PairSet) -> SplitSuggestion:
     # split, where pairs hang together too much.
     # Of judged pairs every part needs those that were rejected: without any there is no AUC, and
     # nothing to learn from or to stop by. Where no way keeps them, that which keeps most is taken.
-    problem, thin = "", []
+    problem, thin, unused = "", [], ""
     n_rejected = pairs.relevance.negatives.nnz if pairs.relevance.unjudged == "ignore" else 0
     for suggestion in _candidates(pairs):
         try:
             made = split(pairs, suggestion.by, group_key=suggestion.group_key)
         except DatasetError as error:
             problem = problem or str(error)
+            if suggestion.by == "column":
+                unused = f" The split that came with the data is not used: {error}"
             continue
+        suggestion = replace(suggestion, reason=suggestion.reason + unused)
         kept = [getattr(made, part).relevance.negatives.nnz for part in PARTS]
         enough = min(kept) > 0 and sum(kept) >= _KEPT * n_rejected
         if not n_rejected or suggestion.by == "column" or enough:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
@@ -547,3 +549,13 @@ def test_items_without_a_rejected_pair_may_be_fewer_than_the_parts():
     found = split(pairs, by="x")
     kept = [part.relevance.negatives.nnz for part in (found.train, found.validation, found.test)]
     assert min(kept) > 0 and sum(kept) == 19
+
+
+def test_a_split_of_the_data_that_cannot_be_used_is_not_passed_over_in_silence():
+    pairs = PairSet.from_texts([f"word {i}" for i in range(60)], [f"wort {i}" for i in range(60)])
+    marks = {"split": np.array(["dev", "test"] * 30)}
+    marked = replace(pairs, x=replace(pairs.x, metadata=marks), y=replace(pairs.y, metadata=marks))
+    found = suggest_split(marked)
+    assert found.by == "pair"
+    assert "not used: Column 'split' names no item for train" in found.reason
+    assert "not used" not in suggest_split(pairs).reason

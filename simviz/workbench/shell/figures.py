@@ -11,7 +11,12 @@ import streamlit as st
 
 from simviz.workbench.shell import display, forms, state
 
-CHART_CONFIG = {"displaylogo": False, "modeBarButtonsToRemove": ["select2d", "lasso2d"]}
+CHART_CONFIG = {
+    "displaylogo": False,
+    "modeBarButtonsToRemove": ["select2d", "lasso2d"],
+    # A press near the end of an axis is one on the chart.
+    "showAxisRangeEntryBoxes": False,
+}
 #: Pixels of a chart beside the table, and below it on a narrow screen.
 _HEIGHT, _NARROW_HEIGHT = 360, 320
 #: The legend of more lines than this is seen in saved pictures only.
