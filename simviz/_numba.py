@@ -6,12 +6,13 @@ import importlib
 import logging
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from contextlib import contextmanager, suppress
+from typing import Any, TypeVar, cast
 
 import numba
 from numba import prange
 from numba.core import event as event_of_numba
+from numba.core.caching import FunctionCache
 from numba.core.event import Event, Listener
 
 __all__ = ["n_threads", "njit", "prange", "threads_for"]
@@ -79,9 +80,24 @@ def njit(
     *, parallel: bool = False, fastmath: frozenset[str] = frozenset()
 ) -> Callable[[Kernel], Kernel]:
     """Compile a function without the interpreter, keeping the machine code on disk."""
-    return numba.njit(
-        cache=True, nogil=True, parallel=parallel and PARALLEL, fastmath=set(fastmath)
-    )
+    compiled = numba.njit(nogil=True, parallel=parallel and PARALLEL, fastmath=set(fastmath))
+
+    def compile_kept(function: Kernel) -> Kernel:
+        kernel = compiled(function)
+        # Where nothing can be written, each process compiles for itself.
+        with suppress(RuntimeError):
+            kernel._cache = _Cache(function)
+        return cast("Kernel", kernel)
+
+    return compile_kept
+
+
+class _Cache(FunctionCache):
+    """Machine code on disk, as far as there is room for it."""
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        with suppress(OSError):
+            super().save_overload(sig, data)
 
 
 def n_threads() -> int:

@@ -61,7 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = Path(os.devnull).open("w")
     from simviz.exceptions import SimvizError
 
-    warnings.formatwarning = lambda message, *_: f"{message}\n"
+    warnings.formatwarning = lambda message, *_: f"{_shown(str(message))}\n"
     try:
         status = run(parser.parse_args(words))
         sys.stdout.flush()
@@ -73,7 +73,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _UNREAD
     except (SimvizError, ValueError, OSError, ImportError) as error:
         _drop_output()
-        _tell(f"simviz: {error}\n")
+        _tell(f"simviz: {_shown(str(error))}\n")
         return _REFUSED
     except Exception as error:
         _drop_output()
@@ -218,10 +218,12 @@ def _read(given: Namespace) -> PairSet:
         return load_demo(names[0].removeprefix("demo:"))
     from simviz.data.collection.reader import read_collection
 
+    for name in names:
+        Path(name).stat()  # what is not there need not be guessed at
     whole = len(names) == 1 and (Path(names[0]).is_dir() or names[0].lower().endswith(".zip"))
     result = read_collection(names[0] if whole else {Path(n).name: n for n in names})
     for note in result.notes:
-        _tell(f"{note}\n")
+        _tell(f"{_shown(note)}\n")
     return result.pairs
 
 
@@ -270,11 +272,14 @@ def _train(given: Namespace) -> int:
     if given.split is not None:
         parts = _parts(given, pairs)
         train, validation = parts.train, parts.validation
-    pipeline = default_pipeline(given.method, train, **dict(map(_parameter, given.set)))
+    params = dict(map(_parameter, given.set))
+    if taken := params.keys() & {"method", "pairs"}:
+        raise ValueError(f"--set gives parameters of the method; {min(taken)} is none.")
+    pipeline = default_pipeline(given.method, train, **params)
     pipeline.set_callbacks(_progress(f"Training {given.method}"))
     pipeline.fit(train, validation).set_callbacks()
     pipeline.save(given.out)
-    _tell(f"Wrote {given.out}.\n")
+    _tell(f"Wrote {_shown(str(given.out))}.\n")
     return 0
 
 
@@ -368,7 +373,7 @@ def _search(given: Namespace) -> int:
         index = load_pipeline(given.model).index(items, given.side)
     if given.save is not None:
         index.save(given.save)
-        _tell(f"Wrote {given.save}.\n")
+        _tell(f"Wrote {_shown(str(given.save))}.\n")
     asked = given.queries
     if not asked and (given.save is None or not sys.stdin.isatty()):
         asked = [line for line in sys.stdin.read().splitlines() if line.strip()]
@@ -408,13 +413,13 @@ def _export(given: Namespace) -> int:
     out = given.out or given.model.with_name(f"{given.model.stem}-{given.form}.zip")
     write = getattr(exports, _FORMS[given.form])
     _write(out, write(load_pipeline(given.model)))
-    _tell(f"Wrote {out}.\n")
+    _tell(f"Wrote {_shown(str(out))}.\n")
     return 0
 
 
 def _write(path: Path, data: bytes) -> None:
     """Write a file whole, or not at all."""
-    from simviz.scale.files import replacing
+    from simviz.persistence import replacing
 
     with replacing(path) as file:
         file.write(data)

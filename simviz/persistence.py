@@ -11,12 +11,15 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
+import secrets
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from io import BufferedReader
 from math import prod
 from pathlib import Path
-from typing import Any, TypeVar, cast, overload
+from typing import IO, Any, TypeVar, cast, overload
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,6 +50,27 @@ _DTYPES = {
 Built = TypeVar("Built")
 
 
+@contextmanager
+def replacing(path: Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
+    """Open a file that takes its name when all of it is written; `sync`: and is on the disk."""
+    if path.exists() and not path.is_file():  # a device would be replaced, too
+        raise StoreError(f"{path} is no file, and nothing can be written in its place.")
+    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
+    try:
+        with draft.open("wb") as file:
+            yield file
+            if sync:
+                file.flush()
+                os.fsync(file.fileno())
+        draft.replace(path)
+    except BaseException as error:
+        with suppress(OSError):
+            draft.unlink(missing_ok=True)
+        if isinstance(error, OSError) and error.filename == str(draft):
+            error.filename, error.filename2 = str(path), None  # nobody has heard of the draft
+        raise
+
+
 def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
     """Write estimators to one zip file."""
     arrays: dict[str, Any] = {}
@@ -54,16 +78,12 @@ def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
         "format": FORMAT,
         "objects": {name: _pack(value, name, arrays) for name, value in objects.items()},
     }
-    path = Path(path)
-    draft = path.with_name(path.name + ".part")
-    try:
-        with zipfile.ZipFile(draft, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-            archive.writestr(_TREE, json.dumps(tree, ensure_ascii=False))
-            archive.writestr(_ARRAYS, save(arrays))
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
+    with (
+        replacing(Path(path)) as file,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+    ):
+        archive.writestr(_TREE, json.dumps(tree, ensure_ascii=False))
+        archive.writestr(_ARRAYS, save(arrays))
 
 
 @overload

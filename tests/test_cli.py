@@ -244,6 +244,112 @@ def test_an_interrupt_leaves_nothing_half_written(pairs, tmp_path, monkeypatch, 
     assert {*tmp_path.iterdir()} == before
 
 
+HOSTILE = {
+    "empty.csv": b"",
+    "nul.csv": bytes(1_000),
+    "\x1b[2Jtwo\nlines.csv": b"a\n",
+    "quote.jsonl": b'{"a": 1}\n{"b"',
+    "deep.json": b"[" * 100_000,
+    "book.xlsx": b"PK\3\4rest",
+    "table.parquet": b"PAR1restPAR1",
+    "folder.zip": b"PK\5\6" + bytes(18),
+    "none": None,
+    "a folder": None,
+    "\0": None,
+}
+
+
+def refused(words, capsys):
+    """One line that a terminal may show, and the documented status."""
+    assert main(words) == 2
+    said = capsys.readouterr()
+    *notes, line = said.err.splitlines()
+    assert said.out == "" and line.startswith("simviz: ") and all(map(str.isprintable, notes))
+    assert line.isprintable() and "Traceback" not in line and len(line) > len("simviz: what")
+    return line
+
+
+@pytest.fixture
+def model(pairs, tmp_path, capsys):
+    words = ["--method", "lsa", "--set", "n_components=3", "--out", str(tmp_path / "m.simviz")]
+    assert main(["train", str(pairs), *words]) == 0
+    capsys.readouterr()
+    return tmp_path / "m.simviz"
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_hostile_files_are_told_in_one_line(name, model, tmp_path, capsys):
+    path = tmp_path / name
+    if name == "a folder":
+        path.mkdir()
+    elif HOSTILE[name] is not None:
+        path.write_bytes(HOSTILE[name])
+    before = {*tmp_path.iterdir()}
+    for words in (
+        ["train", str(path), "--out", str(tmp_path / "o.simviz")],
+        ["search", str(model), "q", "--items", str(path), "--save", str(tmp_path / "o.simviz")],
+        ["search", str(path), "q"],
+        ["export", str(path), "--out", str(tmp_path / "o.zip")],
+    ):
+        line = refused(words, capsys)
+        assert name != "none" or "No such file" in line
+    assert {*tmp_path.iterdir()} == before
+
+
+@pytest.mark.parametrize(
+    ("out", "why"),
+    [
+        ("", "is no file"),
+        ("none/o.simviz", "No such file or directory: 'none/o.simviz'"),
+        ("m.simviz/o", "Not a directory: 'm.simviz/o'"),
+        ("device", "is no file"),
+    ],
+)
+def test_what_cannot_be_written_is_told_in_one_line(out, why, model, capsys, monkeypatch):
+    monkeypatch.chdir(model.parent)
+    if out == "device":  # such as /dev/full, in whose place a file would be put
+        os.mkfifo(out)
+    before, content = {*model.parent.iterdir()}, model.read_bytes()
+    train = ["train", "pairs.csv", "--method", "lsa", "--set", "n_components=3"]
+    for words in (
+        [*train, "--out", out],
+        ["search", "m.simviz", "q", "--items", "pairs.csv", "--save", out],
+        ["export", "m.simviz", "--out", out],
+    ):
+        assert why in refused(words, capsys)
+    assert {*model.parent.iterdir()} == before and model.read_bytes() == content
+
+
+def test_a_full_disk_leaves_what_was_there(model):
+    limited = "ulimit -f 1; exec"  # KiB a file; larger ones cannot be written, as on a full disk
+    train = "train pairs.csv --method lsa --set n_components=3 --out m.simviz"
+    before, content = {*model.parent.iterdir()}, model.read_bytes()
+    assert len(content) > 1024
+    for words in (
+        train,
+        "search m.simviz red --items pairs.csv --save m.simviz",
+        "export m.simviz --out m.simviz",
+    ):
+        done = subprocess.run(
+            ["bash", "-c", f"{limited} {sys.executable} -m simviz {words}"],
+            cwd=model.parent,
+            # Nothing at home can be written, either.
+            env={**os.environ, "HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout) == (2, ""), done.stderr
+        assert done.stderr.splitlines()[-1] == "simviz: [Errno 27] File too large"
+        assert {*model.parent.iterdir()} == before and model.read_bytes() == content
+
+
+@pytest.mark.parametrize("setting", ["pairs=1", "method=lsa", "features=1", "nope=1"])
+def test_what_is_no_parameter_is_wrong_use(setting, pairs, tmp_path, capsys):
+    words = ["train", str(pairs), "--set", setting, "--out", str(tmp_path / "o.simviz")]
+    assert setting.partition("=")[0] in refused(words, capsys)
+
+
 def test_files_wait_on_data_for_whoever_sits_here(pairs, tmp_path, monkeypatch):
     from simviz.store import Store
     from simviz.store.directory import LOCAL_WORKSPACE

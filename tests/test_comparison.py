@@ -36,6 +36,15 @@ class FirstColumns(LinearPairModel):
         self.y_projection_ = self.x_projection_
 
 
+class Untagged(FirstColumns):
+    tags: ClassVar = {"title": "Untagged"}
+
+
+class NeedsMore(FirstColumns):
+    def __init__(self, n_components):
+        super().__init__(n_components)
+
+
 @pytest.fixture(scope="module")
 def pairs():
     colours = ["red", "blue", "green", "gold", "grey"]
@@ -140,19 +149,31 @@ def test_a_registered_method_is_found_everywhere(pairs, monkeypatch):
         simviz.register_method(dict)
 
 
-def test_installed_packages_bring_methods_and_do_no_harm(monkeypatch):
+def test_installed_packages_bring_methods_and_do_no_harm(monkeypatch, tmp_path):
     from importlib.metadata import EntryPoint
 
     group = "simviz.methods"
     entries = [
         EntryPoint("first", f"{__name__}:FirstColumns", group),
         EntryPoint("gone", "simviz.nowhere:Gone", group),
+        EntryPoint("broken", "no value", group),
+        EntryPoint("opca", f"{__name__}:FirstColumns", group),
+        EntryPoint("untagged", f"{__name__}:Untagged", group),
+        EntryPoint("needs_more", f"{__name__}:NeedsMore", group),
+        EntryPoint("ends", "ending_package:Anything", group),
     ]
+    (tmp_path / "ending_package.py").write_text("raise SystemExit('no licence')")
+    monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(methods, "entry_points", lambda group: entries)
     methods._found.cache_clear()
     try:
-        with pytest.warns(UserWarning, match="simviz.nowhere"):
-            assert simviz.get_method("first").__name__ == "FirstColumns"
+        with pytest.warns(UserWarning) as told:
+            known = simviz.all_methods()
+        said = [str(one.message) for one in told]
+        assert [words.split()[2] for words in said] == [entry.name for entry in entries[1:]]
+        assert "No module named 'simviz.nowhere'" in said[0] and "no licence" in said[-1]
+        assert known["first"].__name__ == "FirstColumns" and known["opca"] is OPCA
+        assert not known.keys() & {entry.name for entry in entries[1:] if entry.name != "opca"}
     finally:
         methods._found.cache_clear()
 

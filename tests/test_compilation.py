@@ -16,6 +16,25 @@ def cache(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_where_nothing_can_be_written_kernels_are_compiled_all_the_same(monkeypatch, tmp_path):
+    from numba.core import caching
+
+    from simviz._numba import njit
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    def add(a, b):
+        return a + b
+
+    with monkeypatch.context() as patch:
+        patch.setattr(caching.CompileResultCacheImpl, "_locator_classes", [])  # none can write
+        assert njit()(add)(1, 2) == 3
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr(caching.IndexDataCacheFile, "save", full)
+    assert njit()(add)(1, 2) == 3
+
+
 def test_a_stamp_says_that_all_is_compiled(cache):
     assert not compilation.is_done()
     assert compilation.folder().parent == cache

@@ -30,7 +30,8 @@ from simviz.experiments import (
     to_markdown,
     write_results,
 )
-from simviz.scale.files import lock, replacing
+from simviz.persistence import replacing
+from simviz.scale.files import lock
 
 _SUFFIXES = (".md", ".json")
 _REPORT_SECONDS = 2.0

@@ -23,7 +23,7 @@ from sklearn.base import BaseEstimator
 from simviz.callbacks import Callback
 from simviz.exceptions import JobCancelled, SimvizError
 from simviz.features._base import Transformer
-from simviz.persistence import load_state, save_state
+from simviz.persistence import load_state, replacing, save_state
 from simviz.scale.dask import (
     connect,
     disconnect,
@@ -32,7 +32,6 @@ from simviz.scale.dask import (
     same_version,
     scattered,
 )
-from simviz.scale.files import replacing
 
 #: Told in words what is done and how much is behind, in [0, 1]; answers True to stop.
 Listener = Callable[[str, float], bool]

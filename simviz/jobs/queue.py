@@ -215,7 +215,7 @@ class JobQueue:
             if self._is_closed:
                 raise JobError("The app is shutting down; it takes no more jobs.")
             last = self.store.jobs.last(digest)
-            if last is not None:
+            if last is not None and self.store.jobs.has(last):
                 state, is_kept = self.status(last).state, self.store.runs.has(digest)
                 if not spec.makes_run:
                     is_kept = self._folder(last).read_result() is not None

@@ -12,7 +12,7 @@ import warnings
 from importlib.metadata import entry_points
 from typing import TypeVar
 
-from simviz.base import PairModel
+from simviz.base import MethodTags, PairModel
 from simviz.registry import find_classes, unknown_name
 
 Model = TypeVar("Model", bound=PairModel)
@@ -27,9 +27,14 @@ def _found() -> dict[str, type[PairModel]]:
     found = find_classes(sys.modules[__name__], PairModel)  # type: ignore[type-abstract]
     for entry in entry_points(group="simviz.methods"):
         try:
-            _add(found, entry.load(), entry.name)
-        except Exception as error:  # whatever another package does must not stop this one
-            warnings.warn(f"The method {entry.value} was not loaded: {error}", stacklevel=2)
+            cls = entry.load()
+            _add(found.copy(), cls, entry.name)
+            cls().get_params()  # as forms, tables and estimates do
+            found[entry.name] = cls
+        except (Exception, SystemExit) as error:
+            # Whatever another package does must not stop this one.
+            what = f"The method {entry.name} = {entry.value} of a package was not loaded"
+            warnings.warn(f"{what}: {type(error).__name__}: {error}", stacklevel=2)
     return found
 
 
@@ -115,7 +120,11 @@ def register_method(cls: type[Model], name: str | None = None) -> type[Model]:
 
 def _add(known: dict[str, type[PairModel]], cls: object, name: str | None) -> None:
     """Add a class to others, unless it is no method or its names are taken."""
-    if not (isinstance(cls, type) and issubclass(cls, PairModel) and hasattr(cls, "tags")):
+    if not (
+        isinstance(cls, type)
+        and issubclass(cls, PairModel)
+        and isinstance(getattr(cls, "tags", None), MethodTags)
+    ):
         raise ValueError(
             f"A method is a subclass of simviz.base.PairModel with tags, got {cls!r:.80}. Derive "
             "it from LinearPairModel, EmbeddingModel or PairModel."

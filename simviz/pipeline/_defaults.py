@@ -169,6 +169,10 @@ def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
 
 def encoder_of(features: Features) -> tuple[bool, str]:
     """Whether features are of pretrained encoders, and the model that was named, if any."""
+    if not isinstance(features, str | Mapping):
+        raise ValueError(
+            f'features must be "usual", "pretrained" or a mapping, got {features!r:.80}.'
+        )
     if not isinstance(features, str):
         terms = {name: value for name, value in features.items() if name != "x_column"}
         if unknown := terms.keys() - Tfidf().get_params():

@@ -1,13 +1,10 @@
-"""Files that appear whole or not at all, and folders of shards made of them."""
+"""Folders of shards."""
 
 from __future__ import annotations
 
 import json
-import os
-import secrets
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import IO, Any, ClassVar
@@ -16,24 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz.exceptions import StoreError
+from simviz.persistence import replacing
 
 META = "meta.json"
-
-
-@contextmanager
-def replacing(path: Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
-    """Open a file that takes its name when all of it is written; `sync`: and is on the disk."""
-    draft = path.with_name(f".{path.name}.{secrets.token_hex(4)}")
-    try:
-        with draft.open("wb") as file:
-            yield file
-            if sync:
-                file.flush()
-                os.fsync(file.fileno())
-        draft.replace(path)
-    except BaseException:
-        draft.unlink(missing_ok=True)
-        raise
 
 
 def lock(file: IO[Any]) -> bool:

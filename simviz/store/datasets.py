@@ -111,9 +111,10 @@ def write_pairs(pairs: PairSet, folder: Path) -> None:
 
 def read_pairs(folder: Path) -> PairSet:
     """Read what `write_pairs` wrote."""
-    tree = read_json(folder / "pairs.json")
-    arrays = read_arrays(folder / "arrays.npz")
-    with damaged("The stored data set", "Upload it again."):
+    remedy = "Delete the data set and upload it again."
+    tree = read_json(folder / "pairs.json", remedy)
+    arrays = read_arrays(folder / "arrays.npz", remedy)
+    with damaged("The stored data set", remedy):
         if tree["format"] != FORMAT:
             raise StoreError(
                 f"The data set is stored as {tree['format']!r}, this version reads {FORMAT!r}. "

@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.exceptions import StoreError
-from simviz.persistence import allowed_bytes, check_members
-from simviz.scale.files import lock, replacing
+from simviz.persistence import allowed_bytes, check_members, replacing
+from simviz.scale.files import lock
 
 _log = logging.getLogger(__name__)
 MAX_BYTES = 8 * 2**30
@@ -248,7 +248,7 @@ class Directory:
                 shutil.rmtree(draft, ignore_errors=True)
         now = time.time()
         for path in (self.root / "uploads").iterdir():
-            with suppress(FileNotFoundError):  # kept as a data set meanwhile
+            with suppress(OSError):  # kept as a data set meanwhile; or not ours
                 if is_full(self.root) or now - path.stat().st_mtime > UPLOAD_SECONDS:
                     path.unlink()
         oldest = now - self.limits.idle_days * 86_400
@@ -265,12 +265,12 @@ class Directory:
         with self.index.writing(deleting=True) as db:
             self._bring_to_trash(db)
             for path in (self.root / "uploads").iterdir():
-                if not db.has("workspaces", path.name):
+                if not db.has("workspaces", path.name) and not path.is_dir():
                     path.unlink(missing_ok=True)
             for kind in FOLDERS:
                 known = {row["id"] for row in db.execute(f"SELECT id FROM {kind}")}
                 for folder in (self.root / kind).iterdir():
-                    if folder.name not in known:
+                    if folder.name not in known and _ID.fullmatch(folder.name):
                         trash.append(self._to_drafts(folder))
         for folder in trash:
             shutil.rmtree(folder, ignore_errors=True)
@@ -432,6 +432,9 @@ class Index:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        if not path.exists():
+            with self._explaining(), closing(self._connect("rwc")) as connection:
+                connection.execute("PRAGMA user_version")
         with self.reading() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
         if version == SCHEMA_VERSION:
@@ -441,6 +444,7 @@ class Index:
         with self.writing() as connection:
             (version,) = connection.execute("PRAGMA user_version").fetchone()
             if version == 0:
+                self._refuse_beside_data()
                 _run(connection, _SCHEMA)
                 version = 1
             for later in range(version + 1, SCHEMA_VERSION + 1):
@@ -453,6 +457,16 @@ class Index:
                     f"{SCHEMA_VERSION}. Set SIMVIZ_HOME to another directory, or use the "
                     "simviz that wrote it."
                 )
+
+    def _refuse_beside_data(self) -> None:
+        """Begin no new index where an old one is lost: all it named would be swept."""
+        root = self.path.parent
+        left = [n for n in FOLDERS if (root / n).is_dir() and any((root / n).glob("[0-9a-f]*"))]
+        if left:
+            raise StoreError(
+                f"The index {self.path} is missing or empty, and there are {' and '.join(left)} "
+                "beside it. Bring it back from a backup, or set SIMVIZ_HOME to another directory."
+            )
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -543,12 +557,12 @@ class Index:
                 raise
             # SQLite makes two files beside an index to read it, for which there is no room. With
             # an empty log all that is known stands in the index itself, and nobody can change it.
-            return self._connect("?immutable=1")
+            return self._connect("ro&immutable=1")
 
-    def _connect(self, how: str = "") -> Connection:
+    def _connect(self, mode: str = "rw") -> Connection:
         # isolation_level None: transactions begin and end where this file says so.
         connection = sqlite3.connect(
-            self.path.absolute().as_uri() + how,
+            f"{self.path.absolute().as_uri()}?mode={mode}",
             uri=True,
             timeout=BUSY_SECONDS,
             isolation_level=None,
@@ -583,9 +597,9 @@ def write_json(path: Path, value: Any) -> None:
     write_bytes(path, text.encode("utf-8", "surrogatepass"))
 
 
-def read_json(path: Path) -> Any:
+def read_json(path: Path, remedy: str = "") -> Any:
     """What a JSON file holds."""
-    with damaged(f"The file {path.name} of the store"):
+    with damaged(f"The file {path.name} of the store", remedy):
         return json.loads(path.read_bytes())
 
 
@@ -604,9 +618,9 @@ def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
     write_bytes(path, buffer.getvalue())
 
 
-def read_arrays(path: Path) -> dict[str, NDArray[Any]]:
+def read_arrays(path: Path, remedy: str = "") -> dict[str, NDArray[Any]]:
     """All arrays of an npz file by name."""
-    with damaged(f"The file {path.name} of the store"):
+    with damaged(f"The file {path.name} of the store", remedy):
         with zipfile.ZipFile(path) as archive:
             check_members(archive, allowed_bytes(path, MAX_BYTES))
             found = {}
@@ -658,7 +672,8 @@ def damaged(what: str, remedy: str = "") -> Iterator[None]:
     except StoreError:
         raise
     except Exception as error:
-        reason = str(error)[:300] or repr(error)
+        # Where it lies is no visitor's business.
+        reason = (isinstance(error, OSError) and error.strerror) or str(error)[:300] or repr(error)
         said = f"{what} is damaged and cannot be read ({reason}). {remedy}"
         raise StoreError(said.rstrip()) from error
 

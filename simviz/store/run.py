@@ -47,6 +47,7 @@ BLEND, EXPERIMENT, IMPORTED, DIVISIONS = "blend", "experiment", "imported", "div
 #: Most drawings kept with a run.
 MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")
+_AGAIN = "Delete the run and train it again."
 _EVALUATION = "The evaluation of this run"
 #: Begins the names of what is known of single points of a drawing.
 _QUALITY = "quality:"
@@ -255,7 +256,7 @@ class RunPart:
     def evaluation(self) -> dict[str, Any]:
         """Tidy metrics under "records", baselines and pool beside them."""
         with damaged(_EVALUATION):
-            tree = dict(read_json(self.folder / "evaluation.json"))
+            tree = dict(read_json(self.folder / "evaluation.json", _AGAIN))
             if "records" in tree:
                 tree["records"] = _renamed(tree["records"])
             if "metrics" in tree:
@@ -271,29 +272,29 @@ class RunPart:
 
     def per_query(self) -> Arrays:
         """Values of each query by "direction:metric", NaN for a skipped one."""
-        arrays = read_arrays(self.folder / "per_query.npz")
+        arrays = read_arrays(self.folder / "per_query.npz", _AGAIN)
         parted = ((key.partition(":"), values) for key, values in arrays.items())
         return {f"{side}:{metric_name(name)}": values for (side, _, name), values in parted}
 
     def roc(self) -> Arrays | None:
         """Arguments of `simviz.evaluation.Roc`, or None if none was traced."""
         path = self.folder / "roc.npz"
-        return read_arrays(path) if path.exists() else None
+        return read_arrays(path, _AGAIN) if path.exists() else None
 
     def rankings(self) -> Arrays:
         """Ranks of the queries by "ranking:direction:name", and scores where judgments are."""
-        return read_arrays(self.folder / "arrays.npz")
+        return read_arrays(self.folder / "arrays.npz", _AGAIN)
 
     def curve(self) -> list[dict[str, Any]]:
         """Tidy quality by dimension; empty where the method has no such curve."""
         with damaged(_EVALUATION):
-            return _renamed(read_json(self.folder / "curve.json"))
+            return _renamed(read_json(self.folder / "curve.json", _AGAIN))
 
     def learning(self) -> list[dict[str, Any]]:
         """Tidy quality by size of the training part; empty where nobody asked for it."""
         path = self.folder / "learning.json"
         with damaged(_EVALUATION):
-            return _renamed(read_json(path)) if path.exists() else []
+            return _renamed(read_json(path, _AGAIN)) if path.exists() else []
 
     def put_learning(self, records: list[dict[str, Any]]) -> None:
         """Keep the quality by size of the training part with the run.
@@ -322,7 +323,7 @@ class RunPart:
         if not self.is_swept:
             return found
         with damaged(_EVALUATION):
-            arrays = read_arrays(self.folder / "dimensions.npz")
+            arrays = read_arrays(self.folder / "dimensions.npz", _AGAIN)
             for k, direction in {tuple(name.split(":")[:2]) for name in arrays}:
                 ranking = _unpack_ranking(arrays, f"{k}:{direction}:")
                 found.setdefault(int(k), {})[cast("Direction", direction)] = ranking
@@ -373,13 +374,13 @@ class Run:
     def spec(self) -> dict[str, Any]:
         """What was asked for, as JSON."""
         with damaged("What was asked for in this run"):
-            return dict(read_json(self.folder / "spec.json"))
+            return dict(read_json(self.folder / "spec.json", _AGAIN))
 
     @property
     def meta(self) -> dict[str, Any]:
         """Times, sizes, versions and notes."""
         with damaged("What is known about this run"):
-            return dict(read_json(self.folder / "meta.json"))
+            return dict(read_json(self.folder / "meta.json", _AGAIN))
 
     def pipeline(self) -> Pipeline:
         """What was trained, ready for new items.
@@ -389,10 +390,14 @@ class Run:
         StoreError
             If its file is missing or damaged.
         """
+        path = self.folder / "pipeline.simviz"
         try:
-            return load_pipeline(self.folder / "pipeline.simviz")
+            return load_pipeline(path)
         except FileNotFoundError as error:
-            raise StoreError(f"The pipeline of this run cannot be read ({error}).") from error
+            raise StoreError(f"The pipeline of this run is missing. {_AGAIN}") from error
+        except StoreError as error:  # where it lies is no visitor's business
+            said = str(error).replace(str(path), "The pipeline of this run")
+            raise StoreError(f"{said} {_AGAIN}") from error
 
     def pipeline_bytes(self) -> bytes:
         """The file of the pipeline, for a download.
@@ -405,7 +410,8 @@ class Run:
         try:
             return (self.folder / "pipeline.simviz").read_bytes()
         except OSError as error:
-            raise StoreError(f"The pipeline of this run cannot be read ({error}).") from error
+            said = f"The pipeline of this run cannot be read ({error.strerror}). {_AGAIN}"
+            raise StoreError(said) from error
 
     def take(self, pairs: PairSet, part: str) -> PairSet:
         """Take a part of its split out of the data set that it was trained on.
@@ -460,7 +466,7 @@ class Run:
 
     def arrays(self) -> Arrays:
         """Parts of the split ("x_test", "y_train", ...) as positions in the data set."""
-        return read_arrays(self.folder / "arrays.npz")
+        return read_arrays(self.folder / "arrays.npz", _AGAIN)
 
     def _part_folder(self, name: Part) -> Path | None:
         folder = self.folder / name

@@ -286,7 +286,8 @@ class Uploads:
                 db.require_workspace(workspace)
                 path.replace(place)
                 sync(place.parent)
-        ages = {path: path.stat() for path in place.parent.iterdir() if path != place}
+        others = (path for path in place.parent.iterdir() if path.is_file() and path != place)
+        ages = {path: path.stat() for path in others}
         for path in sorted(ages, key=lambda path: ages[path].st_mtime):
             if size + sum(stat.st_size for stat in ages.values()) > limits.upload_bytes:
                 path.unlink(missing_ok=True)
@@ -545,6 +546,10 @@ class Attempts:
         query = "SELECT id FROM jobs WHERE digest=? ORDER BY attempt DESC"
         row = self._index.one(query, digest)
         return None if row is None else str(row["id"])
+
+    def has(self, job_id: str) -> bool:
+        """Whether the directory of an attempt is there."""
+        return self._directory.folder("jobs", job_id).is_dir()
 
     def folder(self, job_id: str, workspace: str | None = None) -> Path:
         """Return the directory of an attempt."""

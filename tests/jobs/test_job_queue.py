@@ -1,4 +1,5 @@
 import json
+import shutil
 import subprocess
 import sys
 import threading
@@ -20,6 +21,15 @@ from simviz.store.directory import own_process
 
 def running(queue, job_id):
     until(lambda: queue.status(job_id).state == "running")
+
+
+def test_a_job_whose_directory_is_lost_can_be_asked_for_again(store, queue, ask):
+    lost = queue.submit(ask())
+    run_id = queue.wait(lost, 120).run_id
+    store.runs.drop(run_id)
+    shutil.rmtree(store.jobs.folder(lost))
+    again = queue.wait(queue.submit(ask()), 120)
+    assert (again.state, again.run_id, again.attempt) == ("succeeded", run_id, 2)
 
 
 def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):

@@ -34,7 +34,7 @@ from simviz.reports.summary import Entry, Measured, MeasuredRun, ranked
 from simviz.store import load_evaluation
 from simviz.store.run import Part, Run, metric_name
 from simviz.workbench.shell import forms, progress, runs as shell_runs, settings, state
-from simviz.workbench.shell.display import aside, mark_pills
+from simviz.workbench.shell.display import aside, mark_pills, problem
 
 #: What stands below the table and the curve, by what the link calls it.
 TABS = {
@@ -250,11 +250,15 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         for run in chosen:
             entry = Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
             measured[run.id] = _asked(entry, metric, pairs, chosen[0])
-    entries = [
-        Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
-        for run in ranked(chosen, measured, metric, direction, part)
-        if part in measured[run.id].parts
-    ]
+    entries = []
+    for run in ranked(chosen, measured, metric, direction, part):
+        entry = Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
+        if part in entry.result.parts:
+            try:  # what the page needs of every run
+                if run.spec and evaluation_of(entry, pairs):
+                    entries.append(entry)
+            except SimvizError as error:
+                problem(f"{entry.label} is left out. {error}")
     if not entries:
         return None
     ordered = [metric, *(m for m in shared if m != metric)]

@@ -172,6 +172,12 @@ def page(title: str) -> Iterator[None]:
     notice = ""
     try:
         count_again = begin(title)
+    except StoreError as error:  # nothing can be read: its index is gone
+        st.title(title)
+        display.style()
+        display.problem(error)
+        st.stop()
+    try:
         if state.is_warm() and state.store().is_full and "share" not in st.query_params:
             notice = why_not_written(state.store().root)
             display.style()
