@@ -98,12 +98,15 @@ def test_what_stops_early_says_so(method):
     watched = [(f.X, f.Y, shift) for shift in (0, 3)]
     n = f.X_new.shape[0] - 1
     watched += [(f.X_new[:n], f.Y_new[:n], shift) for shift in range(n)]
-    learned = []
-    for X, Y, shift in watched if watches else ():
+
+    def learned(X, Y, shift):
         partner = (np.arange(Y.shape[0]) + shift) % Y.shape[0]
         fitted = clone(model).fit(f.X, f.Y, f.relevance, X, Y[partner])
-        learned.append(fitted.similarity(f.X_new, f.Y_new))
-    differ = any(not np.array_equal(learned[0], other) for other in learned[1:])
+        return fitted.similarity(f.X_new, f.Y_new)
+
+    found = (learned(*those) for those in watched if watches)
+    first = next(found, None)
+    differ = any(not np.array_equal(first, other) for other in found)
     assert differ == model.tags.stops_early
 
 
