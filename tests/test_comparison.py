@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from html import unescape
 from typing import ClassVar
 
 import numpy as np
@@ -94,9 +95,11 @@ def test_figures_have_a_curve_a_run(result):
 
 
 def test_the_report_holds_every_run(pairs, tmp_path):
-    found = simviz.compare(pairs, [OPCA(4), "tfidf_cosine"], metric="recall@3")
+    methods = [OPCA(4), FirstColumns(1), "tfidf_cosine"]
+    found = simviz.compare(pairs, methods, metric="recall@3")
     found.save(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
+    assert str(found.verdict) in unescape(text) and "Holm, 2 comparisons" in text
     assert "opca" in text and "tfidf_cosine" in text and "recall@3" in text
     assert "toys" in text and "<b>red" not in text
     with pytest.raises(ValueError, match="one HTML page"):

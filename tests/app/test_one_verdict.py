@@ -1,0 +1,101 @@
+"""One pair of runs, one part, one metric: six places say the same of it."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from html import unescape
+
+import pytest
+from on_page import html
+
+import simviz
+from simviz import datasets
+from simviz.cli import main
+from simviz.reports import html_report
+from simviz.workbench.shell import settings
+
+pytestmark = pytest.mark.app
+DATA = "demo:emoji"
+METHODS = {"tfidf_cosine": {}, "cca": {"n_components": 20}}
+TITLES = {"CCA": "cca", "TF-IDF cosine": "tfidf_cosine"}
+
+
+@pytest.fixture(scope="module")
+def home(make_home):
+    """A quarter of the demo of two languages, which trains two quick methods."""
+    some = range(500)
+    pairs = datasets.load_demo("emoji").take(some, some)
+    info = replace(datasets.DEMOS["emoji"], methods=METHODS)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("simviz.store.datasets.load_demo", lambda name: pairs)
+        patch.setattr(datasets, "DEMOS", {**datasets.DEMOS, "emoji": info})
+        how = settings.demo_split(info)
+        runs = {name: (DATA, name, params, how) for name, params in METHODS.items()}
+        yield replace(make_home({}, runs), pairs={"emoji": pairs, "split": how})
+
+
+def verdict_on(app):
+    (words,) = re.findall(r'<p class="sv-next">(.*?)</p>', html(app))
+    return unescape(words)
+
+
+@pytest.fixture
+def pages(visit):
+    """The verdict of each page on a part."""
+
+    def shown(part):
+        return {
+            "Home": verdict_on(visit(None, demo="emoji", part=part)),
+            "Train": verdict_on(visit("train", data=DATA, part=part)),
+            "Compare": verdict_on(visit("compare", data=DATA, part=part)),
+        }
+
+    return shown
+
+
+def test_six_places_say_the_same(home, pages, tmp_path, capsys):
+    pairs, how = home.pairs["emoji"], home.pairs["split"]
+    parts = simviz.split(pairs, how.by, how.fractions, how.seed, how.group_key)
+    methods = {
+        title: simviz.default_pipeline(name, parts.train, **METHODS[name])
+        for title, name in TITLES.items()
+    }
+    result = simviz.compare(pairs, methods, split=parts, metric="MRR")
+    (one,) = result.verdict.against.values()
+    words = str(result.verdict)
+    assert re.fullmatch(
+        r"TF-IDF cosine and CCA cannot be told apart: MRR \+0\.\d+ \[−0\.\d+, \+0\.\d+\], "
+        r"p = 0\.\d+, paired randomisation, 100 queries\.",
+        words,
+    )
+    assert set(pages("test").values()) == {words}
+    runs = [home.run(name) for name in METHODS]
+    report = unescape(html_report(runs, pairs, metric="MRR"))
+    assert words in report
+    values = {name: found.per_query("MRR") for name, found in result.evaluations().items()}
+    lines = zip(*values.values(), strict=True)
+    rows = [f"q{i},{a!r},{b!r}" for i, (a, b) in enumerate(map(lambda v: map(float, v), lines))]
+    (tmp_path / "values.csv").write_text("\n".join([f"query,{','.join(values)}", *rows]))
+    status = main(["compare", str(tmp_path / "values.csv"), "--metric", "MRR"])
+    assert words in capsys.readouterr().out
+    assert (status, result.verdict.state, one.state()) == (4, "level", "level")
+
+
+def test_on_validation_the_same_is_said_without_p(home, pages):
+    runs = [home.run(name) for name in METHODS]
+    report = unescape(html_report(runs, home.pairs["emoji"], metric="MRR", part="validation"))
+    (words,) = set(pages("validation").values())
+    assert words.startswith("On the validation part, CCA ") and words in report
+    assert re.search(r": MRR \+\d\.\d+ \[.*\], 50 queries\.$", words)
+
+
+def test_the_bold_value_is_the_headlines(visit):
+    for page, metric in (("train", "top-1"), ("compare", "MRR")):
+        body = html(visit(page, data=DATA, part="validation"))
+        (bold,) = re.findall(r'class="sv-best">(.*?)<', body)
+        (told,) = re.findall(r'<p class="sv-finding">(.*?)</p>', body)
+        shown = f"{float(bold):.0%}".replace("%", "\N{NO-BREAK SPACE}%")
+        assert (shown if metric == "top-1" else f"{metric} {bold}") in told
+        first, second = re.findall(r"<tr>(.*?)</tr>", body)[1:3]
+        assert "sv-best" in first and "sv-best" not in second
