@@ -31,7 +31,8 @@ settings.load_profile("simviz")
 
 # Scripts that make golden numbers need a library that does not fit beside ours. No doctests
 # are collected from files of fixtures: Python would take the second of that name for the first.
-collect_ignore = ["methods/golden", "conftest.py", "app/conftest.py", "e2e/conftest.py"]
+_FIXTURES = (".", "app", "e2e", "experiments")
+collect_ignore = ["methods/golden", *(f"{folder}/conftest.py" for folder in _FIXTURES)]
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -20,6 +20,7 @@ from streamlit.testing.v1 import AppTest
 from simviz.jobs import JobQueue, JobSpec
 from simviz.jobs.background import FIRST, draw_now
 from simviz.store import Store
+from simviz.store.datasets import Datasets
 
 APP = Path(__file__).parents[2] / "app.py"
 
@@ -59,24 +60,44 @@ def known_components():
 
 
 @pytest.fixture(scope="session")
-def make_home(tmp_path_factory):
-    """Makes a store of data sets by name, and of runs: (data, method[, params[, split]])."""
+def give_demos():
+    """Has stores give these pairs for demos, by their ids, until a patch is undone."""
 
-    def make(pairs, runs):
+    def give(patch, demos):
+        get = Datasets.get
+
+        def given(self, dataset_id, workspace=None):
+            found = demos.get(dataset_id.removeprefix("demo:"))
+            return get(self, dataset_id, workspace) if found is None else found
+
+        patch.setattr(Datasets, "get", given)
+
+    return give
+
+
+@pytest.fixture(scope="session")
+def make_home(tmp_path_factory):
+    """Makes a store of data sets by name, and of runs: (data, method[, params[, split]]).
+
+    Drawn are runs on data sets of one's own, and those on demos that `drawn` names.
+    """
+
+    def make(pairs, runs, drawn=()):
         store = Store(tmp_path_factory.mktemp("home"))
         mine = store.workspaces.create()
         data = {name: store.datasets.put(one, mine) for name, one in pairs.items()}
         trained, jobs = {}, {}
         with JobQueue(store, limit=40) as queue:
             for name, (on, *how) in runs.items():  # one by one: equal runs stand by their age
+                is_drawn = on in pairs or name in drawn
                 on = data.setdefault(on, on)  # a demo by its own name
                 digest = store.datasets.get(on, mine).digest
                 jobs[name] = queue.submit(JobSpec(on, digest, *how, workspace=mine))
                 status = queue.wait(jobs[name], 600)
                 assert status.run_id, f"{name}: {status.message}"
                 trained[name] = status.run_id
-                # As if each had been opened on the map once.
-                draw_now(store.runs.get(status.run_id), store.datasets.get(on, mine), FIRST)
+                if is_drawn:  # as if it had been opened on the map once
+                    draw_now(store.runs.get(status.run_id), store.datasets.get(on, mine), FIRST)
         return Home(store.root, mine, pairs, data, trained, jobs)
 
     return make

@@ -23,11 +23,10 @@ def drawn(app):
 
 
 @pytest.fixture
-def quick(monkeypatch):
+def quick(monkeypatch, give_demos):
     """Cuts the demo of two languages to a quarter, and has it train two quick methods."""
     some = range(500)
-    pairs = datasets.load_demo("emoji").take(some, some)
-    monkeypatch.setattr("simviz.store.datasets.load_demo", lambda name: pairs)
+    give_demos(monkeypatch, {"emoji": datasets.load_demo("emoji").take(some, some)})
 
     def change(**more):
         methods = {"tfidf_cosine": {}, "hdlr": {"max_iter": 3}}
@@ -78,7 +77,8 @@ def pictured(make_home):
     from simviz.workbench.shell import settings
 
     split = settings.demo_split(datasets.DEMOS["icons"])
-    home = make_home({}, {"cca": ("demo:icons", "cca", {"n_components": 20}, split)})
+    runs = {"cca": ("demo:icons", "cca", {"n_components": 20}, split)}
+    home = make_home({}, runs, drawn=["cca"])
     return home.run("cca")
 
 

@@ -10,7 +10,7 @@ import pytest
 from on_page import control, html
 
 from simviz.data import PairSet
-from simviz.datasets import DEMOS
+from simviz.datasets import DEMOS, load_demo
 from simviz.evaluation import confidence_interval, evaluate, query_values
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
@@ -52,12 +52,29 @@ def graded():
 
 
 @pytest.fixture(scope="module")
-def home(make_home):
+def few(give_demos):
+    """Cuts the demos: what is shown does not depend on how many items there are."""
+    kept = {"icons": (618, 300), "job_titles": (500, 749)}
+    rng = np.random.default_rng(0)
+    cut = {}
+    for name, sizes in kept.items():
+        whole = load_demo(name)
+        index = [
+            np.sort(rng.permutation(n)[:size]) for n, size in zip(whole.shape, sizes, strict=True)
+        ]
+        cut[name] = whole.take(*index)
+    with pytest.MonkeyPatch.context() as patch:
+        give_demos(patch, cut)
+        yield
+
+
+@pytest.fixture(scope="module")
+def home(make_home, few):
     runs = {}
     for name, how in METHODS.items():
         demo = DEMOS.get(name.removeprefix("demo:"))
         runs[name] = (name, *how, SplitSpec(by=demo.split_by if demo else "y"))
-    return make_home({"own": graded()}, runs)
+    return make_home({"own": graded()}, runs, drawn=list(METHODS))
 
 
 @pytest.fixture

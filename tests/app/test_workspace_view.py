@@ -122,10 +122,15 @@ def test_cookies_of_both_names_are_read_and_keep_the_workspace(public, home, mon
 # the server, where no byte can be written to any file.
 WITHOUT_ROOM = """
     import resource, signal, sys
+    from functools import cache
     import streamlit as st
+    from streamlit.components.v2 import manifest_scanner
     from streamlit.testing.v1 import AppTest
     from simviz.workbench.shell import state
 
+    # As in the other tests of pages: what is installed stays the same.
+    scan = manifest_scanner.scan_component_manifests
+    manifest_scanner.scan_component_manifests = cache(scan)
     app, mine, token, data = sys.argv[1:]
 
     def look():

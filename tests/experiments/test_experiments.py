@@ -39,7 +39,6 @@ from simviz.experiments.__main__ import main
 from simviz.experiments._findings import claims_ahead
 from simviz.experiments._progress import request_key
 from simviz.experiments._published import ahead
-from simviz.experiments.s2net_languages import _grids
 from simviz.experiments.siamese_blstm import ROWS
 from simviz.features import Tfidf
 from simviz.methods import all_methods, get_method
@@ -452,11 +451,12 @@ def test_a_request_is_all_that_it_says():
 
 
 @pytest.mark.filterwarnings("ignore:.*more than the data can give")
-def test_rows_with_everything_kept_are_those_with_nothing_kept(tmp_path, monkeypatch):
+def test_rows_with_everything_kept_are_those_with_nothing_kept(
+    tmp_path, monkeypatch, few_settings
+):
     monkeypatch.setattr("simviz.experiments._progress._WORTH_KEEPING", 0)
     experiment = get_experiment("s2net_languages")
-    monkeypatch.setattr(type(experiment), "grids", {"demo": _grids((5, 10), (5,), (1.0,), 3)})
-    data = experiment.prepared(aligned(300, share=0.3))
+    data = experiment.prepared(aligned(150, share=0.3))
     methods = ["cl_lsi", "opca", "s2net"]
 
     def run(folder):
@@ -550,10 +550,7 @@ def graded():
     return PairSet(sides[0], sides[1], judged, name="made up")
 
 
-def test_languages_are_run_on_pairs_that_fit(monkeypatch):
-    from simviz.experiments.s2net_languages import AcrossLanguages
-
-    monkeypatch.setattr(AcrossLanguages, "grids", {"demo": _grids((5, 10), (5,), (1.0,), 3)})
+def test_languages_are_run_on_pairs_that_fit(few_settings):
     experiment = get_experiment("s2net_languages")
     pairs = aligned()
     assert not experiment.refusal(pairs) and experiment.refusal(graded())
@@ -574,10 +571,7 @@ def test_languages_are_run_on_pairs_that_fit(monkeypatch):
     assert Findings.from_json(result.to_json()).tables == result.tables
 
 
-def test_fewer_methods_leave_claims_open(monkeypatch):
-    from simviz.experiments.s2net_languages import AcrossLanguages
-
-    monkeypatch.setattr(AcrossLanguages, "grids", {"demo": _grids((5,), (5,), (1.0,), 3)})
+def test_fewer_methods_leave_claims_open(few_settings):
     experiment = get_experiment("s2net_languages")
     result = experiment.run(experiment.prepared(aligned()), methods=["cca", "cl_lsi"])
     assert {claim.verdict for claim in result.claims} == {"not comparable"}

@@ -13,7 +13,6 @@ from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, SimvizError
 from simviz.experiments import Progress, Team, get_experiment
 from simviz.experiments.__main__ import main
-from simviz.experiments.s2net_languages import AcrossLanguages, _grids
 from simviz.jobs.local_cluster import cluster_here
 from simviz.jobs.worker import limit_threads
 from simviz.relevance import Relevance
@@ -52,9 +51,7 @@ def pairs(n=100):
         ("s2net_languages", ["cl_lsi", "opca", "s2net"]),
     ],
 )
-def test_what_is_found_is_the_same(team, name, methods, monkeypatch):
-    grids = {"demo": _grids((5, 10), (5,), (1.0,), 3)}
-    monkeypatch.setattr(AcrossLanguages, "grids", grids)
+def test_what_is_found_is_the_same(team, name, methods, few_settings):
     limit_threads(1)
     experiment = get_experiment(name)
     data = experiment.prepared(pairs())
