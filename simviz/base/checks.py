@@ -146,7 +146,7 @@ def _again(model: PairModel, f: Fixture) -> _Again:
     if model not in f._again:
         X, Y = f.X.copy(), f.Y.copy()
         before = np.random.get_state(legacy=False)  # noqa: NPY002 -- what is checked is global
-        fitted = _fit(model, replace(f, X=X, Y=Y), callback=lambda *_: False)
+        fitted = _fit(model, replace(f, X=X, Y=Y), dtype=None, callback=lambda *_: False)
         fitted.similarity(X, Y)
         after = np.random.get_state(legacy=False)  # noqa: NPY002
         f._again[model] = _Again(fitted, X, Y, (str(before), str(after)))
@@ -160,7 +160,9 @@ def _fit(
     copy: Any = clone(model) if callback is None else clone(model).set_callbacks(callback)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-        return copy.fit(f.X.astype(dtype), f.Y.astype(dtype), f.relevance, *watched)
+        # Copies, or what was given where it matters that it stays as it is.
+        X, Y = (Z if dtype is None else Z.astype(dtype) for Z in (f.X, f.Y))
+        return copy.fit(X, Y, f.relevance, *watched)
 
 
 def check_pair_score_is_the_diagonal(model: PairModel, f: Fixture) -> None:
