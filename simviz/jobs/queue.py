@@ -71,8 +71,8 @@ class Job:
         if (left := event.get("left")) is not None:
             ends = min(time.time() + left, math.inf if ends is None else ends)
         self.change(stage=str(event["stage"]), fraction=fraction, ends=ends)
-        self._n_events += 1
-        if self._n_events % self._stride:
+        at, self._n_events = self._n_events, self._n_events + 1
+        if at % self._stride:
             return
         self.history.append(event)
         self._unsaved.append(event)

@@ -37,12 +37,13 @@ def test_pairs_stay_together_across_a_gap_that_other_drawings_keep():
 
 
 @pytest.mark.parametrize("side", [0, 1], ids=["x", "y"])
-def test_a_ring_stays_open(side):
+@pytest.mark.parametrize("away", [0, 1e5], ids=["here", "far away"])
+def test_a_ring_stays_open(side, away):
     """Each side: what pushes the wrong way in one direction folds it, or draws it together."""
     angle = 2 * np.pi * np.arange(24) / 24
     ring = np.column_stack([np.cos(angle), np.sin(angle)])
     sides = [np.column_stack([ring, np.full(24, height)]) for height in (1, -1)]
-    drawn = two_sided_map(*sides)[side]
+    drawn = two_sided_map(*(points + away for points in sides))[side]
     spread, radius = drawn.std(axis=0), np.linalg.norm(drawn, axis=1)
     step = np.linalg.norm(drawn - np.roll(drawn, 1, axis=0), axis=1)
     assert spread.min() > 0.9 * spread.max()

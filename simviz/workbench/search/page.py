@@ -313,10 +313,6 @@ def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) 
     parts = _exact_parts(pipeline, x, y)
     if parts is not None:
         _show_exact(parts, names, answered.label)
-    elif getattr(pipeline, "normalization", "") in ("minmax_query", "z_query"):
-        display.quiet(
-            "This blend scales each query's scores by all of its answers: none is a sum."
-        )
     else:
         _show_hidden(pipeline, x, y, names, answered.label)
 
