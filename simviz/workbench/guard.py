@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import signal
 import sys
@@ -10,9 +11,18 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+#: Connections of visitors at once; a page that is drawn has a thread.
+_MOST_OPEN = 500
+#: Seconds in which an upload has to arrive whole.
+_ARRIVES = 1_800.0
+#: Times its bytes that an upload takes in memory: as it came, and as it is read.
+_COPIES = 2
+
 
 class Guard:
     """Refuses, before Streamlit, pages of other sites and on a public server its figures.
+
+    Connections beyond some hundreds, and uploads for which there is no memory, are refused too.
 
     Asked by a page of another site, Streamlit asks an address service on the internet whether
     that is its own address. `app.py` puts this in front.
@@ -20,6 +30,7 @@ class Guard:
 
     def __init__(self, app: Any) -> None:
         self._app = app
+        self._n_open = self._n_arriving = 0
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, or answer it by a refusal."""
@@ -37,12 +48,56 @@ class Guard:
                 # Streamlit, too, would have to be convinced; it takes those who name no origin.
                 kept = [(name, value) for name, value in scope["headers"] if name != b"origin"]
                 scope = {**scope, "headers": kept}
+            if answer is self._app:
+                answer = self._connect
+        elif scope["type"] == "http" and "/_stcore/upload_file/" in scope["path"]:
+            if scope["method"] == "PUT":
+                answer = self._take
         elif scope["type"] == "http" and scope["path"].endswith("/_stcore/metrics"):
             from simviz.workbench.shell.state import Deployment
 
             if Deployment.of().public:
                 answer = PlainTextResponse("Not Found", 404)
         await answer(scope, receive, send)
+
+    async def _connect(self, scope: Any, receive: Any, send: Any) -> None:
+        """Let one more visitor in, if there is room."""
+        from starlette.websockets import WebSocketClose
+
+        if self._n_open >= _MOST_OPEN:
+            await WebSocketClose(1013)(scope, receive, send)  # try again later
+            return
+        self._n_open += 1
+        try:
+            await self._app(scope, receive, send)
+        finally:
+            self._n_open -= 1
+
+    async def _take(self, scope: Any, receive: Any, send: Any) -> None:
+        """Take an upload if it finds room in memory, with those that arrive beside it."""
+        from starlette.datastructures import Headers
+        from starlette.responses import PlainTextResponse
+        from streamlit import config
+
+        from simviz.jobs.memory import free_bytes
+
+        told = Headers(scope=scope).get("content-length", "")
+        most = 2**20 * int(config.get_option("server.maxUploadSize"))
+        n_bytes = min(most, int(told)) if told.isascii() and told.isdigit() else most
+        if _COPIES * n_bytes > free_bytes() - _COPIES * self._n_arriving:
+            words = "The server has no memory for this file now. Try again in some minutes."
+            await PlainTextResponse(words, 503, {"Retry-After": "120"})(scope, receive, send)
+            return
+        self._n_arriving += n_bytes
+        try:
+            async with asyncio.timeout(_ARRIVES):
+                await self._app(scope, receive, send)
+        except TimeoutError:
+            await PlainTextResponse("This file took too long to arrive.", 408)(
+                scope, receive, send
+            )
+        finally:
+            self._n_arriving -= n_bytes
 
 
 def _is_own(origin: str | None, host: str | None) -> bool:
