@@ -74,23 +74,33 @@ async def uploads(port: int, told: Promises, tag: str) -> None:
             name = f"{tag} upload {i}"
             made = await keep(tab, told, name)
             if i % 2:
-                await tab.open("data", "view=other")
-                told.begin("delete data", told.data[name], False)
-                await tab.press(f"data-delete-{made}")
-                told.done("delete data", told.data[name], False)
+                await delete(tab, told, name, made)
             await asyncio.sleep(0.2)
+
+
+async def delete(tab: Tab, told: Promises, name: str, data: str) -> None:
+    """Delete a data set."""
+    await tab.open("data", "view=other")
+    told.begin("delete data", told.data[name], False)
+    await tab.press(f"data-delete-{data}")
+    told.done("delete data", told.data[name], False)
 
 
 async def waits(port: int, told: Promises, tag: str) -> None:
     """Uploads one file after the other and keeps none."""
-    told.waiting.add("")
     for i in count():
         async with Tab(port) as tab:
-            name = f"{tag} waits {i}"
-            told.latest = name
-            told.begin("upload, unkept", told.waiting, name)
-            await hand_in(tab, name)
-            told.done("upload, unkept", told.waiting, name)
+            await leave(tab, told, f"{tag} waits {i}")
+
+
+async def leave(tab: Tab, told: Promises, name: str) -> None:
+    """Upload a file and leave it unkept."""
+    if not told.waiting:
+        told.waiting.add("")
+    told.latest = name
+    told.begin("upload, unkept", told.waiting, name)
+    await hand_in(tab, name)
+    told.done("upload, unkept", told.waiting, name)
 
 
 async def trains(port: int, told: Promises, tag: str) -> None:
@@ -105,26 +115,31 @@ async def saves(port: int, told: Promises, tag: str, data: str) -> None:
     """Names a run, notes something, deletes it and brings it back."""
     async with Tab(port) as tab:
         for i in count():
-            run = await _tick(tab, data, i % 2)
-            for action, field, promises in (
-                ("name", "train-name", told.names),
-                ("note", "train-note", told.notes),
-            ):
-                text = f"{action} {tag} {i}"
-                told.begin(action, promises[run], text)
-                await tab.write(f"{field}-{run}", text)
-                told.done(action, promises[run], text)
-            run = await _tick(tab, data, 0)
-            told.begin("delete a run, undo", told.runs[run], False)
-            await tab.press("train-delete")
-            told.done("delete a run, undo", told.runs[run], False)
-            # One button brings back all, also what was deleted before an earlier kill.
-            gone = [states for states in told.runs.values() if False in states]
-            for states in gone:
-                told.begin("delete a run, undo", states, True)
-            await tab.press("train-undo")
-            for states in gone:
-                told.done("delete a run, undo", states, True)
+            await save(tab, told, f"{tag} {i}", data, i % 2)
+
+
+async def save(tab: Tab, told: Promises, tag: str, data: str, row: int) -> None:
+    """Name the run of a row, note something, delete the first run and bring it back."""
+    run = await _tick(tab, data, row)
+    for action, field, promises in (
+        ("name", "train-name", told.names),
+        ("note", "train-note", told.notes),
+    ):
+        text = f"{action} {tag}"
+        told.begin(action, promises[run], text)
+        await tab.write(f"{field}-{run}", text)
+        told.done(action, promises[run], text)
+    run = await _tick(tab, data, 0)
+    told.begin("delete a run, undo", told.runs[run], False)
+    await tab.press("train-delete")
+    told.done("delete a run, undo", told.runs[run], False)
+    # One button brings back all, also what was deleted before an earlier kill.
+    gone = [states for states in told.runs.values() if False in states]
+    for states in gone:
+        told.begin("delete a run, undo", states, True)
+    await tab.press("train-undo")
+    for states in gone:
+        told.done("delete a run, undo", states, True)
 
 
 async def _tick(tab: Tab, data: str, row: int) -> str:
@@ -140,20 +155,30 @@ async def publishes(port: int, told: Promises, data: str) -> None:
     """Publishes a map or answers, and withdraws every second of them."""
     async with Tab(port) as tab:
         for i in count():
-            page = ("map", "search")[i % 2]
-            await tab.open(page, f"data={data}")
-            while f"{page}-publish" not in tab.keys():  # a map is drawn first
-                await asyncio.sleep(0.5)
-                await tab.open(page, f"data={data}")
-            before = set(told.shares)
-            told.publishing, told.open["publish"] = 1, 1
-            await tab.press(f"{page}-publish")
-            shown = {t for code in tab.drawn("code") for t in _TOKEN.findall(code.code_text)}
-            (token,) = shown - before
-            told.shares[token] = {True}
-            told.publishing, told.open["publish"] = 0, 0
-            told.kept["publish"] += 1
+            token = await publish(tab, told, data, ("map", "search")[i % 2])
             if len(told.shares) % 2:
-                told.begin("withdraw", told.shares[token], False)
-                await tab.press(f"withdraw-{token}")
-                told.done("withdraw", told.shares[token], False)
+                await withdraw(tab, told, token)
+
+
+async def publish(tab: Tab, told: Promises, data: str, page: str) -> str:
+    """Publish what a page shows; the token of its link."""
+    await tab.open(page, f"data={data}")
+    while f"{page}-publish" not in tab.keys():  # a map is drawn first
+        await asyncio.sleep(0.5)
+        await tab.open(page, f"data={data}")
+    before = set(told.shares)
+    told.publishing, told.open["publish"] = 1, 1
+    await tab.press(f"{page}-publish")
+    shown = {t for code in tab.drawn("code") for t in _TOKEN.findall(code.code_text)}
+    (token,) = shown - before
+    told.shares[token] = {True}
+    told.publishing, told.open["publish"] = 0, 0
+    told.kept["publish"] += 1
+    return token
+
+
+async def withdraw(tab: Tab, told: Promises, token: str) -> None:
+    """Withdraw what was published on this page."""
+    told.begin("withdraw", told.shares[token], False)
+    await tab.press(f"withdraw-{token}")
+    told.done("withdraw", told.shares[token], False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import re
@@ -10,12 +11,13 @@ import signal
 import socket
 import subprocess
 import sys
-from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
+from server import ROOT
+from visitor import ENDLESS, Tab, states, until_running, visit
 from waiting import LONG, until
 
-ROOT = Path(__file__).parents[2]
 FILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
 pytestmark = pytest.mark.e2e
 
@@ -33,44 +35,57 @@ def test_all_that_is_copied_is_there_and_is_not_kept_back():
             assert (ROOT / source).exists() and source not in ignored
 
 
-@pytest.mark.parametrize("path", ["", "simviz"])
-def test_it_starts_is_healthy_and_ends_when_told_to(browser, tmp_path, path):
+def is_healthy(port: int, path: str = "") -> bool:
+    """What the Dockerfile asks, of another port."""
+    (health,) = re.findall(r"CMD python (-c .*)$", said("HEALTHCHECK")[0])
+    check = [sys.executable, *shlex.split(health.replace("8501", str(port)))]
+    env = os.environ | {"STREAMLIT_SERVER_BASE_URL_PATH": path}
+    done = subprocess.run(check, env=env, stderr=subprocess.DEVNULL, check=False)
+    return done.returncode == 0
+
+
+def test_a_server_is_healthy_where_it_is_served(public_server):
+    port = urlsplit(public_server.url).port
+    assert is_healthy(port)
+    assert not is_healthy(port, "elsewhere")
+
+
+def test_it_starts_is_healthy_and_ends_when_told_to(tmp_path):
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        port = str(probe.getsockname()[1])
+        port = probe.getsockname()[1]
     variables = dict(part.split("=", 1) for line in said("ENV") for part in shlex.split(line))
     assert variables["SIMVIZ_HOME"] in said("VOLUME")
-    env = os.environ | variables
-    env |= {"SIMVIZ_HOME": str(tmp_path), "STREAMLIT_SERVER_BASE_URL_PATH": path}
-    command = [part.replace("8501", port) for part in json.loads(said("CMD")[-1])]
+    own = {"SIMVIZ_HOME": str(tmp_path), "STREAMLIT_SERVER_BASE_URL_PATH": "simviz"}
+    command = [part.replace("8501", str(port)) for part in json.loads(said("CMD")[-1])]
     assert command[0] == "python"
-    (health,) = re.findall(r"CMD python (-c .*)$", said("HEALTHCHECK")[0])
-    check = [sys.executable, *shlex.split(health.replace("8501", port))]
     app = subprocess.Popen(
         [sys.executable, *command[1:]],
         cwd=ROOT,
-        env=env,
+        env=os.environ | variables | own,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
+
+    def is_up():
+        assert app.poll() is None
+        return is_healthy(port, "simviz")
+
+    async def train_and_stop():
+        tab = Tab(port)
+        tab.address = f"ws://127.0.0.1:{port}/simviz/_stcore/stream"
+        async with tab:
+            await tab.open("map", ENDLESS)
+            assert not tab.errors
+            await asyncio.to_thread(until_running, tmp_path)
+            app.send_signal(signal.SIGTERM)  # as `docker stop` does: it waits for no training
+            await asyncio.to_thread(app.wait, LONG)
+
     try:
-
-        def is_healthy():
-            assert app.poll() is None
-            quiet = {"stderr": subprocess.DEVNULL, "check": False}
-            return not subprocess.run(check, env=env, **quiet).returncode
-
-        until(is_healthy)
-        page = browser.new_page()
-        long = "method=ssi&max_iter=3000&patience=3000&n_components=200"
-        root = f"http://127.0.0.1:{port}/{path}".rstrip("/")
-        page.goto(f"{root}/map?demo=emoji&{long}")
-        page.get_by_test_id("stProgress").first.wait_for()
-        app.send_signal(signal.SIGTERM)  # as `docker stop` does: it waits for no training's end
-        app.wait(LONG)
-        page.close()
+        until(is_up)
+        assert not is_healthy(port), "it is served under the path alone"
+        visit(train_and_stop())
     finally:
         app.kill()
         app.wait()
-    (status,) = tmp_path.glob("jobs/*/status.json")
-    assert json.loads(status.read_text())["state"] == "interrupted"
+    assert states(tmp_path) == ["interrupted"]

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import signal
 import subprocess
 import sys
+import urllib.request
 import zipfile
+from pathlib import Path
+from urllib.parse import urlsplit
 
-import playwright.sync_api
 import pytest
 from playwright.sync_api import expect
-from server import ROOT, Server
-from settling import until_run
+from server import ROOT
+from settling import press, rest
+from visitor import Tab, visit
 from waiting import LONG, until
 
 pytestmark = pytest.mark.e2e
@@ -30,11 +34,18 @@ PAGES = {
 }
 #: What is no part of the sources.
 LEFT = shutil.ignore_patterns(".*_cache", ".git", ".venv", "__pycache__", "build", "*.egg-info")
+#: Says that the kernels are compiled: nothing is trained here.
+STAMP = """
+from simviz.compilation import folder
+
+folder().mkdir(parents=True)
+(folder() / "done").touch()
+"""
 
 
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """A server of the pages inside the wheel, with the wheel's modules and no others of ours."""
+def packages(tmp_path_factory):
+    """The folder that the wheel is unpacked in."""
     folder = tmp_path_factory.mktemp("wheel")
     build = [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir"]
     # A build leaves its own files beside the sources: it is made of a copy.
@@ -43,32 +54,32 @@ def installed(tmp_path_factory):
     (wheel,) = folder.glob("simviz-*.whl")
     with zipfile.ZipFile(wheel) as archive:
         archive.extractall(folder / "packages")
-    packages = folder / "packages"
-    server = Server(folder / "store", site=packages / "simviz/workbench/site", path=packages)
-    yield server
-    server.close()
-
-
-@pytest.mark.parametrize("page", PAGES)
-def test_every_page_opens_from_the_wheel(installed, browser, page):
-    tab = browser.new_page()
-    tab.goto(f"{installed.url}/{page}")
-    tab.get_by_role("heading", name=PAGES[page], exact=True).first.wait_for()
-    until_run(tab)
-    assert not tab.get_by_test_id("stException").count()
-    tab.close()
+    return folder / "packages"
 
 
 @pytest.fixture
-def command(request):
+def command(request, tmp_path):
     """The command that is tested, and its environment: SIMVIZ_COMMAND, or that of the wheel."""
     environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
     if "SIMVIZ_COMMAND" in os.environ:
         return [os.environ["SIMVIZ_COMMAND"]], environment
-    packages = request.getfixturevalue("installed").site.parents[2]
+    packages = request.getfixturevalue("packages")
     (scripts,) = packages.glob("simviz-*.dist-info/entry_points.txt")
     assert "simviz = simviz.cli:main" in scripts.read_text()
-    return [sys.executable, "-m", "simviz"], environment | {"PYTHONPATH": str(packages)}
+    environment |= {"PYTHONPATH": str(packages), "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    subprocess.run([sys.executable, "-c", STAMP], check=True, env=environment)
+    return [sys.executable, "-m", "simviz"], environment
+
+
+async def titles(port: int) -> dict[str, list[str]]:
+    """What stands at the top of every page, none of which may fail."""
+    found = {}
+    async with Tab(port) as tab:
+        for page in PAGES:
+            await tab.open(page, "")
+            found[page] = [heading.body for heading in tab.drawn("heading")][:1]
+        assert not tab.errors
+    return found
 
 
 def test_one_command_opens_home_and_files(command, browser, tmp_path):
@@ -85,34 +96,37 @@ def test_one_command_opens_home_and_files(command, browser, tmp_path):
     with server as process:
         try:
             url = process.stdout.readline().split()[-1]
-            tab = browser.new_page()
+            assert url.endswith("/data")
 
-            def opens():
+            def answers():
                 assert process.poll() is None
                 try:
-                    return tab.goto(url)
-                except playwright.sync_api.Error:  # it does not listen yet
+                    urllib.request.urlopen(url, timeout=LONG).close()
+                except OSError:  # it does not listen yet
                     return False
+                return True
 
-            until(opens)
-            tab.get_by_text("60 pairs").first.wait_for()
+            until(answers)
+            assert visit(titles(urlsplit(url).port)) == {p: [t] for p, t in PAGES.items()}
+            page = browser.new_page()
+            page.goto(url)
+            page.get_by_text("60 pairs").first.wait_for()
             theme = "rgb(252, 251, 248)"  # the theme beside the pages
-            expect(tab.locator(".stApp")).to_have_css("background-color", theme)
-            tab.goto(url.removesuffix("/data"))
-            heading = tab.get_by_role("heading", name=PAGES[""], exact=True)
-            heading.first.wait_for()
-            until_run(tab)
-            assert not tab.get_by_test_id("stException").count()
-            tab.close()
+            expect(page.locator(".stApp")).to_have_css("background-color", theme)
+            press(page.get_by_test_id("stSidebar").get_by_role("link", name="Home"))
+            page.wait_for_url(re.compile(r":\d+/(\?.*)?$"))
+            page.get_by_role("heading", name=PAGES[""], exact=True).first.wait_for()
+            rest(page)
+            assert not page.get_by_test_id("stException").count()
+            page.close()
             process.send_signal(signal.SIGINT)
             assert process.wait(LONG) == 0
         finally:
             process.kill()
 
 
-def test_the_demo_picture_and_the_canvas_are_in_the_wheel(installed):
-    packages = installed.site.parents[2]
-    assert (installed.site / "docs/home-light.png").is_file()
+def test_the_demo_picture_and_the_canvas_are_in_the_wheel(packages: Path):
+    assert (packages / "simviz/workbench/site/docs/home-light.png").is_file()
     assert (packages / "simviz/charts/canvas/mount.js").is_file()
     assert (packages / "simviz/workbench/shell/icon.svg").is_file()
     assert (packages / "simviz/evaluation/__init__.pyi").is_file()

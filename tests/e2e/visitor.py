@@ -1,0 +1,38 @@
+"""Visitors who need no browser: `Tab` speaks to a server as a browser does."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from server import ROOT
+from waiting import until
+
+sys.path.append(str(ROOT / "benchmarks"))
+from _app_client import Tab
+
+__all__ = ["ENDLESS", "Tab", "states", "until_running", "visit"]
+
+#: The address of a job that would take minutes.
+ENDLESS = "demo=emoji&method=ssi&max_iter=3000&patience=3000&n_components=200"
+
+
+def states(home: Path) -> list[str]:
+    """What the jobs of a store have come to."""
+    return [json.loads(job.read_text())["state"] for job in home.glob("jobs/*/status.json")]
+
+
+def until_running(home: Path) -> None:
+    """Wait until a job of a store runs."""
+    until(lambda: "running" in states(home))
+
+
+def visit(visitor: Coroutine[Any, Any, Any]) -> Any:
+    """Do what a visitor does, in a thread: a browser has a loop of events in this one."""
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, visitor).result()
