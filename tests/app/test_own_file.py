@@ -1,0 +1,131 @@
+"""From a file that somebody brought to curves by dimension, and to what papers claim."""
+
+from __future__ import annotations
+
+import json
+import re
+
+import numpy as np
+import pytest
+from on_page import control, html, press, run
+from waiting import until, until_trained
+
+from simviz.methods import get_method
+
+pytestmark = pytest.mark.app
+PAGE = "data"
+METHODS = {"S2Net", "OPCA", "CCA", "CL-LSI", "CPLSA", "JPLSA", "PLTM"}
+
+
+def words(seed: int) -> list[str]:
+    rng = np.random.default_rng(seed)
+    return ["".join(rng.choice(list("abcdefgh"), 4)) for _ in range(30)]
+
+
+def aligned() -> str:
+    """Texts, and the same in letters further on in the alphabet."""
+    rng, own = np.random.default_rng(0), words(0)
+    texts = [" ".join(rng.choice(own, 6)) for _ in range(50)]
+    other = str.maketrans("abcdefgh", "klmnopqr")
+    return "\n".join(["left,right", *(f"{text},{text.translate(other)}" for text in texts)])
+
+
+def related() -> str:
+    """Texts about three words, and texts in other letters about two of these."""
+    rng = np.random.default_rng(0)
+    lines = ["one,other"]
+    for _ in range(90):
+        about = rng.choice(30, 3, replace=False)
+        left, right = ([*about[:n], *rng.choice(30, 2)] for n in (3, 2))
+        lines.append(f"{' '.join(f'a{w}' for w in left)},{' '.join(f'z{w}' for w in right)}")
+    return "\n".join(lines)
+
+
+def graded() -> str:
+    """Questions about five subjects, and answers on the same one and on others, with grades."""
+    rng, own = np.random.default_rng(0), words(1)
+    rows = ["question,answer,grade"]
+    for i in range(40):
+        subject = own[6 * (i % 5) : 6 * (i % 5) + 6]
+        asked = " ".join(rng.choice(subject, 3)) + f" q{i}"
+        for grade in range(3):
+            said = [*rng.choice(subject, 2 * grade), *rng.choice(own, 5 - 2 * grade)]
+            rows.append(f"{asked},{' '.join(said)} a{i}{grade},{grade}")
+    return "\n".join(rows)
+
+
+def press_on(app, key, page):
+    """Press a button that leads to another page."""
+    app.button(key=key).click()
+    assert [title.value for title in run(app).title] == [page]
+    return run(app.switch_page(f"pages/{page.lower()}.py"))
+
+
+@pytest.fixture
+def keep(app):
+    """Hands a file in and keeps it, which leads to Train."""
+
+    def kept(table):
+        run(app)
+        app.file_uploader[0].upload("mine.csv", table.encode())
+        until(lambda: "data-keep" in {button.key for button in run(app).button})
+        return press_on(app, "data-keep", "Train")
+
+    return kept
+
+
+def curves(app):
+    """Names and heights of the curves of the one chart by dimension."""
+    (chart,) = app.get("plotly_chart")
+    drawn = [c for c in json.loads(chart.proto.spec)["data"] if c.get("showlegend", True)]
+    return {re.sub(r" [\d.]+ at .*", "", curve["name"]): curve["y"] for curve in drawn}
+
+
+# Thirty words have fewer directions than are asked for.
+@pytest.mark.filterwarnings("ignore:.*is more than the data can give")
+def test_seven_methods_by_dimensions_take_six_presses_from_the_preview(keep):
+    app = keep(related())  # the first press
+
+    from simviz.workbench.shell import progress
+
+    def pressed(key):
+        app.button(key=key).click()
+        run(app)
+
+    pressed("train-by-dimensions")
+    pressed("train-start")
+    until_trained(app)
+    run(app)
+    press_on(app, "train-next", "Compare")
+    pressed("compare-dimensions-train")
+    until(lambda: progress.background("dimensions").is_idle)
+    of_one_part = curves(run(app))
+    assert of_one_part.keys() == METHODS
+    is_test = control(app, "Part").value == "test"
+    press(app, "Part", "validation" if is_test else "test")
+    of_the_other = curves(app)
+    assert of_the_other.keys() == METHODS and of_the_other != of_one_part
+
+
+@pytest.mark.parametrize(
+    ("table", "name", "methods"),
+    [
+        (aligned(), "s2net_languages", ["cca", "cl_lsi"]),
+        (graded(), "s2net_graded", ["tfidf_cosine", "pca"]),
+    ],
+    ids=["aligned", "graded"],
+)
+def test_own_data_are_run_from_the_papers_page(keep, table, name, methods):
+    app = keep(table)
+    app.switch_page("pages/papers.py").run()
+    app.button_group(key=f"papers-methods-{name}").set_value(methods)
+    run(app).button(key=f"papers-run-{name}-own").click()
+    run(app)
+    until_trained(app)
+    run(app)
+    claims = next(e.proto.body for e in app.get("html") if 'role="list"' in e.proto.body)
+    assert "was not run." in claims and "The paper: " in claims
+    for method in methods:
+        title = get_method(method).tags.title.split()[0].replace("-", "-?")
+        assert re.search(f"<td[^>]*>{title}", html(app))
+    assert app.get("plotly_chart")
