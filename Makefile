@@ -37,10 +37,13 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# A worker takes whole files, so that fixtures of a module are made once, and the many small ones
+# last, so that none waits long for the other.
 test: .venv/.dev
 	$(BIN)/python tests/kernels.py take
 	$(MAKE) --jobs=2 check compiled
-	$(BIN)/python -m pytest -q -n 2 --dist loadfile --ignore=tests/e2e -m "not soak"
+	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
+		--ignore=tests/e2e -m "not soak"
 	$(BIN)/python tests/kernels.py keep
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 
