@@ -68,6 +68,18 @@ def test_every_run_answers_and_says_why(trained, sentences):
     assert other.label[:8] in trained.subheader[0].value
 
 
+def test_of_a_score_that_is_no_sum_parts_are_hidden_in_turn(
+    make_home, serve, open_page, sentences
+):
+    home = make_home({"own": sentences}, {"ngrams": ("own", "ngram_matcher")})
+    serve(home.root)
+    app = open_page(PAGE, home.mine)
+    app.session_state.dataset_id = home.data["own"]
+    shown = html(run(app))
+    assert "Approximate: the more the score of" in shown and "sv-sum" not in shown
+    assert "<mark" in shown
+
+
 def test_words_of_ones_own_are_asked_and_never_in_the_link(trained, sentences):
     run(trained)
     trained.text_input(key="search-own-x").set_value("<b>" + sentences.x.content[0])

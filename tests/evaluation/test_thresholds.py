@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -39,15 +41,16 @@ def test_it_is_the_lowest_that_keeps_the_rate(seed, rate, unjudged, levels, dtyp
     assert point.false_alarm_rate.value == pytest.approx((others >= threshold).mean())
 
 
-def test_a_pair_at_the_threshold_passes_and_none_below():
-    table = Table(np.array([[0.75, 0.5, 0.25], [0.5, 0.5, 0.5], [0.0, 0.25, 0.25]]))
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_a_pair_at_the_threshold_passes_and_none_below(dtype):
+    table = Table(np.array([[0.75, 0.5, 0.25], [0.5, 0.5, 0.5], [0.0, 0.25, 0.25]], dtype=dtype))
     items = np.zeros((3, 1))  # row i belongs to row i
 
     point = operating_point(table, items, items, threshold=0.5)
     assert (point.n_positive, point.n_negative) == (3, 6)
     shares = point.recall, point.false_alarm_rate, point.precision
     assert [share.value for share in shares] == pytest.approx([2 / 3, 3 / 6, 2 / 5])
-    above = operating_point(table, items, items, threshold=np.nextafter(0.5, 1))
+    above = operating_point(table, items, items, threshold=math.nextafter(0.5, 1))
     assert (above.recall.value, above.false_alarm_rate.value) == pytest.approx((1 / 3, 0))
 
     found = errors_at(table, items, items, threshold=0.5)
