@@ -2,11 +2,14 @@
 
     python benchmarks/golden.py write BEFORE.json
     python benchmarks/golden.py compare BEFORE.json AFTER.json
+    python benchmarks/golden.py same --demo emoji --items 100
 
 The first fits every method on a part of every demo that it can read, with few components and
 few iterations, on one thread, and writes metrics of the validation and the test part and a sample
 of the similarities. The second prints what differs beyond the tolerance of the method, and fails
-if anything does. Both files have to come from one machine: another BLAS rounds differently.
+if anything does. Both files have to come from one machine: another BLAS rounds differently. The
+third does the first with one and with two threads and two seeds of Python's hashes, and fails if
+anything differs by more than 1e-7.
 """
 
 from __future__ import annotations
@@ -16,9 +19,11 @@ import inspect
 import json
 import math
 import os
+import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -52,23 +57,28 @@ TOLERANCES = {
 Cells = Mapping[str, Mapping[str, Any]]
 
 
-def write(path: Path, only: Collection[str], demos: Collection[str]) -> None:
+#: What threads and seeds of hashes may change.
+SAME = 1e-7
+
+
+def write(
+    path: Path, only: Collection[str], demos: Collection[str], items: int, threads: int
+) -> None:
     """Fit all cells that were asked for and write what they found."""
     # Before numpy is imported, and whatever the caller has set.
-    os.environ.update(
-        dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS"), "1")
-    )
+    names = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "NUMBA_NUM_THREADS")
+    os.environ.update(dict.fromkeys(names, str(threads)))
     import torch
 
     from simviz import all_methods, default_pipeline, load_demo, split
     from simviz.datasets import DEMOS
 
-    torch.set_num_threads(1)
+    torch.set_num_threads(threads)
     cells = {}
     for demo, info in DEMOS.items():
         if demos and demo not in demos:
             continue
-        parts = split(part_of(load_demo(demo), info.split_by), info.split_by)
+        parts = split(part_of(load_demo(demo), info.split_by, items), info.split_by)
         print(f"{demo}: {parts}", flush=True)
         for method, cls in all_methods().items():
             # A pretrained encoder learns nothing here, and may have to be downloaded.
@@ -92,14 +102,14 @@ def write(path: Path, only: Collection[str], demos: Collection[str]) -> None:
     print(f"{len(cells)} cells in {seconds:.0f} s of the processor")
 
 
-def part_of(pairs: Any, by: str) -> Any:
+def part_of(pairs: Any, by: str, items: int = ITEMS) -> Any:
     """Some items of the side that is split, and the items that are judged with them."""
     import numpy as np
 
     if by == "y":
-        return part_of(pairs.swap(), "x").swap()
+        return part_of(pairs.swap(), "x", items).swap()
     n = len(pairs.x)
-    chosen = np.sort(np.random.default_rng(0).choice(n, min(n, ITEMS), replace=False))
+    chosen = np.sort(np.random.default_rng(0).choice(n, min(n, items), replace=False))
     judged = np.unique(pairs.take(chosen).relevance.matrix.indices)
     return pairs.take(chosen, judged)
 
@@ -125,8 +135,8 @@ def found(pipeline: Any, parts: Any) -> dict[str, Any]:
     return {"metrics": metrics, "similarities": [float(s) for s in S.ravel()[positions]]}
 
 
-def differences(before: Cells, after: Cells) -> Iterator[str]:
-    """Say in a line each where a cell differs beyond its tolerance, or is missing."""
+def differences(before: Cells, after: Cells, most: float | None = None) -> Iterator[str]:
+    """Say in a line each where a cell differs beyond its tolerance (or `most`), or is missing."""
     for cell in sorted(before.keys() | after.keys()):
         if cell not in before or cell not in after:
             yield f"{cell}: only {'before' if cell in before else 'after'}"
@@ -136,7 +146,7 @@ def differences(before: Cells, after: Cells) -> Iterator[str]:
             if old.get("error") != new.get("error"):
                 yield f"{cell}: {old.get('error', 'no error')} -> {new.get('error', 'no error')}"
             continue
-        allowed = TOLERANCES.get(cell.split()[0], TOLERANCE)
+        allowed = TOLERANCES.get(cell.split()[0], TOLERANCE) if most is None else most
         for name, value in old["metrics"].items():
             if name not in new["metrics"]:
                 yield f"{cell}: {name} only before"
@@ -183,19 +193,55 @@ def compare(before: Path, after: Path, only: Collection[str], demos: Collection[
     return len(lines)
 
 
+def same(asked: Sequence[str]) -> int:
+    """Print what threads or seeds of hashes change; the number of lines."""
+    found: dict[str, Cells] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "cells.json"
+        for threads in ("1", "2"):
+            for seed in ("0", "1"):
+                words = ["write", str(path), *asked, "--threads", threads]
+                subprocess.run(
+                    [sys.executable, __file__, *words],
+                    env=os.environ | {"PYTHONHASHSEED": seed},
+                    stdout=subprocess.DEVNULL,
+                    check=True,
+                )
+                cells = json.loads(path.read_text())["cells"]
+                found[f"{threads} threads, hashes {seed}"] = cells
+    (_, first), *others = found.items()
+    n = 0
+    for how, cells in others:
+        lines = list(differences(first, cells, SAME))
+        n += len(lines)
+        print(f"{how}: {len(cells)} cells, {len(lines)} differences", *lines, sep="\n  ")
+    return n
+
+
 def main() -> None:
     """Read the command line; write or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
     commands = parser.add_subparsers(dest="command", required=True)
-    for name, files in (("write", ["file"]), ("compare", ["before", "after"])):
+    kinds: dict[str, list[str]] = {"write": ["file"], "compare": ["before", "after"], "same": []}
+    for name, files in kinds.items():
         command = commands.add_parser(name)
         for file in files:
             command.add_argument(file, type=Path)
         command.add_argument("--only", nargs="+", default=[], metavar="METHOD")
         command.add_argument("--demo", nargs="+", default=[], metavar="DEMO")
+        if name != "compare":
+            command.add_argument("--items", type=int, default=ITEMS)
+        if name == "write":
+            command.add_argument("--threads", type=int, default=1)
     asked = parser.parse_args()
     if asked.command == "write":
-        write(asked.file, asked.only, asked.demo)
+        write(asked.file, asked.only, asked.demo, asked.items, asked.threads)
+    elif asked.command == "same":
+        words = ["--items", str(asked.items)]
+        for name in ("only", "demo"):
+            words += [f"--{name}", *getattr(asked, name)] if getattr(asked, name) else []
+        if same(words):
+            sys.exit(1)
     elif compare(asked.before, asked.after, asked.only, asked.demo):
         sys.exit(1)
 

@@ -3,6 +3,8 @@
 import copy
 import importlib.util
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -42,10 +44,11 @@ def compared(golden, after, tmp_path, capsys):
     return compare
 
 
-def test_equal_cells_and_rounding_are_no_difference(after, compared):
+def test_equal_cells_and_rounding_are_no_difference(after, compared, golden):
     after["bm25 on emoji"]["similarities"][1] += 3e-6  # less than 1e-6 of 4
     after["bm25 on emoji"]["metrics"]["test MRR mean"] += 5e-7
     assert compared() == (0, "2 cells in both, 0 differences\n")
+    assert len(list(golden.differences(BEFORE, after, golden.SAME))) == 2
 
 
 def test_a_metric_that_only_the_newer_file_has_is_only_mentioned(after, compared):
@@ -72,6 +75,15 @@ def test_what_changed_is_a_difference(after, compared, change, told):
     n, said = compared()
     assert n == 1
     assert f"bm25 on emoji: {told}" in said
+
+
+@pytest.mark.soak("fits every method four times, in processes of their own")
+def test_threads_and_hashes_change_nothing():
+    words = ["same", "--demo", "emoji", "--items", "100"]
+    done = subprocess.run(
+        [sys.executable, PATH, *words], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_cell_of_one_file_is_a_difference_unless_not_asked_for(after, compared):
