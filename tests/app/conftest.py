@@ -7,6 +7,7 @@ on `home`.
 
 from __future__ import annotations
 
+import json
 import shutil
 from dataclasses import dataclass, replace
 from functools import cache
@@ -17,7 +18,7 @@ import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 
-from simviz.jobs import JobQueue, JobSpec
+from simviz.jobs import JobQueue, JobSpec, spec
 from simviz.jobs.background import FIRST, draw_now
 from simviz.store import Store
 from simviz.store.datasets import Datasets
@@ -56,6 +57,22 @@ def known_components():
     with pytest.MonkeyPatch.context() as patch:
         scan = manifest_scanner.scan_component_manifests
         patch.setattr(manifest_scanner, "scan_component_manifests", cache(scan))
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def known_costs():
+    """Train asks what each of 24 methods would cost, on data that many tests have in common."""
+    with pytest.MonkeyPatch.context() as patch:
+        estimate, known = spec.estimate, {}
+
+        def remembered(method, pairs, params, features):
+            key = json.dumps([method, pairs.digest, params, features], sort_keys=True, default=str)
+            if key not in known:
+                known[key] = estimate(method, pairs, params, features)
+            return known[key]
+
+        patch.setattr(spec, "estimate", remembered)
         yield
 
 

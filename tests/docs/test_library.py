@@ -65,13 +65,15 @@ def test_every_piece_has_five_lines_at_most():
 
 
 def test_the_lines_have_types(monkeypatch, tmp_path):
-    readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    for text in (readme, PAGE.read_text(encoding="utf-8")):
-        source = HEAD + "".join(e.source for found in pieces(text).values() for e in found)
-        (tmp_path / "lines.py").write_text(source)
-        monkeypatch.chdir(ROOT)
-        told, errors, status = api.run(["--strict", str(tmp_path / "lines.py")])
-        assert status == 0, told + errors
+    paths = ROOT / "README.md", PAGE
+    for path in paths:
+        found = pieces(path.read_text(encoding="utf-8"))
+        source = HEAD + "".join(e.source for examples in found.values() for e in examples)
+        (tmp_path / f"lines_of_{path.stem}.py").write_text(source)
+    monkeypatch.chdir(ROOT)
+    told, errors, status = api.run(["--strict", *map(str, sorted(tmp_path.glob("*.py")))])
+    assert status == 0, told + errors
+    assert f"{len(paths)} source files" in told
 
 
 def test_all_but_three_methods_work_without_pytorch(tmp_path):
