@@ -7,17 +7,17 @@ import pytest
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue, JobSpec
 from simviz.store import Limits, Store
-from simviz.store.directory import SEEN_SECONDS
+from simviz.store.directory import SEEN_SECONDS, Index
 from simviz.store.store import Usage
 
 
 def test_a_workspace_by_name_is_made_once(tmp_path):
     store = Store(tmp_path)
     assert store.workspaces.open("local") == "local"
-    with store._directory.index.reading() as db:
+    with Index(store.root / "index.sqlite").reading() as db:
         (made,) = db.execute("SELECT created FROM workspaces").fetchone()
     assert Store(tmp_path).workspaces.open("local") == "local"
-    with store._directory.index.reading() as db:
+    with Index(store.root / "index.sqlite").reading() as db:
         assert [tuple(row) for row in db.execute("SELECT created FROM workspaces")] == [(made,)]
     for bad in ("", "a b", "../up", "x" * 65):
         with pytest.raises(StoreError):
@@ -27,7 +27,7 @@ def test_a_workspace_by_name_is_made_once(tmp_path):
 def test_without_a_limit_of_days_nothing_is_swept(tmp_path):
     store = Store(tmp_path, Limits(idle_days=float("inf")))
     store.workspaces.open("local")
-    with store._directory.index.writing() as db:
+    with Index(store.root / "index.sqlite").writing() as db:
         db.execute("UPDATE workspaces SET touched=0")
     assert store.sweep() == 0 and store.workspaces.has("local")
     running = [0.0]
@@ -79,7 +79,7 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
     assert used == Usage(1, 1, 1, 1, size) and size > 0
     assert store.workspaces.delete(mine) == used
     assert not store.workspaces.has(mine) and store.workspaces.usage(theirs) == theirs_before
-    with store._directory.index.reading() as db:
+    with Index(store.root / "index.sqlite").reading() as db:
         for table in ("datasets", "runs", "trash", "shares", "followers", "feedback", "shown"):
             rows = db.execute(f"SELECT DISTINCT workspace FROM {table}").fetchall()
             assert {row["workspace"] for row in rows} <= {theirs}, table
