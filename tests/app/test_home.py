@@ -153,7 +153,7 @@ def test_variant_is_offered_on_the_card_of_its_demo(app):
         state.queue().cancel(job.id)
 
 
-def test_button_trains_and_tells_what_was_found(app, quick):
+def test_button_trains_and_tells_what_was_found(app, quick, open_page):
     quick()
     app.run()
     app.button(key="try-emoji").click().run()
@@ -165,6 +165,10 @@ def test_button_trains_and_tells_what_was_found(app, quick):
     assert "puts the right one first" in body
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two methods, two baselines"
     assert "HDLR is ahead of TF-IDF cosine: MRR +" in body
+    # The same link is answered to others at once, from what is there.
+    other = open_page()
+    other.query_params["demo"] = "emoji"
+    assert "HDLR is ahead of TF-IDF cosine: MRR +" in html(other.run())
     # No curve of dimensions: a line in its place says why.
     assert len(app.get("plotly_chart")) == 1
     assert "Without ordered dimensions: HDLR" in said(app)

@@ -10,16 +10,19 @@ import json
 import shutil
 from dataclasses import replace
 from html import unescape
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
 from on_page import html, link, said
-from waiting import until
+from scipy.spatial import procrustes
+from waiting import until, until_trained
 
 from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
-from simviz.jobs import JobSpec
-from simviz.jobs.background import FIRST, draw_now
+from simviz.datasets import DEMOS
+from simviz.jobs import JobSpec, SplitSpec
+from simviz.jobs.background import FIRST, draw_now, kept_name
 from simviz.relevance import Relevance
 from simviz.store import load_map
 
@@ -238,7 +241,6 @@ def test_search_hears_of_a_selection_once(trained):
 
 def draw(app, dataset_id, run_id, drawing, **query):
     """Open a drawing that must first be made."""
-    from simviz.jobs.background import kept_name
     from simviz.workbench.shell import state
 
     name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
@@ -271,6 +273,15 @@ def test_query_falls_among_its_nearest(trained, sentences):
     tell(app, asked={"text": "anything", "side": "nowhere"})
     tell(app, picked={"key": "x1"})
     assert canvas(app)["query"] is None and link(app)["sel"] == "x1"
+
+
+def test_link_asks_the_model_again(trained, home, open_page, sentences):
+    app, dataset_id, _ = trained
+    text = sentences.x.content[7]
+    tell(go(app, data=dataset_id), asked={"text": text, "side": "x"})
+    other = go(open_page(PAGE, home.mine), **link(app), table="1")
+    assert canvas(other)["query"] == canvas(app)["query"] is not None
+    assert rows(other, "Items on the map") is not None
 
 
 def test_enclosed_items_become_a_table_with_figures(trained, sentences):
@@ -345,9 +356,12 @@ def test_two_sided_drawing_is_shown_when_it_is_there(trained, sentences):
     draw(app, dataset_id, run_id, "two-sided-2-50")
     assert link(app)["drawing"] == "two-sided-2-50"
     assert app.select_slider(key="map-across").value == 50
+    before = canvas(app)
     app.radio(key="map-method").set_value("mds").run()
     assert not app.exception
     assert link(app)["drawing"] == "mds-2" and "(MDS)" in canvas(app)["alt"]
+    assert canvas(app)["items"] == before["items"], "items are sent once"
+    assert canvas(app)["places"] != before["places"]
 
 
 def test_drawing_from_other_seeds_says_what_moves(trained):
@@ -466,6 +480,36 @@ def test_link_shows_the_same_again(trained):
     go(app, data=dataset_id, run=run_id, sel="y999", drawing="../etc")
     assert "sel" not in link(app)
     assert link(app)["drawing"] == "pca-2", "nonsense changes nothing"
+
+
+def test_a_link_to_a_demo_trains_and_draws_the_same_elsewhere(
+    make_home, give_demos, serve, open_page, sentences, tmp_path, monkeypatch
+):
+    from simviz.workbench.shell import state
+
+    spec = "demo:emoji", "lsa", {"n_components": 10}, SplitSpec(by=DEMOS["emoji"].split_by)
+    give_demos(monkeypatch, {"emoji": sentences})
+    home = make_home({}, {"here": spec}, drawn=["here"])
+    serve(home.root)
+    here = go(open_page(PAGE, home.mine), data="demo:emoji", run=home.runs["here"])
+    address = next(code.value for code in here.code if "/map?" in code.value)
+    told = dict(parse_qsl(urlsplit(address).query))
+    assert told["demo"] == "emoji" and told["method"] == "lsa" and "run" not in told
+    serve(tmp_path / "elsewhere")
+    there = go(open_page(PAGE), **told)
+    until_trained(there)
+    (job,) = state.queue().jobs(there.session_state.workspace)
+    assert job.run_id == home.runs["here"], "the same request"
+    run = state.store().runs.get(job.run_id)
+    go(there, **told)  # asks for the drawing
+    until(lambda: kept_name(FIRST) in run.maps())
+    assert canvas(go(there, **told))["alt"] == canvas(here)["alt"]
+    drawn = (load_map(one, kept_name(FIRST)) for one in (home.run("here"), run))
+    (one, *shown), (other, *others) = drawn
+    assert [rows.tolist() for rows in shown] == [rows.tolist() for rows in others]
+    points = [np.vstack([drawing.x, drawing.y]) for drawing in (one, other)]
+    _, _, disparity = procrustes(*points)
+    assert np.sqrt(disparity / len(points[0])) < 1e-3
 
 
 def test_kept_drawing_in_three_dimensions_gives_way_to_the_flat_one(trained):

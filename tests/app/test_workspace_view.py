@@ -16,7 +16,7 @@ from streamlit.runtime.context import ContextProxy
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
-from simviz.store.directory import SPARE_BYTES
+from simviz.store.directory import LOCAL_WORKSPACE, SPARE_BYTES
 from simviz.store.store import Workspaces
 
 pytestmark = pytest.mark.app
@@ -54,13 +54,15 @@ def public(monkeypatch, tmp_path, home, serve, open_page):
     return opened
 
 
-def test_the_page_says_what_is_used_and_until_when(public):
+def test_the_page_says_what_is_used_and_until_when(public, home):
     app = public()
     shown = html(app)
     assert "1 of 30 data sets, 1 of 300 runs" in shown and "of 500 MB" in shown
     assert shown.count("14 days") >= 2, "beside the upload, and beside what is kept"
     fresh = public(workspace=None)
     assert "14 days" in html(fresh) and "Delete my workspace" not in str(fresh._tree)
+    assert fresh.session_state.workspace not in (home.mine, LOCAL_WORKSPACE)
+    assert fresh.session_state.workspace != public(workspace=None).session_state.workspace
 
 
 def test_a_refusal_names_the_quota_and_what_to_do(public, home, monkeypatch, capsys):
@@ -101,6 +103,21 @@ def test_the_cookie_is_bound_to_the_host_where_there_is_tls(public, home):
     [secure] = cookies_set(public(url="https://example.org/data"))
     assert f'"__Host-simviz_workspace={home.mine}; path=/;' in secure and "; Secure" in secure
     assert '"simviz_workspace=; path=/; max-age=0"' in secure, "the old one goes"
+
+
+def test_at_home_all_browsers_see_the_same_workspace_and_keep_no_key(
+    serve, open_page, tmp_path, monkeypatch
+):
+    serve(tmp_path / "store")
+    monkeypatch.setattr(ContextProxy, "headers", property(lambda self: {"Host": "localhost:8501"}))
+    monkeypatch.setattr(ContextProxy, "ip_address", property(lambda self: None))
+    for browser in (open_page(PAGE), open_page(PAGE)):
+        browser.run()
+        assert not browser.exception and not cookies_set(browser)
+        assert browser.session_state.workspace == LOCAL_WORKSPACE
+    monkeypatch.setattr(ContextProxy, "ip_address", property(lambda self: "10.0.0.2"))
+    [key] = cookies_set(other := open_page(PAGE).run())
+    assert other.session_state.workspace in key
 
 
 @pytest.mark.parametrize("name", ["simviz_workspace", "__Host-simviz_workspace"])

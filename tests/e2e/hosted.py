@@ -108,6 +108,18 @@ class Fingers:
             next_frame(self.page)
         self.send("touchEnd", [])
 
+    def scroll(self, scroller, start, end):
+        """Drag one finger, and wait until what scrolls has come to its end: it may glide on."""
+        self.page.evaluate(
+            f"""() => {{
+              window.scrolled = false;
+              const done = () => {{ window.scrolled = true; }};
+              ({scroller}).addEventListener("scrollend", done, {{ once: true }});
+            }}"""
+        )
+        self.drag((start, end), steps=12)
+        self.page.wait_for_function("() => scrolled")
+
 
 @contextmanager
 def watched(browser: Browser, **options: Any) -> Iterator[Page]:

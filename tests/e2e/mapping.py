@@ -14,9 +14,7 @@ NAME = """() => {
   };
   Object.defineProperty(window, "map", { get, configurable: true });
 }"""
-# What is drawn meanwhile may give way to the drawing asked for at any time.
-DRAWN = """() => map?.frames > 0 && !map.pending.length &&
-  !document.querySelector(".st-key-map-progress [data-testid=stProgress]")"""
+DRAWN = "() => map?.frames > 0 && !map.pending.length"
 # Where an item is on the screen, far from the border, that a click there would hit.
 PLACE = """() => {
   const {camera, xs, ys, canvas} = map, box = canvas.getBoundingClientRect();
@@ -30,6 +28,7 @@ PLACE = """() => {
 
 def ready(page: Page) -> None:
     """Wait until the map is drawn; it is `map` in the page from then on."""
+    # What is drawn meanwhile gives way to the drawing asked for, until the page is at rest.
     page.evaluate(NAME)
     page.wait_for_function(DRAWN)
     rest(page)

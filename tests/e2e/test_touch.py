@@ -93,8 +93,8 @@ def test_the_page_scrolls_beside_the_map(phone, drawing):
     box = show(phone, drawing)
     assert box["height"] < 0.65 * 900, "a thumb always finds the page beside the map"
     below = box["y"] + box["height"] + 60
-    fingers.drag([(200, below), (200, below - 400)], steps=12)
-    page.wait_for_function("() => scrollY > 0")
+    fingers.scroll("document", (200, below), (200, below - 400))
+    assert page.evaluate("scrollY") > 0
     page.set_viewport_size({"width": 900, "height": 420})
     page.wait_for_function("() => map.canvas.clientHeight < 0.65 * 420")
     # A map among other things lies in nobody's way: a finger on it moves the page.
@@ -103,8 +103,8 @@ def test_the_page_scrolls_beside_the_map(phone, drawing):
     page.wait_for_function("() => scrollY === 0")
     rest(page)
     x, y = middle(page.locator(".sv-canvas").bounding_box())
-    fingers.drag([(x, y), (x, y - 300)], steps=12)
-    page.wait_for_function("() => scrollY > 0")
+    fingers.scroll("document", (x, y), (x, y - 300))
+    assert page.evaluate("scrollY") > 0
 
 
 def test_a_finger_draws_a_lasso(phone, drawing):
