@@ -26,7 +26,8 @@ def drawn(app):
 def quick(monkeypatch, give_demos):
     """Cuts the demo of two languages to a quarter, and has it train two quick methods."""
     some = range(500)
-    give_demos(monkeypatch, {"emoji": datasets.load_demo("emoji").take(some, some)})
+    pairs = datasets.load_demo("emoji").take(some, some)
+    give_demos(monkeypatch, {"emoji": pairs, "pydocs_links": pairs})
 
     def change(**more):
         methods = {"tfidf_cosine": {}, "hdlr": {"max_iter": 3}}
@@ -71,10 +72,12 @@ def test_upload_leads_to_the_data_page(app):
     assert app.title[0].value == "Data" and app.query_params["view"] == "other"
 
 
-@pytest.fixture(scope="module")
-def pictured(make_home):
-    """A trained run on the pictured demo."""
+@pytest.fixture
+def pictured(make_home, monkeypatch, give_demos):
+    """A trained run on a fifth of the pictured demo."""
     from simviz.workbench.shell import settings
+
+    give_demos(monkeypatch, {"icons": datasets.load_demo("icons").take(None, range(0, 1_340, 5))})
 
     split = settings.demo_split(datasets.DEMOS["icons"])
     runs = {"cca": ("demo:icons", "cca", {"n_components": 20}, split)}
@@ -142,7 +145,8 @@ def test_count_in_the_sidebar_moves_while_a_job_runs(visit, home, monkeypatch):
     assert "1 run" in [c.value for c in app.sidebar.caption]
 
 
-def test_variant_is_offered_on_the_card_of_its_demo(app):
+def test_variant_is_offered_on_the_card_of_its_demo(app, quick):
+    quick()
     app.run()
     app.button(key="try-pydocs_links").click().run()
     assert not app.exception
