@@ -79,6 +79,7 @@ def browser() -> Iterator[Browser]:
     assert path, "install Chromium: apt-get install chromium"
     with sync_playwright() as playwright:
         launched = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        launched.lasting = set()  # contexts that several tests use
         yield watched(launched)
         launched.close()
 
@@ -88,7 +89,8 @@ def pytest_runtest_teardown(item):
     """Close what a test left open: a page draws on, and asks for a server that is gone."""
     browser = item.funcargs.get("browser")
     for context in browser.contexts if browser else ():
-        context.close()
+        if context not in browser.lasting:
+            context.close()
 
 
 @pytest.fixture

@@ -25,6 +25,16 @@ FLAGS = [
 ]
 
 
+#: The system gives ports away from 32,768 on: below, nobody takes one in the meantime. Processes
+#: that run tests beside each other begin at different ones.
+_PORTS = iter(range(20_000 + 16 * os.getpid() % 12_000, 32_768))
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
 class Server:
     """One process of the app on a free port, with a store of its own.
 
@@ -44,9 +54,7 @@ class Server:
     ) -> None:
         self.home, self.public, self.site = home, public, site
         self.environment = {"PYTHONPATH": str(path)} if path else {}
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self.port = probe.getsockname()[1]
+        self.port = next(filter(_is_free, _PORTS))
         self.url = f"{'https' if tls else 'http'}://127.0.0.1:{self.port}"
         if tls:
             for part in ("CERT", "KEY"):
@@ -70,6 +78,7 @@ class Server:
         until(self._answers)
 
     def _answers(self) -> bool:
+        assert self.process.poll() is None, "the server has ended"
         unverified = ssl._create_unverified_context()
         try:
             urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=10, context=unverified)

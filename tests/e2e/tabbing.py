@@ -55,8 +55,12 @@ PREPARE = """() => {
   // Choices that stand as a row are one stop; the arrow keys go through them.
   const rows = found.map((e) => e.closest("[role=radiogroup], [role=toolbar], [role=tablist]"));
   window.tabbing = {found, look, name, rows, unseen: [], last: null};
-  document.activeElement?.blur();
-  window.scrollTo(0, 0);
+  // The next Tab goes on from here, though nothing is here any more.
+  const top = document.createElement("span");
+  top.tabIndex = -1;
+  document.body.prepend(top);
+  top.focus();
+  top.remove();
   return found.map(name);
 }"""
 # What has the focus now, by its place among them; and how the last one looks without it.
@@ -131,6 +135,15 @@ def go_through_rows(page: Page, walked: Walk) -> list[str]:
                 page.keyboard.press(key)
         missed += [walked.names[i] for i in own if i not in seen]
     return missed
+
+
+def tab_to(page: Page, is_there: str) -> None:
+    """Press Tab until what has the focus meets a condition."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"() => Boolean({is_there})"):
+            return
+    raise AssertionError("it is not reached by Tab")
 
 
 def walk(page: Page) -> Walk:

@@ -1,35 +1,59 @@
-"""Pages for those who cannot see them well or use no mouse: axe-core finds nothing serious."""
+"""All pages in one visit: for those who see badly or use no mouse, and asking nobody."""
 
 from __future__ import annotations
+
+import re
+from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
 from mapping import ready
-from server import Server
-from settling import rest, until_trained
-from tabbing import go_through_rows, walk
+from playwright.sync_api import expect
+from settling import press, rest
+from tabbing import go_through_rows, tab_to, walk
+from visit import Visit
 
 pytestmark = pytest.mark.e2e
 
-PAGES = {
-    "Home": "/",
-    "a demo": "/?demo=emoji",
-    "Data": "/data?data=demo:emoji",
-    "Train": "/train?data=demo:emoji",
-    "Compare": "/compare?data=demo:emoji",
-    "Map": "/map?data=demo:emoji",
-    "Search": "/search?data=demo:emoji",
-    "Methods": "/methods",
-    "Papers": "/papers",
-}
+DEMO = "a demo"
+#: By their names in addresses.
+PAGES = (DEMO, "", "data", "train", "compare", "map", "search", "methods", "papers")
+#: What stands behind all others, as the browser has it, in each look.
+PAPER = {"dark": "rgb(20, 23, 28)", "light": "rgb(252, 251, 248)"}
 # Formulas scroll inside themselves where a page is narrow. Streamlit lets nothing be said of their
 # elements, so they cannot be made stops of Tab; browsers make stops of such regions by themselves
 # (tested below), which this one rule does not know. All other rules hold for formulas too.
 THEIRS = ("scrollable-region-focusable", ".katex-display")
+# The grid of a table draws on a canvas which of its cells has the focus; no style tells of it.
+DRAWN = ("canvas",)
+DOWNLOADS = "[data-testid=stDownloadButton] button:enabled:visible"
+FOCUSED = "() => map.canvas.getRootNode().activeElement === map.canvas"
+
+
+@pytest.fixture(scope="module")
+def visit(private_server, browser):
+    """A visitor to whom a demo is shown."""
+    visit = Visit(browser, private_server, color_scheme="light")
+    visit.load("?demo=emoji")
+    yield visit
+    visit.close()
+
+
+def enter(visit, name):
+    """Go to a page from any other, and wait for all of it."""
+    if name == DEMO:
+        visit.go("")
+        press(visit.page.locator(".st-key-try-emoji button:visible"))
+        visit.page.locator(".sv-finding").wait_for()
+        rest(visit.page)
+    else:
+        visit.go(name)
+    if name in (DEMO, "map"):
+        ready(visit.page)
 
 
 def serious(page) -> list[str]:
-    found = Axe().run(page).response["violations"]
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
     return [
         f"{violation['id']}: {node['html'][:120]}"
         for violation in found
@@ -39,84 +63,42 @@ def serious(page) -> list[str]:
     ]
 
 
-def test_wide_formulas_are_scrolled_by_keys(demo_server, browser):
-    page = browser.new_page(viewport={"width": 420, "height": 900})
-    page.goto(f"{demo_server.url}/methods?method=kernel_cca")
-    page.wait_for_function(
-        """() => {
-          window.wide = [...document.querySelectorAll(".katex-display")]
-            .filter((e) => e.scrollWidth > e.clientWidth + 10);
-          return wide.length;
-        }"""
-    )
+@pytest.mark.parametrize("name", PAGES, ids=lambda name: name or "home")
+def test_every_page_serves_eyes_and_keys_and_asks_nobody(visit, name):
+    page, found = visit.page, {}
+    for look, paper in PAPER.items():
+        page.emulate_media(color_scheme=look)
+        expect(page.locator(".stApp")).to_have_css("background-color", paper)
+        enter(visit, name)  # what the server draws is in the colours that the browser now has
+        found[f"violations in the {look}"] = serious(page)
+    walked = walk(page)
+    assert len(walked.names) > 20
+    found |= {
+        "caught": [] if walked.came_back else walked.order[-5:],
+        "missed": walked.missed,
+        "out of order": walked.jumps,
+        "unseen": [told for told in walked.unseen if not told.startswith(DRAWN)],
+        "beyond arrows": go_through_rows(page, walked),
+    }
+    page.evaluate("document.querySelectorAll('summary').forEach((e) => e.click())")
     rest(page)
-    focused = "wide.map((e) => { e.focus(); return document.activeElement === e; })"
-    assert all(page.evaluate(focused))
-    page.evaluate("wide[0].focus()")
-    page.keyboard.press("ArrowRight")
-    page.wait_for_function("() => wide[0].scrollLeft > 0")
-    page.close()
+    found["asked of others"] = visit.outside()
+    assert not {kind: told for kind, told in found.items() if told}
 
 
-@pytest.fixture(scope="module")
-def trained(tmp_path_factory, browser):
-    """A server of one's own, on which a demo has been trained."""
-    server = Server(tmp_path_factory.mktemp("own"), public=False)
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.goto(f"{server.url}/?demo=emoji")
-    until_trained(page)
-    page.close()
-    yield server
-    server.close()
+def test_a_demo_starts_without_a_mouse(visit):
+    visit.go("")
+    tab_to(visit.page, "document.activeElement.closest('.st-key-try-emoji')")
+    visit.page.keyboard.press("Enter")
+    visit.page.locator(".sv-finding").wait_for()
+    rest(visit.page)
 
 
-@pytest.mark.parametrize("look", ["light", "dark"])
-def test_no_page_has_a_serious_violation(trained, browser, look):
-    page = browser.new_context(
-        viewport={"width": 1400, "height": 900}, color_scheme=look
-    ).new_page()
-    violations = {}
-    for name, address in PAGES.items():
-        page.goto(f"{trained.url}{address}")
-        rest(page)
-        violations[name] = serious(page)
-    assert not {name: found for name, found in violations.items() if found}
-
-
-# The grid of a table draws on a canvas which of its cells has the focus; no style tells of it.
-DRAWN = ("canvas",)
-
-
-def test_tab_reaches_every_control_and_shows_where_it_is(trained, browser):
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    wrong = {}
-    for name, address in PAGES.items():
-        page.goto(f"{trained.url}{address}")
-        rest(page)
-        walked = walk(page)
-        assert len(walked.names) > 20, name
-        found = {
-            "caught": [] if walked.came_back else walked.order[-5:],
-            "missed": walked.missed,
-            "out of order": walked.jumps,
-            "unseen": [told for told in walked.unseen if not told.startswith(DRAWN)],
-            "beyond arrows": go_through_rows(page, walked),
-        }
-        wrong[name] = {kind: told for kind, told in found.items() if told}
-    assert not {name: told for name, told in wrong.items() if told}
-
-
-def test_the_map_is_used_and_left_by_keys_alone(demo_server, browser):
-    page = browser.new_page(viewport={"width": 1400, "height": 900})
-    page.goto(f"{demo_server.url}/map?demo=icons&method=cca&k=50")
-    ready(page)
-    focused = "() => map.canvas.getRootNode().activeElement === map.canvas"
-    for _ in range(80):
-        page.keyboard.press("Tab")
-        if page.evaluate(focused):
-            break
-    else:
-        pytest.fail("the map is not reached by Tab")
+def test_the_map_is_used_and_left_by_keys_alone(visit):
+    page = visit.page
+    enter(visit, "map")
+    page.evaluate("document.activeElement?.blur()")
+    tab_to(page, f"({FOCUSED})()")
     page.wait_for_function("() => getComputedStyle(map.canvas).boxShadow.includes('inset')")
     still = "() => !map.camera.flight"
     for key, changed in (
@@ -128,41 +110,95 @@ def test_the_map_is_used_and_left_by_keys_alone(demo_server, browser):
         page.keyboard.press(key)
         page.wait_for_function(still)
         page.wait_for_function(f"() => {changed}")
+    selected = "() => map.selected?.nearest.length === 10"
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_function("() => map.selected?.nearest.length === 10")
+    page.wait_for_function(selected)
     page.locator(".st-key-map-drawer").wait_for()
     rest(page)
-    assert page.evaluate(focused), "the list beside it takes no focus"
+    assert page.evaluate(FOCUSED), "the list beside it takes no focus"
     page.keyboard.press("Escape")
     page.locator(".st-key-map-drawer").wait_for(state="detached")
     page.wait_for_function("() => map.selected === null")
     rest(page)
     page.keyboard.press("Tab")
-    assert not page.evaluate(focused), "and it is left by Tab"
+    page.wait_for_function(f"() => !({FOCUSED})()")  # it is left by Tab
 
     page.locator(".sv-canvas").focus()
     page.keyboard.press("ArrowDown")
     page.keyboard.press("Enter")
-    page.wait_for_function("() => map.selected?.nearest.length === 10")
+    page.wait_for_function(selected)
     key = page.evaluate("map.keyOf(map.selected.item)")
     rest(page)
-    page.get_by_test_id("stSidebar").get_by_role("link", name="Search").press("Enter")
+    page.locator("[data-testid=stSidebar] a[href^='search?']").press("Enter")
     asked = "(key) => location.pathname === '/search' && location.search.includes(`ask=${key}`)"
     page.wait_for_function(asked, arg=key)
-    page.close()
-
-
-def test_a_demo_starts_without_a_mouse(demo_server, browser):
-    page = browser.new_page()
-    page.goto(demo_server.url)
-    page.get_by_role("button", name="Two languages").wait_for()
     rest(page)
-    for _ in range(40):
-        page.keyboard.press("Tab")
-        if page.evaluate("document.activeElement.innerText").startswith("Two languages"):
-            break
-    else:
-        pytest.fail("the button is not reached by Tab")
-    page.keyboard.press("Enter")
-    page.locator(".sv-finding").wait_for()
+
+
+def test_wide_formulas_are_scrolled_by_keys(visit):
+    page = visit.page
+    visit.go("methods")
+    press(page.locator(".st-key-methods-kernel_cca button:visible"))
+    expect(page).to_have_url(re.compile("method=kernel_cca"))
+    rest(page)
+    # As wide as on a phone.
+    page.evaluate("document.querySelector('.st-key-methods-card').style.width = '330px'")
+    page.wait_for_function(
+        """() => {
+          window.wide = [...document.querySelectorAll(".katex-display")]
+            .filter((e) => e.scrollWidth > e.clientWidth + 10);
+          return wide.length;
+        }"""
+    )
+    focused = "wide.map((e) => { e.focus(); return document.activeElement === e; })"
+    assert all(page.evaluate(focused))
+    page.evaluate("wide[0].focus()")
+    page.keyboard.press("ArrowRight")
+    page.wait_for_function("() => wide[0].scrollLeft > 0")
+
+
+def test_no_exported_file_asks_others(visit, tmp_path):
+    page = visit.page
+    visit.load(f"compare?data={visit.server.local.data}")  # of few pairs, files are made at once
+    press(page.locator("[data-testid=stPopover] button").filter(has_text="Export"))
+    press(page.locator("[class*=st-key-take-forms-] label"))
+    page.locator(".st-key-take-numpy button:visible").wait_for()
+    rest(page)
+    saved = []
+    for button in page.locator(DOWNLOADS).all():
+        with page.expect_download() as file:
+            button.click()
+        saved.append(file.value)
+    with page.expect_download() as file:
+        page.locator('.modebar-btn[data-title^="Download"]').first.dispatch_event("click")
+    saved.append(file.value)
+    ends = set()
+    for file in saved:
+        path = tmp_path / file.suggested_filename
+        file.save_as(path)
+        ends.add(path.suffix)
+    assert ends >= {".html", ".svg", ".csv", ".tex", ".md", ".zip", ".simviz"}
+    assert not visit.outside()
+    opened = visit.context.new_page()
+    for path in tmp_path.iterdir():
+        if path.suffix in (".html", ".svg"):
+            opened.goto(path.as_uri())
+            rest(opened)
+            assert not visit.outside(), path.name
+    opened.close()
+
+
+def test_a_request_to_others_is_seen(visit):
+    visit.page.evaluate(
+        """document.head.insertAdjacentHTML('beforeend',
+          '<link rel="shortcut icon" href="http://icons.invalid/a.svg">')"""
+    )
+    rest(visit.page)
+    assert visit.outside() == {"http://icons.invalid/a.svg"}
+
+
+def test_pages_ask_for_no_run_that_was_not_prepared(visit, prepared):
+    enter(visit, DEMO)
+    there, before = (Path(one.root, "runs") for one in (visit.server, prepared))
+    assert {run.name for run in there.iterdir()} == {run.name for run in before.iterdir()}

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from PIL import Image
+from playwright.sync_api import expect
 from settling import press, rest
 
 from simviz.datasets import DEMOS, load_demo
@@ -89,13 +90,12 @@ def _train(page):
     page.wait_for_function(
         "n => document.querySelectorAll('.sv-table tbody tr:not(.sv-base)').length === n",
         arg=len(DEMOS[DEMO].methods),
-        timeout=240_000,
     )
 
 
 def _still(page):
     """Wait until nothing trains or draws any more."""
-    page.get_by_test_id("stProgress").first.wait_for(state="detached")
+    expect(page.get_by_test_id("stProgress")).to_have_count(0)
     page.mouse.move(WIDTH - 5, HEIGHT - 5)
     rest(page)
 
