@@ -104,11 +104,3 @@ def start_server(tmp_path):
     yield start
     for server in servers:
         server.close()
-
-
-@pytest.fixture(scope="session")
-def demo_server(tmp_path_factory) -> Iterator[Server]:
-    """One server for all visitors: each demo is trained once."""
-    server = Server(tmp_path_factory.mktemp("demos"))
-    yield server
-    server.close()
