@@ -14,7 +14,9 @@ something; some of them train. Memory is that of the whole server process. With 
 runs, and the first table has the processor's time of the server, which a busy machine leaves as
 it is. With `--uploads` one visitor hands in what is hard to read, another 30 rows meanwhile. With
 `--hostile` two more come to the twenty: one hands in a bad file after the other, another 30 rows
-now and then; and the memory is told again once all have left and their sessions are over.
+now and then; and the memory is told again once all have left and their sessions are over. With
+`--crowd` one visitor opens pages while others hand in four files of 190 MB at once, begin hundreds
+of requests and end none, open hundreds of connections, and ask for a page thousands of times.
 """
 
 from __future__ import annotations
@@ -30,9 +32,11 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.error
 import urllib.request
 import zipfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
@@ -40,6 +44,7 @@ from typing import Any
 
 import numpy as np
 from _app_client import PATIENCE, Tab
+from websockets.exceptions import InvalidHandshake
 
 from simviz.datasets import load_demo
 from simviz.pipeline import default_pipeline
@@ -64,7 +69,7 @@ _WARM = 60.0
 class App:
     """One server on a store of its own, open to all unless told otherwise."""
 
-    def __init__(self, home: str, *, public: bool = True) -> None:
+    def __init__(self, home: str, *, public: bool = True, **variables: str) -> None:
         self.store = Path(home) / "store"
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
@@ -76,7 +81,8 @@ class App:
                 [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), *options],
                 cwd=ROOT,
                 env=os.environ
-                | {"SIMVIZ_HOME": str(self.store), "SIMVIZ_PUBLIC": str(int(public))},
+                | {"SIMVIZ_HOME": str(self.store), "SIMVIZ_PUBLIC": str(int(public))}
+                | variables,
                 stdout=log,
                 stderr=log,
             )
@@ -90,8 +96,12 @@ class App:
 
     def memory(self) -> float:
         """MB of the process that are in memory."""
+        return self.told("VmRSS") / 1e3
+
+    def told(self, name: str) -> int:
+        """A number that the system tells of the process, such as "VmHWM" or "Threads"."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.split("VmRSS:")[1].split()[0]) / 1e3
+        return int(status.split(f"{name}:")[1].split()[0])
 
     def cpu(self) -> float:
         """Seconds that all threads have computed."""
@@ -100,10 +110,10 @@ class App:
 
 
 @contextmanager
-def started() -> Iterator[App]:
+def started(**variables: str) -> Iterator[App]:
     """A server that ends with the block."""
     with tempfile.TemporaryDirectory() as home:
-        app = App(home)
+        app = App(home, **variables)
         try:
             yield app
         finally:
@@ -323,9 +333,109 @@ async def take_turns(app: App) -> None:
             short = await _understood(easy, "rows.csv", _rows(30))
             took = await long
             fail_on([*hard.errors, *easy.errors])
-        status = Path(f"/proc/{app.process.pid}/status").read_text()
-        most = int(status.split("VmHWM:")[1].split()[0]) / 1e3
+        most = app.told("VmHWM") / 1e3
         print(f"| {what} | {took:.1f} | {short:.1f} | {before:,.0f}, {most:,.0f} MB |")
+
+
+async def crowd() -> None:
+    """Trials that a server has to bear, and how long another visitor waits for pages meanwhile."""
+    with started(SIMVIZ_MEMORY_MB="2500") as app:
+        async with Tab(app.port) as tab:
+            for page in PAGES:  # what is loaded at the first visit
+                await tab.open(page, DATA)
+        print("| trial | what became of it | pages of another, slowest | memory | threads |")
+        print("|---|---|---:|---:|---:|")
+        for trial in (_idle, _four_files, _slow, _connections, _reruns):
+            (Path("/proc") / str(app.process.pid) / "clear_refs").write_text("5")
+            ended, before = asyncio.Event(), app.memory()
+            other = asyncio.create_task(_look_around(app, ended))
+            try:
+                said = await trial(app)
+            finally:
+                ended.set()
+            pages, slowest, threads = await other
+            memory = f"{before:,.0f}, at most {app.told('VmHWM') / 1e3:,.0f} MB"
+            what = (trial.__doc__ or "").rstrip(".")
+            print(f"| {what} | {said} | {slowest:.2f} s of {pages} | {memory} | {threads} |")
+        assert app.process.poll() is None
+
+
+async def _look_around(app: App, ended: asyncio.Event) -> tuple[int, float, int]:
+    """Open pages until the end; how many, the slowest, and the most threads of the server."""
+    took, threads = [], 0
+    async with Tab(app.port) as tab:
+        while not ended.is_set() or not took:
+            for page in ("methods", "data", "train"):
+                took.append(await tab.open(page, DATA))
+                threads = max(threads, app.told("Threads"))
+                await asyncio.sleep(0.2)
+        fail_on(tab.errors)
+    return len(took), max(took), threads
+
+
+async def _idle(app: App) -> str:
+    """Nothing."""
+    await asyncio.sleep(5)
+    return "–"
+
+
+async def _four_files(app: App) -> str:
+    """Four files of 190 MB at once."""
+    data = bytes(190_000_000)
+
+    async def one(i: int) -> str:
+        try:
+            _, tab = await hand_in(app, f"{i}.csv", data)
+        except urllib.error.HTTPError as error:
+            return f"status {error.code}"
+        fail_on(tab.errors)
+        return "read and refused"
+
+    return _counted(await asyncio.gather(*map(one, range(4))))
+
+
+async def _slow(app: App) -> str:
+    """300 requests of which half a line comes."""
+    slow = [await asyncio.open_connection("127.0.0.1", app.port) for _ in range(300)]
+    for _, writer in slow:
+        writer.write(b"PUT /_stcore/upload_file/a/b HTTP/1.1\r\nContent-Length: 200000000\r\nX")
+    await asyncio.sleep(5)
+    for _, writer in slow:
+        writer.close()
+    return "held for 5 s"
+
+
+async def _connections(app: App) -> str:
+    """600 connections at once."""
+
+    async def one() -> tuple[str, Tab | None]:
+        tab = Tab(app.port)
+        try:
+            await tab.__aenter__()
+        except (OSError, InvalidHandshake) as error:
+            return f"refused ({type(error).__name__})", None
+        return "let in", tab
+
+    held = await asyncio.gather(*(one() for _ in range(600)))
+    await asyncio.sleep(5)
+    for _, tab in held:
+        if tab is not None:
+            await tab.__aexit__()
+    return _counted([said for said, _ in held])
+
+
+async def _reruns(app: App) -> str:
+    """One connection that asks for a page 3,000 times."""
+    async with Tab(app.port) as tab:
+        await tab.open("methods", DATA)
+        for _ in range(3_000):
+            await tab._send("", name="methods")
+        await tab.open("data", DATA)
+    return "answered"
+
+
+def _counted(said: Sequence[str]) -> str:
+    return ", ".join(f"{n} {what}" for what, n in Counter(said).items())
 
 
 async def _understood(tab: Tab, name: str, data: bytes) -> float:
@@ -366,6 +476,9 @@ def quantile(values: list[float], q: float) -> float:
 
 
 async def measure(options: argparse.Namespace) -> None:
+    if options.crowd:
+        await crowd()
+        return
     with started() as app:
         print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
         if options.uploads:
@@ -455,6 +568,7 @@ def main() -> None:
     parser.add_argument("--only-reactions", action="store_true")
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--uploads", action="store_true")
+    parser.add_argument("--crowd", action="store_true")
     asyncio.run(measure(parser.parse_args()))
 
 
