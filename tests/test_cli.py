@@ -54,6 +54,7 @@ def test_compare_says_who_is_ahead(table, capsys, tmp_path):
     head, *rows = said.splitlines()[:5]
     starts = {re.search(r"\d\.\d{4}", row).start() for row in rows}
     assert starts == {head.index("MAP")}, "columns are in line"
+    assert "Runs that share a letter cannot be told apart" in said
     html = page.read_text()
     assert "&lt;d&gt;" in html and "<d>" not in html and "b is ahead of" in html
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import time
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ from on_page import html, run
 from PIL import Image
 from waiting import until_trained
 
+from simviz.charts.pictures import AGAINST, FOR
 from simviz.jobs import JobSpec
 
 pytestmark = pytest.mark.app
@@ -61,6 +63,11 @@ def test_every_run_answers_and_says_why(trained, sentences):
     assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
     assert "✓" in html(trained)
     assert "sv-sum" in html(trained)  # a sum of contributions
+    bars = re.findall(r"margin-left:(.*?)%;width:(.*?)%;background:(.*?)\"", html(trained))
+    zeros = [float(left) + float(wide) * (colour == AGAINST) for left, wide, colour in bars]
+    assert {colour for *_, colour in bars} == {FOR, AGAINST}
+    assert min(float(left) for left, *_ in bars) == 0, "within the cell"
+    assert zeros == pytest.approx([zeros[0]] * len(bars), abs=0.11), "bars meet at one zero"
     assert trained.query_params["ask"] == f"x{first}"
     other = lines(trained, 1)[3]
     other.click()

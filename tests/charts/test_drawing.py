@@ -63,7 +63,8 @@ def test_a_widget_holds_the_map_and_answers_with_a_frame(drawing):
     assert unpack(Part("", state["places"]))[1]["places"].size == 120
     pairs = unpack(Part("", state["nearest"]))[1]["pairs"].reshape(-1, 2)
     np.testing.assert_array_equal(pairs[:, 1], np.arange(30) + 30)
-    assert state["scene"]["height"] == "300px" and json.dumps(state["scene"])
+    assert state["scene"]["height"] == "300px" and state["scene"]["scrolls"] is False
+    assert json.dumps(state["scene"])
     assert state["_esm"].count("export default") == 1
     assert widget.frame().empty and repr(widget) == f"MapWidget({drawing!r})"
     widget.set_state({"selected": [3, 31]})
