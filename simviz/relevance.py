@@ -246,10 +246,22 @@ class Relevance:
 
     @property
     def negatives(self) -> sp.csr_array:
-        """The pairs judged not relevant, each with the value 1."""
+        """Sizes of the grades of pairs judged not relevant; for scores, 1 below the threshold."""
         negatives = _entries(self.matrix, ~self.positive)
-        negatives.data[:] = 1.0
+        negatives.data = np.ones_like(negatives.data) if self.kind == "score" else -negatives.data
         return negatives
+
+    @property
+    def only_rejected(self) -> NDArray[np.bool_]:
+        """Which x items have no pair but such that were judged not relevant.
+
+        Where unjudged pairs are negative it is not known where they belong: of
+        their other pairs one is relevant, and none says anything. Nowhere else
+        is an unjudged pair taken for negative; there, none is marked.
+        """
+        if self.unjudged == "ignore":
+            return np.zeros(self.shape[0], dtype=np.bool_)
+        return (np.diff(self.matrix.indptr) > 0) & (np.diff(self.positives.indptr) == 0)
 
     @property
     def is_identity(self) -> bool:

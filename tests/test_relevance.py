@@ -92,6 +92,15 @@ def test_scores_are_relevant_from_the_threshold_on():
     assert r.matrix.nnz == 3, "a score of 0 is a judgment"
 
 
+def test_pairs_judged_not_relevant_keep_the_size_of_their_grade():
+    values = {"x_index": [0, 0, 1, 2], "y_index": [0, 1, 1, 0], "values": [2, -3, -0.5, 1]}
+    r = Relevance.from_pairs(**values, shape=(4, 2), unjudged="negative")
+    assert r.negatives.toarray().tolist() == [[0, 3], [0, 0.5], [0, 0], [0, 0]]
+    assert r.only_rejected.tolist() == [False, True, False, False]
+    r = Relevance.from_pairs(**values, shape=(4, 2))
+    assert r.unjudged == "ignore" and not r.only_rejected.any()
+
+
 def test_the_callers_matrix_is_left_alone():
     given_ = sp.csr_array((np.ones(2), np.array([0, 0]), np.array([0, 2])), shape=(1, 1))
     assert Relevance(given_).matrix.data.tolist() == [2]

@@ -491,9 +491,8 @@ class Feedback(Augmenter):
     """Inputs that somebody put into a group, or kept out of one."""
 
     # An input that is on the x side already keeps its judgments, but for the groups that are
-    # named. Where pairs that are not listed count as negative, an input that was only kept out of
-    # groups says nothing about where it belongs, and is left out: it would be a negative of its
-    # own group, too.
+    # named. One that was only kept out of groups says nothing about where it belongs: methods
+    # learn nothing from its other pairs (`Relevance.only_rejected`).
     kind: ClassVar[str] = "feedback"
     #: Input; a text of the y side, or the name of a group; and the verdict: above 0 the input
     #: belongs to that group, below 0 it does not. The last on an input and a group holds.
@@ -540,9 +539,8 @@ class Feedback(Augmenter):
         shut = {text.casefold() for text in exclude}
         made = [m for m in self.make(groups) if m.text.casefold() not in shut]
         place = {text.casefold(): i for i, text in enumerate(pairs.x.content)}
-        closed = pairs.relevance.unjudged == "negative"
         known = [m for m in made if m.text.casefold() in place]
-        fresh = [m for m in made if m.text.casefold() not in place and (m.groups or not closed)]
+        fresh = [m for m in made if m.text.casefold() not in place]
         more = append(groups, fresh, self.kind) if fresh else pairs
         if not known:
             return more

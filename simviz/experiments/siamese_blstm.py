@@ -554,7 +554,7 @@ class SiameseTable(Experiment[Material]):
         """A taxonomy of the y side; what else the x side has are texts of its parts."""
         titles = _grouped(parts.train.y)
         pool, watched, annotated = (
-            {text: of for text, of in _grouped(part.x).items() if text not in titles}
+            {text: of for text, of in _grouped(part.x).items() if any(of) and text not in titles}
             for part in (parts.train, parts.validation, parts.test)
         )
         return Material(titles, parts.name, (), (), pool, watched, annotated)

@@ -79,6 +79,11 @@ class Batches:
         self.texts, self.n_negatives, self.rng = texts, n_negatives, rng
         self.positives = relevance.positives
         self.judged = relevance.negatives if relevance.unjudged == "ignore" else None
+        # Where unjudged pairs are negative: pairs that were judged so, and are read with their
+        # queries. Of queries without any relevant item they are all that is known.
+        rejected = relevance.negatives
+        self.rejected = rejected if self.judged is None and rejected.nnz else None
+        self.only_rejected = relevance.only_rejected
         pairs = self.positives.tocoo()
         self.pairs = np.stack([pairs.row, pairs.col], axis=1).astype(np.int64)
         self.alone = False  # whether no text has any partner but itself
@@ -88,10 +93,14 @@ class Batches:
             self.pairs = self.pairs if self.alone else self.pairs[other]
             n = 1 + max(int(side.max()) for side in texts)
             self.item_of = [_item_of(side, n) for side in texts]
+        if self.rejected is not None:
+            askers = np.ones(len(self.pairs)), (self.pairs[:, 1], self.pairs[:, 0])
+            self.askers = sp.csr_array(askers, shape=relevance.shape[::-1])
         counts = np.bincount(self.pairs[:, 0], minlength=relevance.shape[0])
         self.starts = np.concatenate([[0], np.cumsum(counts)])
-        queries = np.flatnonzero(counts)
-        self.queries = np.repeat(queries, _readings(self.positives)[queries])
+        queries = np.flatnonzero((counts > 0) | self.only_rejected)
+        readings = _readings(self.positives, None if self.rejected is None else rejected)
+        self.queries = np.repeat(queries, readings[queries])
         n_texts = len(queries) + len(np.unique(self.pairs[:, 1]))
         if self.judged is not None:
             wrong = self.judged.tocoo()
@@ -136,6 +145,13 @@ class Batches:
             x.append(query)
             y.append(partners)
             n += 1 + len(partners)
+            if self.rejected is not None:
+                # With each a query to which it is relevant, so that it has what is above.
+                wrong = self._some(self.rejected, query)
+                askers = [q for item in wrong for q in self._some(self.askers, item, 1)]
+                x += askers
+                y.append(wrong)
+                n += len(wrong) + len(askers)
             if n >= self.size:
                 yield np.array(x), np.concatenate(y)
                 x, y, n, told = [], [], 0, True
@@ -150,6 +166,11 @@ class Batches:
         drawn = start + self.rng.random_sample(_PARTNERS) * (stop - start)
         return np.unique(self.pairs[drawn.astype(np.int64), 1])
 
+    def _some(self, matrix: sp.csr_array, row: int, most: int = _PARTNERS) -> Index:
+        """Some entries of a row."""
+        stored = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
+        return np.sort(self.rng.permutation(stored)[:most]).astype(np.int64)
+
     def _batch(self, x: Index, y: Index) -> Batch:
         same = None
         if self.texts is not None:
@@ -162,6 +183,10 @@ class Batches:
             negative = ~positive
         else:
             negative = self.judged[x][:, y].toarray() > 0
+        wrong = None
+        if self.rejected is not None:
+            wrong = self.rejected[x][:, y].toarray() > 0
+            negative &= wrong | ~self.only_rejected[x][:, None]
         if same is not None:
             negative &= ~same
             positive &= ~same | self.alone
@@ -170,6 +195,8 @@ class Batches:
             share = self.n_negatives * positive.sum() / n
             if share < 1:
                 weights *= self.rng.random_sample(weights.shape) < share
+        if wrong is not None:
+            weights[wrong & negative] = 1
         return Batch(x, y, positive.astype(np.float32), weights)
 
 
@@ -177,10 +204,12 @@ def _batch_size(size: int, n_texts: int) -> int:
     return min(size, max(_SMALLEST, n_texts // _FEWEST))
 
 
-def _readings(positives: sp.csr_array) -> Index:
+def _readings(positives: sp.csr_array, rejected: sp.csr_array | None = None) -> Index:
     """How often each query is read in a pass."""
     usual = np.median(positives.data) if positives.nnz else 1.0
     best = positives.max(axis=1).toarray().ravel()
+    if rejected is not None:
+        best = np.maximum(best, rejected.max(axis=1).toarray().ravel())
     return np.clip(np.rint(best / usual), 1, _MOST_OFTEN).astype(np.int64)
 
 
@@ -230,7 +259,7 @@ def hold_out_groups(
     held[order[np.cumsum(sizes[order]) <= fraction * len(x)]] = True
     if held[group[x]].sum() < 20:
         return None
-    rows, columns = held[group[x]], held[group[y]]
+    rows, columns = held[group[x]] & ~relevance.only_rejected, held[group[y]]
     return tuple(np.flatnonzero(part) for part in (~rows, ~columns, rows, columns))  # type: ignore[return-value]
 
 

@@ -59,6 +59,13 @@ def draw_constraints(
     wanted = n - len(similar)
     if judged:
         dissimilar = rng.permutation(negatives)[:wanted]
+    elif len(negatives):
+        # Those that were judged come first. Where an item belongs that has no others is unknown.
+        unknown = relevance.only_rejected
+        dissimilar = rng.permutation(negatives)[:wanted]
+        others = _others(np.union1d(positives, negatives), relevance.shape, wanted, rng)
+        others = others[~unknown[others // relevance.shape[1]]]
+        dissimilar = np.concatenate([dissimilar, others])[:wanted]
     else:
         dissimilar = _others(positives, relevance.shape, wanted, rng)
     code = np.concatenate([similar, dissimilar])

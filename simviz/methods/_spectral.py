@@ -143,35 +143,49 @@ def signed_weights(
     relevance: Relevance, negative_weight: str | float
 ) -> tuple[sp.csr_array, Array, Array]:
     """Split signed pair weights into R = P − a bᵀ, P sparse."""
-    positives = relevance.positives
+    # Wu, Xu & Li, note 2: R may have many values. Grades are such, above and below 0. Where an
+    # item belongs that was only rejected is not known: its unjudged pairs have 0.
+    known = ~relevance.only_rejected
+    if negative_weight == "per_y":
+        P, b, a = _signed_rows(relevance.T, "per_x", np.ones(relevance.shape[1]), known * 1.0)
+        return sp.csr_array(P.T), a, b
+    return _signed_rows(relevance, negative_weight, known * 1.0, np.ones(relevance.shape[1]))
+
+
+def _signed_rows(
+    relevance: Relevance, negative_weight: str | float, rows: Array, columns: Array
+) -> tuple[sp.csr_array, Array, Array]:
+    """The same by rows; `rows` and `columns` are 0 where unjudged pairs say nothing, else 1."""
+    positives, rejected = relevance.positives, relevance.negatives
     if not positives.nnz:
         raise ValueError(
             "Heterogeneous SVD needs at least one relevant pair; got none among "
             f"{relevance.matrix.nnz} judgments. Bring pairs that belong together."
         )
-    if negative_weight == "per_y":
-        P, a, b = signed_weights(relevance.T, "per_x")
-        return sp.csr_array(P.T), b, a
     explicit = relevance.unjudged == "ignore"
-    n_x, n_y = relevance.shape
-    others = relevance.negatives if explicit else positives.astype(bool).astype(np.float64)
+    n_x = relevance.shape[0]
+    others = rejected if explicit else positives.astype(bool).astype(np.float64)
     if negative_weight == "per_x":
         mass, count = positives.sum(axis=1), others.sum(axis=1)
-        n_others = count if explicit else np.where(mass > 0, n_y - count, 0.0)
+        n_others = count if explicit else np.where(mass > 0, columns.sum() - count, 0.0)
+        mass = np.where(mass > 0, mass, rejected.sum(axis=1))
         w_pos, w_neg = _inverse(mass), _inverse(n_others)
     else:
         mass, count = positives.sum(), others.sum()
-        n_others = count if explicit else n_x * n_y - count
+        n_others = count if explicit else rows.sum() * columns.sum() - count
         if negative_weight == "balanced":
             w_pos, w_neg = 1.0 / mass, float(_inverse(n_others))
         else:
             w_pos, w_neg = 1.0, 1.0 if negative_weight == "paper" else float(negative_weight)
         w_pos, w_neg = np.full(n_x, w_pos), np.full(n_x, w_neg)
-    # Among judged pairs the negatives are subtracted; among all pairs everything is, and
-    # what that takes from the relevant ones is given back.
-    sign = -1.0 if explicit else 1.0
-    P = sp.diags_array(w_pos) @ positives + sign * (sp.diags_array(w_neg) @ others)
-    return sp.csr_array(P), np.zeros(n_x) if explicit else w_neg, np.ones(n_y)
+    if explicit:
+        P = sp.diags_array(w_pos) @ positives - sp.diags_array(w_neg) @ others
+        return sp.csr_array(P), np.zeros(n_x), columns
+    # Everything is subtracted, and what that takes from relevant pairs is given back. What was
+    # rejected is one of all others and, beside that, weighs like relevant pairs of its size.
+    signed = positives - rejected if rejected.nnz else positives
+    P = sp.diags_array(w_pos) @ signed + sp.diags_array(w_neg) @ others
+    return sp.csr_array(P), w_neg * rows, columns
 
 
 def _inverse(value: Any) -> Any:

@@ -290,7 +290,7 @@ def hold_out(
     # Queries are held out; their partners too where nobody else has them, so that one-to-one
     # pairs stay whole.
     matrix = relevance.matrix
-    queries = np.flatnonzero(np.diff(matrix.indptr))
+    queries = np.flatnonzero((np.diff(matrix.indptr) > 0) & ~relevance.only_rejected)
     n = round(fraction * len(queries))
     if n < _FEWEST or n == len(queries):
         return None

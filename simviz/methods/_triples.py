@@ -77,9 +77,10 @@ class TripleSource:
         self.queries = rows[usable].astype(np.int32)
         self.relevant = columns[usable].astype(np.int32)
         self.ptr, self.listed = listed.indptr, listed.indices
+        self.rejected = _Rejected(relevance, self, links=links)
 
     def __len__(self) -> int:
-        return len(self.queries if self.given is None else self.given)
+        return len(self.queries) + len(self.rejected) if self.given is None else len(self.given)
 
     def draw(self, n: int, seed: int) -> Triples:
         """Draw triples (query, relevant item, other item)."""
@@ -90,9 +91,73 @@ class TripleSource:
         from simviz.methods._triple_kernels import draw
 
         triples = np.empty((n, 3), np.int32)
-        draw(self.queries, self.relevant, self.ptr, self.listed, self.judged, self.n_y,
-             self.group, triples, seed)  # fmt: skip
+        if len(self.queries):
+            draw(self.queries, self.relevant, self.ptr, self.listed, self.judged, self.n_y,
+                 self.group, triples, seed)  # fmt: skip
+        if len(self.rejected):
+            self.rejected.mix(triples, self.group, len(self.rejected) / len(self), seed)
         return triples
+
+
+class _Rejected:
+    """Pairs judged not relevant where unjudged ones are negative; each is drawn as any other."""
+
+    # It is compared with an item that is relevant to its query or, where none is known, with one
+    # that was not judged: it belongs to some of these.
+
+    def __init__(self, relevance: Relevance, source: TripleSource, *, links: bool) -> None:
+        self.n_y = relevance.shape[1]
+        if source.judged or source.given is not None or not relevance.negatives.nnz:
+            self.pairs: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
+            return
+        # Items to compare with, in ascending order: those that are relevant, or may not be taken.
+        relevant, shut = (
+            sp.csr_array(m, copy=True) for m in (relevance.positives, relevance.matrix)
+        )
+        if links:
+            itself = sp.eye_array(*relevant.shape, format="csr")
+            relevant = sp.csr_array(relevant - relevant.multiply(itself))
+            relevant.eliminate_zeros()
+            shut = sp.csr_array(abs(shut) + itself)
+        for matrix in (relevant, shut):
+            matrix.sort_indices()
+        self.lists = (relevant, True), (shut, False)
+        rows, columns = relevance.negatives.nonzero()
+        alone = relevance.only_rejected[rows]
+        usable = (
+            ~alone & (np.diff(relevant.indptr)[rows] > 0),
+            alone & (np.diff(shut.indptr)[rows] < self.n_y),
+        )
+        apart = rows != columns if links else np.ones(len(rows), dtype=np.bool_)
+        self.pairs = [
+            (rows[use & apart].astype(np.int32), columns[use & apart].astype(np.int32))
+            for use in usable
+        ]
+
+    def __len__(self) -> int:
+        return sum(len(rows) for rows, _ in self.pairs)
+
+    def mix(self, triples: Triples, group: int, share: float, seed: int) -> None:
+        """Put triples of rejected pairs in the place of a share of the groups."""
+        from simviz.methods._triple_kernels import draw
+
+        rng = np.random.default_rng(seed)
+        taken = rng.random(-(-len(triples) // group)) < share
+        kinds = rng.random(len(taken)) * len(self) < len(self.pairs[0][0])
+        where = np.repeat(taken, group)[: len(triples)]
+        for (rows, columns), (listed, judged), kind in zip(
+            self.pairs, self.lists, (kinds, ~kinds), strict=True
+        ):
+            n = int((taken & kind).sum())
+            if not n:
+                continue
+            made = np.empty((n, 3), np.int32)
+            draw(rows, columns, listed.indptr, listed.indices, judged, self.n_y, 1, made,
+                 int(rng.integers(2**31)))  # fmt: skip
+            # Drawn as a pair and another, which is the better one here. It fills its group, so
+            # that a rejected pair weighs as much as a relevant one.
+            at = where & np.repeat(kind, group)[: len(triples)]
+            triples[at] = np.repeat(made[:, [0, 2, 1]], group, axis=0)[: int(at.sum())]
 
 
 def rows_of(Z: Matrix) -> Rows:

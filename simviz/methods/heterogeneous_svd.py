@@ -69,8 +69,12 @@ class HeterogeneousSVD(LinearPairModel):
     Nested. "All other pairs are negative" is never written out: with
     :math:`R = (w_+ + w_-) P - w_- 1 1^\top`,
     :math:`M = (w_+ + w_-) Y^\top P^\top X - w_- (Y^\top 1)(X^\top 1)^\top` is a
-    sparse product plus rank one. Grades weigh relevant pairs. Departures from
-    the paper: the default weights (see above) and measure.
+    sparse product plus rank one. Grades weigh relevant pairs, and those below 0
+    pairs judged not relevant: the paper allows r of many values. Where all other
+    pairs are negative, a pair judged so weighs, beside being one of them, like a
+    relevant one of its grade, and an x item that has no others is compared with
+    these alone. Departures from the paper: the default weights (see above) and
+    measure.
 
     References
     ----------

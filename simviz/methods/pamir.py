@@ -92,7 +92,8 @@ class PAMIR(TripleMixin, PairModel):
     Notes
     -----
     Triples are sampled as for SSI: a relevant pair, uniformly, and an item
-    that is not relevant to its query, uniformly. W starts at 0. The best pass on
+    that is not relevant to its query, uniformly, and pairs judged not relevant
+    as often as relevant ones. W starts at 0. The best pass on
     held-out items is kept, else the last. The mean costs no
     more than the steps: beside W, each step times its number is summed.
     Two items without any difference are passed over.

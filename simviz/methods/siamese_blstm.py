@@ -141,7 +141,9 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     Texts of like lengths are read together, each turned round in itself for
     the backward direction, so that what stands behind its end changes nothing.
     In a batch every text is read once, and the parameters that are kept are
-    a running average over about one pass.
+    a running average over about one pass. Pairs judged not relevant are read
+    in one batch where unjudged pairs are negative, too; of a query that has no
+    others, these alone are negative.
 
     What the paper does not have are the vectors of n-grams, whose places in a
     table are found by hashing as in fastText. In one network they begin at

@@ -124,8 +124,11 @@ class SSI(TripleMixin, PairModel):
     -----
     A triple is a relevant pair, uniformly, and an item that is not relevant to
     its query, uniformly: among all items where unjudged pairs are negative,
-    among those judged not relevant elsewhere. Grades count alike. Between the
-    items of one collection no item is drawn with itself. The best pass is kept,
+    among those judged not relevant elsewhere. Where unjudged pairs are negative,
+    pairs judged not relevant are drawn beside relevant ones, each as often and
+    with as much weight, against an item relevant to their query, or one that
+    nobody judged where none is known. Grades count alike. Between the items of
+    one collection no item is drawn with itself. The best pass is kept,
     or the start where that is not better by one standard error; without
     anything to watch the last pass. Patience counts passes alone, as the first
     may fall behind the start before later ones are ahead. Where a side is wide and more than

@@ -210,8 +210,10 @@ def test_feedback_puts_inputs_in_groups_and_keeps_them_out():
     more = Feedback(given).transform(pairs)
     dense = more.relevance.matrix.toarray()
     texts = more.x.content.tolist()
-    assert "only wrong" not in texts, "it would be a negative of its own group, too"
     of = pairs.y.metadata["group"]
+    wrong = dense[texts.index("only wrong")]
+    assert set(of[wrong < 0]) == {"cook"} and not (wrong > 0).any()
+    assert np.flatnonzero(more.relevance.only_rejected).tolist() == [texts.index("only wrong")]
     hero = dense[texts.index("kitchen hero")]
     assert set(of[hero > 0]) == {"cook"} and set(of[hero < 0]) == {"lawyer"}
     assert set(of[dense[texts.index("tax lawyer")] > 0]) == {"cook", "lawyer"}

@@ -162,10 +162,11 @@ def test_cca_centring_does_not_depend_on_the_origin(sides):
 
 
 @pytest.mark.parametrize("weight", ["balanced", "paper", "per_x", "per_y", 0.25])
-@pytest.mark.parametrize("unjudged", ["negative", "ignore"])
+@pytest.mark.parametrize("unjudged", ["negative", "ignore", "negative, some judged"])
 def test_heterogeneous_svd_is_the_svd_of_the_signed_sum(weight, unjudged, several):
     X, Y, rows, columns, grades = several
-    values = np.where(grades == 1, -1, grades) if unjudged == "ignore" else grades
+    values = grades if unjudged == "negative" else np.where(grades == 1, -1.5, grades)
+    unjudged = unjudged.partition(",")[0]
     relevance = Relevance.from_pairs(rows, columns, values, shape=(12, 9), unjudged=unjudged)
     R = brute_force_weights(relevance, weight)
     P, a, b = signed_weights(relevance, weight)
@@ -180,20 +181,24 @@ def test_heterogeneous_svd_is_the_svd_of_the_signed_sum(weight, unjudged, severa
 def brute_force_weights(relevance, weight):
     """R of M = Yᵀ Rᵀ X, entry by entry."""
     D = relevance.matrix.toarray()
-    positive = np.maximum(D, 0)
-    negative = (D < 0) if relevance.unjudged == "ignore" else (D <= 0)
-    negative = negative.astype(float)
+    positive, rejected = np.maximum(D, 0), np.maximum(-D, 0)
+    if relevance.unjudged == "ignore":
+        signed, negative = positive, rejected
+    else:
+        signed, negative = positive - rejected, (D <= 0).astype(float)
+        negative[(rejected.any(axis=1)) & ~positive.any(axis=1)] = 0
     if weight == "balanced":
-        return positive / positive.sum() - negative / negative.sum()
+        return signed / positive.sum() - negative / negative.sum()
     if weight in ("per_x", "per_y"):
         axis = 1 if weight == "per_x" else 0
         mass, others = (m.sum(axis=axis, keepdims=True) for m in (positive, negative))
-        rows = np.divide(positive, mass, out=np.zeros_like(positive), where=mass > 0)
+        own = np.where(mass > 0, mass, rejected.sum(axis=axis, keepdims=True))
+        rows = np.divide(signed, own, out=np.zeros_like(positive), where=own > 0)
         if relevance.unjudged == "negative":
             negative = negative * (mass > 0)
             others = np.where(mass > 0, others, 0)
         return rows - np.divide(negative, others, out=np.zeros_like(negative), where=others > 0)
-    return positive - (1.0 if weight == "paper" else weight) * negative
+    return signed - (1.0 if weight == "paper" else weight) * negative
 
 
 def test_balanced_weights_are_the_cross_covariance_and_pls_svd(sides):
