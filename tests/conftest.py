@@ -5,6 +5,7 @@ import os
 # Before torch is loaded: threads that wait busily starve tests that run beside them.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
+import gc
 import importlib.util
 import shutil
 from dataclasses import replace
@@ -33,6 +34,16 @@ settings.load_profile("simviz")
 # are collected from files of fixtures: Python would take the second of that name for the first.
 _FIXTURES = (".", "app", "e2e", "experiments")
 collect_ignore = ["methods/golden", *(f"{folder}/conftest.py" for folder in _FIXTURES)]
+
+
+# What is made while tests are collected stays: to look for garbage among it takes seconds then,
+# and a part of each second later.
+gc.disable()
+
+
+def pytest_collection_finish():
+    gc.freeze()
+    gc.enable()
 
 
 @pytest.fixture(scope="session", autouse=True)
