@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 
 Unjudged = Literal["negative", "ignore"]
 Kind = Literal["grade", "score"]
+#: Fewer judged pairs of one kind, relevant or not, make what compares both kinds rough.
+FEW_JUDGED = 30
 Index = NDArray[np.integer] | Sequence[int]
 _GUESS: Any = None  # asks for the guess that is made once, over the whole matrix
 

@@ -310,6 +310,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
         )
         held = relevance.take(held_x, held_y)
         if held.unjudged == "ignore":
+            if not held.negatives.nnz:
+                raise ValueError("A part without pairs judged not relevant ranks nothing.")
             return [_chance_above(S, held)]
         return [_average_precision(S, held), _average_precision(S.T, held.T)]
 

@@ -14,6 +14,7 @@ from simviz.evaluation.roc import Roc
 from simviz.exceptions import SimvizError
 from simviz.jobs.background import FIRST
 from simviz.markdown import escape_markdown
+from simviz.relevance import FEW_JUDGED
 from simviz.reports import summary
 from simviz.store.run import Run
 from simviz.workbench.compare import curves, table
@@ -21,8 +22,6 @@ from simviz.workbench.map import scene as map_scene
 from simviz.workbench.shell import display, drawings, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
-#: Fewer pairs that are not relevant make AUC a rough figure.
-FEW_OTHERS = 30
 #: Where to go from what was found, and whether the page takes one run or several.
 _FURTHER = (
     ("pages/compare.py", "Compare", ":material/leaderboard:", "runs"),
@@ -120,7 +119,7 @@ def show_curves(
                     rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
         if rocs:
             show_chart(roc_figure(rocs, theme=state.theme()), "roc")
-            if n_others < FEW_OTHERS:
+            if n_others < FEW_JUDGED:
                 others = counted(n_others, "pair")
                 st.caption(f"AUC rests on {others} judged not relevant: a rough figure.")
         else:

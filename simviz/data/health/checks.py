@@ -36,7 +36,7 @@ from simviz.data.readers import ReadResult
 from simviz.data.splitting import PARTS, Split, split as split_pairs, suggest_split
 from simviz.exceptions import DatasetError
 from simviz.ranking import Ranking, expected_reciprocal_rank, rank_block
-from simviz.relevance import Relevance
+from simviz.relevance import FEW_JUDGED, Relevance
 
 SIDES = ("x", "y")
 _EXAMPLES, _EXAMPLE_CHARACTERS = 8, 160
@@ -391,6 +391,21 @@ def find_one_class(subject: Subject) -> Finding | None:
     )
 
 
+def find_thin(subject: Subject) -> Finding | None:
+    """Parts with too few judged pairs of a kind for what is learned or measured there."""
+    relevance = subject.pairs.relevance
+    if subject.split is None or relevance.unjudged == "negative" or not relevance.negatives.nnz:
+        return None
+    thin = []
+    for part in PARTS:
+        judged = getattr(subject.split, part).relevance
+        counts = judged.positives.nnz, judged.negatives.nnz
+        if min(counts) < (1 if part == "train" else FEW_JUDGED):
+            thin.append((part, *map("{:,}".format, counts)))
+    names = " and ".join(part for part, *_ in thin)
+    return subject.finding("thin", len(thin), thin, parts=counted(len(thin), "part"), names=names)
+
+
 def find_unanswered(subject: Subject) -> Finding | None:
     """Queries that nothing is relevant to."""
     relevance = subject.pairs.relevance
@@ -561,6 +576,7 @@ CHECKS = (
     find_contradictions,
     find_empty,
     find_one_class,
+    find_thin,
     find_duplicates,
     find_near,
     find_identical,

@@ -43,6 +43,12 @@ def problem(content_id: str, pairs: PairSet, spec: SplitSpec) -> str:
     return _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec).problem
 
 
+def n_rejected(content_id: str, pairs: PairSet, spec: SplitSpec) -> int | None:
+    """Return how many pairs judged not relevant training has; None where it cannot be."""
+    rows = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec).rows
+    return rows[0][-1] if rows else None
+
+
 def show(
     content_id: str, pairs: PairSet, spec: SplitSpec, suggestion: SplitSuggestion | None = None
 ) -> None:

@@ -369,8 +369,14 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
         jobs.submit([spec])
 
 
-def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") -> str | None:
+def why_not(
+    cls: type[PairModel],
+    pairs: PairSet,
+    features: Features = "usual",
+    n_rejected: int | None = None,
+) -> str | None:
     """Return why a method does not fit a data set, in one sentence; None where it fits."""
+    # What training has of the pairs judged not relevant, if that is known.
     tags = cls.tags
     if features != "usual" and why_no_adapter(tags):
         return f"Reads {INPUTS.get(tags.input, tags.input)}, not an encoder's vectors."
@@ -385,8 +391,11 @@ def why_not(cls: type[PairModel], pairs: PairSet, features: Features = "usual") 
     if tags.uses != "unsupervised" and not relevance.positives.nnz:
         return "Needs relevant pairs; these data have none."
     explicit = relevance.unjudged == "ignore"
-    if tags.uses == "discriminative" and explicit and not relevance.negatives.nnz:
-        return "Needs pairs judged not relevant; these data have none."
+    if tags.uses == "discriminative" and explicit:
+        if not relevance.negatives.nnz:
+            return "Needs pairs judged not relevant; these data have none."
+        if n_rejected == 0:
+            return "Needs pairs judged not relevant; this split leaves none for training."
     return None
 
 

@@ -115,7 +115,10 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     """Offer the methods, their parameters, and the button that trains them."""
     features = _choose_features(dataset_id, pairs)
     methods = all_methods()
-    reasons = {name: cards.why_not(cls, pairs, features) for name, cls in methods.items()}
+    n_rejected = split.n_rejected(dataset_id, pairs, settings.current_split(dataset_id))
+    reasons = {
+        name: cards.why_not(cls, pairs, features, n_rejected) for name, cls in methods.items()
+    }
     fits = [method for method, reason in reasons.items() if reason is None]
     setting = Setting(dataset_id, pairs, features)
     first = [m for m in setting.start if m in fits] or list(
