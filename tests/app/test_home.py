@@ -191,7 +191,7 @@ def test_queries_are_what_a_split_by_x_measures(app, quick):
     until_drawn(app)
     assert not app.exception
     body = html(app)
-    assert "queries (English names)" in body
+    assert "queries (English names) of the test part, out of all 500 Spanish names" in body
     assert body.count("<tr") == 1 + 2 + 2
     assert "test English names" in said(app)
 
