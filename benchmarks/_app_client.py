@@ -42,9 +42,10 @@ class Widget:
 
 
 class Tab:
-    """One tab of one visitor."""
+    """One tab of one visitor, who waits so many seconds for an answer."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, patience: float = PATIENCE) -> None:
+        self.patience = patience
         self.address = f"ws://127.0.0.1:{port}/_stcore/stream"
         self.page, self.query, self.page_hash = "", "", ""
         self.errors: list[str] = []
@@ -85,7 +86,7 @@ class Tab:
         self.page_hash = self._pages.get(page, "")
         return await self._ask("", name=page)
 
-    async def change(self, widget: Widget, patience: float = PATIENCE) -> float:
+    async def change(self, widget: Widget, patience: float | None = None) -> float:
         """Give a widget another value; the seconds until the answer was drawn."""
         self._states[widget.id] = widget.state
         return await self._ask(widget.fragment, patience=patience)
@@ -119,7 +120,7 @@ class Tab:
         asked.file_urls_request.session_id = self._session
         self._urls = asyncio.get_running_loop().create_future()
         await self._socket.send(asked.SerializeToString())
-        urls = await asyncio.wait_for(self._urls, PATIENCE)
+        urls = await asyncio.wait_for(self._urls, self.patience)
         await asyncio.to_thread(self._put, urls.upload_url, name, data)
         state = WidgetState(id=proto.id)
         info = state.file_uploader_state_value.uploaded_file_info.add()
@@ -148,7 +149,7 @@ class Tab:
     def _put(self, url: str, name: str, data: bytes) -> None:
         """Send a file as a form of a browser does, with the cookie that keeps others from it."""
         root = self.address.replace("ws", "http", 1).removesuffix("/_stcore/stream")
-        with urllib.request.urlopen(f"{root}/_stcore/health", timeout=PATIENCE) as answer:
+        with urllib.request.urlopen(f"{root}/_stcore/health", timeout=self.patience) as answer:
             cookie = answer.headers.get("Set-Cookie", "").partition(";")[0]
         edge = uuid4().hex
         head = (
@@ -164,7 +165,7 @@ class Tab:
             },
             method="PUT",
         )
-        urllib.request.urlopen(request, timeout=PATIENCE).close()
+        urllib.request.urlopen(request, timeout=self.patience).close()
 
     def widgets(self) -> list[Widget]:
         """What can be changed on the page as it is."""
@@ -194,7 +195,7 @@ class Tab:
 
     # -- the conversation -------------------------------------------------------------
 
-    async def _ask(self, fragment: str, name: str = "", patience: float = PATIENCE) -> float:
+    async def _ask(self, fragment: str, name: str = "", patience: float | None = None) -> float:
         began = time.perf_counter()
         seen = len(self._done)
         await self._send(fragment, name)
@@ -204,7 +205,7 @@ class Tab:
             return any(not of or fragment in of for of in self._done[seen:])
 
         async with self._finished:
-            async with asyncio.timeout(patience):
+            async with asyncio.timeout(patience or self.patience):
                 await self._finished.wait_for(lambda: is_answered() or self._reader.done())
         if self._reader.done():
             raise ConnectionError("the server closed the connection")

@@ -9,7 +9,7 @@ import asyncio
 import re
 from itertools import count
 
-from _app_client import PATIENCE, Tab
+from _app_client import Tab
 from _sudden_state import Promises, csv_of
 
 _TOKEN = re.compile(r"[?&]share=([\w-]+)")
@@ -25,7 +25,7 @@ async def hand_in(tab: Tab, name: str) -> None:
 
 async def understood(tab: Tab) -> None:
     """Wait until an upload can be kept."""
-    async with asyncio.timeout(PATIENCE):
+    async with asyncio.timeout(tab.patience):
         while "data-keep" not in tab.keys():
             await asyncio.sleep(0.05)
 

@@ -7,17 +7,20 @@ import json
 import sys
 from collections.abc import Coroutine
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from server import ROOT
-from waiting import until
+from waiting import LONG, until
 
 sys.path.append(str(ROOT / "benchmarks"))
-from _app_client import Tab
+import _app_client
 
 __all__ = ["ENDLESS", "Tab", "states", "until_running", "visit"]
 
+#: One tab of a visitor, by the port of a server; a machine may be very busy.
+Tab = partial(_app_client.Tab, patience=LONG)
 #: The address of a job that would take minutes.
 ENDLESS = "demo=emoji&method=ssi&max_iter=3000&patience=3000&n_components=200"
 
