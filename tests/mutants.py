@@ -112,6 +112,12 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
         "def item_picture(items: Items, at: int, size: int = 40) -> str | None:",
         "40 → 41",
     ): "one pixel more of a picture that the page scales",
+    (
+        "jobs/queue",
+        "self._executor.shutdown(wait=False, cancel_futures=True)",
+        "self._executor.shutdown(wait=False, cancel_futures=True) "
+        "→ (self._executor.shutdown(wait=False))",
+    ): "each job that waits was cancelled above",
 }
 
 _FLIPPED = {
