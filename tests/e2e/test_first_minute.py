@@ -43,6 +43,9 @@ def test_one_button_trains_and_the_key_is_bound_to_the_host_over_https(server, b
     page.goto(server.url)
     press(page.locator(".st-key-try-emoji button:visible"))  # the other is for fingers
     # The page goes on by itself until all is there: three methods, two baselines, curve and map.
+    for n in (3, 4, 5):  # each waits for one method
+        rows = "document.querySelectorAll('.sv-table tbody tr').length"
+        page.wait_for_function(f"(n) => {rows} >= n", arg=n)
     expect(page.locator(".sv-table tbody tr")).to_have_count(5)
     expect(page.locator(".sv-finding")).to_contain_text("of the test part")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
