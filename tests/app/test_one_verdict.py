@@ -29,7 +29,7 @@ def home(make_home):
     info = replace(datasets.DEMOS["emoji"], methods=METHODS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simviz.store.datasets.load_demo", lambda name: pairs)
-        patch.setattr(datasets, "DEMOS", {**datasets.DEMOS, "emoji": info})
+        patch.setitem(datasets.DEMOS, "emoji", info)
         how = settings.demo_split(info)
         runs = {name: (DATA, name, params, how) for name, params in METHODS.items()}
         yield replace(make_home({}, runs), pairs={"emoji": pairs, "split": how})
