@@ -14,6 +14,7 @@ from simviz import datasets
 from simviz.cli import main
 from simviz.reports import html_report
 from simviz.workbench.shell import settings
+from simviz.workbench.train import cards
 
 pytestmark = pytest.mark.app
 DATA = "demo:emoji"
@@ -29,7 +30,8 @@ def home(make_home):
     info = replace(datasets.DEMOS["emoji"], methods=METHODS)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("simviz.store.datasets.load_demo", lambda name: pairs)
-        patch.setitem(datasets.DEMOS, "emoji", info)
+        patch.setattr(datasets, "DEMOS", {**datasets.DEMOS, "emoji": info})
+        assert cards.DEMOS is not datasets.DEMOS, "imported before, so that it keeps its own"
         how = settings.demo_split(info)
         runs = {name: (DATA, name, params, how) for name, params in METHODS.items()}
         yield replace(make_home({}, runs), pairs={"emoji": pairs, "split": how})
