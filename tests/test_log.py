@@ -5,6 +5,7 @@ import logging
 import re
 
 import pytest
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
@@ -40,7 +41,7 @@ def work(root):
         store.datasets.put(PairSet.from_texts([SECRET], ["b"]), mine)
     with JobQueue(store) as queue:
         job = queue.submit(JobSpec(data, pairs.digest, "bm25", workspace=mine))
-        run = queue.wait(job, 60).run_id
+        run = queue.wait(job, LONG).run_id
     token = store.shares.publish(mine, "map", run_ids=[run])
     store.shares.withdraw(token, mine)
     store.runs.delete(run, mine)

@@ -157,7 +157,7 @@ class JobQueue:
     >>> pairs = store.datasets.get("demo:emoji")
     >>> with JobQueue(store) as jobs:
     ...     job_id = jobs.submit(JobSpec("demo:emoji", pairs.digest, "bm25", workspace=mine))
-    ...     status = jobs.wait(job_id, timeout=60)
+    ...     status = jobs.wait(job_id)
     >>> status.state, store.runs.get(status.run_id).info.method
     ('succeeded', 'bm25')
     """

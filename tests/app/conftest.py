@@ -17,6 +17,7 @@ import pytest
 import streamlit as st
 from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
+from waiting import LONG
 
 from simviz.jobs import JobQueue, JobSpec, spec
 from simviz.jobs.background import FIRST, draw_now
@@ -110,7 +111,7 @@ def make_home(tmp_path_factory):
                 on = data.setdefault(on, on)  # a demo by its own name
                 digest = store.datasets.get(on, mine).digest
                 jobs[name] = queue.submit(JobSpec(on, digest, *how, workspace=mine))
-                status = queue.wait(jobs[name], 600)
+                status = queue.wait(jobs[name], LONG)
                 assert status.run_id, f"{name}: {status.message}"
                 trained[name] = status.run_id
                 if is_drawn:  # as if it had been opened on the map once
@@ -169,7 +170,7 @@ def open_page():
     """Opens a page in a new browser, of this workspace if one is given; not run yet."""
 
     def opened(page=None, workspace=None):
-        app = AppTest.from_file(APP, default_timeout=120)
+        app = AppTest.from_file(APP, default_timeout=LONG)
         if page:
             app.switch_page(f"pages/{page}.py")
         if workspace:

@@ -6,6 +6,7 @@ import re
 
 import pytest
 from on_page import control, html, said
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.jobs import blend_spec
@@ -141,7 +142,7 @@ def test_a_kept_blend_is_a_run_and_is_chosen(show, home):
     assert not page.exception
     jobs = state.queue().jobs(home.mine)
     kept = next(job for job in jobs if job.spec.method == "blend")
-    status = state.queue().wait(kept.id, 120)
+    status = state.queue().wait(kept.id, LONG)
     assert status.state == "succeeded", status.message
     page.run()
     assert not page.exception
@@ -165,7 +166,7 @@ def test_a_blend_is_listed_mapped_and_shared(show, home, visit):
     show("cl_lsi", "bm25")
     parts = [state.store().runs.get(home.runs[n], home.mine) for n in ("cl_lsi", "bm25")]
     spec = blend_spec(parts[0].info, parts[1].info, 0.5, workspace=home.mine)
-    run_id = state.queue().wait(state.queue().submit(spec), 120).run_id
+    run_id = state.queue().wait(state.queue().submit(spec), LONG).run_id
     info = state.store().runs.get(run_id, home.mine).info
     assert runs.run_title(info) == "0.5 CL-LSI + 0.5 BM25"
     assert spec.set_params == {}

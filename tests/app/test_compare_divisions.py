@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from on_page import html, said
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec, divisions_spec
@@ -45,7 +46,7 @@ def test_what_was_found_stands_beside_the_fixed_test(home, show):
     specs.sort(key=lambda spec: (spec.method, repr(dict(spec.params))))
     asked = divisions_spec(specs, n=5, metric=metric, direction=direction)
     with JobQueue(home.store) as queue:
-        assert queue.wait(queue.submit(asked), 120).state == "succeeded"
+        assert queue.wait(queue.submit(asked), LONG).state == "succeeded"
     page = show()
     assert not page.exception
     assert page.selectbox(key="compare-metric").value == metric

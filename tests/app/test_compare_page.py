@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from on_page import control, html, link, press, said
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
-from waiting import until
+from waiting import LONG, until
 
 from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
@@ -120,7 +120,7 @@ def test_failed_job_says_why(app):
     pairs = PairSet.from_texts(["a", "b"], ["c", "d"])  # too few to split
     dataset_id = state.store().datasets.put(pairs, mine)
     job = state.queue().submit(JobSpec(dataset_id, pairs.digest, "bm25", workspace=mine))
-    assert state.queue().wait(job, 60).state == "failed"
+    assert state.queue().wait(job, LONG).state == "failed"
     app.session_state["workspace"] = mine
     show(app, data=dataset_id)
     assert "failed" in said(app)

@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 import streamlit as st
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, blend_spec
@@ -34,7 +35,7 @@ def home(make_home):
     )
     parts = (home.run(name).info for name in ("cca", "bm25"))
     with JobQueue(home.store) as queue:
-        queue.wait(queue.submit(blend_spec(*parts, 0.25, workspace=home.mine)), 600)
+        queue.wait(queue.submit(blend_spec(*parts, 0.25, workspace=home.mine)), LONG)
     return home
 
 

@@ -6,6 +6,7 @@ import doctest
 
 import pytest
 from streamlit.testing.v1 import AppTest
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.methods import all_methods
@@ -29,7 +30,7 @@ def page(method):
 
 
 def form(method):
-    app = AppTest.from_function(page, args=(method,), default_timeout=30).run()
+    app = AppTest.from_function(page, args=(method,), default_timeout=LONG).run()
     assert not app.exception, app.exception
     return app
 

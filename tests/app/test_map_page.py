@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from on_page import html, link, said
 from scipy.spatial import procrustes
-from waiting import until, until_trained
+from waiting import LONG, until, until_trained
 
 from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
@@ -115,7 +115,7 @@ def train(pairs, dataset_id, mine, method="cca", digest=None, wait=True, **param
     job_id = state.queue().submit(spec)
     if not wait:
         return state.queue().status(job_id)
-    status = state.queue().wait(job_id, 60)
+    status = state.queue().wait(job_id, LONG)
     if status.run_id:
         draw_now(state.store().runs.get(status.run_id), pairs, FIRST)
     return status

@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 from on_page import html, run
-from waiting import until, until_trained
+from waiting import LONG, until, until_trained
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec, SplitSpec
@@ -136,7 +136,7 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     # By group: the test part holds groups that training has never seen.
     split = SplitSpec(by="group", group_key="group")
     spec = JobSpec(data, pairs.digest, "tfidf_cosine", split=split, workspace=mine)
-    done = state.queue().wait(state.queue().submit(spec), 90)
+    done = state.queue().wait(state.queue().submit(spec), LONG)
     run(app)
     app.text_area(key="normalise-text").set_value("\n".join(pairs.y.content))
     run(app)

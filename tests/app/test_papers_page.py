@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from waiting import LONG
 
 from simviz.experiments import (
     Claim,
@@ -60,7 +61,7 @@ def finished(app):
     queue = state.queue()
     mine = app.session_state["workspace"]
     for status in queue.jobs(mine):
-        queue.wait(status.id, timeout=60)
+        queue.wait(status.id, LONG)
     return app.run()
 
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from streamlit.testing.v1 import AppTest
+from waiting import LONG
 
 from simviz.evaluation.roc import Roc
 from simviz.reports.page import _roc_chart
@@ -39,7 +40,7 @@ def test_curves_of_thin_parts_are_told_in_words(n_others, words, monkeypatch):
 
     monkeypatch.setattr(results.curves, "curve_of", lambda *_: [])
     monkeypatch.setattr(results.summary, "dimension_curve", lambda *_: None)
-    app = AppTest.from_function(page, default_timeout=60)
+    app = AppTest.from_function(page, default_timeout=LONG)
     app.session_state["given"] = ([entry(n_others)], "MRR", "x2y", None)
     app.run()
     assert not app.exception

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import waiting
 from on_page import html, run, said
+from waiting import LONG
 
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
@@ -236,7 +237,7 @@ def test_failure_is_told_as_text(own):
     wrong = JobSpec(
         own.session_state.dataset_id, "0" * 32, "bm25", workspace=own.session_state.workspace
     )
-    state.queue().wait(state.queue().submit(wrong), 30)
+    state.queue().wait(state.queue().submit(wrong), LONG)
     run(own)
     assert "failed" in said(own)
     assert any("no longer the one" in t.value for t in own.text)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from streamlit.testing.v1 import AppTest
+from waiting import LONG
 
 from simviz.data import read_pairs
 from simviz.workbench.data import review
@@ -52,7 +53,7 @@ def test_more_than_a_few_are_folded_and_nothing_is_markup():
         review.show_notes([f"{i} columns" for i in range(4)])
         review.show_notes([])
 
-    app = AppTest.from_function(page, default_timeout=30).run()
+    app = AppTest.from_function(page, default_timeout=LONG).run()
     assert not app.exception
     many, few = [b.proto.body for b in app.get("html") if "<style" not in b.proto.body]
     assert "<summary>9 more notes</summary>" in many and "<b>" not in many

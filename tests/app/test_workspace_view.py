@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from on_page import html, said
 from streamlit.runtime.context import ContextProxy
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
@@ -154,7 +155,7 @@ WITHOUT_ROOM = """
         told = []
         for page in ("data", "train", "compare", "map", "search", "methods", "papers"):
             for who, params in ((mine, {"data": data}), (None, {"share": token})):
-                seen = AppTest.from_file(app, default_timeout=120).switch_page(f"pages/{page}.py")
+                seen = AppTest.from_file(app, default_timeout=LONG).switch_page(f"pages/{page}.py")
                 if who:
                     seen.session_state["workspace"] = who
                 for name, value in params.items():
@@ -193,7 +194,7 @@ def test_pages_and_published_views_are_read_where_nothing_can_be_written(home, t
         [sys.executable, "-c", code, str(APP), home.mine, token, home.data["own"]],
         capture_output=True,
         text=True,
-        timeout=300,
+        timeout=LONG,
         check=False,
         cwd=APP.parent,
         env=os.environ | {"SIMVIZ_HOME": str(copy.root), "SIMVIZ_PUBLIC": "1"},

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from waiting import LONG
 
 from simviz.data import Items, split
 from simviz.evaluation import evaluate
@@ -22,7 +23,7 @@ def trained(queue, ask, store, mine):
     """Two finished runs: what was learned, and BM25."""
 
     def train(spec):
-        status = queue.wait(queue.submit(spec), 60)
+        status = queue.wait(queue.submit(spec), LONG)
         assert status.state == "succeeded", status.message
         return store.runs.get(status.run_id, mine)
 
@@ -88,10 +89,10 @@ def test_a_blend_of_deleted_or_foreign_runs_fails_with_a_sentence(
     spec = blend_spec(cca.info, bm25.info, 0.5, workspace=mine)
     dataset_id = store.datasets.put(sentences, theirs)
     stolen = replace(spec, dataset_id=dataset_id, workspace=theirs)
-    status = queue.wait(queue.submit(stolen), 60)
+    status = queue.wait(queue.submit(stolen), LONG)
     assert status.state == "failed" and "cannot be opened" in status.message
     store.runs.delete(cca.id, mine)
-    status = queue.wait(queue.submit(spec), 60)
+    status = queue.wait(queue.submit(spec), LONG)
     assert status.state == "failed" and "The learned run of this blend" in status.message
 
 
@@ -105,7 +106,7 @@ def test_runs_on_different_pairs_are_not_blended(trained, ask, mine, queue):
         blend_spec(cca.info, other, 0.5, workspace=mine)
     spec = blend_spec(cca.info, bm25.info, 0.5, workspace=mine)
     forged = replace(spec, params={**spec.params, "lexical": elsewhere.id})
-    status = queue.wait(queue.submit(forged), 60)
+    status = queue.wait(queue.submit(forged), LONG)
     assert status.state == "failed" and "other pairs" in status.message
 
 

@@ -5,6 +5,8 @@ import subprocess
 import sys
 import textwrap
 
+from waiting import LONG
+
 from simviz.jobs import JobQueue
 from simviz.store import Store
 
@@ -30,7 +32,7 @@ def test_the_interpreter_ends_without_waiting_for_what_would_take_minutes(tmp_pa
         capture_output=True,
         text=True,
         env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
-        timeout=300,
+        timeout=LONG,
         check=False,
     )
     assert done.returncode == 0, done.stderr

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from waiting import LONG
 
 from simviz.evaluation import evaluate
 from simviz.exceptions import JobCancelled
@@ -17,7 +18,7 @@ from simviz.reports.summary import Entry, MeasuredRun, swept_records
 @pytest.fixture
 def trained(queue, ask, store):
     def train(method, **params):
-        status = queue.wait(queue.submit(ask(method, **params)), 120)
+        status = queue.wait(queue.submit(ask(method, **params)), LONG)
         return store.runs.get(status.run_id)
 
     return train

@@ -25,10 +25,10 @@ def running(queue, job_id):
 
 def test_a_job_whose_directory_is_lost_can_be_asked_for_again(store, queue, ask):
     lost = queue.submit(ask())
-    run_id = queue.wait(lost, 120).run_id
+    run_id = queue.wait(lost, LONG).run_id
     store.runs.drop(run_id)
     shutil.rmtree(store.jobs.folder(lost))
-    again = queue.wait(queue.submit(ask()), 120)
+    again = queue.wait(queue.submit(ask()), LONG)
     assert (again.state, again.run_id, again.attempt) == ("succeeded", run_id, 2)
 
 

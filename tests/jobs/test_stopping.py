@@ -1,12 +1,14 @@
 """Runs whose training watched the validation part are known by what they are made of."""
 
+from waiting import LONG
+
 from simviz.jobs import blend_spec
 from simviz.store import stopped_by_validation
 
 
 def test_runs_that_watched_validation_are_known(store, mine, queue, ask):
     def finished(spec):
-        return store.runs.get(queue.wait(queue.submit(spec), 120).run_id, mine)
+        return store.runs.get(queue.wait(queue.submit(spec), LONG).run_id, mine)
 
     plain = finished(ask("bm25")), finished(ask("tfidf_cosine"))
     early = finished(ask("ssi", n_components=3, max_iter=2))

@@ -11,6 +11,7 @@ from dataclasses import replace
 import ir_measures
 import numpy as np
 import pytest
+from waiting import LONG
 
 from simviz.data import Items, PairSet
 from simviz.evaluation.tables import Estimate, TableRow, table_markdown
@@ -45,9 +46,9 @@ def world(tmp_path_factory):
         for method, params in (("cca", {"n_components": 4}), ("tfidf_cosine", {}))
     ]
     with JobQueue(store) as queue:
-        done = [queue.wait(queue.submit(spec), 120).run_id for spec in specs]
+        done = [queue.wait(queue.submit(spec), LONG).run_id for spec in specs]
         infos = [store.runs.get(run_id, mine).info for run_id in done]
-        done.append(queue.wait(queue.submit(blend_spec(*infos, 0.3, workspace=mine)), 120).run_id)
+        done.append(queue.wait(queue.submit(blend_spec(*infos, 0.3, workspace=mine)), LONG).run_id)
     return [store.runs.get(run_id, mine) for run_id in done], pairs
 
 

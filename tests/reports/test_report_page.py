@@ -12,6 +12,7 @@ from html.parser import HTMLParser
 
 import numpy as np
 import pytest
+from waiting import LONG
 
 from simviz.charts.canvas import Part, unpack
 from simviz.data import Items, PairSet
@@ -56,14 +57,14 @@ def world(tmp_path_factory):
 
     with JobQueue(store) as queue:
         done = [
-            queue.wait(queue.submit(s), 120).run_id
+            queue.wait(queue.submit(s), LONG).run_id
             for s in (spec("bm25"), spec("cca", n_components=3))
         ]
         infos = [store.runs.get(run_id, mine).info for run_id in done]
         blend = blend_spec(infos[1], infos[0], 0.3, workspace=mine)
-        done.append(queue.wait(queue.submit(blend), 120).run_id)
+        done.append(queue.wait(queue.submit(blend), LONG).run_id)
         other = replace(spec("bm25"), split=SplitSpec(seed=1))
-        elsewhere = queue.wait(queue.submit(other), 120).run_id
+        elsewhere = queue.wait(queue.submit(other), LONG).run_id
     runs = [store.runs.get(run_id, mine) for run_id in done]
     return runs, pairs, store.runs.get(elsewhere, mine)
 

@@ -7,6 +7,7 @@ import sys
 import textwrap
 
 import pytest
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
@@ -81,7 +82,7 @@ def run(code, *arguments):
         capture_output=True,
         text=True,
         env=environment,
-        timeout=120,
+        timeout=LONG,
         check=False,
     )
 
@@ -118,7 +119,7 @@ def test_several_processes_open_fill_and_sweep_one_store_at_once(tmp_path):
     ]
     store = Store(tmp_path)
     for tag, process in zip("ab", processes, strict=True):
-        printed, _ = process.communicate(timeout=120)
+        printed, _ = process.communicate(timeout=LONG)
         assert process.returncode == 0
         own = [d for d in store.datasets.find(printed.strip()) if not d.is_demo]
         texts = {store.datasets.get(d.id).x.content[0] for d in own}

@@ -10,6 +10,7 @@ import textwrap
 from collections import namedtuple
 
 import pytest
+from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
@@ -64,7 +65,7 @@ def test_everything_is_read_where_nothing_can_be_written(store, mine, pairs, res
     with Index(store.root / "index.sqlite").writing() as db:
         db.execute("UPDATE workspaces SET touched=touched - 1000")
     command = [sys.executable, "-c", textwrap.dedent(READ), store.root, mine, token, "0" * 32]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
     assert done.returncode == 0, done.stderr
     said = [json.loads(line) for line in done.stdout.splitlines()]
     assert len(said) == 4 and all(str(store.root) in text for text in said)
