@@ -12,7 +12,7 @@ from simviz.exceptions import JobCancelled
 from simviz.jobs import JobSpec
 from simviz.jobs.background import smaller_dimensions, train_dimensions
 from simviz.jobs.training import fit
-from simviz.reports.summary import Entry, MeasuredRun, swept_records
+from simviz.reports.summary import Entry, MeasuredRun, records_by_dimension
 
 
 @pytest.fixture
@@ -35,16 +35,16 @@ def entry_of(run, part="test"):
 def test_a_curve_ends_at_the_run_and_answers_any_metric(trained, sentences, method, params):
     run = trained(method, n_components=12, **params)
     assert smaller_dimensions(run) == [5, 10]
-    assert swept_records(entry_of(run), "MRR") == []
+    assert records_by_dimension(entry_of(run), "MRR", sentences) == []
     heard = []
     train_dimensions(run, sentences, lambda fraction: heard.append(fraction) or False)
     assert heard == sorted(heard) and heard[-1] == pytest.approx(1)
     for part in ("validation", "test"):
         entry = entry_of(run, part)
         for metric in ("MRR", "top-1", "recall@7"):
-            records = swept_records(entry, metric)
+            records = records_by_dimension(entry, metric, sentences)
             assert [r["dimension"] for r in records if r["direction"] == "x2y"] == [5, 10, 12]
-        last = swept_records(entry, "MRR")[2]
+        last = records_by_dimension(entry, "MRR", sentences)[2]
         told = entry.record("MRR", "x2y")
         assert last["value"] == pytest.approx(told["value"], abs=1e-12)
 
@@ -60,7 +60,7 @@ def test_each_point_is_the_method_trained_at_that_size(trained, sentences):
     small = replace(spec, params={**spec.params, "n_components": 5})
     pipeline, _ = fit(small, train, validation, test, lambda step, total, metrics: False)
     found = evaluate(pipeline, test.x, test.y, test.relevance)
-    first = swept_records(entry_of(run), "MRR")[0]
+    first = records_by_dimension(entry_of(run), "MRR", sentences)[0]
     assert first["dimension"] == 5
     assert first["value"] == pytest.approx(found.value("MRR", "x2y"), abs=1e-9)
 
