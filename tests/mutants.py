@@ -295,6 +295,8 @@ def run(tree: Path, module: str) -> str:
     command = [sys.executable, "-m", "pytest", "-q", "-x", "--no-header", "-p", "no:cacheprovider"]
     command += ["-m", "not e2e and not soak", f"simviz/{module}.py", *guards]
     alone = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "NUMBA")}
+    # Bytecode of a fault planted within the same second would pass for that of the next.
+    alone["PYTHONDONTWRITEBYTECODE"] = "1"
     environment = {**os.environ, **alone, "PYTHONPATH": str(tree)}
     try:
         done = subprocess.run(
