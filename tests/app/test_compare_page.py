@@ -468,7 +468,7 @@ def test_each_pair_behind_a_point_opens_its_query(visit):
 
 def test_queries_that_share_a_word_are_offered(visit):
     page = visit(data="demo:emoji", tab="queries")
-    words = control(page, "Words of")
+    words = control(page, "Query words")
     everything = len(page.dataframe[0].value)
     assert 1 <= len(words.proto.options) <= 10
     term = words.proto.options[0].content

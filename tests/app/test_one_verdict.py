@@ -23,13 +23,13 @@ TITLES = {"CCA": "cca", "TF-IDF cosine": "tfidf_cosine"}
 
 
 @pytest.fixture(scope="module")
-def home(make_home):
+def home(make_home, give_demos):
     """A quarter of the demo of two languages, which trains two quick methods."""
     some = range(500)
     pairs = datasets.load_demo("emoji").take(some, some)
     info = replace(datasets.DEMOS["emoji"], methods=METHODS)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("simviz.store.datasets.load_demo", lambda name: pairs)
+        give_demos(patch, {"emoji": pairs})
         patch.setattr(datasets, "DEMOS", {**datasets.DEMOS, "emoji": info})
         assert cards.DEMOS is not datasets.DEMOS, "imported before, so that it keeps its own"
         how = settings.demo_split(info)

@@ -75,7 +75,7 @@ def test_the_memory_of_a_worker_counts(store, ask):
     try:
         with in_threads(1, memory_limit=int(memory.taken_bytes() / 0.75)) as cluster:
             with cluster_queue(store, cluster.scheduler_address) as queue:
-                status = queue.wait(queue.submit(ask("cca")), LONG)
+                status = queue.wait(queue.submit(ask("ssi", n_components=400_000)), LONG)
                 queue._executor.shutdown()
     finally:
         memory.set_limit(float("inf"))

@@ -54,8 +54,7 @@ def allowed(monkeypatch):
 
 
 def test_what_would_need_too_much_is_refused_before_it_starts(queue, ask):
-    memory.set_limit(memory.taken_bytes() + memory._MOST_LEFT // 2)
-    status = queue.wait(queue.submit(ask("cca")), LONG)
+    status = queue.wait(queue.submit(ask("ssi", n_components=400_000)), LONG)
     assert status.state == "failed" and "training" not in {e["stage"] for e in status.history}
     assert "GB of memory" in status.message and "Take a sample" in status.message
 
