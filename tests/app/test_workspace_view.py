@@ -155,7 +155,7 @@ WITHOUT_ROOM = """
         told = []
         for page in ("data", "train", "compare", "map", "search", "methods", "papers"):
             for who, params in ((mine, {"data": data}), (None, {"share": token})):
-                seen = AppTest.from_file(app, default_timeout=LONG).switch_page(f"pages/{page}.py")
+                seen = AppTest.from_file(app, default_timeout=600).switch_page(f"pages/{page}.py")
                 if who:
                     seen.session_state["workspace"] = who
                 for name, value in params.items():
