@@ -132,9 +132,10 @@ def _server():
 
             state.queue().close()
             state.claim_store().close()
-            st.cache_resource.clear()
-            st.cache_data.clear()
             served.clear()
+        # Also where a test that serves none has made a store by what it asked.
+        st.cache_resource.clear()
+        st.cache_data.clear()
 
     def start(root):
         if served.get("root") != root:  # else the caches stay, as they do between visitors
