@@ -430,7 +430,7 @@ def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tupl
         ("Digest of the data", str(first.run.spec["dataset_digest"])),
         ("Split", _split(first.run.spec["split"], pairs)),
         ("Sizes", _sizes(first)),
-        ("Part", f"{part_words(first, pairs)}"),
+        ("Measured on", part_words(first, pairs)),
         ("Ranked against", first.measured.ranked_against(direction, first.part, pairs)),
         *((("Left out", left_out),) if (left_out := _left_out(first, direction)) else ()),
         ("Order of the runs", order(entries)),

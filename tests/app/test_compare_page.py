@@ -679,7 +679,7 @@ def test_a_pinned_baseline_outlives_other_choices(visit, home):
     other = next(home.runs[n] for n in ("bm25", "tfidf") if home.runs[n] != select.value)
     select.select(other).run()
     page.selectbox(key="compare-metric").select("MAP").run()
-    press(page, "Part", "validation")
+    press(page, "Measured on", "validation")
     assert page.selectbox(key="compare-against").value == other
     assert link(page)["against"] == other
 

@@ -102,7 +102,7 @@ def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
 
 
 def show_part(app, part):
-    next(g for g in app.get("button_group") if g.proto.label == "Part").set_value(part)
+    next(g for g in app.get("button_group") if g.proto.label == "Measured on").set_value(part)
     run(app)
 
 

@@ -101,8 +101,8 @@ def test_seven_methods_by_dimensions_take_six_presses_from_the_preview(keep):
     until(lambda: progress.background("dimensions").is_idle)
     of_one_part = curves(run(app))
     assert of_one_part.keys() == METHODS
-    is_test = control(app, "Part").value == "test"
-    press(app, "Part", "validation" if is_test else "test")
+    is_test = control(app, "Measured on").value == "test"
+    press(app, "Measured on", "validation" if is_test else "test")
     of_the_other = curves(app)
     assert of_the_other.keys() == METHODS and of_the_other != of_one_part
 

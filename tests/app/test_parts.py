@@ -42,7 +42,7 @@ def show(home, visit):
 
 
 def part_shown(app):
-    return control(app, "Part").value
+    return control(app, "Measured on").value
 
 
 def tables(app):
@@ -63,13 +63,13 @@ def test_own_data_open_on_validation_with_curves_and_no_p_value(show):
 
 def test_the_test_is_one_click_away_and_stays_after_a_reload_and_in_another_browser(show):
     app = show("own")
-    control(app, "Part").set_value("test").run()
+    control(app, "Measured on").set_value("test").run()
     assert not app.exception
     for page in (app, app.run(), show("own")):
         assert part_shown(page) == "test"
         assert page.query_params["part"] in ("test", ["test"])
         assert ">group<" in tables(page) and "Test part" in captions(page)
-    control(app, "Part").set_value("validation").run()
+    control(app, "Measured on").set_value("validation").run()
     assert "On the validation part, " in html(app)
     assert part_shown(show("own")) == "validation"
 

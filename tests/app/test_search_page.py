@@ -115,7 +115,7 @@ def rows(app, name):
 
 
 def show_part(app, part):
-    next(g for g in app.get("button_group") if g.proto.label == "Part").set_value(part)
+    next(g for g in app.get("button_group") if g.proto.label == "Measured on").set_value(part)
     run(app)
 
 

@@ -49,7 +49,7 @@ def current_part(dataset_id: str) -> Part:
 def part_switch(dataset_id: str) -> Part:
     """Let the visitor choose the part, and keep the choice in the link."""
     part = current_part(dataset_id)
-    _switch("part", "part-shown", "Part", _PARTS, part, dataset_id, help=_PART_HELP)
+    _switch("part", "part-shown", "Measured on", _PARTS, part, dataset_id, help=_PART_HELP)
     return part
 
 
