@@ -7,7 +7,6 @@ from ._experiment import (
     get_experiment as get_experiment,
 )
 from ._findings import (
-    ONLY_DRAWN as ONLY_DRAWN,
     SIGNS as SIGNS,
     VERDICTS as VERDICTS,
     Claim as Claim,

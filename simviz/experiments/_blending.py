@@ -5,7 +5,8 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -21,13 +22,12 @@ from simviz.evaluation.significance import Comparison
 from simviz.experiments._experiment import Experiment, RunResult, Size, cut
 from simviz.experiments._findings import Cell, Claim, Table, claims_ahead
 from simviz.experiments._progress import Progress
+from simviz.experiments._published import PUBLISHED
 from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, PairPipeline
 
 Block = NDArray[np.floating[Any]]
 
-#: Of a claim that is ours.
-NOT_SAID = "not said in the paper"
 #: Weights of the learned scores that are tried.
 ALPHAS = np.linspace(0.0, 1.0, 21)
 _WORDS = {
@@ -180,6 +180,8 @@ class BlendedRanking(Experiment[Task]):
         What the table calls the lexical scores, and a blend with them.
     metrics, metric : tuple of Metric, Metric
         What is shown of the test, and what validation chooses by.
+    published_as : str
+        Column of the paper that claims are about.
     sizes : tuple of int
         Dimensions that methods with nested ones are cut to.
     table : tuple of three str
@@ -198,6 +200,7 @@ class BlendedRanking(Experiment[Task]):
     blend: ClassVar[str] = "α {} + (1 − α) TFIDF"
     metrics: ClassVar[tuple[Metric, ...]] = (RankLoss(), MAP(), Precision(10))
     metric: ClassVar[Metric] = MAP()
+    published_as: ClassVar[str] = "MAP"
     sizes: ClassVar[tuple[int, ...]] = (50, 100, 200, 400)
     table: ClassVar[tuple[str, str, str]]
     claims: ClassVar[tuple[tuple[str, str, str], ...]]
@@ -292,18 +295,9 @@ class BlendedRanking(Experiment[Task]):
     def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
         """What the paper concludes, each with its test."""
         values = {name: one.result.per_query(self.metric) for name, one in scored.items()}
-        wanted = self._wanted(scored)
-        test, words = type(self).paper_test, f"so on its own data ({self.shown_as})"
-        made = claims_ahead(wanted, values, str(self.metric), paper=test, published=words)
-        theirs = {statement for _, _, statement in self.claims}
-        return [
-            claim if claim.statement in theirs else replace(claim, published=NOT_SAID)
-            for claim in made
-        ]
-
-    def _wanted(self, scored: Mapping[str, Scored]) -> Sequence[tuple[str, str, str]]:
-        """The claims about what was run."""
-        return self.claims
+        said = partial(PUBLISHED.ahead, self.paper.id, self.shown_as.lower(), self.published_as)
+        test = type(self).paper_test
+        return claims_ahead(self.claims, values, str(self.metric), paper=test, published=said)
 
     def _name(self, method: str) -> str:
         return self.names.get(method) or str(get_method(method).tags.title)

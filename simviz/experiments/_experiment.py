@@ -39,8 +39,9 @@ Rules that all of them keep:
   everything is chosen.
 * ``size="demo"`` takes a few minutes at most on one core, with the bundled
   demo; ``size="full"`` takes what the data needs.
-* A published number is a fact with a source. What a paper only draws is left
-  out, and said to be "only drawn in the paper".
+* A published number is a fact with a source: what is said of a paper beside a
+  claim stands in ``published.toml``, from which `PUBLISHED` makes the words. A claim
+  that contradicts it cannot be made, and `Experiment.run` refuses any other words.
 * Tables (`Table`) have ours beside published: the heading of the second ends
   in ", published". Figures (`Figure`) hold numbers, not drawings.
 * What is tried stands in `Experiment.grids`, from which ``docs/papers.md`` has
@@ -60,10 +61,9 @@ How a claim is written:
   own inputs (``siamese_blstm``). What was not run is not comparable.
 * `Claim.ahead` makes one such claim of a `Comparison`: give ``values=(a, b)``,
   the metric of both, which is shown and tells the ceiling; ``published``, the
-  paper's numbers or words ("only drawn in the paper" when omitted); and
-  ``paper``, the paper's own test where that is another one. `tests_of` makes
-  several comparisons and corrects them together. `claims_ahead` does all of it
-  for triples (one, other, statement).
+  paper's numbers or words; and ``paper``, the paper's own test where that is
+  another one. `tests_of` makes several comparisons and corrects them together.
+  `claims_ahead` does all of it for triples (one, other, statement).
 * A claim over dimensions, tests or parts of the data is told by them::
 
       parts = [Claim.ahead(f"k = {k}", found[k], "MRR", values=...) for k in ks]
@@ -94,6 +94,7 @@ from simviz.data import PairSet
 from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
 from simviz.experiments._progress import Progress
+from simviz.experiments._published import Said
 from simviz.registry import find_classes, unknown_name
 
 Size = Literal["demo", "full"]
@@ -446,12 +447,21 @@ class Experiment(Generic[D]):
         -------
         Findings
             Tables, figures and claims.
+
+        Raises
+        ------
+        RuntimeError
+            If what a claim says of the paper does not come from ``published.toml``.
         """
         wanted = self.chosen(methods)
         found = self._run(data, wanted, size, seed, progress or Progress())
+        claims = tuple(found.claims)
+        for claim in claims:
+            if not isinstance(claim.published, Said):
+                raise RuntimeError(f"published.toml has nothing of the claim {claim.statement!r}.")
         return Findings(
             self.id, cast(Any, data).name, found.about, size, seed,
-            tuple(found.tables), tuple(found.figures), tuple(found.claims), tuple(found.notes),
+            tuple(found.tables), tuple(found.figures), claims, tuple(found.notes),
         )  # fmt: skip
 
     def _run(

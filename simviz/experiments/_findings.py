@@ -7,7 +7,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 
 import numpy as np
@@ -27,8 +27,6 @@ FigureKind = Literal["dimensions", "roc", "scatter", "counts"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "undecided", "not comparable")
 #: In front of a verdict, so that colour is not all that tells it.
 SIGNS = {"holds": "✓", "does not hold": "✗", "undecided": "?", "not comparable": "–"}
-#: In place of a number of the paper.
-ONLY_DRAWN = "only drawn in the paper"
 #: Where both reach this share of the highest value, data decide nothing.
 CEILING = 0.99
 
@@ -48,7 +46,7 @@ class Claim:
     quantity : str
         What the number is, such as "MRR, S2Net − OPCA".
     published : str
-        What the paper has, in words.
+        What the paper has, in words; empty where it says nothing of it.
     test : str
         The test that decides, with what it counted; empty where none was made.
     p_value : float
@@ -85,7 +83,7 @@ class Claim:
     found: float = math.nan
     bound: float = 0.0
     quantity: str = ""
-    published: str = ONLY_DRAWN
+    published: str = ""
     test: str = ""
     p_value: float = math.nan
     low: float = math.nan
@@ -127,7 +125,7 @@ class Claim:
         quantity: str = "",
         *,
         values: tuple[float, float] | None = None,
-        published: str = ONLY_DRAWN,
+        published: str = "",
         paper: Comparison | None = None,
         higher_is_better: bool = True,
         margin: float = math.nan,
@@ -196,7 +194,7 @@ class Claim:
         quantity: str = "",
         *,
         values: tuple[float, float] | None = None,
-        published: str = ONLY_DRAWN,
+        published: str = "",
     ) -> Self:
         """A claim that two methods are as good as each other.
 
@@ -232,9 +230,7 @@ class Claim:
         )
 
     @classmethod
-    def at_every(
-        cls, statement: str, parts: Iterable[Claim], *, published: str = ONLY_DRAWN
-    ) -> Self:
+    def at_every(cls, statement: str, parts: Iterable[Claim], *, published: str = "") -> Self:
         """A claim about several places, such as numbers of dimensions, with a verdict at each.
 
         Parameters
@@ -259,7 +255,7 @@ class Claim:
         ... ]).numbers()
         'holds at k = 25; undecided at k = 50'
         """
-        made = tuple(replace(part, published=published) for part in parts)
+        made = tuple(parts)
         reason = "" if made else "Nothing of it was run."
         tests = "; ".join(dict.fromkeys(part.test for part in made if part.test))
         return cls(statement, published=published, test=tests, reason=reason, parts=made)
@@ -326,7 +322,7 @@ def claims_ahead(
     metric: str,
     test: Callable[..., Comparison] = paired_randomization,
     paper: Callable[..., Comparison] | None = None,
-    published: str = ONLY_DRAWN,
+    published: Callable[[str, str], str] | None = None,
 ) -> list[Claim]:
     """Claim that one is ahead of another: (one, other, statement), higher values being better."""
     wanted = list(wanted)
@@ -340,7 +336,7 @@ def claims_ahead(
                 found.get((a, b)),
                 f"{metric}, {a} − {b}",
                 values=None if both is None else _means(both),
-                published=published,
+                published="" if published is None else published(a, b),
                 paper=None if paper is None or both is None else paper(*both),
                 reason=f"{b if a in values else a} was not run.",
             )

@@ -29,6 +29,7 @@ from simviz.experiments._experiment import (
 from simviz.experiments._findings import Cell, Table, claims_ahead
 from simviz.experiments._parts import Parts, read_parts
 from simviz.experiments._progress import Progress, fitted
+from simviz.experiments._published import PUBLISHED
 from simviz.features import TextCounts, Tfidf
 from simviz.methods import get_method
 from simviz.relevance import Relevance
@@ -299,7 +300,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
                 "MAP",
                 partial(corrected_resampled_t, test_fraction=TEST_SHARE),
                 lambda a, b: replace(paired_t(a, b), unit="split"),
-                "so on its own data (table 1)",
+                partial(PUBLISHED.ahead, "wxl", "table 1", "MAP"),
             ),
             notes=notes,
         )

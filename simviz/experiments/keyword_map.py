@@ -19,10 +19,16 @@ from simviz.experiments._experiment import WXL, Experiment, RunResult, Size, cut
 from simviz.experiments._findings import Claim, Figure, Series, Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress, fitted
+from simviz.experiments._published import PUBLISHED
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import joint_map
 
 Ints = NDArray[np.int64]
+
+#: What the figure draws: keywords near related ones, and near pictures that have them.
+_FIGURE_1 = "wxl", "figure 1", "nearness"
+_WORDS = PUBLISHED.ahead(*_FIGURE_1, "related keywords", "other keywords")
+_PICTURES = PUBLISHED.ahead(*_FIGURE_1, "pictures of a keyword", "other pictures")
 
 #: Keywords more alike than this are other names of one thing.
 _SYNONYM = 0.6
@@ -268,13 +274,14 @@ def _claims(model: PairPipeline, shown: PairSet, drawn: Drawn, seed: int) -> lis
             "The first five pictures have the keyword.",
             paired_randomization(ours, chance),
             "P@5 of unseen pictures, learned − chance",
-            published="only drawn in the paper",
+            published=_PICTURES,
         ),
         _together(
             "Related keywords lie together.",
             "share of keywords whose nearest is of their group",
             lambda group: _same_nearest(drawn.where, drawn.where, group, group),
             drawn.group,
+            _WORDS,
             f"{n_words} keywords",
             rng,
         ),
@@ -283,6 +290,7 @@ def _claims(model: PairPipeline, shown: PairSet, drawn: Drawn, seed: int) -> lis
             "share of pictures whose nearest keyword is of their group",
             lambda group: _same_nearest(drawn.picture_where, drawn.where, group, drawn.group),
             drawn.picture_group,
+            _PICTURES,
             f"{n_pictures} pictures",
             rng,
         ),
@@ -294,6 +302,7 @@ def _together(
     quantity: str,
     share: Callable[[NDArray[np.int64]], float],
     group: NDArray[np.int64],
+    published: str,
     counted: str,
     rng: np.random.Generator,
 ) -> Claim:
@@ -306,7 +315,7 @@ def _together(
         found,
         float(shuffled.mean()),
         quantity,
-        "only drawn in the paper",
+        published,
         f"groups shuffled {_SHUFFLES:,} times (mean {shuffled.mean():.3f}), {counted}",
         p,
     )

@@ -43,7 +43,7 @@ from simviz.experiments._findings import (
 )
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress, fewer_dimensions
-from simviz.experiments._published import ahead, column
+from simviz.experiments._published import PUBLISHED
 from simviz.features import default_features
 from simviz.methods import get_method
 
@@ -54,9 +54,11 @@ N_TERMS = 20_000  # of a vocabulary, as in the paper
 #: How long a method takes, to tell how far everything is.
 _WEIGHTS = {"opca": 8.0, "cca": 6.0, "cl_lsi": 2.0, "jplsa": 1.0, "cplsa": 3.0}
 #: MRR of the table, mean of both directions (table 1 of the paper).
-PUBLISHED = column("s2net", "table 1", "MRR")
+_TABLE_1 = "s2net", "table 1", "MRR"
 #: Where numbers of starts stand, and of what they are: of validation pairs.
 _STARTS = "s2net", "section 4.1", "dev MRR, 1,000 dimensions"
+#: Where the slope γ and the penalty β stand.
+_SETTINGS = "s2net", "section 3.2"
 #: Methods from which S2Net starts in the paper.
 STARTS = ("opca", "cl_lsi")
 #: Dimensions at which one setting of S2Net is changed at a time, with the paper's loss.
@@ -406,7 +408,7 @@ def _studied(
 
 
 def _study_table(studies: Sequence[Study]) -> Table:
-    numbers = column(*_STARTS)
+    numbers = PUBLISHED.numbers[_STARTS]
     published = {_title(m): f"{numbers[f's2net from {m}']}" for m in STARTS}
     rows: list[tuple[Cell, ...]] = [
         (s.changed, s.to, s.point.k, s.point.validation, s.point.model.n_iter_,
@@ -433,19 +435,19 @@ def _study_claims(studies: Sequence[Study], itself: Evaluation) -> list[Claim]:
     wanted = {
         (opca, other): (
             "S2Net ends higher when it starts from OPCA than from CL-LSI.",
-            ahead(*_STARTS, "s2net from opca", "s2net from cl_lsi"),
+            PUBLISHED.ahead(*_STARTS, "s2net from opca", "s2net from cl_lsi"),
         ),
         (other, "OPCA itself"): (
             "S2Net that starts from CL-LSI ends higher than OPCA.",
-            ahead(*_STARTS, "s2net from cl_lsi", "opca"),
+            PUBLISHED.ahead(*_STARTS, "s2net from cl_lsi", "opca"),
         ),
         ("random numbers", "OPCA itself"): (
             "S2Net that starts from random numbers ends higher than OPCA.",
-            "so on its own data (section 4.1)",
+            PUBLISHED.ahead(*_STARTS, "s2net from random numbers", "opca"),
         ),
         (opca, "penalty"): (
             "S2Net ends higher when it is stopped early than with a penalty on leaving its start.",
-            "so on its own data (section 3.2)",
+            PUBLISHED.ahead(*_SETTINGS, "stopping", "early", "penalty β"),
         ),
     }
     made = {
@@ -477,7 +479,7 @@ def _study_claims(studies: Sequence[Study], itself: Evaluation) -> list[Claim]:
         if s.changed == "slope γ" and float(s.to) > 10
     ]
     statement = "A loss with a steeper slope than γ = 10 gives the same."
-    published = "so on its own data (section 3.2)"
+    published = PUBLISHED.stated(*_SETTINGS, "slope", "γ > 10", "level with", "γ = 10")
     if not levels:
         return [*claims, Claim(statement, published=published, reason="S2Net was not run.")]
     return [*claims, Claim.at_every(statement, levels, published=published)]
@@ -509,7 +511,7 @@ def _table(shown: Sequence[str], best: Mapping[str, Point], tested: _Results) ->
         rows.append(
             (_title(method), point.k,
              *(result.value(metric, "mean") for metric in ("top-1", "MRR")),
-             f"{low:.3f}–{high:.3f}", letters[method], PUBLISHED.get(method),
+             f"{low:.3f}–{high:.3f}", letters[method], PUBLISHED.numbers[_TABLE_1].get(method),
              point.validation, point.settings)
         )  # fmt: skip
     columns = (
@@ -578,7 +580,7 @@ def _figure(shown: Sequence[str], tested: _Results) -> Figure:
 
 def _ordered(best: Mapping[str, Point], tested: _Results) -> list[Claim]:
     """Each neighbour of the published order is ahead of the next."""
-    pairs = list(itertools.pairwise(PUBLISHED))
+    pairs = list(itertools.pairwise(PUBLISHED.numbers[_TABLE_1]))
     results = {
         (a, b): (tested[a][best[a].k], tested[b][best[b].k])
         for a, b in pairs
@@ -595,7 +597,7 @@ def _ordered(best: Mapping[str, Point], tested: _Results) -> list[Claim]:
                 found.get((a, b)),
                 "MRR",
                 values=_mrr(*results[a, b]) if (a, b) in results else None,
-                published=ahead("s2net", "table 1", "MRR", a, b),
+                published=PUBLISHED.ahead(*_TABLE_1, a, b),
                 paper=published.get((a, b)),
                 reason=f"{_title(b if a in tested else a)} was not run.",
             )
@@ -619,6 +621,7 @@ def _everywhere(tested: _Results) -> Claim:
     return Claim.at_every(
         "S2Net is ahead of OPCA at every number of dimensions.",
         [Claim.ahead(f"{k}", found[k], "MRR", values=_mrr(*both)) for k, both in results.items()],
+        published=PUBLISHED.ahead("s2net", "figure 2", "MRR", "s2net", "opca"),
     )
 
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
 from simviz.experiments import SIZES, Claim, Experiment, Findings, all_experiments, write_results
+from simviz.experiments._published import PUBLISHED
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
 POOLS = {
@@ -87,6 +89,30 @@ def test_the_page_says_what_the_code_does():
     for name in all_experiments():
         assert text.count(f"<!-- protocol:{name} -->") == 1, name
         assert text.count(f"<!-- results:{name} -->") == 1, name
+
+
+def test_the_page_says_of_a_paper_what_published_toml_has():
+    rows = 0
+    for name, block in re.findall(
+        r"<!-- results:(\w+) -->(.*?)<!-- /results -->", PAGE.read_text(), re.DOTALL
+    ):
+        paper = all_experiments()[name].paper.id
+        words = {
+            w for p, said in PUBLISHED.statements.items() if p[0] == paper for w in said.values()
+        }
+        for place, numbers in PUBLISHED.numbers.items():
+            if place[0] == paper:
+                pairs = permutations(numbers, 2)
+                words |= {
+                    PUBLISHED.ahead(*place, a, b) for a, b in pairs if numbers[a] > numbers[b]
+                }
+        (claims,) = re.findall(r"^\| claim \|.*?\n\n", block, re.MULTILINE | re.DOTALL)
+        for row in claims.strip().splitlines()[2:]:
+            statement, said = row.strip("| ").split(" | ")[:2]
+            if not statement.startswith("… at "):
+                assert said in words, (name, statement)
+                rows += 1
+    assert rows > len(all_experiments())
 
 
 def test_results_are_put_between_their_marks():

@@ -1,0 +1,125 @@
+"""What is said of a paper beside a claim: read from one file that does not contradict itself."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib.resources import files
+from types import SimpleNamespace
+
+import pytest
+
+from simviz.experiments import Claim, Experiment, all_experiments, get_experiment
+from simviz.experiments._experiment import RunResult
+from simviz.experiments._published import PUBLISHED, Published, Said
+from simviz.experiments.siamese_blstm import ANNOTATIONS, EXTRA, ROWS, TYPOS
+
+FILE = tomllib.loads(files("simviz.experiments").joinpath("published.toml").read_text("utf-8"))
+EXTRA_WORDS, FEEDBACK = ROWS[3:5]
+
+
+def test_numbers_are_told_where_both_are_known_and_else_their_order():
+    ahead, stated = PUBLISHED.ahead, PUBLISHED.stated
+    assert ahead("s2net", "table 1", "MRR", "s2net", "opca") == "0.797 and 0.773 (MRR)"
+    assert ahead("s2net", "table 1", "MRR", "jplsa", "cl_lsi") == "0.660 and 0.613 (MRR)"
+    falls = ahead("blstm", "table 3", ANNOTATIONS, EXTRA_WORDS, FEEDBACK)
+    assert falls == "0.87 and 0.84 (Annotations)"
+    assert ahead("ssi", "table 1", "MAP", "SSI", "LSI") == "so on its own data (table 1)"
+    assert ahead("s2net", "figure 2", "MRR", "s2net", "opca") == "only drawn in the paper"
+    equal = stated("ssi", "table 1", "MAP", "query expansion", "equal to", "TFIDF")
+    assert equal == "equal in every printed digit (table 1)"
+    few = stated("s2net", "abstract", "accuracy", "s2net", "high with few dimensions")
+    assert few == "accuracy high with few dimensions (abstract)"
+
+
+STARTS = "s2net", "section 4.1", "dev MRR, 1,000 dimensions"
+
+
+@pytest.mark.parametrize(
+    ("place", "row", "other"),
+    [
+        (("blstm", "table 3", ANNOTATIONS), FEEDBACK, EXTRA_WORDS),  # feedback lifts Annotations
+        (("blstm", "table 3", TYPOS), EXTRA_WORDS, FEEDBACK),  # feedback costs hits elsewhere
+        (("blstm", "table 3", EXTRA), EXTRA_WORDS, FEEDBACK),
+        *(
+            (("s2net", "table 2", "NDCG@5"), "tfidf_cosine", other)
+            for other in ("cplsa", "jplsa", "plsa", "hdlr")
+        ),
+        (STARTS, "s2net from cl_lsi", "s2net from random numbers"),
+        (("slides", "web search ranking", "NDCG"), "S2Net + VSM", "OPCA + VSM"),
+        (("wxl", "table 1", "MAP"), "MLC", "heterogeneous SVD"),
+        (("ssi", "table 1", "MAP"), "query expansion", "TFIDF"),
+    ],
+)
+def test_a_claim_that_no_paper_makes_cannot_be_made(place, row, other):
+    with pytest.raises(ValueError, match=r" has | says "):
+        PUBLISHED.ahead(*place, row, other)
+
+
+def test_tfidf_is_before_all_others_in_auc_alone():
+    others = "s2net", "table 2", "{}", "tfidf_cosine", "not behind", "any but s2net"
+    assert PUBLISHED.stated(*(word.format("AUC") for word in others)).endswith("(table 2)")
+    with pytest.raises(ValueError, match="Nothing says"):
+        PUBLISHED.stated(*(word.format("NDCG@5") for word in others))
+
+
+def stated(where, column, row, relation, other, paper="s2net"):
+    return {
+        "paper": paper, "where": where, "column": column, "row": row, "is": relation,
+        "other": other,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "added",
+    [
+        stated("table 1", "MRR", "opca", "ahead of", "s2net"),
+        stated("table 1", "MRR", "opca", "not behind", "s2net"),
+        stated("table 1", "MRR", "opca", "equal to", "s2net"),
+        stated("table 2", "NDCG@5", "tfidf_cosine", "not behind", "any but s2net"),
+        stated("table 2", "AUC", "tfidf_cosine", "ahead of", "s2net"),
+        stated("table 2", "AUC", "hdlr", "ahead of", "tfidf_cosine"),
+        stated("section 3.2", "slope", "γ > 10", "ahead of", "γ = 10"),
+        stated("table 3", TYPOS, FEEDBACK, "ahead of", EXTRA_WORDS, "blstm"),
+        stated("table 3", f"rise of {ANNOTATIONS}", "typos", "ahead of", "extra words", "blstm"),
+        stated("table 1", "MAP", "MLC + BM25", "ahead of", "heterogeneous SVD + BM25", "wxl"),
+        stated("table 1", "MAP", "TFIDF", "equal to", "SSI", "ssi"),
+    ],
+    ids=lambda added: f"{added['column']}: {added['row']} {added['is']} {added['other']}",
+)
+def test_statements_that_contradict_the_file_are_refused(added):
+    with pytest.raises(ValueError, match=r"contradicts itself|not so|and level"):
+        Published(FILE["numbers"], [*FILE["statements"], added])
+
+
+def test_a_circle_of_statements_is_refused():
+    circle = [stated("table 9", "MAP", a, "ahead of", b) for a, b in ("ab", "bc", "ca")]
+    Published([], circle[:2])
+    with pytest.raises(ValueError, match=r"table 9 contradicts itself \(MAP\): "):
+        Published([], circle)
+
+
+def test_entries_say_one_thing_once():
+    number = FILE["numbers"][0]
+    assert Published([number, number], []).numbers
+    with pytest.raises(ValueError, match="two numbers for 's2net'"):
+        Published([number, {**number, "value": 0.7}], [])
+    for relation, other in (("better than", "b"), ("ahead of", "")):
+        with pytest.raises(ValueError, match="no known statement"):
+            Published([], [stated("table 1", "MRR", "a", relation, other)])
+
+
+@pytest.mark.parametrize("name", all_experiments())
+def test_no_experiment_says_of_a_paper_what_the_file_has_not(name, monkeypatch):
+    experiment = get_experiment(name)
+    assert type(experiment).run is Experiment.run, "which looks where words come from"
+    data = SimpleNamespace(name="made up")
+
+    def saying(words):
+        made = RunResult("few", claims=(c for c in [Claim("A is ahead.", published=words)]))
+        monkeypatch.setattr(type(experiment), "_run", lambda *_: made)
+        return experiment.run(data).claims
+
+    assert saying(Said("so on its own data (table 2)"))[0].statement == "A is ahead."
+    for words in ("so on its own data (table 2)", ""):
+        with pytest.raises(RuntimeError, match=r"has nothing of the claim 'A is ahead\.'"):
+            saying(words)
