@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from html import escape
 from math import nan
@@ -133,11 +133,10 @@ def compare(
         measured: dict[Part, Measured] = {}
         for part, begin in zip(MEASURED, (_FIT, (_FIT + _STEPS) // 2), strict=True):
             inner = tell(begin, begin + (_STEPS - _FIT) // 2)
-            one = measure(pipeline, parts.train, getattr(parts, part), callback=inner, asks=asks)
-            if wanted not in one.evaluation.metrics:
-                metrics = (*one.evaluation.metrics, wanted)
-                one = replace(one, evaluation=replace(one.evaluation, metrics=metrics))
-            measured[part] = one
+            held_out = getattr(parts, part)
+            measured[part] = measure(
+                pipeline, parts.train, held_out, callback=inner, asks=asks, metric=wanted
+            )
         index = {"x": parts.x_index, "y": parts.y_index}
         results[name] = RunResult(
             pipeline,

@@ -97,6 +97,8 @@ def test_figures_have_a_curve_a_run(result):
 def test_the_report_holds_every_run(pairs, tmp_path):
     methods = [OPCA(4), FirstColumns(1), "tfidf_cosine"]
     found = simviz.compare(pairs, methods, metric="recall@3")
+    chance = 3 / len(found.parts.test.y)
+    assert found.to_frame().loc["(chance)", "recall@3"] == pytest.approx(chance)
     found.save(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
     assert str(found.verdict) in unescape(text) and "Holm, 2 comparisons" in text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from simviz.base import EmbeddingModel
@@ -13,6 +14,7 @@ from simviz.data.augment import augment, from_json
 from simviz.evaluation._search_fits import UnitBy
 from simviz.evaluation.baselines import ChanceScorer, PopularityScorer
 from simviz.evaluation.curves import DimensionCurve, dimension_curve
+from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Direction, Evaluation
 from simviz.evaluation.scoring import Scorer, evaluate
 from simviz.evaluation.search import development, search
@@ -169,12 +171,16 @@ def measure(
     callback: Callback | None = None,
     *,
     asks: Direction = "x2y",
+    metric: Metric | None = None,
 ) -> Measured:
     """Measure a trained pipeline, and what knows nothing, on a part of a split."""
+    # By the usual metrics, and by a further one if asked.
     sides = (held_out.x, held_out.y, held_out.relevance)
     directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
     inner = _within(callback, 0.0, 0.4)
     evaluation = evaluate(pipeline, *sides, directions=directions, callback=inner)
+    if metric is not None and metric not in evaluation.metrics:
+        evaluation = replace(evaluation, metrics=(*evaluation.metrics, metric))
     scorers: dict[str, Scorer[Items]] = {
         "popularity": PopularityScorer(train),
         "chance": ChanceScorer(),
