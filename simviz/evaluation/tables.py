@@ -45,18 +45,6 @@ class TableRow:
     further: Mapping[str, float | str | None] = field(default_factory=dict)
 
 
-def best_values(rows: Iterable[TableRow], metrics: Sequence[str]) -> dict[str, float]:
-    """The best value of each metric among the rows that are no baseline."""
-    best: dict[str, float] = {}
-    runs = [row for row in rows if not row.is_baseline]
-    for metric in metrics:
-        found = [row.values[metric].value for row in runs if metric in row.values]
-        found = [value for value in found if not isnan(value)]
-        if found:
-            best[metric] = max(found) if parse_metric(metric).higher_is_better else min(found)
-    return best
-
-
 def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
     """The table as comma-separated values."""
     head = ["method"]
@@ -127,17 +115,16 @@ def table_markdown(rows: Sequence[TableRow], metrics: Sequence[str], caption: st
 
 
 def _cells(rows: Sequence[TableRow], metrics: Sequence[str], style: _Style) -> list[list[str]]:
-    """Headings and rows of a table as text."""
-    best = best_values(rows, metrics)
+    """Headings and rows of a table as text; bold is what the headline says of the first run."""
     further = _further(rows)
     head = ["method", *metrics, *further, "dimensions", "seconds"]
     lines = [[style.text(cell) for cell in head]]
-    for row in rows:
+    for i, row in enumerate(rows):
         cells = [style.text(row.label)]
         for metric in metrics:
             value, reach = row.values.get(metric, Estimate(nan))
             shown = style.none if isnan(value) else f"{value:.3f}"
-            if value == best.get(metric) and not row.is_baseline:
+            if (i, metric) == (0, metrics[0]) and not isnan(value):
                 shown = style.strong.format(shown)
             cells.append(shown if isnan(value + reach) else style.interval.format(shown, reach))
         for cell in map(row.further.get, further):
