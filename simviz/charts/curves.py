@@ -83,7 +83,7 @@ def dimension_figure(
     Returns
     -------
     plotly Figure
-        With ticks at the dimensions measured; `dimension_records` gives the rows behind it.
+        With the highest value written at its ring; `dimension_records` gives the rows behind it.
 
     Raises
     ------
@@ -112,14 +112,18 @@ def dimension_figure(
         chart.line(curve, value, dimensions, values, hover, markers=True)
         chart.ring(colour, [best_at], [best], 15)
         described.append(f"{clean_text(curve.label, 40)} {value}")
-    ticks: list[int] = []
-    for at in sorted({at for curve in drawn for at in np.asarray(curve.dimensions).tolist()}):
-        if not ticks or at >= ticks[-1] * 1.9:  # about an octave apart
-            ticks.append(at)
+    if drawn:
+        at, best = _best(drawn[0])
+        chart.figure.add_annotation(
+            **{"text": f"{best:.3f} at {at:g}", "x": np.log10(at), "xanchor": "right"},
+            **{"y": best, "yanchor": "bottom", "xshift": 9, "yshift": 8, "showarrow": False},
+            font={"color": chart.style(drawn[0]).colour, "size": 12},
+        )
+    measured = [at for curve in drawn for at in np.asarray(curve.dimensions).tolist()]
     return chart.finish(
         f"{clean_text(metric, 40)} against the number of dimensions for {len(drawn)} methods; "
         f"best values: {', '.join(described) or 'none'}.",
-        x=_log_axis("dimensions", ticks) | {"dtick": np.log10(2)},
+        x=_log_axis("dimensions", _round_numbers(measured)),
         y={"title_text": safe_text(metric, 40), "rangemode": "tozero"},
         legend=f"best {safe_text(metric, 30)}",
     )
@@ -211,8 +215,15 @@ def _least_span(curves: Sequence[ProgressCurve]) -> dict[str, Any]:
     return {"range": [middle - _LEAST_SPAN / 2, middle + _LEAST_SPAN / 2]}
 
 
+def _round_numbers(measured: Sequence[float]) -> list[int]:
+    """1, 2, 5, 10 and so on between the ends of what was measured; both ends if there is none."""
+    low, high = min(measured, default=1), max(measured, default=1)
+    round_ones = (first * 10**power for power in range(len(f"{high:.0f}")) for first in (1, 2, 5))
+    return [at for at in round_ones if low <= at <= high] or sorted({int(low), int(high)})
+
+
 def _log_axis(title: str, ticks: Sequence[int]) -> dict[str, Any]:
-    """A logarithmic axis with ticks at some of what was measured."""
+    """A logarithmic axis with these ticks."""
     texts = [f"{tick:,}" for tick in ticks]
     axis = {"title_text": title, "type": "log", "tickvals": ticks, "ticktext": texts}
     return axis | MEASURED_AXIS

@@ -228,7 +228,7 @@ def divisions_figure(
             y=division,
             mode="lines",
             line={"color": translucent(look.muted, 0.35), "width": 1},
-            hovertemplate=f"division {i + 1}: %{{y:.3f}}<extra></extra>",
+            hovertemplate=f"split {i + 1}: %{{y:.3f}}<extra></extra>",
             showlegend=False,
         )
     alt = []
@@ -250,7 +250,7 @@ def divisions_figure(
             mode="lines",
             line={"color": style.colour, "width": 3},
             hoverinfo="skip",
-            name="mean of the divisions",
+            name="mean of the splits",
             showlegend=i == 0,
         )
     fixed = [(i, one.fixed) for i, one in enumerate(drawn) if one.fixed is not None]
@@ -259,7 +259,7 @@ def divisions_figure(
         chart.ring(look.ink, x, y, 13, name="fixed test part")
     labels = [safe_text(one.label, 24) for one in drawn]
     return chart.finish(
-        f"{clean_text(metric, 40)} on {table.shape[1]} random divisions: {', '.join(alt)}.",
+        f"{clean_text(metric, 40)} on {table.shape[1]} random splits: {', '.join(alt)}.",
         x={"tickvals": at, "ticktext": labels, "range": [-0.6, len(drawn) - 0.4], **MEASURED_AXIS},
         y={"title_text": safe_text(metric, 40), "tickformat": ".2~f"},
         legend="",

@@ -257,6 +257,79 @@ def legend_below(figure: go.Figure, title: str) -> None:
     )
 
 
+#: Pixels above the axes (for buttons), below them, of a name beside them, of a character of it.
+_ABOVE, _BELOW, _LINE, _CHARACTER = 32, 62, 17, 7.2
+#: From how many lines away on a name is not joined with the end of its curve.
+_FAR = 3
+
+
+def label_ends(figure: go.Figure, height: int) -> None:
+    """Name curves at their ends in a figure so high; the best where there is no room for all."""
+    import numpy as np
+    from scipy.optimize import isotonic_regression
+
+    look = figure.layout
+    inside, low_high = height - _ABOVE - _BELOW, look.yaxis.range
+    ys = [np.asarray(trace.y, dtype=np.float64) for trace in figure.data]
+    if low_high is None:
+        y = np.concatenate(ys)
+        low = 0.0 if look.yaxis.rangemode == "tozero" else float(np.nanmin(y))
+        high = float(np.nanmax(y))
+        reach = 0.06 * (high - low or 1.0)  # the best value is written above its ring
+        low_high = (low - reach * (low != 0), high + reach)
+    low, high = low_high
+    curves = [(t, y) for t, y in zip(figure.data, ys, strict=True) if t.meta]
+    curves = curves[: inside // _LINE]
+    last = [float(curve.x[-1]) for curve, _ in curves]
+    border = max(last, default=0.0)
+    if look.xaxis.range is not None and look.xaxis.type != "log":
+        border = min(border, look.xaxis.range[1])
+    ends = []
+    for (curve, y), end in zip(curves, last, strict=True):
+        value = float(np.interp(border, np.asarray(curve.x, dtype=np.float64), y))
+        ends.append((value - low) / (high - low))
+        if end < border:  # a thin line leads on to its name
+            line = {"color": curve.line.color, "width": 1, "dash": "dot"}
+            on = {"x": [end, border], "y": [value, value], "mode": "lines", "line": line}
+            figure.add_scatter(**on, hoverinfo="skip", showlegend=False)
+    at = np.clip(np.nan_to_num(ends), 0.0, 1.0)
+    # As near to the ends as names can stand without overlapping.
+    order, steps = np.argsort(-at, kind="stable"), _LINE * np.arange(len(at))
+    placed = isotonic_regression(inside * at[order] + steps, increasing=False).x
+    placed = (np.clip(placed, steps[-1:].sum(), inside) - steps) / inside
+    shapes, names = [], []
+    for place, i in zip(placed.tolist(), order.tolist(), strict=True):
+        curve = curves[i][0]
+        ways = (
+            ((2, 11), (float(at[i]), place), {"color": look.xaxis.linecolor, "width": 1}),
+            ((11, 35), (place, place), curve.line.to_plotly_json()),
+        )
+        is_far = abs(float(at[i]) - place) * inside > _FAR * _LINE
+        for (x0, x1), (y0, y1), line in ways[is_far:]:
+            across = {"xref": "paper", "xsizemode": "pixel", "xanchor": 1, "x0": x0, "x1": x1}
+            down = {"yref": "paper", "y0": y0, "y1": y1}
+            shapes.append({"type": "line", "line": line, **across, **down})
+        names.append(
+            {
+                "text": curve.meta["label"],
+                "showarrow": False,
+                "font": {"size": 12},
+                **{"xref": "paper", "x": 1, "xanchor": "left", "xshift": 38},
+                **{"yref": "paper", "y": place, "yanchor": "middle"},
+            }
+        )
+    longest = max((len(html.unescape(name["text"])) for name in names), default=0)
+    figure.update_layout(
+        height=height,
+        shapes=shapes,
+        annotations=[*look.annotations, *names],
+        showlegend=False,
+        margin={"t": _ABOVE, "b": _BELOW, "r": 44 + round(_CHARACTER * longest)},
+    )
+    # As wide as the page allows, rather than square.
+    figure.update_yaxes(range=[low, high], scaleanchor=False)
+
+
 # Joiners and selectors that are part of how emoji and some scripts are written.
 _KEPT_FORMATS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 #: Characters that are not seen: some turn the direction of what follows.

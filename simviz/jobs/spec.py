@@ -568,7 +568,7 @@ class DivisionsSpec(JobSpec):
     @property
     def method_title(self) -> str:
         """How often what is repeated."""
-        return f"{self.params.get('n')} random divisions"
+        return f"{self.params.get('n')} random splits"
 
     def trainings(self) -> dict[str, list[JobSpec]]:
         """The settings of each method, by its title, as trainings on the spec's own split."""

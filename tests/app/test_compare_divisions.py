@@ -1,4 +1,4 @@
-"""Runs are repeated on random divisions from Compare, and the verdict stands beside the test's."""
+"""Runs are repeated on random splits from Compare, and the verdict stands beside the test's."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def show(home, visit):
 
 def test_it_is_offered_with_what_it_costs(show):
     page = show()
-    assert page.button(key="compare-divide").label == "Repeat on 5 divisions"
-    assert "about" in said(page) and "random divisions of the same data" in said(page)
+    assert page.button(key="compare-divide").label == "Repeat on 5 random splits"
+    assert "about" in said(page) and "random splits of the same data" in said(page)
 
 
 def test_what_was_found_stands_beside_the_fixed_test(home, show):
@@ -51,7 +51,7 @@ def test_what_was_found_stands_beside_the_fixed_test(home, show):
     assert not page.exception
     assert page.selectbox(key="compare-metric").value == metric
     text = html(page)
-    assert "Over random divisions: " in text and "corrected resampled t, 5 splits" in text
+    assert "Over random splits: " in text and "corrected resampled t, 5 splits" in text
     assert "n_components" in text, "settings of one method were chosen among"
     assert "fixed test" in text
     assert "compare-divide" not in {button.key for button in page.button}

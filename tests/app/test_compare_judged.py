@@ -87,7 +87,7 @@ def test_what_is_watched_in_training_is_named(show, monkeypatch, name, metric):
 def test_judged_pairs_are_tested_as_pairs(show):
     page = show("once")
     (verdict,) = re.findall(r'<p class="sv-next">(.*?)</p>', html(page))
-    assert re.search(r"AUC .*p [=<] .*bootstrap over pairs, \d\d+ judged pairs\.", verdict)
+    assert re.search(r"AUC .*p\s[=<]\s.*bootstrap over pairs, \d\d+ judged pairs\.", verdict)
     told = html(page) + said(page)
     assert not re.search(r"\b0 (pairs|queries|judged)", told)
     ties = re.findall(r"<tr><td>.*?</td><td>.*?</td><td>(\w+)</td>", html(page))

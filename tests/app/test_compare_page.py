@@ -69,7 +69,8 @@ def pills(app):
 
 def titles(app):
     """What stands above the columns of the tables."""
-    return re.findall(r"<th[^>]*>([^<]*)</th>", html(app))
+    heads = re.findall(r"<th[^>]*>(.*?)</th>", html(app))
+    return [re.sub("<[^>]*>", "", head) for head in heads]
 
 
 # -- nothing to compare ---------------------------------------------------------------
@@ -158,8 +159,9 @@ def test_finding_table_and_baselines(visit):
         "group",
         "Δ to TF-IDF cosine",
         "p, randomisation",
+        "AUC",
     ]
-    assert len(re.findall("<th [^>]*title=", body)) == 4, "all but the method have a word on hover"
+    assert len(re.findall("<th [^>]*title=", body)) == 5, "all but the method have a word on hover"
     assert "the 385 Spanish names of the test part" in said(page)
     assert "are empty" not in said(page)
     page.toggle(key="compare-more").set_value(True).run()
@@ -176,7 +178,7 @@ def test_every_mark_names_its_test(visit):
     page.selectbox(key="compare-test").select("wilcoxon").run()
     assert not page.exception
     assert "Wilcoxon signed-rank" in html(page)
-    assert "p, Wilcoxon" in html(page)
+    assert "p, Wilcoxon" in titles(page)
     assert link(page)["test"] == "wilcoxon"
     page.selectbox(key="compare-test").select("randomization").run()
     assert "test" not in page.query_params
@@ -315,12 +317,15 @@ def test_roc(visit):
     page = visit(data="demo:icons", tab="roc")
     assert len(page.get("plotly_chart")) == 1
     plain = page.get("plotly_chart")[0].proto.spec
-    assert re.search(r"0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", plain), "areas with their intervals"
+    assert re.search(r"0\.\d{3} \[0\.\d{3}, 0\.\d{3}\]", html(page)), "areas with intervals"
+    assert re.findall(r'"text":"(CCA, dim \d+)"', plain) == ["CCA, dim 20", "CCA, dim 5"]
+    (names,) = re.findall('<ul class="sv-key">(.*?)</ul>', html(page))
+    assert re.findall("</span>(.*?)</li>", names) == ["CCA, dim 20", "CCA, dim 5"], "on a phone"
     assert "threshold" in plain and "toself" not in plain
     press(page, "False alarms", "log")
     assert "logarithmic" in page.get("plotly_chart")[0].proto.spec
     press(page, "False alarms", "low")
-    assert '"scaleratio":0.25' in page.get("plotly_chart")[0].proto.spec
+    assert '"range":[-0.00125,0.25]' in page.get("plotly_chart")[0].proto.spec
     page.toggle(key="compare-bands").set_value(True).run()
     assert not page.exception
     assert "toself" in page.get("plotly_chart")[0].proto.spec
@@ -443,6 +448,23 @@ def test_selected_query_is_shown_and_linked(visit):
     assert link(page)["query"] != first
     asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
     assert table["text"][3] in asked
+
+
+def test_a_tab_is_found_as_it_was_left(visit):
+    page = visit(data="demo:icons", tab="queries")
+    control(page, "Queries").set_value("b").run()
+    run_ids = "-".join(pills(page).value)
+    key = f"compare-lines-test-{run_ids}-P-5-y2x--b-0"
+    page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
+    page.run()
+    left = link(page)["query"]
+    page.switch_page("pages/methods.py").run()
+    page.query_params.clear()
+    page.switch_page("pages/compare.py")
+    show(page, data="demo:icons")
+    assert page.session_state["compare-tab"] == "queries"
+    assert control(page, "Queries").value == "b"
+    assert link(page)["query"] == left
 
 
 def test_each_pair_behind_a_point_opens_its_query(visit):
@@ -577,7 +599,7 @@ def test_files_say_what_was_tested(home):
     assert base["Δ to BM25"] == base["p"] == ""
     assert float(other["Δ to BM25"]) == pytest.approx(float(other["MRR"]) - float(base["MRR"]))
     assert float(other["Δ 95 % low"]) < float(other["Δ to BM25"]) < float(other["Δ 95 % high"])
-    assert sum(int(other[name]) for name in ("better", "level", "worse")) == 385
+    assert sum(int(other[name]) for name in ("better", "same", "worse")) == 385
     assert 0 <= float(other["p"]) <= 1
     assert other["test"] == "paired t, two-sided, 385 pairs"
     low, high = (float(base[f"bootstrap 95 % {end}"]) for end in ("low", "high"))

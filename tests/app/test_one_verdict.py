@@ -39,7 +39,7 @@ def home(make_home, give_demos):
 
 def verdict_on(app):
     (words,) = re.findall(r'<p class="sv-next">(.*?)</p>', html(app))
-    return unescape(words)
+    return unescape(words).replace("\N{NO-BREAK SPACE}", " ")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from simviz.charts import (
     roc_figure,
     roc_records,
 )
+from simviz.charts.style import label_ends
 
 
 def roc(n, power=0.3):
@@ -74,15 +75,63 @@ def test_dimensions_mark_the_fewest_that_reach_the_best():
     line = next(t for t in figure.data if t.name and t.name.startswith("OPCA"))
     assert list(line.x) == [2, 4, 8, 16]
     assert figure.layout.xaxis.type == "log"
-    assert list(figure.layout.xaxis.tickvals) == [2, 4, 8, 16]
+    assert list(figure.layout.xaxis.tickvals) == [2, 5, 10]
+    (label,) = figure.layout.annotations
+    assert label.text == "0.600 at 4" and 10**label.x == pytest.approx(4)
     bands = [t for t in figure.data if t.fill == "toself"]
     assert len(bands) == 1 and list(bands[0].y) == [0.3, 0.7, 0.5, 0.3, 0.5, 0.1]
 
 
-def test_ticks_that_would_collide_are_left_out():
-    figure = dimension_figure([("opca", "OPCA", list(range(1, 41)), np.linspace(0, 1, 40))])
-    ticks = np.array(figure.layout.xaxis.tickvals)
-    assert ticks[0] == 1 and (ticks[1:] / ticks[:-1] >= 1.4).all()
+@pytest.mark.parametrize(
+    ("measured", "ticks"),
+    [(range(1, 41), [1, 2, 5, 10, 20]), ([60, 300], [100, 200]), ([3, 4], [3, 4])],
+)
+def test_ticks_of_dimensions_are_round_numbers(measured, ticks):
+    values = np.linspace(0, 1, len(measured))
+    figure = dimension_figure([("opca", "OPCA", list(measured), values)])
+    assert list(figure.layout.xaxis.tickvals) == ticks
+
+
+def names_at_ends(figure, height):
+    """The names beside a figure with where they stand, in pixels from its bottom."""
+    label_ends(figure, height)
+    layout = figure.layout
+    inside = height - layout.margin.t - layout.margin.b
+    return {a.text: a.y * inside for a in layout.annotations if a.xref == "paper"}, inside
+
+
+def test_curves_are_named_at_their_ends():
+    curves = [
+        DimensionCurve("opca", "OPCA", [2, 8], [0.1, 0.8]),
+        DimensionCurve("cca", "CCA <b>", [2, 8], [0.1, 0.4]),
+        DimensionCurve("lsa", "LSA", [2, 4], [0.1, 0.0]),
+    ]
+    figure = dimension_figure(curves)
+    names, inside = names_at_ends(figure, 480)
+    low, high = figure.layout.yaxis.range
+    ends = {"OPCA": 0.8, "CCA &lt;b&gt;": 0.4, "LSA": 0.0}
+    assert names == pytest.approx({n: inside * (y - low) / (high - low) for n, y in ends.items()})
+    assert figure.layout.showlegend is False and figure.layout.margin.r > 7 * len("CCA <b>")
+    samples = {line.line.dash for line in figure.layout.shapes if line.y0 == line.y1}
+    assert {method_style("opca").dash, method_style("lsa").dash} <= samples
+    leads_on = [t for t in figure.data if list(t.x) == [4, 8]]
+    assert len(leads_on) == 1, "a curve that ends before the others has a line to its name"
+
+
+def test_names_of_curves_that_end_together_do_not_overlap():
+    curves = [(f"m{i}", f"run {i}", *roc(50, 0.3 + 0.01 * i), 0.9 - 0.01 * i) for i in range(20)]
+    names, inside = names_at_ends(roc_figure(curves), 480)
+    assert list(names) == [f"run {i}" for i in range(20)], "the best first"
+    places = np.array(list(names.values()))
+    assert (-np.diff(places) > 16.9).all() and places.max() <= inside and places.min() >= 0
+    few, inside = names_at_ends(roc_figure(curves), 200)
+    assert list(few) == [f"run {i}" for i in range(inside // 17)], "the best, where not all fit"
+
+
+def test_a_name_stands_where_its_curve_leaves_the_picture():
+    low = [("cca", "CCA", [0, 0.1, 0.4, 1], [0, 0.4, 0.7, 1], 0.8)]
+    names, inside = names_at_ends(roc_figure(low, max_fpr=0.25), 480)
+    assert names["CCA"] == pytest.approx(inside * 0.55 / 1.005)
 
 
 def test_the_rows_behind_the_dimensions():

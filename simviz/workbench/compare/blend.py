@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
 
@@ -223,7 +223,8 @@ def _choose_alpha(blend: Blend, best: float | None) -> float:
     beside = not state.is_narrow()
     with st.container(horizontal=beside, vertical_alignment="bottom", gap="medium"):
         words = f"At 0 {low} decides alone, at 1 {high}."
-        chosen: float = st.slider(f"α: share of {high}", 0.0, 1.0, step=0.01, key=key, help=words)
+        about: dict[str, Any] = {"key": key, "help": words, "persist_state": "session"}
+        chosen: float = st.slider(f"α: share of {high}", 0.0, 1.0, step=0.01, **about)
         alpha = round(chosen, 2)
         if best is not None:
             forms.quiet_button(
@@ -281,8 +282,8 @@ def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -
     if validation is None or best is None:
         words += (
             "No query of the validation part has an answer, so no weight could be chosen there. "
-            "Half and half is only a beginning; a weight chosen on the test part would flatter "
-            "the blend. "
+            "Half and half is only a beginning; figures of a weight chosen on the test part would "
+            "be optimistic. "
         )
     else:
         counts = [
@@ -293,8 +294,8 @@ def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -
         counted = f" ({sum(counts):,} queries)" if counts else ""
         words += (
             f"The weight is chosen on the validation part{counted}, which neither run was tested "
-            "on. The test part only shows what comes of it: a weight chosen there would flatter "
-            "the blend. "
+            "on. The test part only shows what comes of it: figures of a weight chosen there "
+            "would be optimistic. "
         )
     evaluated = learned.measured.evaluation
     if evaluated.get("x_empty") or evaluated.get("y_empty"):

@@ -149,8 +149,9 @@ def put_in_link(**values: str | None) -> None:
 
 
 def linked_query() -> tuple[str, int] | None:
-    """The query that the link names: direction, and position on its side of the data."""
-    match = _QUERY.fullmatch(st.query_params.get("query", ""))
+    """The query that the link names, else the last one: direction, and position in the data."""
+    asked = st.query_params.get("query") or st.session_state.get("compare-query", "")
+    match = _QUERY.fullmatch(asked)
     return (match[1], int(match[2])) if match else None
 
 
@@ -203,7 +204,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         aside(f"{damaged} {words} results cannot be read.")
     if st.session_state.get("compare-data") != dataset_id:
         # What suits one data set need not suit another.
-        for name in ("metric", "a", "b"):
+        for name in ("metric", "a", "b", "query"):
             st.session_state.pop(f"compare-{name}", None)
         st.session_state["compare-data"] = dataset_id
     _set_widgets()

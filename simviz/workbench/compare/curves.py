@@ -48,8 +48,6 @@ from simviz.workbench.shell.forms import segments
 Columns = Sequence[DeltaGenerator]
 #: Metrics of a curve by training size, by what the page calls them.
 METRICS = {"MRR": "MRR", "AUC": "AUC (by query)", "NDCG@3": "NDCG@3 (exponential gain)"}
-#: Pixels of a chart above an offer: on a small screen, too, all is seen at once.
-_OFFERING = 320
 #: What an event of a training holds besides metrics.
 _NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
 
@@ -119,7 +117,7 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
     if not curves:
         columns[0].caption(
             f"No query of the {choice.part} part has both right and wrong candidates in this "
-            "direction, so that there is nothing to rank with few dimensions or many."
+            "direction, so there is nothing to rank."
         )
         return
     nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
@@ -139,7 +137,6 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
         [[curve.label, *milestones(curve)] for curve in curves],
         words,
         _without(choice, [entry.label for entry in nested + swept], "Without a curve"),
-        height=_OFFERING if missing else None,
     )
     with columns[0]:
         _offer_dimensions(choice, missing)
@@ -221,12 +218,12 @@ def show_training(choice: Choice, columns: Columns) -> None:
     metrics = sorted(told, key=lambda name: (name != "validation", name))
     if not metrics:
         st.caption(
-            "None of these runs tells how it went: their methods are solved at once, or the "
+            "None of these runs reported its progress: their methods are solved at once, or the "
             "record of their training is gone."
         )
         return
     with columns[1]:
-        metric = _choose_metric(metrics, "compare-training-metric", "What it told")
+        metric = _choose_metric(metrics, "compare-training-metric", "Reported")
     title = metric
     if metric == "validation":
         part = held_out(choice.entries[0].run, "validation", choice.pairs)
@@ -246,10 +243,10 @@ def show_training(choice: Choice, columns: Columns) -> None:
             [c.label, f"{c.at[-1]:,.0f}", f"{c.values[0]:.4g}", f"{c.values[-1]:.4g}"]  # type: ignore[index]
             for c in curves
         ],
-        "As told while training, at most ten times a second. Losses of two methods do not "
+        "As reported in training, at most ten times a second. Losses of two methods do not "
         "compare: each minimises its own. A curve that has not levelled off at its end was "
         "stopped early.",
-        _without(choice, [curve.label for curve in curves], "Told nothing of this kind"),
+        _without(choice, [curve.label for curve in curves], "Did not report it"),
     )
 
 

@@ -1,4 +1,4 @@
-"""The Divisions tab: the same methods on repeated random divisions of the data."""
+"""The tab of random splits: the same methods on repeated random divisions of the data."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ from simviz.workbench.shell.figures import show_beside
 _COUNTS = ("5", "10", "20")
 _WORDS = (
     "Is the difference one of the methods, or of this one split? Each method is trained again on "
-    "random divisions of the same data; every division chooses settings on its own validation "
-    "part and tests on its own test part."
+    "random splits of the same data; each split chooses settings on its own validation part and "
+    "tests on its own test part."
 )
 
 
@@ -37,7 +37,7 @@ def show(choice: Choice) -> None:
         return
     st.markdown(_WORDS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        n = int(forms.segments("Divisions", _COUNTS, "compare-n-divisions"))
+        n = int(forms.segments("Splits", _COUNTS, "compare-n-divisions"))
         try:
             spec = _asked(kept, n, choice)
         except SimvizError as error:
@@ -91,7 +91,7 @@ def _offer(spec: DivisionsSpec, choice: Choice) -> None:
         display.problem(expected.reason_to_refuse)
         return
     st.button(
-        f"Repeat on {spec.params['n']} divisions",
+        f"Repeat on {spec.params['n']} random splits",
         key="compare-divide",
         icon=":material/replay:",
         on_click=_submit,
@@ -144,7 +144,7 @@ def _show_found(
             words = f"{forms.in_words(often) or 'as it comes'} ({times.max()}×)"
             line.append(words if len(trainings[title]) > 1 else "–")
         lines.append(line)
-    head = ["method", "divisions", "fixed test", f"Δ to {base}", "p"]
+    head = ["method", "random splits", "fixed test", f"Δ to {base}", "p"]
     show_beside(
         st.columns([4, 5], gap="large"),
         "divisions",
@@ -153,7 +153,7 @@ def _show_found(
         head + ["chosen most often"] * is_swept,
         lines,
         f"{escape_markdown(found.metric)} on the test parts of {len(found.values)} random "
-        "divisions, mean ± standard deviation; a thin line joins one division. Corrected "
+        "splits, mean ± standard deviation; a thin line joins one split. Corrected "
         "resampled t (Nadeau & Bengio 2003): training parts overlap, so that its intervals are "
         "wider than those of a plain t-test; p-values by Holm. The ring is the fixed test part, "
         "another question with its own verdict above.",
@@ -167,7 +167,7 @@ def _verdict(compared: Comparisons, order: Sequence[int], base: str, metric: str
     words = compared.between(a, b).in_words(
         a, b, metric, higher_is_better=compared.higher_is_better
     )
-    return f"Over random divisions: {escape(words)}."
+    return f"Over random splits: {escape(words)}."
 
 
 def _fixed(entries: Sequence[Entry], choice: Choice) -> float | None:

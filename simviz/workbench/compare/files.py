@@ -192,7 +192,7 @@ def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
                 "Δ 95 % low": one.low,
                 "Δ 95 % high": one.high,
                 "Δ %": 100 * one.difference / mean if mean else None,
-                **dict(zip(("better", "level", "worse"), wins, strict=True)),
+                **dict(zip(("better", "same", "worse"), wins, strict=True)),
                 "p": one.p_value,
                 "test": significance.test_name(found),
                 "effect size": one.effect_size,

@@ -93,14 +93,9 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
         return
     with answer:
         table.show_finding(choice.entries, pairs, choice.metric, choice.direction)
-    is_wide = bool(st.session_state.get("compare-more"))  # then the curve stands below
-    left, right = (st.container(), st.container()) if is_wide else st.columns([4, 3], gap="small")
-    with left:
-        about = table.show_table(choice, bar)
-    with about:
+    with table.show_table(choice, bar):
         _show_against_all_items(choice)
-    with right:
-        curves.show(choice)
+    curves.show(choice)
     _show_further(choice)
 
 

@@ -44,7 +44,7 @@ from simviz.workbench.shell.figures import kept_figure, show_beside
 from simviz.workbench.shell.forms import segments
 
 #: Pairs listed on each side of a threshold, and the longest text of an item in a line.
-_LISTED, _LONGEST = 8, 32
+_LISTED, _LONGEST = 8, 60
 _RATES, _RECALLS = (0.001, 0.01, 0.1), (0.2, 0.5, 0.8)
 _AXES = {"all": "All", "low": "0–25 %", "log": "Logarithmic"}
 _LOW = 0.25
@@ -58,6 +58,7 @@ class Kind(NamedTuple):
     """A kind of curve: the figure and the band of a method, as `CurveBands` names them."""
 
     value: str
+    title: str
     band: str
     caption: str
 
@@ -65,6 +66,7 @@ class Kind(NamedTuple):
 KINDS = {
     "roc": Kind(
         "auc",
+        "AUC",
         "tpr",
         "Share of true pairs found by the share of false alarms allowed: on average up to "
         f"{100 * _LOW:g} % (pAUC; chance is {_LOW / 2:g}), and at single shares. A false "
@@ -74,6 +76,7 @@ KINDS = {
     ),
     "precision": Kind(
         "average_precision",
+        "average precision",
         "precision",
         "Of the pairs above a threshold, the share that belongs together (precision), by the "
         "share of all true pairs that are above it (recall). One threshold serves all queries. "
@@ -82,6 +85,7 @@ KINDS = {
     ),
     "det": Kind(
         "equal_error_rate",
+        "equal error rate",
         "tpr",
         "Share of true pairs missed, by the share of false alarms allowed (detection error "
         "trade-off). It is the ROC curve turned over and stretched: lower is better, and both "
@@ -135,8 +139,11 @@ def show(choice: Choice, kind: str, columns: Sequence[DeltaGenerator]) -> None:
         kind,
         kept_figure(kind, curves, drawn_by, lambda: _figure(kind, curves, axis)),
         lambda: (roc_records if kind == "roc" else detection_records)(curves),
-        ["method", *_cells(kind, roc)],
-        [[one.entry.label, *_cells(kind, one.roc).values()] for one in traced],
+        ["method", KINDS[kind].title, *_cells(kind, roc)],
+        [
+            [one.entry.label, _estimate(curve), *_cells(kind, one.roc).values()]
+            for one, curve in zip(traced, curves, strict=True)
+        ],
         caption,
         _say_bands(choice, traced),
         pressed=kind != "det",
@@ -152,14 +159,13 @@ def _cells(kind: str, roc: Roc) -> dict[str, str]:
     if kind == "det":
         return {_rate(rate): _percent(1 - roc.tpr_at(rate)) for rate in _RATES}
     found = {_rate(rate): f"{100 * roc.tpr_at(rate):.0f} %" for rate in _RATES}
-    areas = {"AUC": f"{roc.auc:.3f}", f"pAUC {_rate(_LOW)}": f"{roc.partial_auc(_LOW):.3f}"}
-    return areas | found
+    return {f"pAUC {_rate(_LOW)}": f"{roc.partial_auc(_LOW):.3f}"} | found
 
 
 def _curve(kind: str, one: Traced, *, banded: bool) -> Any:
     """A run's curve for the figure."""
     entry, roc, bands = one
-    value, band, _ = KINDS[kind]
+    value, _, band, _ = KINDS[kind]
     figure = getattr(roc, value)
     interval = None if bands is None else getattr(bands, value)
     drawn = getattr(bands, band) if banded and bands is not None else None
@@ -168,6 +174,13 @@ def _curve(kind: str, one: Traced, *, banded: bool) -> Any:
         ends = roc.thresholds, roc.precision
         return RocCurve(*named, roc.fpr, roc.tpr, figure, interval, *ends, drawn)
     return DetectionCurve(*named, roc, figure, interval, drawn)
+
+
+def _estimate(curve: Any) -> str:
+    """What stands for a whole curve, with its 95 % interval where that is known."""
+    value = curve.auc if isinstance(curve, RocCurve) else curve.value
+    bounds = "" if curve.ci is None else f" [{curve.ci[0]:.3f}, {curve.ci[1]:.3f}]"
+    return f"{value:.3f}{bounds}"
 
 
 def _figure(kind: str, curves: Sequence[Any], axis: str) -> Any:
@@ -292,10 +305,15 @@ def _show_errors(
             f"{100 * errors.n_found / errors.n_relevant:.3g} %{sure})."
         )
     )
-    st.markdown("**False alarms with the highest scores**")
-    _list_pairs(choice, entry, part, errors.false_alarms, "alarm")
-    st.markdown("**True pairs that miss it most narrowly**")
-    _list_pairs(choice, entry, part, errors.misses, "miss")
+    lists = (
+        ("False alarms with the highest scores", errors.false_alarms, "alarm"),
+        ("True pairs that miss it most narrowly", errors.misses, "miss"),
+    )
+    with st.container(key="compare-pairs"):
+        for column, (title, pairs, name) in zip(st.columns(2), lists, strict=True):
+            with column:
+                st.markdown(f"**{title}**")
+                _list_pairs(choice, entry, part, pairs, name)
     if len(choice.entries) > 1:
         st.caption("Press a pair to see all answers to its query, by two runs side by side.")
 
@@ -400,10 +418,14 @@ def show_reliability(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
         "reliability",
         scores.reliability_figure(curves, theme=state.theme()),
         lambda: scores.reliability_records(curves),
-        ["method", *map(_rate, shares)],
+        ["method", "mean gap", *map(_rate, shares)],
         [
-            [entry.label, *(_score_for(calibration, share) for share in shares)]
-            for entry, calibration, _ in measured
+            [
+                entry.label,
+                f"{found.gap:.3f}",
+                *(_score_for(calibration, share) for share in shares),
+            ]
+            for entry, calibration, found in measured
         ],
         "A similarity is no probability. What share of the pairs with such a score belongs "
         "together is learned on the validation part (isotonic regression: it only rises with "

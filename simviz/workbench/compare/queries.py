@@ -126,7 +126,8 @@ def show(choice: Choice) -> None:
         return
     line = _choose_line(both, group, rows, f"{key}-{name}")
     direction, position = both.position(line)
-    put_in_link(query=f"{direction}:{position}")
+    query = st.session_state["compare-query"] = f"{direction}:{position}"
+    put_in_link(query=query)
     st.space("small")
     try:
         _show_answers(both, line)
@@ -175,6 +176,7 @@ def _choose_group(both: Both, key: str) -> tuple[str, NDArray[Any]]:
             placeholder="All queries",
             key=f"compare-column-{key}",
             width=320,
+            persist_state="session",
         )
         if value is not None:
             name, queries = value, groups[value]
@@ -206,6 +208,7 @@ def _choose_term(both: Both, key: str) -> TermGroup | None:
         help="Each with the mean difference (A − B) and the number of queries that hold it. They "
         "stand here because they stand out among all words: a description of these queries, no "
         "test.",
+        persist_state="session",
     )
     return None if chosen is None else groups[chosen]
 
@@ -260,6 +263,7 @@ def _choose_outcome(both: Both) -> NDArray[Any]:
         wrap=True,
         label_visibility="collapsed",
         help="Press one to list only these queries, and again to list all.",
+        persist_state="session",
     )
     order = found.order()
     return order if kind is None else order[found.outcome[order] == _WINNERS[kind]]
@@ -334,7 +338,7 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
             f"{name.upper()}: rank of first correct",
             format="%.4g",
             help=f"Rank of the first relevant answer by {by}; among ties, the expected one.",
-            width=105,
+            width=165,
         )
         value = make.NumberColumn(
             f"{name.upper()}: {metric}",

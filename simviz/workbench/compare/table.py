@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape
@@ -12,7 +13,7 @@ import streamlit as st
 from markupsafe import Markup
 from streamlit.delta_generator import DeltaGenerator
 
-from simviz.charts.style import clean_text, get_theme
+from simviz.charts.style import clean_text
 from simviz.charts.tables import Cell, html_table
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparison, Comparisons, Verdict
@@ -72,7 +73,10 @@ def show_finding(
     with st.spinner("Testing", show_time=False):
         labels = tuple(entry.label for entry in entries)
         found = _verdict(entries, labels, order(entries), pairs, metric, direction)
-    st.html(f'<p class="sv-next">{escape(verdict_words(found, part))}</p>')
+    # Nor does a line end within "p < 0.001".
+    whole = "p\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}"
+    words = re.sub(r"\bp ([<=]) ", whole, verdict_words(found, part))
+    st.html(f'<p class="sv-next">{escape(words)}</p>')
 
 
 @state.cached(100)
@@ -102,9 +106,9 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
         if several:
             significance.choose_test(choice, now)
         # What stands beside a test takes the place of metrics.
-        n_metrics = 3 if verdicts is None else 1
-        few = [choice.metric, *(m for m in _FEW if m in choice.metrics and m != choice.metric)]
-        metrics = choice.metrics if everything else few[:n_metrics]
+        further = _FEW if verdicts is None else ("AUC",)
+        few = [choice.metric, *(m for m in further if m in choice.metrics and m != choice.metric)]
+        metrics = choice.metrics if everything else few[:3]
         rows = table_rows(choice.entries, metrics, choice.direction)
         runs = [entry.run for entry in choice.entries]
         with st.popover("Export", icon=":material/download:"):
@@ -118,8 +122,6 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
         columns[1:1] = _tested_columns(choice, verdicts, everything=everything)
     if everything or verdicts is None:
         columns += [dimensions_column(rows), time_column(rows)]
-    paper = get_theme(state.theme()).paper
-    st.html(f"<style>.st-key-compare-table th {{ background: {paper}; }}</style>")
     with st.container(key="compare-table" + "-wide" * everything):
         draw_columns(rows, choice.entries, columns, indented=True)
     # A popover would lie on the table.
@@ -223,11 +225,11 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
         f"Runs that share a letter cannot be told apart at 5 %: {test}.",
         [letters[entry.run.id] for entry in choice.entries],
     )
-    tests = [column(f"p, {significance.SHORT[now.test]}", f"Against {base}: {test}.", _p)]
+    tests = [column(_p_head(significance.SHORT[now.test]), f"Against {base}: {test}.", _p)]
     if (beside := verdicts.beside) is not None:
         short = "bootstrap" if significance.is_by_pairs(beside) else "randomisation"
         hover = f"The better test: {significance.test_name(beside)}."
-        tests.append(column(f"p, {short}", hover, _p, beside))
+        tests.append(column(_p_head(short), hover, _p, beside))
     if not everything:
         return [ties, delta, *tests]
     tested = significance.tested_metric(choice)
@@ -257,8 +259,8 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
             lambda one: _percent(one.difference, mean),
         ),
         column(
-            "better / level / worse",
-            f"{counted} on which the run does better than {base}, as well, and worse.",
+            "better / same / worse",
+            f"{counted} on which the run does better than {base}, the same, and worse.",
             lambda one: (
                 " / ".join(f"{n:,}" for n in significance.outcomes(found, one) or ()) or _NOTHING
             ),
@@ -270,6 +272,11 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
             lambda one: display.number(one.effect_size, "+.2f").replace("inf", "∞"),
         ),
     ]
+
+
+def _p_head(test: str) -> Markup:
+    """The heading of p-values; a phone has no room for the test, which its hover names."""
+    return Markup('p<span class="sv-test">, {}</span>').format(test)
 
 
 def _p(one: Comparison) -> str:
@@ -292,7 +299,7 @@ def _test_note(choice: Choice, verdicts: Verdicts) -> str:
     test = escape_markdown(significance.test_name(verdicts.found))
     words = (
         f"**p:** {test}; bold where it tells two apart. "
-        "**Ties:** runs that share a letter cannot be told apart by this test at 5 %."
+        "**Group:** runs that share a letter cannot be told apart by this test at 5 %."
     )
     if len(verdicts.found.pairs) > 1:
         words += " The verdict counts its own comparisons only, the table all of its pairs."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isnan
-from typing import Literal
+from typing import Any, Literal
 
 import streamlit as st
 from markupsafe import Markup, escape
@@ -42,7 +42,8 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
         by_id, labels = {run.id: run for _, run in labelled}, {run.id: n for n, run in labelled}
         if st.session_state.get("topics-run") not in by_id:
             st.session_state["topics-run"] = next(iter(by_id))
-        chosen = st.selectbox("Topics of", **forms.options(labels), key="topics-run", width=220)
+        kept: dict[str, Any] = {"width": 220, "persist_state": "session"}
+        chosen = st.selectbox("Topics of", **forms.options(labels), key="topics-run", **kept)
         run = by_id[chosen]
         order = segments("Order by", _ORDERS, "topics-order")
         wanted = st.text_input(
@@ -50,7 +51,7 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
             key="topics-search",
             placeholder="Part of a term",
             icon=":material/search:",
-            width=220,
+            **kept,
         )
     try:
         found = topics_of(run, pairs)

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from html import unescape
 from typing import Any
 
 import streamlit as st
+from markupsafe import Markup
 
+from simviz.charts.style import label_ends
 from simviz.workbench.shell import display, forms, state
 
 CHART_CONFIG = {
@@ -17,10 +20,8 @@ CHART_CONFIG = {
     # A press near the end of an axis is one on the chart.
     "showAxisRangeEntryBoxes": False,
 }
-#: Pixels of a chart beside the table, and below it on a narrow screen.
-_HEIGHT, _NARROW_HEIGHT = 360, 320
-#: The legend of more lines than this is seen in saved pictures only.
-_MOST_NAMED = 3
+#: Pixels of a chart, and of one on a narrow screen.
+_HEIGHT, _NARROW_HEIGHT = 500, 360
 _IMAGES = {"svg": "SVG", "png": "PNG"}
 
 
@@ -55,24 +56,20 @@ def _height() -> int:
 @st.cache_resource(show_spinner=False, max_entries=32)
 def _figure(digest: str, height: int, _make: Callable[[], Any]) -> Any:
     figure = _make()
-    figure.update_layout(height=height)
+    label_ends(figure, height)
     return figure
 
 
 def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = False) -> Any:
     """Show a chart, whose camera saves it as was chosen; return the points that were pressed."""
-    seen = height = height or _height()
-    n_named = sum(trace.showlegend is not False for trace in figure.data)
-    if n_named > _MOST_NAMED:
-        # The table beside it tells the lines apart.
-        height = seen - 56 + figure.layout.margin.b
+    curves = [trace.meta for trace in figure.data if trace.meta]
+    height = height or _height()
     if figure.layout.height != height:  # the figure may be one that others are shown, too
-        figure.update_layout(height=height)
+        label_ends(figure, height) if curves else figure.update_layout(height=height)
     saved = st.session_state.get("compare-image", "svg")
     box = st.container(key=f"compare-seen-{name}")
-    if height > seen:
-        rules = f"max-height: {seen}px; overflow: hidden;"
-        st.html(f"<style>.st-key-compare-seen-{name} {{ {rules} }}</style>")
+    if curves:
+        _show_names(name, curves, figure)
     return box.plotly_chart(
         figure,
         theme=None,
@@ -86,6 +83,19 @@ def draw(figure: Any, name: str, *, height: int | None = None, pressed: bool = F
         },
         height=height,
     )
+
+
+def _show_names(name: str, curves: Sequence[Mapping[str, str]], figure: Any) -> None:
+    """Name the curves below the chart where it is too narrow for names at their ends."""
+    n_named = sum(one.xref == "paper" for one in figure.layout.annotations)
+    rules = f".st-key-compare-seen-{name} {{ --sv-names: {figure.layout.margin.r - 28}px; }}"
+    names = Markup()
+    for i, curve in enumerate(curves):
+        rules += f".sv-key-{name}-{i} {{ background-image: {display.mark(curve['look'])}; }}"
+        item = '<li><span class="sv-mark sv-key-{}-{}"></span>{}</li>'
+        names += Markup(item).format(name, i, unescape(curve["label"]))
+    look = "sv-key" if n_named == len(curves) else "sv-key sv-all"
+    st.html(f'<style>{rules}</style><ul class="{look}">{names}</ul>')
 
 
 def show_beside(
