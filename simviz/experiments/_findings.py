@@ -759,13 +759,13 @@ def cell_text(cell: Cell) -> str:
 
     Examples
     --------
-    >>> cell_text(0.79712), cell_text(1032), cell_text(None)
-    ('0.797', '1,032', '')
+    >>> cell_text(0.79712), cell_text(-0.0002), cell_text(1032), cell_text(None)
+    ('0.797', '0.000', '1,032', '')
     """
     if cell is None or (isinstance(cell, float) and math.isnan(cell)):
         return ""
     if isinstance(cell, float):
-        return f"{cell:.3f}".replace("-", "−")
+        return f"{round(cell, 3) + 0.0:.3f}".replace("-", "−")  # no −0.000
     return f"{cell:,}" if isinstance(cell, int) else cell
 
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import itertools
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Sequence
 from graphlib import CycleError, TopologicalSorter
 from importlib.resources import files
-from typing import Any
 
 #: Paper, table or section, and column.
 _Place = tuple[str, str, str]
@@ -32,23 +31,24 @@ class Published:
     """Numbers and statements of papers; ValueError where two of them contradict each other."""
 
     def __init__(
-        self, numbers: Iterable[Mapping[str, Any]], statements: Iterable[Mapping[str, str]]
+        self,
+        numbers: Iterable[tuple[str, str, str, str, float]],
+        statements: Iterable[Sequence[str]],
     ) -> None:
         self.numbers: dict[_Place, dict[str, float]] = {}
         self.statements: dict[_Place, dict[tuple[str, str, str], Said]] = {}
-        for one in numbers:
-            known = self.numbers.setdefault(_place(one), {})
-            if known.setdefault(one["row"], float(one["value"])) != float(one["value"]):
-                raise ValueError(f"{one['where']} has two numbers for {one['row']!r}.")
-        for one in statements:
-            relation, other = one["is"], one.get("other", "")
-            if (relation in _WORDS) != bool(other):
-                raise ValueError(f"{one['row']!r} is {relation!r} {other!r}: no known statement.")
-            words = _WORDS.get(relation, f"{one['column']} {relation}") + f" ({one['where']})"
-            if one["where"].startswith("figure"):
+        for paper, where, column, row, value in numbers:
+            known = self.numbers.setdefault((paper, where, column), {})
+            if known.setdefault(row, float(value)) != value:
+                raise ValueError(f"{where} has two numbers for {row!r} ({column}).")
+        for paper, where, column, row, relation, *others in statements:
+            if (relation in _WORDS) != bool(others):
+                raise ValueError(f"{row!r} is {relation!r} {others}: no known statement.")
+            words = _WORDS.get(relation, f"{column} {relation}") + f" ({where})"
+            if where.startswith("figure"):
                 words = "only drawn in the paper"
-            there = self.statements.setdefault(_place(one), {})
-            there[one["row"], relation, other] = Said(words)
+            there = self.statements.setdefault((paper, where, column), {})
+            there[row, relation, "".join(others)] = Said(words)
         for place in self.statements:
             self._check(place)
 
@@ -98,10 +98,6 @@ class Published:
             raise ValueError(f"{where} has {a:g} for {row!r} and {b:g} for {other!r} ({column}).")
         digits = max(map(_digits, (a, b)))
         return Said(f"{a:.{digits}f} and {b:.{digits}f} ({column})")
-
-
-def _place(one: Mapping[str, Any]) -> _Place:
-    return one["paper"], one["where"], one["column"]
 
 
 def _digits(number: float) -> int:

@@ -53,9 +53,20 @@ N_QUERIES = 250
 _FOLDS: Mapping[Size, int] = {"demo": 3, "full": 5}
 _FEWEST = 15
 _OURS, _MLC_NAME = "heterogeneous SVD", "MLC"
-_PUBLISHED = "heterogeneous SVD, the paper's weights"
-_PUBLISHED_MLC = "MLC as published (learned, dot)"
 _BLEND = f"{_OURS} + BM25"
+#: Method to the rows that it gives, and which of its settings each may choose.
+_ROWS: Mapping[str, Mapping[str, Callable[[str], bool]]] = {
+    "mlc": {
+        _MLC_NAME: lambda setting: True,
+        "MLC as published (learned, dot)": (
+            lambda setting: setting.endswith("dot") and not setting.startswith("start")
+        ),
+    },
+    "heterogeneous_svd": {
+        _OURS: lambda setting: True,
+        "heterogeneous SVD, the paper's weights": lambda setting: setting.startswith("paper"),
+    },
+}
 _CLAIMS = (
     (_BLEND, "BM25", "BM25 ranks better with what is learned across the spaces."),
     (_BLEND, f"{_MLC_NAME} + BM25", "It helps BM25 more than a metric (MLC) does."),
@@ -121,17 +132,11 @@ class Collection:
                     found[f"{form}, {k} dimensions, {measure}"] = scores
         return found
 
-    def published_mlc(self, train: Ints, test: Ints) -> dict[str, Scores]:
-        """Those by what was learned, compared by dot product, as in the paper."""
-        found = self.mlc(train, test)
-        learned = [n for n in found if n.endswith("dot") and not n.startswith("start")]
-        return {name: found[name] for name in learned}
-
-    def svd(self, weights: Sequence[str], train: Ints, test: Ints) -> dict[str, Scores]:
-        """Scores by heterogeneous SVD, by some weights and in some dimensions."""
+    def svd(self, train: Ints, test: Ints) -> dict[str, Scores]:
+        """Scores by heterogeneous SVD, by both weights and in some dimensions."""
         found = {}
         top = min(max(_SVD), len(train), self.turned.shape[1], self.Y.shape[1])
-        for weight in weights:
+        for weight in _WEIGHTS:
             model: Any = get_method("heterogeneous_svd")(
                 top, negative_weight=weight, measure="dot", random_state=self.seed
             )
@@ -165,45 +170,34 @@ def divided(
     """Test scorers on a fifth of the queries, drawn at random."""
     rng = np.random.default_rng(trial)
     test, train = np.split(rng.permutation(len(collection)), [round(TEST_SHARE * len(collection))])
+    folds = np.array_split(rng.permutation(train), n_folds)
     found = {
         "VSM": Measured(float(collection.curve(collection.vsm[test], test)[-1])),
         "BM25": Measured(float(collection.curve(collection.bm25[test], test)[0])),
     }
-    for (name, learn), part in progress.over({item: 1.0 for item in learners.items()}):
-        part(f"Trial {trial + 1}: {name}")
-        alone, blended = _chosen(collection, learn, train, test, n_folds, rng)
-        found |= {name: alone, f"{name} + BM25": blended}
+    for (method, learn), part in progress.over({item: 1.0 for item in learners.items()}):
+        part(f"Trial {trial + 1}: {get_method(method).tags.title}")
+        curves: dict[str, list[Reals]] = {}
+        for held in folds:
+            for setting, scores in learn(np.setdiff1d(train, held), held).items():
+                curves.setdefault(setting, []).append(collection.curve(scores, held))
+        final = {n: collection.curve(scores, test) for n, scores in learn(train, test).items()}
+        # Folds of unequal size may allow one dimension more or less.
+        means = {
+            name: np.mean(lines, axis=0)
+            for name, lines in curves.items()
+            if len(lines) == n_folds and name in final
+        }
+        for name, allowed in _ROWS[method].items():
+            some = {setting: line for setting, line in means.items() if allowed(setting)}
+            best = max(some, key=lambda setting: some[setting][-1])
+            mixed = max(some, key=lambda setting: some[setting].max())
+            at = int(some[mixed].argmax())
+            found[name] = Measured(float(final[best][-1]), best)
+            found[f"{name} + BM25"] = Measured(
+                float(final[mixed][at]), f"{mixed}, α = {ALPHAS[at]:.1f}"
+            )
     return found
-
-
-def _chosen(
-    collection: Collection,
-    learn: Learner,
-    train: Ints,
-    test: Ints,
-    n_folds: int,
-    rng: np.random.Generator,
-) -> tuple[Measured, Measured]:
-    """Test MAP of a learner alone and with BM25; settings by folds of the training queries."""
-    curves: dict[str, list[Reals]] = {}
-    for held in np.array_split(rng.permutation(train), n_folds):
-        for setting, scores in learn(np.setdiff1d(train, held), held).items():
-            curves.setdefault(setting, []).append(collection.curve(scores, held))
-    final = learn(train, test)
-    # Folds of unequal size may allow one dimension more or less.
-    means = {
-        name: np.mean(lines, axis=0)
-        for name, lines in curves.items()
-        if len(lines) == n_folds and name in final
-    }
-    best = max(means, key=lambda name: means[name][-1])
-    mixed = max(means, key=lambda name: means[name].max())
-    at = int(means[mixed].argmax())
-    alone, blend = (collection.curve(final[name], test) for name in (best, mixed))
-    return (
-        Measured(float(alone[-1]), best),
-        Measured(float(blend[at]), f"{mixed}, α = {ALPHAS[at]:.1f}"),
-    )
 
 
 def _grids(dimensions: tuple[int, ...]) -> Grids:
@@ -229,7 +223,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
     full_minutes: ClassVar[Mapping[str, float]] = {
         "pydocs": 0.8, "cranfield": 0.4, "cisi": 0.6, "med": 0.3,
     }  # fmt: skip
-    revision = 2
+    revision = 3
     grids: ClassVar[Mapping[Size, Grids]] = {"demo": _grids((20,)), "full": _grids((20, 50))}
 
     def load(self, path: str | Path | None = None, *, size: Size = "demo", **how: Any) -> PairSet:
@@ -261,14 +255,8 @@ class HeterogeneousRanking(Experiment[PairSet]):
         """Divide, choose by folds of the training queries, and test; ten times."""
         progress("Weighing terms")
         collection = Collection(data, self.grids[size]["mlc"]["n_components"], seed)
-        known: dict[str, dict[str, Learner]] = {
-            "mlc": {_MLC_NAME: collection.mlc, _PUBLISHED_MLC: collection.published_mlc},
-            "heterogeneous_svd": {
-                _OURS: partial(collection.svd, _WEIGHTS),
-                _PUBLISHED: partial(collection.svd, ("paper",)),
-            },
-        }
-        learners = {n: one for m in methods for n, one in known.get(m, {}).items()}
+        known = {"mlc": collection.mlc, "heterogeneous_svd": collection.svd}
+        learners = {method: known[method] for method in methods if method in known}
         others = (
             "documents that were not judged for a query are not ranked for it"
             if collection.unjudged == "ignore"

@@ -63,10 +63,7 @@ def test_tfidf_is_before_all_others_in_auc_alone():
 
 
 def stated(where, column, row, relation, other, paper="s2net"):
-    return {
-        "paper": paper, "where": where, "column": column, "row": row, "is": relation,
-        "other": other,
-    }  # fmt: skip
+    return [paper, where, column, row, relation, *([other] if other else [])]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +81,7 @@ def stated(where, column, row, relation, other, paper="s2net"):
         stated("table 1", "MAP", "MLC + BM25", "ahead of", "heterogeneous SVD + BM25", "wxl"),
         stated("table 1", "MAP", "TFIDF", "equal to", "SSI", "ssi"),
     ],
-    ids=lambda added: f"{added['column']}: {added['row']} {added['is']} {added['other']}",
+    ids=lambda added: f"{added[2]}: {' '.join(added[3:])}",
 )
 def test_statements_that_contradict_the_file_are_refused(added):
     with pytest.raises(ValueError, match=r"contradicts itself|not so|and level"):
@@ -102,7 +99,7 @@ def test_entries_say_one_thing_once():
     number = FILE["numbers"][0]
     assert Published([number, number], []).numbers
     with pytest.raises(ValueError, match="two numbers for 's2net'"):
-        Published([number, {**number, "value": 0.7}], [])
+        Published([number, [*number[:4], 0.7]], [])
     for relation, other in (("better than", "b"), ("ahead of", "")):
         with pytest.raises(ValueError, match="no known statement"):
             Published([], [stated("table 1", "MRR", "a", relation, other)])
