@@ -373,14 +373,14 @@ def blend_figure(
             at_best = [float(np.interp(best, alphas, values))]
             chart.ring(colour, [best], at_best, 17, name=f"best on {label}: {best:g}")
     figure.add_vline(x=alpha, line={"color": look.muted, "width": 1, "dash": "dot"})
-    # Names grow inwards from the ends of the axis, where they always fit.
-    for x, anchor, end in ((0, "left", ends[0]), (1, "right", ends[1])):
+    # Names grow inwards from the ends of the axis, one below the other, where they always fit.
+    for x, anchor, down, end in ((0, "left", 32, ends[0]), (1, "right", 48, ends[1])):
         figure.add_annotation(
             x=x,
             y=0,
             yanchor="middle",
             yref="paper",
-            yshift=-38,
+            yshift=-down,
             xanchor=anchor,
             text=f"{safe_text(end, 24)} alone",
             showarrow=False,
@@ -395,13 +395,13 @@ def blend_figure(
             "title_text": "weight α",
             "range": [-0.03, 1.03],
             "tickvals": [0, 0.25, 0.5, 0.75, 1],
-            "title_standoff": 30,
+            "title_standoff": 46,
             **MEASURED_AXIS,
         },
         y={"title_text": safe_text(metric, 40), "tickformat": ".2~f"},
         legend=safe_text(metric, 30),
     )
-    return figure.update_layout(margin={"b": figure.layout.margin.b + 26})
+    return figure.update_layout(margin={"b": figure.layout.margin.b + 42})
 
 
 def _checked(curve: WeightCurve | tuple[Any, ...]) -> WeightCurve:

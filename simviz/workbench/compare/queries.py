@@ -301,7 +301,7 @@ def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) ->
     with st.container(horizontal=True, vertical_alignment="center"):
         words = "Select a row to see both lists of answers."
         if len(rows) > limit:
-            words = f"The {limit:,} biggest movers of {len(rows):,} queries. " + words
+            words = f"The {limit:,} of {len(rows):,} queries that differ most. " + words
         st.caption(words)
         forms.download(
             "All queries as CSV",
