@@ -1,8 +1,8 @@
 """The command ``simviz``: the workbench, runs compared, models trained and used.
 
 Exit status: 0 done; 1 a fault of simviz; 2 wrong use, or a file that cannot be read or written;
-130 interrupted; 141 nobody read the output. Of ``simviz compare`` also 3 (behind the baseline) and
-4 (cannot be told apart).
+130 interrupted; 141 nobody read the output; 143 ended by SIGTERM. Of ``simviz compare`` also 3
+(behind the baseline) and 4 (cannot be told apart).
 """
 
 from __future__ import annotations
@@ -10,11 +10,13 @@ from __future__ import annotations
 import ast
 import json
 import os
+import signal
 import sys
 import time
 import warnings
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from math import isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from simviz.evaluation.result import Record
 
 # Python itself ends with 1 where it cannot go on, which must look like no verdict.
-_FAULT, _REFUSED, _INTERRUPTED, _UNREAD = 1, 2, 130, 141
+_FAULT, _REFUSED, _INTERRUPTED, _UNREAD, _ENDED = 1, 2, 130, 141, 143
 _COMPARED = {"ahead": 0, "behind": 3, "level": 4, "undecided": 4}
 _STATUSES = f"""
   {_FAULT:<3}  a fault of simviz, in one line
@@ -62,6 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     from simviz.exceptions import SimvizError
 
     warnings.formatwarning = lambda message, *_: f"{_shown(str(message))}\n"
+    if run is not _workbench:  # Streamlit ends by it as it should
+        _end_by_exception()
     try:
         status = run(parser.parse_args(words))
         sys.stdout.flush()
@@ -80,6 +84,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _tell(f"simviz: {_fault(error)}\n")
         return _FAULT
     return status
+
+
+def _end_by_exception() -> None:
+    """Let SIGTERM end what is under way as Ctrl-C does: no file stays that is written in part."""
+
+    def end(*_: object) -> None:
+        _tell("\nStopped.\n")
+        raise SystemExit(_ENDED)
+
+    with suppress(ValueError):  # only the main thread may
+        if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
+            signal.signal(signal.SIGTERM, end)
 
 
 def _fault(error: Exception) -> str:
@@ -119,7 +135,8 @@ def _describe_workbench(parser: ArgumentParser) -> None:
         "  simviz precompile  compile once what is otherwise compiled behind the app\n"
         "\nEach has a --help. A file named like a command is opened by ./NAME.\n"
         f"\nexit status:\n  0    done{_STATUSES}"
-        f"  {_INTERRUPTED}  interrupted\n  {_UNREAD}  nobody read the output to its end"
+        f"  {_INTERRUPTED}  interrupted\n  {_UNREAD}  nobody read the output to its end\n"
+        f"  {_ENDED}  ended by SIGTERM"
     )
     parser.add_argument(
         "files", nargs="*", type=Path, help="a table, a zip, a folder, or several files"
@@ -265,8 +282,10 @@ def _describe_train(parser: ArgumentParser) -> None:
 
 
 def _train(given: Namespace) -> int:
+    from simviz.persistence import require_writable
     from simviz.pipeline import default_pipeline
 
+    require_writable(given.out)
     pairs = _read(given)
     train, validation = pairs, None
     if given.split is not None:
@@ -357,8 +376,11 @@ def _describe_search(parser: ArgumentParser) -> None:
 
 
 def _search(given: Namespace) -> int:
+    from simviz.persistence import require_writable
     from simviz.pipeline import load_index, load_pipeline
 
+    if given.save is not None:
+        require_writable(given.save)
     if given.files is None:
         index = load_index(given.model)
     else:

@@ -67,8 +67,15 @@ def replacing(path: Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
         with suppress(OSError):
             draft.unlink(missing_ok=True)
         if isinstance(error, OSError) and error.filename == str(draft):
-            error.filename, error.filename2 = str(path), None  # nobody has heard of the draft
+            # Nobody has heard of the draft.
+            raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def require_writable(path: Path) -> None:
+    """Raise what `replacing` would, before long work rather than after it."""
+    with suppress(InterruptedError), replacing(path):
+        raise InterruptedError  # what is there stays
 
 
 def save_state(objects: Mapping[str, Any], path: str | Path) -> None:

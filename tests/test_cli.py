@@ -5,6 +5,7 @@ import io
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from contextlib import redirect_stdout
@@ -184,7 +185,7 @@ def test_files_come_through_pipes(tmp_path):
 def test_statuses_are_told():
     text = Path(__file__).parents[1].joinpath("docs", "commands.md").read_text()
     helps = [_help([]), _help(["compare"])]
-    for status in (0, 1, 2, 3, 4, 141):
+    for status in (0, 1, 2, 3, 4, 141, 143):
         assert f"| {status} |" in text
         assert any(f"\n  {status} " in one for one in helps)
 
@@ -300,13 +301,13 @@ def test_hostile_files_are_told_in_one_line(name, model, tmp_path, capsys):
 @pytest.mark.parametrize(
     ("out", "why"),
     [
-        ("", "is no file"),
-        ("none/o.simviz", "No such file or directory: 'none/o.simviz'"),
-        ("m.simviz/o", "Not a directory: 'm.simviz/o'"),
-        ("device", "is no file"),
+        ("", ". is no file, and nothing can be written in its place."),
+        ("none/o.simviz", "[Errno 2] No such file or directory: 'none/o.simviz'"),
+        ("m.simviz/o", "[Errno 20] Not a directory: 'm.simviz/o'"),
+        ("device", "device is no file, and nothing can be written in its place."),
     ],
 )
-def test_what_cannot_be_written_is_told_in_one_line(out, why, model, capsys, monkeypatch):
+def test_what_cannot_be_written_is_told_before_the_work(out, why, model, capsys, monkeypatch):
     monkeypatch.chdir(model.parent)
     if out == "device":  # such as /dev/full, in whose place a file would be put
         os.mkfifo(out)
@@ -317,43 +318,84 @@ def test_what_cannot_be_written_is_told_in_one_line(out, why, model, capsys, mon
         ["search", "m.simviz", "q", "--items", "pairs.csv", "--save", out],
         ["export", "m.simviz", "--out", out],
     ):
-        assert why in refused(words, capsys)
+        assert main(words) == 2
+        assert capsys.readouterr() == ("", f"simviz: {why}\n"), "nothing was read before"
     assert {*model.parent.iterdir()} == before and model.read_bytes() == content
 
 
 #: One process for all commands: to start one takes longer than they do.
-FULL = """
-import resource, sys
+HINDERED = """
+import os, resource, sys
 from simviz.cli import main
 
 # Larger files cannot be written, as on a full disk.
 resource.setrlimit(resource.RLIMIT_FSIZE, (1024, 1024))
-for words in sys.stdin:
-    sys.stderr.write(f"{main(words.split())}\\n")
+for line in sys.stdin:
+    folder, *words = line.split()
+    os.chdir(folder)
+    sys.stderr.write(f"{main(words)}\\n")
 """
+#: Root may write anywhere, unless it gives that up.
+OBEYS = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
 
 
-def test_a_full_disk_leaves_what_was_there(model):
+def test_a_full_disk_and_a_folder_that_may_only_be_read_stay_as_they_were(model, tmp_path):
     commands = [
         "train pairs.csv --method lsa --set n_components=3 --out m.simviz",
         "search m.simviz red --items pairs.csv --save m.simviz",
         "export m.simviz --out m.simviz",
     ]
-    before, content = {*model.parent.iterdir()}, model.read_bytes()
+    full, locked = model.parent, tmp_path / "locked"
+    locked.mkdir()
+    for path in (model, model.with_name("pairs.csv")):
+        shutil.copy(path, locked)
+    locked.chmod(0o500)
+    before, content = {*full.rglob("*")}, model.read_bytes()
     assert len(content) > 1024
     done = subprocess.run(
-        [sys.executable, "-c", FULL],
-        cwd=model.parent,
+        [*(OBEYS if os.geteuid() == 0 else []), sys.executable, "-c", HINDERED],
         # Nothing at home can be written, either.
         env={**os.environ, "HOME": "/proc/none", "XDG_CACHE_HOME": "/proc/none"},
-        input="\n".join(commands),
+        input="\n".join(f"{folder} {words}" for folder in (full, locked) for words in commands),
         capture_output=True,
         text=True,
         check=True,
     )
+    locked.chmod(0o700)
     assert done.stdout == ""
     said = [line for line in done.stderr.splitlines() if line == "2" or "Errno" in line]
-    assert said == ["simviz: [Errno 27] File too large", "2"] * len(commands), done.stderr
+    assert said == (
+        ["simviz: [Errno 27] File too large", "2"] * len(commands)
+        + ["simviz: [Errno 13] Permission denied: 'm.simviz'", "2"] * len(commands)
+    ), done.stderr
+    assert {*full.rglob("*")} == before
+    assert model.read_bytes() == (locked / "m.simviz").read_bytes() == content
+
+
+ENDED = """
+import os, signal, sys
+from simviz import cli, persistence
+
+def save(arrays):
+    os.kill(os.getpid(), signal.SIGTERM)  # while the file is open
+    return b""
+
+persistence.save = save
+sys.exit(cli.main(sys.argv[1:]))
+"""
+
+
+def test_an_end_by_a_signal_leaves_what_was_there(model):
+    before, content = {*model.parent.iterdir()}, model.read_bytes()
+    words = "train pairs.csv --method lsa --set n_components=3 --out m.simviz"
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, *words.split()],
+        cwd=model.parent,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 143 and done.stderr.endswith("\nStopped.\n"), done.stderr
     assert {*model.parent.iterdir()} == before and model.read_bytes() == content
 
 
