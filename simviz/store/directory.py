@@ -49,6 +49,7 @@ BUSY_SECONDS = 20.0
 #: Bytes set aside beside the index, which are given up for deletions on a full disk; with no more
 #: than that free, nothing new is kept.
 SPARE_BYTES = 4 * 2**20
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 _SCHEMA = """
 CREATE TABLE workspaces (id TEXT PRIMARY KEY, created REAL, touched REAL);
@@ -182,10 +183,7 @@ class Directory:
             for name in (*FOLDERS, "drafts", "uploads"):
                 (self.root / name).mkdir(parents=True, exist_ok=True)
         except OSError as error:
-            raise StoreError(
-                f"The store cannot use the directory {self.root} ({error}). Set SIMVIZ_HOME to a "
-                "directory that can be written."
-            ) from error
+            raise _unusable(self.root, error) from error
         self.index = Index(self.root / "index.sqlite")
 
     def folder(self, kind: str, item_id: str) -> Path:
@@ -314,8 +312,10 @@ def claim(root: Path) -> IO[str] | None:
     try:
         root.mkdir(parents=True, exist_ok=True)
         file = (root / "server.lock").open("a+")
-    except OSError:
-        return None  # opening the store says what is wrong
+    except OSError as error:
+        if error.errno in _FULL:
+            return None  # what is kept can still be read
+        raise _unusable(root, error) from error
     if not lock(file):
         file.seek(0)
         other = file.read(20)
@@ -360,9 +360,16 @@ def is_full(root: Path) -> bool:
     return shutil.disk_usage(root).free <= SPARE_BYTES
 
 
+def _unusable(root: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"The store cannot use the directory {root} ({error}). Set SIMVIZ_HOME to a directory "
+        "that can be written."
+    )
+
+
 def why_not_written(root: Path, error: OSError | sqlite3.Error | None = None) -> str:
     """Why something could not be written, and what to do: a full disk is told from others."""
-    is_refused = getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT)
+    is_refused = getattr(error, "errno", None) in _FULL
     is_refused |= getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_FULL
     disk = shutil.disk_usage(root)
     if not is_refused and not is_full(root):

@@ -148,3 +148,20 @@ def test_an_index_that_is_gone_is_told_and_costs_nothing(home, tmp_path, serve, 
         (ours.root / "index.sqlite").write_bytes(kept)
     assert [info.name for info in ours.store.datasets.find(ours.mine)][:2] == ["second", "first"]
     assert ours.run("second bm25").pipeline()
+
+
+@pytest.mark.parametrize("place", [".", "datasets"])
+def test_a_store_that_cannot_be_used_is_told_on_every_page(place, tmp_path, serve, open_page):
+    root = tmp_path / "store"
+    (root / place).parent.mkdir(exist_ok=True)
+    (root / place).write_text("where a directory must be")
+    serve(root)
+    for page in ("data", "compare", "methods"):
+        app = open_page(page)
+        app.run()
+        assert not app.exception, app.exception
+        assert "Set SIMVIZ_HOME to a directory that can be written" in html(app) + said(app)
+    (root / place).unlink()
+    app = open_page("data")
+    app.run()
+    assert [title.value for title in app.title] == ["Data"]

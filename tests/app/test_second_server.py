@@ -27,7 +27,7 @@ def test_it_says_who_serves_and_begins_when_that_one_is_gone(app, tmp_path):
     with subprocess.Popen(command, text=True, **pipes) as other:
         assert other.stdout.readline() == "claimed\n"
         run(app)
-        assert [title.value for title in app.title] == ["Another simviz is at work here"]
+        assert [title.value for title in app.title] == ["The store cannot be used"]
         assert f"process {other.pid}, serves the directory" in app.text[0].value
         assert not app.file_uploader
         other.kill()

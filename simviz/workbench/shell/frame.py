@@ -119,7 +119,7 @@ def begin(title: str) -> Callable[[], None]:
     try:
         state.claim_store()
     except StoreError as error:
-        st.title("Another simviz is at work here")
+        st.title("The store cannot be used")
         st.text(str(error))
         st.stop()
     if state.is_warm():
@@ -172,16 +172,16 @@ def page(title: str) -> Iterator[None]:
     notice = ""
     try:
         count_again = begin(title)
+        if state.is_warm() and state.store().is_full and "share" not in st.query_params:
+            notice = why_not_written(state.store().root)
+            display.style()
+            display.problem(notice)
     except StoreError as error:  # nothing can be read: its index is gone
         st.title(title)
         display.style()
         display.problem(error)
         st.stop()
     try:
-        if state.is_warm() and state.store().is_full and "share" not in st.query_params:
-            notice = why_not_written(state.store().root)
-            display.style()
-            display.problem(notice)
         yield
         count_again()
     except StoreError as error:
