@@ -74,7 +74,7 @@ class Chart:
             y=y,
             mode="lines+markers" if markers or pressed else "lines",
             name=f"{safe_text(curve.label, 28)} {value}",
-            meta={"label": safe_text(curve.label, 28), "look": curve.method},
+            meta={"label": safe_text(curve.label, 40), "look": curve.method},
             line={"color": style.colour, "dash": style.dash, "width": 2.2},
             marker=marker if markers or pressed else None,
             selected={"marker": {"opacity": 1, "size": 9}} if pressed else None,

@@ -74,6 +74,15 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(public_server, browser):
         expect(table).to_contain_text(method)
     rest(page)
     expect(table).not_to_contain_text("SSI")
+    plot, named = page.locator("rect.nsewdrag").first, page.locator("ul.sv-key")
+    assert plot.bounding_box()["width"] >= 600, "the chart is as wide as the page allows"
+    expect(named).to_be_hidden()
+    wide = page.viewport_size
+    page.set_viewport_size({"width": 420, "height": 900})
+    expect(named).to_be_visible()
+    rest(page)
+    assert 290 < plot.bounding_box()["width"] < 420, "on a phone names leave the curves room"
+    page.set_viewport_size(wide)
 
     go(page, "Map")
     ready(page)
