@@ -67,7 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if run is not _workbench:  # Streamlit ends by it as it should
         _end_by_exception()
     try:
-        status = run(parser.parse_args(words))
+        status = run(parser.parse_intermixed_args(words))
         sys.stdout.flush()
     except KeyboardInterrupt:
         _tell("\nStopped.\n")
@@ -190,7 +190,14 @@ def _describe_compare(parser: ArgumentParser) -> None:
     parser.add_argument("runs", nargs="+", type=Path, help="files, or folders of MTEB")
     parser.add_argument("--qrels", type=Path, help="judgments: TREC's or a table such as BEIR's")
     parser.add_argument(
-        "--metric", help='such as "NDCG@10" (linear gain, the default), MAP, MRR, "recall@100"'
+        "--metric",
+        help="such as NDCG@10 (linear gain, the default), MAP, MRR@10, recall@100, Judged@10",
+    )
+    parser.add_argument(
+        "--judged-only", action="store_true", help="leave out answers that nobody judged"
+    )
+    parser.add_argument(
+        "--ignore-self", action="store_true", help="leave out answers that are the query itself"
     )
     parser.add_argument("--baseline", help="compare all others with this run alone")
     parser.add_argument("--report", type=Path, help="write a page of HTML too")
@@ -201,7 +208,13 @@ def _compare(given: Namespace) -> int:
     from simviz.evaluation.run_values import read_run_values, run_name
     from simviz.reports.values import summarize_values, values_page, values_text
 
-    found = read_run_values(given.runs, given.qrels, given.metric)
+    found = read_run_values(
+        given.runs,
+        given.qrels,
+        given.metric,
+        judged_only=given.judged_only,
+        ignore_self=given.ignore_self,
+    )
     baseline = given.baseline
     if baseline is not None and baseline not in found.values:
         baseline = run_name(Path(baseline))

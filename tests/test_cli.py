@@ -101,13 +101,28 @@ def test_one_judged_query_is_valid_json_with_a_reason(tmp_path, capsys):
     text, _, said = capsys.readouterr().out.partition("\n}\n")
     found = json.loads(text + "}", parse_constant=pytest.fail)
     assert found["reason"] == "Intervals and tests need two queries or more; there is 1."
-    assert found["runs"][0] == {"run": "a", "value": 1, "low": None, "high": None, "groups": "a"}
+    first, second = found["runs"]
+    assert first.pop("judged") == 1 and (second["judged"], second["at_most"]) == (0, 1)
+    unknown = {"low": None, "high": None}
+    assert first == {"run": "a", "value": 1, "at_most": 1, "groups": "a"} | unknown
+    assert found["files"].keys() == {"a", "b", "q"}
     (pair,) = found["comparisons"]
     assert [pair[k] for k in ("low", "high", "p_value", "told_apart")] == [None, None, None, False]
     assert (found["verdict"], found["needed"]) == ("undecided", None)
     for shown in (said, page.read_text()):
         assert found["reason"] in shown and "nan" not in shown and "too close" not in shown
-    assert "a    1.0000" in said
+        assert "Answers that nobody judged count as not relevant" in shown
+    assert "a    1.0000" in said and found["files"]["a"] in page.read_text()
+    assert re.search(r"^b .* 0 % +1\.0000$", said, re.MULTILINE)
+    assert main([*words[:2], "--judged-only", b, "--ignore-self", "--qrels", q]) == 2
+    assert "b answers no query of q" in capsys.readouterr().err
+
+
+def test_options_and_files_come_in_any_order(table, tmp_path, capsys):
+    other = tmp_path / "other.csv"
+    other.write_text(table.read_text())
+    assert main(["compare", str(table), "--metric", "MAP", str(other), "--json"]) == 4
+    assert len(json.loads(capsys.readouterr().out)["runs"]) == 8
 
 
 def test_few_queries_are_not_said_to_tell_apart_what_is_level(tmp_path, capsys):
@@ -213,7 +228,7 @@ def test_train_evaluate_search_and_export(pairs, tmp_path, capsys, monkeypatch):
     found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)["records"][0]
     assert found["standard_error"] is None and found["reason"] == "one value of all pairs"
     index = tmp_path / "answers.simviz"
-    ask = ["search", str(model), "red bus", "--items", str(pairs), "-k", "2"]
+    ask = ["search", str(model), "--items", str(pairs), "-k", "2", "red bus"]
     assert main([*ask, "--save", str(index)]) == 0
     said = capsys.readouterr().out.splitlines()
     assert said[0] == "red bus" and [line.split()[0] for line in said[1:]] == ["1", "2"]

@@ -31,6 +31,7 @@ from .divisions import Divisions as Divisions, repeat_divisions as repeat_divisi
 from .metrics import (
     AUC as AUC,
     DEFAULT_METRICS as DEFAULT_METRICS,
+    ERR as ERR,
     MAP as MAP,
     MRR as MRR,
     NDCG as NDCG,
@@ -40,7 +41,9 @@ from .metrics import (
     Precision as Precision,
     RankLoss as RankLoss,
     Recall as Recall,
+    RPrecision as RPrecision,
     Spearman as Spearman,
+    Success as Success,
     TopOne as TopOne,
     default_metric as default_metric,
     metric as metric,

@@ -9,7 +9,7 @@ from __future__ import annotations
 import inspect
 import re
 from abc import ABC
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -22,8 +22,10 @@ from simviz.ranking import (
     Ranking,
     expected_auc,
     expected_average_precision,
+    expected_err_at,
     expected_ndcg_at,
     expected_precision_at,
+    expected_r_precision,
     expected_recall_at,
     expected_reciprocal_rank,
     expected_success_at,
@@ -210,15 +212,64 @@ class TopOne(Metric):
 
 
 @dataclass(frozen=True, repr=False)
-class MRR(Metric):
-    """Mean reciprocal rank of the first relevant candidate."""
+class Success(Metric):
+    """Whether one of the first k candidates is relevant; for the first alone see `TopOne`.
 
-    _name = "MRR"
+    Parameters
+    ----------
+    k : int, default=5
+        How many candidates count.
+
+    Raises
+    ------
+    ValueError
+        If `k` is no whole number from 2.
+    """
+
+    _name = "success@{k}"
+    _description = "Share of queries with a relevant answer among the first {k}."
+    k: int = 5
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+        if self.k == 1:
+            raise ValueError("success@1 is top-1: take TopOne().")
+
+    def _per_query(self, ranking: Ranking) -> Reals:
+        """Probability that one of the first k candidates is relevant."""
+        return expected_success_at(ranking, self.k)
+
+
+@dataclass(frozen=True, repr=False)
+class MRR(Metric):
+    """Mean reciprocal rank of the first relevant candidate.
+
+    Parameters
+    ----------
+    k : int, optional
+        Rank below which nothing counts; all ranks do when omitted.
+
+    Raises
+    ------
+    ValueError
+        If `k` is neither None nor a whole number from 1.
+    """
+
     _description = "Mean of 1 / rank of the first relevant answer."
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.k is not None:
+            check_k(self.k)
+
+    @property
+    def name(self) -> str:
+        """What tables show."""
+        return "MRR" if self.k is None else f"MRR@{self.k}"
 
     def _per_query(self, ranking: Ranking) -> Reals:
         """Reciprocal rank of each query."""
-        return expected_reciprocal_rank(ranking)
+        return expected_reciprocal_rank(ranking, self.k)
 
 
 @dataclass(frozen=True, repr=False)
@@ -288,6 +339,23 @@ class Recall(Metric):
 
 
 @dataclass(frozen=True, repr=False)
+class RPrecision(Metric):
+    """Share of relevant candidates among the first R, of which R are relevant."""
+
+    _name = "R-precision"
+    _description = "Share of relevant answers among the first R, where R are relevant."
+
+    @property
+    def aliases(self) -> tuple[str, ...]:
+        """The name that trec_eval has for it."""
+        return ("Rprec",)
+
+    def _per_query(self, ranking: Ranking) -> Reals:
+        """R-precision of each query."""
+        return expected_r_precision(ranking)
+
+
+@dataclass(frozen=True, repr=False)
 class NDCG(Metric):
     """Normalised discounted cumulative gain of the first k.
 
@@ -342,15 +410,71 @@ class NDCG(Metric):
 
     def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
         """Queries whose candidates are all relevant, and of one grade."""
-        found = super().certain(ranking)
-        lowest, highest = np.full((2, ranking.n_queries), np.nan)
-        np.fmin.at(lowest, ranking.query, ranking.grade)
-        np.fmax.at(highest, ranking.query, ranking.grade)
-        return np.asarray(found & (lowest == highest))
+        return super().certain(ranking) & _of_one_grade(ranking)
 
     def _per_query(self, ranking: Ranking) -> Reals:
         """NDCG of each query."""
         return expected_ndcg_at(ranking, self.k, gain=self.gain, discount=self.discount)
+
+
+def _of_one_grade(ranking: Ranking) -> NDArray[np.bool_]:
+    """Queries whose listed candidates are of one grade."""
+    lowest, highest = np.full((2, ranking.n_queries), np.nan)
+    np.fmin.at(lowest, ranking.query, ranking.grade)
+    np.fmax.at(highest, ranking.query, ranking.grade)
+    return np.asarray(lowest == highest)
+
+
+@dataclass(frozen=True, repr=False)
+class ERR(Metric):
+    """Expected reciprocal rank at which a reader has found enough.
+
+    Parameters
+    ----------
+    k : int, default=20
+        How many candidates count.
+    highest_grade : float, default=4
+        The highest grade of the scale: a candidate of this grade satisfies nearly
+        every reader. Figures of two scales cannot be compared.
+
+    Raises
+    ------
+    ValueError
+        If `k` is no whole number from 1, or the highest grade is not above 0.
+
+    References
+    ----------
+    .. [1] O. Chapelle, D. Metzler, Y. Zhang and P. Grinspan. "Expected
+       reciprocal rank for graded relevance." CIKM 2009, equations 4 and 5.
+
+    Examples
+    --------
+    >>> ERR(10), ERR(highest_grade=2)
+    (ERR@10, ERR@20 (grades to 2))
+    """
+
+    _description = "Mean of 1 / rank where a reader stops, who stops sooner at higher grades."
+    k: int = 20
+    highest_grade: float = 4.0
+
+    def __post_init__(self) -> None:
+        check_k(self.k)
+        if not 0 < self.highest_grade <= 1000:
+            raise ValueError(f"highest_grade must lie in (0, 1000], got {self.highest_grade}.")
+
+    @property
+    def name(self) -> str:
+        """What tables show: the scale too, unless it is the usual one of five grades."""
+        grades = "" if self.highest_grade == 4 else f" (grades to {self.highest_grade:g})"
+        return f"ERR@{self.k}{grades}"
+
+    def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
+        """Queries whose candidates are all relevant, and of one grade."""
+        return super().certain(ranking) & _of_one_grade(ranking)
+
+    def _per_query(self, ranking: Ranking) -> Reals:
+        """ERR of each query."""
+        return expected_err_at(ranking, self.k, highest_grade=self.highest_grade)
 
 
 @dataclass(frozen=True, repr=False)
@@ -508,10 +632,13 @@ _NAME = re.compile(
 #: How the parts of a name, "stem@at (options)", make a metric.
 _BUILDERS: dict[str, Callable[[str | None, str], Metric]] = {
     "top-1": lambda at, options: TopOne(),
-    "MRR": lambda at, options: MRR(),
+    "success": lambda at, options: TopOne() if at == "1" else Success(int(at or 5)),
+    "MRR": lambda at, options: MRR(int(at) if at else None),
     "MAP": lambda at, options: MAP(),
     "P": lambda at, options: Precision(int(at or 5)),
     "recall": lambda at, options: Recall(int(at or 10)),
+    "R-precision": lambda at, options: RPrecision(),
+    "ERR": lambda at, options: ERR(int(at or 20), float(options.removeprefix("grades to ") or 4)),
     "NDCG": lambda at, options: NDCG(
         int(at) if at else None,
         "linear" if "linear" in options else "exp2",
@@ -610,26 +737,34 @@ def metric(fn: Callable[[Reals], float], name: str | None = None) -> Metric:
     return _OWN[name]
 
 
-#: Names of ir_measures and what they are called here; gains of its nDCG are grades.
-_IR_MEASURES = (
-    (re.compile(r"R@(\d+)"), r"recall@\1"),
-    (re.compile(r"nDCG(@\d+)?"), r"NDCG\1 (linear gain)"),
-    (re.compile(r"AP"), "MAP"),
-    (re.compile(r"RR"), "MRR"),
-    (re.compile(r"Success@1"), "top-1"),
+#: Names of ir_measures and trec_eval, and what they are called here. Their gains are grades.
+_ELSEWHERE = (
+    (re.compile(r"R@(\d+)|recall_(\d+)"), "recall@{}"),
+    (re.compile(r"nDCG@(\d+)|ndcg_cut[_.](\d+)"), "NDCG@{} (linear gain)"),
+    (re.compile(r"nDCG()"), "NDCG (linear gain)"),
+    (re.compile(r"P_(\d+)"), "P@{}"),
+    (re.compile(r"AP()"), "MAP"),
+    (re.compile(r"RR()|recip_rank()"), "MRR"),
+    (re.compile(r"RR@(\d+)"), "MRR@{}"),
+    (re.compile(r"success[@_]1()", re.IGNORECASE), "top-1"),
+    (re.compile(r"success_(\d+)"), "success@{}"),
+    (re.compile(r"R-?prec()", re.IGNORECASE), "R-precision"),
 )
 
 
-def parse_metric(name: Metric | str) -> Metric:
+def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) -> Metric:
     """Read a metric's name, as tables show it.
 
     Parameters
     ----------
     name : str or Metric
         Such as "MRR", "P@5" or "NDCG@3 (linear gain)"; capitals do not
-        matter. "NDCG@3" is that of exponential gain. Names of ir_measures are
-        read as it means them, in its spelling: "R@100", "AP", "RR", "Success@1",
-        and "nDCG@10", whose gain is linear. A metric stays as it is.
+        matter. "NDCG@3" is that of exponential gain. Names of ir_measures and
+        trec_eval are read as they mean them, in their spelling: "R@100",
+        "recall_100", "AP", "RR@10", "recip_rank", "Success@1", "Rprec", and
+        "nDCG@10" or "ndcg_cut_10", whose gain is linear. A metric stays as it is.
+    among : sequence of Metric types, optional
+        Which can be computed here: others are refused, and the message names these.
 
     Returns
     -------
@@ -639,7 +774,7 @@ def parse_metric(name: Metric | str) -> Metric:
     Raises
     ------
     ValueError
-        If there is none; names the nearest one.
+        If there is none, or none that can be computed here; names the nearest one.
 
     Examples
     --------
@@ -650,21 +785,23 @@ def parse_metric(name: Metric | str) -> Metric:
     >>> parse_metric("MMR")
     Traceback (most recent call last):
     ...
-    ValueError: There is no metric 'MMR'. Did you mean 'MRR'? Known: top-1, MRR, ...
+    ValueError: There is no metric 'MMR'. Did you mean 'MRR'? Known: top-1, ...
     """
     if isinstance(name, Metric):
         return name
     wanted = " ".join(str(name).split())
     if wanted in _OWN:
         return _OWN[wanted]
-    for pattern, own in _IR_MEASURES:
+    for pattern, own in _ELSEWHERE:
         if found := pattern.fullmatch(wanted):
-            wanted = found.expand(own)
+            wanted = own.format(*filter(None, found.groups()))
+            break
     match = _NAME.fullmatch(wanted)
     stems = {stem.casefold(): stem for stem in _BUILDERS}
     stem = stems.get(match["stem"].casefold()) if match else None
     if match is None or stem is None:
-        known = [_BUILDERS[s](None, "") for s in _BUILDERS]
+        every = (build(None, "") for build in _BUILDERS.values())
+        known = [one for one in every if isinstance(one, tuple(among))]
         examples = [*(min((m.name, *m.aliases), key=len) for m in known), *_OWN]
         raise ValueError(unknown_name("metric", str(name), examples))
     try:

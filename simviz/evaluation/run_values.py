@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import itertools
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,22 +21,26 @@ from simviz.data.roles import is_label_name
 from simviz.data.sources import decode_text, gunzip, load_bytes, signature
 from simviz.data.tables import Table, read_table
 from simviz.evaluation.metrics import (
+    ERR,
     MAP,
     MRR,
     NDCG,
     Metric,
     Precision,
     Recall,
+    RPrecision,
+    Success,
     TopOne,
+    check_k,
     parse_metric,
 )
 from simviz.exceptions import DatasetError
-from simviz.ranking import Ranking, rank_listed
+from simviz.ranking import Ranking, expected_ndcg_at, rank_listed
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 #: Metrics of the documents that were found; others ask about those that no run lists.
-_OF_FOUND = (MAP, MRR, NDCG, Precision, Recall, TopOne)
+_OF_FOUND = (TopOne, Success, MRR, MAP, Precision, Recall, RPrecision, NDCG, ERR)
 #: The rank of what was not found: no metric sees it, and no sum overflows.
 _NEVER = 2**52
 _ENDINGS = (".gz", ".txt", ".trec", ".run", ".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx")
@@ -50,10 +56,21 @@ class RunValues:
     higher_is_better: bool = True
     unit: str = "query"
     notes: tuple[str, ...] = ()
+    #: Of each run that was judged: the share of its answers that count which have a judgment,
+    #: and the highest value that judging the others could give, None where that is not known.
+    judged: Mapping[str, float] = field(default_factory=dict)
+    at_most: Mapping[str, float | None] = field(default_factory=dict)
+    #: SHA-256 of each file that was read, by its name.
+    files: Mapping[str, str] = field(default_factory=dict)
 
 
 def read_run_values(
-    paths: Sequence[str | Path], qrels: str | Path | None = None, metric: str | None = None
+    paths: Sequence[str | Path],
+    qrels: str | Path | None = None,
+    metric: str | None = None,
+    *,
+    judged_only: bool = False,
+    ignore_self: bool = False,
 ) -> RunValues:
     """Read what several systems did: runs with judgments, else values or results of MTEB."""
     # A run is TREC's six columns, or a table with columns of queries, documents and scores;
@@ -63,8 +80,12 @@ def read_run_values(
     # not named is linear. Equal scores count with the mean over their orders, where those programs
     # sort by id.
     found = [Path(path) for path in paths]
+    read: dict[str, str] = {}
     if qrels is not None:
-        return _judged(found, Path(qrels), metric or "NDCG@10")
+        keep = _Kept(judged_only, ignore_self)
+        return replace(_judged(found, Path(qrels), metric or "NDCG@10", keep, read), files=read)
+    if judged_only or ignore_self:
+        raise ValueError("Values list no documents. Give runs, and judgments: --qrels FILE.")
     folders = [path for path in found if path.is_dir()]
     if folders and len(folders) < len(found):
         raise DatasetError(
@@ -73,10 +94,18 @@ def read_run_values(
         )
     by_run: dict[str, dict[str, float]] = {}
     for path in found:
-        for name, values in _mteb(path, metric) if path in folders else _table_of_values(path):
+        runs = _mteb(path, metric, read) if path in folders else _table_of_values(path, read)
+        for name, values in runs:
             by_run[_free(name, by_run)] = values
     what = (metric or "main score") if folders else (metric or "value")
-    return _shared(by_run, what, "task" if folders else "query")
+    return replace(_shared(by_run, what, "task" if folders else "query"), files=read)
+
+
+def _load(path: Path, read: dict[str, str]) -> tuple[str, bytes]:
+    """Name and content of a file, unpacked, of which the digest is noted."""
+    name, data = load_bytes(path)
+    read[_free(name, read)] = hashlib.sha256(data).hexdigest()
+    return gunzip(name, data)
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
@@ -115,9 +144,9 @@ def _shared(by_run: Mapping[str, Mapping[str, float]], metric: str, unit: str) -
     return RunValues(values, tuple(shared), metric, unit=unit, notes=notes)
 
 
-def _table_of_values(path: Path) -> list[tuple[str, dict[str, float]]]:
+def _table_of_values(path: Path, read: dict[str, str]) -> list[tuple[str, dict[str, float]]]:
     """Columns of numbers as runs, by what stands in the first other column."""
-    name, data = gunzip(*load_bytes(path))
+    name, data = _load(path, read)
     if _read_trec(name, data) is not None:
         raise DatasetError(f"{name} is a TREC run. Give the judgments, too: --qrels FILE.")
     table = read_table(data, name)
@@ -148,13 +177,15 @@ def _table_of_values(path: Path) -> list[tuple[str, dict[str, float]]]:
     return runs
 
 
-def _mteb(folder: Path, metric: str | None) -> list[tuple[str, dict[str, float]]]:
+def _mteb(
+    folder: Path, metric: str | None, read: dict[str, str]
+) -> list[tuple[str, dict[str, float]]]:
     """A run for each folder of one model's tasks."""
     key = "main_score" if metric is None else metric.strip().lower().replace("@", "_at_")
     by_folder: dict[Path, dict[str, float]] = {}
     known: set[str] = set()
     for path in sorted(folder.rglob("*.json")):
-        tree = _json(path)
+        tree = _json(path, read)
         scores = tree.get("scores")
         if not isinstance(scores, dict) or not isinstance(tree.get("task_name"), str):
             continue  # what is said of the model, and files of others
@@ -171,13 +202,13 @@ def _mteb(folder: Path, metric: str | None) -> list[tuple[str, dict[str, float]]
     runs = []
     for place, tasks in by_folder.items():
         meta = place / "model_meta.json"
-        name = _json(meta).get("name") if meta.is_file() else None
+        name = _json(meta, {}).get("name") if meta.is_file() else None
         runs.append((str(name or place.name), tasks))
     return runs
 
 
-def _json(path: Path) -> dict[str, Any]:
-    name, data = load_bytes(path)
+def _json(path: Path, read: dict[str, str]) -> dict[str, Any]:
+    name, data = _load(path, read)
     try:
         tree = json.loads(data)
     except (ValueError, RecursionError) as error:
@@ -196,64 +227,141 @@ class _Qrels:
     document: Ints
     grade: Reals
     notes: tuple[str, ...]
+    #: Each judged pair, relevant or not, as query × number of documents + document; sorted.
+    pairs: Ints
+    highest: float
 
 
-def _judged(paths: Sequence[Path], qrels: Path, name: str) -> RunValues:
+class _Kept(NamedTuple):
+    """Which answers of a run count."""
+
+    judged_only: bool
+    ignore_self: bool
+
+
+def _judged(
+    paths: Sequence[Path], qrels: Path, name: str, keep: _Kept, read: dict[str, str]
+) -> RunValues:
     """Values of runs by judgments."""
-    metric = _as_trec(name)
-    judged = _read_qrels(qrels)
+    depth = _judged_at(name)
+    metric = _as_trec(name) if depth is None else None
+    judged = _read_qrels(qrels, read)
     values: dict[str, Reals] = {}
+    shares: dict[str, float] = {}
+    at_most: dict[str, float | None] = {}
     n_tied = 0
-    empty = np.diff(judged.indptr) == 0
     notes = list(judged.notes)
     for path in paths:
-        name, query, document, score, said = _read_run(path, judged)
+        name, answers, said = _read_run(path, judged, keep, read)
         notes += said
-        ranking, tied, asked = _rank(query, document, score, judged)
+        asked = answers.n > 0
         if not asked.any():
             raise DatasetError(f"{path.name} answers no query of {qrels.name}. Are the ids alike?")
-        measure = metric
-        if isinstance(metric, NDCG):  # beyond the last rank nothing changes, but takes memory
-            depth = int(max(np.bincount(query[query >= 0]).max(), np.diff(judged.indptr).max()))
-            measure = replace(metric, k=min(metric.k or depth, depth))
-        per_query = np.where(empty, 0.0, measure.per_query(ranking))
         run = _free(name, values)
-        values[run] = per_query
-        n_tied += tied
+        if metric is None:
+            values[run] = answers.judged_share(judged, depth)
+        else:
+            ranking, tied = _rank(answers, judged)
+            values[run] = _values(metric, ranking, answers)
+            n_tied += tied
+            share = answers.judged_share(judged, _first(metric))
+            shares[run] = float(share[asked].mean())
+            at_most[run] = _at_most(metric, ranking, answers, judged)
         if missing := int((~asked).sum()):
             words = f"{missing:,} of {len(asked):,} judged queries"
             notes.append(f"{run} does not answer {words}; they count 0.")
-    if n_empty := int(empty.sum()):
+    n_empty = int((np.diff(judged.indptr) == 0).sum())
+    if n_empty and metric is not None:
         notes.append(
-            f"{n_empty:,} of {len(empty):,} judged queries have no relevant document; they count "
-            "0, as in trec_eval."
+            f"{n_empty:,} of {len(judged.queries):,} judged queries have no relevant document; "
+            "they count 0, as in trec_eval."
         )
     if n_tied:
         notes.append(
             f"{counted(n_tied, 'relevant answer')} tied with others: values are means over the "
             "orders of ties, where trec_eval sorts by id."
         )
+    title = f"Judged@{depth}" if metric is None else metric.name
+    better = metric is None or metric.higher_is_better
     return RunValues(
-        values, judged.queries, metric.name, metric.higher_is_better, notes=tuple(notes)
+        values, judged.queries, title, better, notes=tuple(notes), judged=shares, at_most=at_most
     )
+
+
+def _judged_at(name: str) -> int | None:
+    """How many answers "Judged@k" looks at; None of another metric."""
+    found = re.fullmatch(r"judged@(\d+)", name.strip(), re.IGNORECASE | re.ASCII)
+    if found is None:
+        return None
+    check_k(int(found[1]))
+    return int(found[1])
+
+
+def _values(metric: Metric, ranking: Ranking, answers: _Answers) -> Reals:
+    """What a metric finds, 0 where no document is relevant."""
+    if isinstance(metric, NDCG):  # beyond the last rank nothing changes, but takes memory
+        metric = replace(metric, k=_depth(metric, ranking, answers))
+    return np.nan_to_num(metric.per_query(ranking), nan=0.0)
+
+
+def _first(metric: Metric) -> int | None:
+    """How many answers count; None of a metric that looks at all."""
+    return 1 if isinstance(metric, TopOne) else getattr(metric, "k", None)
+
+
+def _depth(metric: NDCG, ranking: Ranking, answers: _Answers) -> int:
+    last = int(max(answers.n.max(), np.diff(ranking.indptr).max()))
+    return min(metric.k or last, last)
+
+
+def _at_most(metric: Metric, ranking: Ranking, answers: _Answers, judged: _Qrels) -> float | None:
+    """The mean that judging all answers could give at most; None where it is not known."""
+    # Were an answer relevant, the precision at ranks below it would rise and the number of
+    # relevant documents too: of MAP and R-precision nothing simple is the most.
+    if not isinstance(metric, (ERR, MRR, NDCG, Precision, Recall, Success, TopOne)):
+        return None
+    is_open = ~answers.is_judged(judged)
+    if (k := _first(metric)) is not None:
+        is_open &= answers.above < k
+    n_open = int(is_open.sum())
+    query = np.concatenate([ranking.query, answers.query[is_open]])
+    order = np.argsort(query, kind="stable")
+    n = np.bincount(query, minlength=ranking.n_queries)
+    best = Ranking(
+        np.concatenate([[0], np.cumsum(n)]),
+        np.concatenate([ranking.candidate, np.full(n_open, -1)])[order],
+        np.concatenate([ranking.grade, np.full(n_open, judged.highest)])[order],
+        np.concatenate([ranking.above, answers.above[is_open]])[order],
+        np.concatenate([ranking.tied, answers.tied[is_open]])[order],
+        ranking.n_candidates,
+    )
+    if not isinstance(metric, NDCG):
+        return float(_values(metric, best, answers).mean())
+    # Gains of all open answers, over the ideal order of what is known: more relevant documents
+    # can only make that better.
+    k = _depth(metric, best, answers)
+    most = expected_ndcg_at(best, k, gain=metric.gain, discount=metric.discount, ideal=ranking)
+    has_open = np.bincount(answers.query[is_open], minlength=ranking.n_queries) > 0
+    most = np.where(np.isnan(most), np.where(has_open, 1.0, 0.0), np.minimum(most, 1.0))
+    return float(most.mean())
 
 
 def _as_trec(name: str) -> Metric:
     """A metric of what was found; a gain that is not named is linear."""
-    metric = parse_metric(name)
+    metric = parse_metric(name, _OF_FOUND)
     if not isinstance(metric, _OF_FOUND):
         raise ValueError(
             f"{metric.name} asks about documents that runs do not list. Take top-1, MRR, MAP, "
-            "P@5, recall@10 or NDCG@10."
+            "P@5, recall@10, R-precision, success@5, ERR@20 or NDCG@10."
         )
     if isinstance(metric, NDCG) and "(" not in name:
         return replace(metric, gain="linear")
     return metric
 
 
-def _read_qrels(path: Path) -> _Qrels:
+def _read_qrels(path: Path, read: dict[str, str]) -> _Qrels:
     """Judgments as TREC or BEIR writes them."""
-    table = judgments.read_judgment_table(*gunzip(*load_bytes(path)), {})
+    table = judgments.read_judgment_table(*_load(path, read), {})
     named = [c for c in table.columns if is_label_name(c) or c == "grade"]
     numbers = [c for c, kind in table.kinds.items() if kind == "number"]
     label = next(iter([*named, *numbers[::-1]]), None)
@@ -278,6 +386,8 @@ def _read_qrels(path: Path) -> _Qrels:
         documents.codes[order].astype(np.int64),
         grade[order],
         tuple(filter(None, (*table.notes, repeated))),
+        np.unique(pair),
+        float(grade.max(initial=1.0)),
     )
 
 
@@ -303,12 +413,40 @@ class _Run(NamedTuple):
     notes: Sequence[str] = ()
 
 
-def _read_run(path: Path, judged: _Qrels) -> tuple[str, Ints, Ints, Reals, list[str]]:
-    """Name, query and document of each answer, −1 where not judged, scores, and what to say."""
+@dataclass(frozen=True, slots=True, eq=False)
+class _Answers:
+    """The answers of a run to judged queries, by query; −1 is a document that is never judged."""
+
+    query: Ints
+    document: Ints
+    above: Ints
+    tied: Ints
+    #: How many each query has.
+    n: Ints
+
+    def is_judged(self, judged: _Qrels) -> NDArray[np.bool_]:
+        """Whether each was judged for its query."""
+        pair = self.query * len(judged.documents) + self.document
+        return (self.document >= 0) & np.isin(pair, judged.pairs)
+
+    def judged_share(self, judged: _Qrels, k: int | None) -> Reals:
+        """Share of judged ones among the first k of each query, 0 where there are none."""
+        inside = np.clip((k or _NEVER) - self.above, 0, self.tied) / self.tied
+        total, known = (
+            np.bincount(self.query, weights=w, minlength=len(self.n))
+            for w in (inside, inside * self.is_judged(judged))
+        )
+        return np.divide(known, total, out=np.zeros(len(self.n)), where=total > 0)
+
+
+def _read_run(
+    path: Path, judged: _Qrels, keep: _Kept, read: dict[str, str]
+) -> tuple[str, _Answers, list[str]]:
+    """Name of a run, its answers, and what to say of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    name, data = gunzip(*load_bytes(path))
+    name, data = _load(path, read)
     run = _read_trec(name, data) or _of_table(read_table(data, name), judged)
 
     def positions(ids: Any, known: Sequence[str]) -> tuple[Ints, Ints, int]:
@@ -327,7 +465,23 @@ def _read_run(path: Path, judged: _Qrels) -> tuple[str, Ints, Ints, Reals, list[
     # What comes out of a pipe has a number for a name.
     title = run_name(path) if path.is_file() else run.name or run_name(path)
     notes = [*run.notes, *filter(None, [repeated])]
-    return title, query[kept], document[kept], run.score[kept], notes
+    counts = np.zeros(len(query), dtype=bool)
+    counts[kept] = True
+    counts &= query >= 0
+    if keep.ignore_self:
+        itself = counts & np.asarray(pc.equal(run.query, run.document))
+        counts &= ~itself
+        if n_itself := int(itself.sum()):
+            notes.append(f"{counted(n_itself, 'answer')} of {title} is its own query; left out.")
+    if keep.judged_only:
+        pair = query * len(judged.documents) + document
+        counts &= (document >= 0) & np.isin(pair, judged.pairs)
+    order: Ints = np.flatnonzero(counts)
+    if (query[order][1:] < query[order][:-1]).any():
+        order = order[np.argsort(query[order], kind="stable")]
+    n_answers = np.bincount(query[order], minlength=len(judged.queries))
+    above, tied = rank_listed(run.score[order], np.concatenate([[0], np.cumsum(n_answers)]))
+    return title, _Answers(query[order], document[order], above, tied, n_answers), notes
 
 
 def _read_trec(name: str, data: bytes) -> _Run | None:
@@ -409,22 +563,13 @@ def _of_table(table: Table, judged: _Qrels) -> _Run:
     return _Run(query, document, score, table.place, notes=table.notes)
 
 
-def _rank(
-    query: Ints, document: Ints, score: Reals, judged: _Qrels
-) -> tuple[Ranking, int, NDArray[np.bool_]]:
-    """Where the relevant documents stand, how many are tied, and which queries are answered."""
-    if not (known := query >= 0).all():
-        query, document, score = query[known], document[known], score[known]
-    if (query[1:] < query[:-1]).any():
-        order = np.argsort(query, kind="stable")
-        query, document, score = query[order], document[order], score[order]
+def _rank(answers: _Answers, judged: _Qrels) -> tuple[Ranking, int]:
+    """Where the relevant documents stand, and how many are tied."""
     n_queries, n_documents = len(judged.queries), len(judged.documents)
-    n = np.bincount(query, minlength=n_queries)
-    above, tied = rank_listed(score, np.concatenate([[0], np.cumsum(n)]))
     owner = np.repeat(np.arange(n_queries), np.diff(judged.indptr))
     wanted = owner * n_documents + judged.document
-    listed = np.flatnonzero(document >= 0)
-    keys = query[listed] * n_documents + document[listed]
+    listed = np.flatnonzero(answers.document >= 0)
+    keys = answers.query[listed] * n_documents + answers.document[listed]
     is_wanted = np.isin(keys, wanted)  # few answers are: the others need no order
     keys, listed = keys[is_wanted], listed[is_wanted]
     by_key = np.argsort(keys)
@@ -435,7 +580,7 @@ def _rank(
     is_found[inside] = keys[at[inside]] == wanted[inside]
     found = listed[at[is_found]]
     its_above, its_tied = _NEVER + np.arange(len(wanted)), np.ones(len(wanted), dtype=np.int64)
-    its_above[is_found], its_tied[is_found] = above[found], tied[found]
+    its_above[is_found], its_tied[is_found] = answers.above[found], answers.tied[found]
     pool = np.full(n_queries, 2 * _NEVER)
     ranking = Ranking(judged.indptr, judged.document, judged.grade, its_above, its_tied, pool)
-    return ranking, int((tied[found] > 1).sum()), n > 0
+    return ranking, int((answers.tied[found] > 1).sum())

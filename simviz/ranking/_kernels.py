@@ -77,15 +77,17 @@ def count_rows(
 
 
 @njit()
-def first_relevant_reciprocal(above: Ints, tied: Ints, relevant: Ints, out: Reals) -> None:
-    """Expect 1 / rank of the first of `relevant` ones within `tied`, in random order."""
+def first_relevant_reciprocal(
+    above: Ints, tied: Ints, relevant: Ints, places: Ints, out: Reals
+) -> None:
+    """Expect 1 / rank of the first of `relevant` ones among the first places of `tied`."""
     # With F the place of the first relevant one inside its tie group, P(F = 1) = r / t and P(F =
     # f + 1) / P(F = f) = (t - f - r + 1) / (t - f).
     for q in range(len(out)):
         t, r = tied[q], relevant[q]
         probability = r / t
         total = 0.0
-        for f in range(1, t - r + 2):
+        for f in range(1, min(t - r + 1, places[q]) + 1):
             term = probability / (above[q] + f)
             total += term
             # The terms shrink, and geometrically once r is large.

@@ -282,13 +282,15 @@ def expected_success_at(ranking: Ranking, k: int = 1) -> Reals:
     return _spread(ranking, query, 1.0 - miss)
 
 
-def expected_reciprocal_rank(ranking: Ranking) -> Reals:
+def expected_reciprocal_rank(ranking: Ranking, k: int | None = None) -> Reals:
     """Expect 1 / rank of the first relevant candidate; its mean is the MRR.
 
     Parameters
     ----------
     ranking : Ranking
         Where the relevant candidates stand.
+    k : int, optional
+        Rank below which nothing counts; all ranks do when omitted.
 
     Returns
     -------
@@ -304,10 +306,14 @@ def expected_reciprocal_rank(ranking: Ranking) -> Reals:
     query, above, tied, relevant, earlier = _tie_groups(ranking)
     first = earlier == 0
     query, above, tied, relevant = query[first], above[first], tied[first], relevant[first]
+    places = tied
+    if k is not None:
+        _check_k(k)
+        places = np.clip(k - above, 0, tied)
     # One relevant among the tied is anywhere among them: a harmonic sum, O(1).
-    value = _harmonic_between(above, tied) / tied
+    value = _harmonic_between(above, places) / tied
     # Several within the top group (all of a constant scorer's) have a closed form too.
-    top = above == 0
+    top = (above == 0) & (places == tied)
     r, rest = relevant[top], (tied - relevant)[top] + 1
     value[top] = r * _harmonic_between(r - 1, rest) / rest
     several = np.flatnonzero((relevant > 1) & ~top)
@@ -315,7 +321,9 @@ def expected_reciprocal_rank(ranking: Ranking) -> Reals:
         from simviz.ranking._kernels import first_relevant_reciprocal
 
         out = np.empty(len(several))
-        first_relevant_reciprocal(above[several], tied[several], relevant[several], out)
+        first_relevant_reciprocal(
+            above[several], tied[several], relevant[several], places[several], out
+        )
         value[several] = out
     return _spread(ranking, query, value)
 
@@ -372,7 +380,30 @@ def expected_precision_at(ranking: Ranking, k: int) -> Reals:
     >>> expected_precision_at(r, 5)  # the second is in with probability 2/4
     array([0.3])
     """
+    _check_k(k)
     return _hits_at(ranking, k) / k
+
+
+def expected_r_precision(ranking: Ranking) -> Reals:
+    """Expect the share of relevant candidates among the first R, of which R are relevant.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Where the relevant candidates stand.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+        NaN for a query without a relevant candidate.
+
+    Examples
+    --------
+    >>> r = Ranking([0, 2], [4, 7], [1, 1], above=[0, 3], tied=[1, 1], n_candidates=[9])
+    >>> expected_r_precision(r)  # one of the two is among the first two
+    array([0.5])
+    """
+    return _ratio(_hits_at(ranking, ranking.n_relevant), ranking.n_relevant)
 
 
 def expected_recall_at(ranking: Ranking, k: int) -> Reals:
@@ -396,6 +427,7 @@ def expected_recall_at(ranking: Ranking, k: int) -> Reals:
     >>> expected_recall_at(r, 5)
     array([0.75])
     """
+    _check_k(k)
     return _ratio(_hits_at(ranking, k), ranking.n_relevant)
 
 
@@ -405,6 +437,7 @@ def expected_ndcg_at(
     *,
     gain: Gain = "exp2",
     discount: Discount = "log2",
+    ideal: Ranking | None = None,
 ) -> Reals:
     """Expect the discounted cumulative gain at `k`, over that of the ideal order.
 
@@ -419,6 +452,9 @@ def expected_ndcg_at(
     discount : {"log2", "jk"}, default="log2"
         What rank r divides by: log2(1 + r), or the original rule with b = 2,
         under which ranks 1 and 2 count in full and then log2(r) [1]_.
+    ideal : Ranking, optional
+        Whose candidates make the ideal order; those of `ranking` when omitted. With
+        others the quotient may pass 1.
 
     Returns
     -------
@@ -453,24 +489,116 @@ def expected_ndcg_at(
     divisor = np.log2(1 + ranks) if discount == "log2" else np.log2(np.maximum(ranks, 2))
     cumulative = np.concatenate([[0.0], np.cumsum(1 / divisor)])
 
+    best = ranking if ideal is None else ideal
+    highest = np.zeros(ranking.n_queries)
+    for one in (ranking, best):
+        np.maximum.at(highest, one.query, one.grade)
+
+    def gains(grade: Reals, query: Ints) -> Reals:
+        if gain == "linear":
+            return grade
+        # 2^g - 1 over 2^(highest grade of the query): cancels, and cannot overflow.
+        return np.exp2(grade - highest[query]) * -np.expm1(-grade * np.log(2))
+
+    keep = ranking.grade > 0
+    query, above, tied = ranking.query[keep], ranking.above[keep], ranking.tied[keep]
+    begin, end = np.minimum(above, longest), np.minimum(above + tied, longest)
+    worth = gains(ranking.grade[keep], query)
+    dcg = _sum(ranking, query, worth * (cumulative[end] - cumulative[begin]) / tied)
+    keep = best.grade > 0
+    query, grade = best.query[keep], best.grade[keep]
+    order = np.lexsort((-grade, query))
+    query, grade = query[order], grade[order]
+    first, size = runs(query)
+    place = np.arange(len(order)) - np.repeat(first, size)
+    begin, end = np.minimum(place, longest), np.minimum(place + 1, longest)
+    most = _sum(ranking, query, gains(grade, query) * (cumulative[end] - cumulative[begin]))
+    return _ratio(dcg, most)
+
+
+def expected_err_at(ranking: Ranking, k: int, *, highest_grade: float = 4.0) -> Reals:
+    """Expect the reciprocal of the rank at which a reader has found enough.
+
+    A reader goes down the list and is content with a candidate of grade g with
+    probability (2^g - 1) / 2^h, where h is the highest grade: the expected
+    reciprocal rank of [1]_, equations 4 and 5.
+
+    Parameters
+    ----------
+    ranking : Ranking
+        Where the relevant candidates stand.
+    k : int
+        How many candidates count.
+    highest_grade : float, default=4
+        The highest grade of the scale, whether or not any candidate has it.
+
+    Returns
+    -------
+    ndarray of float64, shape (n_queries,)
+        NaN for a query without a relevant candidate.
+
+    Raises
+    ------
+    ValueError
+        If a grade is above the highest.
+
+    References
+    ----------
+    .. [1] O. Chapelle, D. Metzler, Y. Zhang and P. Grinspan. "Expected
+       reciprocal rank for graded relevance." CIKM 2009.
+
+    Examples
+    --------
+    >>> r = Ranking([0, 2], [4, 7], [2, 1], above=[0, 1], tied=[1, 1], n_candidates=[9])
+    >>> expected_err_at(r, 5, highest_grade=2)  # 3/4 + (1 - 3/4) 1/4 / 2
+    array([0.78125])
+    """
+    _check_k(k)
     keep = ranking.grade > 0
     query, grade = ranking.query[keep], ranking.grade[keep]
     above, tied = ranking.above[keep], ranking.tied[keep]
-    order = np.lexsort((-grade, query))
-    first, size = runs(query[order])
-    place = np.arange(len(order)) - np.repeat(first, size)
-    if gain == "exp2":
-        # 2^g - 1 over 2^(highest grade of the query): cancels, and cannot overflow.
-        highest = np.empty(len(order))
-        highest[order] = np.repeat(grade[order[first]], size)
-        gains = np.exp2(grade - highest) * -np.expm1(-grade * np.log(2))
-    else:
-        gains = grade
-    begin, end = np.minimum(above, longest), np.minimum(above + tied, longest)
-    dcg = _sum(ranking, query, gains * (cumulative[end] - cumulative[begin]) / tied)
-    begin, end = np.minimum(place, longest), np.minimum(place + 1, longest)
-    ideal = _sum(ranking, query[order], gains[order] * (cumulative[end] - cumulative[begin]))
-    return _ratio(dcg, ideal)
+    if len(grade) and grade.max() > highest_grade:
+        raise ValueError(
+            f"There is a grade {grade.max():g} above the highest, {highest_grade:g}. Name the "
+            "highest grade of the scale."
+        )
+    order = np.lexsort((above, query))
+    query, grade, above, tied = query[order], grade[order], above[order], tied[order]
+    stops = np.exp2(grade - highest_grade) - np.exp2(-highest_grade)
+    # Whatever the order of ties, the reader goes on beyond a group with the same probability.
+    goes_on = np.concatenate([[0.0], np.cumsum(np.log1p(-stops))])
+    first, members = runs(query, above)
+    begins = first[np.searchsorted(query[first], query[first])]
+    arrives = np.exp(goes_on[first] - goes_on[begins])
+    above, tied = above[first], tied[first]
+    places = np.clip(k - above, 0, tied)
+    # One relevant candidate stands at each place of its group with the same probability.
+    value = stops[first] * _harmonic_between(above, places) / tied
+    for group in np.flatnonzero((members > 1) & (places > 0)):
+        some = stops[first[group] : first[group] + members[group]]
+        ends = _stops_within(some, int(tied[group]), int(places[group]))
+        value[group] = (ends / (above[group] + np.arange(1, len(ends) + 1))).sum()
+    total = _sum(ranking, query[first], arrives * value)
+    return np.where(ranking.n_relevant > 0, total, np.nan)
+
+
+def _stops_within(stops: Reals, tied: int, places: int) -> Reals:
+    """Probability of stopping at each of the first places of a tie group, in random order."""
+    from scipy.stats import hypergeom
+
+    # Mean product of 1 - stops over the subsets of h relevant candidates, for h = 0, 1, ...:
+    # elementary symmetric means, which stay within [0, 1].
+    most = min(len(stops), places)
+    mean = np.zeros(most + 1)
+    mean[0] = 1.0
+    for seen, stop in enumerate(stops, start=1):
+        h = np.arange(1, min(seen, most) + 1)
+        inside = h / seen
+        mean[h] = inside * (1 - stop) * mean[h - 1] + (1 - inside) * mean[h]
+    before = np.arange(places + 1)[:, None]
+    counts = np.arange(most + 1)
+    going_on = hypergeom.pmf(counts, tied, len(stops), before) @ mean
+    return going_on[:-1] - going_on[1:]
 
 
 def expected_auc(ranking: Ranking) -> Reals:
@@ -531,15 +659,15 @@ def _harmonic_between(above: Ints, tied: Ints) -> Reals:
     low, high = np.maximum(above, small).astype(float), np.maximum(end, small).astype(float)
     smooth = head + np.log1p((high - low) / (low + 0.5)) + (rest(high) - rest(low))
     # Without ties it is the very 1 / rank.
-    return np.where(tied == 1, 1 / end, smooth)
+    return np.where(tied == 1, 1 / np.maximum(end, 1), smooth)
 
 
-def _hits_at(ranking: Ranking, k: int) -> Reals:
-    """Relevant candidates expected among the first `k`."""
-    _check_k(k)
+def _hits_at(ranking: Ranking, k: int | Ints) -> Reals:
+    """Relevant candidates expected among the first `k`, one number or one a query."""
     keep = ranking.grade > 0
-    above, tied = ranking.above[keep], ranking.tied[keep]
-    hits = _sum(ranking, ranking.query[keep], np.clip(k - above, 0, tied) / tied)
+    above, tied, query = ranking.above[keep], ranking.tied[keep], ranking.query[keep]
+    most = np.broadcast_to(k, ranking.n_queries)[query]
+    hits = _sum(ranking, query, np.clip(most - above, 0, tied) / tied)
     return np.where(ranking.n_relevant > 0, hits, np.nan)
 
 

@@ -40,6 +40,13 @@ _PAGE = """<!DOCTYPE html>
 {% if notes %}<section><h2>Notes</h2>
 <ul>{% for note in notes %}<li>{{ note }}</li>{% endfor %}</ul>
 </section>{% endif %}
+{% if files %}<section><h2>Files</h2>
+<ul>
+{% for name, digest in files.items() %}
+<li>{{ name }}: SHA-256 <code>{{ digest }}</code></li>
+{% endfor %}
+</ul>
+</section>{% endif %}
 <footer>Made with simviz {{ version }}. Nothing on this page is fetched from anywhere.</footer>
 </body>
 </html>
@@ -67,6 +74,8 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
         runs.append({"run": name, "value": means[name], "low": low, "high": high})
         if letters:
             runs[-1]["groups"] = letters[name]
+        if name in given.judged:
+            runs[-1] |= {"judged": given.judged[name], "at_most": given.at_most[name]}
     # The baseline is no candidate.
     chosen = sorted(order, key=lambda name: name == baseline)
     verdict = Verdict.of(found, chosen, given.metric, baseline)
@@ -104,8 +113,20 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
         "reason": ""
         if n > 1
         else f"Intervals and tests need two {plural(given.unit, 2)} or more; there is {n}.",
-        "notes": list(given.notes),
+        "notes": [*given.notes, *_open_answers(given)],
+        "files": dict(given.files),
     }
+
+
+def _open_answers(given: RunValues) -> list[str]:
+    """What answers that nobody judged mean for the values."""
+    if min(given.judged.values(), default=1.0) == 1.0:
+        return []
+    return [
+        "Answers that nobody judged count as not relevant. The last columns say which share of "
+        "the answers that count is judged, and how much the value would be at most if all of "
+        "them were."
+    ]
 
 
 def _known(value: float) -> float | None:
@@ -168,16 +189,18 @@ def values_page(summary: Mapping[str, Any]) -> str:
 
 def _run_table(summary: Mapping[str, Any]) -> list[list[str]]:
     """The runs, below a head."""
-    groups = ["groups"] if "groups" in summary["runs"][0] else []
-    return [["run", summary["metric"], "95 % interval", *groups]] + [
-        [
-            one["run"],
-            f"{one['value']:.4f}",
-            _interval(one, "{:.4f}".format),
-            *(one[name] for name in groups),
-        ]
-        for one in summary["runs"]
-    ]
+    runs = summary["runs"]
+    columns: dict[str, Callable[[Mapping[str, Any]], str]] = {
+        "run": lambda one: str(one["run"]),
+        summary["metric"]: lambda one: f"{one['value']:.4f}",
+        "95 % interval": lambda one: _interval(one, "{:.4f}".format),
+    }
+    if "groups" in runs[0]:
+        columns["groups"] = lambda one: str(one["groups"])
+    if any(one.get("judged", 1.0) < 1 for one in runs):
+        columns["judged"] = lambda one: f"{100 * one['judged']:.0f} %"
+        columns["at most"] = lambda one: "–" if one["at_most"] is None else f"{one['at_most']:.4f}"
+    return [list(columns), *([cell(one) for cell in columns.values()] for one in runs)]
 
 
 def _interval(one: Mapping[str, Any], shown: Callable[[float], str]) -> str:

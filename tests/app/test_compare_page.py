@@ -664,7 +664,7 @@ def test_what_is_on_the_screen_is_published(visit, home):
 
 
 @pytest.mark.parametrize(
-    "metric", ["P@7", "recall@3", "NDCG@20 (linear gain, jk)", "rank loss", "pAUC@0.1"]
+    "metric", ["P@7", "MRR@5", "R-precision", "NDCG@20 (linear gain, jk)", "rank loss", "pAUC@0.1"]
 )
 def test_metrics_that_were_not_stored_are_read_from_stored_ranks(visit, home, metric):
     from simviz.store import load_evaluation
@@ -690,6 +690,12 @@ def test_k_is_free(visit):
     page.selectbox(key="compare-metric").select("NDCG@10 (linear gain)").run()
     page.number_input(key="compare-k").set_value(None).run()
     assert page.selectbox(key="compare-metric").value == "NDCG (linear gain)"
+    page.selectbox(key="compare-metric").select("MRR").run()
+    page.number_input(key="compare-k").set_value(10).run()
+    assert page.selectbox(key="compare-metric").value == "MRR@10"
+    page.selectbox(key="compare-metric").select("success@5").run()
+    page.number_input(key="compare-k").set_value(1).run()
+    assert page.selectbox(key="compare-metric").value == "top-1"
     page.selectbox(key="compare-metric").select("pAUC@0.25").run()
     page.number_input(key="compare-k").set_value(1.0).run()
     assert link(page)["metric"] == "pAUC@0.01"

@@ -11,6 +11,7 @@ from simviz.evaluation import metrics
 from simviz.evaluation.metrics import (
     AUC,
     DEFAULT_METRICS,
+    ERR,
     MAP,
     MRR,
     NDCG,
@@ -19,7 +20,9 @@ from simviz.evaluation.metrics import (
     Precision,
     RankLoss,
     Recall,
+    RPrecision,
     Spearman,
+    Success,
     TopOne,
     default_metric,
     parse_metric,
@@ -30,7 +33,12 @@ from simviz.relevance import Relevance
 
 NAMES = {
     "top-1": TopOne(),
+    "success@5": Success(),
     "MRR": MRR(),
+    "MRR@10": MRR(10),
+    "R-precision": RPrecision(),
+    "ERR@20": ERR(),
+    "ERR@10 (grades to 2)": ERR(10, highest_grade=2),
     "MAP": MAP(),
     "P@5": Precision(k=5),
     "P@12": Precision(12),
@@ -125,7 +133,7 @@ def test_every_metric_describes_itself(metric):
         ("NDGC@3", "Did you mean 'NDCG'"),
         ("P", r"There is no metric 'P'. Did you mean 'P@5'"),
         ("NDCG@3 (log10)", r"Did you mean 'NDCG@3 \(exponential gain\)'"),
-        ("MRR@10", "Did you mean 'MRR'"),
+        ("ERR@10 (grades to x)", "no metric"),
         ("P@0", "a whole number from 1 to 1,000,000,000, got 0"),
         ("P@99999999999999999999", "got 99999999999999999999"),
         ("NDCG@1000000001", "got 1000000001"),
@@ -146,6 +154,10 @@ def test_names_that_are_none_get_a_hint(name, says):
         (lambda: Precision(0), "got 0"),
         (lambda: Recall(1.5), "got 1.5"),
         (lambda: NDCG(True), "got True"),
+        (lambda: MRR(0), "got 0"),
+        (lambda: Success(1), "take TopOne"),
+        (lambda: ERR(highest_grade=0), "highest_grade"),
+        (lambda: ERR(highest_grade=1).per_query(RANKING), "grade 2 above the highest, 1"),
         (lambda: NDCG(gain="cube"), "gain must be 'exp2' or 'linear'"),
         (lambda: NDCG(discount="none"), "discount must be 'log2' or 'jk'"),
         (lambda: AUC("all"), "average must be 'pooled' or 'query'"),
@@ -162,6 +174,11 @@ def test_values_per_query():
         TopOne(): [0, 1],
         MRR(): [1 / 2, 1],
         MAP(): [(1 / 2 + 2 / 4) / 2, 1],
+        Success(2): [1, 1],
+        MRR(1): [0, 1],
+        RPrecision(): [1 / 2, 1],
+        ERR(3): [1 / 16 / 2, 1 / 16],
+        ERR(4, highest_grade=2): [1 / 4 / 2 + (1 - 1 / 4) * 3 / 4 / 4, 1 / 4],
         Precision(4): [2 / 4, 1 / 4],
         Recall(2): [1 / 2, 1],
         NDCG(2, gain="linear"): [1 / math.log2(3) / (2 + 1 / math.log2(3)), 1],
@@ -217,7 +234,28 @@ def test_defaults_cover_ranks_and_pairs():
     assert {metric.level for metric in DEFAULT_METRICS} == {"query", "roc"}
 
 
-@pytest.mark.parametrize("name", ["R@2", "AP", "RR", "Success@1", "nDCG@3", "nDCG", "P@2"])
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("ndcg_cut_10", NDCG(10, "linear")),
+        ("ndcg_cut.5", NDCG(5, "linear")),
+        ("recall_100", Recall(100)),
+        ("P_5", Precision(5)),
+        ("map", MAP()),
+        ("recip_rank", MRR()),
+        ("success_1", TopOne()),
+        ("success_5", Success(5)),
+        ("Rprec", RPrecision()),
+    ],
+)
+def test_names_of_trec_eval_mean_what_they_mean_there(name, meant):
+    assert parse_metric(name) == meant
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["R@2", "AP", "RR", "RR@2", "Success@1", "Success@2", "nDCG@3", "nDCG", "P@2", "Rprec"],
+)
 def test_names_of_ir_measures_mean_what_they_mean_there(name):
     import ir_measures
 

@@ -1,13 +1,15 @@
 """Runs of other systems, against ir_measures and by hand."""
 
 import gzip
+import hashlib
+import itertools
 import json
 import os
 
 import ir_measures
 import numpy as np
 import pytest
-from ir_measures import AP, RR, P, R, Success, nDCG
+from ir_measures import AP, RR, Judged, P, R, Rprec, Success, nDCG
 
 from simviz.evaluation.run_values import read_run_values
 from simviz.exceptions import DatasetError
@@ -20,6 +22,9 @@ METRICS = {
     "P@5": P @ 5,
     "recall@20": R @ 20,
     "top-1": Success @ 1,
+    "MRR@3": RR @ 3,
+    "Success@3": Success @ 3,
+    "Rprec": Rprec,
 }
 
 
@@ -46,18 +51,101 @@ def folder(tmp_path_factory):
     return folder
 
 
-@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("metric", [*METRICS, "Judged@10"])
 def test_means_are_those_of_ir_measures(folder, metric):
     runs = [folder / f"{run}.trec" for run in "abc"]
     found = read_run_values(runs, folder / "qrels.txt", metric)
     qrels = list(ir_measures.read_trec_qrels(str(folder / "qrels.txt")))
+    measure = METRICS.get(metric, Judged @ 10)
     for run, values in zip(runs, found.values.values(), strict=True):
         answers = ir_measures.read_trec_run(str(run))
-        wanted = ir_measures.calc_aggregate([METRICS[metric]], qrels, answers)[METRICS[metric]]
+        wanted = ir_measures.calc_aggregate([measure], qrels, answers)[measure]
         assert values.mean() == pytest.approx(wanted, abs=1e-9)
     assert len(found.queries) == 40 and list(found.values) == ["a", "b", "c"]
     assert any("b does not answer 1 of 40" in note for note in found.notes)
-    assert any(note.startswith("1 of 40 judged queries have no relevant") for note in found.notes)
+    empty = any(note.startswith("1 of 40 judged queries have no rel") for note in found.notes)
+    assert empty == (metric != "Judged@10")
+    if metric == "NDCG@10":
+        share = read_run_values(runs, folder / "qrels.txt", "Judged@10").values["a"].mean()
+        assert found.judged["a"] == pytest.approx(share)
+    digest = hashlib.sha256((folder / "a.trec").read_bytes()).hexdigest()
+    assert found.files["a.trec"] == digest and len(found.files) == 4
+
+
+def _file(path, rows):
+    path.write_text("".join(f"{row}\n" for row in rows))
+    return path
+
+
+def test_answers_that_nobody_judged_can_be_left_out(folder, tmp_path):
+    lines = (folder / "a.trec").read_text().splitlines()
+    pairs = {
+        (query, document)
+        for query, _, document, _ in (
+            line.split() for line in (folder / "qrels.txt").read_text().splitlines()
+        )
+    }
+    kept = [line for line in lines if (line.split()[0], line.split()[2]) in pairs]
+    assert 0 < len(kept) < len(lines)
+    short = _file(tmp_path / "short.trec", kept)
+    for metric in ("NDCG@10", "MAP", "P@5"):
+        found = read_run_values(
+            [folder / "a.trec"], folder / "qrels.txt", metric, judged_only=True
+        )
+        alone = read_run_values([short], folder / "qrels.txt", metric)
+        np.testing.assert_array_equal(found.values["a"], alone.values["short"])
+        assert found.judged == {"a": 1.0}
+        assert found.at_most["a"] in (None, pytest.approx(found.values["a"].mean()))
+
+
+def test_answers_that_are_the_query_itself_can_be_left_out(tmp_path):
+    run = _file(tmp_path / "run", ["d1 Q0 d1 1 9 r", "d1 Q0 d2 2 8 r", "d2 Q0 d1 1 7 r"])
+    qrels = _file(tmp_path / "qrels", ["d1 0 d2 1", "d2 0 d1 1"])
+    found = read_run_values([run], qrels, "MRR", ignore_self=True)
+    assert found.values["run"].tolist() == [1, 1]
+    assert "1 answer of run is its own query; left out." in found.notes
+    assert read_run_values([run], qrels, "MRR").values["run"].tolist() == [0.5, 1]
+
+
+def test_values_have_no_documents_to_leave_out(tmp_path):
+    table = _file(tmp_path / "values.csv", ["id,a,b", "q,1,2", "r,2,3"])
+    with pytest.raises(ValueError, match="Values list no documents"):
+        read_run_values([table], judged_only=True)
+
+
+@pytest.mark.parametrize(
+    "metric", ["P@3", "recall@3", "top-1", "success@2", "MRR", "MRR@2", "ERR@3", "NDCG@3", "NDCG"]
+)
+@pytest.mark.parametrize("seed", range(3))
+def test_no_judgment_of_open_answers_passes_the_most(metric, seed, tmp_path):
+    rng = np.random.default_rng(seed)
+    run = [f"q Q0 d{d} 1 {rng.integers(4)} r" for d in range(5)]
+    path, known = _file(tmp_path / "run", run), ["q 0 d0 2", "q 0 d9 1", "q 0 d1 0"][seed % 2 :]
+    most = read_run_values([path], _file(tmp_path / "q", known), metric).at_most["run"]
+    values = []
+    judged = {line.split()[2] for line in known}
+    still = [f"d{d}" for d in range(5) if f"d{d}" not in judged]
+    highest = max(int(line.split()[3]) for line in known)
+    for grades in itertools.product(range(highest + 1), repeat=len(still)):
+        more = [f"q 0 {d} {g}" for d, g in zip(still, grades, strict=True)]
+        qrels = _file(tmp_path / "more", [*known, *more])
+        values.append(read_run_values([path], qrels, metric).values["run"][0])
+    if metric.startswith(("NDCG", "recall")):
+        assert max(values) <= most + 1e-12 and most <= 1
+    else:
+        assert max(values) == pytest.approx(most)
+
+
+def test_of_precision_at_relevant_ranks_nothing_is_the_most(folder):
+    for metric in ("MAP", "Rprec"):
+        found = read_run_values([folder / "a.trec"], folder / "qrels.txt", metric)
+        assert found.at_most == {"a": None} and 0 < found.judged["a"] < 1
+
+
+def test_unknown_metrics_name_what_runs_can_be_asked(folder):
+    with pytest.raises(ValueError, match="Known: top-1") as refused:
+        read_run_values([folder / "a.trec"], folder / "qrels.txt", "NDGC@10")
+    assert "pAUC" not in str(refused.value) and "Spearman" not in str(refused.value)
 
 
 def test_white_space_tables_and_packed_files_are_the_same_run(folder, tmp_path):

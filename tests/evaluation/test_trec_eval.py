@@ -17,8 +17,12 @@ METRICS = {
     "P@5": "P_5",
     "recall@5": "recall_5",
     "top-1": "success_1",
+    "success@5": "success_5",
+    "Rprec": "Rprec",
 }
-MEASURES = {"ndcg_cut.5", "ndcg", "map", "recip_rank", "P.5", "recall.5", "success.1"}
+MEASURES = {
+    *("ndcg_cut.5", "ndcg", "map", "recip_rank", "P.5", "recall.5", "success.1,5", "Rprec")
+}
 
 
 def _drawn(seed):

@@ -20,8 +20,10 @@ from simviz.ranking import (
     Ranking,
     expected_auc,
     expected_average_precision,
+    expected_err_at,
     expected_ndcg_at,
     expected_precision_at,
+    expected_r_precision,
     expected_recall_at,
     expected_reciprocal_rank,
     expected_success_at,
@@ -32,6 +34,10 @@ METRICS = {
     "success@1": functools.partial(expected_success_at, k=1),
     "success@3": functools.partial(expected_success_at, k=3),
     "reciprocal rank": expected_reciprocal_rank,
+    "reciprocal rank@2": functools.partial(expected_reciprocal_rank, k=2),
+    "r-precision": expected_r_precision,
+    "err@3": functools.partial(expected_err_at, k=3, highest_grade=3),
+    "err@9": functools.partial(expected_err_at, k=9),
     "average precision": expected_average_precision,
     "precision@2": functools.partial(expected_precision_at, k=2),
     "recall@3": functools.partial(expected_recall_at, k=3),
@@ -52,6 +58,17 @@ def by_hand(name: str, grades: np.ndarray) -> float:
         return float(relevant[:3].any())
     if name == "reciprocal rank":
         return 1 / ranks[0]
+    if name == "reciprocal rank@2":
+        return 1 / ranks[0] if ranks[0] <= 2 else 0.0
+    if name == "r-precision":
+        return relevant[: relevant.sum()].mean()
+    if name.startswith("err"):
+        k, highest = (3, 3) if name == "err@3" else (9, 4)
+        total, goes_on = 0.0, 1.0
+        for rank, grade in enumerate(grades[:k].clip(0), start=1):
+            stops = (2**grade - 1) / 2**highest
+            total, goes_on = total + goes_on * stops / rank, goes_on * (1 - stops)
+        return total
     if name == "average precision":
         return float(np.mean(np.arange(1, len(ranks) + 1) / ranks))
     if name == "precision@2":

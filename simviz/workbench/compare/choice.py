@@ -25,6 +25,8 @@ from simviz.evaluation.metrics import (
     Precision,
     RankLoss,
     Recall,
+    RPrecision,
+    Success,
     TopOne,
     parse_metric,
 )
@@ -63,7 +65,7 @@ _QUERY = re.compile(r"(x2y|y2x):(\d{1,9})")
 _GROUP = "compare-group"
 #: Metrics that stored ranks, or a stored ROC curve, answer for any k.
 _ANSWERED: tuple[Metric, ...] = (
-    *(TopOne(), MRR(), MAP(), Precision(), Recall()),
+    *(TopOne(), Success(), MRR(), MAP(), Precision(), Recall(), RPrecision()),
     *(NDCG(10), NDCG(10, "linear"), NDCG(10, discount="jk"), NDCG(10, "linear", "jk")),
     *(RankLoss("query"), AUC("query"), AUC(), RankLoss(), PartialAUC()),
 )
@@ -384,7 +386,7 @@ def _choose_metric(metrics: Sequence[str], usual: str) -> str:
             persist_state="session",
         )
         change: dict[str, Any] = {"key": "compare-k", "on_change": _set_k, "args": (metric,)}
-        if isinstance(metric, Precision | Recall | NDCG):
+        if isinstance(metric, Precision | Recall | NDCG | MRR | Success):
             st.session_state["compare-k"] = metric.k
             st.number_input("k: answers that count", 1, value=None, step=1, **change)
         elif isinstance(metric, PartialAUC):
@@ -399,12 +401,14 @@ def _stem(name: str) -> str:
     return re.sub(r"@[\d.]+", "", name)
 
 
-def _set_k(metric: Precision | Recall | NDCG | PartialAUC) -> None:
+def _set_k(metric: Precision | Recall | NDCG | MRR | Success | PartialAUC) -> None:
     """Ask the metric for another number of answers, or of false alarms."""
     k = st.session_state["compare-k"]
     if isinstance(metric, PartialAUC):
         metric = replace(metric, max_fpr=round(k / 100, 4))
-    elif k is not None or isinstance(metric, NDCG):  # which without one counts all answers
+    elif isinstance(metric, Success):
+        metric = TopOne() if k == 1 else replace(metric, k=k or metric.k)
+    elif k is not None or isinstance(metric, NDCG | MRR):  # without one, all answers count
         metric = replace(metric, k=k)
     st.session_state["compare-metric"] = metric.name
 
