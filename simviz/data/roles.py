@@ -699,6 +699,8 @@ def _pick_sides(
         text = [c for c in left if table.kinds[c] == "text"]
         # A column that never changes, such as a language, tells no items apart.
         text = [c for c in text if len(set(table.columns[c][:1000])) > 1] or text
+        # Nor is one of numbers a text where a last line says "total".
+        text = [c for c in text if not _is_mostly_numbers(table, c)] or text
         text = text or [c for c in left if table.kinds[c] == "vector"]
         other_ids = [c for c in ids if side_of(c) == side] or [
             c for c in ids if c not in picked.values() and side_of(c) == ""
@@ -715,6 +717,11 @@ def _pick_sides(
         else:
             reasons[side] = "the next column"
     return picked["x"], picked["y"]
+
+
+def _is_mostly_numbers(table: Table, column: str) -> bool:
+    cells = [c for c in table.columns[column][:1000] if not is_missing(c)]
+    return 2 * sum(parse_number(c, True) is not None for c in cells) > len(cells)
 
 
 def _pick_ids(

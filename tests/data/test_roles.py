@@ -87,6 +87,13 @@ def test_a_constant_column_is_no_side():
     assert (roles.x, roles.y) == ("text", "name")
 
 
+def test_numbers_are_no_side_though_a_last_line_says_total():
+    lines = [f"{i};drill {i};{i},99;Bohrer {i}" for i in range(20)]
+    text = "\n".join(["Nr.;Bez. lang;Preis;b titel ?", *lines, "total;;;"])
+    roles = guess_roles(read_table(text.encode(), "t.csv"))
+    assert (roles.x, roles.y) == ("Bez. lang", "b titel ?")
+
+
 def test_a_label_with_a_typing_error_is_still_the_label():
     assert guess("x,y,label", "a,b,1", "c,d,0", "e,f,oops").label == "label"
 
