@@ -19,6 +19,7 @@ from simviz.base import EmbeddingModel, PairModel
 from simviz.callbacks import Callback
 from simviz.charts import Drawing
 from simviz.data import PairSet, ReadResult, Split, default_direction
+from simviz.data.cells import numbered
 from simviz.data.pairs import as_pairs
 from simviz.data.splitting import PARTS, By, split as split_pairs, suggest_split
 from simviz.evaluation import (
@@ -47,7 +48,6 @@ from simviz.projection.drawing import DRAWING
 from simviz.reports.summary import (
     guessed,
     is_base,
-    numbered,
     rank_key,
     strongest_baseline,
 )

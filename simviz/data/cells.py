@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from operator import is_
@@ -17,6 +18,10 @@ _NUMBER = re.compile(r"[+-]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][+-]?\d{1,4})?")
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 Codes = NDArray[np.intp]
+#: What the sides are called where nothing else is known, and characters of a heading in a name.
+_SIDE = {"x": "left", "y": "right"}
+_SIDES = frozenset(_SIDE.values())
+_HEADING = 24
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 
 
@@ -93,6 +98,35 @@ def first_of(texts: Sequence[str], limit: int, between: str = ", ") -> str:
 def counted(n: int, one: str, many: str | None = None) -> str:
     """Count things in words."""
     return f"{n:,} {one if n == 1 else many or one + 's'}"
+
+
+def is_noun(name: str) -> bool:
+    """Whether a name can stand for items in a sentence: words of letters, none of them short."""
+    # "Bez. lang", "b titel ?" and "text1" are headings of columns; so are "x" and "left".
+    words = re.split(r"[ \-'’]", name)
+    plain = all(word.isalpha() and (len(word) > 2 or not word.isascii()) for word in words)
+    return plain and name.casefold() not in _SIDES
+
+
+def side_name(heading: str, side: str) -> str:
+    """What the items of a side are called by the heading of their column."""
+    if is_noun(heading):
+        return heading
+    items, heading = f"{_SIDE[side]} items", " ".join(heading.split())
+    if heading.casefold() in ("", _SIDE[side]):
+        return items
+    cut = heading if len(heading) <= _HEADING else heading[: _HEADING - 1] + "…"
+    return f"{items} ({cut})"
+
+
+def numbered(labels: Sequence[str]) -> list[str]:
+    """Tell equal labels apart by a number."""
+    counts, seen = Counter(labels), Counter[str]()
+    names = []
+    for label in labels:
+        seen[label] += 1
+        names.append(f"{label} ({seen[label]})" if counts[label] > 1 else label)
+    return names
 
 
 def percent(share: float, digits: int = 0) -> str:

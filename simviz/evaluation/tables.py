@@ -217,7 +217,7 @@ def ranked_against(
     pool: str,
     direction: str,
     part: str,
-    names: tuple[str, str],
+    names: Sequence[str],
     sizes: tuple[int, int],
     whole: tuple[int, int],
 ) -> str:

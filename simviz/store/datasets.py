@@ -257,6 +257,18 @@ class Datasets:
         rows = self._directory.index.rows_of(workspace, query, workspace)
         return [*map(_info, rows), *_demos()]
 
+    def rename(self, dataset_id: str, workspace: str, name: str, x_name: str, y_name: str) -> None:
+        """Call a data set and its sides by other names, which are no part of the content."""
+        if is_demo(dataset_id):
+            raise StoreError("A demo belongs to all and cannot be renamed.")
+        self.info(dataset_id, workspace)
+        path = self._directory.folder("datasets", dataset_id) / "pairs.json"
+        tree, names = read_json(path), [name, x_name, y_name]
+        with self._directory.index.writing() as db:
+            write_json(path, {**tree, "names": names})
+            query = "UPDATE datasets SET name=?, x_name=?, y_name=? WHERE id=?"
+            db.execute(query, (*map(printable, names), dataset_id))
+
     def delete(self, dataset_id: str, workspace: str) -> None:
         """Delete a data set and the runs trained on it."""
         if is_demo(dataset_id):

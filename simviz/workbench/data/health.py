@@ -48,7 +48,7 @@ def _wanted_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
     """Return the report; None where it takes long and nobody asked for it yet."""
     from simviz.data.health.checks import estimate_seconds
 
-    key = f"{pairs.digest}|{json.dumps(asdict(spec))}"
+    key = json.dumps([pairs.digest, pairs.x_name, pairs.y_name, asdict(spec)])
     seconds = estimate_seconds(pairs)
     if seconds > PATIENCE and key not in st.session_state.get(_WANTED, ()):
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -36,8 +37,8 @@ _FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parque
 _SHOWN_SCRIPTS = 3
 _LEAST_SCRIPT = 0.01  # of the items
 _STYLE = Path(__file__).with_name("style.css")
-# In the session: why something could not be deleted, and what was.
-_REFUSED, _GONE = "data-refused", "data-gone"
+# In the session: why something could not be deleted, what was, and how often names were changed.
+_REFUSED, _GONE, _RENAMED = "data-refused", "data-gone", "data-renamed"
 
 
 @page_frame.page("Data")
@@ -84,6 +85,8 @@ def _show_dataset(info: DatasetInfo) -> None:
     is_shared = state.share() is not None
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         display.name(info.name)
+        if not is_shared and not info.is_demo:
+            _show_rename(info, pairs)
         if not is_shared and (page_frame.ROOT / "pages/train.py").exists():
             to_train = st.button(
                 "Train on it", key="data-train", type="primary", icon=":material/arrow_forward:"
@@ -119,6 +122,28 @@ def _show_dataset(info: DatasetInfo) -> None:
         _show_rows(info.id, pairs, spec)
         _show_description(pairs)
     health.show(info, pairs, spec)
+
+
+def _show_rename(info: DatasetInfo, pairs: PairSet) -> None:
+    """Offer other names for the data set and its sides."""
+    names = {"name": info.name, "left": pairs.x_name, "right": pairs.y_name}
+    labels = {"name": "Name", "left": "Left items", "right": "Right items"}
+    key = f"data-rename-{info.id}-{st.session_state.get(_RENAMED, 0)}"
+    # Another key is another popover, a closed one.
+    with st.popover("Rename", icon=":material/edit:", type="tertiary", key=key):
+        for part, label in labels.items():
+            longest = max(40 if part != "name" else 80, len(names[part]))
+            st.text_input(label, names[part], longest, key=f"{key}-{part}")
+        st.button("Save", key=f"{key}-save", on_click=_rename, args=(info.id, key, names))
+
+
+def _rename(dataset_id: str, key: str, names: Mapping[str, str]) -> None:
+    given = [st.session_state[f"{key}-{part}"].strip() or old for part, old in names.items()]
+    try:
+        state.rename_dataset(dataset_id, *given)
+    except SimvizError as error:  # deleted meanwhile, in another tab
+        st.session_state[_REFUSED] = str(error)
+    st.session_state[_RENAMED] = st.session_state.get(_RENAMED, 0) + 1
 
 
 def _shared_split(dataset_id: str) -> SplitSpec:
@@ -212,7 +237,7 @@ def _show_download(pairs: PairSet) -> None:
 
 def _show_description(pairs: PairSet) -> None:
     """Show counts, lengths, words, scripts and grades."""
-    facts = _description(pairs.digest, pairs)
+    facts = _description(pairs)
     sides = (facts.x, facts.y)
     rows = [
         ("with a relevant pair", [f"{s.n_linked:,} of {s.n:,}" for s in sides]),
@@ -248,12 +273,12 @@ def _show_description(pairs: PairSet) -> None:
         display.quiet(f"{what}, the highest first: {grades}.")
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _description(digest: str, _pairs: PairSet) -> Description:
+@state.cached(32)
+def _description(pairs: PairSet) -> Description:
     """Return the facts, found once for a content."""
     from simviz.data.description import describe
 
-    return describe(_pairs)
+    return describe(pairs)
 
 
 def _spread_of(spread: Spread | None) -> str:
@@ -302,10 +327,10 @@ def _show_choice() -> None:
         "Columns are guessed and can be corrected. What you save is seen in your workspace only. "
         f"{state.how_long()}"
     )
+    _show_own()
     st.space("small")
     st.markdown("#### Demos")
     _show_demos()
-    _show_own()
     _show_workspace()
 
 

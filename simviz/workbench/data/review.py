@@ -131,7 +131,7 @@ def show_waiting(file: Upload) -> None:
             with st.expander("Advanced: split and unlisted pairs"):
                 _choose_meaning(file)
                 pairs = file.understood().pairs
-                suggestion = settings.suggestion_for(file.pairs_digest, pairs)
+                suggestion = settings.suggestion_for(pairs)
                 spec = split.choose(file.pairs_digest, pairs, settings.as_spec(suggestion))
                 split.show(file.pairs_digest, pairs, spec, suggestion)
     file.save_corrections()

@@ -40,12 +40,12 @@ class Parts(NamedTuple):
 
 def problem(content_id: str, pairs: PairSet, spec: SplitSpec) -> str:
     """Return why the parts cannot be, so that nothing can be trained; empty where they can."""
-    return _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec).problem
+    return _parts(_key(content_id, pairs, spec), pairs, spec).problem
 
 
 def n_rejected(content_id: str, pairs: PairSet, spec: SplitSpec) -> int | None:
     """Return how many pairs judged not relevant training has; None where it cannot be."""
-    rows = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec).rows
+    rows = _parts(_key(content_id, pairs, spec), pairs, spec).rows
     return rows[0][-1] if rows else None
 
 
@@ -55,7 +55,7 @@ def show(
     """Show what a split means and what its parts hold."""
     names = {"x": f"“{pairs.x_name}”", "y": f"“{pairs.y_name}”"}
     means = _MEANS[spec.by].format(**names)
-    parts = _parts(f"{content_id}|{json.dumps(asdict(spec))}", pairs, spec)
+    parts = _parts(_key(content_id, pairs, spec), pairs, spec)
     chosen = (spec.by, spec.group_key)
     if suggestion and not parts.problem and chosen == (suggestion.by, suggestion.group_key):
         means = f"Suggested. {suggestion.reason}"
@@ -125,9 +125,14 @@ def choose(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
     return SplitSpec(by, (train, n_validation / 100, n_test / 100), int(drawn), group_key)
 
 
+def _key(content_id: str, pairs: PairSet, spec: SplitSpec) -> str:
+    """What stands for the parts of a content and for the words that name its sides."""
+    return json.dumps([content_id, pairs.x_name, pairs.y_name, asdict(spec)])
+
+
 @st.cache_resource(show_spinner=False, max_entries=128)
 def _parts(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
-    """Return counts of the parts; `key` stands for the content and the split."""
+    """Return counts of the parts, found once for a key."""
     from simviz.data import split
     from simviz.data.splitting import PARTS
     from simviz.exceptions import DatasetError

@@ -21,6 +21,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
+from simviz.data.cells import side_name
 from simviz.jobs.memory import return_freed
 from simviz.markdown import escape_markdown
 from simviz.store.directory import masked
@@ -348,7 +349,7 @@ def _begin(
         with _bounded(reading, report):
             upload = _read_and_save(digest, files, uploaded, workspace, store, corrected)
             if upload.result is not None:  # takes as long as reading, and the page asks for it
-                settings.suggestion_for(upload.pairs_digest, upload.result.pairs)
+                settings.suggestion_for(upload.result.pairs)
             reading.upload = upload
         return_freed()
 
@@ -509,7 +510,8 @@ def _named(result: ReadResult) -> ReadResult:
     if plain[0] == plain[1]:
         plain = [pairs.x_name, pairs.y_name]
     name = " and ".join(plain) if pairs.name == "the files" else pairs.name
-    return replace(result, pairs=replace(pairs, name=name, x_name=plain[0], y_name=plain[1]))
+    x_name, y_name = map(side_name, plain, "xy")
+    return replace(result, pairs=replace(pairs, name=name, x_name=x_name, y_name=y_name))
 
 
 def _is_vectors(name: str) -> bool:
