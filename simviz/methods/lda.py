@@ -34,7 +34,7 @@ _LEAST_TOTAL = 1e-30  # of the counts of a topic's words: below, ψ is no number
 
 @dataclass(eq=False, repr=False)
 class LDA(TopicModel):
-    r"""Latent Dirichlet allocation by variational Bayes.
+    r"""Latent Dirichlet allocation: topics by variational Bayes.
 
     Items draw topics, topics draw words:
     :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha),\; \phi_k \sim \mathrm{Dirichlet}(\beta)`.

@@ -13,7 +13,7 @@ from simviz.params import interval, options
 
 @dataclass(eq=False, repr=False)
 class PLSA(TopicModel):
-    r"""Probabilistic latent semantic analysis, with priors.
+    r"""Probabilistic latent semantic analysis: topics by likelihood, with priors.
 
     Explains each item's words by K topics, :math:`p(w|d) = \sum_k \theta_{dk}
     \phi_{kw}`, and maximises :math:`\sum c_{dw} \log p(w|d) + (\alpha - 1)

@@ -32,7 +32,7 @@ _MANY = 20_000  # items from which one rate has to do
 
 @dataclass(eq=False, repr=False)
 class S2Net(IterativeMixin, LinearPairModel):
-    r"""Similarity by a Siamese network: what belongs together scores higher.
+    r"""Siamese network: linear maps under which relevant pairs outscore all others.
 
     Learns the matrices of :math:`g_x = A_x^\top x,\quad g_y = A_y^\top y` so that the
     cosine of a relevant pair exceeds that of every other pair of its row or

@@ -1,4 +1,4 @@
-"""A card for each method: what it is, what it costs, and how it is trained."""
+"""A line for each method: what it is, what it costs, and how it is trained."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from html import escape
 from itertools import product
 from numbers import Real
 from typing import Any
@@ -14,6 +15,7 @@ from typing import Any
 import streamlit as st
 
 from simviz.base import PairModel
+from simviz.cards import FAMILIES
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
@@ -35,21 +37,21 @@ FIRST_CHOICES = (
 )
 #: Compared by their numbers of dimensions: those of Yih et al. (2011), and PLTM.
 BY_DIMENSIONS = ("cl_lsi", "cca", "opca", "cplsa", "jplsa", "pltm", "s2net")
+#: What a line adds where a method learns from something else than relevant pairs.
 NEEDS = {
-    "unsupervised": "needs no pairs",
-    "paired": "learns from relevant pairs",
-    "discriminative": "learns from relevant and other pairs",
+    "unsupervised": "; needs no pairs",
+    "paired": "",
+    "discriminative": "; learns from other pairs too",
 }
 INPUTS = {"trigrams": "groups of three characters"}
-SPACES = {"one": "One space for both sides", "two": "Separate projection per side"}
 PRESETS = {"": "Default", "paper": "As in the paper"}
 #: How a ticked method is trained, as the page asks for it.
 ONCE, SWEEP, SEARCH = "once", "sweep", "search"
 WAYS = {ONCE: "Once", SWEEP: "Several values", SEARCH: "Find best values"}
 _WAY_LABELS = {SWEEP: "Several values", SEARCH: "Best values by validation"}
 _FOLDS = {1: "the validation part", 3: "3 folds", 5: "5 folds", 10: "10 folds"}
-#: Cards side by side where there is room.
-_COLUMNS = 3
+#: Pixels of a method's title; what tells it apart begins behind it, in line with that of others.
+_TITLE = 215
 #: Parameters that are varied first, where a method has them.
 _VARIED_FIRST = ("n_components", "regularization")
 #: Values of a parameter, settings of a search and splits of a sweep, at most.
@@ -139,16 +141,28 @@ class Choice:
     once: Task
 
 
-def show_cards(methods: Sequence[str], setting: Setting, *, ticked: bool) -> list[Choice]:
-    """Cards in rows."""
+def show_families(methods: Sequence[str], setting: Setting) -> list[Choice]:
+    """Lines of methods below the names of their families."""
     choices = []
-    for start in range(0, len(methods), _COLUMNS):
-        row = methods[start : start + _COLUMNS]
-        for column, method in zip(st.columns(_COLUMNS, gap="small"), row, strict=False):
-            with column.container(
-                border=True, height="stretch", key=f"train-card-{method}", gap="xsmall"
-            ):
-                choices.append(_show_card(method, setting, ticked=ticked))
+    for family, name in FAMILIES.items():
+        if kin := [method for method in methods if get_method(method).tags.family == family]:
+            st.html(f'<p class="sv-family">{escape(name)}</p>')
+            choices += show_lines(kin, setting, ticked=False)
+    return choices
+
+
+def show_lines(methods: Sequence[str], setting: Setting, *, ticked: bool) -> list[Choice]:
+    """A line for each method."""
+    choices = []
+    for method in methods:
+        with st.container(
+            horizontal=True,
+            vertical_alignment="center",
+            gap="small",
+            wrap=False,
+            key=f"train-line-{method}",
+        ):
+            choices.append(_show_line(method, setting, ticked=ticked))
     return choices
 
 
@@ -157,7 +171,7 @@ def tick_key(dataset_id: str, method: str) -> str:
     return f"train-{dataset_id}-tick-{method}"
 
 
-def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
+def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
     cls, pairs = get_method(method), setting.pairs
     hidden = () if pairs.x.kind == pairs.y.kind else ("shared",)
     specs = forms.shown_specs(param_specs(cls), hidden)
@@ -180,16 +194,16 @@ def _show_card(method: str, setting: Setting, *, ticked: bool) -> Choice:
     params = forms.values(specs, **form)
     once = setting.task(setting.spec(method, params))
     tasks: tuple[Task, ...] = (once,)
-    line = summary_line(cls, one_vocabulary=params.get("shared", setting.one_vocabulary))
     refused = once.expected.reason_to_refuse
-    cost = "" if refused else f"{progress.duration(once.expected.seconds)} · "
-    badge = f"{once.mark.capitalize()} · " if once.mark else ""
+    words = [once.mark.capitalize()] * bool(once.mark) + [summary_line(cls)]
+    if not refused:
+        words.append(progress.duration(once.expected.seconds))
     key = tick_key(setting.dataset_id, method)
     # Not as the box's own default: the button that ticks all of them sets it, too.
     st.session_state.setdefault(key, ticked)
     # The whole label is the accessible name, marks and all.
-    wanted = st.checkbox(cls.tags.title, key=key, persist_state="session", width="stretch")
-    st.caption(f"{badge}{cost}{line}")
+    wanted = st.checkbox(cls.tags.title, key=key, persist_state="session", width=_TITLE)
+    st.caption(" · ".join(words), width="stretch")
     if wanted:
         if refused:
             display.problem(refused)
@@ -406,15 +420,12 @@ def first_choice(fitting: Sequence[str], *, one_vocabulary: bool) -> tuple[str, 
     return tuple(m for m in firsts if m is not None)
 
 
-def summary_line(cls: type[PairModel], *, one_vocabulary: bool) -> str:
-    """Return what a method learns and needs, from its docstring and tags."""
+def summary_line(cls: type[PairModel]) -> str:
+    """Return what tells a method apart, from its docstring and tags."""
     summary = (inspect.getdoc(cls) or "").partition("\n")[0].rstrip(".")
     # "CCA: directions on which …" says the name again, which stands beside it.
     learns = summary.rpartition(": ")[2]
-    space = cls.tags.space
-    if space == "either":
-        space = "one" if one_vocabulary else "two"
-    return f"{learns[:1].upper()}{learns[1:]}. {SPACES[space]}; {NEEDS[cls.tags.uses]}."
+    return f"{learns[:1].upper()}{learns[1:]}{NEEDS[cls.tags.uses]}"
 
 
 def total(tasks: Sequence[Task]) -> tuple[float, float]:

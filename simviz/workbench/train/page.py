@@ -124,9 +124,9 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     first = [m for m in setting.start if m in fits] or list(
         cards.first_choice(fits, one_vocabulary=setting.one_vocabulary)
     )
-    # Above the cards, though what it says is known only when they are drawn.
+    # Above the methods, though what it says is known only when they are drawn.
     at_once = st.container()
-    choices = cards.show_cards(first, setting, ticked=True)
+    choices = cards.show_lines(first, setting, ticked=True)
     others = [method for method in fits if method not in first]
     if others:
         ticked = sum(bool(st.session_state.get(cards.tick_key(dataset_id, m))) for m in others)
@@ -137,7 +137,7 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
             icon=":material/widgets:",
             expanded=not first,
         ):
-            choices += cards.show_cards(others, setting, ticked=False)
+            choices += cards.show_families(others, setting)
     with at_once:
         _show_all_or_first(dataset_id, first, choices)
     unfit = [(method, reason) for method, reason in reasons.items() if reason is not None]
@@ -279,7 +279,7 @@ def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
         if not ticked:
             words.append("Tick a method to train it.")
         elif not tasks:
-            words.append("Find the best values first, in the card above.")
+            words.append("Find the best values first, with the method above.")
         text = " ".join(words)
         display.quiet(text[:1].upper() + text[1:])
         code.show_train([(c.title, task.spec) for c in ticked for task in c.tasks], setting.pairs)
