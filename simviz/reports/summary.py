@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
@@ -14,6 +13,7 @@ import numpy as np
 from markupsafe import Markup
 
 from simviz.charts import DimensionCurve
+from simviz.data.cells import is_noun, numbered
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
 from simviz.evaluation import (
@@ -85,7 +85,8 @@ class Measured:
 
     def ranked_against(self, direction: str, part: Part, pairs: PairSet) -> str:
         """What a query was ranked against, in words."""
-        names, whole = (pairs.x_name, pairs.y_name), (len(pairs.x), len(pairs.y))
+        names = [name if is_noun(name) else "items" for name in (pairs.x_name, pairs.y_name)]
+        whole = len(pairs.x), len(pairs.y)
         return ranked_against(self.pool, direction, part, names, (self.n_x, self.n_y), whole)
 
 
@@ -226,16 +227,6 @@ def rank_key(value: float, metric: str) -> tuple[bool, float]:
     if isnan(value):
         return True, 0.0
     return False, -value if parse_metric(metric).higher_is_better else value
-
-
-def numbered(labels: Sequence[str]) -> list[str]:
-    """Tell equal labels apart by a number."""
-    counts, seen = Counter(labels), Counter[str]()
-    names = []
-    for label in labels:
-        seen[label] += 1
-        names.append(f"{label} ({seen[label]})" if counts[label] > 1 else label)
-    return names
 
 
 def shared_metrics(entries: Sequence[Entry]) -> list[str]:
@@ -404,8 +395,10 @@ def asked(pairs: PairSet, direction: str) -> Asked:
     """What a direction calls queries and answers."""
     if direction == "mean":
         return Asked("queries", "answers")
-    names = pairs.x_name, pairs.y_name
-    return Asked(*(names if direction == "x2y" else names[::-1]))
+    queries, answers = (pairs.x_name, pairs.y_name)[:: 1 if direction == "x2y" else -1]
+    return Asked(
+        queries if is_noun(queries) else "queries", answers if is_noun(answers) else "items"
+    )
 
 
 def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
@@ -448,7 +441,8 @@ def findings(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: s
     if record is None or isnan(record["value"]):
         return [f"{metric} could not be measured on this {best.part} part."]
     found = verdict_of(entries, pairs, metric, direction)
-    return [finding_of(entries, pairs, metric, direction), verdict_words(found, best.part)]
+    said = finding_of(entries, pairs, metric, direction)
+    return [said, verdict_words(found, best, metric, direction)]
 
 
 def is_base(method: str) -> bool:
@@ -516,11 +510,17 @@ def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction:
     return verdict(evaluations, metric, asking, baseline=baseline, is_chosen_here=is_here)
 
 
-def verdict_words(found: Verdict, part: Part) -> str:
-    """A verdict in words; p-values belong to the test part."""
-    if part == "validation":
-        return f"On the validation part, {found.in_words(with_p=False)}"
-    return found.in_words()
+def verdict_words(found: Verdict, best: Entry, metric: str, direction: str) -> str:
+    """A verdict in words; on validation without p-values, but with the figure on the test part."""
+    if best.part != "validation":
+        return found.in_words()
+    words = f"On the validation part, {found.in_words(with_p=False)}"
+    test = best.result.parts.get("test")
+    value, reach = estimate(None if test is None else test.record(metric, direction))
+    if isnan(value):
+        return words
+    within = "" if isnan(reach) else f" ± {reach:.3f}"
+    return f"{words} On the test part, {best.label} has {metric} {value:.3f}{within}."
 
 
 def finding_of(

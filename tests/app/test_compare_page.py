@@ -55,6 +55,12 @@ def home(make_home):
     return home
 
 
+@pytest.fixture
+def visit(visit):
+    """Opens pages on the test part, whose differences are tested."""
+    return lambda page=None, **params: visit(page, **{"part": "test"} | params)
+
+
 def show(app, **params):
     for name, value in params.items():
         app.query_params[name] = value

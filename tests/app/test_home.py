@@ -168,11 +168,11 @@ def test_button_trains_and_tells_what_was_found(app, quick, open_page):
     body = html(app)
     assert "puts the right one first" in body
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two methods, two baselines"
-    assert "HDLR is ahead of TF-IDF cosine: MRR +" in body
+    assert "On the validation part, HDLR " in body and "On the test part, HDLR has MRR" in body
     # The same link is answered to others at once, from what is there.
     other = open_page()
     other.query_params["demo"] = "emoji"
-    assert "HDLR is ahead of TF-IDF cosine: MRR +" in html(other.run())
+    assert "On the test part, HDLR has MRR" in html(other.run())
     # No curve of dimensions: a line in its place says why.
     assert len(app.get("plotly_chart")) == 1
     assert "Without ordered dimensions: HDLR" in said(app)
@@ -191,9 +191,9 @@ def test_queries_are_what_a_split_by_x_measures(app, quick):
     until_drawn(app)
     assert not app.exception
     body = html(app)
-    assert "queries (English names) of the test part, out of all 500 Spanish names" in body
+    assert "queries (English names) of the validation part, out of all 500 Spanish names" in body
     assert body.count("<tr") == 1 + 2 + 2
-    assert "test English names" in said(app)
+    assert "validation English names" in said(app)
 
 
 def test_cancelled_demo_offers_to_go_on(app, quick, monkeypatch):

@@ -80,9 +80,13 @@ def test_a_link_says_which_part(show):
     assert part_shown(show("own", part="nonsense")) == "test"
 
 
-def test_a_demo_opens_on_its_test(show):
+def test_a_demo_opens_on_its_validation_part_too_and_says_the_figure_on_test(show, home):
     app = show("demo:emoji")
-    assert part_shown(app) == "test" and control(app, "Look further")
+    assert part_shown(app) == "validation"
+    record = home.run("demo").part("test").evaluation()["records"]
+    mrr = next(r["value"] for r in record if (r["metric"], r["direction"]) == ("MRR", "x2y"))
+    assert f"On the test part, BM25 has MRR {mrr:.3f} ± " in html(app)
+    assert "On the test part" not in html(show("demo:emoji", part="test"))
 
 
 def test_exchanging_the_answers_of_the_test_changes_no_order_and_no_default(show, home):

@@ -140,7 +140,7 @@ def test_the_figure_looked_at_first_is_the_same_everywhere(show, home, name):
 
     metric, direction = FIRST[name]
     run, pairs = home.run(name), dataset(home, name)
-    part = "test" if name.startswith("demo:") else "validation"
+    part = "validation"
     assert settings.usual_direction(home.data[name], pairs).direction == direction
     # Without any choice the pages open on that part and direction by themselves.
     first = cell(html(show("compare", name)), metric)

@@ -47,7 +47,7 @@ def test_one_button_trains_and_the_key_is_bound_to_the_host_over_https(server, b
         rows = "document.querySelectorAll('.sv-table tbody tr').length"
         page.wait_for_function(f"(n) => {rows} >= n", arg=n)
     expect(page.locator(".sv-table tbody tr")).to_have_count(5)
-    expect(page.locator(".sv-finding")).to_contain_text("of the test part")
+    expect(page.locator(".sv-finding")).to_contain_text("of the validation part")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     ready(page)
     assert page.evaluate("map.xs.length") > 1_000

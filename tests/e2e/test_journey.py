@@ -34,8 +34,11 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(public_server, browser):
     press(keyed(page, "try-icons"))
     rows = page.locator(".sv-table tbody tr")
     expect(rows).to_have_count(4)
-    expect(page.locator(".sv-finding")).to_contain_text("queries (icons) of the test part")
-    for verdict in ("S2Net is ahead of guessing by popularity: P@5 +0.", "p < 0.001"):
+    expect(page.locator(".sv-finding")).to_contain_text("queries (icons) of the validation part")
+    for verdict in (
+        "On the validation part, S2Net is ahead of guessing by popularity: P@5 +0.",
+        "On the test part, S2Net has P@5 0.",
+    ):
         expect(page.locator(".sv-next")).to_contain_text(verdict)
     expect(rows.first).to_have_text(re.compile(r"^\s*S2Net"))
     page.get_by_text("Without ordered dimensions: S2Net.").wait_for()

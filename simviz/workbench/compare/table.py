@@ -75,7 +75,7 @@ def show_finding(
         found = _verdict(entries, labels, order(entries), pairs, metric, direction)
     # Nor does a line end within "p < 0.001".
     whole = "p\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}"
-    words = re.sub(r"\bp ([<=]) ", whole, verdict_words(found, part))
+    words = re.sub(r"\bp ([<=]) ", whole, verdict_words(found, best, metric, direction))
     st.html(f'<p class="sv-next">{escape(words)}</p>')
 
 
