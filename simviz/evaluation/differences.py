@@ -121,6 +121,13 @@ def first_relevant_rank(ranking: Ranking) -> Reals:
     return rank
 
 
+def hardest_queries(ranking: Ranking, n: int = 3) -> list[tuple[int, float]]:
+    """Queries whose first relevant answer stands lowest, with its rank; none that are right."""
+    ranks = first_relevant_rank(ranking)
+    order = np.argsort(-np.nan_to_num(ranks, nan=1.0), kind="stable")[:n]
+    return [(int(query), float(ranks[query])) for query in order if ranks[query] > 1]
+
+
 def query_metric(metric: Metric | str) -> Metric:
     """The metric that says of single queries what another says of all pairs."""
     metric = parse_metric(metric)

@@ -9,7 +9,7 @@ import streamlit as st
 from simviz.charts import RocCurve, dimension_figure, roc_figure
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
-from simviz.evaluation.differences import query_metric
+from simviz.evaluation.differences import hardest_queries, query_metric
 from simviz.evaluation.roc import Roc
 from simviz.exceptions import SimvizError
 from simviz.jobs.background import FIRST
@@ -18,10 +18,12 @@ from simviz.relevance import FEW_JUDGED
 from simviz.reports import summary
 from simviz.store.run import Run
 from simviz.workbench.compare import curves, table
+from simviz.workbench.compare.choice import evaluation_of
 from simviz.workbench.map import scene as map_scene
 from simviz.workbench.shell import display, drawings, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
 
+_LABEL = 60  # characters of a query
 #: Where to go from what was found, and whether the page takes one run or several.
 _FURTHER = (
     ("pages/compare.py", "Compare", ":material/leaderboard:", "runs"),
@@ -53,7 +55,8 @@ def show(
         for page, label, icon, takes in _FURTHER:
             if not (key == "train" and page == "pages/train.py"):
                 ids = {"runs": ",".join(run.id for run in ordered), "run": seen.id}
-                where = {"data": dataset_id} | ({takes: ids[takes]} if takes else {})
+                where = {"data": dataset_id}
+                where |= {takes: ids[takes], settings.PART_LINK: part} if takes else {}
                 st.page_link(page, label=label, icon=icon, query_params=where)
     missing = [
         (run, shell_runs.run_title(run.info))
@@ -70,6 +73,7 @@ def show(
         table.show_finding(entries, pairs, metric, direction, easy)
     shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
     show_table(entries, shown, direction, pairs, easy)
+    show_hardest(entries[0], direction, pairs)
     show_curves(entries, metric, direction, pairs)
     return entries[0].run
 
@@ -94,12 +98,41 @@ def show_table(
     if record["direction"] == "pairs":
         st.caption(f"Over {record['n']:,} pairs of the {part} part. {order}")
         return
-    queries = {"x2y": pairs.x_name, "y2x": pairs.y_name, "mean": "queries from both sides"}
+    queries = summary.asked(pairs, direction).queries
+    queries = "queries from both sides" if direction == "mean" else queries
     pool = entries[0].measured.ranked_against(direction, part, pairs)
     st.caption(
-        f"Mean over {record['n']:,} {part} {queries[direction]} ± 95 % interval, each ranked "
+        f"Mean over {record['n']:,} {part} {queries} ± 95 % interval, each ranked "
         f"against {pool}. Ties count with their expected value. {order}"
     )
+
+
+def show_hardest(entry: summary.Entry, direction: str, pairs: PairSet) -> None:
+    """Name the queries for which the best run finds the right answer last; each leads to why."""
+    ranking = evaluation_of(entry, pairs).rankings.get("y2x" if direction == "y2x" else "x2y")
+    found = [] if ranking is None else hardest_queries(ranking)
+    if not found:
+        return
+    side = "y" if direction == "y2x" else "x"
+    items, rows = getattr(pairs, side), entry.run.arrays()[f"{side}_{entry.part}"]
+    words = f"Hardest queries for {entry.label}; press one to see why:"
+    st.markdown(escape_markdown(words))
+    with st.container(key="results-hardest", gap=None):
+        for query, rank in found:
+            at = int(rows[query])
+            with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+                if picture := display.item_picture(items, at):
+                    st.html(f'<img src="{picture}" alt="" height="28">', width=30)
+                st.page_link(
+                    "pages/search.py",
+                    label=escape_markdown(display.item_words(items, at, _LABEL)) or "·",
+                    icon=":material/help:",
+                    query_params={
+                        **{"data": entry.run.info.dataset_id, "run": entry.run.id},
+                        **{settings.PART_LINK: entry.part, "ask": f"{side}{at}"},
+                    },
+                )
+                st.caption(f"right answer at rank {rank:,.4g}", width="content")
 
 
 def show_curves(

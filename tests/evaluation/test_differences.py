@@ -13,6 +13,7 @@ from simviz.evaluation import MRR, VectorScorer, evaluate
 from simviz.evaluation.differences import (
     Differences,
     first_relevant_rank,
+    hardest_queries,
     paired_differences,
     query_metric,
 )
@@ -138,3 +139,16 @@ def test_every_metric_has_one_for_single_queries(name, stands_in, two_runs):
     metric = query_metric(name)
     assert repr(metric) == stands_in
     assert len(paired_differences(*two_runs, metric)) == 40
+
+
+def test_hardest_are_those_whose_first_right_answer_stands_lowest():
+    scores = np.array([[3, 2, 1], [3, 2, 1], [3, 2, 1], [1, 1, 1.0], [3, 2, 1]])
+    relevant = np.array([[0, 0, 1], [1, 0, 0], [0, 1, 1], [1, 0, 0], [0, 0, 0]])
+    rows, listed = np.nonzero(relevant)
+    start = np.searchsorted(rows, np.arange(len(scores) + 1))
+    above, tied, _ = rank_block(scores, start, listed)
+    grades = np.ones(len(listed))
+    ranking = Ranking(start, listed, grades, above, tied, [3] * len(scores))
+    assert hardest_queries(ranking) == [(0, 3.0), (2, 2.0), (3, 2.0)]
+    assert hardest_queries(ranking, 1) == [(0, 3.0)]
+    assert len(hardest_queries(ranking, 9)) == 3, "neither what is right nor what cannot be"
