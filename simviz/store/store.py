@@ -650,6 +650,23 @@ class Choices:
         row = self._index.one(query, workspace, dataset_id, name)
         return None if row is None else str(row["value"])
 
+    def put_last(self, dataset_id: str, workspace: str) -> None:
+        """Remember that a data set was opened now."""
+        self._datasets.info(dataset_id, workspace)
+        now = f"{time.time():.6f}"
+        with self._index.writing() as db:
+            db.require_workspace(workspace)
+            db.insert("shown", (workspace, dataset_id, "opened", now), unless="OR REPLACE")
+
+    def last(self, workspace: str) -> str | None:
+        """Return the data set that was opened last."""
+        query = (
+            "SELECT dataset_id FROM shown WHERE workspace=? AND name='opened' "
+            "ORDER BY CAST(value AS REAL) DESC LIMIT 1"
+        )
+        row = self._index.one(query, workspace)
+        return None if row is None else str(row["dataset_id"])
+
 
 class Shares:
     """Views of a store that were published."""

@@ -119,7 +119,8 @@ def _show_recent() -> None:
     if not groups:
         return
     st.markdown("#### Recent runs")
-    for dataset_id, group in list(groups.items())[:_RECENT]:
+    own_first = sorted(groups.items(), key=lambda item: item[0].startswith("demo:"))
+    for dataset_id, group in own_first[:_RECENT]:
         name = shell_runs.dataset_title(dataset_id, names.get(dataset_id, dataset_id))
         titles = dict.fromkeys(map(shell_runs.run_title, group))
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -226,6 +227,8 @@ def show_demo(demo: str) -> None:
     statuses = progress.show_progress(job_ids, key="home")
     finished = [state.run(s.run_id) for s in statuses if s.run_id is not None]
     if not finished:
+        if any(status.is_active for status in statuses):
+            _show_outline(len(statuses))
         return
     dataset_id = f"demo:{demo}"
     pairs = state.dataset(dataset_id)
@@ -234,6 +237,15 @@ def show_demo(demo: str) -> None:
     # Figures first: a drawing would take the processor from what is still trained.
     if named is not None and not any(s.is_active for s in statuses):
         results.show_map(named, pairs)
+
+
+def _show_outline(n_methods: int) -> None:
+    """Draw the shape of what comes: a sentence, a table, two curves and a map."""
+    st.skeleton(height=70)
+    st.skeleton(height=45 * (n_methods + 3))
+    for column in st.columns(2, gap="large"):
+        column.skeleton(height=300)
+    st.skeleton(height=400)
 
 
 @frame.page("Home")

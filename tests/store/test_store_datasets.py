@@ -187,3 +187,33 @@ def test_a_store_of_a_later_version_is_refused(tmp_path):
     db.close()
     with pytest.raises(StoreError, match="version 99"):
         Store(tmp_path)
+
+
+def test_other_names_change_neither_content_nor_id(store):
+    mine, theirs = store.workspaces.create(), store.workspaces.create()
+    data = store.datasets.put(many(3), mine)
+    digest = store.datasets.get(data, mine).digest
+    store.datasets.rename(data, mine, "*shop* \ud800", "queries", "right items (b ?)")
+    kept, info = store.datasets.get(data, mine), store.datasets.info(data, mine)
+    sides = "queries", "right items (b ?)"
+    assert (kept.name, kept.x_name, kept.y_name) == ("*shop* \ud800", *sides)
+    assert (info.name, info.x_name, info.y_name) == ("*shop* ?", *sides)
+    assert kept.digest == digest == info.digest
+    for data_id, workspace in ((data, theirs), ("demo:icons", mine), ("0" * 32, mine)):
+        with pytest.raises(StoreError):
+            store.datasets.rename(data_id, workspace, "a", "b", "c")
+    assert store.datasets.get(data, mine).x_name == "queries"
+
+
+def test_the_data_set_opened_last_is_known_a_workspace(store):
+    mine, theirs = store.workspaces.create(), store.workspaces.create()
+    first, second = (store.datasets.put(many(n), mine) for n in (3, 4))
+    assert store.choices.last(mine) is None
+    for data in (first, second, "demo:icons", first):
+        store.choices.put_last(data, mine)
+        assert store.choices.last(mine) == data
+    assert store.choices.last(theirs) is None
+    with pytest.raises(StoreError):
+        store.choices.put_last(first, theirs)
+    store.datasets.delete(first, mine)
+    assert store.choices.last(mine) == "demo:icons", "what is gone is not opened"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 import streamlit as st
@@ -17,10 +18,21 @@ if TYPE_CHECKING:
 
 
 def show_demos(page: str, icon: str | None = None) -> None:
-    """Show a button for each demo, and the way to a file of one's own."""
+    """Show a button for each data set, one's own first, and the way to a file of one's own."""
     from simviz.datasets import DEMOS
 
+    names: dict[str, str] = {}
+    with suppress(SimvizError):
+        names = state.dataset_names() if state.has_workspace() else {}
     with st.container(horizontal=True, vertical_alignment="center"):
+        for dataset_id, name in names.items():
+            if not dataset_id.startswith("demo:"):
+                st.button(
+                    escape_markdown(name),
+                    key=f"{page}-own-{dataset_id}",
+                    on_click=state.choose_dataset,
+                    args=(dataset_id,),
+                )
         for demo, info in DEMOS.items():
             st.button(
                 info.title,

@@ -15,10 +15,11 @@ from typing import TYPE_CHECKING, NamedTuple
 import streamlit as st
 
 from simviz import compilation
+from simviz.data.cells import counted
 from simviz.exceptions import StoreError
 from simviz.store.directory import why_not_written
 from simviz.workbench.server import ROOT as ROOT
-from simviz.workbench.shell import display, state
+from simviz.workbench.shell import display, forms, progress, state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -37,6 +38,12 @@ PAGES = (
 )
 #: A published view is for reading; Home is outside of it.
 _NOT_SHARED = "pages/train.py"
+#: Pages that show one data set, the one opened last where the address does not name another; and
+#: pages that show none.
+_WORK = ("Train", "Compare", "Map", "Search")
+_OF_NO_DATA = ("Methods", "Papers")
+# In the session: the data set of the sidebar, and whether Home is left for it.
+_SWITCH, _LEAVE = "data-switch", "data-leave"
 #: The demo that is shown around, and the parameter that begins it.
 DEMO, PARAMETER = "emoji", "tour"
 _ON = "tour-on"
@@ -131,12 +138,17 @@ def begin(title: str) -> Callable[[], None]:
         st.html("<style>.stApp .stMainBlockContainer { padding: .75rem 1rem 1rem; }</style>")
         return lambda: None  # within another page there is one view, and no way through the app
     follow_tour_link(title)
-    dataset_id = state.current_dataset_id()
+    dataset_id = _open_dataset(title)
+    notices = st.empty()
     with st.sidebar:
         st.markdown("### simviz")
-        place = st.empty()
-        was_active = _show_current(place)
         is_shared = "share" in st.query_params
+        if is_shared:
+            st.caption("A published view, read only")
+        else:
+            _show_switch(title, dataset_id)
+        place = st.empty()
+        was_active = _show_counts(place, dataset_id)
         params = {"data": dataset_id} if dataset_id else {}
         if is_shared:
             params = {"share": st.query_params["share"]}
@@ -145,12 +157,13 @@ def begin(title: str) -> Callable[[], None]:
                 page_link(path, label, icon, **({} if is_shared and path == "app.py" else params))
         st.html(_HISTORY, unsafe_allow_javascript=True)
     if not is_shared:
+        progress.show_ended(notices)
         show_tour(title)
 
     def count_again() -> None:
         # The page may have asked for jobs itself.
         if not was_active and not is_shared and _active():
-            _show_current(place)
+            _show_counts(place, state.current_dataset_id())
 
     return count_again
 
@@ -197,15 +210,69 @@ def end() -> None:
     start()
 
 
-def _show_current(place: DeltaGenerator) -> bool:
-    """Show the data set and how many runs it has; whether jobs run, so that the count moves."""
+def _open_dataset(title: str) -> str | None:
+    """The data set being worked on; where the address names none, the one opened last."""
     dataset_id = state.current_dataset_id()
+    if "share" in st.query_params:
+        return dataset_id
+    asks = any(name in st.query_params for name in ("run", "runs"))  # which name their data
+    if dataset_id is None and title in _WORK and not asks:
+        with suppress(StoreError):
+            dataset_id = state.open_last()
+    if dataset_id is not None and state.is_warm():
+        state.remember_opened(dataset_id)
+    return dataset_id
+
+
+def _show_switch(title: str, dataset_id: str | None) -> None:
+    """Show the data set being worked on; another can take its place, one's own come first."""
+    if not state.is_warm():
+        if dataset_id is not None:
+            demo = state.demo_of(dataset_id)
+            st.text("Your data" if demo is None else demo.title)
+        return
+    names: dict[str, str] = {}
+    with suppress(StoreError):
+        names = state.dataset_names()
+    if dataset_id is None and all(one.startswith("demo:") for one in names):
+        return  # Home and Data show the demos
+    st.session_state[_SWITCH] = dataset_id if dataset_id in names else None
+    st.selectbox(
+        "Data set",
+        **forms.options(names),
+        key=_SWITCH,
+        on_change=_switch,
+        args=(title,),
+        placeholder="Choose a data set",
+        label_visibility="collapsed",
+    )
+    if st.session_state.pop(_LEAVE, False):
+        st.switch_page("pages/train.py", query_params={"data": st.session_state.dataset_id})
+
+
+def _switch(title: str) -> None:
+    """Work on what was chosen, on the same page where that can show it."""
+    dataset_id = st.session_state[_SWITCH]
+    if dataset_id is None:
+        return
+    shown = st.query_params.to_dict() if title in _OF_NO_DATA else {}
+    state.choose_dataset(dataset_id)
+    st.query_params.update(shown | {"data": dataset_id})
+    st.session_state["data-view"] = "this"
+    if title == "Home":
+        st.query_params.clear()
+        if dataset_id.startswith("demo:"):
+            st.query_params["demo"] = dataset_id.removeprefix("demo:")
+        else:
+            st.session_state[_LEAVE] = True
+
+
+def _show_counts(place: DeltaGenerator, dataset_id: str | None) -> bool:
+    """Show how many runs the data set has; whether jobs run, so that the count moves."""
     is_shared = "share" in st.query_params
     is_active = not is_shared and _active() > 0
-    with place.container():
-        if is_shared:
-            st.caption("A published view, read only")
-        elif dataset_id is not None:
+    if not is_shared and (dataset_id is not None or is_active):
+        with place.container():
             # Without jobs nothing moves, and nobody is asked.
             st.fragment(_count, run_every=_COUNTING if is_active else None)(dataset_id, is_active)
     return is_active
@@ -220,27 +287,22 @@ def _active() -> int:
     return 0
 
 
-def _count(dataset_id: str, was_active: bool) -> None:
-    """The data set and how many runs it has; nothing heavy is loaded to say so."""
-    demo = state.demo_of(dataset_id)
-    name = "Your data" if demo is None else demo.title
+def _count(dataset_id: str | None, was_active: bool) -> None:
+    """How many runs a data set has; nothing heavy is loaded to say so."""
     if not state.is_warm():
-        st.text(name)
         st.caption("\N{NO-BREAK SPACE}")  # the links below keep their place
         return
-    try:
-        info = state.store().datasets.info(dataset_id, state.workspace())
-        n_runs = len(state.runs(dataset_id))
-    except StoreError:
-        return
+    words = []
+    with suppress(StoreError):
+        if dataset_id is not None:
+            state.store().datasets.info(dataset_id, state.workspace())
+            words.append(counted(len(state.runs(dataset_id)), "run"))
     running = _active()
-    if was_active and not running:
-        st.rerun()  # what is there now belongs on the page, and nothing is counted any more
-    words = f"{n_runs} run{'' if n_runs == 1 else 's'}" + (
-        f" · {running} training" if running else ""
-    )
-    st.text(name if info.is_demo else info.name)
-    st.caption(words)
+    if was_active and (not running or progress.has_ended_elsewhere()):
+        st.rerun()  # what is there now belongs on the page
+    if running:
+        words.append(f"{running} training")
+    st.caption(" · ".join(words))
 
 
 def page_link(path: str, label: str, icon: str | None, **params: str) -> None:

@@ -6,16 +6,21 @@ import time
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from functools import partial
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
 from simviz import compilation
+from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.workbench.shell import forms, settings, state
 
 if TYPE_CHECKING:
+    from streamlit.delta_generator import DeltaGenerator
+
     from simviz.data.pairs import PairSet
     from simviz.jobs import JobSpec, JobStatus
     from simviz.jobs.background import Background
@@ -35,6 +40,11 @@ _WATCHED = ("loss", "perplexity", "validation")
 _MOST_BUTTONS, _NAMED = 5, 8
 #: Bars of jobs that have just ended, which the bars of others would stand beside.
 _LEFT_OVER = 2
+#: Seconds for which it is said that a job ended.
+_SAID = 20.0
+# In the session: jobs that were active when last asked, those that ended while another page was
+# looked at, with the time, and those that a page shows itself.
+_WERE_ACTIVE, _ENDED, _ON_PAGE = "jobs-were-active", "jobs-ended", "jobs-on-page"
 ENDED = {
     "failed": ":material/error:",
     "cancelled": ":material/cancel:",
@@ -70,6 +80,8 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
     statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
     active = [s for s in statuses if s.is_active]
     names = titles(statuses)
+    shown = st.session_state.setdefault(_ON_PAGE, {})
+    shown.setdefault(st.session_state.get("page"), set()).update(job_ids)
     if active:
         _watch([s.id for s in active], names, key)
         # Of a long line, what waits is cancelled all at once, see the page.
@@ -134,8 +146,6 @@ def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) ->
 
 def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
     """Start again; the new attempt takes the old one's place where the page keeps a list."""
-    from simviz.exceptions import SimvizError
-
     try:
         again = state.queue().repeat(job_id, state.workspace())
     except SimvizError as error:
@@ -244,8 +254,76 @@ def _sparkline(name: str, values: Sequence[float]) -> str:
     )
     source = f"data:image/svg+xml;base64,{b64encode(drawing.encode()).decode()}"
     return (
-        f'<span style="white-space:nowrap"><img src="{source}" alt="{words}" width="300">'
-        f'<span style="opacity:.7;font-size:.85rem"> {name} {values[-1]:.3g}</span></span>'
+        # On a phone the curve gives way, the figure stays whole.
+        f'<span style="display:flex;align-items:center;gap:.4rem;max-width:100%">'
+        f'<img src="{source}" alt="{words}" style="flex:0 1 300px;min-width:0;height:34px">'
+        f'<span style="opacity:.7;font-size:.85rem;white-space:nowrap">'
+        f"{name} {values[-1]:.3g}</span></span>"
+    )
+
+
+# -- jobs that end while another page is looked at ----------------------------------------
+
+
+def has_ended_elsewhere() -> bool:
+    """Whether a job ended since this was asked last that the page does not show itself."""
+    statuses = state.jobs()
+    before = st.session_state.get(_WERE_ACTIVE, frozenset())
+    active = frozenset(status.id for status in statuses if status.is_active)
+    st.session_state[_WERE_ACTIVE] = active
+    shown = st.session_state.get(_ON_PAGE, {}).get(st.session_state.get("page"), ())
+    ended = [
+        s.id
+        for s in statuses
+        if s.id in before - active and s.id not in shown and s.state != "cancelled"
+    ]
+    st.session_state.setdefault(_ENDED, {}).update(dict.fromkeys(ended, time.monotonic()))
+    return bool(ended)
+
+
+def show_ended(place: DeltaGenerator) -> None:
+    """Say which jobs ended elsewhere, with the way to what they found."""
+    if not (state.is_warm() and state.has_workspace()):
+        return
+    with suppress(SimvizError):
+        has_ended_elsewhere()
+        known: dict[str, float] = st.session_state[_ENDED]
+        known = {i: at for i, at in known.items() if time.monotonic() - at < _SAID}
+        st.session_state[_ENDED], st.session_state[_ON_PAGE] = known, {}
+        if known:
+            # By another key whenever there is more to say: each is in sight for its time.
+            key = f"jobs-ended-{round(max(known.values()) * 1_000)}"
+            with place.container(key=key, gap="xsmall"):
+                _show_notices([status for status in state.jobs() if status.id in known])
+
+
+def _show_notices(statuses: Sequence[JobStatus]) -> None:
+    names, data = titles(statuses), state.dataset_names()
+    groups: dict[tuple[str, bool], list[JobStatus]] = {}
+    for status in statuses:
+        on = "" if status.spec is None else status.spec.dataset_id
+        groups.setdefault((on, status.state == "succeeded"), []).append(status)
+    for (on, is_done), group in groups.items():
+        words = ", ".join(names[status.id] for status in group[::-1])
+        where = f" on {data[on]}" if on in data else ""
+        words = f"{'Finished' if is_done else 'Not finished'}{where}: {words}"
+        st.html(f'<p class="sv-said" role="status">{escape(words)}</p>')
+        spec = group[0].spec
+        page, label = "compare", "Compare"
+        if not is_done or spec is None or not any(status.run_id for status in group):
+            page, label = "train", "See it on Train"
+        st.page_link(
+            f"pages/{page}.py",
+            label=label,
+            icon=":material/arrow_forward:",
+            query_params={"data": on} if on else None,
+        )
+    st.button(
+        "Close",
+        key="close-jobs-ended",
+        icon=":material/close:",
+        type="tertiary",
+        on_click=st.session_state[_ENDED].clear,
     )
 
 

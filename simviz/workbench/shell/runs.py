@@ -9,14 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
-from simviz.data.cells import counted
+from simviz.data.cells import counted, numbered
 from simviz.exceptions import SimvizError
 from simviz.reports.summary import (
     Entry,
     MeasuredRun,
     group_key,
     is_base,
-    numbered,
     rank_key,
     split_words,
 )

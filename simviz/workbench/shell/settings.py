@@ -43,7 +43,7 @@ def current_part(dataset_id: str) -> Part:
     share = state.share()
     # Views published before there was a choice: Compare showed the test, others where opened.
     opened = share is not None and (share.kind == "compare" or share.view.get("test") == "open")
-    return "test" if opened or dataset_id.startswith("demo:") else "validation"
+    return "test" if opened else "validation"
 
 
 def part_switch(dataset_id: str) -> Part:
@@ -199,7 +199,7 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
 
     info = state.demo_of(dataset_id)
     if info is None:
-        return suggestion_for(dataset_id, state.dataset(dataset_id))
+        return suggestion_for(state.dataset(dataset_id))
     if info.split_by == "column":
         return SplitSuggestion("column", "split", "The data name the test part.")
     new, known = (info.x_name, info.y_name) if info.split_by == "x" else (info.y_name, info.x_name)
@@ -211,9 +211,9 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
     return SplitSuggestion(info.split_by, None, reason)
 
 
-@st.cache_resource(show_spinner=False, max_entries=64)
-def suggestion_for(content_id: str, _pairs: PairSet) -> SplitSuggestion:
-    """How pairs are best split; found once for an id that stands for their content."""
+@state.cached(64)
+def suggestion_for(pairs: PairSet) -> SplitSuggestion:
+    """How pairs are best split."""
     from simviz.data.splitting import suggest_split
 
-    return suggest_split(_pairs)
+    return suggest_split(pairs)

@@ -373,6 +373,31 @@ def current_dataset_id() -> str | None:
     return st.session_state.get("dataset_id")
 
 
+def open_last() -> str | None:
+    """Work on the data set that was opened last in this workspace, if there is one."""
+    if has_workspace() and (last := store().choices.last(workspace())) is not None:
+        st.session_state.dataset_id = last
+    return st.session_state.get("dataset_id")
+
+
+def remember_opened(dataset_id: str) -> None:
+    """Keep which data set was opened last, for other tabs and the next visit."""
+    if has_workspace() and st.session_state.get("opened") != dataset_id:
+        st.session_state["opened"] = dataset_id
+        with suppress(SimvizError):  # another's, or the disk is full: the page says so
+            store().choices.put_last(dataset_id, workspace())
+
+
+def dataset_names() -> dict[str, str]:
+    """What data sets are called, by their ids: one's own, the newest first, then the demos."""
+    from simviz.data.cells import numbered
+
+    mine = workspace() if has_workspace() else ""
+    infos = store().datasets.find(mine)
+    names = [f"{info.name} (demo)" if info.is_demo else info.name for info in infos]
+    return dict(zip((info.id for info in infos), numbered(names), strict=True))
+
+
 def enter(page: str) -> None:
     """Forget what was said in addresses of another page."""
     if st.session_state.get("page") != page:
@@ -415,6 +440,12 @@ def choose_dataset(dataset_id: str) -> None:
     st.session_state.pop("run_ids", None)
     st.query_params.clear()
     st.query_params["data"] = dataset_id
+
+
+def rename_dataset(dataset_id: str, name: str, x_name: str, y_name: str) -> None:
+    """Call a data set of one's own and its sides by other names, on all pages."""
+    store().datasets.rename(dataset_id, workspace(), name, x_name, y_name)
+    _dataset.clear(dataset_id, workspace())
 
 
 def forget_dataset(dataset_id: str) -> None:

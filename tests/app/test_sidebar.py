@@ -1,0 +1,144 @@
+"""The sidebar: which data set is worked on, and what ended while another page was open."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from on_page import html, link, run
+
+from simviz.data import PairSet
+from simviz.datasets import DEMOS
+
+pytestmark = pytest.mark.app
+SWITCH = "data-switch"
+
+
+@pytest.fixture(scope="module")
+def home(make_home):
+    def named(name):
+        texts = [f"{name} {i}" for i in range(30)]
+        return replace(PairSet.from_texts(texts, [f"b {text}" for text in texts]), name=name)
+
+    sets = {name: named(name) for name in ("older", "newer", "*same*")}
+    sets["again"] = replace(named("again"), name="*same*")
+    return make_home(sets, {"bm25": ("newer", "bm25"), "tfidf": ("older", "tfidf_cosine")})
+
+
+def test_own_sets_stand_before_the_demos_and_the_same_name_is_told_apart(visit, home):
+    box = visit("methods", data=home.data["newer"]).sidebar.selectbox(key=SWITCH)
+    assert box.value == home.data["newer"]
+    demos = [f"{demo.title} (demo)" for demo in DEMOS.values()]
+    assert box.options == ["*same* (1)", "*same* (2)", "newer", "older", *demos]
+
+
+def test_another_data_set_takes_its_place_on_the_same_page(visit, home):
+    app = visit("compare", data=home.data["newer"], part="test")
+    app.sidebar.selectbox(key=SWITCH).set_value(home.data["older"]).run()
+    assert not app.exception
+    assert app.title[0].value == "Compare" and "TF-IDF cosine" in html(app)
+    assert link(app)["data"] == home.data["older"]
+    assert link(app)["runs"] == home.runs["tfidf"]
+    assert app.session_state.dataset_id == home.data["older"]
+
+
+def test_a_page_without_data_keeps_what_it_shows(visit, home):
+    app = visit("methods", data=home.data["newer"], method="bm25")
+    app.sidebar.selectbox(key=SWITCH).set_value("demo:emoji").run()
+    assert link(app) == {"data": "demo:emoji", "method": "bm25"}
+
+
+def test_from_home_own_data_lead_to_their_results(visit, home):
+    app = visit()
+    assert app.sidebar.selectbox(key=SWITCH).value is None, "nothing is chosen yet"
+    app.sidebar.selectbox(key=SWITCH).set_value(home.data["older"]).run()
+    assert not app.exception
+    assert app.title[0].value == "Train" and link(app)["data"] == home.data["older"]
+
+
+def test_pages_whose_address_names_no_data_open_the_set_opened_last(visit, home):
+    for name in ("newer", "older"):
+        visit("data", data=home.data[name])
+        for page in ("compare", "map"):
+            app = visit(page)
+            assert app.session_state.dataset_id == home.data[name], page
+    assert "dataset_id" not in visit().session_state, "Home shows the demos"
+    assert "dataset_id" not in visit("compare", workspace=None).session_state, "a stranger"
+
+
+class Queue:
+    """The jobs of the visitor, as a test sets them."""
+
+    def __init__(self, real, job_id):
+        self.job_id, self.real, self.state = job_id, real, "running"
+
+    def jobs(self, workspace):
+        status = self.real.status(self.job_id, workspace)
+        return [replace(status, state=self.state)]
+
+
+@pytest.fixture
+def queued(home, visit, monkeypatch):
+    """A job whose state is set by the test."""
+    from simviz.workbench.shell import state
+
+    known = Queue(state.queue(), home.jobs["bm25"])
+    monkeypatch.setattr(state, "jobs", lambda: known.jobs(home.mine))
+    return known
+
+
+def notices(app):
+    return [e.proto.body for e in app.get("html") if 'role="status"' in e.proto.body]
+
+
+@pytest.mark.parametrize(
+    ("state", "words", "page"),
+    [
+        ("succeeded", "Finished on newer: BM25", "compare"),
+        ("failed", "Not finished on newer: BM25", "train"),
+    ],
+)
+def test_a_job_that_ends_says_so_wherever_one_is(visit, home, queued, state, words, page):
+    app = visit("methods", data=home.data["older"])
+    assert not notices(app)
+    queued.state = state
+    (said,) = notices(run(app))
+    assert words in said
+    ways = [e.proto for e in app.get("page_link") if home.data["newer"] in e.proto.query_string]
+    assert [way.page for way in ways] == [page]
+    assert notices(run(app)), "until it is closed, or read"
+    app.button(key="close-jobs-ended").click().run()
+    assert not notices(app)
+    assert not notices(run(app)), "said once"
+
+
+def test_what_was_cancelled_is_no_news(visit, home, queued):
+    app = visit("methods", data=home.data["older"])
+    queued.state = "cancelled"
+    assert not notices(run(app))
+
+
+def test_a_page_that_shows_the_job_does_not_say_it_twice(visit, home, queued):
+    app = visit("methods", data=home.data["older"])
+    app.session_state["jobs-on-page"] = {"Methods": {home.jobs["bm25"]}}
+    queued.state = "succeeded"
+    assert not notices(run(app))
+
+
+def test_own_data_and_their_sides_are_renamed_on_all_pages(visit, home):
+    dataset_id = home.data["again"]
+    app = visit("data", data=dataset_id)
+    key = f"data-rename-{dataset_id}-0"
+    for part, name in (("name", "Shop *titles*"), ("left", "titles"), ("right", " ")):
+        app.text_input(key=f"{key}-{part}").set_value(name)
+    app.button(key=f"{key}-save").click().run()
+    assert not app.exception
+    assert '<h2 class="sv-name">Shop *titles*</h2>' in html(app) and "<span>titles, texts" in html(
+        app
+    )
+    info = home.store.datasets.info(dataset_id, home.mine)
+    assert (info.name, info.x_name, info.y_name) == ("Shop *titles*", "titles", "y")
+    assert home.store.datasets.get(dataset_id, home.mine).x_name == "titles"
+    assert "30 titles, 30 y, 30 matching pairs" in html(visit("train", data=dataset_id))
+    assert "Shop *titles*" in app.sidebar.selectbox(key=SWITCH).options
+    assert not [e for e in visit("data", data="demo:emoji").text_input if "rename" in e.key]
