@@ -156,6 +156,7 @@ def test_finding_table_and_baselines(visit):
     body = html(page)
     assert "over 385 queries (English names) of the test part" in body
     assert "cannot be told apart" in body or "is ahead of" in body
+    assert re.search("p\N{NO-BREAK SPACE}(=|&lt;)\N{NO-BREAK SPACE}[01]", body), "on one line"
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
     assert body.count('class="sv-base"') == 2
     heads = titles(page)

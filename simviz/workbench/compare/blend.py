@@ -83,7 +83,7 @@ def show(choice: Choice) -> None:
     curves: dict[str, BlendCurve] = {}
     parts: tuple[Part, ...] = ("validation", "test")
     try:
-        with st.spinner("Weighing the two against each other", show_time=False):
+        with st.spinner("Measuring at each weight", show_time=False):
             for part in parts if choice.part == "test" else parts[:1]:
                 if (curve := _curve(blend, part)) is not None:
                     curves[part] = curve

@@ -103,7 +103,7 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
     ]
     missing = [e for e in choice.entries if e not in swept and smaller_dimensions(e.run)]
     if not nested and not swept:
-        words = "These methods learn no smaller model with a larger one."
+        words = "Their dimensions have no order: no smaller model is part of a larger one."
         st.markdown(words + (" Train them at fewer dimensions for their curve." * bool(missing)))
         _offer_dimensions(choice, missing)
         return

@@ -393,7 +393,7 @@ def show_reliability(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
         )
         return
     measured: list[tuple[Entry, Calibration, Reliability]] = []
-    with st.spinner("Asking the validation part what scores mean", show_time=False):
+    with st.spinner("Computing what scores mean", show_time=False):
         for entry in choice.entries:
             parts = [held_out(entry.run, part, choice.pairs) for part in MEASURED]
             found = _reliability(entry.run, asking_side(choice), *parts)

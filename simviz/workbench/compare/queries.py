@@ -396,7 +396,7 @@ def _show_answers(both: Both, line: Line) -> None:
     row = relevance.matrix[[line.query]]
     grades = {int(i): float(g) for i, g in zip(row.indices, row.data, strict=True)}
     pool = np.sort(row.indices) if relevance.unjudged == "ignore" else None
-    with st.spinner("Asking both", show_time=False):
+    with st.spinner("Ranking by both runs", show_time=False):
         a, b = (
             Listed.of(entry, _scores(entry, line.direction, line.query, both.part), pool, grades)
             for entry in (both.a, both.b)

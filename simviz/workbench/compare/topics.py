@@ -91,8 +91,8 @@ def _show_below(
         n_steps = len(found.perplexities)
         st.caption(
             f"In {n_steps:,} step{'' if n_steps == 1 else 's'} of training, the perplexity of the "
-            f"validation part went from {first:,.0f} to {last:,.0f}: the model wavers as if "
-            "between so many equally likely terms."
+            f"validation part went from {first:,.0f} to {last:,.0f}: the model is as uncertain "
+            "as if it chose among so many equally likely terms."
         )
     pieces = any("…" in term for t in matching for term in (*t.x_terms, *t.y_terms))
     st.caption(
