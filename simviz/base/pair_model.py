@@ -118,7 +118,10 @@ def nonzero_rows(X: Matrix) -> NDArray[np.bool_]:
         False for an empty row.
     """
     if sp.issparse(X):
-        return np.asarray(abs(X).sum(axis=1)).ravel() > 0
+        rows = sp.csr_array(X)
+        # Not abs(X), which sorts what the caller holds, in place.
+        sizes = sp.csr_array((np.abs(rows.data), rows.indices, rows.indptr), shape=rows.shape)
+        return np.asarray(sizes.sum(axis=1)).ravel() > 0
     return (X != 0).any(axis=1)
 
 

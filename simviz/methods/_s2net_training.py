@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
@@ -30,7 +31,9 @@ _UNUSED = 2  # references to an array: from where it is kept, and from asking fo
 _FEWEST, _SMALLEST = 8, 32  # batches of a pass, unless they were smaller than this
 _PAIRS = (3, 8)  # fewest and most steps remembered
 _MEMORY = 2**30  # bytes that they may take
-_TRIALS = 12
+#: Steps of a line search: along a direction that is remembered, and straight down, where
+#: items that the start hardly reaches turn within steps of their length.
+_TRIALS, _TRIALS_DOWN = 12, 24
 _DECREASE, _CURVATURE = 1e-4, 0.9  # the weak Wolfe conditions
 
 
@@ -123,6 +126,27 @@ class Network:
         self.y.backward(y, dQ, B, b, more=self.shared)
         if not self.intercept:
             out[-2:] = 0
+
+
+def only_reached(data: Data, theta: Array, shared: bool, activation: str | None) -> Data:
+    """Data in which items that parameters give no direction have no features."""
+    # Any step would give them one, such as that of the offset for all of them: the loss would
+    # jump at its start, where L-BFGS needs it to be smooth.
+    X, Y, relevance = data
+    network = Network(X, Y, shared, activation)
+    x, y = network.forward(theta)
+    X = _cleared(X, network.x.known & (x.inverse == 0))
+    return X, _cleared(Y, network.y.known & (y.inverse == 0)), relevance
+
+
+def _cleared(Z: Matrix, rows: NDArray[np.bool_]) -> Matrix:
+    """A matrix without what stands in some rows."""
+    if not rows.any():
+        return Z
+    kept = sp.diags_array(~rows, dtype=Z.dtype) @ Z
+    if sp.issparse(kept):
+        kept.sort_indices()  # sums over a row keep their order
+    return kept
 
 
 class Objective:
@@ -299,7 +323,8 @@ class LBFGS:
             if not pairs:
                 length = np.sqrt(inner(x, x)) or 1.0
                 step = self.first_step * length / np.sqrt(inner(direction, direction))
-            found = self._search(x, value, direction, slope, step)
+            trials = _TRIALS if pairs else _TRIALS_DOWN
+            found = self._search(x, value, direction, slope, step, trials)
             if found is None:
                 if not pairs:
                     if x is start:
@@ -316,12 +341,12 @@ class LBFGS:
             yield value, x
 
     def _search(
-        self, x: Array, value: float, direction: Array, slope: float, step: float
+        self, x: Array, value: float, direction: Array, slope: float, step: float, trials: int
     ) -> tuple[float, Array, Array] | None:
         """A step that goes down enough and flattens the slope, by bisection."""
         low, high = 0.0, np.inf
         best = None
-        for _ in range(_TRIALS):
+        for _ in range(trials):
             point = x.copy()
             add_scaled(direction, x.dtype.type(step), point)
             reached, gradient = self.function(point)

@@ -392,7 +392,7 @@ class S2Net(IterativeMixin, LinearPairModel):
     def _steps(self, data: Data, watch: Watch, rng: Any) -> Iterator[tuple[float, NDArray[Any]]]:
         """Iterations of the solver: loss and parameters."""
         from simviz.methods._s2net_losses import Loss, Maker, Settings
-        from simviz.methods._s2net_training import LBFGS, Adam, Network, Objective
+        from simviz.methods._s2net_training import LBFGS, Adam, Network, Objective, only_reached
 
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
@@ -411,6 +411,7 @@ class S2Net(IterativeMixin, LinearPairModel):
 
         Loss(data[2], settings, rng).require_comparisons(data[2])
         if self.solver == "lbfgs":
+            data = only_reached(data, theta, self.shared, self.activation)
             return LBFGS(objective(*data), watch.rate).iterate(theta)
         adam = Adam(lambda X, Y, R, x: objective(X, Y, R)(x), watch.rate)
         return adam.iterate(theta, self._batches(data, rng))

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix
 from simviz.methods._s2net_losses import Loss, Maker, Settings
-from simviz.methods._s2net_training import LBFGS, Network, Objective
+from simviz.methods._s2net_training import LBFGS, Network, Objective, only_reached
 from simviz.methods._training import Watch
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
@@ -82,8 +82,8 @@ class _SharedOut(S2Net):
     def _steps(
         self, data: tuple[Matrix, Matrix, Relevance], watch: Watch, rng: Any
     ) -> Iterator[tuple[float, Array]]:
-        X, Y, relevance = data
         theta, tick = watch.best, watch.tick
+        X, Y, relevance = only_reached(data, theta, self.shared, self.activation)
         client, n_shares = self.plan
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced

@@ -20,6 +20,7 @@ from simviz.methods._s2net_training import (
     Batches,
     Network,
     Objective,
+    only_reached,
     start_parameters,
 )
 from simviz.methods.s2net import S2Net
@@ -103,15 +104,21 @@ def test_lbfgs_says_that_it_made_no_step():
             assert list(LBFGS(function, 0.01).iterate(np.ones((2, 2)))) == []
 
 
-def test_what_the_start_hardly_reaches_counts_as_none():
-    # Emoji names by their words: 50 directions leave some of them with lengths of rounding alone.
+@pytest.fixture(scope="module")
+def words():
+    """Emoji names by their words: CL-LSI leaves many of them with lengths of rounding alone."""
     pairs = split(load_demo("emoji"), "pair", (0.7, 0.1, 0.2), 0).train
     X, Y = (Tfidf().fit_transform(side.content) for side in (pairs.x, pairs.y))
+    return X, Y, pairs.relevance
+
+
+def test_what_the_start_hardly_reaches_counts_as_none(words):
+    X, Y, _ = words
     model = S2Net(
         50, init="cl_lsi", loss="logistic", solver="lbfgs", fit_intercept=False, max_iter=3,
         validation_fraction=0.0,
     )  # fmt: skip
-    start, _ = start_parameters(model, (X, Y, pairs.relevance), np.random.RandomState(0))
+    start, _ = start_parameters(model, words, np.random.RandomState(0))
     network = Network(X, Y, False, None)
     lengths = np.linalg.norm(X @ start[: X.shape[1]], axis=1)
     tiny = lengths < 1e-6
@@ -119,9 +126,28 @@ def test_what_the_start_hardly_reaches_counts_as_none():
     P, inverse = network.forward(start)[0]
     assert not P[tiny].any() and not inverse[tiny].any()
     assert inverse[~tiny].all()
-    model.fit(X, Y, pairs.relevance)
+    model.fit(*words)
     assert model.n_iter_ == 3
     assert (np.diff(model.loss_curve_) < 0).all()
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_the_first_step_of_an_offset_moves_no_item_that_had_no_direction(words, shared):
+    X, Y, relevance = words
+    if shared:
+        X, Y = sp.csr_array(sp.hstack([X, 0 * Y])), sp.csr_array(sp.hstack([0 * X, Y]))
+    model = S2Net(
+        200, init="cl_lsi", shared=shared, solver="lbfgs", max_iter=3, validation_fraction=0.0
+    )
+    start, _ = start_parameters(model, (X, Y, relevance), np.random.RandomState(0))
+    kept, _, _ = only_reached((X, Y, relevance), start, shared, None)
+    reached = np.linalg.norm(X @ start[: X.shape[1]], axis=1) > 1e-6
+    assert not reached.all()
+    np.testing.assert_array_equal(kept.toarray(), reached[:, None] * X.toarray())
+    for k in (200, 50):  # with 50, some are reached by lengths of 1e-5
+        model.set_params(n_components=k).fit(X, Y, relevance)
+        assert model.n_iter_ == 3
+        assert (np.diff(model.loss_curve_) < 0).all()
 
 
 def test_adam_follows_its_definition():

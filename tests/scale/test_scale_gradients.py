@@ -95,6 +95,16 @@ def test_workers_learn_the_model_of_one_machine(client, changed):
     assert not _SHARES  # workers of the fixture are threads
 
 
+def test_items_that_the_start_gives_no_direction_are_left_out_alike():
+    X, Y = (
+        sp.csr_array(sp.block_diag([Z, sp.eye_array(200) / 100])) for Z in data()
+    )  # five directions of the start are all of the first 400 items
+    changed = {"init": "cl_lsi", "loss": "softmax", "validation_fraction": 0.0}
+    alone = model(**changed).fit(X, Y)
+    assert alone.n_iter_ == 6
+    close(fit_s2net(model(**changed), X, Y, n_shares=3), alone)
+
+
 def test_where_shares_are_does_not_matter(client):
     X, Y = data()
     ours = fit_s2net(model(), X, Y, client=client, n_shares=3)
