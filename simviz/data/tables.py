@@ -56,6 +56,8 @@ LONG_CELL = 100_000
 #: From this size on, text is read in columns where it follows all rules.
 _LARGE = 2**20
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
+#: In place of a delimiter where each line is one cell: a character of no text.
+_NONE = "\x1f"
 _SAMPLE = 256 * 1024
 _BLOCK = 8 * 2**20
 _QUOTE, _LF, _CR = 34, 10, 13
@@ -177,6 +179,7 @@ def read_table(
     *,
     header: bool = True,
     sheet: str | None = None,
+    n_columns: int = 2,
 ) -> Table:
     r"""Read a table: CSV, TSV, JSON, JSONL, Parquet, Arrow, Feather or Excel.
 
@@ -194,6 +197,8 @@ def read_table(
         Whether the first line of a delimited file names the columns.
     sheet : str, optional
         Sheet of an Excel workbook; the first when omitted.
+    n_columns : int, default=2
+        Columns that there are at least; with 1, a file of one text a line is a table.
 
     Returns
     -------
@@ -217,11 +222,14 @@ def read_table(
     if what == "a Parquet file":
         if suffix not in (".parquet", ".pq"):
             notes.append(f"{name} is a Parquet file in spite of its name and was read as one.")
-        return make_table(name, arrow.read_columns(name, data), "row", notes=notes)
+        return make_table(
+            name, arrow.read_columns(name, data), "row", notes=notes, n_columns=n_columns
+        )
     if what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
-        return make_table(name, arrow.read_arrow(name, data), "row")
+        return make_table(name, arrow.read_arrow(name, data), "row", n_columns=n_columns)
     if what == "a zip archive" and excel.is_workbook(data, suffix):
-        return make_table(name, _read_workbook(name, data, sheet, header), "row")
+        workbook = _read_workbook(name, data, sheet, header)
+        return make_table(name, workbook, "row", n_columns=n_columns)
     if what is not None or suffix in (".parquet", ".pq"):
         raise DatasetError(
             f"{name} is {what or 'not a Parquet file'}, not a table. "
@@ -236,9 +244,10 @@ def read_table(
     text, notes = decode_text(name, data)
     if is_json or _looks_like_json(text):
         unit: Unit = "object" if text.lstrip().startswith("[") else "line"
-        return make_table(name, jsonl.read_columns(name, text), unit, notes=notes)
-    columns, delimiter = _read_delimited(name, text, suffix, header)
-    return make_table(name, columns, "line", delimiter, notes)
+        objects = jsonl.read_columns(name, text)
+        return make_table(name, objects, unit, notes=notes, n_columns=n_columns)
+    columns, delimiter = _read_delimited(name, text, suffix, header, n_columns)
+    return make_table(name, columns, "line", delimiter, notes, n_columns)
 
 
 def _looks_like_json(text: str) -> bool:
@@ -293,7 +302,12 @@ def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
 
 
 def make_table(
-    name: str, columns: Columns, unit: Unit, delimiter: str = "", notes: Sequence[str] = ()
+    name: str,
+    columns: Columns,
+    unit: Unit,
+    delimiter: str = "",
+    notes: Sequence[str] = (),
+    n_columns: int = 2,
 ) -> Table:
     """Check what every format must have, and freeze it."""
     limits, rows = get_limits(), columns.rows
@@ -301,7 +315,7 @@ def make_table(
         raise DatasetError(
             f"{name} has no column that can be read. Bring one column of text a side."
         )
-    if len(columns.content) == 1:
+    if len(columns.content) < n_columns:
         (only,) = columns.content
         raise DatasetError(
             f"{name} has one column only ({shown(only)}). Pairs need two: one for each side."
@@ -380,7 +394,9 @@ def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> C
     return columns._replace(notes=notes + columns.notes)
 
 
-def _read_delimited(name: str, text: str, suffix: str, header: bool) -> tuple[Columns, str]:
+def _read_delimited(
+    name: str, text: str, suffix: str, header: bool, n_columns: int
+) -> tuple[Columns, str]:
     """Read delimited text with care for what is not as it should be."""
     first_line = 1
     own = _OWN.match(text)
@@ -391,6 +407,8 @@ def _read_delimited(name: str, text: str, suffix: str, header: bool) -> tuple[Co
     if not text.strip():
         raise DatasetError(f"{name} holds only blank lines. Export it again, with its content.")
     delimiter = delimiter or sniff_delimiter(text, suffix)
+    if delimiter is None and n_columns == 1:
+        delimiter = _NONE
     if delimiter is None:
         first = text.strip().split("\n", 1)[0]
         raise DatasetError(

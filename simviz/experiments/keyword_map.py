@@ -271,13 +271,13 @@ def _claims(model: PairPipeline, shown: PairSet, drawn: Drawn, seed: int) -> lis
     rng = np.random.default_rng(seed)
     return [
         Claim.ahead(
-            "The first five pictures have the keyword.",
+            "The first five pictures have the keyword more often than by chance.",
             paired_randomization(ours, chance),
             "P@5 of unseen pictures, learned − chance",
             published=_PICTURES,
         ),
         _together(
-            "Related keywords lie together.",
+            "A keyword's nearest keyword is of its group more often than by chance.",
             "share of keywords whose nearest is of their group",
             lambda group: _same_nearest(drawn.where, drawn.where, group, group),
             drawn.group,
@@ -286,7 +286,7 @@ def _claims(model: PairPipeline, shown: PairSet, drawn: Drawn, seed: int) -> lis
             rng,
         ),
         _together(
-            "Pictures lie with the keywords that find them.",
+            "A picture's nearest keyword is of the picture's group more often than by chance.",
             "share of pictures whose nearest keyword is of their group",
             lambda group: _same_nearest(drawn.picture_where, drawn.where, group, drawn.group),
             drawn.picture_group,

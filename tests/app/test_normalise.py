@@ -11,7 +11,7 @@ from waiting import LONG, until, until_trained
 from simviz.data import Items, PairSet
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.search import normalise
+from simviz.workbench.search import files, normalise
 
 pytestmark = pytest.mark.app
 PAGE = "search"
@@ -99,6 +99,67 @@ def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
     limit.set_value(limit.min)
     run(app)
     assert shown(app)["group"].tolist()[1] == "nurse"
+
+
+def bring(app, data, name="names.csv"):
+    app.get("file_uploader")[0].upload(name, data, "text/csv")
+    return run(app)
+
+
+@pytest.mark.parametrize(
+    ("data", "name"),
+    [
+        (b"inputs\nsenior baker\n\nnurse, wanted\n", "names.txt"),
+        (b'no,inputs\n7,senior baker\n8,"nurse, wanted"\n9,\n', "names.csv"),
+        (b"senior baker\nnurse, wanted\nsenior baker\n", "names.csv"),
+    ],
+)
+def test_a_column_comes_as_a_file(app, data, name):
+    run(app)
+    choose(app, "tfidf_cosine")
+    bring(app, data, name)
+    assert shown(app)["text"].tolist() == ["senior baker", "nurse, wanted"]
+    assert not app.text_area, "the file is what counts"
+    [limit] = app.slider
+    limit.set_value(limit.min)
+    run(app)
+    assert shown(app)["group"].tolist() == ["baker", "nurse"]
+
+
+def test_another_column_of_a_file_is_taken(app):
+    run(app)
+    bring(app, b"a,b\nred,senior baker\nblue,our new nurse\n")
+    assert shown(app)["text"].tolist() == ["red", "blue"]
+    column = next(s for s in app.selectbox if (s.key or "").startswith("normalise-column"))
+    column.set_value("b")
+    run(app)
+    assert shown(app)["text"].tolist() == ["senior baker", "our new nurse"]
+
+
+@pytest.mark.parametrize(
+    ("data", "words"),
+    [
+        (b"\x80\x04\x95\x00", "pickle"),
+        (b"", "empty"),
+        (b"a\n" + b"x\n" * 7, "the limit is 6"),
+        (b"\x1f\x8b\x08\x00junk", "gzip"),
+        (b"a,b\n1,2,<img src=x>\n", "has 3 cells but the header has 2"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(app, monkeypatch, data, words):
+    monkeypatch.setattr(files, "MOST_ROWS", 6)
+    run(app)
+    bring(app, data, "x.gz" if words == "gzip" else "names.csv")
+    assert words in html(app) and "<img" not in html(app)
+    assert not app.get("arrow_data_frame") and not app.dataframe
+
+
+def test_of_a_long_file_the_first_lines_are_taken(app, monkeypatch):
+    monkeypatch.setattr(normalise, "MOST_LINES", 3)
+    run(app)
+    bring(app, b"name\n" + b"".join(b"baker %d\n" % i for i in range(5)))
+    assert len(shown(app)) == 3
+    assert "2 lines beyond the first 3 are left out" in html(app)
 
 
 def show_part(app, part):

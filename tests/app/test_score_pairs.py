@@ -10,7 +10,7 @@ import pytest
 from on_page import html, run
 
 from simviz.data import PairSet
-from simviz.workbench.search import score
+from simviz.workbench.search import files, score
 
 pytestmark = pytest.mark.app
 
@@ -150,6 +150,25 @@ def test_columns_are_guessed_as_data_guesses_them(scoring):
 
 
 @pytest.mark.parametrize(
+    ("names", "guesses"),
+    [
+        (["here", "vector", "price"], ["here", "price"]),
+        (["vector", "here", "price"], ["here", "price"]),
+        (["left", "right", "here", "there"], ["here", "there"]),
+    ],
+)
+def test_a_column_of_vectors_is_guessed_for_no_side(scoring, names, guesses):
+    import pandas as pd
+
+    texts = {"here": ["a lamp", "a chair"], "there": ["lamp of brass", "oak chair"]}
+    cells = texts | {"price": [9.5, 3.0]}
+    table = pd.DataFrame({name: cells.get(name, [[0.1, 0.2], [0.3, 0.5]]) for name in names})
+    upload(scoring, table.to_parquet(), "pairs.parquet")
+    columns = [s for s in scoring.selectbox if s.key and s.key.startswith("score-column")]
+    assert [column.value for column in columns] == guesses
+
+
+@pytest.mark.parametrize(
     ("data", "words"),
     [(b"one\nalone\n", "one column only"), (b"\x80\x04\x95\x00", "pickle"), (b"", "empty")],
 )
@@ -159,7 +178,7 @@ def test_a_file_that_is_no_table_is_refused_in_a_sentence(scoring, data, words):
 
 
 def test_a_file_with_more_pairs_than_the_page_scores_is_refused(scoring, monkeypatch):
-    monkeypatch.setattr(score, "_MOST_PAIRS", 2)
+    monkeypatch.setattr(files, "MOST_ROWS", 2)
     upload(scoring, b"a,b\n1,2\n3,4\n5,6\n")
     assert "the limit is 2" in html(scoring)
 

@@ -65,9 +65,9 @@ function drawPointed(pen, view, i) {
   // Where it was put aside, it is pointed at there.
   const place = view.putAside.get(i) ?? null, nearest = place ? [] : view.nearestOf(i), taken = new Taken();
   drawLines(pen, view, view.xs[i], view.ys[i], { nearest: nearest.map((j) => [j, 0, false]), partners: [] });
-  const look = { ring: view.look.accent, place, isStrong: true };
+  const look = { ring: view.look.accent, place, isStrong: true, isOnTop: true };
   drawItem(pen, view, i, taken, look);
-  for (const j of nearest) drawItem(pen, view, j, taken, { mustFit: true, ring: view.look.muted });
+  for (const j of nearest) drawItem(pen, view, j, taken, { mustFit: true, ring: view.look.muted, isOnTop: true });
   drawItem(pen, view, i, new Taken(), look);
 }
 
@@ -163,7 +163,7 @@ function atBorder({ camera, xs, ys }, i, [x0, y0]) {
 }
 
 /** One item as it is known best: its picture, its words, else its dot. */
-function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = false, place = null, mustFit = false } = {}) {
+function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = false, place = null, mustFit = false, isOnTop = false } = {}) {
   const { camera, look, placing, pictures } = view;
   taken.items.add(i);
   const [x, y] = place ?? [camera.toScreenX(view.xs[i]), camera.toScreenY(view.ys[i])];
@@ -223,7 +223,17 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
   if (!place && tx !== beside) ty = Math.max(12, y - 17);
   if (taken.claim(tx, ty, width + 14, 17)) {
     pen.textAlign = "center";
-    write(pen, text, tx, ty, look.ink, look.paper, 4);
+    if (isOnTop) {
+      // What else is written there is covered, not written over.
+      pen.fillStyle = look.paper;
+      pen.strokeStyle = ring ?? look.faint;
+      pen.lineWidth = 1;
+      pen.beginPath();
+      pen.roundRect(tx - width / 2 - 5, ty - 10, width + 10, 20, 5);
+      pen.fill();
+      pen.stroke();
+    }
+    write(pen, text, tx, ty, look.ink, look.paper, isOnTop ? 0 : 4);
   }
 }
 

@@ -23,6 +23,8 @@ export class Rows {
     this.box.append(this.histograms.box, this.head, this.list);
     root.append(this.box);
     this.rows = [];
+    /** Rows that are put down, by their place in the list. */
+    this.made = new Map();
     this.marked = -1;
     this.at = -1;
     this.by.addEventListener("change", () => this.refresh());
@@ -36,7 +38,11 @@ export class Rows {
     this.list.addEventListener("pointerleave", () => this.view?.point(-1));
     this.list.addEventListener("pointermove", (event) => {
       const k = this.#rowAt(event);
-      if (k >= 0) this.view?.point(this.rows[k].item);
+      if (k < 0) return;
+      this.view?.point(this.rows[k].item);
+      // Only a text that is cut off is told once more.
+      const words = this.made.get(k)?.made.querySelector("span");
+      if (words && words.scrollWidth > words.clientWidth) words.title = words.textContent;
     });
     this.list.addEventListener("click", (event) => this.#choose(this.#rowAt(event)));
     shared.lists.add(this);
@@ -171,17 +177,34 @@ export class Rows {
     if (!view) return;
     const first = Math.max(0, Math.floor(top / TALL) - SPARE_ROWS);
     const last = Math.min(rows.length, Math.ceil((top + (height || 600)) / TALL) + SPARE_ROWS);
-    this.space.replaceChildren(...rows.slice(first, last).map((row, k) => this.#row(row, first + k)));
+    // A row that is the same stays: a press that begins on it ends on it.
+    const before = this.madeOf === view.items ? this.made : new Map();
+    if (this.madeOf !== view.items) this.space.replaceChildren();
+    Object.assign(this, { made: new Map(), madeOf: view.items });
+    for (let k = first; k < last; k++) {
+      const { item, text, note } = rows[k], isDrawn = item >= 0;
+      const looks = isDrawn ? [view.pictures.has(item), view.colours[view.groups[item]], view.look.name] : [];
+      const said = JSON.stringify([item, text, note, rows.length, ...looks]), old = before.get(k);
+      const made = old?.said === said ? old.made : this.#row(rows[k], k);
+      if (made === old?.made) before.delete(k);
+      made.setAttribute("aria-selected", String(isDrawn && item === view.selected?.item));
+      made.classList.toggle("sv-now", (isDrawn && item === this.marked) || (k === this.at && list.matches(":focus")));
+      this.made.set(k, { said, made });
+    }
+    before.forEach(({ made }) => made.remove());
+    let next = this.space.firstElementChild;
+    for (const { made } of this.made.values()) {
+      if (made === next) next = next.nextElementSibling;
+      else this.space.insertBefore(made, next);
+    }
     if (this.at >= 0) list.setAttribute("aria-activedescendant", `sv-row-${this.at}`);
   }
 
   #row({ item, text, note }, k) {
     const { view } = this;
     const made = el("div", "sv-row", "", {
-      role: "option", id: `sv-row-${k}`, "aria-selected": String(item >= 0 && item === view.selected?.item),
-      "aria-posinset": k + 1, "aria-setsize": this.rows.length,
+      role: "option", id: `sv-row-${k}`, "aria-posinset": k + 1, "aria-setsize": this.rows.length,
     });
-    made.classList.toggle("sv-now", (item >= 0 && item === this.marked) || (k === this.at && this.list.matches(":focus")));
     made.style.top = `${k * TALL}px`;
     if (item >= 0 && view.pictures.has(item)) {
       text = view.textOf(item, 120); // without the glyph before it
@@ -194,7 +217,7 @@ export class Rows {
       mark.style.setProperty("--colour", view.colours[view.groups[item]]);
       made.append(mark);
     }
-    made.append(el("span", "", text, { dir: "auto", title: text }), el("small", "", note));
+    made.append(el("span", "", text, { dir: "auto" }), el("small", "", note));
     return made;
   }
 }

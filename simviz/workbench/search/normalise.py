@@ -19,6 +19,7 @@ from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.store import Run, RunInfo
 from simviz.store.run import Part
+from simviz.workbench.search import files
 from simviz.workbench.shell import code, display, drawings, forms, progress, runs, settings, state
 
 MOST_LINES = 2_000
@@ -30,6 +31,9 @@ NOWHERE = "not in the taxonomy"
 # jobs that train with them, and what went wrong.
 _TEXT, _RUN, _BEFORE = "normalise-text", "normalise-run", "normalise-before"
 _JOBS, _PROBLEM = "normalise-jobs", "normalise-problem"
+_FILE, _TABLE = "normalise-file", "normalise-file-read"
+#: Words that head a column of texts in a file that has no other.
+_HEADINGS = {"name", "names", "text", "texts", "title", "titles", "label", "input"}
 #: Columns as they stand, with their widths: together those of a page of 1280 pixels.
 _WIDTHS = {
     "text": 170,
@@ -91,22 +95,23 @@ def choose_run(infos: Sequence[RunInfo]) -> Run:
 
 
 def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
-    """Let a column be pasted, and offer one where there is none."""
-    last = _last(state.workspace())
-    st.session_state.setdefault(_TEXT, last.get("text", ""))
-    text = st.text_area(
-        f"{escape_markdown(pairs.x_name).capitalize()}, one a line",
-        key=_TEXT,
-        height=150,
-        placeholder="Paste a column of a table",
-        max_chars=200_000,
-        persist_state="session",
+    """Let a column be pasted or brought as a file, and offer one where there is none."""
+    name = escape_markdown(pairs.x_name)
+    is_file = st.session_state.get(_FILE) is not None
+    lines: tuple[str, ...] = ()
+    if not is_file:
+        lines = _paste(name)
+    file = st.file_uploader(
+        f"A file with {name}" if is_file else "or a file: one a line, or a column of a table",
+        files.ENDINGS,
+        key=_FILE,
+        max_upload_size=files.MEGABYTES,
     )
-    last["text"] = text or ""
-    lines, problem = parse(text or "")
-    if problem:
-        display.problem(problem)
-    if not lines:
+    if file is None:
+        st.session_state.pop(_TABLE, None)
+    else:
+        lines = _of_file(file, pairs)
+    if not lines and not is_file:
         st.button(
             f"Examples of the {part} part",
             key="normalise-examples",
@@ -114,6 +119,55 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
             on_click=st.session_state.__setitem__,
             args=(_TEXT, "\n".join(examples(run, pairs, part))),
         )
+    return lines
+
+
+def _paste(name: str) -> tuple[str, ...]:
+    """Return the lines of what is pasted."""
+    last = _last(state.workspace())
+    st.session_state.setdefault(_TEXT, last.get("text", ""))
+    text = st.text_area(
+        f"{name.capitalize()}, one a line",
+        key=_TEXT,
+        height=150,
+        placeholder="Paste a column of a table",
+        max_chars=200_000,
+        persist_state="session",
+    )
+    last["text"] = text or ""
+    return _told(*parse(text or ""))
+
+
+def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
+    """Return the lines of a column of a file; what is wrong with it is said."""
+    try:
+        table = files.read(file, _TABLE, n_columns=1)
+    except (SimvizError, ValueError) as error:
+        display.problem(error)
+        return ()
+    names = [name for name in table.columns if name not in table.vectors]
+    if not names:
+        display.problem(f"{table.name} has no column of text.")
+        return ()
+    cells: list[str] = []
+    if len(table.columns) == 1:
+        # Whether its first line is a heading only its words can tell.
+        cells = [] if names[0].casefold() in _HEADINGS | {pairs.x_name.casefold()} else names[:1]
+        column = names[0]
+    else:
+        usual = next((n for n in names if n.casefold() == pairs.x_name.casefold()), None)
+        usual = usual or next((n for n in names if table.kinds[n] == "text"), names[0])
+        label = f"Column with {escape_markdown(pairs.x_name)}"
+        key = f"normalise-column-{file.file_id}"
+        column = st.selectbox(label, names, names.index(usual), key=key)
+    cells += table.columns[column].tolist()
+    return _told(*parse("\n".join(" ".join(cell.split()) for cell in cells)))
+
+
+def _told(lines: tuple[str, ...], problem: str) -> tuple[str, ...]:
+    """Return lines, and say what was left out."""
+    if problem:
+        display.problem(problem)
     return lines
 
 
@@ -130,7 +184,7 @@ def parse(text: str) -> tuple[tuple[str, ...], str]:
     n_left = len(distinct) - MOST_LINES
     if n_left > 0:
         return distinct[:MOST_LINES], (
-            f"{n_left:,} lines beyond the first {MOST_LINES:,} are left out. Paste them next."
+            f"{n_left:,} lines beyond the first {MOST_LINES:,} are left out. Bring them next."
         )
     return distinct, ""
 

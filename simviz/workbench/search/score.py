@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -12,14 +11,14 @@ import streamlit as st
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.data.roles import named_roles
-from simviz.data.sources import reading_limits, watched
 from simviz.data.splitting import groups
-from simviz.data.tables import Table, read_table
+from simviz.data.tables import Table
 from simviz.evaluation import Estimate, OperatingPoint, choose_threshold, operating_point
 from simviz.evaluation.tables import csv_text
-from simviz.exceptions import DatasetError, SimvizError
+from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.store import Run, RunInfo
+from simviz.workbench.search import files
 from simviz.workbench.search.normalise import choose_run
 from simviz.workbench.search.query import LONGEST
 from simviz.workbench.shell import display, drawings, forms, links, state
@@ -27,9 +26,6 @@ from simviz.workbench.shell import display, drawings, forms, links, state
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-_ENDINGS = ["csv", "tsv", "txt", "xlsx", "parquet", "gz"]
-#: The most that a file may hold, and the seconds in which it has to be read.
-_MEGABYTES, _MOST_PAIRS, _SECONDS = 20, 100_000, 30
 #: Pairs scored between two looks at whether the visitor has gone on.
 _AT_ONCE = 20_000
 #: Pairs listed around the threshold, and characters of a text there.
@@ -180,14 +176,14 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
 def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
     """Score a file of pairs, show those around the threshold, and offer all."""
     file = st.file_uploader(
-        "A table of pairs", _ENDINGS, key="score-file", max_upload_size=_MEGABYTES
+        "A table of pairs", files.ENDINGS, key="score-file", max_upload_size=files.MEGABYTES
     )
     if file is None:
         st.session_state.pop(_TABLE, None)
         st.session_state.pop(_SCORES, None)
         return
     try:
-        table = _read(file.file_id, file.name, file.getvalue())
+        table = files.read(file, _TABLE)
         chosen = _choose_columns(table, pairs, file.file_id)
         if chosen is None:
             return
@@ -204,36 +200,6 @@ def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
     )
 
 
-def _read(file_id: str, name: str, data: bytes) -> Table:
-    """Read an upload once a session, within bounds of size and time."""
-    held = st.session_state.get(_TABLE)
-    if held is not None and held[0] == file_id:
-        return held[1]  # type: ignore[no-any-return]
-    began = time.monotonic()
-
-    def watch(_: float) -> None:
-        if time.monotonic() - began > _SECONDS:
-            raise DatasetError(
-                f"{name[-60:]} was not read within {_SECONDS} seconds. Bring a part of it, or "
-                "score it in Python by score_pairs."
-            )
-
-    size = _MEGABYTES * 2**20
-    with (
-        st.spinner("Reading the file"),
-        watched(watch),
-        reading_limits(
-            rows=_MOST_PAIRS,
-            cells=20 * _MOST_PAIRS,
-            file_bytes=2 * size,
-            unpacked_bytes=4 * size,
-        ),
-    ):
-        table = read_table(data, name)
-    st.session_state[_TABLE] = (file_id, table)
-    return table
-
-
 def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, str] | None:
     """Choose the column of each side: that of its name, else as Data would read the file."""
     names = [name for name in table.columns if name not in table.vectors]
@@ -243,7 +209,11 @@ def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, st
     by_name = {name.casefold(): name for name in names}
     titles = {"x": pairs.x_name.casefold(), "y": pairs.y_name.casefold()}
     roles = named_roles(table, {s: by_name[t] for s, t in titles.items() if t in by_name})
-    guesses = [name if name in names else names[0] for name in (roles.x, roles.y)]
+    guesses: list[str] = []
+    for name, other in ((roles.x, roles.y), (roles.y, roles.x)):
+        # A column of vectors is no text: the first one stands for it that the other side leaves.
+        free = (n for n in names if n != other and n not in guesses)
+        guesses.append(name if name in names else next(free))
     chosen = []
     with st.container(horizontal=not state.is_narrow()):
         for side, title, guess in zip("xy", (pairs.x_name, pairs.y_name), guesses, strict=True):

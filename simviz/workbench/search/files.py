@@ -1,0 +1,45 @@
+"""Files that are brought to be scored or normalised, read within bounds of size and time."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import streamlit as st
+
+from simviz.data.sources import reading_limits, watched
+from simviz.data.tables import Table, read_table
+from simviz.exceptions import DatasetError
+
+ENDINGS = ["csv", "tsv", "txt", "xlsx", "parquet", "gz"]
+#: The most that a file may hold, and the seconds in which it has to be read.
+MEGABYTES, MOST_ROWS, _SECONDS = 20, 100_000, 30
+
+
+def read(file: Any, key: str, n_columns: int = 2) -> Table:
+    """Read an upload once a session, which keeps it under a key."""
+    held = st.session_state.get(key)
+    if held is not None and held[0] == file.file_id:
+        return held[1]  # type: ignore[no-any-return]
+    began = time.monotonic()
+
+    def watch(_: float) -> None:
+        if time.monotonic() - began > _SECONDS:
+            raise DatasetError(
+                f"{file.name[-60:]} was not read within {_SECONDS} seconds. Bring a part of it."
+            )
+
+    size = MEGABYTES * 2**20
+    with (
+        st.spinner("Reading the file"),
+        watched(watch),
+        reading_limits(
+            rows=MOST_ROWS,
+            cells=20 * MOST_ROWS,
+            file_bytes=2 * size,
+            unpacked_bytes=4 * size,
+        ),
+    ):
+        table = read_table(file.getvalue(), file.name, n_columns=n_columns)
+    st.session_state[key] = (file.file_id, table)
+    return table
