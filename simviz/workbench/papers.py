@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from html import escape
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,6 +26,7 @@ from simviz.experiments import (
     Findings,
     Size,
     Table,
+    Verdict,
     all_experiments,
     cell_text,
     get_experiment,
@@ -121,8 +125,10 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
     if minutes > _LONGEST:
         command = f"python -m simviz.experiments {experiment.id} --size full --seed {how.seed}"
         runs.code(command, language="bash")
-    for target in targets:
-        status = jobs.get((experiment.id, target.dataset_id, how))
+    found = [jobs.get((experiment.id, target.dataset_id, how)) for target in targets]
+    if not any(status is not None and status.state == "succeeded" for status in found):
+        _show_known(experiment)
+    for target, status in zip(targets, found, strict=True):
         if status is None:
             if minutes <= _LONGEST:
                 runs.button(
@@ -138,6 +144,35 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
             _show_findings(experiment, status, key)
         else:
             progress.show_progress([status.id], key=key)
+
+
+def _show_known(experiment: Experiment[Any]) -> None:
+    """Show what came out where the experiment was run for this version."""
+    claims = _known().get(experiment.id, {})
+    if not claims:
+        return
+    sets = list(dict.fromkeys(name for on in claims.values() for name in on))
+    counts = _counts(verdict for on in claims.values() for verdict in on.values())
+    display.quiet(f"Before this version was published, by full runs on open sets: {counts}.")
+    rows = [
+        (claim, *(f"{SIGNS[on[name]]} {on[name]}" if name in on else "" for name in sets))
+        for claim, on in claims.items()
+    ]
+    display.table(("claim", *sets), rows, look="sv-verdicts")
+
+
+@cache
+def _known() -> Mapping[str, Mapping[str, Mapping[str, Verdict]]]:
+    """Claims with their verdicts on each set, by experiment."""
+    return tomllib.loads(files("simviz.experiments").joinpath("verdicts.toml").read_text("utf-8"))
+
+
+def _counts(verdicts: Iterable[Verdict]) -> str:
+    """How many claims have each verdict, in words."""
+    found, many = Counter(verdicts), {"holds": "hold", "does not hold": "do not hold"}
+    return ", ".join(
+        f"{SIGNS[v]} {n} {v if n == 1 else many.get(v, v)}" for v in VERDICTS if (n := found[v])
+    )
 
 
 def _newest_jobs() -> Jobs:
@@ -223,14 +258,8 @@ def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> 
         f"{found.seconds:,.0f} s."
     )
     if found.claims:
-        verdicts = Counter(claim.verdict for claim in found.claims)
-        many = {"holds": "hold", "does not hold": "do not hold"}
-        counts = (
-            f"{SIGNS[v]} {n} {v if n == 1 else many.get(v, v)}"
-            for v in VERDICTS
-            if (n := verdicts[v])
-        )
-        display.quiet(f"{counted(len(found.claims), 'claim')}: {', '.join(counts)}.")
+        counts = _counts(claim.verdict for claim in found.claims)
+        display.quiet(f"{counted(len(found.claims), 'claim')}: {counts}.")
         st.html(claims_html(found.claims))
     for place, figure in enumerate(found.figures):
         _show_figure(figure, f"{key}-figure-{place}")

@@ -76,6 +76,17 @@ def test_every_experiment_has_a_card(app):
     assert {heading.value for heading in app.header} == papers
 
 
+def test_verdicts_are_there_before_anything_is_run(app, quick):
+    app.query_params["experiment"] = NAME
+    app.run()
+    claim = "S2Net is ahead of OPCA."
+    before = next(body for body in html(app) if claim in body)
+    assert "✓ holds" in before and "emoji" in before
+    assert any("✓ 8 hold, ✗ 5 do not hold" in body for body in html(app))
+    app.button(key=f"papers-run-{NAME}-demo").click().run()
+    assert not any(claim in body for body in html(finished(app)))
+
+
 def test_a_link_opens_one_card(app):
     app.query_params["experiment"] = NAME
     app.run()

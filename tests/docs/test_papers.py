@@ -2,16 +2,28 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
+import tomllib
+from html import unescape
 from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from simviz.experiments import SIZES, Claim, Experiment, Findings, all_experiments, write_results
+from simviz.experiments import (
+    SIZES,
+    VERDICTS,
+    Claim,
+    Experiment,
+    Findings,
+    all_experiments,
+    write_results,
+)
 from simviz.experiments._published import PUBLISHED
 
 PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
+KNOWN = Path(__file__).parents[2] / "simviz" / "experiments" / "verdicts.toml"
 POOLS = {
     "mates": "items judged with the part",
     "all": "all items of the other side",
@@ -83,6 +95,38 @@ def refreshed(text: str) -> str:
     return text
 
 
+def verdicts(text: str) -> str:
+    """What the app shows of the page: each claim with its verdict on each set."""
+    lines = ["# What came out, as docs/papers.md says it; written by `make format`."]
+    for name, block in re.findall(r"<!-- results:(\w+) -->(.*?)<!-- /results -->", text, re.S):
+        lines.append(f"\n[{name}]")
+        table = re.search(r"^\| claim \|.*?(?=\n\n)", block, re.M | re.S)
+        head, _, *rows = map(_cells, table[0].splitlines()) if table else ([], [])
+        for claim, _, *found in rows:
+            if not claim.startswith("… "):
+                told = zip(head[2:-2], found[:-2], strict=True)
+                on = [f"{json.dumps(s)} = {json.dumps(_verdict(c))}" for s, c in told if c]
+                lines.append(f"{json.dumps(claim, ensure_ascii=False)} = {{ {', '.join(on)} }}")
+    return "\n".join(lines) + "\n"
+
+
+def _cells(line: str) -> list[str]:
+    return [unescape(cell.strip()) for cell in re.split(r"(?<!\\)\|", line)[1:-1]]
+
+
+def _verdict(cell: str) -> str:
+    return cell.partition(":")[0].partition(" ")[2]
+
+
+def test_the_app_shows_the_verdicts_of_the_page():
+    assert KNOWN.read_text("utf-8") == verdicts(PAGE.read_text("utf-8")), "run: make format"
+    known = tomllib.loads(KNOWN.read_text("utf-8"))
+    assert known.keys() == all_experiments().keys()
+    assert {v for claims in known.values() for on in claims.values() for v in on.values()} <= set(
+        VERDICTS
+    )
+
+
 def test_the_page_says_what_the_code_does():
     text = PAGE.read_text()
     assert refreshed(text) == text, "run: make format"
@@ -144,3 +188,4 @@ def test_sets_stand_beside_each_other_in_the_row_of_a_claim():
 
 if __name__ == "__main__":
     PAGE.write_text(refreshed(PAGE.read_text()))
+    KNOWN.write_text(verdicts(PAGE.read_text()), "utf-8")
