@@ -239,6 +239,33 @@ def test_search_hears_of_a_selection_once(trained):
     assert app.session_state["map-selected"] == {dataset_id: "x7"}
 
 
+def test_what_is_found_is_explained_on_the_spot(trained, sentences):
+    app, dataset_id, _ = trained
+    go(app, data=dataset_id, sel="x3")
+    app.button(key="map-why").click().run()
+    assert not app.exception
+    chosen = app.selectbox(key="map-why-of")
+    nearest = [int(key[1:]) for _, key, *_ in rows(app, "Nearest")["entries"]]
+    assert chosen.value == nearest[0] and len(chosen.options) == len(nearest)
+    assert "sv-sum" in html(app), "the bars have a sum"
+    assert "sv-sum" not in html(go(app, data=dataset_id, sel="x3", dims="2"))
+    assert "map-why" not in {button.key for button in app.button}, "a cut has no words"
+
+
+def test_all_methods_are_asked_what_is_selected_or_typed(trained):
+    from streamlit.testing.v1 import AppTest
+
+    app, dataset_id, _ = trained
+    go(app, data=dataset_id, sel="y3")
+    [link] = [e.proto for e in app.get("page_link") if e.proto.label == "Search this"]
+    assert dict(parse_qsl(link.query_string)) == {"data": dataset_id, "ask": "y3"}
+    tell(app, asked={"text": "some words", "side": "y"})
+    search = app.switch_page("pages/search.py")
+    search.run()
+    assert not search.exception and isinstance(search, AppTest)
+    assert search.text_input(key="search-own-y").value == "some words"
+
+
 def draw(app, dataset_id, run_id, drawing, **query):
     """Open a drawing that must first be made."""
     from simviz.workbench.shell import state

@@ -44,6 +44,13 @@ def lines(app, i):
     return [b for b in app.button if b.key and b.key.startswith(f"search-go-{i}-")]
 
 
+def marked(app):
+    """The row that is marked as the one that is explained."""
+    styles = " ".join(e.proto.body for e in app.get("html"))
+    [row] = set(re.findall(r":has\(\.st-key-(search-go-\d+-\d+)\)", styles))
+    return row
+
+
 def test_without_data_or_runs_it_leads_to_some(app, sentences):
     run(app)
     assert app.title[0].value == "Search"
@@ -69,10 +76,12 @@ def test_every_run_answers_and_says_why(trained, sentences):
     assert min(float(left) for left, *_ in bars) == 0, "within the cell"
     assert zeros == pytest.approx([zeros[0]] * len(bars), abs=0.11), "bars meet at one zero"
     assert trained.query_params["ask"] == f"x{first}"
+    assert marked(trained) == lines(trained, 0)[0].key, "the first is open"
     other = lines(trained, 1)[3]
     other.click()
     run(trained)
     assert other.label[:8] in trained.subheader[0].value
+    assert marked(trained) == other.key
 
 
 def test_of_a_score_that_is_no_sum_parts_are_hidden_in_turn(
@@ -124,7 +133,7 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
     assert trained.query_params["part"] == "validation"
     item = trained.selectbox(key="search-item-x")
     assert len(item.options) == len(sentences.x) and item.value == rows(trained, "x_validation")[0]
-    assert f"Answers among all {len(sentences.y)} y." in html(trained)
+    assert f"Answers among all {len(sentences.y)} y;" in html(trained)
     show_part(trained, "test")
     test = rows(trained, "x_test")[0]
     assert trained.selectbox(key="search-item-x").value == test

@@ -149,7 +149,12 @@ def test_list_and_map_point_at_each_other(page, drawing):
     page.wait_for_function("() => map.hovered === -1")
     page.evaluate("(item) => map.point(item)", near[6])
     expect(page.locator(".sv-row.sv-now")).to_have_attribute("aria-posinset", "7")
-    page.locator(".sv-row").nth(4).click()
+    # What is pressed is still there when it is let go.
+    pressed = page.locator(".sv-row").nth(4)
+    row = pressed.element_handle()
+    pressed.hover()
+    assert row.evaluate("(row) => row.isConnected && row.classList.contains('sv-now')")
+    pressed.click()
     until_picked(page, f"y{near[4] - N}")
     assert page.evaluate("map.data.selected.item") == near[4]
     # By keys, through all of them.

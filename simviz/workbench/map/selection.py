@@ -21,7 +21,8 @@ from simviz.projection.quality import N_SEEDS
 from simviz.projection.space import Space, ranked
 from simviz.workbench.map import canvas, topics as map_topics
 from simviz.workbench.map.view import Side, View, rows_inside
-from simviz.workbench.shell import display, forms
+from simviz.workbench.search import why
+from simviz.workbench.shell import display, forms, frame, runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -99,6 +100,7 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
             kept = scene.placed.kept_near(item, found)
         if len(found):
             _show_list(scene, answer, kept)
+        _show_ways(view, scene, answer)
         for sentence in _sentences(scene, answer, kept):
             display.quiet(sentence)
 
@@ -167,6 +169,40 @@ def _show_list(scene: Scene, answer: Answer, kept: Any | None) -> None:
     title = f"Nearest {name}"
     st.markdown(f"**{escape_markdown(title)}**")
     canvas.show_rows({"title": title, "entries": entries, "filters": False}, "map-nearest")
+
+
+def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
+    """Offer to explain what is found, and to ask all methods the same."""
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map-ways"):
+        # Of a cut of the model's dimensions, nothing is explained.
+        if len(answer.found) and view.dims is None:
+            if forms.quiet_button("Why", "help", "map-why", None):
+                _explain(scene, answer)
+        if not st.context.is_embedded:
+            where = {"data": scene.run.info.dataset_id}
+            if "share" in st.query_params:
+                where = {"share": st.query_params["share"]}
+            if answer.item is not None:
+                where["ask"] = f"{answer.side}{answer.item}"
+            frame.page_link("pages/search.py", "Search this", ":material/search:", **where)
+
+
+@st.dialog("Why", width="large")
+def _explain(scene: Scene, answer: Answer) -> None:
+    """Explain one of the nearest, the first unless another is chosen."""
+    run, pairs, found = scene.run, scene.pairs, answer.found
+    label = runs.run_title(run.info)
+    own, others = _side(pairs, answer.side)[0], _side(pairs, found.side)[0]
+    candidate = st.selectbox(
+        f"{escape_markdown(label)} answers “{escape_markdown(clean_text(answer.text, 60))}” with",
+        found.index.tolist(),
+        format_func=lambda at: _text(others, at, 80),
+        key="map-why-of",
+    )
+    item = Items(["query"], [answer.text], own.kind)
+    if answer.item is not None:
+        item = own.take([answer.item])
+    why.show(run, label, pairs, answer.side, item, candidate)
 
 
 def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:

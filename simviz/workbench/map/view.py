@@ -282,7 +282,7 @@ def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
     if st.query_params.to_dict() != base | own | shown:
         st.query_params.from_dict(base | own | shown)
     _keep_link(base | own)
-    selected = {view.dataset_id: own.get("sel", "")}
+    selected = {view.dataset_id: own.get("sel") or own.get("ask", "")}
     if selected != st.session_state.get("map-told"):
         # For Search, once: what is asked there since is not taken back by a look at the map.
         st.session_state["map-selected"] = st.session_state["map-told"] = selected

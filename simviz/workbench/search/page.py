@@ -7,22 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
-from simviz.charts.pictures import AGAINST, FOR, heat_picture, highlighted
 from simviz.data import Items, PairSet
 from simviz.data.splitting import is_in_part
 from simviz.evaluation.differences import Answers
-from simviz.explain.terms import Contributions, explain, occlude
-from simviz.features.spans import character_weights
 from simviz.markdown import escape_markdown
-from simviz.pipeline import PairPipeline, Pipeline
 from simviz.store import Run, RunInfo
 from simviz.store.run import Part
-from simviz.workbench.search import normalise, query as search_query, score
+from simviz.workbench.search import normalise, query as search_query, score, why
 from simviz.workbench.search.query import Query, Side
 from simviz.workbench.shell import (
     code,
@@ -37,9 +33,6 @@ from simviz.workbench.shell import (
     state,
 )
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 TITLE = "Search"
 WORDS = "Every method's answers to a query, side by side. It needs data and one trained method."
 MODES = {"query": "Search", "score": "Score pairs", "column": "Normalise"}
@@ -50,8 +43,8 @@ FEW = 3
 _OF_THE_PAGE = ("ask", "mode", "rate", settings.PART_LINK)
 # In the session: the chosen runs, and the run and the answer that are explained.
 _RUNS, _WHY = "search-runs", "search-why"
-#: Answers of a list, pairs of terms that are drawn as bars, and characters of an answer.
-_PLACES, _BARS, _LABEL = 10, 8, 110
+#: Answers of a list, and characters of an answer.
+_PLACES, _LABEL = 10, 110
 _LEARNED = {
     "train": "The query is of the training part.",
     "validation": "The query is of the validation part.",
@@ -140,9 +133,10 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     st.html(f'<div class="sv-asked">{image}<span dir="auto">{words}</span></div>')
     # The side that is asked is the x side from here on.
     asked = pairs if query.side == "x" else pairs.swap()
-    _show_answers(found, asked, query.at)
-    _show_known(found, pairs, asked.y_name, query)
     explained = _explained_answer(found)
+    _show_answers(found, asked, query.at)
+    _mark_open(found, explained)
+    _show_known(found, pairs, asked.y_name, query)
     if explained is not None:
         _show_why(*explained, pairs, query)
     view = {settings.PART_LINK: str(part)}
@@ -277,6 +271,20 @@ def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bo
         st.html(f'<span class="sv-small">{number}{tick}</span>', width="content")
 
 
+def _mark_open(found: Sequence[Answered], explained: tuple[Answered, int] | None) -> None:
+    """Mark the answer that is explained below."""
+    if explained is None:
+        return
+    at, candidate = next(i for i, one in enumerate(found) if one is explained[0]), explained[1]
+    row = f'[class*="st-key-search-line-"]:has(.st-key-search-go-{at}-{candidate})'
+    # A style and not another key: the button that was pressed keeps the focus.
+    st.html(
+        f"<style>{row} {{ box-shadow: inset 3px 0 #2f7ba3; }} "
+        f"{row} button::after {{ transform: rotate(90deg); opacity: 1; }} "
+        f"{row} button p {{ font-weight: 600; }}</style>"
+    )
+
+
 def _explained_answer(found: Sequence[Answered]) -> tuple[Answered, int] | None:
     """Return the answer that was pressed, if it still stands; else the first that there is."""
     run_id, candidate = st.session_state.get(_WHY) or ("", 0)
@@ -291,7 +299,7 @@ def _explained_answer(found: Sequence[Answered]) -> tuple[Answered, int] | None:
 
 def _show_known(found: Sequence[Answered], pairs: PairSet, other: str, query: Query) -> None:
     """Say whether the query was learned from, which makes good answers no surprise."""
-    words = f"Answers among all {len(found[0].answers):,} {other}."
+    words = f"Answers among all {len(found[0].answers):,} {other}; press one to see why."
     if query.at is None:
         display.quiet(f"{words} The query is not in the data: nobody judged.")
         return
@@ -302,108 +310,6 @@ def _show_known(found: Sequence[Answered], pairs: PairSet, other: str, query: Qu
 def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) -> None:
     """Explain one answer of one run."""
     others = pairs.y if query.side == "x" else pairs.x
-    answer = others.take([candidate])
-    x, y = (query.item, answer) if query.side == "x" else (answer, query.item)
-    words = escape_markdown(display.item_text(answer, 0, 60))
+    words = escape_markdown(display.item_text(others, candidate, 60))
     st.subheader(f"Why {escape_markdown(answered.label)} answers “{words}”", anchor=False)
-    if answered.run.info.is_imported:
-        display.quiet("Of another system only the scores are known.")
-        return
-    pipeline, names = drawings.pipeline(answered.run), (pairs.x_name, pairs.y_name)
-    parts = _exact_parts(pipeline, x, y)
-    if parts is not None:
-        _show_exact(parts, names, answered.label)
-    else:
-        _show_hidden(pipeline, x, y, names, answered.label)
-
-
-def _exact_parts(pipeline: Pipeline, x: Items, y: Items) -> tuple[Contributions, list[str]] | None:
-    """Return the score as a sum over pairs of terms, with both texts; None where it is none."""
-    if not isinstance(pipeline, PairPipeline) or {x.kind, y.kind} & {"image", "vector"}:
-        return None
-    try:
-        parts = explain(pipeline, x, y, n=_BARS, by_word=True)
-    except ValueError:
-        return None
-    texts = []
-    for content, features, terms, totals in (
-        (pipeline.x_content(x), pipeline.x_features_, parts.x_terms, parts.x_totals),
-        (y.content, pipeline.y_features_, parts.y_terms, parts.y_totals),
-    ):
-        weighted = character_weights(features, str(content[0]), terms, totals)
-        if weighted is None:  # terms that are no text
-            return None
-        texts.append(_text_html(*weighted))
-    return parts, texts
-
-
-def _show_exact(
-    exact: tuple[Contributions, list[str]], names: tuple[str, str], label: str
-) -> None:
-    parts, texts = exact
-    _show_sides(texts, names)
-    bars = [(f"{p.x_term.strip()} · {p.y_term.strip()}", p.value, "") for p in parts.pairs]
-    for words, value in (
-        ("all other pairs", parts.remainder),
-        ("what every item has (the means)", parts.offset),
-    ):
-        if abs(value) > 5e-4:
-            bars.append((words, value, "sv-rest"))
-    _show_bars(bars, parts.score)
-    display.quiet(f"Exact: the score of {label} is a sum over pairs of words, one of each side.")
-
-
-def _show_hidden(
-    pipeline: Pipeline, x: Items, y: Items, names: tuple[str, str], label: str
-) -> None:
-    """Show what hiding each part changes, for methods whose score is no sum."""
-    with st.spinner("Hiding one part after another", show_time=False):
-        found = [occlude(pipeline, x, y, side) for side in ("x", "y")]
-    blocks = []
-    for item, name, hidden in zip((x, y), names, found, strict=True):
-        if item.kind == "image":
-            effects = None if hidden is None else (hidden.parts, hidden.effects)
-            picture = heat_picture(item.content[0], effects, state.theme())
-            blocks.append(f'<div class="sv-why"><img src="{picture}" alt="{escape(name)}"></div>')
-            continue
-        text = display.item_text(item, 0, None)
-        weights = np.zeros(len(text))
-        if hidden is not None:
-            for part, effect in zip(hidden.parts, hidden.effects, strict=True):
-                weights[slice(*part)] = effect
-        blocks.append(_text_html(text, weights))
-    _show_sides(blocks, names)
-    display.quiet(
-        f"Approximate: the more the score of {label} falls without a part, the stronger its "
-        "colour. Effects need not add up."
-    )
-
-
-def _text_html(text: str, weights: NDArray[np.float64]) -> str:
-    return f'<p class="sv-why" dir="auto">{highlighted(text, weights)}</p>'
-
-
-def _show_sides(blocks: Sequence[str], names: tuple[str, str]) -> None:
-    for column, block, name in zip(st.columns(2, gap="large"), blocks, names, strict=True):
-        with column:
-            display.quiet(name)
-            st.html(block)
-
-
-def _show_bars(lines: Sequence[tuple[str, float, str]], score: float) -> None:
-    """Show contributions as bars to both sides of a common zero, with their sum."""
-    values = [value for _, value, _ in lines]
-    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
-    width = (high - low) or 1.0
-    rows = []
-    for words, value, kind in lines:
-        start = 100 * (min(0.0, value) - low) / width
-        size = 100 * abs(value) / width
-        colour = FOR if value >= 0 else AGAINST
-        rows.append(
-            f'<tr class="{kind}"><td dir="auto">{escape(words)}</td><td class="sv-bar"><div>'
-            f'<i style="margin-left:{start:.1f}%;width:{size:.1f}%;background:{colour}"></i></div>'
-            f"</td><td>{display.signed(value)}</td></tr>"
-        )
-    rows.append(f'<tr class="sv-sum"><td>score</td><td></td><td>{display.signed(score)}</td></tr>')
-    st.html(f'<table class="sv-parts"><tbody>{"".join(rows)}</tbody></table>')
+    why.show(answered.run, answered.label, pairs, query.side, query.item, candidate)

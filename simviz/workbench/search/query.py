@@ -71,6 +71,11 @@ def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> No
     if not (is_other or state.is_news(asked)):
         asked = ""
     asked = asked or selected
+    side, _, words = selected.partition(":")
+    if asked == selected and words and side in ("x", "y"):
+        # Typed on the map: there the address says it.
+        st.session_state[_SIDE], st.session_state[f"{_OWN}-{side}"] = side, words
+        return
     if seen is not None and _WRITTEN not in st.session_state:
         asked = asked or dict(seen.view).get("ask", "")
     linked = links.linked_item(asked, pairs)
