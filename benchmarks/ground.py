@@ -60,6 +60,8 @@ def in_turns(works: Sequence[Callable[[], object]], repeats: int) -> list[float]
 def pipeline_for(method: str, text: dict[str, object], **params: object) -> PairPipeline:
     """A method on given text features; lexical ones put both sides in one vocabulary."""
     cls = get_method(method)
+    if cls.tags.family == "lexical":  # as `default_pipeline` has it
+        text = {**text, "n_unseen": 2**18} | ({"tf": "log1p"} if cls.tags.input == "tfidf" else {})
     features = (TextCounts if cls.tags.input == "counts" else Tfidf)(**text)
     known = cls._get_param_names()
     model = cls(**{name: value for name, value in params.items() if name in known})
@@ -173,7 +175,7 @@ def bm25(data: Path) -> None:
     found: dict[str, np.ndarray] = {}
 
     def ours() -> None:
-        found["ours"] = get_method("bm25")().fit(X, Y, nothing_judged).similarity(X, Y)
+        found["ours"] = get_method("bm25")(symmetric=False).fit(X, Y, nothing_judged).similarity(X, Y)
 
     def peer() -> None:
         model = bm25s.BM25(method="lucene", k1=1.2, b=0.75)

@@ -107,8 +107,11 @@ def test_what_was_not_learned_falls_back_to_the_lexical_score(pairs):
 
 def test_empty_is_what_neither_part_knows(pairs, parts, strange):
     blend = BlendPipeline.of(*parts, pairs)
-    assert blend.empty_share(strange, pairs.y) == (0.5, 0.0)
-    assert (blend.similarity(strange, pairs.y)[0] == 0).all()
+    assert blend.empty_share(strange, pairs.y) == (0.0, 0.0)
+    blank = Items(["a"], [" "], "text")
+    assert blend.empty_share(blank, pairs.y) == (1.0, 0.0)
+    assert (blend.similarity(blank, pairs.y)[0] == 0).all()
+    assert blend.unknown_share(strange, pairs.y) == parts[0].unknown_share(strange, pairs.y)
 
 
 @pytest.mark.parametrize("normalization", NORMALIZATIONS)

@@ -55,6 +55,29 @@ def test_an_index_finds_what_comparing_all_finds(pairs, tmp_path, kind, side):
     assert np.shares_memory(again.items.labels, again.items.labels)  # no copy a search
 
 
+@pytest.mark.parametrize("method", ["tfidf_cosine", "bm25", "query_expansion"])
+def test_terms_are_weighed_by_the_items_if_asked(pairs, tmp_path, method):
+    pipeline = fitted(pairs, method)
+    items = ["zebra one", "zebra two", "zebra four", "okapi seven nine ten"]
+    plain, counted = (pipeline.index(items, frequencies=what) for what in ("training", "items"))
+    # Unknown to training both weigh alike; among the items one of them is rare.
+    found = counted.search(["zebra okapi"], 1)
+    assert found["text"].tolist() == items[3:] != plain.search(["zebra okapi"], 1)["text"].tolist()
+    counted.add(["okapi okapi"])
+    assert counted.search(["zebra okapi"], 5)["score"].iloc[1] == found["score"].iloc[0]
+    counted.save(tmp_path / "index")
+    again = simviz.load_index(tmp_path / "index")
+    pd.testing.assert_frame_equal(again.search("zebra", 5), counted.search("zebra", 5))
+
+
+@pytest.mark.parametrize("kind", ["cosine", "blend"])
+def test_what_learned_from_pairs_keeps_its_weights(pairs, kind):
+    with pytest.raises(ValueError, match="index by a lexical method"):
+        MADE[kind](pairs).index(pairs.y, frequencies="items")
+    with pytest.raises(ValueError, match="Did you mean 'items'"):
+        MADE[kind](pairs).index(pairs.y, frequencies="item")
+
+
 def test_lists_of_many_find_nearly_all(pairs, monkeypatch):
     pytest.importorskip("faiss")
     pipeline = fitted(pairs, "opca", n_components=8)

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 import simviz
 from simviz.data.pairs import Items, PairSet
+from simviz.evaluation import evaluate
 from simviz.exceptions import StoreError
 from simviz.explain.terms import explain
 from simviz.methods import all_methods
@@ -286,7 +287,7 @@ def test_a_preset_gives_way_to_what_is_set(bilingual):
     with pytest.raises(ValueError, match=r"no preset of S2Net 'papr'\. Did you mean 'paper'"):
         default_pipeline("s2net", bilingual, preset="papr")
     with pytest.raises(ValueError, match="Known: none"):
-        default_pipeline("bm25", bilingual, preset="paper")
+        default_pipeline("tfidf_cosine", bilingual, preset="paper")
 
 
 def test_a_narrow_side_leaves_the_other_room(bilingual, monkeypatch):
@@ -407,7 +408,7 @@ def test_a_near_miss_of_a_parameter_is_suggested(bilingual):
 def test_what_learns_nothing_matches_terms_that_training_did_not_show(method, tmp_path):
     texts = [f"one two three four five six word{i}" for i in range(8)]
     pairs = PairSet.from_texts(texts, [text[::-1] for text in texts])
-    fitted = default_pipeline(method, pairs, features={"n_unseen": 2**18}).fit(pairs)
+    fitted = default_pipeline(method, pairs).fit(pairs)
     fitted.save(tmp_path / "model")
     items = ["the lazy dog sleeps", "quick brown foxes run"]
     for pipeline in (fitted, load_pipeline(tmp_path / "model")):
@@ -420,8 +421,45 @@ def test_what_learns_nothing_matches_terms_that_training_did_not_show(method, tm
 def test_terms_are_named_that_training_did_not_show():
     texts = [f"one two three four five six word{i}" for i in range(8)]
     pairs = PairSet.from_texts(texts, texts)
-    fitted = default_pipeline("tfidf_cosine", pairs, features={"n_unseen": 2**18}).fit(pairs)
+    fitted = default_pipeline("tfidf_cosine", pairs).fit(pairs)
     found = explain(
         fitted, Items(["q"], ["brown foxes"], "text"), Items(["d"], ["quick foxes run"], "text")
     )
     assert [(pair.x_term, pair.y_term) for pair in found.pairs] == [("foxes", "foxes")]
+
+
+@pytest.mark.parametrize("features", [{"n_unseen": 0}, {"min_df": 2}, {"max_features": 5}])
+def test_a_vocabulary_that_was_chosen_stays_closed(features):
+    texts = [f"one two three four five six word{i}" for i in range(8)]
+    pairs = PairSet.from_texts(texts, texts)
+    fitted = default_pipeline("tfidf_cosine", pairs, features=features).fit(pairs)
+    assert not fitted.score_pairs(["brown foxes"], ["brown foxes"])[0]
+
+
+@pytest.mark.parametrize(
+    ("method", "params", "is_open"),
+    [
+        ("tfidf_cosine", {}, True),
+        ("query_expansion", {}, True),
+        ("query_expansion", {"base": "lsa"}, False),
+        ("lsa", {}, False),
+        ("cca", {"shared": True}, False),
+    ],
+)
+def test_what_is_learned_keeps_its_vocabulary(bilingual, method, params, is_open):
+    made = default_pipeline(method, bilingual, **params).x_features
+    assert (bool(made.n_unseen), made.tf) == (is_open, "log1p" if is_open else "raw")
+    asked = {"n_unseen": 0, "tf": "log2"}
+    made = default_pipeline(method, bilingual, features=asked, **params).x_features
+    assert (made.n_unseen, made.tf) == (0, "log2")
+
+
+def test_the_share_of_unknown_terms_is_told():
+    texts = [f"one two three four five six word{i}" for i in range(8)]
+    pairs = PairSet.from_texts(texts, texts)
+    held = PairSet.from_texts(["one zebra okapi"], ["one one two zebra"])
+    for method, params in {"tfidf_cosine": {}, "lsa": {"n_components": 2}, "bm25": {}}.items():
+        fitted = default_pipeline(method, pairs, **params).fit(pairs)
+        found = evaluate(fitted, held)
+        assert (found.x_unknown, found.y_unknown) == (pytest.approx(2 / 3), 0.25)
+    assert fitted.unknown_share(Items(["a"], [" "], "text"), held.y)[0] == 0

@@ -25,6 +25,7 @@ _ASKS = re.compile(
 _LONGER = 3.0
 #: Texts whose length is taken, evenly spread over their side.
 _LOOKED_AT = 2_000
+SHORT_TEXT = 6  # words; below it too few of them are met again in other texts
 #: What stands for a missing value in a column of groups.
 MISSING = "–"
 #: What a text without a single letter is written in.
@@ -124,6 +125,13 @@ def _length(side: Items) -> float:
         return 0.0
     step = max(1, len(side) // _LOOKED_AT)
     return float(np.median([len(text) for text in side.content[::step]]))
+
+
+def are_short(texts: Sequence[str]) -> bool:
+    """Whether most texts have so few words that few are met again: parts of words are terms."""
+    return (
+        bool(len(texts)) and float(np.median([len(text.split()) for text in texts])) < SHORT_TEXT
+    )
 
 
 def plain_text(text: str) -> str:

@@ -93,12 +93,14 @@ def assign(pipeline: Pipeline, x: Items, y: Items, groups: Sequence[Sequence[str
 
 
 def keeping_threshold(scores: ArrayLike, is_right: ArrayLike, share: float = 0.95) -> float:
-    """The highest threshold that keeps a share of the right answers."""
+    """The highest threshold that further right answers pass with this probability."""
+    # Split conformal prediction (Vovk, Gammerman & Shafer 2005, section 4.2): a further one is
+    # as likely to stand at each of n + 1 places among n. Of too few, none can be promised much.
     if not 0 < share <= 1:
         raise ValueError(f"share must lie in (0, 1], got {share!r}.")
     values = np.asarray(scores, dtype=np.float64)
     right = np.sort(values[np.asarray(is_right, dtype=bool) & np.isfinite(values)])
     if not len(right):
         return float("nan")
-    kept = int(np.ceil(share * len(right) - 1e-9))  # 0.9 of 10 is 9, whatever its bits say
-    return float(right[len(right) - kept])
+    n_below = int((1 - share) * (len(right) + 1) + 1e-9)  # 0.1 of 10 is 1, whatever its bits say
+    return float(right[n_below - 1]) if n_below else float("-inf")

@@ -61,6 +61,9 @@ class Evaluation:
     x_empty, y_empty : float or None
         Share of items that are all zeros to the model, hence score 0 against
         everything; None where the scorer can't tell.
+    x_unknown, y_unknown : float or None
+        Share of the terms of each side that training did not show; None where the
+        scorer can't tell or reads no terms.
 
     Raises
     ------
@@ -77,6 +80,8 @@ class Evaluation:
     predicted: Reals | None = None
     x_empty: float | None = None
     y_empty: float | None = None
+    x_unknown: float | None = None
+    y_unknown: float | None = None
 
     @property
     def directions(self) -> tuple[Direction, ...]:

@@ -76,7 +76,8 @@ class Scorer(Protocol[Side_contra]):
     """A model (its sides are matrices) or a pipeline (its sides are items).
 
     A scorer may also offer ``empty_share(x, y) -> (float, float)``: the share
-    of each side's items that are all zeros to it; and ``prepared(x, y)``: both
+    of each side's items that are all zeros to it; likewise ``unknown_share``, the
+    share of their terms that training did not show; and ``prepared(x, y)``: both
     sides made ready by a method that ranks without comparing all pairs; and
     ``factors(x, y)``: vectors whose products are the similarities, or None.
     """
@@ -244,6 +245,8 @@ def evaluate(
         elif y_counts is not None:
             rankings["y2x"] = y_queries.ranking(*y_counts)
     x_empty, y_empty = _empty_share(scorer, x, y)
+    tell = getattr(scorer, "unknown_share", None)
+    x_unknown, y_unknown = (None, None) if tell is None else tell(x, y)
     scored = rel.kind == "score"
     return Evaluation(
         rankings=rankings,
@@ -254,6 +257,8 @@ def evaluate(
         predicted=score if scored or pool == "judged" else None,
         x_empty=x_empty,
         y_empty=y_empty,
+        x_unknown=x_unknown,
+        y_unknown=y_unknown,
     )
 
 

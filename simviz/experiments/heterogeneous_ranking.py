@@ -97,7 +97,8 @@ class Collection:
         self.vsm: Scores = (self.X @ self.Y.T).toarray()
         sides = counts.transform(queries), counts.transform(documents)
         any_pairs = self.judged(np.arange(len(queries)))
-        self.bm25: Scores = get_method("bm25")().fit(*sides, any_pairs).similarity(*sides)
+        bm25: Any = get_method("bm25")(symmetric=False)
+        self.bm25: Scores = bm25.fit(*sides, any_pairs).similarity(*sides)
         self.space: Any = get_method("pca")(max(mlc_dimensions), random_state=seed)
         self.space.fit(self.X, self.Y, any_pairs)
         # Turned into the few dimensions that queries span: no inner product of queries, and no

@@ -11,7 +11,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import Matrix, nonzero_rows
-from simviz.features._analysis import check_texts
+from simviz.features._analysis import check_texts, count_terms
 from simviz.params import validate_params
 
 
@@ -74,6 +74,33 @@ class Transformer(TransformerMixin, BaseEstimator):
         """
         check_is_fitted(self)
         return np.array(self._names(), dtype=object)
+
+    def unknown_share(self, X: Any) -> float | None:
+        """Share of the terms of texts that training did not show.
+
+        Parameters
+        ----------
+        X : sequence of str
+            Texts of any items.
+
+        Returns
+        -------
+        float or None
+            Each occurrence counts; None of features without a vocabulary of terms.
+
+        Examples
+        --------
+        >>> from simviz.features import Tfidf
+        >>> Tfidf().fit(["a red car"]).unknown_share(["a car", "a blue bus"])
+        0.4
+        """
+        analyze = getattr(self, "_analyzer", None)
+        if analyze is None or not hasattr(self, "vocabulary_"):
+            return None
+        counts, _ = count_terms(self._check(X), analyze(), self._columns(), 1)
+        total = float(counts.sum(dtype=np.float64))
+        unknown = float(counts[:, -1:].sum(dtype=np.float64))
+        return unknown / total if total else 0.0
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

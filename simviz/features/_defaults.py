@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simviz.base import Matrix
+from simviz.data.description import are_short
 from simviz.data.pairs import KINDS, ItemKind
 from simviz.features.images import ImageDescriptor
 from simviz.features.keywords import MultiHot
@@ -21,7 +22,6 @@ from simviz.registry import unknown_name
 
 INPUTS = ("tfidf", "counts", "vectors", "pretrained", "characters", "trigrams")
 _SPELT = ("characters", "trigrams")
-SHORT_TEXT = 6  # words; below it too few of them are met again in other texts
 
 _TABLE: dict[tuple[str, str], Callable[..., BaseEstimator]] = {
     ("text", "tfidf"): Tfidf,
@@ -86,7 +86,7 @@ def default_features(
     # Whoever sets one of these has decided what a term is.
     decided = {"analyzer", "ngram_range", "stop_words"} & options.keys()
     ngrams = kind == "text" and input not in ("pretrained", *_SPELT)
-    if ngrams and not decided and content is not None and _short(content):
+    if ngrams and not decided and content is not None and are_short(content):
         options = {"analyzer": "char_wb", "ngram_range": (3, 5), **options}
     return _TABLE[kind, input](**options)
 
@@ -155,11 +155,6 @@ def _why_not_pretrained(kind: ItemKind) -> str | None:
         f"The pretrained encoder reads texts, and these are {kind} items. Choose a method that "
         "reads vectors, such as cca, or bring vectors of your own encoder."
     )
-
-
-def _short(texts: Any) -> bool:
-    """Whether most texts have only a few words."""
-    return bool(len(texts)) and float(np.median([len(t.split()) for t in texts])) < SHORT_TEXT
 
 
 def _has_negative(matrix: Matrix) -> bool:

@@ -135,7 +135,7 @@ class Trigrams(Transformer):
     ----------
     lowercase : bool, default=True
         Whether case is ignored.
-    n_unseen : int, default=1024
+    n_unseen : int, default=262144
         Columns for trigrams that training did not show. They are spread over
         these columns by a hash, so that new texts keep their sizes and match
         one another.
@@ -179,7 +179,7 @@ class Trigrams(Transformer):
     }
 
     lowercase: bool = True
-    n_unseen: int = 1024
+    n_unseen: int = 2**18
 
     def _fit(self, texts: list[str]) -> None:
         terms = self._analyzer()

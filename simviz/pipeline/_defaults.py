@@ -22,6 +22,9 @@ from simviz.registry import unknown_name
 #: folder of a model.
 Features = str | Mapping[str, Any]
 _PRETRAINED = "pretrained"
+#: Columns for terms that training did not show: with 50 such terms in each of two texts, one
+#: pair of texts in a hundred matches by chance in one of them.
+N_UNSEEN = 2**18
 
 
 def default_pipeline(
@@ -49,7 +52,9 @@ def default_pipeline(
         "pretrained:MODEL", with a name or a folder, has that model read both.
         A mapping holds parameters of `simviz.features.Tfidf`, such as
         ``{"tf": "log1p", "stop_words": "english"}``, for all that reads terms; and
-        "x_column", see `PairPipeline`.
+        "x_column", see `PairPipeline`. Methods that learn nothing from pairs match terms
+        that training did not show, each weighed as if one training text had it;
+        ``{"n_unseen": 0}`` keeps the vocabulary of training, as published results have it.
     max_features : int, optional
         Terms of texts that are kept at most, those met most often. None keeps
         all, or as many as a method with a weight for every pair of them can hold.
@@ -130,6 +135,8 @@ def default_pipeline(
             elif kind == "text" and needs.input not in ("trigrams", _PRETRAINED):
                 weights = {"tf", "normalize"} if needs.input == "counts" else set()
                 options = {name: terms[name] for name in terms.keys() - weights}
+                if needs.family == "lexical":
+                    options = _lexical(options, needs.input, max_features)
             return limited(default_features(kind, needs.input, content=content, **options))
         reason = why_no_adapter(needs) or (kind == "image" and why_unavailable())
         if reason:
@@ -165,6 +172,17 @@ def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
         if texts[at]:
             # A narrow side leaves the other more room than each its half.
             transformer.set_params(max_features=max(share, isqrt(most) * texts[-1 - at]))
+
+
+def _lexical(terms: Mapping[str, Any], input: str, max_features: int | None) -> dict[str, Any]:
+    """Parameters of terms for what learns nothing from pairs; those that are given win."""
+    usual: dict[str, Any] = {}
+    if input == "tfidf":
+        # Counts as they are let what a long text repeats drown the rest: benchmarks/README.md.
+        usual["tf"] = "log1p"
+    if max_features is None and not {"min_df", "max_df", "max_features"} & terms.keys():
+        usual["n_unseen"] = N_UNSEEN  # terms that were dropped must not come back as unknown
+    return {**usual, **terms}
 
 
 def encoder_of(features: Features) -> tuple[bool, str]:

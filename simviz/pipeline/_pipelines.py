@@ -22,6 +22,7 @@ from simviz.params import as_set_output
 from simviz.persistence import load_state, save_state
 from simviz.pipeline._index import ItemIndex, Side
 from simviz.registry import unknown_name
+from simviz.relevance import Relevance
 
 Block = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
@@ -76,6 +77,23 @@ class _Scorer(CallbackMixin, BaseEstimator):
         -------
         x_share, y_share : float
             From 0 to 1.
+        """
+        raise NotImplementedError
+
+    def unknown_share(self, x: Items, y: Items) -> tuple[float | None, float | None]:
+        """Share of the terms of each side that training did not show.
+
+        What is learned leaves such terms out; lexical methods match them.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_share, y_share : float or None
+            From 0 to 1; None of a side whose features are no terms.
         """
         raise NotImplementedError
 
@@ -145,7 +163,13 @@ class _Scorer(CallbackMixin, BaseEstimator):
         """Similarities of aligned rows; distinct items are encoded once."""
         raise NotImplementedError
 
-    def index(self, items: Any, side: Side = "y") -> ItemIndex:
+    def index(
+        self,
+        items: Any,
+        side: Side = "y",
+        *,
+        frequencies: Literal["training", "items"] = "training",
+    ) -> ItemIndex:
         """Encode items once, to be searched often.
 
         Parameters
@@ -154,14 +178,38 @@ class _Scorer(CallbackMixin, BaseEstimator):
             What is found.
         side : {"x", "y"}, default="y"
             Of which side they are; queries are of the other.
+        frequencies : {"training", "items"}, default="training"
+            In what terms are counted to weigh them: the training texts, or these
+            items, which lexical methods may be fitted on alone. Items that are added
+            later change no weight.
 
         Returns
         -------
         ItemIndex
             With ``search``, ``add`` and ``save``.
+
+        Raises
+        ------
+        ValueError
+            If terms are to be counted in the items, and the method learns from pairs.
         """
         check_is_fitted(self)
-        return ItemIndex(cast("Pipeline", self), items, side)
+        if frequencies not in ("training", "items"):
+            raise ValueError(unknown_name("frequencies", frequencies, ("training", "items")))
+        pipeline = self if frequencies == "training" else self._counted(as_items(items))
+        return ItemIndex(cast("Pipeline", pipeline), items, side)
+
+    def _counted(self, items: Items) -> Self:
+        """The same, fitted on items without pairs."""
+        model = getattr(self, "model", None)
+        if model is None or getattr(model, "feature_tags", model.tags).family != "lexical":
+            title = "A blend" if model is None else model.tags.title
+            raise ValueError(
+                f"{title} learned from pairs what terms stand for, which other frequencies would "
+                "change. Leave frequencies='training', or index by a lexical method."
+            )
+        alone = Relevance.coerce(None, len(items), len(items))
+        return clone(self).fit(PairSet(items, items, alone))
 
     def _known(self, items: Items, side: Side) -> Mask:
         """Which items anything was learned of."""
@@ -393,6 +441,15 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         """Share of items of each side without any known feature."""
         rows = (nonzero_rows(self._x(x)), nonzero_rows(self._y(y)))
         return float(1 - rows[0].mean()), float(1 - rows[1].mean())
+
+    def unknown_share(self, x: Items, y: Items) -> tuple[float | None, float | None]:
+        """Share of the terms of each side that training did not show."""
+        sides = (self.x_features_, self.x_content(x)), (self.y_features_, y.content)
+        x_share, y_share = (
+            features.unknown_share(content) if isinstance(features, Transformer) else None
+            for features, content in sides
+        )
+        return x_share, y_share
 
     def truncate(self, k: int) -> PairPipeline:
         """The same pipeline with the k-dimensional model.
@@ -782,6 +839,10 @@ class BlendPipeline(_Scorer):
         """Share of items of each side of which neither part knows anything."""
         x_known, y_known = self.known(x, y)
         return float(1 - x_known.mean()), float(1 - y_known.mean())
+
+    def unknown_share(self, x: Items, y: Items) -> tuple[float | None, float | None]:
+        """Share of the terms of each side that training did not show, to the learned part."""
+        return self.learned_.unknown_share(x, y)
 
     def known(self, x: Items, y: Items) -> tuple[Mask, Mask]:
         """Which items either part knows anything of.

@@ -155,6 +155,8 @@ class Measured:
             "pool": evaluation.pool,
             "x_empty": evaluation.x_empty,
             "y_empty": evaluation.y_empty,
+            "x_unknown": evaluation.x_unknown,
+            "y_unknown": evaluation.y_unknown,
         }
         write_json(folder / "evaluation.json", tree)
         write_arrays(folder / "per_query.npz", per_query)
@@ -595,6 +597,8 @@ def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None)
             predicted=arrays.get("predicted"),
             x_empty=figures["x_empty"],
             y_empty=figures["y_empty"],
+            x_unknown=figures.get("x_unknown"),  # what older versions did not keep
+            y_unknown=figures.get("y_unknown"),
         )
     if pairs is None or evaluation.pool != "judged" or evaluation.predicted is not None:
         return evaluation

@@ -44,7 +44,7 @@ def home(make_home):
         {
             "bm25": ("demo:emoji", "bm25"),
             "tfidf": ("demo:emoji", "tfidf_cosine"),
-            "elsewhere": ("demo:emoji", "bm25", {}, SplitSpec(seed=1)),
+            "elsewhere": ("demo:emoji", "lsa", {"n_components": 4}, SplitSpec(seed=1)),
             "cca": ("demo:icons", "cca", {"n_components": 20}, by_y),
             "small": ("demo:icons", "cca", {"n_components": 5}, by_y),
             "own": ("own", "bm25"),
@@ -243,8 +243,15 @@ def test_two_sides_that_share_judgments_are_said(visit):
 
 def test_empty_items_are_told(visit, home):
     page = visit(runs=home.runs["elsewhere"])
-    assert "BM25: 0.5 % of the English names" in said(page)
+    assert ": 0.5 % of the English names are empty" in said(page)
     assert "and score 0" in said(page)
+
+
+def test_unknown_terms_are_told(visit, home):
+    page = visit(runs=f"{home.runs['bm25']},{home.runs['tfidf']}")
+    assert "16.5 % of the terms of the English names and 13.7 % of the terms of" in said(page)
+    assert said(page).count("did not occur in training") == 1, "both have the same terms"
+    assert "each weighed as if one training text had it" in said(page)
 
 
 def test_metric_and_direction_change_the_finding_and_the_link(visit):

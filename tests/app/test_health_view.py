@@ -45,7 +45,7 @@ def test_demo_is_described_and_checked(app):
     assert not app.exception
     text = html(app)
     assert "distinct words" in text and "Latin" in text
-    assert "Shared words alone reach MRR 0.15" in text
+    assert "Shared words alone (TF-IDF) reach MRR 0.41" in text
     assert "nearly the same" in text and "Checked: empty and duplicate items" in text
 
 

@@ -82,11 +82,20 @@ def test_without_groups_each_item_is_one():
 def test_a_threshold_keeps_its_share_of_what_is_right():
     rng = np.random.default_rng(0)
     scores, right = rng.random(200), rng.random(200) < 0.7
-    for share in (0.5, 0.9, 0.95, 1.0):
+    for share in (0.5, 0.9, 0.95):
         at = keeping_threshold(scores, right, share)
         assert (scores[right] >= at).mean() >= share
         above = np.nextafter(at, 2)
-        assert (scores[right] >= above).mean() < share or share == 1.0
+        assert (scores[right] >= above).sum() < share * (right.sum() + 1)
     assert np.isnan(keeping_threshold([0.3, np.nan], [False, True]))
+    assert keeping_threshold(np.arange(19.0), np.ones(19, bool)) == 0
+    assert keeping_threshold(np.arange(18.0), np.ones(18, bool)) == -np.inf
+
+
+def test_further_right_answers_pass_as_often_as_promised():
+    scores = np.random.default_rng(0).random((4_000, 26))
+    at = [keeping_threshold(row[:25], np.ones(25, bool), 0.9) for row in scores]
+    # Of 25 the second lowest: 24 places of 26 are above it.
+    assert (scores[:, 25] >= at).mean() == pytest.approx(24 / 26, abs=0.015)
     with pytest.raises(ValueError, match="share"):
         keeping_threshold([0.3], [True], 0)

@@ -27,7 +27,7 @@ def test_bm25_equals_bm25s_but_for_its_constant(counts, variant):
               for row in (docs[[i]] for i in range(40))]  # fmt: skip
     peer = bm25s.BM25(method=variant, k1=1.2, b=0.75)
     peer.index(corpus, show_progress=False)
-    ours = BM25(idf=variant).fit(docs).similarity(queries, docs)
+    ours = BM25(idf=variant, symmetric=False).fit(docs).similarity(queries, docs)
     frequent = np.bincount(docs.indices, minlength=30) > 20  # where Robertson's idf is negative
     for i in range(8):
         terms = [words[t] for t in queries[[i]].indices]
@@ -39,7 +39,7 @@ def test_bm25_equals_bm25s_but_for_its_constant(counts, variant):
 
 def test_bm25_without_length_and_saturation_is_tf_idf(counts):
     queries, docs = counts
-    model = BM25(k1=1e9, b=0).fit(docs)
+    model = BM25(k1=1e9, b=0, symmetric=False).fit(docs)
     np.testing.assert_allclose(
         model.similarity(queries, docs), (queries * model.idf_) @ docs.T.toarray(), rtol=1e-6
     )
@@ -65,8 +65,30 @@ def test_cosine_is_the_cosine(counts):
     np.testing.assert_allclose(S, np.divide(Q @ D.T, norms, out=norms * 0, where=norms > 0))
 
 
+def test_both_sides_of_bm25_are_documents(counts):
+    queries, docs = counts
+    other = sp.csr_array(docs[::-1])
+    both, turned = BM25().fit(queries[[0] * 40], docs), BM25().fit(docs, queries[[0] * 40])
+    np.testing.assert_allclose(
+        both.similarity(queries, other), turned.similarity(other, queries).T
+    )
+    np.testing.assert_allclose(
+        both.pair_score(docs, other), both.similarity(docs, other).diagonal()
+    )
+    # An item of mean length without repeated terms scores as a query does.
+    plain = BM25(symmetric=False).fit(docs)
+    known = BM25().fit(queries[[0] * 40], docs)
+    known.idf_, known.unseen_idf_ = plain.idf_, plain.unseen_idf_
+    known.x_average_length_ = float(queries[[3]].sum())
+    np.testing.assert_allclose(
+        known.similarity(queries[[3]], docs), plain.similarity(queries[[3]], docs)
+    )
+    # N and df count both sides.
+    assert BM25().fit(docs, other).unseen_idf_ == pytest.approx(np.log1p((80 - 0.5) / 1.5))
+
+
 def test_a_term_that_no_document_of_training_has_weighs_as_if_one_had():
-    model = BM25().fit(np.array([[1.0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]))
+    model = BM25(symmetric=False).fit(np.array([[1.0, 1, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]))
     query, document = np.eye(4), np.array([[0.0, 1, 0, 1]])
     scores = model.similarity(query, document).ravel()
     assert scores[1] == pytest.approx(scores[3])

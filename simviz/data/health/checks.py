@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.data.cells import counted, factorize, percent, spread
-from simviz.data.description import plain_text, words_of
+from simviz.data.description import are_short, plain_text, words_of
 from simviz.data.health.findings import (
     Finding,
     HealthReport,
@@ -590,11 +590,18 @@ def _measure_shared(pairs: PairSet, split: Split | None) -> SharedWords | None:
     """How far the words lead that both sides share."""
     if pairs.x.kind != "text" or pairs.y.kind != "text":
         return None
-    if split is not None:
-        pairs = split.test
-    texts = [[plain_text(text) for text in items.content] for items in (pairs.x, pairs.y)]
-    words = _weighted(texts, words_of)
-    codes = _weighted(texts, lambda text: [w for w in words_of(text) if re.search(r"\d", w)])
+    learned = pairs if split is None else split.train
+    pairs = pairs if split is None else split.test
+    known, *texts = (
+        [plain_text(text) for items in some for text in items.content]
+        for some in ((learned.x, learned.y), (pairs.x,), (pairs.y,))
+    )
+    grams = {"analyzer": "char_wb", "ngram_range": (3, 5)}
+    parts = {"analyzer": lambda text: words_of(text.replace("_", " "))}  # as TF-IDF has them
+    words = _weighted(known, texts, **grams if are_short(known) else parts)
+    codes = _weighted(
+        known, texts, analyzer=lambda text: [w for w in words_of(text) if re.search(r"\d", w)]
+    )
     nothing = (sp.csr_array(words[0].shape), sp.csr_array(words[1].shape))
     ranked = pairs.relevance.unjudged == "negative"
     measure = _mrr if ranked else _auc
@@ -608,17 +615,24 @@ def _measure_shared(pairs: PairSet, split: Split | None) -> SharedWords | None:
 
 
 def _weighted(
-    texts: Sequence[Sequence[str]], analyzer: Callable[[str], list[str]]
+    known: Sequence[str], texts: Sequence[Sequence[str]], **terms: Any
 ) -> tuple[sp.csr_array, sp.csr_array]:
-    """TF-IDF vectors of length 1 for both sides, all zeros where there is no word."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
+    """Vectors of length 1 for both sides as TF-IDF cosine has them; zeros where no term is."""
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.preprocessing import normalize
 
+    model = CountVectorizer(dtype=np.float32, **terms)
     try:
-        model = TfidfVectorizer(analyzer=analyzer, sublinear_tf=True, dtype=np.float32)
-        model.fit([text for side in texts for text in side])
+        counts = sp.csr_array(model.fit_transform([*known, *texts[0], *texts[1]]))
     except ValueError:  # no word at all
-        return tuple(sp.csr_array((len(side), 1), dtype=np.float32) for side in texts)
-    return tuple(sp.csr_array(model.transform(side)) for side in texts)
+        counts = sp.csr_array((len(known) + len(texts[0]) + len(texts[1]), 1), dtype=np.float32)
+    # A term that no training text has weighs as if one had it.
+    df = np.bincount(counts[: len(known)].indices, minlength=counts.shape[1])
+    idf = np.log(max(len(known), 1) / np.maximum(df, 1)).astype(np.float32)
+    counts.data = np.log1p(counts.data) * idf[counts.indices]
+    unit = sp.csr_array(normalize(counts))
+    end = len(known) + len(texts[0])
+    return unit[len(known) : end], unit[end:]
 
 
 def _mrr(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:

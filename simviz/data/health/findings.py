@@ -193,7 +193,8 @@ class SharedWords:
     """How far the words that both sides share lead, without any learning."""
 
     # MRR where what is not listed is negative, else the AUC of judged pairs: by the cosine of
-    # weighted words, by words with a digit alone, and of a scorer that knows nothing.
+    # TF-IDF (parts of words where texts are short), of words with a digit alone, and of a scorer
+    # that knows nothing.
     metric: Literal["MRR", "AUC"]
     words: float
     codes: float

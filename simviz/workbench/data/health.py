@@ -149,7 +149,7 @@ def _show_rest(report: HealthReport) -> None:
     if shared is not None:
         further = " Training has little to add." if shared.words >= _NEARLY_ALL else ""
         display.quiet(
-            f"Shared words alone reach {shared.metric} {shared.words:.2f} on {shared.on} "
+            f"Shared words alone (TF-IDF) reach {shared.metric} {shared.words:.2f} on {shared.on} "
             f"(chance: {shared.chance:.2f}).{further}"
         )
     took = f" {report.seconds:.1f} s." if report.seconds >= 0.05 else ""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from simviz.data.cells import counted
+from simviz.data.cells import counted, percent
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.assignment import Assignment, assign, group_names, keeping_threshold
 from simviz.evaluation.tables import csv_text
@@ -24,7 +24,7 @@ from simviz.workbench.shell import code, display, drawings, forms, progress, run
 
 MOST_LINES = 2_000
 LONGEST = 500  # characters of a line
-#: Share of the right answers that the first threshold keeps.
+#: Share of further right answers that the first threshold is expected to keep.
 KEPT = 0.95
 NOWHERE = "not in the taxonomy"
 # In the session: the column, the chosen run, the run before corrections, the
@@ -226,8 +226,10 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
     scores = found.assigned.score[np.isfinite(found.assigned.score)]
     if not len(scores):
         return -np.inf
-    start = _threshold(run, pairs)
-    low, high = float(np.fmin(scores.min(), start)), float(np.fmax(scores.max(), start))
+    start, words = _threshold(run, pairs)
+    if not np.isfinite(start):
+        start = float(scores.min())
+    low, high = min(float(scores.min()), start), max(float(scores.max()), start)
     if not low < high:
         return -np.inf
     step = (high - low) / 100
@@ -235,29 +237,39 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
         "Threshold",
         low,
         high,
-        float(start) if np.isfinite(start) else low,
+        start,
         step=step,
         key=f"normalise-threshold-{run.id}",
         format="%.3g",
-        help=f"Below it a line is {NOWHERE}. At first 95 % of the right answers of the validation "
-        "part lie above it.",
+        help=f"Below it a line is {NOWHERE}. {words}",
     )
     return limit
 
 
 @state.cached(64, "Looking for a threshold")
-def _threshold(run: Run, pairs: PairSet) -> float:
-    """Return the score above which most right answers of the validation part lie, or NaN."""
+def _threshold(run: Run, pairs: PairSet) -> tuple[float, str]:
+    """Return the score above which most right answers are expected, and what to expect of it."""
     rows = run.arrays().get("x_validation", np.empty(0, dtype=np.intp))
     if not len(rows):
-        return float("nan")
+        return float("nan"), ""
     groups, positives = group_names(pairs), pairs.relevance.positives
     found = assign(drawings.pipeline(run), pairs.x.take(rows), pairs.y, groups)
-    right = [
-        group >= 0 and found.names[group] in _known(positives, row, groups)
-        for row, group in zip(rows, found.group, strict=True)
-    ]
-    return keeping_threshold(found.score, right, KEPT)
+    right = np.array(
+        [
+            group >= 0 and found.names[group] in _known(positives, row, groups)
+            for row, group in zip(rows, found.group, strict=True)
+        ]
+    )
+    start = keeping_threshold(found.score, right, KEPT)
+    answers = counted(right.sum(), "right answer")
+    if not np.isfinite(start):
+        return start, f"The validation part has {answers}: too few to suggest one."
+    wrong = found.score[~right & np.isfinite(found.score)]
+    return start, (
+        f"At first {percent(KEPT)} of right answers are expected above it, by the {answers} of "
+        f"the validation part; {(wrong >= start).sum():,} of its {len(wrong):,} wrong ones lie "
+        "above it, too."
+    )
 
 
 def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> list[Verdict]:

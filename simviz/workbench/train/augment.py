@@ -84,7 +84,8 @@ _TERMS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "characters": {"analyzer": "char_wb", "ngram_range": [3, 5]},
     },
     "Weights": {
-        "tf · idf": {},
+        "usual weights": {},
+        "tf · idf": {"tf": "raw"},
         "ln(1 + tf) · idf": {"tf": "log1p"},
         "(1 + log₂ tf) · idf": {"tf": "log2"},
     },
@@ -92,7 +93,8 @@ _TERMS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 _TERMS_HELP = {
     "Terms": "Words, but for short texts 3 to 5 characters of a word; or the same for all.",
-    "Weights": "Of methods that read weights; others read counts.",
+    "Weights": "Of methods that read weights; others read counts. Usual are ln(1 + tf) · idf for "
+    "TF-IDF and query expansion, tf · idf for what learns.",
     "Stop words": "Of terms that are words.",
 }
 
