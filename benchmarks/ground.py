@@ -175,7 +175,8 @@ def bm25(data: Path) -> None:
     found: dict[str, np.ndarray] = {}
 
     def ours() -> None:
-        found["ours"] = get_method("bm25")(symmetric=False).fit(X, Y, nothing_judged).similarity(X, Y)
+        model = get_method("bm25")(symmetric=False)
+        found["ours"] = model.fit(X, Y, nothing_judged).similarity(X, Y)
 
     def peer() -> None:
         model = bm25s.BM25(method="lucene", k1=1.2, b=0.75)

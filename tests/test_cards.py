@@ -37,7 +37,7 @@ def test_every_method_has_a_whole_card(method):
 def test_a_card_tells_what_a_preset_is():
     (line,) = method_card(METHODS["heterogeneous_svd"]).presets
     assert line == "`preset='paper'` is `negative_weight='paper', measure='dot'`."
-    assert not method_card(METHODS["bm25"]).presets
+    assert not method_card(METHODS["tfidf_cosine"]).presets
 
 
 @pytest.mark.parametrize("method", METHODS)
