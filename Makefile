@@ -6,8 +6,8 @@ BIN := .venv/bin
 # What one process has compiled to bytecode, tests included, the others read.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app compiled cluster test soak soak-tests soak-numerics soak-readers soak-damage mutants
-.PHONY: check format clean
+.PHONY: app compiled cluster test soak soak-tests soak-numerics soak-readers soak-damage
+.PHONY: soak-server mutants check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -48,7 +48,7 @@ test: .venv/.dev
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 
 # What takes too long for every change: before a release, and before a change of what it guards.
-soak: soak-tests soak-numerics soak-readers soak-damage mutants
+soak: soak-tests soak-numerics soak-readers soak-damage soak-server mutants
 
 soak-tests: compiled .venv/.dev
 	$(BIN)/python -m pytest -q -m soak
@@ -63,6 +63,11 @@ soak-readers: .venv/.dev
 
 soak-damage: .venv/.dev
 	$(BIN)/python benchmarks/damage.py
+
+# A server that is killed 50 times while six visitors work on it, and one that is crowded.
+soak-server: compiled .venv/.dev
+	$(BIN)/python benchmarks/sudden_end.py
+	$(BIN)/python benchmarks/sessions.py --crowd
 
 # Faults planted where it matters; fails if no test sees one of them.
 mutants: compiled .venv/.dev

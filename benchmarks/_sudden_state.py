@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,6 +18,8 @@ from simviz.store.directory import LOCAL_WORKSPACE as MINE
 
 #: Pairs of every data set: enough to train on, little enough to be quick.
 N_PAIRS = 60
+#: So many jobs of a workspace are kept, the newest.
+LISTED = 200
 
 
 def rows_of(name: str) -> list[tuple[str, str]]:
@@ -45,6 +48,8 @@ class Promises:
 
     data: dict[str, set[bool]] = field(default_factory=lambda: defaultdict(lambda: {False}))
     jobs: dict[str, bool] = field(default_factory=dict)
+    #: Seconds since 1970 when the jobs began that the last look found.
+    created: dict[str, float] = field(default_factory=dict)
     settled: set[str] = field(default_factory=set)
     names: dict[str, set[str]] = field(default_factory=lambda: defaultdict(lambda: {""}))
     notes: dict[str, set[str]] = field(default_factory=lambda: defaultdict(lambda: {""}))
@@ -116,7 +121,8 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
         waits = store.uploads.get(MINE)
         name, content = waits[1][0] if waits else ("", b"")
         name = name.removesuffix(".csv")
-        if not told.waiting & {name, ""} or (name in told.waiting and content != csv_of(name)):
+        is_other = bool(waits) and name in told.waiting and content != csv_of(name)
+        if not told.waiting & {name, ""} or is_other:
             raise LostError(f"the upload {told.waiting} does not wait, but {name!r}")
         if len(told.waiting) > 1:
             is_new = name == told.latest
@@ -140,10 +146,14 @@ def _look_at_jobs(store: Store, told: Promises, runs: set[str]) -> list[JobStatu
     with JobQueue(store) as queue:
         statuses = {job_id: queue.status(job_id) for job_id in store.jobs.find()}
     living = {info.id for info in store.datasets.find(MINE)}
+    left = list(statuses.values())
     for job_id, was_done in told.jobs.items():
         status = statuses.get(job_id)
         if status is None:
-            raise LostError(f"the job {job_id} is forgotten")
+            is_old = told.created.get(job_id, math.inf) <= min(s.created for s in left)
+            if len(left) < LISTED or not is_old:
+                raise LostError(f"the job {job_id} is forgotten")
+            continue
         if status.spec is None or status.spec.dataset_id not in living:
             continue
         if was_done and (status.state != "succeeded" or status.run_id not in runs):
@@ -156,8 +166,9 @@ def _look_at_jobs(store: Store, told: Promises, runs: set[str]) -> list[JobStatu
         if told.jobs.get(status.id) is False and status.id not in told.settled:
             told.found["train"]["done" if status.state == "succeeded" else "interrupted"] += 1
     told.settled.update(statuses)
-    told.jobs.update({job_id: s.state == "succeeded" for job_id, s in statuses.items()})
-    return list(statuses.values())
+    told.jobs = {job_id: s.state == "succeeded" for job_id, s in statuses.items()}
+    told.created = {job_id: s.created for job_id, s in statuses.items()}
+    return left
 
 
 def _look_at_shares(store: Store, told: Promises) -> None:

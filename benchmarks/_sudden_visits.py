@@ -7,12 +7,30 @@ from __future__ import annotations
 
 import asyncio
 import re
-from itertools import count
+from itertools import count, cycle
 
 from _app_client import Tab
 from _sudden_state import Promises, csv_of
 
 _TOKEN = re.compile(r"[?&]share=([\w-]+)")
+#: Seconds after which a server counts as hung: a busy machine starts one in a minute.
+HUNG = 600.0
+
+
+class PageError(Exception):
+    """A page said that something went wrong."""
+
+
+class Visitor(Tab):
+    """One tab of somebody who waits for the answer, or for the kill; no page may fail."""
+
+    def __init__(self, port: int) -> None:
+        super().__init__(port, HUNG)
+
+    async def __aexit__(self, *exc: object) -> None:
+        await super().__aexit__(*exc)
+        if self.errors:
+            raise PageError(self.errors[0])
 
 
 async def hand_in(tab: Tab, name: str) -> None:
@@ -69,7 +87,7 @@ async def wait(tab: Tab) -> None:
 
 async def uploads(port: int, told: Promises, tag: str) -> None:
     """One after the other, every second one deleted again."""
-    async with Tab(port) as tab:
+    async with Visitor(port) as tab:
         for i in count():
             name = f"{tag} upload {i}"
             made = await keep(tab, told, name)
@@ -89,7 +107,7 @@ async def delete(tab: Tab, told: Promises, name: str, data: str) -> None:
 async def waits(port: int, told: Promises, tag: str) -> None:
     """Uploads one file after the other and keeps none."""
     for i in count():
-        async with Tab(port) as tab:
+        async with Visitor(port) as tab:
             await leave(tab, told, f"{tag} waits {i}")
 
 
@@ -105,15 +123,25 @@ async def leave(tab: Tab, told: Promises, name: str) -> None:
 
 async def trains(port: int, told: Promises, tag: str) -> None:
     """Uploads and trains on it, again and again."""
-    async with Tab(port) as tab:
+    async with Visitor(port) as tab:
         for i in count():
             await keep(tab, told, f"{tag} trained {i}")
             await train(tab, told)
 
 
+async def trains_once(port: int, told: Promises, data: str) -> None:
+    """Trains on a data set that was kept before, then opens one page after the other."""
+    async with Visitor(port) as tab:
+        await tab.open("train", f"data={data}")
+        await train(tab, told)
+        for page in cycle(("compare", "map", "search", "methods", "papers")):
+            await tab.open(page, f"data={data}")
+            await asyncio.sleep(0.2)
+
+
 async def saves(port: int, told: Promises, tag: str, data: str) -> None:
     """Names a run, notes something, deletes it and brings it back."""
-    async with Tab(port) as tab:
+    async with Visitor(port) as tab:
         for i in count():
             await save(tab, told, f"{tag} {i}", data, i % 2)
 
@@ -153,7 +181,7 @@ async def _tick(tab: Tab, data: str, row: int) -> str:
 
 async def publishes(port: int, told: Promises, data: str) -> None:
     """Publishes a map or answers, and withdraws every second of them."""
-    async with Tab(port) as tab:
+    async with Visitor(port) as tab:
         for i in count():
             token = await publish(tab, told, data, ("map", "search")[i % 2])
             if len(told.shares) % 2:

@@ -16,7 +16,8 @@ it is. With `--uploads` one visitor hands in what is hard to read, another 30 ro
 `--hostile` two more come to the twenty: one hands in a bad file after the other, another 30 rows
 now and then; and the memory is told again once all have left and their sessions are over. With
 `--crowd` one visitor opens pages while others hand in four files of 190 MB at once, begin hundreds
-of requests and end none, open hundreds of connections, and ask for a page thousands of times.
+of requests and end none, open hundreds of connections, ask for a page thousands of times, and ask
+for jobs that need more memory than there is; `--crowd idle refused stopped` tries these alone.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from __future__ import annotations
 import argparse
 import asyncio
 import io
+import json
 import os
 import random
 import socket
@@ -76,7 +78,7 @@ class App:
             self.port = probe.getsockname()[1]
         options = ["--server.port", str(self.port), "--server.headless", "true"]
         self.log = Path(home) / "server.log"
-        with self.log.open("w") as log:
+        with self.log.open("a") as log:
             self.process = subprocess.Popen(
                 [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), *options],
                 cwd=ROOT,
@@ -86,13 +88,13 @@ class App:
                 stdout=log,
                 stderr=log,
             )
-        for _ in range(600):
+        for _ in range(3_000):
             try:
                 urllib.request.urlopen(f"http://127.0.0.1:{self.port}/_stcore/health", timeout=2)
                 return
             except OSError:
                 time.sleep(0.1)
-        raise RuntimeError("the app did not start within a minute")
+        raise RuntimeError("the app did not start within five minutes")
 
     def memory(self) -> float:
         """MB of the process that are in memory."""
@@ -337,32 +339,62 @@ async def take_turns(app: App) -> None:
         print(f"| {what} | {took:.1f} | {short:.1f} | {before:,.0f}, {most:,.0f} MB |")
 
 
-async def crowd() -> None:
+_GREEDY = """
+import numpy as np
+from simviz.methods.lsa import LSA
+
+class Greedy(LSA):
+    \"\"\"Takes 100 MB a step that no estimate knows of.\"\"\"
+
+    def _fit(self, X, Y, relevance):
+        taken = []
+        for step in range(100):
+            taken.append(np.ones(12_500_000))
+            self._notify(step, 100)
+"""
+
+
+async def crowd(names: Sequence[str]) -> None:
     """Trials that a server has to bear, and how long another visitor waits for pages meanwhile."""
-    with started(SIMVIZ_MEMORY_MB="2500") as app:
-        async with Tab(app.port) as tab:
-            for page in PAGES:  # what is loaded at the first visit
-                await tab.open(page, DATA)
-        print("| trial | what became of it | pages of another, slowest | memory | threads |")
-        print("|---|---|---:|---:|---:|")
-        for trial in (_idle, _four_files, _slow, _connections, _reruns):
-            (Path("/proc") / str(app.process.pid) / "clear_refs").write_text("5")
-            ended, before = asyncio.Event(), app.memory()
-            other = asyncio.create_task(_look_around(app, ended))
-            try:
-                said = await trial(app)
-            finally:
-                ended.set()
-            pages, slowest, threads = await other
-            memory = f"{before:,.0f}, at most {app.told('VmHWM') / 1e3:,.0f} MB"
-            what = (trial.__doc__ or "").rstrip(".")
-            print(f"| {what} | {said} | {slowest:.2f} s of {pages} | {memory} | {threads} |")
-        assert app.process.poll() is None
+    with tempfile.TemporaryDirectory() as plugin:
+        (Path(plugin) / "greedy.py").write_text(_GREEDY)
+        about = Path(plugin) / "greedy-1.dist-info"
+        about.mkdir()
+        (about / "METADATA").write_text("Metadata-Version: 2.1\nName: greedy\nVersion: 1\n")
+        (about / "entry_points.txt").write_text(
+            "[simviz.methods]\ngreedy = greedy:Greedy\nbroken = nowhere:Nothing\n"
+        )
+        path = os.pathsep.join([plugin, str(ROOT)])
+        with started(PYTHONPATH=path, SIMVIZ_MEMORY_MB="2500") as app:
+            async with Tab(app.port) as tab:
+                for page in PAGES:  # what is loaded at the first visit
+                    await tab.open(page, DATA)
+            print(
+                "| trial | what became of it | pages of another: median, slowest | memory "
+                "| threads | load |\n|---|---|---:|---:|---:|---:|"
+            )
+            for trial in map(_TRIALS.__getitem__, names or _TRIALS):
+                (Path("/proc") / str(app.process.pid) / "clear_refs").write_text("5")
+                ended, before = asyncio.Event(), app.memory()
+                other = asyncio.create_task(_look_around(app, ended))
+                try:
+                    said = await trial(app)
+                finally:
+                    ended.set()
+                took, threads = await other
+                memory = f"{before:,.0f}, at most {app.told('VmHWM') / 1e3:,.0f} MB"
+                what = (trial.__doc__ or "").rstrip(".")
+                print(
+                    f"| {what} | {said} | {statistics.median(took):.2f}, {max(took):.2f} s of "
+                    f"{len(took)} | {memory} | {threads} | {os.getloadavg()[0]:.1f} |"
+                )
+            assert app.process.poll() is None
 
 
-async def _look_around(app: App, ended: asyncio.Event) -> tuple[int, float, int]:
-    """Open pages until the end; how many, the slowest, and the most threads of the server."""
-    took, threads = [], 0
+async def _look_around(app: App, ended: asyncio.Event) -> tuple[list[float], int]:
+    """Open pages until the end; their seconds, and the most threads of the server."""
+    took: list[float] = []
+    threads = 0
     async with Tab(app.port) as tab:
         while not ended.is_set() or not took:
             for page in ("methods", "data", "train"):
@@ -370,7 +402,7 @@ async def _look_around(app: App, ended: asyncio.Event) -> tuple[int, float, int]
                 threads = max(threads, app.told("Threads"))
                 await asyncio.sleep(0.2)
         fail_on(tab.errors)
-    return len(took), max(took), threads
+    return took, threads
 
 
 async def _idle(app: App) -> str:
@@ -434,6 +466,42 @@ async def _reruns(app: App) -> str:
     return "answered"
 
 
+async def _refused(app: App) -> str:
+    """Ten jobs that would need too much by their estimate."""
+    return _counted([await _job(app, f"method=ssi&k={4 * 10**5 + i}") for i in range(10)])
+
+
+async def _stopped(app: App) -> str:
+    """Ten jobs that take more than their estimate."""
+    return _counted([await _job(app, "method=greedy") for _ in range(10)])
+
+
+async def _job(app: App, how: str) -> str:
+    """Ask for a job by an address; what it said at its end."""
+    known = {*app.store.glob("jobs/*")}
+    async with Tab(app.port) as tab:
+        await tab.open("map", f"demo=emoji&{how}")
+        async with asyncio.timeout(PATIENCE):
+            while True:
+                for path in {*app.store.glob("jobs/*")} - known:
+                    status = json.loads((path / "status.json").read_text())
+                    asked = json.loads((path / "spec.json").read_text())["spec"]
+                    if asked["method"] in how and status["finished"]:
+                        return f"{status['state']}: {status['message'].split(':')[0][:60]}"
+                await asyncio.sleep(0.1)
+
+
+_TRIALS = {
+    "idle": _idle,
+    "files": _four_files,
+    "slow": _slow,
+    "connections": _connections,
+    "reruns": _reruns,
+    "refused": _refused,
+    "stopped": _stopped,
+}
+
+
 def _counted(said: Sequence[str]) -> str:
     return ", ".join(f"{n} {what}" for what, n in Counter(said).items())
 
@@ -476,8 +544,8 @@ def quantile(values: list[float], q: float) -> float:
 
 
 async def measure(options: argparse.Namespace) -> None:
-    if options.crowd:
-        await crowd()
+    if options.crowd is not None:
+        await crowd(options.crowd)
         return
     with started() as app:
         print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
@@ -568,7 +636,7 @@ def main() -> None:
     parser.add_argument("--only-reactions", action="store_true")
     parser.add_argument("--alone", action="store_true")
     parser.add_argument("--uploads", action="store_true")
-    parser.add_argument("--crowd", action="store_true")
+    parser.add_argument("--crowd", nargs="*", choices=_TRIALS)
     asyncio.run(measure(parser.parse_args()))
 
 

@@ -3,12 +3,13 @@
     python benchmarks/sudden_end.py              # 50 moments, half an hour or less
     python benchmarks/sudden_end.py --moments 3
 
-starts the app on an empty store and lets four visitors work at once over HTTP and websockets
-(`_app_client`): they upload files, train, name and delete runs, publish and withdraw; every second
-time one who uploads files and keeps none takes the place of two. At a random moment the process is
-killed with SIGKILL; then it is started anew on the same store, and what it has is compared with
-what it had acknowledged. Every page must open; every interrupted job must say so on its page, and
-a press on *Again* must bring it to its end.
+starts the app on an empty store and lets six visitors work at once over HTTP and websockets
+(`_app_client`): one publishes and withdraws, one names, deletes and brings back runs, and either
+two upload and delete files and two upload and train, or one uploads files and keeps none while
+three train and look around. At a random moment the process is killed with SIGKILL; then it is
+started anew on the same store, and what it has is compared with what it had acknowledged. Every
+page must open; every interrupted job must say so on its page, and a press on *Again* must bring it
+to its end. With `--home FOLDER` the store and what the servers wrote stay there.
 """
 
 from __future__ import annotations
@@ -19,23 +20,25 @@ import os
 import random
 import tempfile
 import time
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
-from _app_client import Tab
 from _sudden_state import LostError, Promises, look
 from _sudden_visits import (
+    PageError,
+    Visitor,
     jobs_in,
     keep,
     publishes,
     saves,
     train,
     trains,
+    trains_once,
     understood,
     uploads,
     wait,
     waits,
 )
-from sessions import App, fail_on
+from sessions import App
 
 from simviz.jobs import JobStatus
 
@@ -47,26 +50,26 @@ FIRST = ("published", "named")
 async def prepare(app: App, told: Promises) -> list[str]:
     """Upload data sets and train on them; their ids."""
     made = []
-    async with Tab(app.port) as tab:
+    async with Visitor(app.port) as tab:
         for name in FIRST:
             made.append(await keep(tab, told, name))
             await train(tab, told)
         for page in PAGES:  # what is loaded and compiled at the first visit
             await tab.open(page, f"data={made[0]}")
-        fail_on(tab.errors)
     return made
 
 
 async def work(app: App, told: Promises, kill: int, data: list[str], seconds: float) -> None:
     """Let all visitors work, and kill the server."""
     tag = f"kill {kill}"
-    others = publishes(app.port, told, data[0]), saves(app.port, told, tag, data[1])
-    own = (  # one upload of a workspace waits, and is forgotten when another is kept
-        (waits(app.port, told, tag),)
-        if kill % 2
-        else (uploads(app.port, told, tag), trains(app.port, told, tag))
-    )
-    visits = [asyncio.create_task(visit) for visit in (*own, *others)]
+    own = [publishes(app.port, told, data[0]), saves(app.port, told, tag, data[1])]
+    if kill % 2:  # one upload of a workspace waits, and is forgotten when another is kept
+        async with Visitor(app.port) as tab:
+            kept = [await keep(tab, told, f"{tag} trained {i}") for i in range(3)]
+        own += [waits(app.port, told, tag), *(trains_once(app.port, told, one) for one in kept)]
+    else:
+        own += [visit(app.port, told, f"{tag} {i}") for visit in (uploads, trains) for i in "ab"]
+    visits = [asyncio.create_task(visit) for visit in own]
     ended, _ = await asyncio.wait(visits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
     app.process.kill()
     app.process.wait()
@@ -76,33 +79,30 @@ async def work(app: App, told: Promises, kill: int, data: list[str], seconds: fl
         with suppress(asyncio.CancelledError, OSError, TimeoutError):
             try:
                 await visit
-            except Exception:
-                if visit in ended:  # before the kill: nothing may go wrong
+            except Exception as error:  # before the kill nothing may go wrong
+                if visit in ended or isinstance(error, PageError):
                     raise
 
 
-async def open_all(app: App, told: Promises, data: list[str]) -> None:
-    """Every page of the data sets, and what is published."""
-    async with Tab(app.port) as tab:
+async def open_all(app: App, told: Promises, data: str) -> None:
+    """Every page of a data set, and what is published."""
+    async with Visitor(app.port) as tab:
         for page in PAGES:
-            for one in data:
-                await tab.open(page, f"data={one}")
+            await tab.open(page, f"data={data}")
         token = next((t for t, states in told.shares.items() if states == {True}), None)
         if token:
             await tab.open("map", f"share={token}")
             if not any(key.startswith("map-") for key in tab.keys()):
                 raise LostError("a published view cannot be opened")
-        fail_on(tab.errors)
 
 
 async def bring_back(app: App, told: Promises) -> None:
     """See the page offer the upload that waits."""
-    async with Tab(app.port) as tab:
+    async with Visitor(app.port) as tab:
         if told.waiting:
             await tab.open("data", "view=other")
             await understood(tab)
             told.waiting.clear()
-        fail_on(tab.errors)
 
 
 async def repeat(app: App, statuses: list[JobStatus], told: Promises) -> int:
@@ -112,7 +112,7 @@ async def repeat(app: App, statuses: list[JobStatus], told: Promises) -> int:
     for status in statuses:
         if status.state == "interrupted" and status.spec is not None:
             broken.setdefault(status.spec.dataset_id, []).append(status.id)
-    async with Tab(app.port) as tab:
+    async with Visitor(app.port) as tab:
         for data, jobs in broken.items():
             await tab.open("train", f"data={data}")
             offered = jobs_in(tab, "again")
@@ -129,13 +129,12 @@ async def repeat(app: App, statuses: list[JobStatus], told: Promises) -> int:
             if left := jobs_in(tab, "again"):
                 raise LostError(f"{left} did not succeed when they were repeated")
             told.jobs.update(dict.fromkeys(began, True))
-        fail_on(tab.errors)
     return pressed
 
 
 async def tidy(app: App, told: Promises, data: list[str]) -> None:
     """Delete what the visitors kept: a workspace has room for so many."""
-    async with Tab(app.port) as tab:
+    async with Visitor(app.port) as tab:
         await tab.open("data", "view=other")
         if "data-discard" in tab.keys():  # an upload that was read, but not kept before the kill
             await tab.press("data-discard")
@@ -143,25 +142,23 @@ async def tidy(app: App, told: Promises, data: list[str]) -> None:
         for key in tab.keys():
             if key.startswith(start) and key.removeprefix(start) not in data:
                 await tab.press(key)
-        fail_on(tab.errors)
     for name in [name for name in told.data if name not in FIRST]:
         del told.data[name]
-    async with Tab(app.port) as tab:
+    async with Visitor(app.port) as tab:
         await tab.open("map", f"data={data[0]}")
         for token, states in told.shares.items():
             if states == {True}:
                 await tab.press(f"withdraw-{token}")
                 told.shares[token] = {False}
-        fail_on(tab.errors)
 
 
-async def measure(moments: int, seed: int, longest: float) -> None:
+async def measure(moments: int, seed: int, longest: float, folder: str | None) -> None:
     rng, told = random.Random(seed), Promises()
     interrupted: set[str] = set()
     kills = repeated = 0
     under_way: dict[str, int] = {}
     began = time.monotonic()
-    with tempfile.TemporaryDirectory() as home:
+    with nullcontext(folder) if folder else tempfile.TemporaryDirectory() as home:
         app = App(home, public=False)
         try:
             data = await prepare(app, told)
@@ -171,7 +168,7 @@ async def measure(moments: int, seed: int, longest: float) -> None:
                 for action, n in told.open.items():
                     under_way[action] = under_way.get(action, 0) + n
                 app = App(home, public=False)
-                await open_all(app, told, data)
+                await open_all(app, told, data[kills % 2])
                 statuses = look(app.store, told)
                 await bring_back(app, told)
                 interrupted.update(s.id for s in statuses if s.state == "interrupted")
@@ -209,8 +206,9 @@ def main() -> None:
     parser.add_argument("--moments", type=int, default=50)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--longest", type=float, default=10.0)
+    parser.add_argument("--home")
     options = parser.parse_args()
-    asyncio.run(measure(options.moments, options.seed, options.longest))
+    asyncio.run(measure(options.moments, options.seed, options.longest, options.home))
 
 
 if __name__ == "__main__":
