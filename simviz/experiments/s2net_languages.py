@@ -468,21 +468,24 @@ def _study_claims(studies: Sequence[Study], itself: Evaluation) -> list[Claim]:
         for pair, (statement, published) in wanted.items()
     ]
     levels = [
-        Claim.level(
-            f"γ = {s.to}",
-            _compared(s.result, starts[opca]),
-            SAME,
-            "MRR of validation pairs",
-            values=_mrr(s.result, starts[opca]),
-        )
-        for s in studies
-        if s.changed == "slope γ" and float(s.to) > 10
+        _level(s, starts[opca]) for s in studies if s.changed == "slope γ" and float(s.to) > 10
     ]
     statement = "A loss with a steeper slope than γ = 10 gives the same."
     published = PUBLISHED.stated(*_SETTINGS, "slope", "γ > 10", "level with", "γ = 10")
     if not levels:
         return [*claims, Claim(statement, published=published, reason="S2Net was not run.")]
     return [*claims, Claim.at_every(statement, levels, published=published)]
+
+
+def _level(study: Study, usual: Evaluation) -> Claim:
+    """Whether a slope gives the same; a model that kept its start says nothing of that."""
+    values = _mrr(study.result, usual)
+    found = _compared(study.result, usual)
+    what = "MRR of validation pairs"
+    claim = Claim.level(f"γ = {study.to}", found, SAME, what, values=values)
+    if study.point.model.best_iter_ == 0:
+        return replace(claim, undecided="No rate takes it beyond its start.")
+    return claim
 
 
 def _title(method: str) -> str:

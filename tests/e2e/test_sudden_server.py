@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import subprocess
-import sys
 
 import pytest
 from server import ROOT, Server
@@ -20,8 +18,6 @@ from _sudden_state import Promises, look, rows_of  # isort: skip
 from _sudden_visits import delete, keep, leave, publish, save, withdraw  # isort: skip
 
 pytestmark = pytest.mark.e2e
-
-SCRIPT = ROOT / "benchmarks" / "sudden_end.py"
 
 
 @pytest.fixture
@@ -84,12 +80,3 @@ def test_nothing_acknowledged_is_lost_when_the_server_is_killed(kept):
         visit(go_on(server, told, broken.id))
     finally:
         server.close()
-
-
-@pytest.mark.soak("each kill takes a server and a training")
-def test_nothing_is_lost_at_any_of_fifty_moments():
-    done = subprocess.run(
-        [sys.executable, SCRIPT, "--moments", "50"], capture_output=True, text=True, check=False
-    )
-    assert done.returncode == 0, done.stderr + done.stdout
-    assert "nothing lost" in done.stdout

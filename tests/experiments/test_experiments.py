@@ -559,6 +559,17 @@ def test_languages_are_run_on_pairs_that_fit(few_settings):
     assert Findings.from_json(result.to_json()).tables == result.tables
 
 
+def test_a_slope_that_leaves_no_start_says_nothing(few_settings, monkeypatch):
+    experiment = get_experiment("s2net_languages")
+    grid = experiment.grids["demo"]
+    still = grid["s2net"] | {"learning_rate": (1e-9,)}
+    monkeypatch.setattr(type(experiment), "grids", {"demo": grid | {"s2net": still}})
+    result = experiment.run(experiment.prepared(aligned()), methods=["opca", "s2net", "cl_lsi"])
+    (slope,) = (claim for claim in result.claims if "slope" in claim.statement)
+    assert slope.verdict == "undecided"
+    assert [part.undecided for part in slope.parts] == ["No rate takes it beyond its start."]
+
+
 def test_fewer_methods_leave_claims_open(few_settings):
     experiment = get_experiment("s2net_languages")
     result = experiment.run(experiment.prepared(aligned()), methods=["cca", "cl_lsi"])
