@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from server import ROOT, Server
+from server import Server
 from visitor import ENDLESS, Tab, until_running, visit
 
 from simviz.data import PairSet
