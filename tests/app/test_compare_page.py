@@ -193,7 +193,7 @@ def test_every_mark_names_its_test(visit):
 
 def test_baseline_is_chosen_and_differences_turn(visit, home):
     runs = home.runs
-    page = visit(data="demo:emoji")
+    page = visit(data="demo:emoji", metric="recall@10")
 
     def deltas():
         return re.findall(r"<td>([+−]0\.\d{3})</td>", html(page))

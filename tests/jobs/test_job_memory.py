@@ -23,7 +23,7 @@ class Greedy(LinearPairModel):
         title="Greedy",
         reference="None",
         year=2026,
-        family="lexical",
+        family="spectral",
         input="tfidf",
         space="one",
         uses="unsupervised",

@@ -54,13 +54,15 @@ def test_dimensions_are_known_where_there_are_vectors(sentences):
     assert space_of("bm25", sentences).n_dimensions is None
 
 
-def test_what_is_unknown_or_has_nothing_in_common_has_no_neighbours():
+@pytest.mark.parametrize("is_open", [False, True])
+def test_what_is_unknown_or_has_nothing_in_common_has_no_neighbours(is_open):
     train = PairSet.from_texts(["red car one", "blue car two"], ["red bus one", "blue bus two"])
-    pipeline = default_pipeline("bm25", train).fit(train)
+    features = {} if is_open else {"n_unseen": 0}
+    pipeline = default_pipeline("bm25", train, features=features).fit(train)
     asked = PairSet.from_texts(["zzz zzz", "car car"], ["red bus", "blue bus"])
     space = Space.of(pipeline, asked)
     unknown, strange = space.nearest("x", 0), space.nearest("x", 1)
-    assert (space.knows("x", 0), len(unknown)) == (False, 0)
+    assert (space.knows("x", 0), len(unknown)) == (is_open, 0)
     assert (space.knows("x", 1), len(strange)) == (True, 0)
 
 

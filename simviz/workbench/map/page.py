@@ -11,7 +11,6 @@ import numpy as np
 import streamlit as st
 
 from simviz.charts.canvas import full_names
-from simviz.charts.style import get_theme
 from simviz.data.cells import percent
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import is_in_part, parts_present
@@ -62,7 +61,6 @@ def show_page() -> None:
     view = map_view.current(str(state.current_dataset_id()))
     st.html(_STYLE)
     st.html(canvas.STYLE)
-    st.html(f"<style>:root {{ --sv-paper: {get_theme(state.theme()).paper}; }}</style>")
     display.style()
     if view.lost:
         display.problem(view.lost)

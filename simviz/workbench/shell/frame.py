@@ -121,8 +121,6 @@ def begin(title: str) -> Callable[[], None]:
         initial_sidebar_state="auto",
     )
     st.html(_FOLDER / "style.css")
-    if state.theme() == "dark":
-        st.html(_FOLDER / "dark.css")
     try:
         state.claim_store()
     except StoreError as error:

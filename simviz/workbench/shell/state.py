@@ -251,8 +251,7 @@ def workspace() -> str:
     if "workspace" not in st.session_state and is_at_home():
         st.session_state.workspace = store().workspaces.open(LOCAL_WORKSPACE)
     if "workspace" not in st.session_state:
-        cookies = st.context.cookies
-        known = str(cookies.get(SECURE_COOKIE) or cookies.get(COOKIE) or "")
+        known = _known_workspace()
         if known == LOCAL_WORKSPACE or not (
             _ID.fullmatch(known) and store().workspaces.has(known)
         ):
@@ -266,8 +265,14 @@ def workspace() -> str:
 
 def has_workspace() -> bool:
     """Whether the visitor has a workspace already, so that nothing is made by asking for it."""
-    known = any(name in st.context.cookies for name in (SECURE_COOKIE, COOKIE))
+    known = _ID.fullmatch(_known_workspace()) is not None
     return "workspace" in st.session_state or known or is_at_home()
+
+
+def _known_workspace() -> str:
+    """What the browser says its workspace is."""
+    cookies = st.context.cookies
+    return str(cookies.get(SECURE_COOKIE) or cookies.get(COOKIE) or "")
 
 
 def is_at_home() -> bool:
