@@ -6,8 +6,8 @@ BIN := .venv/bin
 # What one process has compiled to bytecode, tests included, the others read.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app compiled cluster test test-units test-browser soak soak-tests soak-numerics
-.PHONY: soak-readers soak-damage soak-server mutants check format clean
+.PHONY: app compiled cluster test soak soak-tests soak-numerics soak-readers soak-damage
+.PHONY: soak-server mutants check format clean
 
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
@@ -37,20 +37,14 @@ check: .venv/.dev
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# The browser waits much of its time: units run beside it. Each part tells what it found as a whole.
+# A worker takes whole files, so that fixtures of a module are made once, and the many small ones
+# last, so that none waits long for the other.
 test: .venv/.dev
 	$(BIN)/python tests/kernels.py take
 	$(MAKE) --jobs=2 check compiled
-	$(MAKE) --jobs=2 --keep-going --output-sync=target test-units test-browser
-
-# A worker takes whole files, so that fixtures of a module are made once, and the many small ones
-# last, so that none waits long for the other.
-test-units:
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
 		--ignore=tests/e2e -m "not soak"
 	$(BIN)/python tests/kernels.py keep
-
-test-browser:
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 
 # What takes too long for every change: before a release, and before a change of what it guards.

@@ -6,6 +6,7 @@ import csv
 import io
 import re
 import types
+from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
@@ -658,6 +659,17 @@ def test_a_published_view_opens_as_its_owner_saw_it(visit, home):
     page.run()
     assert page.session_state["compare-metric"] == "MRR"
     assert "compare-publish" not in [button.key for button in page.button]
+
+
+def test_the_link_of_a_demo_opens_the_same_comparison(visit, home):
+    page = visit(data="demo:emoji", metric="P@5", direction="y2x")
+    chosen = pills(page).value
+    shown = next(c.value for c in page.code if "/compare?" in c.value)
+    query = dict(parse_qsl(urlsplit(shown).query))
+    assert query["data"] == "demo:emoji" and set(query["runs"].split(",")) == set(chosen)
+    again = visit(**query)
+    assert again.selectbox(key="compare-metric").value == "P@5"
+    assert pills(again).value == chosen and link(again)["direction"] == "y2x"
 
 
 def test_what_is_on_the_screen_is_published(visit, home):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 from waiting import LONG
 
@@ -82,7 +84,7 @@ def test_verdicts_are_there_before_anything_is_run(app, quick):
     claim = "S2Net is ahead of OPCA."
     before = next(body for body in html(app) if claim in body)
     assert "✓ holds" in before and "emoji" in before
-    assert any("✓ 8 hold, ✗ 5 do not hold" in body for body in html(app))
+    assert any(re.search(r"✓ \d+ hold, ✗ \d+ do not hold", body) for body in html(app))
     app.button(key=f"papers-run-{NAME}-demo").click().run()
     assert not any(claim in body for body in html(finished(app)))
 

@@ -153,11 +153,14 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
         repeatable = not any(run.info.is_blend or run.info.is_imported for run in runs)
         demo = demo_link(runs[0]) if repeatable else None
         if kind == "compare" and runs[0].info.is_demo and repeatable:
-            demo_id = runs[0].info.dataset_id.removeprefix("demo:")
-            st.markdown("This link works on any server: it trains this demo's methods.")
-            _show_link(url("", {"demo": demo_id}))
+            st.markdown(
+                "Opens this comparison. On another server it first offers to train the demo's "
+                "methods; runs with other settings are on this one only."
+            )
+            shown = {"data": runs[0].info.dataset_id, "runs": ",".join(run.id for run in runs)}
+            _show_link(url(kind, shown | dict(view or {})))
         elif demo is not None:
-            st.markdown("This link works on any server: it trains the same run.")
+            st.markdown("Works on any server: it trains the same run there.")
             _show_link(url(kind, {**demo, **(view or {})}))
         else:
             _publish(kind, runs, dict(view or {}))
@@ -201,7 +204,7 @@ def _show_link(address: str) -> None:
 def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
     st.markdown(
         "Makes a read-only view of these runs, their models and their data for anyone with its "
-        "link."
+        "link, on this server and until it expires."
     )
     st.selectbox("Expires", list(_DAYS), index=1, key=f"{kind}-share-days")
     if state.deployment().public:
