@@ -187,7 +187,7 @@ def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
             frame.page_link("pages/search.py", "Search this", ":material/search:", **where)
 
 
-@st.dialog("Why", width="large")
+@st.dialog("Why", width="medium")
 def _explain(scene: Scene, answer: Answer) -> None:
     """Explain one of the nearest, the first unless another is chosen."""
     run, pairs, found = scene.run, scene.pairs, answer.found
