@@ -14,6 +14,7 @@ import pytest
 import scipy.sparse as sp
 from pandas import DataFrame
 from sklearn.base import clone
+from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[import-untyped]
 
 from simviz import from_frame
 from simviz.data import Items, PairSet
@@ -307,6 +308,13 @@ def test_the_command_line_lists_and_refuses(capsys):
     assert main(["s2net_graded", "--data", "/no/such/folder"]) == 2
     said = capsys.readouterr().err
     assert "Did you mean" in said and ".md or .json" in said and "is no folder" in said
+
+
+def test_what_is_printed_does_not_depend_on_the_cores_of_the_machine():
+    with threadpool_limits(2, user_api="blas"):
+        assert main(["list"]) == 0
+        pools = [pool for pool in threadpool_info() if pool["user_api"] == "blas"]
+        assert pools and all(pool["num_threads"] == 1 for pool in pools)
 
 
 @pytest.fixture
