@@ -77,6 +77,7 @@ format: .venv/.dev
 	$(BIN)/ruff check --fix .
 	$(BIN)/python tests/docs/test_readme.py
 	$(BIN)/python tests/docs/test_papers.py
+	$(BIN)/python tests/docs/test_commands.py
 	$(BIN)/ruff format .
 
 clean:

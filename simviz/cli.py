@@ -132,6 +132,7 @@ def _describe_workbench(parser: ArgumentParser) -> None:
         "  simviz evaluate    measure a model on pairs\n"
         "  simviz search      ask a model for its nearest items\n"
         "  simviz export      write a model for other programs\n"
+        "  simviz methods     name the methods that train takes\n"
         "  simviz precompile  compile once what is otherwise compiled behind the app\n"
         "\nEach has a --help. A file named like a command is opened by ./NAME.\n"
         f"\nexit status:\n  0    done{_STATUSES}"
@@ -452,6 +453,18 @@ def _export(given: Namespace) -> int:
     return 0
 
 
+def _describe_methods(parser: ArgumentParser) -> None:
+    parser.description = "Name the methods: id, title, year, and what a model learns from."
+
+
+def _methods(given: Namespace) -> int:
+    from simviz.methods import all_methods
+
+    for method, tags in sorted((method, cls.tags) for method, cls in all_methods().items()):
+        sys.stdout.write(f"{method:<28} {tags.title:<34} {tags.year}  {tags.uses}\n")
+    return 0
+
+
 def _write(path: Path, data: bytes) -> None:
     """Write a file whole, or not at all."""
     from simviz.persistence import replacing
@@ -478,5 +491,6 @@ _COMMANDS: dict[str, _Command] = {
     "evaluate": (_describe_evaluate, _evaluate),
     "search": (_describe_search, _search),
     "export": (_describe_export, _export),
+    "methods": (_describe_methods, _methods),
     "precompile": (_describe_precompile, _precompile),
 }
