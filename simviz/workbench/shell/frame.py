@@ -54,16 +54,20 @@ _SWITCH_SECONDS = 0.001
 #: Seconds between two counts of a visitor's runs while jobs are active.
 _COUNTING = 1.0
 #: Streamlit adds an entry to the browser's history for each parameter that a page writes into the
-#: address. Here what the visitor does adds at most one: Back then leads to where they were.
+#: address. Here what the visitor does adds at most one: Back then leads to where they were. What
+#: is done on the map of a data set adds none: it is one page, and Back leaves it.
 _HISTORY = """<script>
 if (!window.svHistory) {
   let done = false;
   window.svHistory = history.pushState;
   for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => done = true, true);
+  const data = ({searchParams}) => searchParams.get("data") ?? `demo:${searchParams.get("demo")}`;
+  const isSameMap = (now, next) => next.pathname === now.pathname &&
+    /\\/map\\/?$/.test(now.pathname) && data(next) === data(now);
   history.pushState = (state, title, url) => {
-    const go = done ? window.svHistory : history.replaceState;
+    const adds = done && !isSameMap(new URL(location), new URL(url ?? "", location));
     done = false;
-    go.call(history, state, title, url);
+    (adds ? window.svHistory : history.replaceState).call(history, state, title, url);
   };
 }
 </script>"""
