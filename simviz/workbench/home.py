@@ -109,8 +109,7 @@ def _show_recent() -> None:
     from simviz.workbench.shell import runs as shell_runs
 
     try:
-        infos = _recent()
-        names = {i.id: i.name for i in state.store().datasets.find(state.workspace())}
+        infos, names = _recent(), state.dataset_names()
     except SimvizError:
         return
     groups: dict[str, list[RunInfo]] = {}

@@ -22,14 +22,23 @@ def home(make_home):
 
     sets = {name: named(name) for name in ("older", "newer", "*same*")}
     sets["again"] = replace(named("again"), name="*same*")
-    return make_home(sets, {"bm25": ("newer", "bm25"), "tfidf": ("older", "tfidf_cosine")})
+    runs = {"bm25": ("newer", "bm25"), "tfidf": ("older", "tfidf_cosine")}
+    return make_home(sets, runs | {name: (name, "bm25") for name in ("*same*", "again")})
 
 
 def test_own_sets_stand_before_the_demos_and_the_same_name_is_told_apart(visit, home):
     box = visit("methods", data=home.data["newer"]).sidebar.selectbox(key=SWITCH)
     assert box.value == home.data["newer"]
     demos = [f"{demo.title} (demo)" for demo in DEMOS.values()]
-    assert box.options == ["*same* (1)", "*same* (2)", "newer", "older", *demos]
+    assert box.options == ["*same* (2)", "*same* (1)", "newer", "older", *demos]
+    recent = [one.value for one in visit().markdown if "BM25" in one.value]
+    assert [words.split(" · ")[0] for words in recent] == [
+        "**\\*same\\* (2)**",
+        "**\\*same\\* (1)**",
+        "**newer**",
+    ]
+    kept = html(visit("data", data=home.data["newer"], view="other"))
+    assert "*same* (1)" in kept and "*same* (2)" in kept
 
 
 def test_another_data_set_takes_its_place_on_the_same_page(visit, home):

@@ -356,6 +356,7 @@ def _show_demos() -> None:
 def _show_own() -> None:
     """Show what was kept in this workspace, newest first."""
     own = [info for info in state.store().datasets.find(state.workspace()) if not info.is_demo]
+    names = state.dataset_names()
     if refused := st.session_state.pop(_REFUSED, ""):
         display.problem(refused)
     if not own:
@@ -365,7 +366,7 @@ def _show_own() -> None:
     for info in own:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             with st.container(width="stretch", gap=None):
-                display.said(info.name)
+                display.said(names[info.id])
                 display.quiet(_summary(info))
             st.button("Open", key=f"data-use-{info.id}", on_click=_choose, args=(info.id,))
             with st.popover("Delete", type="tertiary", key=f"data-ask-{info.id}"):

@@ -400,7 +400,9 @@ def dataset_names() -> dict[str, str]:
     mine = workspace() if has_workspace() else ""
     infos = store().datasets.find(mine)
     names = [f"{info.name} (demo)" if info.is_demo else info.name for info in infos]
-    return dict(zip((info.id for info in infos), numbered(names), strict=True))
+    # Counted from the oldest on: one more of the same name renames none.
+    names = numbered(names[::-1])[::-1]
+    return dict(zip((info.id for info in infos), names, strict=True))
 
 
 def enter(page: str) -> None:
