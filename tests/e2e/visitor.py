@@ -21,8 +21,8 @@ __all__ = ["ENDLESS", "Tab", "states", "until_running", "visit"]
 
 #: One tab of a visitor, by the port of a server; a machine may be very busy.
 Tab = partial(_app_client.Tab, patience=LONG)
-#: The address of a job that would take minutes.
-ENDLESS = "demo=emoji&method=ssi&max_iter=3000&patience=3000&n_components=200"
+#: The address of a job that would take the hour that jobs may: a test may last many minutes.
+ENDLESS = "demo=emoji&method=ssi&max_iter=90000&patience=90000"
 
 
 def states(home: Path) -> list[str]:
