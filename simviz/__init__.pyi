@@ -16,7 +16,12 @@ from . import (
     store as store,
 )
 from .charts import Drawing as Drawing
-from .comparison import Result as Result, compare as compare
+from .comparison import (
+    Blended as Blended,
+    Result as Result,
+    blend as blend,
+    compare as compare,
+)
 from .data import (
     Items as Items,
     PairSet as PairSet,
@@ -28,6 +33,7 @@ from .data import (
 from .datasets import load_demo as load_demo
 from .evaluation import (
     PopularityScorer as PopularityScorer,
+    csls as csls,
     evaluate as evaluate,
     metric as metric,
     read_run as read_run,
@@ -40,6 +46,7 @@ from .methods import (
 )
 from .pipeline import (
     BlendPipeline as BlendPipeline,
+    CSLSPipeline as CSLSPipeline,
     ItemIndex as ItemIndex,
     PairPipeline as PairPipeline,
     default_pipeline as default_pipeline,

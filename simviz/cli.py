@@ -200,6 +200,9 @@ def _describe_compare(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--ignore-self", action="store_true", help="leave out answers that are the query itself"
     )
+    parser.add_argument(
+        "--fuse", action="store_true", help="add their fusion: by ranks, and as a weighted sum"
+    )
     parser.add_argument("--baseline", help="compare all others with this run alone")
     parser.add_argument("--report", type=Path, help="write a page of HTML too")
     parser.add_argument("--json", action="store_true", help="print JSON")
@@ -215,6 +218,7 @@ def _compare(given: Namespace) -> int:
         given.metric,
         judged_only=given.judged_only,
         ignore_self=given.ignore_self,
+        fuse=given.fuse,
     )
     baseline = given.baseline
     if baseline is not None and baseline not in found.values:

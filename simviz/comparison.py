@@ -23,6 +23,7 @@ from simviz.data.cells import numbered
 from simviz.data.pairs import as_pairs
 from simviz.data.splitting import PARTS, By, split as split_pairs, suggest_split
 from simviz.evaluation import (
+    Comparison,
     Comparisons,
     DimensionCurve,
     Direction,
@@ -30,12 +31,15 @@ from simviz.evaluation import (
     Metric,
     Verdict,
     compare_all_evaluations,
+    compare_evaluations,
     default_metric,
     dimension_curve,
+    evaluate,
     parse_metric,
     verdict,
 )
 from simviz.evaluation.differences import REACH
+from simviz.evaluation.fusion import RankFusion, choose_blend
 from simviz.evaluation.tables import Estimate
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import DatasetError, JobCancelled
@@ -43,7 +47,13 @@ from simviz.jobs import JobSpec, SplitSpec
 from simviz.jobs.training import measure
 from simviz.methods import get_method, method_id
 from simviz.methods._imported import ImportedScores
-from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline, default_pipeline
+from simviz.pipeline import (
+    BlendPipeline,
+    CSLSPipeline,
+    PairPipeline,
+    Pipeline,
+    default_pipeline,
+)
 from simviz.projection.drawing import DRAWING
 from simviz.reports.summary import (
     guessed,
@@ -61,6 +71,7 @@ if TYPE_CHECKING:
 Method = str | PairModel | type[PairModel] | Pipeline | ImportedRun
 #: Steps of a method that progress is told in, and how many of them are its fit.
 _STEPS, _FIT = 1_000, 700
+_BEST_BLEND = "best blend"
 
 
 def compare(
@@ -148,6 +159,82 @@ def compare(
     return Result(pairs, parts, how, wanted, asks, results)
 
 
+def blend(result: Result, *, callback: Callback | None = None) -> Blended:
+    """Blend the runs of a comparison, by what validation pairs choose, and test the gain.
+
+    Runs are added to the best one, each with a share, as long as cross-validation among the
+    queries of the validation part says that this pays: words with vectors, learned with
+    learned, as many as are there. Only then the test part is looked at.
+
+    Parameters
+    ----------
+    result : Result
+        What `compare` answered.
+    callback : callable, optional
+        See `simviz.callbacks`.
+
+    Returns
+    -------
+    Blended
+        The fitted blend, its gain over the best single run with the paired interval, and
+        beside it reciprocal rank fusion, which chooses nothing.
+
+    Raises
+    ------
+    ValueError
+        If no query of the validation part has an answer.
+    JobCancelled
+        If `callback` asked to stop.
+
+    Examples
+    --------
+    >>> import simviz
+    >>> colours, things = ["red", "blue", "green", "gold"], ["car", "bus", "tram", "ship"]
+    >>> x = [f"{colour} {thing}" for colour in colours for thing in things]
+    >>> pairs = simviz.from_frame(x=x, y=[f"the {text}" for text in x]).pairs
+    >>> simviz.blend(simviz.compare(pairs, ["tfidf_cosine", "bm25"])).shares
+    {'tfidf_cosine': 1.0}
+    """
+    parts, asked = result.parts, (result.direction,)
+    ordered = {name: result.pipelines[name] for name in result.names}
+    chosen = choose_blend(
+        ordered,
+        parts.train,
+        parts.validation,
+        result.metric,
+        result.direction,
+        callback=callback,
+    )
+    fused = list(chosen.shares) if len(chosen.path) > 1 else result.names[:2]
+    control = RankFusion([ordered[name] for name in fused])
+    tested = result.evaluations()
+    found = tested[chosen.single]
+    if len(chosen.path) > 1:
+        sides = parts.test.x, parts.test.y, parts.test.relevance
+        found = evaluate(chosen.pipeline, *sides, found.metrics, directions=found.directions)
+    evaluations = {
+        _BEST_BLEND: found,
+        chosen.single: tested[chosen.single],
+        f"RRF of {', '.join(fused)}": control.evaluate(
+            parts.test, found.metrics, directions=found.directions
+        ),
+    }
+    against = {
+        name: compare_evaluations(found, other, result.metric, asked)
+        for name, other in evaluations.items()
+        if name != _BEST_BLEND
+    }
+    return Blended(
+        _drawn(chosen.pipeline),
+        chosen.shares,
+        chosen.single,
+        (chosen.value, chosen.single_value),
+        evaluations,
+        against,
+        result.metric,
+    )
+
+
 def _divided(pairs: PairSet, split: By | Split | None, seed: int) -> tuple[SplitSpec, Split]:
     """The parts, and how they were made."""
     if isinstance(split, Split):
@@ -178,16 +265,25 @@ def _pipelines(
         else:
             is_pipeline = isinstance(method, Pipeline)
             made = clone(method) if is_pipeline else default_pipeline(method, train)
-        trained = TrainedBlend if isinstance(made, BlendPipeline) else TrainedPipeline
-        pipelines[str(name)] = trained(**made.get_params(deep=False))
-        pipelines[str(name)].__dict__.update(vars(made))
+        pipelines[str(name)] = _drawn(made)
     return pipelines
+
+
+def _drawn(made: Pipeline) -> Pipeline:
+    """The same pipeline, with its map."""
+    kinds = {BlendPipeline: TrainedBlend, CSLSPipeline: TrainedCSLS}
+    kind: Any = next((kinds[c] for c in kinds if isinstance(made, c)), TrainedPipeline)
+    drawn: Pipeline = kind(**made.get_params(deep=False))
+    drawn.__dict__.update(vars(made))
+    return drawn
 
 
 def _name(method: Method) -> str:
     """What a method is called that was given without a name."""
-    if isinstance(method, ImportedRun | BlendPipeline):
-        return method.name if isinstance(method, ImportedRun) else "blend"
+    if isinstance(method, ImportedRun):
+        return method.name
+    if isinstance(method, BlendPipeline | CSLSPipeline):
+        return "blend" if isinstance(method, BlendPipeline) else f"{_name(method.pipeline)} CSLS"
     model = method.model if isinstance(method, PairPipeline) else method
     return method_id(get_method(model) if isinstance(model, str) else model)
 
@@ -221,6 +317,56 @@ class TrainedPipeline(_Drawn, PairPipeline):
 
 class TrainedBlend(_Drawn, BlendPipeline):
     """A blend that `compare` trained, which can draw a map too."""
+
+
+class TrainedCSLS(_Drawn, CSLSPipeline):
+    """CSLS on a pipeline that `compare` trained, which can draw a map too."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Blended:
+    """What `blend` chose, and what it gains on the test part; says so when it is shown.
+
+    Parameters
+    ----------
+    pipeline : TrainedBlend, or the pipeline of a single run
+        Fitted, with ``similarity``, ``index``, ``save`` and ``map``.
+    shares : mapping of str to float
+        The weight of each run; one run alone where no blend is better.
+    single : str
+        The best run alone, by validation.
+    validation : tuple of two float
+        The metric of the blend and of the best run, on each fold of the validation queries by
+        what the others choose, so that choosing does not flatter.
+    evaluations : mapping of str to Evaluation
+        On the test part: the blend, the best run, and reciprocal rank fusion.
+    against : mapping of str to Comparison
+        The blend against each of the others, with the paired interval of the difference.
+    metric : Metric
+        By which it was chosen and compared.
+    """
+
+    pipeline: Pipeline
+    shares: Mapping[str, float]
+    single: str
+    validation: tuple[float, float]
+    evaluations: Mapping[str, Evaluation]
+    against: Mapping[str, Comparison]
+    metric: Metric
+
+    def __repr__(self) -> str:
+        words = " + ".join(f"{share:.2g} {name}" for name, share in self.shares.items())
+        lines = [f"{_BEST_BLEND}: {words}"]
+        if len(self.shares) == 1:
+            lines[0] = f"No blend is better than {self.single} alone on validation queries."
+        value, alone = self.validation
+        lines.append(f"validation {self.metric.name}, cross-validated: {value:.3f} ({alone:.3f})")
+        lines += [
+            f"test {self.metric.name}: {self.evaluations[_BEST_BLEND].value(self.metric):.3f}; "
+            f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}] to {name}"
+            for name, one in self.against.items()
+        ]
+        return "\n".join(lines)
 
 
 def _within(callback: Callback | None, before: int, total: int) -> Callable[[int, int], Callback]:
@@ -283,9 +429,11 @@ class Result:
         return {name: run.pipeline for name, run in self.runs.items()}
 
     @property
-    def best(self) -> TrainedPipeline | TrainedBlend:
+    def best(self) -> TrainedPipeline | TrainedBlend | TrainedCSLS:
         """The pipeline that is best on the validation part, with ``map(pairs)``."""
-        return cast("TrainedPipeline | TrainedBlend", self.runs[self.names[0]].pipeline)
+        return cast(
+            "TrainedPipeline | TrainedBlend | TrainedCSLS", self.runs[self.names[0]].pipeline
+        )
 
     def evaluations(self, part: Part = "test") -> dict[str, Evaluation]:
         """Measurements by name.

@@ -28,6 +28,12 @@ from .curves import (
     nested_parts as nested_parts,
 )
 from .divisions import Divisions as Divisions, repeat_divisions as repeat_divisions
+from .fusion import (
+    ChosenBlend as ChosenBlend,
+    RankFusion as RankFusion,
+    choose_blend as choose_blend,
+)
+from .hubs import csls as csls
 from .metrics import (
     AUC as AUC,
     DEFAULT_METRICS as DEFAULT_METRICS,

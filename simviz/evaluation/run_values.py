@@ -20,6 +20,14 @@ from simviz.data.collection import judgments
 from simviz.data.roles import is_label_name
 from simviz.data.sources import decode_text, gunzip, load_bytes, signature
 from simviz.data.tables import Table, read_table
+from simviz.evaluation._selection import (
+    FOLDS,
+    RRF_K,
+    SHARES,
+    ForwardSelection,
+    Path as Chosen,
+    shares,
+)
 from simviz.evaluation.metrics import (
     ERR,
     MAP,
@@ -71,6 +79,7 @@ def read_run_values(
     *,
     judged_only: bool = False,
     ignore_self: bool = False,
+    fuse: bool = False,
 ) -> RunValues:
     """Read what several systems did: runs with judgments, else values or results of MTEB."""
     # A run is TREC's six columns, or a table with columns of queries, documents and scores;
@@ -78,12 +87,16 @@ def read_run_values(
     # trec_eval and ir_measures, every judged query counts, one that a run does not answer or that
     # has no relevant document as 0, and a document that is not listed is not found; a gain that is
     # not named is linear. Equal scores count with the mean over their orders, where those programs
-    # sort by id.
+    # sort by id. Runs that are fused bring two more: reciprocal rank fusion, and a weighted sum of
+    # scores whose weights are chosen, for each query, on others.
     found = [Path(path) for path in paths]
     read: dict[str, str] = {}
     if qrels is not None:
         keep = _Kept(judged_only, ignore_self)
-        return replace(_judged(found, Path(qrels), metric or "NDCG@10", keep, read), files=read)
+        judged = _judged(found, Path(qrels), metric or "NDCG@10", keep, read, fuse=fuse)
+        return replace(judged, files=read)
+    if fuse:
+        raise ValueError("Values cannot be fused. Give runs, and judgments: --qrels FILE.")
     if judged_only or ignore_self:
         raise ValueError("Values list no documents. Give runs, and judgments: --qrels FILE.")
     folders = [path for path in found if path.is_dir()]
@@ -240,24 +253,37 @@ class _Kept(NamedTuple):
 
 
 def _judged(
-    paths: Sequence[Path], qrels: Path, name: str, keep: _Kept, read: dict[str, str]
+    paths: Sequence[Path],
+    qrels: Path,
+    name: str,
+    keep: _Kept,
+    read: dict[str, str],
+    *,
+    fuse: bool = False,
 ) -> RunValues:
     """Values of runs by judgments."""
     depth = _judged_at(name)
     metric = _as_trec(name) if depth is None else None
     judged = _read_qrels(qrels, read)
+    opened: Iterable[tuple[str, _Run]] = (_read_run(path, judged, read) for path in paths)
+    if fuse:
+        if metric is None or len(paths) < 2:
+            raise ValueError(
+                "Two runs or more are fused, and judged by a metric of relevant documents; got "
+                f"{counted(len(paths), 'run')} and {name}."
+            )
+        opened = list(opened)
+        judged = _with_documents(judged, [run for _, run in opened])
     values: dict[str, Reals] = {}
     shares: dict[str, float] = {}
     at_most: dict[str, float | None] = {}
     n_tied = 0
     notes = list(judged.notes)
-    for path in paths:
-        name, answers, said = _read_run(path, judged, keep, read)
-        notes += said
-        asked = answers.n > 0
-        if not asked.any():
-            raise DatasetError(f"{path.name} answers no query of {qrels.name}. Are the ids alike?")
-        run = _free(name, values)
+    found: dict[str, _Answers] = {}
+
+    def judge(name: str, answers: _Answers) -> str:
+        nonlocal n_tied
+        run, asked = _free(name, values), answers.n > 0
         if metric is None:
             values[run] = answers.judged_share(judged, depth)
         else:
@@ -270,6 +296,27 @@ def _judged(
         if missing := int((~asked).sum()):
             words = f"{missing:,} of {len(asked):,} judged queries"
             notes.append(f"{run} does not answer {words}; they count 0.")
+        return run
+
+    for path, (title, one) in zip(paths, opened, strict=True):
+        answers, said = _answered(title, one, judged, keep)
+        notes += said
+        if not answers.n.any():
+            raise DatasetError(f"{path.name} answers no query of {qrels.name}. Are the ids alike?")
+        run = judge(title, answers)
+        if fuse:
+            found[run] = answers
+    if fuse and metric is not None:
+        of_metric = metric
+
+        def measure(answers: _Answers) -> Reals:
+            return _values(of_metric, _rank(answers, judged)[0], answers)
+
+        fusion = _Fusion(found, len(judged.documents))
+        judge("RRF", fusion.ranks())
+        answers, nested, said = fusion.sum({run: values[run] for run in found}, measure)
+        values[judge("weighted sum", answers)] = nested
+        notes += said
     n_empty = int((np.diff(judged.indptr) == 0).sum())
     if n_empty and metric is not None:
         notes.append(
@@ -409,6 +456,8 @@ class _Run(NamedTuple):
     document: Any
     score: Reals
     place: Callable[[int], str]
+    #: The file that it was read from.
+    file: str
     name: str = ""
     notes: Sequence[str] = ()
 
@@ -419,10 +468,18 @@ class _Answers:
 
     query: Ints
     document: Ints
+    score: Reals
     above: Ints
     tied: Ints
     #: How many each query has.
     n: Ints
+
+    @classmethod
+    def of(cls, query: Ints, document: Ints, score: Reals, n_queries: int) -> _Answers:
+        """Answers that are sorted by query."""
+        n = np.bincount(query, minlength=n_queries)
+        above, tied = rank_listed(score, np.concatenate([[0], np.cumsum(n)]))
+        return cls(query, document, score, above, tied, n)
 
     def is_judged(self, judged: _Qrels) -> NDArray[np.bool_]:
         """Whether each was judged for its query."""
@@ -439,15 +496,18 @@ class _Answers:
         return np.divide(known, total, out=np.zeros(len(self.n)), where=total > 0)
 
 
-def _read_run(
-    path: Path, judged: _Qrels, keep: _Kept, read: dict[str, str]
-) -> tuple[str, _Answers, list[str]]:
-    """Name of a run, its answers, and what to say of it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+def _read_run(path: Path, judged: _Qrels, read: dict[str, str]) -> tuple[str, _Run]:
+    """Name of a run, and what its file holds."""
     name, data = _load(path, read)
     run = _read_trec(name, data) or _of_table(read_table(data, name), judged)
+    # What comes out of a pipe has a number for a name.
+    return run_name(path) if path.is_file() else run.name or run_name(path), run
+
+
+def _answered(title: str, run: _Run, judged: _Qrels, keep: _Kept) -> tuple[_Answers, list[str]]:
+    """The answers of a run that count, and what to say of it."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
 
     def positions(ids: Any, known: Sequence[str]) -> tuple[Ints, Ints, int]:
         coded = pc.dictionary_encode(ids)
@@ -461,9 +521,7 @@ def _read_run(
     queries, query, _ = positions(run.query, judged.queries)
     documents, document, n = positions(run.document, judged.documents)
     pair = queries * n + documents
-    kept, repeated = judgments.merge_repeated(pair, run.score, "score", name, run.place)
-    # What comes out of a pipe has a number for a name.
-    title = run_name(path) if path.is_file() else run.name or run_name(path)
+    kept, repeated = judgments.merge_repeated(pair, run.score, "score", run.file, run.place)
     notes = [*run.notes, *filter(None, [repeated])]
     counts = np.zeros(len(query), dtype=bool)
     counts[kept] = True
@@ -479,9 +537,72 @@ def _read_run(
     order: Ints = np.flatnonzero(counts)
     if (query[order][1:] < query[order][:-1]).any():
         order = order[np.argsort(query[order], kind="stable")]
-    n_answers = np.bincount(query[order], minlength=len(judged.queries))
-    above, tied = rank_listed(run.score[order], np.concatenate([[0], np.cumsum(n_answers)]))
-    return title, _Answers(query[order], document[order], above, tied, n_answers), notes
+    columns = query[order], document[order], run.score[order]
+    return _Answers.of(*columns, len(judged.queries)), notes
+
+
+def _with_documents(judged: _Qrels, runs: Sequence[_Run]) -> _Qrels:
+    """The same judgments, with every document of the runs among those that are known."""
+    import pyarrow.compute as pc
+
+    known = set(judged.documents)
+    more = {name for run in runs for name in pc.unique(run.document).to_pylist()} - known
+    documents = [*judged.documents, *sorted(more)]
+    query, document = np.divmod(judged.pairs, len(judged.documents))
+    return replace(judged, documents=documents, pairs=query * len(documents) + document)
+
+
+class _Fusion:
+    """Runs as scores of every document that one of them lists for a query."""
+
+    def __init__(self, runs: Mapping[str, _Answers], n_documents: int) -> None:
+        self._names, self._n_queries = list(runs), len(next(iter(runs.values())).n)
+        keys = [one.query * n_documents + one.document for one in runs.values()]
+        both = np.unique(np.concatenate(keys))
+        self._query, self._document = np.divmod(both, n_documents)
+        self._ranks = np.zeros(len(both))
+        #: Each run from 0 for the lowest score of a query to 1 for the highest; 0 if not listed.
+        self._scores = np.zeros((len(keys), len(both)))
+        for row, key, one in zip(self._scores, keys, runs.values(), strict=True):
+            at = np.searchsorted(both, key)
+            self._ranks[at] += 1 / (RRF_K + one.above + (one.tied + 1) / 2)
+            starts = (np.cumsum(one.n) - one.n)[one.n > 0]
+            low, high = (
+                np.repeat(end.reduceat(one.score, starts), one.n[one.n > 0])
+                for end in (np.minimum, np.maximum)
+            )
+            width = high - low
+            row[at] = np.divide(one.score - low, width, out=np.ones(len(at)), where=width > 0)
+
+    def ranks(self) -> _Answers:
+        """Reciprocal rank fusion."""
+        return _Answers.of(self._query, self._document, self._ranks, self._n_queries)
+
+    def sum(
+        self, values: Mapping[str, Reals], measure: Callable[[_Answers], Reals]
+    ) -> tuple[_Answers, Reals, list[str]]:
+        """The weighted sum, its values by weights chosen on other queries, and what to say."""
+
+        def summed(path: Chosen) -> _Answers:
+            weights = shares(path)
+            score = np.array(list(weights.values())) @ self._scores[list(weights)]
+            return _Answers.of(self._query, self._document, score, self._n_queries)
+
+        def curve(path: Chosen, run: int) -> Reals:
+            return np.stack([measure(summed((*path, (run, share)))) for share in SHARES])
+
+        singles = np.stack([values[name] for name in self._names])
+        n = self._n_queries
+        selection = ForwardSelection(singles, curve, np.ones(n), np.arange(n))
+        path = selection.chosen()
+        words = " + ".join(f"{w:.2g} {self._names[run]}" for run, w in shares(path).items())
+        if len(path) == 1:
+            words = f"no run that is added to {self._names[path[0][0]]} is sure to help"
+        said = (
+            f"Weighted sum, chosen on all queries: {words}. Its values are those of weights that "
+            f"were chosen without the query, in {min(FOLDS, n)} folds."
+        )
+        return summed(path), selection.nested()[0], [said]
 
 
 def _read_trec(name: str, data: bytes) -> _Run | None:
@@ -516,7 +637,7 @@ def _read_trec(name: str, data: bytes) -> _Run | None:
             score = table["4"].to_numpy()
             if np.isfinite(score).all():
                 tag = [*line.split(delimiter), ""][5]
-                return _Run(table["0"], table["2"], score, partial(_line, name, data), tag)
+                return _Run(table["0"], table["2"], score, partial(_line, name, data), name, tag)
         except pa.ArrowInvalid:
             pass  # other white space, or a broken line, which is named below
     text, notes = decode_text(name, data)
@@ -527,7 +648,7 @@ def _read_trec(name: str, data: bytes) -> _Run | None:
         rows.append(fields)
     query, document = (pa.array([row[at] for row in rows]) for at in (0, 2))
     place = partial(_numbered, name, lines)
-    return _Run(query, document, np.array(scores), place, [*rows[0], ""][5], notes)
+    return _Run(query, document, np.array(scores), place, name, [*rows[0], ""][5], notes)
 
 
 def _line(name: str, data: bytes, row: int) -> str:
@@ -560,7 +681,7 @@ def _of_table(table: Table, judged: _Qrels) -> _Run:
         raise DatasetError(f"{table.name} has no column of scores. Name it 'score'.")
     query, document = (pa.array([str(cell).strip() for cell in table.columns[c]]) for c in ids)
     score = _numbers(table, column, "score")
-    return _Run(query, document, score, table.place, notes=table.notes)
+    return _Run(query, document, score, table.place, table.name, notes=table.notes)
 
 
 def _rank(answers: _Answers, judged: _Qrels) -> tuple[Ranking, int]:

@@ -395,8 +395,9 @@ def occlude(pipeline: Pipeline, x: Items, y: Items, side: str = "x") -> Occlusio
         return None
     ids = [str(i) for i in range(len(variants))]
     hidden = Items(ids, variants, item.kind)
-    table = pipeline.similarity(hidden, y) if side == "x" else pipeline.similarity(x, hidden).T
-    scores = np.asarray(table[:, 0], dtype=np.float64)
+    other: Any = "y" if side == "x" else "x"
+    score = pipeline._scorer(pipeline._encoded(y if side == "x" else x, other), other)
+    scores = np.asarray(score(pipeline._encoded(hidden, cast(Any, side)))[:, 0], dtype=np.float64)
     return Occlusion(float(scores[0]), tuple(parts), scores[0] - scores[1:])
 
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from simviz.base import LinearPairModel
 from simviz.features import MultiHot, PretrainedText, TextCounts, Tfidf, Vectors
+from simviz.pipeline import BlendPipeline
 
 if TYPE_CHECKING:
     from simviz.pipeline import Pipeline
@@ -88,7 +89,8 @@ def why_not(pipeline: Pipeline, form: Form) -> str | None:
     """
     model = getattr(pipeline, "model_", None)
     if model is None:
-        return "A blend mixes the scores of two models; export each of them."
+        what = "A blend" if isinstance(pipeline, BlendPipeline) else "CSLS"
+        return f"{what} mixes scores; export the models that they come from."
     title = model.tags.title
     if not isinstance(model, LinearPairModel):
         return f"{title} is more than one matrix a side. Take the whole model instead."

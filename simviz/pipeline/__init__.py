@@ -1,8 +1,9 @@
-"""Pipelines: features for both sides plus a method, or two of them blended.
+"""Pipelines: features for both sides plus a method, blended, or scaled by their neighbourhoods.
 
 What is trained, stored and served.
 """
 
+from simviz.pipeline._csls import CSLSPipeline
 from simviz.pipeline._defaults import (  # two of them for our own packages alone
     Features,
     default_pipeline,
@@ -11,17 +12,12 @@ from simviz.pipeline._defaults import (  # two of them for our own packages alon
     why_no_adapter as why_no_adapter,
 )
 from simviz.pipeline._index import ItemIndex
-from simviz.pipeline._pipelines import (
-    BlendPipeline,
-    Normalization,
-    PairPipeline,
-    Pipeline,
-    load_index,
-    load_pipeline,
-)
+from simviz.pipeline._loading import Pipeline, load_index, load_pipeline
+from simviz.pipeline._pipelines import BlendPipeline, Normalization, PairPipeline
 
 __all__ = [
     "BlendPipeline",
+    "CSLSPipeline",
     "Features",
     "ItemIndex",
     "Normalization",

@@ -19,7 +19,7 @@ from simviz.persistence import save_state
 if TYPE_CHECKING:
     import pandas as pd
 
-    from simviz.pipeline._pipelines import Pipeline
+    from simviz.pipeline._loading import Pipeline
 
 _log = logging.getLogger(__name__)
 Vectors = NDArray[np.floating[Any]]

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import Any, Literal, Self, TypeAlias, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,15 +14,17 @@ from sklearn.utils._set_output import _SetOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel, TopicSimilarity, nonzero_rows
-from simviz.base.stored import Sizes
 from simviz.callbacks import CallbackMixin
 from simviz.data.pairs import AlignedSide, Items, PairSet, aligned_sides, as_items, as_pairs
 from simviz.features._base import Transformer
 from simviz.params import as_set_output
-from simviz.persistence import load_state, save_state
+from simviz.persistence import save_state
 from simviz.pipeline._index import ItemIndex, Side
 from simviz.registry import unknown_name
 from simviz.relevance import Relevance
+
+if TYPE_CHECKING:
+    from simviz.pipeline._loading import Pipeline
 
 Block = NDArray[np.floating[Any]]
 Mask = NDArray[np.bool_]
@@ -38,6 +40,9 @@ ROLES = ("learned", "lexical")
 
 class _Scorer(CallbackMixin, BaseEstimator):
     """What one pipeline and a blend have in common: a fit, all similarities, and a file."""
+
+    #: Whether a similarity depends on the other queries that it is asked for with.
+    looks_at_queries = False
 
     def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
         """Learn from a pair set.
@@ -203,13 +208,29 @@ class _Scorer(CallbackMixin, BaseEstimator):
         """The same, fitted on items without pairs."""
         model = getattr(self, "model", None)
         if model is None or getattr(model, "feature_tags", model.tags).family != "lexical":
-            title = "A blend" if model is None else model.tags.title
+            title = "A blend or CSLS" if model is None else model.tags.title
             raise ValueError(
                 f"{title} learned from pairs what terms stand for, which other frequencies would "
                 "change. Leave frequencies='training', or index by a lexical method."
             )
         alone = Relevance.coerce(None, len(items), len(items))
         return clone(self).fit(PairSet(items, items, alone))
+
+    def known(self, x: Items, y: Items) -> tuple[Mask, Mask]:
+        """Which items anything is known of.
+
+        Parameters
+        ----------
+        x, y : Items
+            Items of the two sides.
+
+        Returns
+        -------
+        x_known, y_known : ndarray of bool
+            One for each item.
+        """
+        check_is_fitted(self)
+        return self._known(x, "x"), self._known(y, "y")
 
     def _known(self, items: Items, side: Side) -> Mask:
         """Which items anything was learned of."""
@@ -702,6 +723,11 @@ class BlendPipeline(_Scorer):
     _: KW_ONLY
     normalization: Normalization = "global_std"
 
+    @property
+    def looks_at_queries(self) -> bool:  # type: ignore[override]
+        """Whether a similarity of one of the parts depends on other queries."""
+        return any(part.looks_at_queries for part in (self.learned_, self.lexical_))
+
     def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
         """Train both parts."""
         self.check_parameters()
@@ -844,22 +870,6 @@ class BlendPipeline(_Scorer):
         """Share of the terms of each side that training did not show, to the learned part."""
         return self.learned_.unknown_share(x, y)
 
-    def known(self, x: Items, y: Items) -> tuple[Mask, Mask]:
-        """Which items either part knows anything of.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        x_known, y_known : ndarray of bool
-            One for each item.
-        """
-        check_is_fitted(self)
-        return self._known(x, "x"), self._known(y, "y")
-
     def _known(self, items: Items, side: Side) -> Mask:
         return self.learned_._known(items, side) | self.lexical_._known(items, side)
 
@@ -903,7 +913,7 @@ class BlendPipeline(_Scorer):
                 f"{self.alpha!r}."
             )
         for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
-            if not isinstance(part, PairPipeline | BlendPipeline):
+            if not isinstance(part, _Scorer):
                 raise ValueError(
                     f"The {role} part of a blend must be a pipeline, got a "
                     f"{type(part).__name__}. Make one with default_pipeline, which adds the "
@@ -928,118 +938,3 @@ class BlendPipeline(_Scorer):
         self.learned_, self.lexical_ = learned, lexical
         self.spreads_ = (spreads[0], spreads[1])
         return self
-
-
-Pipeline: TypeAlias = PairPipeline | BlendPipeline
-
-
-def load_pipeline(path: str | Path, *, trusted: Sequence[type] = ()) -> Pipeline:
-    """Read a saved pipeline or blend.
-
-    Parameters
-    ----------
-    path : str or Path
-        File that ``save`` wrote.
-    trusted : sequence of type, optional
-        Methods and features of your own that the file may name, where they are not
-        registered (`simviz.register_method`).
-
-    Returns
-    -------
-    PairPipeline or BlendPipeline
-        Fitted, with the same similarities to the last bit.
-
-    Raises
-    ------
-    StoreError
-        If the file is not a saved pipeline, or damaged: what each class declares to
-        store is checked before anything is computed with it.
-    FileNotFoundError
-        If there is no such file.
-    """
-    return load_state(path, _pipeline, trusted=trusted)
-
-
-def load_index(path: str | Path) -> ItemIndex:
-    """Read an index that `ItemIndex.save` wrote, with its pipeline.
-
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-
-    Returns
-    -------
-    ItemIndex
-        Which finds the same.
-
-    Raises
-    ------
-    StoreError
-        If the file is not a saved index, or damaged.
-    FileNotFoundError
-        If there is no such file.
-    """
-
-    def build(objects: dict[str, Any], sizes: dict[str, Sizes]) -> ItemIndex:
-        if not isinstance(stored := objects.pop("index", None), dict):
-            raise ValueError("it holds a pipeline alone, no items: load it with load_pipeline")
-        return ItemIndex._loaded(_pipeline(objects, sizes), stored)
-
-    return load_state(path, build)
-
-
-def _pipeline(objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeline:
-    """The pipeline that was stored as these objects, which have these dimensions."""
-    if "blend" in objects:
-        return _blend(objects, sizes)
-    column = objects.pop("x_column", None)
-    if not isinstance(column, str | None):
-        raise ValueError(f"its x_column is a {type(column).__name__}")
-    if not {"model", "x_features"} <= set(objects) <= {"model", "x_features", "y_features"}:
-        raise ValueError(f"it holds {str(sorted(objects))[:80]}, not a pipeline")
-    for name, value in objects.items():
-        if not isinstance(value, PairModel if name == "model" else Transformer):
-            raise ValueError(f"its {name} is a {type(value).__name__}")
-    for side in "xy":
-        name = "y_features" if side == "y" and "y_features" in objects else "x_features"
-        read, made = sizes["model"][f"{side}_features"], sizes[name]["columns"]
-        if read != made:
-            raise ValueError(f"the method reads {read:,} features of {side}, {made:,} are made")
-    parts = {name: _unfitted(value) for name, value in objects.items()}
-    pipeline = PairPipeline(parts["model"], parts["x_features"], parts.get("y_features"), column)
-    pipeline.model_ = objects["model"]
-    pipeline.x_features_ = objects["x_features"]
-    pipeline.y_features_ = objects.get("y_features", pipeline.x_features_)
-    return pipeline
-
-
-def _unfitted(estimator: Any) -> Any:
-    """A clone, made in a third of the time where no parameter is an estimator."""
-    given = {k: v for k, v in vars(estimator).items() if not (k.endswith("_") or k[0] == "_")}
-    if any(isinstance(value, BaseEstimator) for value in given.values()):
-        return clone(estimator)
-    return type(estimator)(**given)
-
-
-def _blend(objects: dict[str, Any], sizes: dict[str, Sizes]) -> BlendPipeline:
-    parts = []
-    for role in ROLES:
-        own = {n: n.removeprefix(f"{role}.") for n in objects if n.startswith(f"{role}.")}
-        parts.append(
-            _pipeline(
-                {part: objects[n] for n, part in own.items()},
-                {part: sizes[n] for n, part in own.items() if n in sizes},
-            )
-        )
-    how = objects["blend"]
-    blend = BlendPipeline(
-        clone(parts[0]), clone(parts[1]), how["alpha"], normalization=how["normalization"]
-    )
-    blend.check_parameters()
-    learned, lexical = (float(spread) for spread in how["spreads"])
-    if not (0 < learned < np.inf and 0 < lexical < np.inf):
-        raise ValueError(f"the spreads of a blend are above 0, got {how['spreads']}")
-    blend.learned_, blend.lexical_ = parts
-    blend.spreads_ = (learned, lexical)
-    return blend

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz.base import EmbeddingModel, nonzero_rows, unit_rows
 from simviz.data import Items, PairSet
-from simviz.pipeline import BlendPipeline, PairPipeline, Pipeline
+from simviz.pipeline import BlendPipeline, CSLSPipeline, PairPipeline, Pipeline
 from simviz.projection._sides import FloatArray, check_sides
 
 Side = Literal["x", "y"]
@@ -128,7 +128,9 @@ class Space:
         """Place all items of a data set."""
         parts = [pipeline]
         for part in parts:
-            if isinstance(part, PairPipeline):
+            if isinstance(part, CSLSPipeline):
+                parts.append(part.pipeline_)
+            if not isinstance(part, BlendPipeline):
                 continue
             parts += part.learned_, part.lexical_
             if part.normalization.endswith("_query"):
@@ -152,7 +154,7 @@ class Space:
 
     def truncate(self, k: int) -> Space:
         """The space of the first k dimensions of a nested method; nothing is learned anew."""
-        if self.n_dimensions is None or isinstance(self.pipeline, BlendPipeline):
+        if self.n_dimensions is None or not isinstance(self.pipeline, PairPipeline):
             name = type(getattr(self.pipeline, "model_", self.pipeline)).__name__
             raise ValueError(f"{name} is not nested: it has no dimensions to leave out.")
         pipeline = self.pipeline.truncate(k)

@@ -332,3 +332,63 @@ def test_tasks_of_mteb_are_values(tmp_path):
     assert read_run_values(folders, metric="NDCG@10").values["org/one"].tolist() == [0, 0]
     with pytest.raises(DatasetError, match="Known scores: main_score, ndcg_at_10"):
         read_run_values([tmp_path], metric="MAP")
+
+
+def _written(path, scores):
+    """A run of queries that each list documents with scores."""
+    rows = [(q, d, s) for q, row in enumerate(scores) for d, s in row.items()]
+    return _file(path, [f"q{q} Q0 {d} 1 {s} {path.stem}" for q, d, s in rows])
+
+
+def test_fused_ranks_and_sums_are_those_by_hand(tmp_path):
+    # The answer is second in one run and third in the other, behind documents that nobody judged.
+    one = [{"d1": 9.0, "a": 10.0, "b": 8.0}] * 2
+    other = [{"c": 5.0, "d": 4.0, "d1": 2.9, "a": 1.0}] * 2
+    runs = [_written(tmp_path / f"{n}.trec", s) for n, s in (("one", one), ("other", other))]
+    qrels = _file(tmp_path / "qrels", ["q0 0 d1 1", "q1 0 d1 1"])
+    found = read_run_values(runs, qrels, "MRR", fuse=True)
+    assert list(found.values) == ["one", "other", "RRF", "weighted sum"]
+    # d1: 1/62 + 1/63, a: 1/61 + 1/64; a is ahead by a hair.
+    assert (1 / 61 + 1 / 64 > 1 / 62 + 1 / 63) and found.values["RRF"].tolist() == [0.5, 0.5]
+    # Of one: a 1, d1 .5, b 0; of the other: c 1, d .75, d1 .475, a 0. No sum puts d1 first.
+    assert found.values["weighted sum"].tolist() == [0.5, 0.5]
+    assert any("no run that is added to one is sure" in note for note in found.notes)
+    assert found.judged["RRF"] == pytest.approx(1 / 5)
+    plain = read_run_values(runs, qrels, "MRR")
+    assert {n: v.tolist() for n, v in plain.values.items()} == {
+        name: found.values[name].tolist() for name in ("one", "other")
+    }
+    assert plain.judged == {name: found.judged[name] for name in ("one", "other")}
+
+
+def test_a_sum_is_measured_on_queries_that_did_not_choose_its_weights(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 60
+    noise = rng.standard_normal((2, n, n))
+    tables = [np.eye(n) * 2 + table for table in noise]
+    runs = [
+        _written(tmp_path / f"{name}.trec", [{f"d{j}": s for j, s in enumerate(r)} for r in table])
+        for name, table in zip("ab", tables, strict=True)
+    ]
+    qrels = _file(tmp_path / "qrels", [f"q{i} 0 d{i} 1" for i in range(n)])
+    found = read_run_values(runs, qrels, "MRR", fuse=True)
+    means = {name: values.mean() for name, values in found.values.items()}
+    assert means["weighted sum"] > max(means["a"], means["b"]) + 0.02
+    assert means["RRF"] > max(means["a"], means["b"])
+    said = next(note for note in found.notes if note.startswith("Weighted sum, chosen on all"))
+    assert " a" in said and " b" in said and "5 folds" in said
+    scaled = [(t - t.min(1, keepdims=True)) / np.ptp(t, axis=1)[:, None] for t in tables]
+    by_share = []
+    for share in np.linspace(0, 1, 11):
+        summed = (1 - share) * scaled[0] + share * scaled[1]
+        by_share.append((1 / (summed >= np.diag(summed)[:, None]).sum(axis=1)).mean())
+    assert means["weighted sum"] <= max(by_share) + 1e-9
+
+
+@pytest.mark.parametrize(("metric", "runs"), [("Judged@10", "ab"), ("MRR", "a")])
+def test_what_cannot_be_fused_says_so(folder, metric, runs):
+    paths = [folder / f"{run}.trec" for run in runs]
+    with pytest.raises(ValueError, match="Two runs or more are fused"):
+        read_run_values(paths, folder / "qrels.txt", metric, fuse=True)
+    with pytest.raises(ValueError, match="cannot be fused"):
+        read_run_values(paths, fuse=True)

@@ -423,6 +423,9 @@ def _show_answers(both: Both, line: Line) -> None:
 def _scores(entry: Entry, direction: str, query: int, part: PairSet) -> NDArray[Any]:
     """Similarity of every candidate of a part to one query."""
     pipeline = drawings.pipeline(entry.run)
+    if pipeline.looks_at_queries:
+        table = pipeline.similarity(part.x, part.y)
+        return table[query] if direction == "x2y" else table[:, query]
     if direction == "x2y":
         return pipeline.similarity(part.x.take([query]), part.y)[0]
     return pipeline.similarity(part.x, part.y.take([query]))[:, 0]

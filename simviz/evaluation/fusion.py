@@ -1,0 +1,327 @@
+"""Runs fused: blends chosen by validation, and reciprocal ranks, which choose nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from simviz.callbacks import Callback
+from simviz.data.pairs import Items, PairSet
+from simviz.evaluation._selection import (
+    FOLDS,
+    MOST_RUNS,
+    RRF_K,
+    SHARES,
+    ForwardSelection,
+    Path,
+    shares,
+)
+from simviz.evaluation.blends import blend_curve
+from simviz.evaluation.differences import query_metric
+from simviz.evaluation.metrics import Metric, default_metric, parse_metric
+from simviz.evaluation.result import DIRECTIONS, Asking, Direction, Evaluation, meant
+from simviz.evaluation.scoring import evaluate
+from simviz.exceptions import JobCancelled
+from simviz.pipeline import BlendPipeline, Normalization, PairPipeline, Pipeline
+
+Reals = NDArray[np.float64]
+#: Entries of a block.
+_ENTRIES = 2**21
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ChosenBlend:
+    """A blend that validation pairs chose.
+
+    Parameters
+    ----------
+    pipeline : BlendPipeline or Pipeline
+        Fitted; the best run alone where no blend is better.
+    path : tuple of (str, float)
+        The runs in the order in which they were added, each with the share it was given.
+    single : str
+        The best run alone.
+    value, single_value : float
+        On the validation pairs, by what their other folds choose: so that choosing does not
+        flatter.
+    """
+
+    pipeline: Pipeline
+    path: tuple[tuple[str, float], ...]
+    single: str
+    value: float
+    single_value: float
+
+    @property
+    def shares(self) -> dict[str, float]:
+        """The weight of each run, on one scale; together 1."""
+        return shares(self.path)
+
+
+def choose_blend(
+    pipelines: Mapping[str, Pipeline],
+    train: PairSet,
+    validation: PairSet,
+    metric: Metric | str | None = None,
+    direction: Asking = "x2y",
+    *,
+    normalization: Normalization = "global_std",
+    most: int = MOST_RUNS,
+    callback: Callback | None = None,
+) -> ChosenBlend:
+    """Choose runs and weights of a blend on validation pairs, by forward selection.
+
+    Parameters
+    ----------
+    pipelines : mapping of str to pipeline
+        Fitted on the same training pairs.
+    train, validation : PairSet
+        Those pairs, from which spreads are taken, and pairs that none was trained on.
+    metric : Metric or str, optional
+        What chooses; that of `simviz.evaluation.default_metric` when omitted. Where queries
+        are ranked among all items, `query_metric` stands for one that compares all pairs.
+    direction : {"x2y", "y2x", "mean"}, default="x2y"
+        Which side asks.
+    normalization : str, default="global_std"
+        See `simviz.pipeline.BlendPipeline`.
+    most : int, default=4
+        Runs of a blend at most.
+    callback : callable, optional
+        See `simviz.callbacks`; called before each curve of weights.
+
+    Returns
+    -------
+    ChosenBlend
+        With the fitted pipeline.
+
+    Raises
+    ------
+    ValueError
+        If there are no pipelines, or no query of the validation pairs has an answer.
+    JobCancelled
+        If `callback` asked to stop.
+    """
+    if not pipelines:
+        raise ValueError("There is nothing to blend. Give fitted pipelines by their names.")
+    wanted = default_metric(validation.relevance) if metric is None else parse_metric(metric)
+    if validation.relevance.unjudged != "ignore":
+        wanted = query_metric(wanted)
+    names, parts = list(pipelines), list(pipelines.values())
+    asked = meant(direction, DIRECTIONS)
+    sign = 1.0 if wanted.higher_is_better else -1.0
+    held = [validation]
+    if wanted.level != "query":  # a fold is measured as a whole, and stands for a query
+        rows = np.random.default_rng(0).permutation(len(validation.x))
+        held = [validation.take(np.sort(part)) for part in np.array_split(rows, FOLDS)]
+    done = 0
+
+    def values(of: Callable[[PairSet], Any]) -> Reals:
+        found = [of(part) for part in held]
+        if wanted.level != "query":
+            return sign * np.stack([one.pooled[wanted.name] for one in found], axis=-1)
+        lines = [found[0].per_query[wanted.name, side] for side in asked]
+        return sign * np.concatenate(lines, axis=-1)
+
+    @cache
+    def pipeline(path: Path) -> Pipeline:
+        run, share = path[-1]
+        if len(path) == 1:
+            return parts[run]
+        return added(pipeline(path[:-1]), parts[run], train, share, normalization)
+
+    def curve(path: Path, run: int) -> Reals:
+        nonlocal done
+        done += 1
+        if callback is not None and callback(done, max(done, len(parts) ** 2), {}):
+            raise JobCancelled("The choice of a blend was stopped.")
+        blend = added(pipeline(path), parts[run], train, 0.5, normalization)
+        is_learned = blend.learned_ is parts[run]
+        about: dict[str, Any] = {"metrics": [wanted], "directions": asked}
+
+        def measured(part: PairSet) -> Any:
+            return blend_curve(blend, part.x, part.y, part.relevance, SHARES, **about)
+
+        found = values(measured)
+        return np.nan_to_num(found if is_learned else found[::-1])
+
+    def alone(part: Pipeline) -> Reals:
+        def measured(held_out: PairSet) -> Any:
+            sides = held_out.x, held_out.y, held_out.relevance
+            return _Alone(evaluate(part, *sides, [wanted], directions=asked), wanted, asked)
+
+        return values(measured)
+
+    singles = np.stack([alone(part) for part in parts])
+    counted = np.isfinite(singles).all(axis=0)
+    if not counted.any():
+        raise ValueError("No query of the validation pairs has an answer: no blend is chosen.")
+    sizes = [len(validation.x if side == "x2y" else validation.y) for side in asked]
+    if wanted.level != "query":
+        sizes = [singles.shape[1]]
+    # Each direction counts as much as the other, and queries without an answer nothing.
+    lines = np.split(counted.astype(float), np.cumsum(sizes)[:-1])
+    weight = np.concatenate([line / max(line.sum(), 1.0) for line in lines])
+    unit = np.concatenate([np.arange(size) for size in sizes])
+    selection = ForwardSelection(np.nan_to_num(singles), curve, weight, unit, most)
+    path = selection.chosen()
+    mean, single = (sign * float(v @ weight / weight.sum()) for v in selection.nested())
+    told = tuple((names[run], share) for run, share in path)
+    return ChosenBlend(pipeline(path), told, names[path[0][0]], mean, single)
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """An evaluation, asked as a curve of weights is."""
+
+    evaluation: Evaluation
+    metric: Metric
+    directions: Sequence[Direction]
+
+    @property
+    def per_query(self) -> dict[tuple[str, Direction], Reals]:
+        name, of = self.metric.name, self.evaluation
+        return {(name, side): of.per_query(self.metric, side) for side in self.directions}
+
+    @property
+    def pooled(self) -> dict[str, float]:
+        return {self.metric.name: self.evaluation.value(self.metric)}
+
+
+def added(
+    base: Pipeline,
+    further: Pipeline,
+    train: PairSet,
+    share: float,
+    normalization: Normalization = "global_std",
+) -> BlendPipeline:
+    """A fitted pipeline blended with a further one, which gets the share."""
+    # Where nothing was learned of an item its lexical score stands in: it has to be the other.
+    if _is_lexical(further) and not _is_lexical(base):
+        alpha = round(1 - share, 6)
+        return BlendPipeline.of(base, further, train, alpha, normalization=normalization)
+    return BlendPipeline.of(further, base, train, share, normalization=normalization)
+
+
+def _is_lexical(pipeline: Pipeline) -> bool:
+    return isinstance(pipeline, PairPipeline) and pipeline.model.tags.family == "lexical"
+
+
+# -- reciprocal ranks -----------------------------------------------------------------
+
+
+def reciprocal_ranks(scores: NDArray[np.floating[Any]], k: int = RRF_K) -> Reals:
+    """1 / (k + rank) of the scores of each row; equal ones take their mean rank."""
+    from scipy.stats import rankdata
+
+    return np.asarray(1 / (k + rankdata(-scores, axis=-1)), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RankFusion:
+    """Reciprocal rank fusion (RRF) of pipelines: what stands high in several runs goes first.
+
+    Nothing is chosen, so it is what a chosen blend has to be held against. It looks at the
+    other candidates of a query: a score is no property of two items.
+
+    Parameters
+    ----------
+    pipelines : sequence of pipelines
+        Fitted.
+    k : int, default=60
+        Added to each rank.
+
+    References
+    ----------
+    G. V. Cormack, C. L. A. Clarke & S. Büttcher. "Reciprocal rank fusion outperforms Condorcet
+    and individual rank learning methods." SIGIR 2009.
+
+    Examples
+    --------
+    >>> from simviz.pipeline import default_pipeline
+    >>> pairs = PairSet.from_texts(["red car", "blue sea"], ["a car in red", "the sea is blue"])
+    >>> runs = [default_pipeline(name, pairs).fit(pairs) for name in ("bm25", "tfidf_cosine")]
+    >>> RankFusion(runs).evaluate(pairs).value("top-1")
+    1.0
+    """
+
+    pipelines: Sequence[Pipeline]
+    k: int = RRF_K
+
+    def iter_similarity(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[Reals]:
+        """Sums of reciprocal ranks of the y items, in blocks of x items.
+
+        Parameters
+        ----------
+        x, y : Items
+            Queries and candidates.
+        block_size : int, optional
+            Rows of a block.
+
+        Yields
+        ------
+        ndarray of shape (rows, n_y)
+            Larger means higher in the ranks.
+        """
+        size = block_size or max(16, _ENTRIES // max(1, len(y)))
+        blocks = (part.iter_similarity(x, y, size) for part in self.pipelines)
+        for together in zip(*blocks, strict=True):
+            yield sum((reciprocal_ranks(block, self.k) for block in together), np.zeros(()))
+
+    def evaluate(
+        self,
+        pairs: PairSet,
+        metrics: Sequence[Metric | str] | None = None,
+        *,
+        directions: Sequence[Direction] = DIRECTIONS,
+    ) -> Evaluation:
+        """Evaluate, in each direction by the ranks of its own queries.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            Held-out pairs.
+        metrics : sequence of Metric or str, optional
+            As in `simviz.evaluation.evaluate`.
+        directions : sequence of {"x2y", "y2x"}
+            Which sides ask.
+
+        Returns
+        -------
+        Evaluation
+            Metrics of all pairs are those of x items asking.
+        """
+        sides = pairs.x, pairs.y, pairs.relevance
+        found = evaluate(self, *sides, metrics, directions=["x2y"])
+        rankings = {"x2y": found.rankings["x2y"]}
+        if "y2x" in directions:
+            turned = pairs.swap()
+            scorer = _Turned(self)
+            back = evaluate(
+                scorer, turned.x, turned.y, turned.relevance, ["MRR"], directions=["x2y"]
+            )
+            rankings["y2x"] = back.rankings["x2y"]
+        return replace(found, rankings={side: rankings[side] for side in directions})
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Turned:
+    """The same fusion with y items as queries."""
+
+    fusion: RankFusion
+
+    def iter_similarity(
+        self, y: Items, x: Items, /, *, block_size: int | None = None
+    ) -> Iterator[Reals]:
+        size = block_size or max(16, _ENTRIES // max(1, len(x)))
+        for start in range(0, len(y), size):
+            some = y.take(np.arange(start, min(len(y), start + size)))
+            blocks = (part.similarity(x, some).T for part in self.fusion.pipelines)
+            ranks = (reciprocal_ranks(block, self.fusion.k) for block in blocks)
+            yield sum(ranks, np.zeros(()))

@@ -1,0 +1,155 @@
+"""Runs fused: reciprocal ranks, and blends that validation chooses without flattering itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import simviz
+from simviz.data import PairSet
+from simviz.evaluation import RankFusion, choose_blend, evaluate, read_run
+from simviz.evaluation._selection import SHARES, ForwardSelection
+from simviz.evaluation.fusion import added, reciprocal_ranks
+from simviz.exceptions import JobCancelled
+from simviz.pipeline import BlendPipeline, default_pipeline, load_pipeline
+from simviz.relevance import Relevance
+
+N = 60
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    texts = [f"{i}" for i in range(N)]
+    return PairSet.from_texts([f"x{t}" for t in texts], [f"y{t}" for t in texts])
+
+
+@pytest.fixture(scope="module")
+def runs(pairs, tmp_path_factory):
+    """Two runs that each know one half of what there is to know, a copy, and a bad one."""
+    rng = np.random.default_rng(0)
+    own, folder = np.eye(N), tmp_path_factory.mktemp("runs")
+    noise = rng.standard_normal((3, N, N))
+    tables = {"a": own + 0.45 * noise[0], "b": own + 0.5 * noise[1], "bad": noise[2]}
+    tables["copy"] = tables["a"]
+    found = {}
+    for name, table in tables.items():
+        np.save(folder / f"{name}.npy", table)
+        found[name] = read_run(folder / f"{name}.npy", pairs).pipeline
+    return found
+
+
+def test_ranks_are_reciprocal_and_ties_take_their_mean():
+    found = reciprocal_ranks(np.array([[0.9, 0.1, 0.5], [1.0, 1.0, 0.0]]), 60)
+    np.testing.assert_allclose(found, [[1 / 61, 1 / 63, 1 / 62], [1 / 61.5, 1 / 61.5, 1 / 63]])
+
+
+@pytest.mark.parametrize("block_size", [None, 7])
+def test_fusion_sums_over_runs_and_asks_each_side_by_its_own_ranks(pairs, runs, block_size):
+    two = [runs["a"], runs["b"]]
+    S = [one.similarity(pairs.x, pairs.y) for one in two]
+    blocks = RankFusion(two).iter_similarity(pairs.x, pairs.y, block_size=block_size)
+    np.testing.assert_allclose(np.concatenate(list(blocks)), sum(map(reciprocal_ranks, S)))
+    found = RankFusion(two).evaluate(pairs, ["MRR"])
+    turned = sum(reciprocal_ranks(s.T) for s in S)
+    better = (turned > np.diag(turned)[:, None]).sum(axis=1)
+    assert found.value("MRR", "y2x") == pytest.approx(np.mean(1 / (1 + better)), abs=0.01)
+    assert found.directions == ("x2y", "y2x")
+    # Two together find more than each alone.
+    alone = [evaluate(one, pairs, metrics=["MRR"]).value("MRR") for one in two]
+    assert found.value("MRR") > max(alone)
+
+
+@pytest.mark.parametrize("direction", ["x2y", "y2x", "mean"])
+def test_a_blend_is_chosen_and_is_a_pipeline(pairs, runs, direction, tmp_path):
+    chosen = choose_blend(runs, pairs, pairs, "MRR", direction)
+    assert chosen.single in ("a", "copy")
+    assert {"b"} < set(chosen.shares)
+    assert chosen.shares.get("bad", 0) <= 0.1, "which luck may give: noise helps some queries"
+    assert sum(chosen.shares.values()) == pytest.approx(1)
+    assert 0.2 < chosen.shares["b"] < 0.8
+    blend = chosen.pipeline
+    value = evaluate(blend, pairs, metrics=["MRR"]).value("MRR", direction)
+    single = evaluate(runs["a"], pairs, metrics=["MRR"]).value("MRR", direction)
+    assert chosen.single_value <= single + 1e-9
+    assert single < chosen.value <= value + 1e-9, "cross-validated, it is not flattered"
+    blend.save(tmp_path / "blend.simviz")
+    again = load_pipeline(tmp_path / "blend.simviz")
+    assert (again.similarity(pairs.x, pairs.y) == blend.similarity(pairs.x, pairs.y)).all()
+    assert len(blend.index(pairs.y).search(pairs.x.take([0]), k=3)) == 3
+
+
+def test_nothing_is_added_to_a_run_that_is_best_alone(pairs, runs):
+    chosen = choose_blend({"a": runs["a"], "bad": runs["bad"]}, pairs, pairs, "MRR")
+    assert chosen.path == (("a", 1.0),) and chosen.pipeline is runs["a"]
+    assert chosen.value == pytest.approx(chosen.single_value, abs=0.02)
+
+
+def test_metrics_of_all_judged_pairs_are_folded_by_queries(pairs, runs):
+    rng = np.random.default_rng(1)
+    rows, columns = np.repeat(np.arange(N), 2), np.concatenate([np.arange(N), rng.permutation(N)])
+    columns = np.stack([np.arange(N), (np.arange(N) + 1 + rng.integers(0, 9, N)) % N], 1).ravel()
+    values = np.tile([1.0, -1.0], N)
+    judged = Relevance.from_pairs(rows, columns, values, shape=(N, N), unjudged="ignore")
+    told = PairSet(pairs.x, pairs.y, judged)
+    chosen = choose_blend({"a": runs["a"], "b": runs["b"]}, told, told, "AUC")
+    assert set(chosen.shares) == {"a", "b"}
+    assert chosen.value == pytest.approx(evaluate(chosen.pipeline, told).value("AUC"), abs=0.03)
+
+
+def test_what_is_lexical_stands_in_for_what_was_not_learned():
+    texts = [f"{a} {b}" for a in ("red", "blue", "green") for b in ("car", "bus", "tram")]
+    pairs = PairSet.from_texts(texts, [f"the {text}" for text in texts])
+    made = {
+        name: default_pipeline(name, pairs, **params).fit(pairs)
+        for name, params in (("bm25", {}), ("cl_lsi", {"n_components": 2, "shared": True}))
+    }
+    for base, further in (("bm25", "cl_lsi"), ("cl_lsi", "bm25")):
+        blend = added(made[base], made[further], pairs, 0.3)
+        assert isinstance(blend, BlendPipeline)
+        assert blend.lexical_ is made["bm25"] and blend.learned_ is made["cl_lsi"]
+        assert blend.alpha == (0.3 if further == "cl_lsi" else 0.7)
+
+
+def test_each_fold_is_measured_by_what_the_others_choose():
+    # Run 0 is best on even queries, run 1 on odd ones; a fold never sees its own.
+    singles = np.array([[1.0, 0.0] * 10, [0.0, 0.9] * 10])
+    unit = np.arange(20) % 2  # all even queries are one fold, all odd ones the other
+    none = ForwardSelection(singles, lambda path, run: np.zeros((9, 20)), np.ones(20), unit)
+    found, alone = none.nested()
+    assert found.max() == alone.max() == 0
+    assert none.chosen() == ((0, 1.0),)
+    half = np.full((9, 20), 0.5)
+    half[4] = 0.8
+    pays = ForwardSelection(singles, lambda path, run: half, np.ones(20), np.arange(20))
+    assert pays.chosen() == ((0, 1.0), (1, SHARES[4]))
+    assert (pays.nested()[0] == 0.8).all()
+
+
+def test_it_can_be_stopped_and_needs_answers(pairs, runs):
+    with pytest.raises(JobCancelled):
+        choose_blend(runs, pairs, pairs, "MRR", callback=lambda *_: True)
+    nothing = PairSet(pairs.x, pairs.y, Relevance.from_pairs([], [], [], shape=(N, N)))
+    with pytest.raises(ValueError, match="No query"):
+        choose_blend(runs, pairs, nothing, "MRR")
+    with pytest.raises(ValueError, match="nothing to blend"):
+        choose_blend({}, pairs, pairs)
+
+
+def test_the_runs_of_a_comparison_are_blended_and_the_gain_is_tested(pairs, tmp_path):
+    rng = np.random.default_rng(0)
+    for name, spread in (("a", 0.45), ("b", 0.5)):
+        np.save(tmp_path / f"{name}.npy", np.eye(N) + spread * rng.standard_normal((N, N)))
+    given = {name: simviz.read_run(tmp_path / f"{name}.npy", pairs) for name in "ab"}
+    split = simviz.split(pairs, by="pair", fractions=(0.2, 0.4, 0.4))
+    found = simviz.blend(simviz.compare(pairs, given, split=split, metric="MRR"))
+    assert set(found.shares) == {"a", "b"}
+    best, single, control = found.evaluations
+    assert (best, single, control) == ("best blend", found.single, "RRF of a, b") or set(
+        control.removeprefix("RRF of ").split(", ")
+    ) == {"a", "b"}
+    values = {name: one.value("MRR") for name, one in found.evaluations.items()}
+    for name, one in found.against.items():
+        assert one.difference == pytest.approx(values[best] - values[name])
+        assert one.low <= one.difference <= one.high
+    assert "best blend: " in repr(found) and f"to {single}" in repr(found)
+    assert found.pipeline.map(pairs, method="pca").quality is not None
