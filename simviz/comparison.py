@@ -480,7 +480,8 @@ class Result:
         pandas.DataFrame
             One row a run, the best on the validation part first, then those that
             know nothing of the items. "±" is half of the 95 % interval; runs that
-            share a letter of "group" cannot be told apart.
+            share a letter of "group" cannot be told apart. "x unknown" and "y unknown"
+            are the shares of terms that training did not show.
         """
         import pandas as pd
 
@@ -496,6 +497,9 @@ class Result:
             row = {"method": name, f"validation {main}": nan, main: nan, "±": found[main].reach}
             row |= {"group": letters.get(name, ""), **{m: one.value for m, one in found.items()}}
             row[f"validation {main}"] = parts["validation"].evaluation.value(self.metric)
+            for side in "xy":
+                share = getattr(parts["test"].evaluation, f"{side}_unknown")
+                row[f"{side} unknown"] = nan if share is None else share
             row |= {"dimensions": None if curve is None else curve.dimensions[-1]}
             rows.append(row | {"seconds": self.runs[name].seconds["training"]})
         for name, known_records in known.baselines.items():

@@ -74,6 +74,17 @@ def test_the_table_is_that_of_the_evaluations(result):
     assert str(result.verdict) in repr(result)
 
 
+def test_terms_unknown_to_training_stand_beside_each_run():
+    x = [f"the {chr(97 + i)}{'xyz'[i % 3]}{i} of something else here" for i in range(20)]
+    pairs = simviz.PairSet.from_texts(x, [f"{text} and more of {text}" for text in x])
+    found = simviz.compare(pairs, ["tfidf_cosine", FirstColumns])
+    frame, test = found.to_frame(), found.parts.test
+    shares = found.pipelines["tfidf_cosine"].unknown_share(test.x, test.y)
+    assert tuple(frame.loc["tfidf_cosine", ["x unknown", "y unknown"]]) == shares
+    assert shares == (pytest.approx(1 / 6), pytest.approx(2 / 15))
+    assert frame.loc["(chance)", ["x unknown", "y unknown"]].isna().all()
+
+
 def test_models_and_classes_of_ones_own_are_compared(result):
     assert {"firstcolumns (1)", "firstcolumns (2)"} < set(result.runs)
     assert result.pipelines["firstcolumns (2)"].model_.n_components_ == 1

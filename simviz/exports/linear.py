@@ -92,6 +92,11 @@ def why_not(pipeline: Pipeline, form: Form) -> str | None:
         what = "A blend" if isinstance(pipeline, BlendPipeline) else "CSLS"
         return f"{what} mixes scores; export the models that they come from."
     title = model.tags.title
+    if model.tags.family == "lexical":
+        return (
+            f"{title} compares terms themselves, those that training did not show among them: "
+            "there is no matrix to write. Take the whole model instead."
+        )
     if not isinstance(model, LinearPairModel):
         return f"{title} is more than one matrix a side. Take the whole model instead."
     if getattr(model, "activation", None) is not None:
@@ -245,9 +250,11 @@ def described(features: object) -> dict[str, Any] | None:
             "lowercase": bool(features.lowercase),
             "stop_words": sorted(features.dropped_words()),
             "vocabulary": list(features.vocabulary_),
+            "n_unseen": features.n_unseen,
         }
         if isinstance(features, Tfidf):
             settings |= {"idf": features.idf_.tolist(), "tf": features.tf}
+            settings["unseen_idf"] = float(np.log(features.n_texts_))
             settings["normalize"] = bool(features.normalize)
         return settings
     if isinstance(features, MultiHot):

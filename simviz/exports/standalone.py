@@ -68,12 +68,14 @@ def _features(items: Any, told: dict[str, Any]) -> Any:
             told["analyzer"], (low, high), told["lowercase"], frozenset(told["stop_words"])
         )
     columns = {term: i for i, term in enumerate(told["vocabulary"])}
-    counts, _ = count_terms(items, analyze, columns)
+    counts, _ = count_terms(items, analyze, columns, told.get("n_unseen", 0))
     if "idf" not in told:
         return counts
     tf = counts.data.astype(np.float64)
     tf = {"raw": tf, "log1p": np.log1p(tf), "log2": 1 + np.log2(tf)}[told["tf"]]
-    weights = (tf * np.asarray(told["idf"])[counts.indices], counts.indices, counts.indptr)
+    idf = np.append(told["idf"], told["unseen_idf"])  # of columns behind the vocabulary
+    tf *= idf[np.minimum(counts.indices, len(columns))]
+    weights = (tf, counts.indices, counts.indptr)
     V = sp.csr_array(weights, shape=counts.shape)
     if told["normalize"]:
         norms = np.sqrt(V.multiply(V).sum(axis=1))

@@ -393,7 +393,7 @@ def _notes(
             f"Runs that share a letter cannot be told apart at 5 % ({test} of "
             f"{tested}{f', Holm over {n} pairs' if n > 1 else ''})."
         )
-    return words
+    return [*words, *summary.nothing_known(entries, pairs)]
 
 
 def _run(

@@ -445,6 +445,49 @@ def findings(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: s
     return [said, verdict_words(found, best, metric, direction)]
 
 
+def nothing_known(entries: Sequence[Entry], pairs: PairSet) -> list[str]:
+    """Say which items are empty to a run, how many terms training did not show, and what follows.
+
+    Parameters
+    ----------
+    entries : sequence of Entry
+        Runs; those without such items or terms are not named.
+    pairs : PairSet
+        What they were trained on, for the names of the sides.
+
+    Returns
+    -------
+    list of str
+        A sentence for runs of equal shares, which are those of the part shown.
+    """
+    said = [
+        f"{labels}: {shares} are empty (no feature known from training) and score 0."
+        for shares, labels in _shares(entries, pairs, "empty", "the ").items()
+    ]
+    found = _shares(entries, pairs, "unknown", "the terms of the ")
+    said += [f"{labels}: {shares} did not occur in training." for shares, labels in found.items()]
+    if found:
+        said[-1] += (
+            " Lexical methods match them, each weighed as if one training text had it; what is "
+            "learned leaves them out."
+        )
+    return said
+
+
+def _shares(entries: Sequence[Entry], pairs: PairSet, what: str, of: str) -> dict[str, str]:
+    """Runs by their shares of both sides, those that have any."""
+    labels_of: dict[str, list[str]] = {}
+    for entry in entries:
+        shares = [
+            f"{100 * share:.1f} % of {of}{name}"
+            for name, side in ((pairs.x_name, f"x_{what}"), (pairs.y_name, f"y_{what}"))
+            if (share := entry.measured.evaluation.get(side))
+        ]
+        if shares:
+            labels_of.setdefault(" and ".join(shares), []).append(entry.label)
+    return {shares: ", ".join(labels) for shares, labels in labels_of.items()}
+
+
 def is_base(method: str) -> bool:
     """Whether a method learns nothing from pairs: it matches words, or takes ready vectors."""
     known = all_methods().get(method)

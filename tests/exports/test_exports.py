@@ -64,6 +64,7 @@ FEATURES = {
     "characters": (Tfidf("char_wb", (2, 4), tf="log1p"), TextCounts("char", (1, 3))),
     "pairs of words": (TextCounts("word", (1, 2), stop_words=["a"]), TextCounts(lowercase=False)),
     "keywords": (MultiHot(" "), Tfidf(stop_words="english")),
+    "unseen terms": (Tfidf(n_unseen=8), TextCounts(n_unseen=4)),
 }
 
 
@@ -74,9 +75,10 @@ def test_arrays_give_the_same_similarities_without_simviz(
 ):
     pipeline = PairPipeline(get_method(method)(3), *features).fit(pairs)
     folder = unpacked(numpy_files(pipeline), tmp_path)
-    expected = pipeline.similarity(texts(NEW), pairs.y)
+    y = [*Y, "luna roja"]
+    expected = pipeline.similarity(texts(NEW), texts(y))
     assert np.abs(expected).max() > 0.1
-    np.testing.assert_allclose(elsewhere(folder, NEW, Y), expected, atol=2e-6, rtol=2e-6)
+    np.testing.assert_allclose(elsewhere(folder, NEW, y), expected, atol=2e-6, rtol=2e-6)
 
 
 def texts(content):
@@ -145,7 +147,10 @@ def test_what_cannot_leave_says_why(pairs):
     topics = default_pipeline("plsa", pairs, n_components=2).fit(pairs)
     linear = default_pipeline("cca", pairs, n_components=2).fit(pairs)
     blend = BlendPipeline(linear, default_pipeline("tfidf_cosine", pairs), 0.5).fit(pairs)
-    for pipeline, word in ((bent, "tanh"), (topics, "more than one matrix"), (blend, "blend")):
+    refused = [(bent, "tanh"), (topics, "more than one matrix"), (blend, "blend")]
+    for method in ("tfidf_cosine", "bm25", "query_expansion", "ngram_matcher"):
+        refused.append((default_pipeline(method, pairs).fit(pairs), "compares terms themselves"))
+    for pipeline, word in refused:
         for form, write in (("numpy", numpy_files), ("onnx", onnx_graphs)):
             assert word in why_not(pipeline, form)
             with pytest.raises(ValueError, match=word):

@@ -204,6 +204,7 @@ def test_everything_that_was_promised_is_there(report, world):
         "simviz.BlendPipeline.of(",
         "Made 2026-01-01 with simviz",
         "scikit-learn",
+        "did not occur in training. Lexical methods match them",
         *(run.id for run in runs),
     ):
         assert words in seen

@@ -28,6 +28,7 @@ from simviz.reports.summary import (
     dimensions_column,
     finding_of,
     metric_column,
+    nothing_known,
     order,
     table_rows,
     time_column,
@@ -134,7 +135,7 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
             st.caption(_test_note(choice, verdicts))
             if words := significance.power(choice, verdicts.found):
                 st.caption(escape_markdown(words))
-        for sentence in (*_empty_items(choice), *_unknown_terms(choice)):
+        for sentence in nothing_known(choice.entries, choice.pairs):
             st.caption(escape_markdown(sentence))
     return about
 
@@ -365,38 +366,3 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
         f" Metrics of ranks have nothing to measure: {words} {'has' if one else 'have'} relevant "
         "candidates only, the others none."
     )
-
-
-def _empty_items(choice: Choice) -> list[str]:
-    """Say for which items a run knows nothing: they score 0 against everything."""
-    return [
-        f"{labels}: {shares} are empty (no feature known from training) and score 0."
-        for shares, labels in _shares(choice, "empty", "the ").items()
-    ]
-
-
-def _unknown_terms(choice: Choice) -> list[str]:
-    """Say how many terms training did not show, and what becomes of them."""
-    found = _shares(choice, "unknown", "the terms of the ")
-    said = [f"{labels}: {shares} did not occur in training." for shares, labels in found.items()]
-    if said:
-        said[-1] += (
-            " Lexical methods match them, each weighed as if one training text had it; what is "
-            "learned leaves them out."
-        )
-    return said
-
-
-def _shares(choice: Choice, what: str, of: str) -> dict[str, str]:
-    """Runs by their shares of both sides, those that have any."""
-    labels_of: dict[str, list[str]] = {}
-    for entry in choice.entries:
-        sides = zip(choice.names, (f"x_{what}", f"y_{what}"), strict=True)
-        shares = [
-            f"{100 * share:.1f} % of {of}{name}"
-            for name, side in sides
-            if (share := entry.measured.evaluation.get(side))
-        ]
-        if shares:
-            labels_of.setdefault(" and ".join(shares), []).append(entry.label)
-    return {shares: ", ".join(labels) for shares, labels in labels_of.items()}
