@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+from dataclasses import replace
 
 import pytest
 from on_page import control, html, said
@@ -92,32 +92,41 @@ def test_of_several_runs_two_are_chosen(show, home):
     assert "<img" not in html(page)
 
 
-def test_every_pair_is_tried_on_validation_and_the_best_is_taken(show):
-    page = show("cl_lsi", "bm25", "tfidf_cosine")
-    button = page.button(key="compare-blend-try")
-    assert button.label == "Try all 3 pairs"
-    button.click().run()
+@pytest.mark.parametrize("part", ["validation", "test"])
+def test_the_best_blend_is_chosen_beside_the_best_run_and_ranks(show, part):
+    page = show("cl_lsi", "bm25", "tfidf_cosine", part=part)
+    page.button(key="compare-blend-best").click().run()
     assert not page.exception
-    table = next(e for e in html(page).split("<table") if "Δ to the better" in e)
-    cells = r"<td>(0\.\d{3}|1\.000)</td><td>([+−]?\d\.\d{3})</td><td>"
-    values, gains = zip(*re.findall(cells, table), strict=True)
-    values = [float(value) for value in values]
-    assert len(values) == 3 and values == sorted(values, reverse=True)
-    assert not any(gain.startswith("−") for gain in gains)  # both ends are among the weights
+    table = next(e for e in html(page).split("<table") if "validation, by folds" in e)
+    assert "best blend" in table and " alone" in table and "RRF of both" in table
+    assert (">test<" in table) == (part == "test")
     assert "<img" not in table
-    alpha = float(re.findall(r"<td>([\d.]+)</td></tr>", table)[0])
-    page.button(key="compare-blend-take").click().run()
-    assert not page.exception and page.slider[0].value == alpha
-    best = [page.selectbox(key=f"compare-{n}").value for n in ("learned", "lexical")]
-    assert len(set(best)) == 2
+    assert page.button(key="compare-blend-best").disabled
     # Another metric or scale asks anew.
     page.toggle(key="compare-one-scale").set_value(False).run()
-    assert not any(b.key == "compare-blend-take" for b in page.button)
+    assert not page.button(key="compare-blend-best").disabled
 
 
-def test_two_runs_are_one_pair(show):
-    page = show("cl_lsi", "bm25")
-    assert not any(b.key == "compare-blend-try" for b in page.button)
+def test_the_best_blend_is_taken_with_its_gain(show, home, monkeypatch):
+    from simviz.evaluation import choose_blend
+    from simviz.workbench.compare import blend
+
+    ids = home.runs["cl_lsi"], home.runs["bm25"]
+
+    def chosen(pipelines, *args, **kwargs):
+        found = choose_blend({ids[1]: pipelines[ids[1]]}, *args, **kwargs)
+        return replace(found, path=((ids[1], 1.0), (ids[0], 0.3)))
+
+    monkeypatch.setattr(blend, "choose_blend", chosen)
+    page = show("cl_lsi", "bm25", "tfidf_cosine", part="test", metric="MAP")
+    page.button(key="compare-blend-best").click().run()
+    assert not page.exception
+    assert "Paired over queries of the test part" in said(page)
+    take = page.button(key="compare-blend-take")
+    assert take.label == "Take 0.7 BM25 + 0.3 CL-LSI"
+    take.click().run()
+    assert not page.exception and page.slider[0].value == 0.3
+    assert [page.selectbox(key=f"compare-{n}").value for n in ("learned", "lexical")] == list(ids)
 
 
 def test_without_validation_pairs_no_weight_is_chosen(show, monkeypatch):

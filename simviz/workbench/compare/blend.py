@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import combinations
 from typing import Any, NamedTuple
 
 import streamlit as st
 
 from simviz.charts.search import WeightCurve, blend_figure
 from simviz.charts.style import clean_text
-from simviz.evaluation import BlendCurve, blend_curve
+from simviz.evaluation import (
+    BlendCurve,
+    ChosenBlend,
+    RankFusion,
+    blend_curve,
+    choose_blend,
+    compare_evaluations,
+    evaluate,
+    parse_metric,
+)
 from simviz.evaluation.differences import query_metric
 from simviz.exceptions import SimvizError
 from simviz.jobs import blend_spec
@@ -20,13 +28,14 @@ from simviz.pipeline import BlendPipeline
 from simviz.reports.summary import Entry
 from simviz.store.run import Part
 from simviz.workbench.compare.choice import Choice, choose_two, held_out
-from simviz.workbench.shell import display, forms, state
+from simviz.workbench.shell import display, forms, settings, state
 from simviz.workbench.shell.figures import show_chart
 
-#: Runs of which all pairs are tried, the first ones, and rows of the table.
-_MOST_RUNS, _ROWS = 6, 5
-#: Names in the session: what was tried, the blend that was kept, and why one could not be.
-_TRIED, _KEPT, _REFUSAL = "compare-blend-tried", "compare-kept", "compare-blend-refusal"
+#: Runs that the best blend is chosen among, the first ones.
+_MOST_RUNS = 6
+#: Names in the session: what the best blend was chosen for, the blend that was kept, and why one
+#: could not be.
+_FOUND, _KEPT, _REFUSAL = "compare-blend-found", "compare-kept", "compare-blend-refusal"
 #: What is blended first: a lexical run with a learned one. A blend comes into another one only
 #: where somebody says so.
 _KINDS = ("lexical", "learned", "blend")
@@ -77,7 +86,7 @@ def show(choice: Choice) -> None:
     )
     blend = _choose_blend(choice)
     try:
-        _offer_search(blend)
+        _offer_best(blend)
     except (SimvizError, ValueError) as error:
         display.problem(error)
     curves: dict[str, BlendCurve] = {}
@@ -141,59 +150,108 @@ def _kind(entry: Entry) -> str:
     return "lexical" if cls.tags.family == "lexical" else "learned"
 
 
-def _offer_search(blend: Blend) -> None:
-    """Offer to try every pair, and show what was found."""
-    choice = blend.choice
-    entries = [entry for entry in choice.entries if _kind(entry) != "blend"]
-    pairs = [_usual_pair(two) for two in combinations(entries[:_MOST_RUNS], 2)]
-    if len(pairs) < 2:
-        return
-    ids = (entry.run.id for entry in entries)
-    setting = (blend.metric, blend.normalization, choice.direction, *ids)
-    is_tried = st.session_state.get(_TRIED) == setting
-    few = f" of the first {_MOST_RUNS} runs" if len(entries) > _MOST_RUNS else ""
+def _offer_best(blend: Blend) -> None:
+    """Offer to choose two of the runs and their weight, and say what that gains."""
+    entries = blend.choice.entries[:_MOST_RUNS]
+    setting = (blend.metric, blend.normalization, blend.choice.direction, blend.choice.part)
+    setting += tuple(entry.run.id for entry in entries)
+    is_found = st.session_state.get(_FOUND) == setting
+    few = f" of the first {_MOST_RUNS} runs" if len(blend.choice.entries) > _MOST_RUNS else ""
     forms.quiet_button(
-        f"Try all {len(pairs)} pairs{few}",
+        f"Best blend{few}",
         "join_inner",
-        "compare-blend-try",
+        "compare-blend-best",
         st.session_state.__setitem__,
-        _TRIED,
+        _FOUND,
         setting,
-        disabled=is_tried,
-        help="Blends every two of the chosen runs at 101 weights each, and keeps the best weight "
-        "of each pair. Only the validation part is looked at.",
+        disabled=is_found,
+        help="Chooses two runs and their weight on the validation part. Each fold of its queries "
+        "is measured by what the others choose, so that choosing does not flatter.",
     )
-    if not is_tried:
+    if not is_found:
         return
-    tried: list[tuple[float, str, float, Blend]] = []
-    with st.spinner(f"Trying {len(pairs)} pairs", show_time=False):
-        for learned, lexical in pairs:
-            one = blend._replace(learned=learned, lexical=lexical)
-            curve = _curve(one, "validation")
-            if curve is not None and (alpha := one.best_weight(curve)) is not None:
-                value, *ends = one.values_at(curve, alpha)
-                tried.append((value, display.signed(value - max(ends)), alpha, one))
-    if not tried:
-        display.quiet("No query of the validation part has an answer, so no pair can be chosen.")
-        return
-    tried.sort(key=lambda line: -line[0])
+    with st.spinner("Choosing a blend", show_time=False):
+        chosen, lines, words = _best(blend, setting)
+    labels = {entry.run.id: escape_markdown(entry.label) for entry in entries}
+    if len(chosen.path) == 1:
+        st.markdown(
+            f"No blend of these runs is better than {labels[chosen.single]} alone, by folds of "
+            "the validation queries."
+        )
     rows = [
-        [f"{b.learned.label} and {b.lexical.label}", f"{value:.3f}", gain, f"{alpha:g}"]
-        for value, gain, alpha, b in tried[:_ROWS]
+        [name, *(f"{value:.3f}" if value == value else "–" for value in row)]
+        for name, *row in lines
     ]
-    display.table(["blend", blend.metric, "Δ to the better", "best α"], rows)
-    more = f" The best {_ROWS} of {len(tried)} pairs." if len(tried) > _ROWS else ""
-    st.caption(f"On the validation part; Δ: ahead of the better of the two alone.{more}")
-    _, _, alpha, best = tried[0]
-    names = [escape_markdown(entry.label) for entry in (best.learned, best.lexical)]
-    words = f"Take {' and '.join(names)}"
-    forms.quiet_button(words, "done", "compare-blend-take", _take, best, alpha)
+    parts = ["validation, by folds", "test"]
+    display.table([blend.metric, *parts[: len(rows[0]) - 1]], rows, look="sv-tight")
+    if words:
+        st.caption(escape_markdown(words))
+    if len(chosen.path) == 2:
+        weights = list(chosen.shares.items())
+        named = " + ".join(f"{share:.2g} {labels[run]}" for run, share in weights)
+        forms.quiet_button(f"Take {named}", "done", "compare-blend-take", _take, blend, chosen)
 
 
-def _take(blend: Blend, alpha: float) -> None:
-    st.session_state["compare-learned"] = blend.learned.run.id
-    st.session_state["compare-lexical"] = blend.lexical.run.id
-    st.session_state[blend.alpha_key] = alpha
+@state.cached(16)
+def _best(
+    blend: Blend, setting: tuple[str, ...]
+) -> tuple[ChosenBlend, list[tuple[Any, ...]], str]:
+    """What validation chooses, its figures beside the best run and RRF, and the gain in words."""
+    # The setting names all that the answer depends on, more than tells one blend from another.
+    choice = blend.choice
+    by_id = {entry.run.id: entry for entry in choice.entries[:_MOST_RUNS]}
+    first = next(iter(by_id.values())).run
+    pipelines = {run_id: entry.run.pipeline() for run_id, entry in by_id.items()}
+    validation, test = (held_out(first, part, choice.pairs) for part in ("validation", "test"))
+    asking: Any = choice.direction
+    chosen = choose_blend(
+        pipelines,
+        first.take(choice.pairs, "train"),
+        validation,
+        blend.metric,
+        asking,
+        normalization=blend.normalization,  # type: ignore[arg-type]
+        most=2,
+    )
+    fused = list(chosen.shares) if len(chosen.path) == 2 else list(by_id)[:2]
+    ranks = RankFusion([pipelines[run_id] for run_id in fused])
+    single = by_id[chosen.single].label
+    names = ("best blend", f"{single} alone", "RRF of both, nothing chosen")
+    metric, asked = blend.metric, settings.asking_sides(choice.direction)
+    on_validation = ranks.evaluate(validation, [metric], directions=asked).value(metric, asking)
+    values: list[tuple[Any, ...]] = list(
+        zip(names, (chosen.value, chosen.single_value, on_validation), strict=True)
+    )
+    if choice.part != "test":
+        return chosen, values, ""
+    sides = test.x, test.y, test.relevance
+    found = [
+        evaluate(chosen.pipeline, *sides, [metric], directions=asked),
+        evaluate(pipelines[chosen.single], *sides, [metric], directions=asked),
+        ranks.evaluate(test, [metric], directions=asked),
+    ]
+    values = [(*row, one.value(metric, asking)) for row, one in zip(values, found, strict=True)]
+    words = ""
+    if len(chosen.path) == 2:
+        better = parse_metric(metric).higher_is_better
+        said = [
+            compare_evaluations(found[0], other, metric, asked).finding(
+                "The best blend", name, metric, higher_is_better=better
+            )
+            for name, other in ((single, found[1]), ("RRF", found[2]))
+        ]
+        words = " ".join(f"{one}." for one in said) + " Paired over queries of the test part."
+    return chosen, values, words
+
+
+def _take(blend: Blend, chosen: ChosenBlend) -> None:
+    by_id = blend.choice.by_id
+    two = [by_id[run_id] for run_id in chosen.shares]
+    learned, lexical = _usual_pair(two)
+    st.session_state["compare-learned"] = learned.run.id
+    st.session_state["compare-lexical"] = lexical.run.id
+    taken = blend._replace(learned=learned, lexical=lexical)
+    st.session_state[taken.alpha_key] = round(chosen.shares[learned.run.id], 2)
 
 
 # -- curves ---------------------------------------------------------------------------
