@@ -94,7 +94,7 @@ def compare(parts: dict[str, Part], words: dict[str, Part], metric: str) -> None
     """One table: the raw encoder, words, and every adapter at every dimension."""
     train, dev, test = parts["train"], parts["dev"], parts["test"]
     rows = []
-    for name, which in (("tfidf_cosine", words), ("pretrained", parts)):
+    for name, which in (("tfidf_cosine", words), ("cosine", parts)):
         model = get_method(name)().fit(which["train"].X, which["train"].Y)
         width = which["train"].X.shape[1]
         rows.append((name, "", width, which["dev"].quality(model), which["test"].quality(model)))

@@ -81,8 +81,8 @@ def write(
         parts = split(part_of(load_demo(demo), info.split_by, items), info.split_by)
         print(f"{demo}: {parts}", flush=True)
         for method, cls in all_methods().items():
-            # A pretrained encoder learns nothing here, and may have to be downloaded.
-            if method.startswith("pretrained") or (only and method not in only):
+            # The encoder may have to be downloaded.
+            if cls.tags.input == "pretrained" or (only and method not in only):
                 continue
             known = inspect.signature(cls).parameters
             settings = {name: value for name, value in SMALL.items() if name in known}

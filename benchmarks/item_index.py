@@ -116,7 +116,7 @@ def among_many(vectors: np.ndarray, kinds: dict[str, np.ndarray]) -> None:
     limit_threads(1)
     some = as_items(vectors[:100])
     pairs = PairSet(some, some, Relevance.identity(len(some)))
-    index = default_pipeline("pretrained", pairs).fit(pairs).index(vectors)
+    index = default_pipeline("cosine", pairs).fit(pairs).index(vectors)
     ways = {"every vector": len(vectors) + 1, "lists": 1}
     for name, _index.MANY in ways.items():
         start = time.process_time()
@@ -171,8 +171,11 @@ def main() -> None:
         asked = np.load(options.vectors / "queries.npy")[:, : options.queries]
         among_many(vectors, dict(zip(("of pairs", "of strangers"), asked, strict=True)))
         return
-    left_out = ("pretrained", "siamese_blstm")
-    methods = options.method or [m for m in simviz.methods.all_methods() if m not in left_out]
+    methods = options.method or [
+        name
+        for name, cls in simviz.methods.all_methods().items()
+        if cls.tags.input != "pretrained" and name != "siamese_blstm"
+    ]
     among_few(options.queries, methods)
 
 

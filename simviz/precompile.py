@@ -215,8 +215,12 @@ def _tasks() -> tuple[Tasks, Tasks]:
         beside[names] = partial(_train, names.split()[0])
     beside |= {"products": _multiply, "picture": _make_picture}
     named = {name for names in (*first, *beside) for name in names.split()}
-    # "pretrained" learns nothing here, and may have to be downloaded.
-    rest = [name for name in all_methods() if name not in named | {"pretrained"}]
+    # Sentence vectors come of an encoder that may have to be downloaded.
+    rest = [
+        name
+        for name, cls in all_methods().items()
+        if name not in named and cls.tags.input != "pretrained"
+    ]
     return first | {name: partial(_train, name) for name in rest}, beside
 
 

@@ -100,7 +100,7 @@ def test_vectors_without_structure_are_sought_in_more_lists(pairs, monkeypatch):
     near = []
     for vectors in (scattered, gathered):
         some = simviz.from_frame(x=vectors[:50], y=vectors[:50]).pairs
-        index = fitted(some, "pretrained").index(vectors)
+        index = fitted(some, "cosine").index(vectors)
         exact = index.search(asked, 10)
         with monkeypatch.context() as patch:
             patch.setattr(_index, "MANY", 1_000)

@@ -86,7 +86,6 @@ _SYMBOLS = ("circle", "square", "diamond", "triangle-up", "triangle-down", "cros
 _METHODS: dict[str, tuple[str, str, str]] = {
     "s2net": ("vermilion", "solid", "circle"),
     "siamese_blstm": ("vermilion", "dash", "bowtie"),
-    "pretrained": ("vermilion", "dot", "hexagram"),
     "opca": ("green", "solid", "square"),
     "pca": ("green", "dash", "square-open"),
     "cca": ("blue", "solid", "diamond"),
@@ -108,6 +107,9 @@ _METHODS: dict[str, tuple[str, str, str]] = {
     "bm25": ("grey", "dash", "diamond-wide"),
     "query_expansion": ("grey", "dot", "star-square"),
     "ngram_matcher": ("grey", "dashdot", "hourglass"),
+    "cosine": ("grey", "longdash", "hexagram"),
+    "procrustes": ("green", "dot", "hexagram-open"),
+    "ridge_identity": ("blue", "dot", "star-open"),
 }
 
 # A second run of a method keeps its hue. These dashes are no method's own, and

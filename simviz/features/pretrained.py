@@ -95,7 +95,7 @@ class PretrainedText(_Pretrained):
     """Texts as vectors of a pretrained sentence encoder.
 
     Nothing is learned from the texts. The cosine of the vectors is the baseline
-    `simviz.methods.pretrained.Pretrained`; CCA, OPCA, heterogeneous SVD or S2Net on
+    `simviz.methods.cosine.Cosine`; CCA, OPCA, heterogeneous SVD or S2Net on
     top of them are adapters of the encoder to one's own pairs.
 
     Parameters

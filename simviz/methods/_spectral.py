@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from simviz._blas import gram_of_factor, solve_triangular
-from simviz.base import Matrix
+from simviz.base import Matrix, unit_rows
 from simviz.methods._linalg import (
     Array,
     Notify,
@@ -42,6 +42,7 @@ _MOST_ROWS = 12_000  # rows whose Gram matrix and its two factors do, where colu
 _ALL_DIRECTIONS = 6_000  # rows or columns up to which all directions are found
 _MOST_DIRECTIONS = 3_000  # principal directions beyond that
 _PANEL = 1_024  # columns of a Cholesky factor that are found together
+_WIDEST = 4_096  # features of which a whole matrix of weights is learned
 _LEAST_RIDGE = 1e-6  # of the mean variance: what double precision still sees
 
 #: Residual at which directions of most variance are known well enough: the last of them are
@@ -137,6 +138,24 @@ def pair_weights(model: Any, relevance: Relevance) -> sp.csr_array:
             f"{relevance.matrix.nnz} judgments. Bring pairs that belong together."
         )
     return positives / positives.sum()
+
+
+def unit_moments(
+    model: Any, X: Matrix, Y: Matrix, relevance: Relevance
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """Second moments of both sides and between them, of rows of length 1 and weighted pairs."""
+    if X.shape[1] > _WIDEST:
+        raise ValueError(
+            f"{model.tags.title} learns a matrix of {X.shape[1]:,} by {X.shape[1]:,} weights; at "
+            f"most {_WIDEST:,} features are taken. Bring dense vectors, such as those of a "
+            "sentence encoder, or choose a method such as opca."
+        )
+    weights = pair_weights(model, relevance)
+    X, Y = (unit_rows(Z).astype(np.float64) for Z in (X, Y))
+    x, y = (sp.diags_array(weights.sum(axis=axis)) for axis in (1, 0))
+    found = [A.T @ (w @ B) for A, w, B in ((X, x, X), (Y, y, Y), (X, weights, Y))]
+    x, y, across = (C.toarray() if sp.issparse(C) else C for C in found)
+    return x, y, across
 
 
 def signed_weights(

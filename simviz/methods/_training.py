@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
+from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import LinearPairModel, Matrix
@@ -222,6 +223,24 @@ def hold_out_parts(
         if divided or one_to_one(relevance):
             break
     return HeldOut(data, parts, own=bool(parts))
+
+
+def best_on_held_out(
+    model: Any,
+    data: Data,
+    values: Sequence[float],
+    path: Callable[[Matrix, Matrix, Relevance, Sequence[float]], Iterator[Any]],
+    usual: float,
+) -> float:
+    """Return the value whose model does best on held-out items, else `usual`."""
+    held = hold_out_parts(model, data, None, check_random_state(model.random_state))
+    if not held.parts:
+        return usual
+    scores = [
+        mean_score(held_out_values(fitted, held.parts, ("x2y", "y2x")))
+        for fitted in path(*held.data, values)
+    ]
+    return values[int(np.argmax(scores))]
 
 
 def one_to_one(relevance: Relevance) -> bool:

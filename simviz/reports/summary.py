@@ -492,7 +492,8 @@ def is_base(method: str) -> bool:
     """Whether a method learns nothing from pairs: it matches words, or takes ready vectors."""
     known = all_methods().get(method)
     return known is not None and (
-        known.tags.family == "lexical" or known.tags.input == "pretrained"
+        known.tags.family == "lexical"
+        or (known.tags.input == "pretrained" and known.tags.uses == "unsupervised")
     )
 
 

@@ -63,7 +63,7 @@ def known_components():
 
 @pytest.fixture(scope="session", autouse=True)
 def known_costs():
-    """Train asks what each of 24 methods would cost, on data that many tests have in common."""
+    """Train asks what each of 26 methods would cost, on data that many tests have in common."""
     with pytest.MonkeyPatch.context() as patch:
         estimate, known = spec.estimate, {}
 

@@ -10,7 +10,7 @@ from simviz.charts.style import legend_below
 
 IDS = """tfidf_cosine bm25 query_expansion lsa pca cl_lsi opca cca kernel_cca heterogeneous_svd
 kernel_heterogeneous_svd plsa lda pltm jplsa cplsa hdlr mlc s2net ssi pamir siamese_blstm
-ngram_matcher pretrained""".split()
+ngram_matcher cosine procrustes ridge_identity""".split()
 
 
 def luminance(colour):

@@ -87,7 +87,7 @@ sys.meta_path.insert(0, Missing())
 import simviz
 texts = [f"{a} {b}" for a in ("red", "blue", "old", "new") for b in ("car", "bus", "tram")]
 pairs = simviz.from_frame(x=texts, y=[f"the {text}" for text in texts]).pairs
-needing = {"s2net", "siamese_blstm", "pretrained"}
+needing = {"s2net", "siamese_blstm", "cosine", "procrustes", "ridge_identity"}
 for method in simviz.all_methods().keys() - needing:
     pipeline = simviz.default_pipeline(method, pairs)
     if "max_iter" in pipeline.model.get_params():

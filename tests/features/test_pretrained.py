@@ -86,7 +86,7 @@ def test_a_callback_stops_the_encoding():
 
 def test_a_fit_that_is_cancelled_while_it_encodes_says_so():
     pairs = PairSet.from_texts(["one thing", "two things"], ["a thing", "some things"])
-    pipeline = default_pipeline("pretrained", pairs)
+    pipeline = default_pipeline("cosine", pairs)
     pipeline.set_callbacks(lambda step, total, metrics: True)
     with pytest.raises(JobCancelled):
         pipeline.fit(pairs)
@@ -118,11 +118,11 @@ def test_only_texts_and_vectors_can_be_read(kind, possible):
         default_features(kind, "pretrained")
 
 
-@pytest.mark.parametrize("method", ["pretrained", "cca", "s2net"])
+@pytest.mark.parametrize("method", ["cosine", "procrustes", "ridge_identity", "cca", "s2net"])
 def test_pipelines_on_pretrained_vectors_are_stored_and_read_back(method, tmp_path):
     words = ["cat", "ship", "house", "tree", "music", "bread", "winter", "law"]
     pairs = PairSet.from_texts(words, [f"a text about one {word}" for word in words])
-    small = {} if method == "pretrained" else {"n_components": 6}
+    small = {"n_components": 6} if method in ("cca", "s2net") else {}
     pipeline = default_pipeline(method, pairs, features="pretrained", **small).fit(pairs)
     pipeline.save(tmp_path / "p.simviz")
     again = load_pipeline(tmp_path / "p.simviz")
@@ -138,4 +138,4 @@ def test_methods_that_count_refuse_pretrained_vectors():
     with pytest.raises(ValueError, match="kind of features"):
         default_pipeline("cca", pairs, features="other")
     assert why_no_adapter(get_method("cca").tags) is None
-    assert isinstance(get_method("pretrained").tags, MethodTags)
+    assert isinstance(get_method("cosine").tags, MethodTags)

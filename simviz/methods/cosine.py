@@ -1,4 +1,4 @@
-"""Cosine of pretrained sentence vectors."""
+"""Cosine of vectors, nothing learned."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from simviz.base.stored import Declared, Size
 from simviz.relevance import Relevance
 
 
-class Pretrained(EmbeddingModel):
-    r"""Cosine of the vectors that a pretrained sentence encoder gives.
+class Cosine(EmbeddingModel):
+    r"""Cosine of vectors: what an encoder gives, nothing learned.
 
-    :math:`\cos(x, y) = x^\top y / (\|x\| \|y\|)`: nothing is learned from
-    the pairs at hand. It is the row that says what learning on one's own pairs
-    adds to a model that was trained on a billion pairs of others.
+    :math:`\cos(x, y) = x^\top y / (\|x\| \|y\|)`, of vectors of one's own or those
+    of a pretrained sentence encoder. It is the row that says what learning on one's
+    own pairs adds to a model that was trained on a billion pairs of others.
 
     Attributes
     ----------
@@ -30,6 +30,7 @@ class Pretrained(EmbeddingModel):
     --------
     simviz.features.PretrainedText : The encoder.
     simviz.methods.tfidf_cosine.TfidfCosine : The baseline on words.
+    simviz.methods.ridge_identity.RidgeIdentity : Learns, and stays near it.
 
     Notes
     -----
@@ -45,12 +46,12 @@ class Pretrained(EmbeddingModel):
     Examples
     --------
     >>> X = np.array([[3.0, 4.0], [0.0, 0.0]])
-    >>> Pretrained().fit(X).similarity(X, np.array([[1.0, 0.0]])).round(2).ravel()
+    >>> Cosine().fit(X).similarity(X, np.array([[1.0, 0.0]])).round(2).ravel()
     array([0.6, 0. ])
     """
 
     tags: ClassVar[MethodTags] = MethodTags(
-        title="Pretrained sentence vectors",
+        title="Cosine of vectors",
         reference="Reimers & Gurevych 2019",
         year=2019,
         family="sequence",
