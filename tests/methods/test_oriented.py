@@ -8,10 +8,18 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn import decomposition
 
-from simviz.methods import _linalg, _spectral
+from simviz.methods import _linalg, _spectral, opca
+from simviz.methods._training import (
+    held_out_values,
+    hold_out_parts,
+    initial_model,
+    mean_score,
+)
 from simviz.methods.cca import RidgeCCA
 from simviz.methods.opca import OPCA
 from simviz.methods.pca import PCA
+from simviz.methods.s2net import S2Net
+from simviz.relevance import Relevance
 
 N, D, K = 120, 15, 6
 
@@ -174,3 +182,22 @@ def test_pca_keeps_the_mean_unless_asked(sides):
         PCA(K, center_at_transform=True).fit(X).transform(X),
         atol=1e-10,
     )
+
+
+def test_opca_chooses_its_ridge_on_dense_features_alone(sides):
+    X, Y = sides
+    chosen = OPCA(K).fit(X, Y)
+    assert chosen.regularization_ in opca._RIDGES
+    held = hold_out_parts(chosen, (X, Y, Relevance.identity(N)), None, np.random.RandomState(0))
+    scores = {}
+    for value in opca._RIDGES:
+        model = OPCA(K, regularization=value).fit(*held.data)
+        scores[value] = mean_score(held_out_values(model, held.parts, ("x2y", "y2x")))
+    assert scores[chosen.regularization_] == max(scores.values()) > min(scores.values())
+    given = OPCA(K, regularization=chosen.regularization_).fit(X, Y)
+    np.testing.assert_array_equal(given.x_projection_, chosen.x_projection_)
+    sparse = OPCA(K).fit(sp.csr_array(X), sp.csr_array(Y))
+    assert sparse.regularization_ == 0.1
+    # S2Net starts from what was chosen.
+    start, _ = initial_model(S2Net(K), (X, Y, Relevance.identity(N)), shared=False)
+    assert start.regularization_ == chosen.regularization_
