@@ -2,6 +2,7 @@ from .collection.reader import read_collection as read_collection
 from .description import (
     default_direction as default_direction,
     describe as describe,
+    guess_space as guess_space,
     who_asks as who_asks,
 )
 from .health import check_health as check_health

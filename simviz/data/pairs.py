@@ -18,6 +18,7 @@ from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
 ItemKind = Literal["text", "keyword", "image", "vector"]
+Space = Literal["one", "two"]
 Content = Any  # object array of str | uint8 array (n, h, w[, 3]) | dense or CSR matrix
 KINDS: tuple[ItemKind, ...] = ("text", "keyword", "image", "vector")
 #: Between the groups of an item that stands in several, in the column "group".
@@ -281,11 +282,15 @@ class PairSet:
     divided : {"x", "y"}, optional
         The side that a split divided, whose items will be new; a fit that holds
         out some pairs holds out items of that side.
+    space : {"one", "two"}, optional
+        Whether the features of both sides mean the same, such as vectors of one
+        encoder or words of one language; guessed where it matters when omitted, see
+        `simviz.data.guess_space`.
 
     Raises
     ------
     DatasetError
-        If a side is empty or the shapes do not fit.
+        If a side is empty, the shapes do not fit, or the sides cannot be of one space.
 
     Examples
     --------
@@ -301,6 +306,7 @@ class PairSet:
     x_name: str = "x"
     y_name: str = "y"
     divided: str | None = None
+    space: Space | None = None
     _digest: str | None = field(default=None, init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -312,10 +318,21 @@ class PairSet:
                 f"Relevance has shape {self.relevance.shape}, the sides have "
                 f"{len(self.x)} and {len(self.y)} items."
             )
+        if self.space not in (None, "one", "two"):
+            raise DatasetError(f"space must be 'one' or 'two', got {self.space!r}.")
+        kinds = {self.x.kind, self.y.kind}
+        widths = {np.shape(side.content)[1:] for side in (self.x, self.y)}
+        if self.space == "one" and (len(kinds) > 1 or (kinds == {"vector"} and len(widths) > 1)):
+            raise DatasetError(
+                "Both sides can be of one space only if their items are of one kind, and vectors "
+                f"of one width; got {self.x!r} and {self.y!r} of widths "
+                f"{', '.join(str(w[0]) if w else 'none' for w in sorted(widths))}. "
+                "Leave space out, or say 'two'."
+            )
 
     @classmethod
     def from_texts(
-        cls, x: Sequence[str], y: Sequence[str], relevance: Relevance | None = None, **names: str
+        cls, x: Sequence[str], y: Sequence[str], relevance: Relevance | None = None, **names: Any
     ) -> PairSet:
         """Pair texts row by row, or by the given relevance.
 
@@ -326,7 +343,7 @@ class PairSet:
         relevance : Relevance, optional
             Judgments of shape (len(x), len(y)); row i belongs to row i when omitted.
         **names : str
-            ``name``, ``x_name``, ``y_name``.
+            ``name``, ``x_name``, ``y_name``; and ``space``.
 
         Returns
         -------
@@ -348,6 +365,8 @@ class PairSet:
             h = hashlib.blake2b(digest_size=16)
             for part in (self.x.digest, self.y.digest, self.relevance.digest):
                 h.update(part.encode())
+            if self.space is not None:
+                h.update(self.space.encode())
             object.__setattr__(self, "_digest", h.hexdigest())
         return cast(str, self._digest)
 

@@ -23,7 +23,7 @@ from simviz.data.cells import (
     is_missing,
     shown,
 )
-from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet
+from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet, Space
 from simviz.data.roles import (
     SPLIT_WORDS,
     Labels,
@@ -263,6 +263,7 @@ def from_frame(
     group: str | None = None,
     labels: Labels | None = None,
     unjudged: Unjudged | None = None,
+    space: Space | None = None,
     name: str = "frame",
 ) -> ReadResult:
     """Pairs from a data frame of any library, or from lists and arrays.
@@ -284,6 +285,9 @@ def from_frame(
         What words in the label column mean, as in `read_pairs`.
     unjudged : {"negative", "ignore"}, optional
         What a pair that is not listed means; guessed when omitted.
+    space : {"one", "two"}, optional
+        Whether both sides are of one space, such as vectors of one encoder, so that one
+        matrix serves both; guessed from the cosine of the pairs when omitted.
     name : str, default="frame"
         Of the data set, and in messages.
 
@@ -338,7 +342,8 @@ def from_frame(
             f"Both roles and {next(iter(columns))} say which column is which. Give one of them."
         )
     roles = roles_with(table, roles, labels)
-    return to_pairs(table, replace(roles, unjudged=unjudged) if unjudged else roles)
+    result = to_pairs(table, replace(roles, unjudged=unjudged) if unjudged else roles)
+    return replace(result, pairs=replace(result.pairs, space=space)) if space else result
 
 
 def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Roles:
@@ -724,7 +729,7 @@ def typed(cells: NDArray[np.object_], as_text: bool) -> NDArray[Any]:
     return np.array([c.strip() for c in cells], dtype=object)
 
 
-def taxonomy_pairs(titles: Grouped, inputs: Grouped | None = None, **names: str) -> PairSet:
+def taxonomy_pairs(titles: Grouped, inputs: Grouped | None = None, **names: Any) -> PairSet:
     """Pair texts with the titles of a taxonomy that share a group with them."""
     members: dict[str, list[int]] = {}
     for column, groups in enumerate(titles.values()):

@@ -8,6 +8,7 @@ from simviz.pipeline._defaults import (  # two of them for our own packages alon
     Features,
     default_pipeline,
     encoder_of as encoder_of,
+    plain_cosine as plain_cosine,
     same_vocabulary,
     why_no_adapter as why_no_adapter,
 )

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.base import BaseEstimator, clone
 
 from simviz.base import MethodTags, PairModel
+from simviz.data import guess_space
 from simviz.data.pairs import ItemKind, PairSet, as_pairs
-from simviz.features import PretrainedImages, Tfidf, default_features
+from simviz.features import PretrainedImages, PretrainedText, Tfidf, Vectors, default_features
 from simviz.features.pretrained import why_unavailable
 from simviz.methods import get_method
 from simviz.pipeline._pipelines import PairPipeline, joined_content
@@ -64,7 +65,7 @@ def default_pipeline(
     **params
         Parameters of the method, which win over those of the preset. Where `shared`
         is left open, sides whose relevant pairs have words in common get one
-        vocabulary.
+        vocabulary, and vectors of one space one matrix.
 
     Returns
     -------
@@ -159,6 +160,23 @@ def default_pipeline(
     return PairPipeline(model, *(transformer for transformer, _ in sides), x_column=column)
 
 
+def plain_cosine(pipeline: object, pairs: PairSet) -> PairPipeline | None:
+    """Return the cosine of the vectors that a pipeline adapts; None where there is none."""
+    if not isinstance(pipeline, PairPipeline) or not reads_vectors(pairs, pipeline.x_features):
+        return None
+    sides = [pipeline.x_features, pipeline.y_features or pipeline.x_features]
+    if repr(sides[0]) != repr(sides[1]):
+        return None
+    return PairPipeline(get_method("cosine")(), clone(sides[0]), x_column=pipeline.x_column)
+
+
+def reads_vectors(pairs: PairSet, features: object) -> bool:
+    """Whether features are vectors of one space, whose plain cosine means something."""
+    if isinstance(features, PretrainedText):
+        return pairs.x.kind == pairs.y.kind
+    return isinstance(features, Vectors) and same_vocabulary(pairs)
+
+
 def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
     """Limit the terms of texts where the features of both sides make more pairs than that."""
     texts = ["max_features" in transformer.get_params() for transformer, _ in sides]
@@ -232,10 +250,16 @@ def same_vocabulary(pairs: PairSet, sample: int = 1_000) -> bool:
     -------
     bool
         True when the shorter text of a relevant pair shares a fifth of its
-        words with the other on average, or both sides are one collection.
+        words with the other on average, or both sides are one collection; for
+        vectors of one width, as `simviz.data.guess_space` finds. What `pairs.space`
+        says wins.
     """
+    if pairs.space is not None:
+        return pairs.space == "one"
     if pairs.x is pairs.y:
         return True
+    if pairs.x.kind == pairs.y.kind == "vector":
+        return guess_space(pairs).space == "one"
     if pairs.x.kind != "text" or pairs.y.kind != "text":
         return False
     found = pairs.relevance.positives.tocoo()

@@ -96,6 +96,7 @@ def write_pairs(pairs: PairSet, folder: Path) -> None:
     tree = {
         "format": FORMAT,
         "names": [pairs.name, pairs.x_name, pairs.y_name],
+        "space": pairs.space,
         "x": _pack_items(pairs.x, "x", arrays),
         "y": None if one_collection else _pack_items(pairs.y, "y", arrays),
         "relevance": {
@@ -130,7 +131,8 @@ def read_pairs(folder: Path) -> PairSet:
             threshold=judged["threshold"],
         )
         name, x_name, y_name = tree["names"]
-        return PairSet(x, y, relevance, name=name, x_name=x_name, y_name=y_name)
+        names = {"name": name, "x_name": x_name, "y_name": y_name}
+        return PairSet(x, y, relevance, **names, space=tree.get("space"))
 
 
 def _pack_items(items: Items, side: str, arrays: Arrays) -> dict[str, Any]:
