@@ -53,6 +53,7 @@ from simviz.pipeline import (
     PairPipeline,
     Pipeline,
     default_pipeline,
+    plain_cosine,
 )
 from simviz.projection.drawing import DRAWING
 from simviz.reports.summary import (
@@ -92,7 +93,8 @@ def compare(
     methods : sequence, or mapping of str, of methods
         Ids such as "cca", models or classes of methods, or pipelines, which are
         fitted anew; or answers of another system, see `simviz.read_run`, which should
-        hold those to validation queries too. A mapping names them.
+        hold those to validation queries too. A mapping names them. Where vectors of one
+        space are adapted, their plain cosine stands beside, as "cosine".
     split : Split or {"pair", "x", "y", "group", "column", "time"}, optional
         As in `simviz.data.split`. When omitted, the split that came with the
         data, else the first way that is fair and works.
@@ -131,7 +133,7 @@ def compare(
     pairs = as_pairs(pairs)
     how, parts = _divided(pairs, split, seed)
     wanted = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
-    pipelines = _pipelines(methods, parts.train)
+    pipelines = _with_base(_pipelines(methods, parts.train), parts.train)
     asks = default_direction(pairs)
     results: dict[str, RunResult] = {}
     for number, (name, pipeline) in enumerate(pipelines.items()):
@@ -276,6 +278,22 @@ def _drawn(made: Pipeline) -> Pipeline:
     drawn: Pipeline = kind(**made.get_params(deep=False))
     drawn.__dict__.update(vars(made))
     return drawn
+
+
+def _with_base(pipelines: dict[str, Pipeline], train: PairSet) -> dict[str, Pipeline]:
+    """Add the plain cosine of vectors that are adapted, unless it is among them."""
+    known = {
+        repr(one.x_features)
+        for one in pipelines.values()
+        if isinstance(one, PairPipeline) and method_id(one.model) in ("cosine", "tfidf_cosine")
+    }
+    for pipeline in list(pipelines.values()):
+        base = plain_cosine(pipeline, train)
+        if base is not None and repr(base.x_features) not in known:
+            known.add(repr(base.x_features))
+            name = numbered([*pipelines, "cosine"])[-1]
+            pipelines[name] = TrainedPipeline(**base.get_params(deep=False))
+    return pipelines
 
 
 def _name(method: Method) -> str:

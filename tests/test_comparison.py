@@ -12,6 +12,8 @@ from simviz.base import LinearPairModel, MethodTags
 from simviz.evaluation import metrics
 from simviz.evaluation.trec import trec_run
 from simviz.exceptions import JobCancelled, StoreError
+from simviz.methods.cca import RidgeCCA
+from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 from simviz.methods.opca import OPCA
 
 
@@ -283,3 +285,34 @@ def test_a_report_tells_of_a_split_that_was_passed(pairs, tmp_path):
         text = (tmp_path / "report.html").read_text()
         assert (lines in text) == is_repeated
         assert ("passed to simviz.compare" in text) != is_repeated
+
+
+def _vectors(noise, n=150, d=10):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, d))
+    return X, X + noise * rng.standard_normal((n, d))
+
+
+def test_the_plain_cosine_stands_beside_adapters_and_wins_where_validation_prefers_it():
+    X, Y = _vectors(0.6)
+    result = simviz.compare(simviz.from_frame(x=X, y=Y).pairs, [HeterogeneousSVD(3)])
+    assert result.names == ["cosine", "heterogeneous_svd"]
+    assert methods.method_id(result.best.model) == "cosine"
+    assert "cosine" in result.to_frame().index
+    stretched = Y * np.r_[np.full(5, 20.0), np.ones(5)]
+    learned = simviz.compare(simviz.from_frame(x=X, y=stretched, space="one"), ["ridge_identity"])
+    assert learned.names == ["ridge_identity", "cosine"]
+    assert list(learned.verdict.against) == ["cosine"]
+
+
+def test_no_cosine_is_added_where_it_means_nothing_or_is_there():
+    X, Y = _vectors(0.6)
+    two = simviz.compare(simviz.from_frame(x=X, y=Y, space="two"), [RidgeCCA(4)])
+    assert two.names == ["cca"]
+    named = simviz.compare(simviz.from_frame(x=X, y=Y), {"base": "cosine", "c": RidgeCCA(4)})
+    assert sorted(named.names) == ["base", "c"]
+    words = [f"number {i}" for i in range(60)]
+    texts = simviz.compare(
+        simviz.from_frame(x=words, y=[f"the {w}" for w in words]), [RidgeCCA(4)]
+    )
+    assert texts.names == ["cca"]
