@@ -16,6 +16,7 @@ import secrets
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from importlib.metadata import version
 from io import BufferedReader
 from math import prod
 from pathlib import Path
@@ -83,6 +84,7 @@ def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
     arrays: dict[str, Any] = {}
     tree = {
         "format": FORMAT,
+        "simviz": version("simviz"),
         "objects": {name: _pack(value, name, arrays) for name, value in objects.items()},
     }
     with (
@@ -134,8 +136,11 @@ def load_state(
                 raise ValueError(f"{_TREE} is too large for the file")
             tree = json.loads(archive.read(_TREE), parse_int=_whole_number)
             if tree.get("format") != FORMAT:
+                writer, found = (str(tree.get(name))[:80] for name in ("simviz", "format"))
                 raise StoreError(
-                    f"{path} has the format {str(tree.get('format'))[:80]!r}, expected {FORMAT!r}."
+                    f"{path} was written by simviz {writer} in the format {found!r}; simviz "
+                    f"{version('simviz')} reads {FORMAT!r}. Load it with the version that wrote "
+                    "it, or train and save the model again."
                 )
             with (
                 archive.open(_ARRAYS) as member,
@@ -335,7 +340,7 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]], classes: Mapping[str, t
         )
     params = {k: _unpack(v, arrays, classes) for k, v in value["params"].items()}
     cls = classes[value["class"]]
-    made = cls(**(cls._read_params(params) if issubclass(cls, PairModel) else params))
+    made = cls(**params)
     for k, v in value["fitted"].items():
         if not k.endswith("_") or k.startswith("_"):
             raise StoreError(f"{k!r} is not a fitted attribute.")

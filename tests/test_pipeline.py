@@ -126,7 +126,11 @@ def test_similarity_only_methods_say_that_they_have_no_vectors(bilingual):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        ({"format": "other"}, "expected 'simviz-2'"),
+        (
+            {"format": "simviz-1", "simviz": "0.9.7"},
+            r"written by simviz 0\.9\.7 in the format 'simviz-1'; simviz .* reads 'simviz-2'",
+        ),
+        ({"format": "other"}, "in the format 'other'"),
         ({"objects": {"model": {"class": "Popen", "params": {}, "fitted": {}}}}, "class 'Popen'"),
         ({"objects": {"model": {"array": "nowhere"}}}, "cannot be read"),
         ({"objects": {}}, "not a pipeline"),

@@ -159,11 +159,6 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
     n_features_in_: int
     n_features_y_: int
 
-    @classmethod
-    def _read_params(cls, params: dict[str, Any]) -> dict[str, Any]:
-        """Parameters from those in a file, which an earlier version may have written."""
-        return params
-
     def fit(self, X: Matrix, y: Matrix | None = None, relevance: object = None) -> Self:
         """Learn from the items of both sides and what belongs together.
 

@@ -219,7 +219,7 @@ Pending = tuple[str, Callable[[], None]]
 #: What methods tell of their iterations.
 ITERATIONS: Declared = {
     "n_iter_": Number(0, whole=True),
-    "best_iter_": Number(0, whole=True, optional=True),  # what older versions did not keep
+    "best_iter_": Number(0, whole=True),
     "loss_curve_": Numbers(),
     "validation_scores_": Numbers(optional=True),
 }

@@ -81,7 +81,6 @@ from .scoring import Scorer as Scorer, evaluate as evaluate, evaluate_part as ev
 from .search import Tuned as Tuned, tune as tune
 from .significance import (
     Comparison as Comparison,
-    compare as compare,
     confidence_interval as confidence_interval,
     corrected_resampled_t as corrected_resampled_t,
     paired_bootstrap as paired_bootstrap,

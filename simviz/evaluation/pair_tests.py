@@ -230,8 +230,7 @@ def judged_pairs(evaluation: Evaluation) -> JudgedPairs | None:
     Returns
     -------
     JudgedPairs or None
-        None where queries were ranked against more than judged candidates,
-        and for results stored before scores of judged pairs were kept.
+        None where queries were ranked against more than judged candidates.
     """
     if evaluation.pool != "judged" or evaluation.predicted is None:
         return None

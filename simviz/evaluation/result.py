@@ -56,8 +56,7 @@ class Evaluation:
         The judged scores, where judgments are scores.
     predicted : ndarray of shape (n_pairs,) or None
         What the model says of the judged pairs, by x item and then y item;
-        None where a query was ranked against more than those. Results that
-        were stored before this was kept have None too.
+        None where a query was ranked against more than those.
     x_empty, y_empty : float or None
         Share of items that are all zeros to the model, hence score 0 against
         everything; None where the scorer can't tell.

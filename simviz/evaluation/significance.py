@@ -11,7 +11,6 @@ infinite values and settings out of range raise ValueError.
 from __future__ import annotations
 
 import math
-import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from statistics import NormalDist
@@ -531,37 +530,6 @@ def paired_test(
     return TESTS[test](a, b, **settings)
 
 
-def compare(
-    a: ArrayLike, b: ArrayLike, test: str = "randomization", **settings: float
-) -> Comparison:
-    """The former name of `paired_test`.
-
-    Parameters
-    ----------
-    a, b : array-like of float, shape (n_queries,)
-        Value of each query in both runs.
-    test : str, default="randomization"
-        As in `paired_test`.
-    **settings : float
-        Settings of that test.
-
-    Returns
-    -------
-    Comparison
-        What the test found.
-    """
-    _renamed("simviz.evaluation.compare", "simviz.evaluation.paired_test")
-    return paired_test(a, b, test, **settings)
-
-
-def _renamed(old: str, new: str) -> None:
-    warnings.warn(
-        f"{old} is now {new}. The old form goes with the next release.",
-        DeprecationWarning,
-        stacklevel=3,
-    )
-
-
 def partitioned_auc_t(
     a_scores: ArrayLike,
     b_scores: ArrayLike,
@@ -937,9 +905,6 @@ def confidence_interval(
     >>> round(low, 3), round(high, 3)
     (0.402, 0.598)
     """
-    if isinstance(metric, int | float):
-        _renamed("confidence_interval(values, level)", "confidence_interval(values, level=level)")
-        level, metric = metric, None
     if hasattr(values, "per_query") != (metric is not None):
         raise ValueError(
             "An interval is of values, one a query, or of an evaluation and a metric: "

@@ -25,7 +25,7 @@ from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import JobCancelled, JobError, SimvizError, StoreError
 from simviz.jobs.memory import watched
 from simviz.jobs.spec import ImportSpec, JobSpec, SplitSpec
-from simviz.jobs.training import fit, has_scores, measure
+from simviz.jobs.training import fit
 from simviz.jobs.worker import DaemonPool, limit_threads, submit_for, threads_per_job
 from simviz.methods import all_methods
 from simviz.pipeline import PairPipeline, Pipeline
@@ -167,22 +167,6 @@ class Background:
             ended = [key for key, known in self._known.items() if not known.is_active]
             for old in ended[:-_REMEMBERED]:
                 del self._known[old]
-
-
-def why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
-    """Why a run cannot be measured on a part; empty where it can."""
-    if run.info.is_imported and not has_scores(run.pipeline(), run.take(pairs, part)):
-        return f"It was imported without scores for the {part} part."
-    return ""
-
-
-def measure_run(store: Store, run: Run, pairs: PairSet, part: Part, report: Report) -> None:
-    """Measure a stored run on a part of its split, and keep what is found out with it."""
-    points = run.spec.get("dimensions")
-    sides = run.take(pairs, "train"), run.take(pairs, part)
-    asks = usual_asking(run.info.dataset_id, pairs).direction
-    measured = measure(run.pipeline(), *sides, points, _callback(report), asks=asks)
-    store.runs.put_part(run.id, part, measured)
 
 
 def why_no_curve(run: Run) -> str:

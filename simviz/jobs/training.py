@@ -199,7 +199,7 @@ def _measurable(parts: Split, imported: Pipeline | None) -> dict[Part, float]:
     # An imported run has the parts for which it brings scores.
     held_out: dict[Part, PairSet] = {"validation": parts.validation, "test": parts.test}
     if imported is not None:
-        scored = {part: pairs for part, pairs in held_out.items() if has_scores(imported, pairs)}
+        scored = {part: pairs for part, pairs in held_out.items() if _has_scores(imported, pairs)}
         held_out = scored or held_out
     sizes = {part: len(pairs.x) * len(pairs.y) for part, pairs in held_out.items()}
     return {
@@ -207,7 +207,7 @@ def _measurable(parts: Split, imported: Pipeline | None) -> dict[Part, float]:
     }
 
 
-def has_scores(pipeline: Pipeline, part: PairSet) -> bool:
+def _has_scores(pipeline: Pipeline, part: PairSet) -> bool:
     """Whether any pair of a part has a score other than 0."""
     return any(block.any() for block in pipeline.iter_similarity(part.x, part.y))
 

@@ -98,9 +98,8 @@ class BM25(PairModel):
     _stored: ClassVar[Declared] = {
         "idf_": StoredArray(("terms",), low=0, high=1e15, empty=True),
         "average_length_": Number(positive=True),
-        # What older versions did not keep.
-        "unseen_idf_": Number(0, optional=True),
-        "x_average_length_": Number(0, optional=True),
+        "unseen_idf_": Number(0),
+        "x_average_length_": Number(0),
     }
 
     k1: float = 1.2
@@ -124,13 +123,13 @@ class BM25(PairModel):
     def _documents(self, Y: Matrix) -> sp.csr_array:
         """Weights of y items with the idf, such that scores are queries(X) @ Bᵀ."""
         Y = self._saturated(_counts(Y), self.average_length_)
-        idf = np.append(self.idf_, getattr(self, "unseen_idf_", 0.0))
+        idf = np.append(self.idf_, self.unseen_idf_)
         data = idf[np.minimum(Y.indices, len(self.idf_))] * Y.data
         return sp.csr_array((data, Y.indices, Y.indptr), shape=Y.shape)
 
     def _queries(self, X: Matrix) -> sp.csr_array:
         """Weights of x items."""
-        average = getattr(self, "x_average_length_", 0.0)
+        average = self.x_average_length_
         return self._saturated(_counts(X), average) if average else _counts(X)
 
     def _saturated(self, Z: sp.csr_array, average: float) -> sp.csr_array:

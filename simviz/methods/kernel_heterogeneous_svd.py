@@ -194,8 +194,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
     }
     _stored: ClassVar[Declared] = {
         "spectrum_": StoredArray(("components",)),
-        "x_kernel_": Choice((*NAMES, "precomputed"), optional=True),
-        "y_kernel_": Choice((*NAMES, "precomputed"), optional=True),
+        "x_kernel_": Choice((*NAMES, "precomputed")),
+        "y_kernel_": Choice((*NAMES, "precomputed")),
     }
 
     n_components: int = 200

@@ -206,7 +206,7 @@ class S2Net(IterativeMixin, LinearPairModel):
     }
     _stored: ClassVar[Declared] = {
         **ITERATIONS,
-        "learning_rate_": Number(optional=True),
+        "learning_rate_": Number(),
     }
 
     n_components: int = 200

@@ -260,15 +260,6 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     device: str = "cpu"
     random_state: Any = 0
 
-    @classmethod
-    def _read_params(cls, params: dict[str, Any]) -> dict[str, Any]:
-        """Parameters were None once where `preset`, then one of them, said what they are."""
-        if "preset" not in params:
-            return params
-        chosen = {**cls().get_params(), **cls.presets.get(params.pop("preset"), {})}
-        left_open = [n for n, v in params.items() if v is None and n != "random_state"]
-        return {**params, **{name: chosen[name] for name in left_open}}
-
     def seconds_per_text(self, X: Matrix, y: Matrix, n_texts: int) -> float:
         """Time that a pass of training takes for each text that it reads, here and now.
 

@@ -31,8 +31,6 @@ _LEVELS = (
 class Quality:
     """What a map kept of the neighbourhoods of the space it draws.
 
-    Drawings kept by earlier versions know nothing of `within` and of single points across.
-
     Parameters
     ----------
     n_points : int
@@ -56,9 +54,9 @@ class Quality:
         Points that were judged: rows of the x side, then of the y side shifted by n_x.
     false_neighbors, missing_neighbors : ndarray of shape (n_sampled,)
         Their shares in 1 − trustworthiness and 1 − continuity, which are the means of these.
-    within_overlap, random_within_overlap : float or None
+    within_overlap, random_within_overlap : float
         Overlap for the k nearest of the own side.
-    false_across, missing_across : ndarray of shape (n_sampled,) or None
+    false_across, missing_across : ndarray of shape (n_sampled,)
         False and missing neighbours of the other side, as shares of the worst possible.
     moved : ndarray of int, shape (n_points,) or None
         In how many of `N_SEEDS` drawings from other seeds a point lands elsewhere, see
@@ -78,10 +76,10 @@ class Quality:
     sample: NDArray[np.intp]
     false_neighbors: FloatArray
     missing_neighbors: FloatArray
-    within_overlap: float | None = None
-    random_within_overlap: float | None = None
-    false_across: FloatArray | None = None
-    missing_across: FloatArray | None = None
+    within_overlap: float
+    random_within_overlap: float
+    false_across: FloatArray
+    missing_across: FloatArray
     moved: NDArray[np.intp] | None = None
 
     @property
@@ -94,12 +92,9 @@ class Quality:
         kept = (
             f"{percent(self.cross_overlap)} of the {self.n_neighbors} nearest of the other side "
             f"(chance: {percent(self.random_cross_overlap)})"
+            f" and {percent(self.within_overlap)} of those of the own side "
+            f"(chance: {percent(self.random_within_overlap)})"
         )
-        if self.within_overlap is not None and self.random_within_overlap is not None:
-            kept += (
-                f" and {percent(self.within_overlap)} of those of the own side "
-                f"(chance: {percent(self.random_within_overlap)})"
-            )
         scope = (
             f"{self.n_points:,} points"
             if self.n_sampled == self.n_points

@@ -148,7 +148,7 @@ def html_report(
     results = {one.run.id: one.result for one in entries}
     order = [run.id for run in ranked(runs, results, main, direction, part)]
     entries.sort(key=lambda one: order.index(one.run.id))
-    compared = summary.compare_runs(entries, pairs, main, direction)
+    compared = summary.compare_runs(entries, main, direction)
     charts = [_roc_chart(entries), _dimension_chart(entries, pairs, main, direction)]
     drawn = [chart for chart in charts if chart is not None]
     packed, caption = _map(entries[0], pairs, drawing)
@@ -387,7 +387,7 @@ def _notes(
         words.append(f"Runs {_EARLY} do a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
-        tested = summary.tested_metric(entries, pairs, main)
+        tested = summary.tested_metric(entries, main)
         test = next(iter(compared.pairs.values())).test
         words.append(
             f"Runs that share a letter cannot be told apart at 5 % ({test} of "

@@ -113,7 +113,7 @@ class MeasuredRun:
         parts = {}
         for part in run.measured:
             evaluation = load_figures(run, part)
-            # What it has no record of is left out, such as metrics of older runs.
+            # A direction in which no query can fail has no record.
             metrics = {record["metric"] for record in evaluation["records"]}
             asking = {record["direction"] for record in evaluation["records"]}
             known = [d for d in evaluation["directions"] if d in asking]
@@ -546,7 +546,7 @@ def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction:
     best, is_here = entries[0], is_chosen_here(entries)
     baseline = baseline_of(entries, metric, direction)
     kept = [one for one in entries if is_here or one in entries[:2] or one.label == baseline]
-    evaluations = _evaluations(kept, pairs)
+    evaluations = _evaluations(kept)
     if baseline not in evaluations:
         train, part = (best.run.take(pairs, name) for name in ("train", best.part))
         evaluations[baseline] = guessed(baseline, train, part, evaluations[best.label], metric)
@@ -597,14 +597,12 @@ def finding_of(
     )
 
 
-def compare_runs(
-    entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str
-) -> Comparisons | None:
+def compare_runs(entries: Sequence[Entry], metric: str, direction: str) -> Comparisons | None:
     """All pairs of runs by the usual test, corrected after Holm."""
     # That is the randomisation test of queries, or the bootstrap of judged pairs.
     if len(entries) < 2 or entries[0].part == "validation":
         return None
-    return compare_all_evaluations(_evaluations(entries, pairs), metric, _asking(direction))
+    return compare_all_evaluations(_evaluations(entries), metric, _asking(direction))
 
 
 def order(entries: Sequence[Entry]) -> str:
@@ -616,9 +614,9 @@ def order(entries: Sequence[Entry]) -> str:
     return f"by the {part} part: no run was measured on validation"
 
 
-def tested_metric(entries: Sequence[Entry], pairs: PairSet, metric: str) -> str:
+def tested_metric(entries: Sequence[Entry], metric: str) -> str:
     """What a test compares: the metric of judged pairs, or what stands for it query by query."""
-    return compared_metric(_evaluations(entries, pairs).values(), metric).name
+    return compared_metric(_evaluations(entries).values(), metric).name
 
 
 def settings(one: Entry) -> list[tuple[str, str, bool]]:
@@ -639,9 +637,9 @@ def settings(one: Entry) -> list[tuple[str, str, bool]]:
     return rows
 
 
-def _evaluations(entries: Sequence[Entry], pairs: PairSet) -> dict[str, Evaluation]:
-    """By label, with the scores of judged pairs."""
-    return {one.label: load_evaluation(one.run, one.part, pairs) for one in entries}
+def _evaluations(entries: Sequence[Entry]) -> dict[str, Evaluation]:
+    """By label."""
+    return {one.label: load_evaluation(one.run, one.part) for one in entries}
 
 
 def _asking(direction: str) -> list[Direction]:

@@ -18,6 +18,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib.metadata import version
 from math import prod
 from pathlib import Path
 from typing import IO, Any
@@ -50,7 +51,6 @@ BUSY_SECONDS = 20.0
 #: than that free, nothing new is kept.
 SPARE_BYTES = 4 * 2**20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-
 _SCHEMA = """
 CREATE TABLE workspaces (id TEXT PRIMARY KEY, created REAL, touched REAL);
 CREATE TABLE datasets (
@@ -72,7 +72,7 @@ CREATE INDEX runs_of ON runs(workspace, dataset_id);
 CREATE TABLE shares (
     token TEXT PRIMARY KEY,
     workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
-    kind TEXT, payload TEXT, created REAL
+    kind TEXT, payload TEXT, created REAL, expires REAL  -- NULL: never
 );
 CREATE INDEX shares_of ON shares(workspace);
 CREATE TABLE jobs (
@@ -85,19 +85,12 @@ CREATE TABLE followers (
     PRIMARY KEY (workspace, job_id)
 );
 CREATE INDEX followers_of ON followers(job_id);
-"""
-#: What a version added to the one before it.
-_ADDED = {
-    2: """
 CREATE TABLE feedback (
     workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
     dataset_id TEXT NOT NULL,
     input TEXT NOT NULL, target TEXT NOT NULL, verdict REAL, created REAL,
     PRIMARY KEY (workspace, dataset_id, input, target)
 );
-""",
-    3: "ALTER TABLE shares ADD COLUMN expires REAL",  # NULL: never
-    4: """
 CREATE TABLE trash (
     id TEXT PRIMARY KEY,
     workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
@@ -105,31 +98,15 @@ CREATE TABLE trash (
     method TEXT, spec TEXT, summary TEXT, name TEXT, note TEXT,
     seconds REAL, n_bytes INTEGER, created REAL, opened REAL, deleted REAL
 );
-""",
-    5: """
-CREATE TABLE looks (
-    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
-    dataset_id TEXT NOT NULL,
-    part TEXT NOT NULL, times INTEGER, last REAL,
-    PRIMARY KEY (workspace, dataset_id, part)
-);
-""",
-    # Which part of the split is shown and who asks; looks at the test part are no longer counted.
-    # Runs are ranked by their validation part alone, which those of demos and of other systems
-    # lack.
-    6: """
-DROP TABLE looks;
-CREATE TABLE shown (
+CREATE TABLE shown (  -- which part of the split is looked at, and who asks
     workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
     dataset_id TEXT NOT NULL,
     name TEXT NOT NULL,
     value TEXT NOT NULL,
     PRIMARY KEY (workspace, dataset_id, name)
 );
-UPDATE runs SET summary='{}' WHERE workspace IS NULL OR method='imported';
-UPDATE trash SET summary='{}' WHERE method='imported';
-""",
-}
+CREATE TABLE written_by (simviz TEXT);
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,11 +157,13 @@ class Directory:
         self.root = default_root() if root is None else Path(root)
         self.limits = limits or Limits()
         try:
+            self.root.mkdir(parents=True, exist_ok=True)
+            # Refuses the store of another version, to which nothing may be added.
+            self.index = Index(self.root / "index.sqlite")
             for name in (*FOLDERS, "drafts", "uploads"):
-                (self.root / name).mkdir(parents=True, exist_ok=True)
+                (self.root / name).mkdir(exist_ok=True)
         except OSError as error:
             raise _unusable(self.root, error) from error
-        self.index = Index(self.root / "index.sqlite")
 
     def folder(self, kind: str, item_id: str) -> Path:
         """Where a thing lives; refuses ids that this store does not give."""
@@ -442,28 +421,35 @@ class Index:
         if not path.exists():
             with self._explaining(), closing(self._connect("rwc")) as connection:
                 connection.execute("PRAGMA user_version")
-        with self.reading() as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-        if version == SCHEMA_VERSION:
+        if self._is_made():
             return
         with self._explaining():
             self._switch_to_wal()
         with self.writing() as connection:
-            (version,) = connection.execute("PRAGMA user_version").fetchone()
-            if version == 0:
+            if not self._is_made():  # by nobody else meanwhile
                 self._refuse_beside_data()
                 _run(connection, _SCHEMA)
-                version = 1
-            for later in range(version + 1, SCHEMA_VERSION + 1):
-                _run(connection, _ADDED[later])
-                version = later
-            connection.execute(f"PRAGMA user_version={version}")
-            if version != SCHEMA_VERSION:
-                raise StoreError(
-                    f"The store at {path.parent} has version {version}, this simviz reads "
-                    f"{SCHEMA_VERSION}. Set SIMVIZ_HOME to another directory, or use the "
-                    "simviz that wrote it."
-                )
+                connection.insert("written_by", (version("simviz"),))
+                connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
+
+    def _is_made(self) -> bool:
+        """Whether there are tables; refuses those of another version."""
+        with self.reading() as connection:
+            (found,) = connection.execute("PRAGMA user_version").fetchone()
+            if found in (0, SCHEMA_VERSION):
+                return bool(found)
+            writer = "another simviz"
+            with suppress(sqlite3.OperationalError):  # it may have no such table
+                (known,) = connection.execute("SELECT simviz FROM written_by").fetchone()
+                writer = f"simviz {known}"
+        root = self.path.parent
+        raise StoreError(
+            f"The store at {root} was written by {writer} and has version {found}; simviz "
+            f"{version('simviz')} reads version {SCHEMA_VERSION}. Nothing in it was changed. Use "
+            "the simviz that wrote it, or set SIMVIZ_HOME to another directory. Its data sets "
+            f"lie as plain files in {root / 'datasets'}, a directory each: texts and ids in "
+            "pairs.json, numbers and pictures in arrays.npz."
+        )
 
     def _refuse_beside_data(self) -> None:
         """Begin no new index where an old one is lost: all it named would be swept."""

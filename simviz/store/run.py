@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import platform
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -20,8 +20,7 @@ from simviz.evaluation.curves import DimensionCurve
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import Direction, Evaluation, Record
 from simviz.evaluation.roc import Roc
-from simviz.evaluation.scoring import evaluate
-from simviz.exceptions import SimvizError, StoreError
+from simviz.exceptions import StoreError
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline, Pipeline, load_pipeline
 from simviz.projection import Gap, JointMap, Quality
@@ -244,9 +243,6 @@ class RunResult:
 class RunPart:
     """What a stored run found out on one part, read when it is asked for.
 
-    Metrics go by the names that they have now, whatever they were called when
-    the run was stored.
-
     Parameters
     ----------
     folder : Path
@@ -258,14 +254,7 @@ class RunPart:
     def evaluation(self) -> dict[str, Any]:
         """Tidy metrics under "records", baselines and pool beside them."""
         with damaged(_EVALUATION):
-            tree = dict(read_json(self.folder / "evaluation.json", _AGAIN))
-            if "records" in tree:
-                tree["records"] = _renamed(tree["records"])
-            if "metrics" in tree:
-                tree["metrics"] = [metric_name(name) for name in tree["metrics"]]
-            if "baselines" in tree:
-                tree["baselines"] = {k: _renamed(lines) for k, lines in tree["baselines"].items()}
-            return tree
+            return dict(read_json(self.folder / "evaluation.json", _AGAIN))
 
     def records(self) -> list[dict[str, Any]]:
         """Tidy metrics, see `simviz.evaluation.Evaluation.to_records`."""
@@ -274,9 +263,7 @@ class RunPart:
 
     def per_query(self) -> Arrays:
         """Values of each query by "direction:metric", NaN for a skipped one."""
-        arrays = read_arrays(self.folder / "per_query.npz", _AGAIN)
-        parted = ((key.partition(":"), values) for key, values in arrays.items())
-        return {f"{side}:{metric_name(name)}": values for (side, _, name), values in parted}
+        return read_arrays(self.folder / "per_query.npz", _AGAIN)
 
     def roc(self) -> Arrays | None:
         """Arguments of `simviz.evaluation.Roc`, or None if none was traced."""
@@ -290,13 +277,13 @@ class RunPart:
     def curve(self) -> list[dict[str, Any]]:
         """Tidy quality by dimension; empty where the method has no such curve."""
         with damaged(_EVALUATION):
-            return _renamed(read_json(self.folder / "curve.json", _AGAIN))
+            return list(read_json(self.folder / "curve.json", _AGAIN))
 
     def learning(self) -> list[dict[str, Any]]:
         """Tidy quality by size of the training part; empty where nobody asked for it."""
         path = self.folder / "learning.json"
         with damaged(_EVALUATION):
-            return _renamed(read_json(path, _AGAIN)) if path.exists() else []
+            return list(read_json(path, _AGAIN)) if path.exists() else []
 
     def put_learning(self, records: list[dict[str, Any]]) -> None:
         """Keep the quality by size of the training part with the run.
@@ -472,11 +459,7 @@ class Run:
 
     def _part_folder(self, name: Part) -> Path | None:
         folder = self.folder / name
-        if folder.is_dir():
-            return folder
-        # Before parts had directories, what stood beside the pipeline was the test.
-        old = name == "test" and (self.folder / "evaluation.json").exists()
-        return self.folder if old else None
+        return folder if folder.is_dir() else None
 
     def maps(self) -> tuple[str, ...]:
         """Names of the drawings that are kept, sorted."""
@@ -544,20 +527,7 @@ def _unpack_ranking(arrays: Arrays, prefix: str) -> Ranking:
     return Ranking(**{part.name: arrays[f"{prefix}{part.name}"] for part in fields(Ranking)})
 
 
-def metric_name(name: str) -> str:
-    """The name that a metric has now; one that nothing here measures keeps its own."""
-    try:
-        return parse_metric(name).name
-    except ValueError:
-        return name
-
-
-def _renamed(records: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Records with the names that metrics have now."""
-    return [{**record, "metric": metric_name(record["metric"])} for record in records]
-
-
-def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None) -> Evaluation:
+def load_evaluation(run: Run, part: Part = "test") -> Evaluation:
     """The evaluation of a run, from which any metric of ranks can be asked.
 
     Parameters
@@ -566,15 +536,11 @@ def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None)
         A stored run.
     part : {"validation", "test"}, default="test"
         On which part of its split.
-    pairs : PairSet, optional
-        The data set it was trained on. Scores of judged pairs, which older
-        runs did not keep, are then computed again by its pipeline.
 
     Returns
     -------
     Evaluation
-        Equal to the one it was stored from. Where older runs cannot be asked
-        for their scores, it has none.
+        Equal to the one it was stored from.
 
     Raises
     ------
@@ -588,7 +554,7 @@ def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None)
             cast(Direction, direction): _unpack_ranking(arrays, f"ranking:{direction}:")
             for direction in figures["directions"]
         }
-        evaluation = Evaluation(
+        return Evaluation(
             rankings=rankings,
             pool=figures["pool"],
             metrics=tuple(parse_metric(name) for name in figures["metrics"]),
@@ -597,12 +563,9 @@ def load_evaluation(run: Run, part: Part = "test", pairs: PairSet | None = None)
             predicted=arrays.get("predicted"),
             x_empty=figures["x_empty"],
             y_empty=figures["y_empty"],
-            x_unknown=figures.get("x_unknown"),  # what older versions did not keep
-            y_unknown=figures.get("y_unknown"),
+            x_unknown=figures["x_unknown"],
+            y_unknown=figures["y_unknown"],
         )
-    if pairs is None or evaluation.pool != "judged" or evaluation.predicted is not None:
-        return evaluation
-    return replace(evaluation, predicted=_scores_again(run, part, pairs))
 
 
 def load_figures(run: Run, part: Part = "test") -> dict[str, Any]:
@@ -610,26 +573,7 @@ def load_figures(run: Run, part: Part = "test") -> dict[str, Any]:
     figures = run.part(part).evaluation()
     if missing := {"records", "metrics", "directions", "pool"} - figures.keys():
         raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
-    with damaged(_EVALUATION):
-        is_old = any("n_certain" not in record for record in figures["records"])
-        if figures["pool"] == "judged" and is_old:
-            figures["records"] = load_evaluation(run, part).to_records()
-            figures["baselines"] = {
-                name: [record for record in records if record["direction"] == "pairs"]
-                for name, records in figures.get("baselines", {}).items()
-            }
     return figures
-
-
-def _scores_again(run: Run, part: Part, pairs: PairSet) -> NDArray[np.float64] | None:
-    """What a run says of the judged pairs of a part; None where its pipeline cannot say it."""
-    held_out = run.take(pairs, part)
-    try:
-        pipeline = run.pipeline()
-        sides = held_out.x, held_out.y, held_out.relevance
-        return evaluate(pipeline, *sides, metrics=["MRR"]).predicted
-    except (SimvizError, ValueError):
-        return None
 
 
 def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
@@ -671,7 +615,7 @@ def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
             gap=Gap(*info["gap"]),
             gap_balanced=Gap(*info["gap_balanced"]),
             notes=tuple(info["notes"]),
-            share=info.get("share"),
+            share=info["share"],
         )
         return loaded, arrays["x_drawn"], arrays["y_drawn"]
 

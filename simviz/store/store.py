@@ -32,9 +32,8 @@ from simviz.store.directory import (
     printable,
     refuse_beyond,
     sync,
-    sync_tree,
 )
-from simviz.store.run import MEASURED, Measured, Part, Run, RunInfo, RunResult, Shown, metric_name
+from simviz.store.run import MEASURED, Run, RunInfo, RunResult, Shown
 
 _log = logging.getLogger(__name__)
 #: Opening a demo's run is noted at most so often, in seconds.
@@ -358,23 +357,6 @@ class Runs:
         _log.info("run kept", details)
         return True
 
-    def put_part(self, run_id: str, part: Part, measured: Measured) -> None:
-        """Keep what a run found out on one more part of its split."""
-        place = self._directory.folder("runs", run_id) / part
-        summary = json.dumps(measured.summary())
-        with self._directory.draft() as draft:
-            measured.write(draft)
-            sync_tree(draft)
-            with self._index.writing() as db:
-                if not db.has("runs", run_id):
-                    raise StoreError("This run was deleted in the meantime.")
-                if place.exists():
-                    return
-                draft.replace(place)
-                sync(place.parent)
-                if part == "validation":  # what runs are ranked by
-                    db.execute("UPDATE runs SET summary=? WHERE id=?", (summary, run_id))
-
     def has(self, run_id: str) -> bool:
         """Whether a run is there, whoever owns it."""
         with self._index.reading() as db:
@@ -510,7 +492,6 @@ def _run_info(row: sqlite3.Row) -> RunInfo:
     with damaged("The entry of a run in the index"):
         for name in ("spec", "summary"):
             fields[name] = dict(json.loads(fields[name]))
-        fields["summary"] = {metric_name(k): value for k, value in fields["summary"].items()}
         return RunInfo(**fields)
 
 

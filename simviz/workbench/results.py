@@ -58,13 +58,8 @@ def show(
                 where = {"data": dataset_id}
                 where |= {takes: ids[takes], settings.PART_LINK: part} if takes else {}
                 st.page_link(page, label=label, icon=icon, query_params=where)
-    missing = [
-        (run, shell_runs.run_title(run.info))
-        for run in ordered
-        if part not in measured[run.id].parts
-    ]
-    if missing:
-        progress.offer_missing_part(missing, part, pairs, key=key)
+    missing = [run for run in ordered if part not in measured[run.id].parts]
+    progress.tell_missing_part([shell_runs.run_title(run.info) for run in missing], part)
     if not entries:
         return None
     with answer:
@@ -109,7 +104,7 @@ def show_table(
 
 def show_hardest(entry: summary.Entry, direction: str, pairs: PairSet) -> None:
     """Name the queries for which the best run finds the right answer last; each leads to why."""
-    ranking = evaluation_of(entry, pairs).rankings.get("y2x" if direction == "y2x" else "x2y")
+    ranking = evaluation_of(entry).rankings.get("y2x" if direction == "y2x" else "x2y")
     found = [] if ranking is None else hardest_queries(ranking)
     if not found:
         return

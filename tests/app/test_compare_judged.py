@@ -13,8 +13,6 @@ from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import load_evaluation
-from simviz.store.directory import write_arrays
-from simviz.store.run import load_figures
 from simviz.workbench.compare import curves
 
 pytestmark = pytest.mark.app
@@ -145,40 +143,6 @@ def test_graded_answers_are_looked_at_by_their_gain(show):
     assert "<th" in html(page) and ">NDCG@10 (exponential gain)</th>" in html(page)
     page = show("graded", metric="NDCG@3")
     assert page.selectbox(key="compare-metric").value == "NDCG@3 (exponential gain)"
-
-
-def rewritten(path, write):
-    """The folder's file as an older version left it; what it was is put back after the test."""
-    before = path.read_bytes()
-    path.unlink()
-    write(path)
-    yield
-    path.write_bytes(before)
-
-
-def test_older_runs_are_read_as_they_would_be_measured_now(home):
-    run = home.run("twice bm25")
-    kept, told = load_evaluation(run), load_figures(run)
-    folder = run.folder / "test"
-    arrays = {k: v for k, v in run.part("test").rankings().items() if k != "predicted"}
-    old = {**told, "records": [{"metric": "MRR", "direction": "x2y", "value": 1.0}]}
-    old["baselines"] = {"chance": [*old["records"], {"metric": "AUC", "direction": "pairs"}]}
-    changes = [
-        rewritten(folder / "arrays.npz", lambda path: write_arrays(path, arrays)),
-        rewritten(folder / "evaluation.json", lambda path: path.write_text(json.dumps(old))),
-    ]
-    for change in changes:
-        next(change)
-    try:
-        assert load_evaluation(run).predicted is None
-        again = load_evaluation(run, pairs=home.pairs["twice"])
-        figures = load_figures(run)
-    finally:
-        for change in changes:
-            next(change, None)
-    np.testing.assert_array_equal(again.predicted, kept.predicted)
-    assert str(figures["records"]) == str(told["records"])
-    assert figures["baselines"] == {"chance": [{"metric": "AUC", "direction": "pairs"}]}
 
 
 def test_a_report_tests_pairs_and_tells_what_is_left_out(home):

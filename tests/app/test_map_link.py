@@ -43,12 +43,6 @@ def test_each_choice_comes_back(name, pairs):
     assert getattr(again(view, pairs), name) == WHOLE[name]
 
 
-def test_links_of_drawings_in_three_dimensions_mean_the_flat_one(pairs):
-    view = map_view.View("d")
-    map_view.apply_link(view, {"drawing": "umap-3", "gap": "none"}, pairs, COLUMNS)
-    assert view.kept_as == "umap-2-none"
-
-
 def test_stop_of_the_two_sided_drawing_comes_back(pairs):
     view = map_view.View("d", across=30)
     assert map_view.link_params(view, COLUMNS) == {"drawing": "two-sided-2-30"}
@@ -56,26 +50,10 @@ def test_stop_of_the_two_sided_drawing_comes_back(pairs):
     assert again(map_view.View("d"), pairs).kept_as == "two-sided-2"
 
 
-@pytest.mark.parametrize("told", [{"gap": "none"}, {"at": "0.1,0,2"}, {"lasso": "0,0;1,0;1,1"}])
-def test_places_of_older_links_are_those_of_their_drawing(told, pairs):
-    view = map_view.View("d")
-    map_view.apply_link(view, told, pairs, COLUMNS)
-    assert view.drawing == "mds-2"
-    map_view.apply_link(view, told | {"drawing": "two-sided-2"}, pairs, COLUMNS)
-    assert view.drawing == "two-sided-2"
-
-
 def test_balance_of_the_sides_is_no_matter_of_the_two_sided_drawing():
     view = map_view.View("d", drawing="umap-2", balance="rank")
     view.draw_by("two-sided")
     assert (view.kept_as, map_view.link_params(view, COLUMNS)) == ("two-sided-2", {})
-
-
-def test_part_of_an_older_link_is_what_it_showed_unless_it_now_means_figures(pairs):
-    for told, wanted in (("train", "train"), ("left out", "left out"), ("test", "")):
-        view = map_view.View("d")
-        map_view.apply_link(view, {"part": told, "test": "open"}, pairs, COLUMNS)
-        assert view.part == wanted
 
 
 def test_all_choices_come_back_at_once(pairs):

@@ -452,18 +452,14 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
     assert charts(app)[0].proto.alt == before
 
 
-def test_part_that_was_not_measured_is_offered(app, sentences):
-    from simviz.workbench.shell import progress, state
+def test_map_says_for_which_part_a_run_brings_no_scores(app, sentences):
+    from simviz.workbench.shell import state
 
     dataset_id, mine = put(app, sentences)
     run = state.store().runs.get(train(sentences, dataset_id, mine, n_components=12).run_id)
     shutil.rmtree(run.folder / "validation")
     go(app, data=dataset_id, dims="12")
-    assert "Not measured on the validation part yet" in words(app) and not charts(app)
-    app.button(key="map-measure").click().run()
-    until(lambda: progress.background("parts").progress((run.id, "validation")) is None)
-    app.run()
-    assert "Of the validation part: 6 x and 6 y; x → y." in words(app)
+    assert "without scores for the validation part" in words(app) and not charts(app)
 
 
 def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
@@ -481,13 +477,6 @@ def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
     go(app, share=published.token)
     assert "Of the test part: 12 x and 12 y; x → y." in words(app)
     assert link(app)["part"] == "test"
-    old = state.store().shares.publish(
-        mine, "map", run_ids=[run_id], dataset_ids=[dataset_id], view={"dims": "12"}, days=7
-    )
-    for name in ("part-chosen", "map-view"):
-        del app.session_state[name]
-    go(app, share=old, test="open")
-    assert shown(app) == (60, 60) and link(app)["part"] == "validation"
 
 
 def test_link_says_where_to_look(trained):

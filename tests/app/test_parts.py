@@ -122,37 +122,12 @@ def test_queries_are_ranked_against_all_items_where_asked(show):
     assert not [e for e in app.expander if e.label == "Against all items"]
 
 
-def test_readers_of_a_published_view_are_told_of_a_missing_part_but_measure_nothing(show, home):
-    run = home.run("own bm25")
-    folder = run.folder
-    token = home.store.shares.publish(
-        home.mine, "compare", run_ids=[run.id], dataset_ids=[home.data["own"]], view={}, days=None
-    )
+def test_of_a_run_without_scores_for_a_part_the_page_says_so(show, home):
+    folder = home.run("own bm25").folder
     (folder / "validation").rename(folder / "kept")
     try:
-        app = show("own", share=token, part="validation")
-        assert "Not measured on the validation part: BM25" in captions(app)
-        assert not any(button.key == "compare-measure" for button in app.button)
+        told = captions(show("own", part="validation"))
+        assert "BM25: It was imported without scores for the validation part." in told
+        assert "without scores" not in captions(show("own", part="test"))
     finally:
         (folder / "kept").rename(folder / "validation")
-
-
-def test_a_part_that_is_missing_is_offered_and_measured(show, home):
-    run = home.run("own cca")
-    kept = run.folder / "kept"
-    (run.folder / "validation").rename(kept)
-    try:
-        app = show("own", part="validation", runs=run.id)
-        assert "Not measured on the validation part yet" in " ".join(m.value for m in app.markdown)
-        app.button(key="compare-measure").click().run()
-        assert not app.exception
-        for _ in range(100):
-            if run.measured == ("validation", "test"):
-                break
-            app.run()
-        app.run()
-        assert "of the validation part" in html(app)
-        assert [p.name for p in (run.folder / "validation").iterdir()]
-    finally:
-        if run.measured != ("validation", "test"):
-            kept.rename(run.folder / "validation")

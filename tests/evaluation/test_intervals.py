@@ -64,11 +64,9 @@ def test_an_evaluation_has_an_interval_of_a_metric():
     X = rng.random((40, 5))
     found = evaluate(VectorScorer(), X, X + rng.random((40, 5)))
     assert confidence_interval(found, "MRR") == confidence_interval(found.per_query("MRR"))
-    for given in ((found,), ([0.1, 0.2], "MRR")):
+    for given in ((found,), ([0.1, 0.2], "MRR"), ([0.1, 0.2], 0.9)):
         with pytest.raises(ValueError, match="an evaluation and a metric"):
             confidence_interval(*given)
-    with pytest.warns(DeprecationWarning, match="level=level"):
-        assert confidence_interval(X[0], 0.9) == confidence_interval(X[0], level=0.9)
 
 
 def test_a_pair_set_is_evaluated_as_its_sides_are():

@@ -11,7 +11,6 @@ import scipy.stats
 from hypothesis import given, settings, strategies as st
 
 from simviz.evaluation import (
-    compare,
     confidence_interval,
     paired_bootstrap,
     paired_randomization,
@@ -282,5 +281,3 @@ def test_tests_have_names():
     assert paired_test(a, b, "t", level=0.8) == paired_t(a, b, level=0.8)
     with pytest.raises(ValueError, match="Did you mean 'bootstrap'"):
         paired_test(a, b, "boostrap")
-    with pytest.warns(DeprecationWarning, match="is now simviz.evaluation.paired_test"):
-        assert compare(a, b, "t") == paired_t(a, b)

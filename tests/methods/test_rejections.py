@@ -170,7 +170,6 @@ def digest(arrays):
 
 
 def test_nothing_is_drawn_otherwise_where_nothing_was_rejected():
-    """Digests of what earlier versions drew."""
     judged = taxonomy()
     triples = [TripleSource(judged, links=False, group=g).draw(999, 5) for g in (1, 4)]
     assert digest(triples) == "fb1b051bdc4cdda3"

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 from types import SimpleNamespace
-from zipfile import ZipFile
 
 import numpy as np
 import pytest
@@ -19,7 +17,6 @@ from simviz.methods._blstm_network import _n_grams, as_texts, read_ids
 from simviz.methods._blstm_training import Reader
 from simviz.methods._training import Stopped, held_out_values
 from simviz.methods.siamese_blstm import SiameseBLSTM
-from simviz.persistence import load_state, save_state
 from simviz.pipeline import default_pipeline
 from simviz.relevance import Relevance
 
@@ -230,28 +227,6 @@ def test_patience_ends_what_no_longer_improves(titles):
     model = SiameseBLSTM(**QUICK, max_iter=60, patience=2, learning_rate=0.3)
     model.fit(X, Y, X_val=X, y_val=Y)
     assert model.n_iter_ == model.best_iter_ + 2 < 60
-
-
-def test_files_of_earlier_versions_are_read(titles, tmp_path):
-    """There, what was left None was taken from the preset."""
-    paper = {**SiameseBLSTM.presets["paper"], "n_layers": 2, "max_length": 12, "embedding_size": 4}
-    for preset, given in (("paper", paper), ("small", {})):
-        model = learned(*titles, **given, max_iter=1, n_components=6, hidden_units=5)
-        save_state({"model": model}, tmp_path / "new.zip")
-        usual = {**SiameseBLSTM().get_params(), **(paper if preset == "paper" else {})}
-        kept = ("n_layers", "embedding_size")
-        with ZipFile(tmp_path / "new.zip") as new, ZipFile(tmp_path / "old.zip", "w") as old:
-            tree = json.loads(new.read("objects.json"))
-            params = tree["objects"]["model"]["params"]
-            open_ = [n for n, v in params.items() if v == usual[n] and n not in kept]
-            params |= {name: None for name in open_ if name in SiameseBLSTM.presets["paper"]}
-            params["preset"] = preset
-            assert params["dropout"] is params["loss"] is None
-            old.writestr("objects.json", json.dumps(tree))
-            old.writestr("arrays.safetensors", new.read("arrays.safetensors"))
-        again = load_state(tmp_path / "old.zip")["model"]
-        assert again.get_params() == model.get_params()
-        np.testing.assert_array_equal(again.transform(titles[0]), model.transform(titles[0]))
 
 
 def test_judged_pairs_alone_are_learned_where_others_are_unknown(titles):

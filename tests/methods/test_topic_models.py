@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numba
 import numpy as np
 import pytest
@@ -456,19 +454,6 @@ def test_more_shares_than_memory_holds_are_refused(monkeypatch):
     with pytest.raises(ValueError, match=r"more than the 1,000 .* inference='em' or 'gibbs'"):
         get_method("pltm")(4).fit(X, Y)
     get_method("pltm")(4, inference="em", max_iter=2).fit(X, Y)
-
-
-def test_polylingual_models_of_earlier_versions_open():
-    from simviz.persistence import load_state
-
-    stored = load_state(Path(__file__).parent / "golden" / "pltm-stored.simviz")
-    for inference in ("em", "gibbs"):
-        model = stored[inference]
-        assert model.inference == inference
-        np.testing.assert_allclose(
-            model.similarity(stored["X"], stored["Y"]), stored[f"{inference}_similarity"],
-            rtol=1e-6, atol=1e-7,
-        )  # fmt: skip
 
 
 def test_every_measure_compares_shares_of_topics():

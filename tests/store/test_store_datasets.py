@@ -1,5 +1,8 @@
+import re
 import sqlite3
 import time
+from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -180,13 +183,30 @@ def test_a_root_that_cannot_be_used_is_explained(tmp_path):
         Store(tmp_path)
 
 
-def test_a_store_of_a_later_version_is_refused(tmp_path):
-    Store(tmp_path)
-    with sqlite3.connect(tmp_path / "index.sqlite") as db:
-        db.execute("PRAGMA user_version=99")
-    db.close()
-    with pytest.raises(StoreError, match="version 99"):
+def files_below(root):
+    return {path.relative_to(root): path.read_bytes() for path in root.rglob("*.*")}
+
+
+@pytest.mark.parametrize(
+    ("of_others", "writer"),
+    [
+        ("UPDATE written_by SET simviz='0.9.7'; PRAGMA user_version=99", "simviz 0.9.7 and .* 99"),
+        ("DROP TABLE written_by; PRAGMA user_version=5", "another simviz and .* 5"),
+    ],
+)
+def test_a_store_of_another_version_is_refused_and_left_as_it_is(tmp_path, of_others, writer):
+    store = Store(tmp_path)
+    dataset_id = store.datasets.put(many(3), store.workspaces.create())
+    with closing(sqlite3.connect(tmp_path / "index.sqlite")) as db:
+        db.executescript(of_others)
+    (tmp_path / "uploads").rmdir()
+    before, names = files_below(tmp_path), sorted(tmp_path.iterdir())
+    message = f"was written by {writer}; simviz .*plain files in (.*), a directory each"
+    with pytest.raises(StoreError, match=message) as refused:
         Store(tmp_path)
+    place = re.search(message, str(refused.value))[1]
+    assert '"y1"' in (Path(place) / dataset_id / "pairs.json").read_text()
+    assert files_below(tmp_path) == before and sorted(tmp_path.iterdir()) == names
 
 
 def test_other_names_change_neither_content_nor_id(store):

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import os
-import sqlite3
 import time
-from contextlib import closing
 
 import pytest
 
@@ -56,20 +54,6 @@ def test_they_can_be_taken_back_and_go_with_their_data(kept):
     assert store.feedback.find(data, mine) == [("d", "b", 1.0)]
     store.datasets.delete(data, mine)
     assert store.feedback.find(data, mine) == []
-
-
-def test_an_index_of_the_first_version_is_brought_up_to_date(store, mine, sentences):
-    data = store.datasets.put(sentences, mine)
-    with closing(sqlite3.connect(store.root / "index.sqlite")) as db, db:
-        for table in ("feedback", "trash", "shown"):
-            db.execute(f"DROP TABLE {table}")
-        db.execute("ALTER TABLE shares DROP COLUMN expires")
-        db.execute("PRAGMA user_version=1")
-    again = Store(store.root)
-    assert again.datasets.get(data, mine).digest == sentences.digest
-    assert again.feedback.put(data, mine, [("a", "b", 1)]) == 1
-    share = again.shares.publish(mine, "map", dataset_ids=["demo:emoji"])
-    assert again.shares.resolve(share).expires is None
 
 
 def test_choices_are_kept_a_workspace_and_go_with_their_data(store, mine, theirs, sentences):

@@ -8,7 +8,7 @@ import pytest
 
 from simviz.exceptions import StoreError
 from simviz.store import Limits, Store, load_map
-from simviz.store.directory import Directory, read_arrays, write_arrays
+from simviz.store.directory import Directory
 
 RUN, OTHER = "1" * 32, "2" * 32
 
@@ -70,22 +70,6 @@ def test_a_second_run_of_that_id_changes_nothing(store, mine, dataset_id, result
     assert not store.runs.put(RUN, result, spec(dataset_id), mine)
     assert store.runs.find(mine) == before
     assert not list((store.root / "drafts").iterdir())
-
-
-def test_drawing_of_an_earlier_version_is_read(drawn, run):
-    run.put_map("mds-2-center", *drawn)
-    path = run.folder / "map-mds-2-center.npz"
-    new = {"within_overlap", "random_within_overlap", "false_across", "missing_across", "moved"}
-    arrays = {k: v for k, v in read_arrays(path).items() if k.partition(":")[2] not in new}
-    info = json.loads(arrays["info"].tobytes())
-    info["quality"] = {k: v for k, v in info["quality"].items() if k not in new}
-    del info["share"]
-    arrays["info"] = np.frombuffer(json.dumps(info).encode(), dtype=np.uint8)
-    write_arrays(path, arrays)
-    quality = load_map(run, "mds-2-center")[0].quality
-    assert quality.within_overlap is None and quality.moved is None
-    assert quality.cross_overlap == drawn[0].quality.cross_overlap
-    assert "of the other side" in quality.describe() and "own side" not in quality.describe()
 
 
 def test_drawings_can_be_added_and_replaced_but_not_named_at_will(store, mine, drawn, run):

@@ -34,7 +34,7 @@ from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry, Measured, MeasuredRun, ranked
 from simviz.store import load_evaluation
-from simviz.store.run import Part, Run, metric_name
+from simviz.store.run import Part, Run
 from simviz.workbench.shell import forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.display import aside, mark_pills, problem
 
@@ -161,7 +161,7 @@ def _set_widgets() -> None:
     """Set the widgets as the link says."""
     for name in ("metric", "a", "b", "test", "correction", "against"):
         if value := _new_in_link(name):
-            st.session_state[f"compare-{name}"] = metric_name(value) if name == "metric" else value
+            st.session_state[f"compare-{name}"] = _full_name(value) if name == "metric" else value
             if name == "test":
                 st.session_state["compare-pair-test"] = value
     tab = _new_in_link("tab")
@@ -169,6 +169,14 @@ def _set_widgets() -> None:
         st.session_state["compare-curve"] = tab
     if tab in (*CURVES, *TABS):
         st.session_state["compare-tab"] = tab if tab in TABS else None
+
+
+def _full_name(metric: str) -> str:
+    """The name of a metric that may be written in short, such as "NDCG@3"."""
+    try:
+        return parse_metric(metric).name
+    except ValueError:
+        return metric
 
 
 def _new_in_link(name: str) -> str:
@@ -247,8 +255,8 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     run_ids = [run.id for run in chosen]
     st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
     put_in_link(data=dataset_id, demo=None, run=None, runs=",".join(run_ids), metric=metric)
-    if missing := [(run, labels[run.id]) for run in chosen if part not in measured[run.id].parts]:
-        progress.offer_missing_part(missing, part, pairs, key="compare")
+    missing = [labels[run.id] for run in chosen if part not in measured[run.id].parts]
+    progress.tell_missing_part(missing, part)
     if metric not in shared:
         for run in chosen:
             entry = Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
@@ -258,7 +266,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         entry = Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
         if part in entry.result.parts:
             try:  # what the page needs of every run
-                if run.spec and evaluation_of(entry, pairs):
+                if run.spec and evaluation_of(entry):
                     entries.append(entry)
             except SimvizError as error:
                 problem(f"{entry.label} is left out. {error}")
@@ -431,7 +439,7 @@ def _asked(entry: Entry, metric: str, pairs: PairSet, first: Run) -> MeasuredRun
 @state.cached(1_000)
 def _records(entry: Entry, metric: str, pairs: PairSet) -> Mapping[str, Sequence[Any]]:
     return {
-        "records": evaluation_of(entry, pairs).to_records([metric]),
+        "records": evaluation_of(entry).to_records([metric]),
         "metrics": [metric],
     }
 
@@ -450,9 +458,9 @@ def _baselines(run: Run, part: Part, pairs: PairSet) -> Mapping[str, Evaluation]
 
 
 @state.cached(64)
-def evaluation_of(entry: Entry, pairs: PairSet) -> Evaluation:
+def evaluation_of(entry: Entry) -> Evaluation:
     """All that a chosen run found out on the part."""
-    return load_evaluation(entry.run, entry.part, pairs)
+    return load_evaluation(entry.run, entry.part)
 
 
 @state.cached(16)

@@ -355,7 +355,7 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
         return ""
     metric = parse_metric(choice.metric)
     by = metric if metric.level == "query" else "MRR"
-    n = evaluation_of(first, choice.pairs).n_certain(choice.direction, by)
+    n = evaluation_of(first).n_certain(choice.direction, by)
     if not n:
         return ""
     one = n == 1

@@ -119,8 +119,7 @@ def show(view: View, scene: Scene) -> None:
     )
     part = settings.part_switch(view.dataset_id)
     if part not in run.measured:
-        missing = [(run, runs.run_title(run.info))]
-        progress.offer_missing_part(missing, part, scene.pairs, key="map")
+        progress.tell_missing_part([runs.run_title(run.info)], part)
         return
     result = _evaluated(run, scene.pairs, k, part)
     direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)

@@ -253,12 +253,11 @@ def _show_trust(view: View, drawing: JointMap, draw_again: Callable[[], None]) -
 
 def _show_quality(view: View, quality: Quality) -> None:
     st.markdown("**How far to trust this drawing**")
-    chance = f"chance {percent(quality.random_cross_overlap)}"
-    kept = [(percent(quality.cross_overlap), f"of neighbours across kept, {chance}")]
-    if quality.within_overlap is not None and quality.random_within_overlap is not None:
-        chance = f"chance {percent(quality.random_within_overlap)}"
-        kept.append((percent(quality.within_overlap), f"of neighbours within kept, {chance}"))
-    display.figures(kept)
+    across = f"of neighbours across kept, chance {percent(quality.random_cross_overlap)}"
+    within = f"of neighbours within kept, chance {percent(quality.random_within_overlap)}"
+    display.figures(
+        [(percent(quality.cross_overlap), across), (percent(quality.within_overlap), within)]
+    )
     if quality.mrr_space is not None and quality.mrr_map is not None:
         ratio = quality.mrr_map / quality.mrr_space if quality.mrr_space else 1.0
         display.figures(

@@ -341,11 +341,9 @@ def _selected(
 
 def _halos(quality: Quality, n_items: int) -> dict[str, str]:
     """Return the strength of both halos of each item, from 0 (none) to 3."""
-    false, missing = quality.false_across, quality.missing_across
-    if false is None or missing is None:  # kept by an earlier version
-        false, missing = quality.false_neighbors, quality.missing_neighbors
     halos = {}
-    for name, values in (("false", false), ("missing", missing)):
+    across = quality.false_across, quality.missing_across
+    for name, values in zip(("false", "missing"), across, strict=True):
         strength = np.zeros(n_items, dtype=np.uint8)
         strength[quality.sample] = np.searchsorted(_HALO_LEVELS, values, side="right")
         halos[name] = canvas.packed(strength.tobytes())

@@ -47,7 +47,7 @@ BALANCES = ("center", "none", "rank")
 WAYS = {"t": "text", "p": "pattern"}
 PARTS = ("train", "validation", "test", "left out")
 _FARTHEST, _LEAST_ZOOM, _MOST_ZOOM = 3.0, 0.5, 500.0
-_DRAWING = re.compile(rf"(two-sided|mds|umap|pca)-[23](?:-({'|'.join(map(str, SHARES))}))?")
+_DRAWING = re.compile(rf"(two-sided|mds|umap|pca)-2(?:-({'|'.join(map(str, SHARES))}))?")
 _CLOSED = re.compile(r"[sg]\d{1,3}")
 #: Columns with the bins or groups that pass, as `column_codes` counts them.
 _FILTER = re.compile(r"(\d:\d{1,2}(\.\d{1,2}){0,30};?){0,6}")
@@ -178,11 +178,8 @@ def apply_link(
 ) -> None:
     """Take over what a link says of the map; nonsense changes nothing."""
     drawing = _DRAWING.fullmatch(params.get("drawing", ""))
-    if drawing:  # there were once drawings in three dimensions
+    if drawing:
         view.drawing, view.across = f"{drawing[1]}-2", int(drawing[2] or SHARES[0])
-    elif "drawing" not in params and params.keys() & {"gap", "at", "lasso"}:
-        # A link of the time when MDS went unsaid: it means places on that drawing.
-        view.drawing = FIRST_DRAWING
     if params.get("regions") in ("0", "1"):
         view.regions = params["regions"] == "1"
     if params.get("gap") in BALANCES:
@@ -194,9 +191,6 @@ def apply_link(
     view.colour = _parse_colour(params.get("colour", ""), columns) or view.colour
     if params.get("side") in ("x", "y"):
         view.side = cast(Side, params["side"])
-    # Once this was called "part", which now says whose figures are shown.
-    if params.get("part") in ("train", "left out"):
-        view.part = params["part"]
     if params.get("only") in PARTS:
         view.part = params["only"]
     dims = params.get("dims", "")[:5]

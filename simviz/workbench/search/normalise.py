@@ -483,9 +483,9 @@ def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> No
 def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
     """Show how both runs do on a part, where it holds the same items for both."""
     labels = runs.label_runs([before.info, now.info])
-    missing = [(run, labels[run.id]) for run in (before, now) if part not in run.measured]
+    missing = [labels[run.id] for run in (before, now) if part not in run.measured]
     if missing:
-        progress.offer_missing_part(missing, part, pairs, "normalise")
+        progress.tell_missing_part(missing, part)
         return
     old_at, at, names = before.arrays(), now.arrays(), (f"x_{part}", f"y_{part}")
     if not all(np.array_equal(old_at[name], at[name]) for name in names):

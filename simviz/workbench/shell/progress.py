@@ -5,9 +5,8 @@ from __future__ import annotations
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -21,10 +20,9 @@ from simviz.workbench.shell import forms, settings, state
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
-    from simviz.data.pairs import PairSet
     from simviz.jobs import JobSpec, JobStatus
     from simviz.jobs.background import Background
-    from simviz.store.run import Part, Run
+    from simviz.store.run import Part
 
 DOING = {
     "compiling": "starting",  # what it waited for has just ended
@@ -347,54 +345,11 @@ def show_background(kind: str, labels: Mapping[Any, str], doing: str) -> list[An
     return active
 
 
-def offer_missing_part(
-    runs: Sequence[tuple[Run, str]], part: Part, pairs: PairSet, key: str
-) -> None:
-    """Say which runs were not measured on a part, and offer to do so."""
-    able: list[Run] = []
-    labels: dict[tuple[str, Part], str] = {}
-    for run, label in runs:
-        if reason := _why_not_measured(run, part, pairs):
-            st.caption(escape_markdown(f"{label}: {reason}"))
-        else:
-            able.append(run)
-            labels[run.id, part] = label
-    if not able:
-        return
-    names = ", ".join(labels.values())
-    if state.share() is not None:  # a published view is for reading
-        st.caption(escape_markdown(f"Not measured on the {part} part: {names}."))
-        return
-    for work, label in labels.items():
-        progress = background("parts").progress(work)
-        if progress is not None and progress.state == "failed":
-            st.text(f"{label}: {progress.message}")
-    if show_background("parts", labels, f"measured on {part}"):
-        return
-
-    def measure() -> None:
-        from simviz.jobs.background import measure_run
-
-        for run in able:
-            work = partial(measure_run, state.store(), run, pairs, part)
-            background("parts").submit((run.id, part), work)
-
-    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        words = f"Not measured on the {part} part yet: {names}."
-        st.markdown(escape_markdown(words), width="content")
-        st.button(
-            "Measure now",
-            key=f"{key}-measure",
-            icon=":material/speed:",
-            on_click=measure,
-        )
-
-
-@state.cached(200)
-def _why_not_measured(run: Run, part: Part, pairs: PairSet) -> str:
-    from simviz.jobs.background import why_not_measured
-
-    return why_not_measured(run, part, pairs)
+def tell_missing_part(labels: Iterable[str], part: Part) -> None:
+    """Say which runs bring no scores for a part."""
+    for label in labels:
+        words = f"{label}: It was imported without scores for the {part} part."
+        st.caption(escape_markdown(words))
 
 
 @st.fragment(run_every=0.7)

@@ -38,12 +38,7 @@ _PART_HELP = (
 
 def current_part(dataset_id: str) -> Part:
     """The part that figures are of: as the link says, else as was chosen before."""
-    if (chosen := _chosen("part", dataset_id, get_args(Part))) is not None:
-        return cast(Part, chosen)
-    share = state.share()
-    # Views published before there was a choice: Compare showed the test, others where opened.
-    opened = share is not None and (share.kind == "compare" or share.view.get("test") == "open")
-    return "test" if opened else "validation"
+    return cast(Part, _chosen("part", dataset_id, get_args(Part)) or "validation")
 
 
 def part_switch(dataset_id: str) -> Part:
