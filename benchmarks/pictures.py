@@ -11,7 +11,7 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from simviz.charts import Drawing
+from simviz.charts import draw
 from simviz.data import split
 from simviz.datasets import load_demo
 from simviz.pipeline import default_pipeline
@@ -33,7 +33,7 @@ def main() -> None:
         flags = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
         browser = playwright.chromium.launch(executable_path=chromium, args=flags)
         page_file = Path(folder) / "map.html"
-        Drawing.of(pipeline, pairs).save(page_file)
+        draw(pipeline, pairs).save(page_file)
         for theme in ("light", "dark"):
             page = browser.new_page(viewport=HOME, color_scheme=theme, device_scale_factor=1.5)
             page.goto(page_file.as_uri())

@@ -15,7 +15,7 @@ from . import (
     scale as scale,
     store as store,
 )
-from .charts import Drawing as Drawing
+from .charts import Drawing as Drawing, draw as draw
 from .comparison import (
     Blended as Blended,
     Result as Result,
@@ -26,6 +26,7 @@ from .data import (
     Items as Items,
     PairSet as PairSet,
     from_frame as from_frame,
+    read_collection as read_collection,
     read_pairs as read_pairs,
     split as split,
     write_pairs as write_pairs,
@@ -33,12 +34,15 @@ from .data import (
 from .datasets import load_demo as load_demo
 from .evaluation import (
     PopularityScorer as PopularityScorer,
+    choose_threshold as choose_threshold,
+    confidence_interval as confidence_interval,
     csls as csls,
     evaluate as evaluate,
     metric as metric,
     read_run as read_run,
     tune as tune,
 )
+from .features import Tfidf as Tfidf
 from .methods import (
     all_methods as all_methods,
     get_method as get_method,

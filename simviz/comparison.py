@@ -10,15 +10,14 @@ from html import escape
 from math import nan
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
 from simviz.base import EmbeddingModel, PairModel
 from simviz.callbacks import Callback
-from simviz.charts import Drawing
-from simviz.data import PairSet, ReadResult, Split, default_direction
+from simviz.data import PairSet, Split, default_direction, from_frame
 from simviz.data.cells import numbered
 from simviz.data.pairs import as_pairs
 from simviz.data.splitting import PARTS, By, split as split_pairs, suggest_split
@@ -76,9 +75,11 @@ _BEST_BLEND = "best blend"
 
 
 def compare(
-    pairs: PairSet | ReadResult,
+    pairs: Any,
     methods: Sequence[Method] | Mapping[str, Method],
     *,
+    x: str | None = None,
+    y: str | None = None,
     split: By | Split | None = None,
     metric: Metric | str | None = None,
     seed: int = 0,
@@ -88,13 +89,15 @@ def compare(
 
     Parameters
     ----------
-    pairs : PairSet or ReadResult
+    pairs : PairSet, ReadResult or frame
         The data.
     methods : sequence, or mapping of str, of methods
         Ids such as "cca", models or classes of methods, or pipelines, which are
         fitted anew; or answers of another system, see `simviz.read_run`, which should
         hold those to validation queries too. A mapping names them. Where vectors of one
         space are adapted, their plain cosine stands beside, as "cosine".
+    x, y : str, optional
+        Columns of a frame, see `simviz.from_frame`.
     split : Split or {"pair", "x", "y", "group", "column", "time"}, optional
         As in `simviz.data.split`. When omitted, the split that came with the
         data, else the first way that is fair and works.
@@ -130,7 +133,7 @@ def compare(
     >>> result.to_frame()["top-1"].round(2).to_dict()
     {'tfidf_cosine': 1.0, 'bm25': 1.0, '(popularity)': 0.33, '(chance)': 0.33}
     """
-    pairs = as_pairs(pairs)
+    pairs = as_pairs(pairs if x is None and y is None else from_frame(pairs, x=x, y=y))
     how, parts = _divided(pairs, split, seed)
     wanted = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
     pipelines = _with_base(_pipelines(methods, parts.train), parts.train)
@@ -227,7 +230,7 @@ def blend(result: Result, *, callback: Callback | None = None) -> Blended:
         if name != _BEST_BLEND
     }
     return Blended(
-        _drawn(chosen.pipeline),
+        chosen.pipeline,
         chosen.shares,
         chosen.single,
         (chosen.value, chosen.single_value),
@@ -264,20 +267,12 @@ def _pipelines(
     for name, method in methods.items():
         if isinstance(method, ImportedRun):
             made: Pipeline = method.pipeline
+        elif isinstance(method, Pipeline):
+            made = clone(method)
         else:
-            is_pipeline = isinstance(method, Pipeline)
-            made = clone(method) if is_pipeline else default_pipeline(method, train)
-        pipelines[str(name)] = _drawn(made)
+            made = default_pipeline(method, train)
+        pipelines[str(name)] = made
     return pipelines
-
-
-def _drawn(made: Pipeline) -> Pipeline:
-    """The same pipeline, with its map."""
-    kinds = {BlendPipeline: TrainedBlend, CSLSPipeline: TrainedCSLS}
-    kind: Any = next((kinds[c] for c in kinds if isinstance(made, c)), TrainedPipeline)
-    drawn: Pipeline = kind(**made.get_params(deep=False))
-    drawn.__dict__.update(vars(made))
-    return drawn
 
 
 def _with_base(pipelines: dict[str, Pipeline], train: PairSet) -> dict[str, Pipeline]:
@@ -292,7 +287,7 @@ def _with_base(pipelines: dict[str, Pipeline], train: PairSet) -> dict[str, Pipe
         if base is not None and repr(base.x_features) not in known:
             known.add(repr(base.x_features))
             name = numbered([*pipelines, "cosine"])[-1]
-            pipelines[name] = TrainedPipeline(**base.get_params(deep=False))
+            pipelines[name] = base
     return pipelines
 
 
@@ -306,49 +301,14 @@ def _name(method: Method) -> str:
     return method_id(get_method(model) if isinstance(model, str) else model)
 
 
-class _Drawn:
-    """Adds a map to a pipeline; below, a pipeline knows of no drawings."""
-
-    def map(self, pairs: PairSet, *, seed: int = 0, **options: Any) -> Drawing:
-        """Draw pairs as this pipeline sees them.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What to draw.
-        seed : int, default=0
-            Of the map and, where there are too many items, of the sample.
-        **options
-            See `simviz.projection.joint_map`.
-
-        Returns
-        -------
-        Drawing
-            Coordinates, items and quality; it shows itself in a notebook.
-        """
-        return Drawing.of(cast("Pipeline", self), pairs, seed=seed, **options)
-
-
-class TrainedPipeline(_Drawn, PairPipeline):
-    """A pipeline that `compare` trained, which can draw a map too."""
-
-
-class TrainedBlend(_Drawn, BlendPipeline):
-    """A blend that `compare` trained, which can draw a map too."""
-
-
-class TrainedCSLS(_Drawn, CSLSPipeline):
-    """CSLS on a pipeline that `compare` trained, which can draw a map too."""
-
-
 @dataclass(frozen=True, eq=False, repr=False)
 class Blended:
     """What `blend` chose, and what it gains on the test part; says so when it is shown.
 
     Parameters
     ----------
-    pipeline : TrainedBlend, or the pipeline of a single run
-        Fitted, with ``similarity``, ``index``, ``save`` and ``map``.
+    pipeline : BlendPipeline, or the pipeline of a single run
+        Fitted, with ``similarity``, ``index`` and ``save``.
     shares : mapping of str to float
         The weight of each run; one run alone where no blend is better.
     single : str
@@ -447,11 +407,15 @@ class Result:
         return {name: run.pipeline for name, run in self.runs.items()}
 
     @property
-    def best(self) -> TrainedPipeline | TrainedBlend | TrainedCSLS:
-        """The pipeline that is best on the validation part, with ``map(pairs)``."""
-        return cast(
-            "TrainedPipeline | TrainedBlend | TrainedCSLS", self.runs[self.names[0]].pipeline
-        )
+    def best(self) -> Pipeline:
+        """The pipeline that is best on the validation part."""
+        return self[self.names[0]]
+
+    def __getitem__(self, name: str) -> Pipeline:
+        """The trained pipeline of a name."""
+        if name not in self.runs:
+            raise KeyError(f"{name!r} was not compared. Known: {', '.join(self.runs)}.")
+        return self.runs[name].pipeline
 
     def evaluations(self, part: Part = "test") -> dict[str, Evaluation]:
         """Measurements by name.

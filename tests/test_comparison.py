@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import pickle
 from html import unescape
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import simviz
@@ -11,7 +13,7 @@ from simviz import methods
 from simviz.base import LinearPairModel, MethodTags
 from simviz.evaluation import metrics
 from simviz.evaluation.trec import trec_run
-from simviz.exceptions import JobCancelled, StoreError
+from simviz.exceptions import DatasetError, JobCancelled, StoreError
 from simviz.methods.cca import RidgeCCA
 from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 from simviz.methods.opca import OPCA
@@ -197,21 +199,47 @@ def test_installed_packages_bring_methods_and_do_no_harm(monkeypatch, tmp_path):
 
 
 def test_the_best_draws_a_map_and_answers(pairs, result):
-    drawing = result.best.map(pairs)
+    drawing = simviz.draw(result.best, pairs)
     frame = drawing.to_frame()
     assert frame["side"].tolist() == ["x"] * 30 + ["y"] * 30
     assert np.array_equal(frame[["horizontal", "vertical"]][:30], drawing.x)
     assert drawing.quality is not None and "toys" not in repr(drawing)
     shown = drawing._repr_html_()
     assert "map-state" in shown and "<b>red car</b></b>" not in shown
-    assert len(result.best.index(pairs.y).search(["red car"], 3)) == 3
+    index = result.best.index(pairs.y)
+    found = index.search(["red car"], 3)
+    assert len(found) == 3
+    assert index.search([]).columns.equals(found.columns) and index.search([]).empty
+    with pytest.raises(ValueError, match=r"ends in \.html, got 'map.png'"):
+        drawing.save("map.png")
+
+
+def test_what_was_found_is_reached_by_name_framed_and_pickled(result):
+    assert result["opca"] is result.pipelines["opca"]
+    with pytest.raises(KeyError, match="Known: "):
+        result["nosuch"]
+    frame = result.comparisons.to_frame()
+    assert len(frame) == len(result.comparisons.pairs)
+    first = result.comparisons.between(frame.a[0], frame.b[0])
+    assert frame.difference[0] == first.difference and frame.p_value[0] == first.p_value
+    again = pickle.loads(pickle.dumps(result))
+    assert again.to_frame().equals(result.to_frame()) and str(again.verdict) == str(result.verdict)
+
+
+def test_a_frame_is_compared_by_the_names_of_its_columns(pairs):
+    frame = pd.DataFrame({"said": list(pairs.x), "meant": list(pairs.y)})
+    found = simviz.compare(frame, ["bm25", OPCA(4)], x="said", y="meant")
+    assert found.pairs.x_name == "said"
+    assert list(found["opca"].transform(["red car"]).shape) == [1, 4]
+    with pytest.raises(DatasetError, match="Pairs are wanted"):
+        simviz.compare(frame, ["bm25"])
 
 
 def test_a_blend_is_compared_and_drawn(pairs):
     learned = simviz.default_pipeline(OPCA(4), pairs)
     blend = simviz.BlendPipeline(learned, simviz.default_pipeline("bm25", pairs), 0.5)
     found = simviz.compare(pairs, {"both": blend}).best
-    assert isinstance(found, simviz.BlendPipeline) and len(found.map(pairs).y) == 30
+    assert isinstance(found, simviz.BlendPipeline) and len(simviz.draw(found, pairs).y) == 30
 
 
 def test_own_classes_are_stored_and_read_if_trusted(pairs, tmp_path):
@@ -259,7 +287,7 @@ def test_answers_of_another_system_are_compared(pairs, tmp_path):
     assert list(found.runs) == ["bm25", "theirs", "opca"]
     frame = found.to_frame()
     assert frame.loc["theirs", "MAP"] == pytest.approx(frame.loc["bm25", "MAP"])
-    assert len(found.pipelines["theirs"].map(pairs).x) == 30
+    assert len(simviz.draw(found["theirs"], pairs).x) == 30
     found.save(tmp_path / "report.html")
     assert "theirs" in (tmp_path / "report.html").read_text()
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from simviz import compare
+from simviz import compare, draw
 from simviz.data import Items, PairSet
 from simviz.evaluation import csls, evaluate, read_run
 from simviz.evaluation.hubs import csls_values
@@ -177,4 +177,4 @@ def test_it_is_compared_like_a_method(pairs):
     scaled = CSLSPipeline(default_pipeline("cl_lsi", pairs, n_components=3), k=2)
     result = compare(pairs, ["bm25", scaled])
     assert "cl_lsi CSLS" in result.names
-    assert result.pipelines["cl_lsi CSLS"].map(pairs, method="pca").quality is not None
+    assert draw(result["cl_lsi CSLS"], pairs, method="pca").quality is not None

@@ -394,7 +394,7 @@ def test_what_is_no_pair_set_is_refused_in_a_sentence(bilingual, tmp_path):
         lambda pairs: simviz.compare(pairs, ["cca"]),
         lambda pairs: simviz.tune("cca", pairs, {"n_components": [1]}),
         lambda pairs: simviz.evaluate(fitted, pairs),
-        lambda pairs: simviz.Drawing.of(fitted, pairs),
+        lambda pairs: simviz.draw(fitted, pairs),
         lambda pairs: simviz.write_pairs(pairs, tmp_path / "pairs.csv"),
     ):
         with pytest.raises(ValueError, match="Pairs are wanted, got a list"):

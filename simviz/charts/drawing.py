@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from markupsafe import Markup
@@ -17,7 +17,7 @@ from simviz.charts.tables import environment
 from simviz.data.pairs import PairSet
 from simviz.pipeline import Pipeline
 from simviz.projection import JointMap, Quality
-from simviz.projection.drawing import Placed, draw, nearest_of_all
+from simviz.projection.drawing import Placed, draw as lay_out, nearest_of_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,7 +59,7 @@ srcdoc="{page}">{said}</iframe>"""
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Drawing:
-    """A map with the items on it; shows itself in a notebook.
+    """A map with the items on it, as `simviz.draw` makes it; shows itself in a notebook.
 
     Parameters
     ----------
@@ -71,42 +71,15 @@ class Drawing:
         What the model finds nearest to each item, as rows of both sides, the x side first; the
         item itself where there are fewer than k.
 
-    Examples
-    --------
-    >>> from simviz import default_pipeline
-    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["a red heart", "a blue car"])
-    >>> pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
-    >>> Drawing.of(pipeline, pairs).to_frame().columns.tolist()
-    ['side', 'id', 'text', 'horizontal', 'vertical']
+    Raises
+    ------
+    ValueError
+        From `save`, if the file is not to end in ``.html``.
     """
 
     map: JointMap
     pairs: PairSet
     nearest: NDArray[np.intp] | None = None
-
-    @classmethod
-    def of(cls, pipeline: Pipeline, pairs: PairSet, *, seed: int = 0, **options: Any) -> Self:
-        """Draw pairs as a fitted pipeline sees them.
-
-        Parameters
-        ----------
-        pipeline : PairPipeline or BlendPipeline
-            Fitted.
-        pairs : PairSet
-            What to draw; of many items a sample.
-        seed : int, default=0
-            Of the map and the sample.
-        **options
-            See `simviz.projection.joint_map`; the method is "two-sided" when omitted.
-
-        Returns
-        -------
-        Drawing
-            Its notes say what was left out. Of very many pairs nothing is `nearest`.
-        """
-        made, x, y = draw(pipeline, pairs, seed=seed, **{"method": "two-sided", **options})
-        nearest = nearest_of_all(pipeline, pairs, Placed(made, x, y))
-        return cls(made, pairs.take(x, y), nearest)
 
     @property
     def x(self) -> NDArray[np.float64]:
@@ -182,6 +155,11 @@ class Drawing:
         color_by : str or array-like of shape (n_x + n_y,), default="side"
             "side", a column of metadata, or a value an item, the x side first.
         """
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise ValueError(
+                f"A drawing is saved as a page: its file ends in .html, got {Path(path).name!r}. "
+                "The page has a button that saves a picture."
+            )
         Path(path).write_text(self._page(color_by), encoding="utf-8")
 
     def _page(self, color_by: str | ArrayLike) -> str:
@@ -209,3 +187,36 @@ class Drawing:
 
     def _repr_html_(self) -> str:
         return _FRAME.format(page=escape(self._page("side")), said=escape(repr(self)))
+
+
+def draw(pipeline: Pipeline, pairs: PairSet, *, seed: int = 0, **options: Any) -> Drawing:
+    """Draw pairs on one map, as a fitted pipeline sees them.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline or BlendPipeline
+        Fitted.
+    pairs : PairSet
+        What to draw; of many items a sample.
+    seed : int, default=0
+        Of the map and the sample.
+    **options
+        See `simviz.joint_map`; the method is "two-sided" when omitted.
+
+    Returns
+    -------
+    Drawing
+        Coordinates, items and quality. Its notes say what was left out. Of very many pairs
+        nothing is `nearest`.
+
+    Examples
+    --------
+    >>> import simviz
+    >>> pairs = PairSet.from_texts(["red heart", "blue car"], ["a red heart", "a blue car"])
+    >>> pipeline = simviz.default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    >>> simviz.draw(pipeline, pairs).to_frame().columns.tolist()
+    ['side', 'id', 'text', 'horizontal', 'vertical']
+    """
+    made, x, y = lay_out(pipeline, pairs, seed=seed, **{"method": "two-sided", **options})
+    nearest = nearest_of_all(pipeline, pairs, Placed(made, x, y))
+    return Drawing(made, pairs.take(x, y), nearest)

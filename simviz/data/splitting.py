@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from types import MappingProxyType
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -303,8 +302,8 @@ def _split(
         found["test"],
         by=by,
         seed=seed,
-        x_index=MappingProxyType(index["x"]),
-        y_index=MappingProxyType(index["y"]),
+        x_index=index["x"],
+        y_index=index["y"],
         notes=(*notes, *said),
     )
 

@@ -8,7 +8,7 @@ import string
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,6 +25,9 @@ from simviz.evaluation.pair_tests import (
 from simviz.evaluation.result import Direction, Evaluation, check_directions
 from simviz.evaluation.significance import ALPHA, TESTS, Comparison, mean, paired_test, plural
 from simviz.registry import unknown_name
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
@@ -242,6 +245,23 @@ class Comparisons:
         raise ValueError(
             f"{a!r} and {b!r} were not compared. Known: {', '.join(map(repr, self.names))}."
         )
+
+    def to_frame(self) -> pd.DataFrame:
+        """One row a pair of runs.
+
+        Returns
+        -------
+        pandas.DataFrame
+            With a, b, difference, the ends of its interval, and the corrected p-value.
+        """
+        import pandas as pd
+
+        columns: dict[str, Any] = {"a": [self.names[i] for i, _ in self.pairs]}
+        columns |= {"b": [self.names[j] for _, j in self.pairs]}
+        found = list(self.pairs.values())
+        for name in ("difference", "low", "high", "p_value"):
+            columns[name] = [getattr(one, name) for one in found]
+        return pd.DataFrame(columns)
 
     def order(self) -> list[int]:
         """Numbers of the runs by their mean, the best first; runs without a value last."""

@@ -118,7 +118,10 @@ class ItemIndex:
         asked = as_items([queries] if isinstance(queries, str) else queries)
         if isinstance(k, bool) or int(k) != k or k < 1:
             raise ValueError(f"k counts items: a whole number from 1, got {k!r}.")
-        positions, scores = self._nearest(asked, min(int(k), len(self)))
+        k = min(int(k), len(self))
+        positions, scores = np.empty((0, k), np.intp), np.empty((0, k))
+        if len(asked):
+            positions, scores = self._nearest(asked, k)
         n, k = positions.shape
         found = positions.ravel()
         return pd.DataFrame(

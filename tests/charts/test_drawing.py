@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 import traitlets
 
-from simviz import Drawing
+from simviz import Drawing, draw
 from simviz.charts.canvas import Part, unpack
 from simviz.data import Items, PairSet
 from simviz.pipeline import default_pipeline
@@ -49,9 +49,9 @@ def test_a_frame_has_coordinates_and_the_columns_of_both_sides(drawing):
 def test_what_is_near_is_known_of_few_and_left_out_of_many(monkeypatch):
     pairs = PairSet.from_texts(["red heart", "blue car"], ["a red heart", "a blue car"])
     pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
-    assert Drawing.of(pipeline, pairs).nearest.shape == (4, 5)
+    assert draw(pipeline, pairs).nearest.shape == (4, 5)
     monkeypatch.setattr("simviz.projection.drawing._MOST_COMPARED", 3)
-    assert Drawing.of(pipeline, pairs).nearest is None
+    assert draw(pipeline, pairs).nearest is None
 
 
 def test_a_widget_holds_the_map_and_answers_with_a_frame(drawing):

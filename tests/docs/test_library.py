@@ -95,7 +95,7 @@ for method in simviz.all_methods().keys() - needing:
     pipeline.fit(pairs).similarity(pairs.x, pairs.y)
 result = simviz.compare(pairs, ["bm25", "opca"])
 result.save("report.html")
-result.best.map(pairs)
+simviz.draw(result.best, pairs)
 result.best.index(pairs.y).search(["red"])
 for method in ("s2net", "siamese_blstm"):
     try:
