@@ -114,7 +114,7 @@ def guess_space(pairs: PairSet) -> SpaceGuess:
 
 def _cosines(x: Items, y: Items, rows: Any, columns: Any) -> NDArray[np.float64]:
     """Cosine of each pair of vectors; 0 of a vector of zeros."""
-    X, Y = (unit_rows(sp.csr_array(z.content)[at].astype(np.float64))
+    X, Y = (unit_rows(sp.csr_array(z.content[at]).astype(np.float64))
             for z, at in ((x, rows), (y, columns)))  # fmt: skip
     return np.asarray(X.multiply(Y).sum(axis=1)).ravel()
 

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import json
 import re
+from io import BytesIO
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from on_page import control, html, press, run
+from pyarrow import parquet
 from waiting import until, until_trained
 
 from simviz.methods import get_method
@@ -79,6 +82,58 @@ def curves(app):
     (chart,) = app.get("plotly_chart")
     drawn = [c for c in json.loads(chart.proto.spec)["data"] if c.get("showlegend", True)]
     return {re.sub(r" [\d.]+ at .*", "", curve["name"]): curve["y"] for curve in drawn}
+
+
+def of_vectors():
+    """A file of two vectors a row, the second near the first."""
+    rng, content = np.random.default_rng(0), BytesIO()
+    X = rng.standard_normal((80, 8))
+    sides = X, X + rng.standard_normal((80, 8))
+    columns = {name: list(Z) for name, Z in zip(("left", "right"), sides, strict=True)}
+    parquet.write_table(pa.table(columns), content)
+    return content.getvalue()
+
+
+def hand_in_vectors(app, space):
+    """Hand vectors in, say of which space they are, and keep them."""
+    run(app)
+    app.file_uploader[0].upload("mine.parquet", of_vectors())
+    until(lambda: "data-keep" in {button.key for button in run(app).button})
+    asked = "Vectors of both sides are of"
+    assert control(app, asked).value == "one"
+    assert "Guessed: one space. Relevant pairs are nearer than others in cosine" in html(app)
+    press(app, asked, space)
+    return press_on(app, "data-keep", "Train")
+
+
+def ticked(app):
+    return [c.label for c in app.checkbox if "-tick-" in c.key and c.value]
+
+
+def test_vectors_that_are_said_to_be_of_two_spaces_have_no_cosine(app):
+    from simviz.workbench.shell import state
+
+    hand_in_vectors(app, "two")
+    assert state.store().datasets.get(app.session_state.dataset_id).space == "two"
+    assert "CCA" in ticked(app) and "Cosine of vectors" not in ticked(app)
+    assert "The cosine of the vectors" not in html(app)
+
+
+def test_the_cosine_of_vectors_is_trained_beside_their_adapters(app):
+    from simviz.workbench.shell import state
+
+    hand_in_vectors(app, "one")
+    assert ticked(app) == ["Cosine of vectors", "Ridge towards the identity", "CCA"]
+    for box in app.checkbox:
+        if "-tick-" in box.key:
+            box.set_value(box.label == "Ridge towards the identity")
+    run(app)
+    assert "The cosine of the vectors is measured beside them." in html(app)
+    app.button(key="train-start").click()
+    run(app)
+    until_trained(app)
+    runs = state.store().runs.find(app.session_state.workspace)
+    assert {info.method for info in runs} == {"cosine", "ridge_identity"}
 
 
 # Thirty words have fewer directions than are asked for.

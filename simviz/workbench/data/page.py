@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from simviz.data import guess_space
 from simviz.data.cells import counted, spread
 from simviz.exceptions import SimvizError, StoreError
 from simviz.workbench.data import health, review, split, upload
@@ -97,6 +98,11 @@ def _show_dataset(info: DatasetInfo) -> None:
         display.quiet(f"{demo.description} Data: {demo.source}. {demo.licence}.")
     review.show_counts(pairs)
     display.quiet(_meaning(pairs))
+    if pairs.x.kind == pairs.y.kind == "vector":
+        space, reason = guess_space(pairs)
+        if pairs.space not in (None, space):
+            space, reason = pairs.space, f"So it was said. {reason}"
+        display.quiet(f"Both sides are of {space} space{'s' * (space == 'two')}. {reason}")
     left, right = st.columns([3, 2], gap="large")
     with right:
         st.markdown("#### How it is split")

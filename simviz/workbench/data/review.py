@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import streamlit as st
 
+from simviz.data import guess_space
 from simviz.data.cells import counted, first_of, shown, spread
 from simviz.markdown import escape_markdown
 from simviz.workbench.data import health, split, upload
@@ -76,6 +77,7 @@ _WITHOUT = {
 }
 _KINDS = {"text": "texts", "keyword": "keywords", "image": "pictures", "vector": "vectors"}
 _MEANINGS = {"negative": "not relevant", "ignore": "unknown"}
+_SPACES = {"one": "one space", "two": "two spaces"}
 
 
 #: Distinct cells of a column that is looked at, and words that are asked for.
@@ -130,6 +132,7 @@ def show_waiting(file: Upload) -> None:
             _show_understood(file)
             with st.expander("Advanced: split and unlisted pairs"):
                 _choose_meaning(file)
+                _choose_space(file)
                 pairs = file.understood().pairs
                 suggestion = settings.suggestion_for(pairs)
                 spec = split.choose(file.pairs_digest, pairs, settings.as_spec(suggestion))
@@ -467,6 +470,30 @@ def _choose_meaning(file: Upload) -> None:
         if start != relevance.threshold:
             file.set_relevance(threshold=start)
             st.rerun()
+
+
+def _choose_space(file: Upload) -> None:
+    """Ask whether vectors of one width are of one space, with the guess and its reason."""
+    pairs = file.understood().pairs
+    if pairs.x is pairs.y or pairs.x.kind != "vector" or pairs.y.kind != "vector":
+        return
+    if pairs.x.content.shape[1] != pairs.y.content.shape[1]:
+        return
+    guess = guess_space(pairs)
+    known = pairs.space or guess.space
+    chosen = forms.segmented(
+        "Vectors of both sides are of",
+        _SPACES,
+        f"data-space-{file.digest}-{file.roles.x}-{file.roles.y}",
+        is_labelled=True,
+        default=known,
+        help="One space: one encoder made them all, their cosine means something, and one matrix "
+        "is learned for both sides. Two: each side has a matrix of its own.",
+    )
+    display.quiet(f"Guessed: {guess.space} space{'s' * (guess.space == 'two')}. {guess.reason}")
+    if chosen is not None and chosen != known:
+        file.set_space(chosen)
+        st.rerun()
 
 
 def show_counts(pairs: PairSet) -> None:

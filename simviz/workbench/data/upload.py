@@ -30,6 +30,7 @@ from simviz.workbench.shell import display, forms, settings, state
 if TYPE_CHECKING:
     from simviz.data import ReadResult, Roles, Table
     from simviz.data.health import Finding
+    from simviz.data.pairs import Space
     from simviz.jobs import SplitSpec
     from simviz.jobs.background import Background, Report
     from simviz.store import Store
@@ -82,11 +83,15 @@ class Upload:
         from simviz.data import to_pairs
         from simviz.exceptions import DatasetError
 
+        if (roles.x, roles.y) != (self.roles.x, self.roles.y):
+            self.corrected.pop("space", None)  # it was said of other vectors
         self.roles, self.problem, self.result = roles, "", None
         if roles != self.guessed or self.corrected:
             self.corrected["roles"] = asdict(replace(roles, reasons={}))
         try:
             self.result = _named(to_pairs(self.table, roles))
+            if space := self.corrected.get("space"):
+                self.set_space(space)
         except DatasetError as error:
             self.problem = str(error)
 
@@ -99,6 +104,12 @@ class Upload:
         relevance = replace(result.pairs.relevance, **changes)
         self.result = replace(result, pairs=replace(result.pairs, relevance=relevance))
         self.corrected["relevance"] = self.corrected.get("relevance", {}) | changes
+
+    def set_space(self, space: Space) -> None:
+        """Say whether both sides are vectors of one space."""
+        result = self.understood()
+        self.result = replace(result, pairs=replace(result.pairs, space=space))
+        self.corrected["space"] = space
 
     def save_corrections(self) -> None:
         """Keep what was corrected beside the files, for a session after this one."""
@@ -481,10 +492,13 @@ def _read(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
     if len(files) == 1 and not name.lower().endswith(".zip") and not _is_vectors(name):
         table = read_table(data, name)
         roles = guess_roles(table)
-        upload = Upload(digest, table, roles, False, roles)
+        guessed = roles
         if given := corrected.get("roles"):
             lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
             roles = Roles(**given | lists)
+        upload = Upload(digest, table, guessed, False, roles)
+        if "space" in corrected:
+            upload.corrected["space"] = corrected["space"]
         upload.read_as(roles)
         return upload
     if len(files) == 2 and name.lower().endswith(".zip"):
@@ -497,6 +511,8 @@ def _read(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
     upload = Upload(digest, result.table, result.roles, True, result.roles, result)
     upload.corrected = dict(corrected)
     upload.set_relevance(**corrected.get("relevance", {}))
+    if space := corrected.get("space"):
+        upload.set_space(space)
     return upload
 
 

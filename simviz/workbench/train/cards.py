@@ -24,7 +24,7 @@ from simviz.features import why_impossible
 from simviz.jobs import Estimate, JobSpec, search_spec
 from simviz.methods import get_method
 from simviz.params import ParamSpec, interval, param_specs
-from simviz.pipeline import Features, same_vocabulary, why_no_adapter
+from simviz.pipeline import Features, encoder_of, same_vocabulary, why_no_adapter
 from simviz.workbench.data import split
 from simviz.workbench.shell import display, forms, progress, runs, settings, state
 from simviz.workbench.train import augment, jobs
@@ -35,6 +35,9 @@ FIRST_CHOICES = (
     ("cca",),
     ("s2net", "opca", "heterogeneous_svd", "cl_lsi"),
 )
+#: The same where vectors of one space are read: what they are worth alone, a map that stays near
+#: that, and CCA.
+FIRST_ON_VECTORS = (("cosine",), ("ridge_identity",), ("cca",))
 #: Compared by their numbers of dimensions: those of Yih et al. (2011), and PLTM.
 BY_DIMENSIONS = ("cl_lsi", "cca", "opca", "cplsa", "jplsa", "pltm", "s2net")
 #: What a line adds where a method learns from something else than relevant pairs.
@@ -79,17 +82,23 @@ class Setting:
             for status in state.queue().jobs(state.workspace())
             if status.is_active
         } | {run.id: "trained" for run in state.runs(dataset_id)}
+        is_encoded = encoder_of(features)[0] and pairs.x.kind == pairs.y.kind == "text"
+        are_vectors = pairs.x.kind == pairs.y.kind == "vector" and self.one_vocabulary
+        #: Whether methods adapt vectors of one space.
+        self.on_vectors = is_encoded or are_vectors
         self.features, self.augmentation = augment.choose(dataset_id, pairs, self.split, features)
 
     def spec(self, method: str, params: Mapping[str, Any]) -> JobSpec:
         """The request for one method."""
         tags = get_method(method).tags
-        # What knows no pairs learns nothing from more of them, and the encoder
-        # alone reads nothing else: their requests are the same either way.
+        # What knows no pairs learns nothing from more of them, and what is made for an
+        # encoder's vectors reads nothing else: their requests are the same either way.
         steps = () if tags.uses == "unsupervised" else self.augmentation.steps
         # So are those of what reads neither an encoder's vectors nor terms, but for a column
         # that is read with the texts.
-        features = "usual" if tags.input == "pretrained" else self.features
+        features = self.features
+        if tags.input == "pretrained" and not encoder_of(features)[1]:
+            features = "usual"
         if tags.input in ("characters", "trigrams"):
             column = None if isinstance(features, str) else features.get("x_column")
             features = {"x_column": column} if column else "usual"
@@ -413,9 +422,13 @@ def why_not(
     return None
 
 
-def first_choice(fitting: Sequence[str], *, one_vocabulary: bool) -> tuple[str, ...]:
+def first_choice(
+    fitting: Sequence[str], *, one_vocabulary: bool, on_vectors: bool = False
+) -> tuple[str, ...]:
     """Return the methods recommended: a quick baseline, CCA, and one more."""
     lines = FIRST_CHOICES if one_vocabulary else FIRST_CHOICES[1:]
+    if on_vectors:
+        lines = FIRST_ON_VECTORS
     firsts = (next((m for m in line if m in fitting), None) for line in lines)
     return tuple(m for m in firsts if m is not None)
 

@@ -30,7 +30,7 @@ from simviz.workbench.shell import (
     state,
 )
 from simviz.workbench.train import cards, jobs, runs as train_runs
-from simviz.workbench.train.cards import Choice, Setting, memory
+from simviz.workbench.train.cards import Choice, Setting, Task, memory
 
 TITLE = "Train"
 #: What texts become, as the page asks for it, and what pictures and texts do.
@@ -121,8 +121,10 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     }
     fits = [method for method, reason in reasons.items() if reason is None]
     setting = Setting(dataset_id, pairs, features)
-    first = [m for m in setting.start if m in fits] or list(
-        cards.first_choice(fits, one_vocabulary=setting.one_vocabulary)
+    first = [m for m in setting.start if m in fits and not setting.on_vectors] or list(
+        cards.first_choice(
+            fits, one_vocabulary=setting.one_vocabulary, on_vectors=setting.on_vectors
+        )
     )
     # Above the methods, though what it says is known only when they are drawn.
     at_once = st.container()
@@ -249,6 +251,11 @@ def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
     ticked = [choice for choice in choices if choice.ticked]
     tasks = [task for choice in ticked for task in choice.tasks]
     new = [task for task in tasks if task.is_new]
+    beside: list[Task] = []
+    if new and setting.on_vectors and all(choice.method != "cosine" for choice in ticked):
+        # What adapters have to be ahead of; it takes no time to speak of.
+        base = setting.task(setting.spec("cosine", {}))
+        beside += [base] * base.is_new
     with st.container(key="train-bar", horizontal=True, vertical_alignment="center"):
         what = "method" if len(tasks) <= len(ticked) else "run"
         trained = [task.spec.digest for task in tasks if task.mark == "trained"]
@@ -270,6 +277,8 @@ def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
         if new:
             seconds, needed = cards.total(new)
             words.append(f"{progress.duration(seconds)} in all, up to {memory(needed)} of memory.")
+        if beside:
+            words.append("The cosine of the vectors is measured beside them.")
         for mark in dict.fromkeys(task.mark for task in tasks if task.mark):
             titles = [c.title for c in ticked if any(t.mark == mark for t in c.tasks)]
             names = " and ".join(", ".join(titles).rsplit(", ", 1))
@@ -284,4 +293,4 @@ def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
         display.quiet(text[:1].upper() + text[1:])
         code.show_train([(c.title, task.spec) for c in ticked for task in c.tasks], setting.pairs)
     if pressed:
-        jobs.submit(task.spec for task in new)
+        jobs.submit(task.spec for task in [*new, *beside])
