@@ -1,4 +1,4 @@
-"""What the guide to large data shows runs, from its first line to its last."""
+"""What the guide to large data shows runs, up to the search."""
 
 import re
 from pathlib import Path
@@ -10,7 +10,7 @@ import pytest
 
 from simviz.data import Items
 
-GUIDE = Path(__file__).parents[2] / "docs" / "large.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "scale.md"
 
 
 @pytest.mark.filterwarnings("ignore:.*is more than the data can give:UserWarning")
