@@ -6,6 +6,7 @@ from .spec import (
     JobSpec as JobSpec,
     SplitSpec as SplitSpec,
     blend_spec as blend_spec,
+    csls_spec as csls_spec,
     divisions_spec as divisions_spec,
     experiment_spec as experiment_spec,
     search_spec as search_spec,

@@ -27,6 +27,7 @@ from simviz.methods import all_methods, get_method
 from simviz.params import param_specs, validate_params
 from simviz.pipeline import (
     BlendPipeline,
+    CSLSPipeline,
     Features,
     Pipeline,
     default_pipeline,
@@ -36,7 +37,7 @@ from simviz.pipeline import (
 from simviz.registry import unknown_name
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import LOCAL_WORKSPACE
-from simviz.store.run import BLEND, DIVISIONS, EXPERIMENT, IMPORTED, RunInfo, RunResult
+from simviz.store.run import BLEND, CSLS, DIVISIONS, EXPERIMENT, IMPORTED, RunInfo, RunResult
 from simviz.store.store import Store
 
 if TYPE_CHECKING:
@@ -55,9 +56,16 @@ Models = Mapping[str, Pipeline]
 #: Hears of the stage, how far it is, and metrics; returns True to stop. Where `Estimate` does not
 #: know the stage, how far the whole is.
 Report = Callable[[str, float, Mapping[str, float]], bool]
-_ROLES = ("learned", "lexical")
 _RUN = re.compile(r"[0-9a-f]{32}")
-_BLEND_PARAMS = (*_ROLES, "alpha", "normalization", "learned_method", "lexical_method")
+_BLEND_PARAMS = (
+    "learned",
+    "lexical",
+    "alpha",
+    "normalization",
+    "learned_method",
+    "lexical_method",
+)
+_CSLS_PARAMS = ("scaled", "k", "queries", "scaled_method")
 _EXPERIMENT_PARAMS = ("name", "size", "methods", "protocol")
 _DIVISION_PARAMS = ("candidates", "n", "metric", "direction")
 _SEARCH_SETTINGS = ("params", "folds", "metric", "n_iter")
@@ -375,23 +383,91 @@ class JobSpec:
             raise JobError(f"The request of this job cannot be read ({error}).") from error
 
 
-class BlendSpec(JobSpec):
-    """A weighted mean of the scores of two finished runs, measured like any run."""
+class DerivedSpec(JobSpec):
+    """A run that is made of finished ones, which were trained on the same pairs."""
 
     __slots__ = ()
     is_cheap = True
+    roles: ClassVar[tuple[str, ...]]
+
+    def models(self, store: Store) -> Models:
+        """Open the runs, which must have been trained on the same pairs."""
+        models = {}
+        for role in self.roles:
+            try:
+                run = store.runs.get(self.params[role], self.workspace)
+                own = JobSpec.from_json(run.spec)
+                if (own.dataset_digest, own.split) != (self.dataset_digest, self.split):
+                    raise JobError(
+                        f"The {role} run was trained on other pairs than this {self.method} is of."
+                    )
+                models[role] = run.pipeline()
+            except StoreError as error:
+                raise JobError(
+                    f"The {role} run of this {self.method} cannot be opened: {error}"
+                ) from error
+        return models
+
+    def _titles(self) -> dict[str, str]:
+        """What was trained in each of the runs, by its role."""
+        known = all_methods()
+        methods = {role: self.params.get(f"{role}_method", "") for role in self.roles}
+        other = {CSLS: "CSLS"}
+        return {
+            role: known[method].tags.title if method in known else other.get(method, BLEND)
+            for role, method in methods.items()
+        }
+
+
+class CSLSSpec(DerivedSpec):
+    """The scores of a finished run with its hubs corrected, measured like any run."""
+
+    __slots__ = ()
+    why_no_curve = "CSLS is not trained; look at the curve of the run that it corrects."
+    roles = ("scaled",)
+
+    @property
+    def method_title(self) -> str:
+        """What was trained, and what a score depends on."""
+        training = self.params.get("queries") == "training"
+        among = "training items" if training else "the other queries"
+        return f"{self._titles()['scaled']}, CSLS (looks at {among})"
+
+    @property
+    def usual_params(self) -> dict[str, Any]:
+        """Return what tells two of them apart."""
+        return {"k": 10, "queries": "given"}
+
+    def _check(self) -> None:
+        _refuse_unknown("parameter of CSLS", self.params, _CSLS_PARAMS)
+        if self.search is not None:
+            raise ValueError("Settings are searched for one method on pairs as they are.")
+        run, k, queries = (self.params.get(name) for name in ("scaled", "k", "queries"))
+        if not isinstance(run, str) or not _RUN.fullmatch(run):
+            raise ValueError(f"CSLS names the run that it corrects by its id; got {run!r}.")
+        if isinstance(k, bool) or not isinstance(k, int) or k < 1:
+            raise ValueError(f"k counts nearest items: a whole number from 1, got {k!r}.")
+        _refuse_unknown("queries", [str(queries)], ("given", "training"))
+
+    def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline]:
+        k, queries = self.params["k"], self.params["queries"]
+        return lambda part: CSLSPipeline.of(models["scaled"], part, k, queries=queries)
+
+
+class BlendSpec(DerivedSpec):
+    """A weighted mean of the scores of two finished runs, measured like any run."""
+
+    __slots__ = ()
     why_no_curve = "A blend is not trained; look at the curves of its two parts."
+    roles = ("learned", "lexical")
 
     @property
     def method_title(self) -> str:
         """Both weights, each with what was trained."""
         alpha = float(self.params.get("alpha", 0.5))
-        known = all_methods()
-        parts = []
-        for share, role in zip((alpha, 1 - alpha), _ROLES, strict=True):
-            cls = known.get(self.params.get(f"{role}_method", ""))
-            parts.append(f"{round(share, 6):g} {cls.tags.title if cls else 'blend'}")
-        return " + ".join(parts)
+        titles = self._titles().values()
+        parts = zip((alpha, 1 - alpha), titles, strict=True)
+        return " + ".join(f"{round(share, 6):g} {title}" for share, title in parts)
 
     @property
     def usual_params(self) -> dict[str, Any]:
@@ -402,7 +478,7 @@ class BlendSpec(JobSpec):
         _refuse_unknown("parameter of a blend", self.params, _BLEND_PARAMS)
         if self.search is not None:
             raise ValueError("Settings are searched for one method on pairs as they are.")
-        runs = [self.params.get(role) for role in _ROLES]
+        runs = [self.params.get(role) for role in self.roles]
         if not all(isinstance(run, str) and _RUN.fullmatch(run) for run in runs):
             raise ValueError(
                 f"A blend names two runs, learned and lexical, by their ids; got {runs}."
@@ -418,27 +494,9 @@ class BlendSpec(JobSpec):
                 f"depends on its two items alone; got {normalization!r}."
             )
 
-    def models(self, store: Store) -> Models:
-        """Open both runs, which must have been trained on the same pairs."""
-        models = {}
-        for role in _ROLES:
-            try:
-                run = store.runs.get(self.params[role], self.workspace)
-                own = JobSpec.from_json(run.spec)
-                if (own.dataset_digest, own.split) != (self.dataset_digest, self.split):
-                    raise JobError(
-                        f"The {role} run was trained on other pairs than this blend is of."
-                    )
-                models[role] = run.pipeline()
-            except StoreError as error:
-                raise JobError(
-                    f"The {role} run of this blend cannot be opened: {error}"
-                ) from error
-        return models
-
     def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline]:
         alpha, normalization = self.params["alpha"], self.params["normalization"]
-        learned, lexical = (models[role] for role in _ROLES)
+        learned, lexical = (models[role] for role in self.roles)
         return lambda part: BlendPipeline.of(
             learned, lexical, part, alpha, normalization=normalization
         )
@@ -669,6 +727,7 @@ class ImportSpec(JobSpec):
 
 _KINDS: dict[str, type[JobSpec]] = {
     BLEND: BlendSpec,
+    CSLS: CSLSSpec,
     EXPERIMENT: ExperimentSpec,
     IMPORTED: ImportSpec,
     DIVISIONS: DivisionsSpec,
@@ -728,6 +787,43 @@ def blend_spec(
             "learned_method": learned.method,
             "lexical_method": lexical.method,
         },
+        split=trained.split,
+        workspace=workspace,
+    )
+    spec.check()
+    return spec
+
+
+def csls_spec(run: RunInfo, k: int, *, queries: str = "given", workspace: str = "") -> JobSpec:
+    """Ask for a run with its hubs corrected, which is then measured like any run.
+
+    Parameters
+    ----------
+    run : RunInfo
+        A finished run.
+    k : int
+        Nearest items that are averaged over.
+    queries : {"given", "training"}, default="given"
+        Among what they are looked for, see `simviz.pipeline.CSLSPipeline`.
+    workspace : str, default=""
+        Who asks.
+
+    Returns
+    -------
+    JobSpec
+        Naming the run.
+
+    Raises
+    ------
+    JobError
+        If a setting does not fit.
+    """
+    trained = JobSpec.from_json(run.spec)
+    spec = CSLSSpec(
+        dataset_id=trained.dataset_id,
+        dataset_digest=trained.dataset_digest,
+        method=CSLS,
+        params={"scaled": run.id, "k": k, "queries": queries, "scaled_method": run.method},
         split=trained.split,
         workspace=workspace,
     )

@@ -10,7 +10,7 @@ from typing import Any, Literal
 from jinja2 import Environment, StrictUndefined
 
 from simviz.store.datasets import DEMO_PREFIX
-from simviz.store.run import BLEND, IMPORTED, Part
+from simviz.store.run import BLEND, CSLS, IMPORTED, ROLES, Part
 
 Spec = Mapping[str, Any]
 #: Lines of a column that are written out.
@@ -321,16 +321,17 @@ def _data(spec: Spec) -> dict[str, Any]:
 
 
 def _run(spec: Spec, others: Mapping[str, Spec] | None) -> dict[str, Any]:
-    """The models that a request is fitted by: one, or both parts of a blend."""
-    params, is_blend = spec["params"], spec["method"] == BLEND
-    models = [] if is_blend else [_model("model", spec)]
-    for role in ("learned", "lexical") if is_blend else ():
+    """The models that a request is fitted by: one, or those that a run is made of."""
+    params, is_derived = spec["params"], spec["method"] in (BLEND, CSLS)
+    models = [] if is_derived else [_model("model", spec)]
+    for role in (role for role in ROLES if is_derived and role in params):
         part = (others or {}).get(params[role])
-        is_known = part is not None and part["method"] != BLEND
+        is_known = part is not None and part["method"] not in (BLEND, CSLS)
         usual = {"method": params[f"{role}_method"]}
         models.append(_model(role, part if is_known and part else usual, is_known=is_known))
     is_augmented = any(model["augment"] for model in models)
-    return {"params": params, "models": models, "is_blend": is_blend, "is_augmented": is_augmented}
+    made = {"params": params, "models": models, "is_augmented": is_augmented}
+    return made | {"is_blend": spec["method"] == BLEND, "is_scaled": spec["method"] == CSLS}
 
 
 def _model(name: str, spec: Spec, *, is_known: bool = True) -> dict[str, Any]:

@@ -37,6 +37,7 @@ from simviz.exceptions import StoreError
 from simviz.methods import all_methods
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.run import (
+    BLEND,
     MEASURED,
     Part,
     Run,
@@ -378,8 +379,8 @@ def part_words(one: Entry, pairs: PairSet) -> str:
 
 
 def _title(run: Run) -> str:
-    if run.info.is_blend:
-        return "Blend"
+    if run.info.is_derived:
+        return "Blend" if run.info.method == BLEND else "CSLS"
     known = all_methods()
     return known[run.info.method].tags.title if run.info.method in known else run.info.method
 

@@ -22,7 +22,7 @@ from simviz.evaluation.result import Direction, Evaluation, Record
 from simviz.evaluation.roc import Roc
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
-from simviz.pipeline import BlendPipeline, Pipeline, load_pipeline
+from simviz.pipeline import BlendPipeline, CSLSPipeline, Pipeline, load_pipeline
 from simviz.projection import Gap, JointMap, Quality
 from simviz.ranking import Ranking
 from simviz.store.datasets import DEMO_PREFIX
@@ -43,6 +43,9 @@ Shown = Literal["part", "direction"]
 MEASURED: tuple[Part, ...] = ("validation", "test")
 #: What stands in place of a method's id where no method was trained.
 BLEND, EXPERIMENT, IMPORTED, DIVISIONS = "blend", "experiment", "imported", "divisions"
+CSLS = "csls"
+#: What the runs that others are made of are to them.
+ROLES = ("learned", "lexical", "scaled")
 #: Most drawings kept with a run.
 MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")
@@ -97,9 +100,9 @@ class RunInfo:
         return self.dataset_id.startswith(DEMO_PREFIX)
 
     @property
-    def is_blend(self) -> bool:
-        """Whether it is made of two other runs."""
-        return self.method == BLEND
+    def is_derived(self) -> bool:
+        """Whether it is made of other runs: two that are blended, or one scaled by CSLS."""
+        return self.method in (BLEND, CSLS)
 
     @property
     def is_imported(self) -> bool:
@@ -647,12 +650,13 @@ def stopped_by_validation(run: Run) -> bool:
     StoreError
         If a blend of blends has to be read and cannot be.
     """
-    if not run.info.is_blend:
+    if not run.info.is_derived:
         return _stops_early(run.info.method)
     params = run.info.spec.get("params", {})
-    parts = [str(params.get(f"{role}_method", "")) for role in ("learned", "lexical")]
-    # What a blend inside a blend is made of stands in its file alone.
-    return any(map(_stops_early, parts)) or ("blend" in parts and _is_inside(run.pipeline()))
+    parts = [str(params.get(f"{role}_method", "")) for role in ROLES]
+    # What a part that is made of others is made of stands in its file alone.
+    is_deep = BLEND in parts or CSLS in parts
+    return any(map(_stops_early, parts)) or (is_deep and _is_inside(run.pipeline()))
 
 
 def _stops_early(method: str) -> bool:
@@ -664,4 +668,6 @@ def _is_inside(pipeline: Pipeline) -> bool:
     """Whether a trained pipeline holds a method that stops early."""
     if isinstance(pipeline, BlendPipeline):
         return _is_inside(pipeline.learned_) or _is_inside(pipeline.lexical_)
+    if isinstance(pipeline, CSLSPipeline):
+        return _is_inside(pipeline.pipeline_)
     return pipeline.model_.tags.stops_early

@@ -22,7 +22,7 @@ def test_a_demos_link_means_no_run_on_chosen_terms(features, has_link, monkeypat
     monkeypatch.setattr(state, "demo_of", lambda dataset: DEMOS["icons"])
     split = settings.demo_split(DEMOS["icons"])
     spec = JobSpec("demo:icons", "0" * 16, "lsa", {"n_components": 50}, split, features=features)
-    info = SimpleNamespace(is_blend=False, method="lsa")
+    info = SimpleNamespace(is_derived=False, method="lsa")
     run = SimpleNamespace(spec=spec.to_json(), info=info)
     assert bool(links.demo_link(run)) is has_link
 

@@ -11,9 +11,9 @@ from waiting import LONG
 from simviz.data import Items, split
 from simviz.evaluation import evaluate
 from simviz.exceptions import StoreError
-from simviz.jobs import JobError, SplitSpec, blend_spec
-from simviz.jobs.spec import BlendSpec
-from simviz.pipeline import BlendPipeline, load_pipeline
+from simviz.jobs import JobError, SplitSpec, blend_spec, csls_spec
+from simviz.jobs.spec import BlendSpec, CSLSSpec
+from simviz.pipeline import BlendPipeline, CSLSPipeline, load_pipeline
 from simviz.projection.space import Space
 from simviz.store import load_evaluation
 
@@ -131,6 +131,44 @@ def test_wrong_requests_are_refused(change, words):
     BlendSpec("d", "0" * 32, "blend", params).check()
     with pytest.raises(JobError, match=words):
         BlendSpec("d", "0" * 32, "blend", params | change).check()
+
+
+@pytest.mark.parametrize("queries", ["given", "training"])
+def test_a_run_corrected_by_csls_is_a_run_of_its_own(trained, mine, sentences, queries):
+    train, cca, bm25 = trained
+    run = train(csls_spec(cca.info, 3, queries=queries, workspace=mine))
+    pipeline = run.pipeline()
+    assert isinstance(pipeline, CSLSPipeline)
+    assert (pipeline.k, pipeline.queries) == (3, queries)
+    assert (run.info.method, run.info.is_derived) == ("csls", True)
+    parts = split(sentences, "pair")
+    ours = evaluate(CSLSPipeline.of(cca.pipeline(), parts.train, 3, queries=queries), parts.test)
+    found = load_evaluation(run)
+    for side in ("x2y", "y2x"):
+        np.testing.assert_allclose(found.per_query("MRR", side), ours.per_query("MRR", side))
+    among = {"given": "the other queries", "training": "training items"}[queries]
+    assert CSLSSpec.from_json(run.spec).title.endswith(f", CSLS (looks at {among})")
+    # It goes into a blend like any run, and what names it says so.
+    blend = blend_spec(run.info, bm25.info, 0.5, workspace=mine)
+    assert blend.title.startswith("0.5 CSLS + 0.5 ")
+    assert train(blend).pipeline().looks_at_queries == (queries == "given")
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"k": 0}, "whole number from 1"),
+        ({"k": True}, "whole number from 1"),
+        ({"queries": "all"}, "no queries"),
+        ({"scaled": "../x"}, "by its id"),
+        ({"alpha": 1}, "no parameter of CSLS"),
+    ],
+)
+def test_wrong_corrections_are_refused(change, words):
+    params = {"scaled": "a" * 32, "k": 5, "queries": "given", "scaled_method": "cca"}
+    CSLSSpec("d", "0" * 32, "csls", params).check()
+    with pytest.raises(JobError, match=words):
+        CSLSSpec("d", "0" * 32, "csls", params | change).check()
 
 
 def test_a_blend_can_be_cancelled(trained, mine, sentences):

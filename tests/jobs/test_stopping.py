@@ -2,7 +2,7 @@
 
 from waiting import LONG
 
-from simviz.jobs import blend_spec
+from simviz.jobs import blend_spec, csls_spec
 from simviz.store import stopped_by_validation
 
 
@@ -20,5 +20,12 @@ def test_runs_that_watched_validation_are_known(store, mine, queue, ask):
     assert stopped_by_validation(early)
     assert stopped_by_validation(mixed)
     assert stopped_by_validation(blend(mixed, plain[1]))
+
+    def scaled(run):
+        return finished(csls_spec(run.info, 3, workspace=mine))
+
+    assert stopped_by_validation(scaled(early))
+    assert stopped_by_validation(scaled(mixed))
+    assert not stopped_by_validation(scaled(plain[0]))
     for run in (*plain, lexical, blend(lexical, plain[1], 0.25)):
         assert not stopped_by_validation(run)

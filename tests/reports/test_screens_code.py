@@ -161,6 +161,17 @@ def test_imported_runs_are_left_out(runs):
             write()
 
 
+def test_a_run_corrected_by_csls_is_written_with_what_it_corrects():
+    spec = JobSpec("demo:emoji", "", "cca", {"n_components": 5}).to_json()
+    params = {"scaled": "a" * 32, "k": 3, "queries": "training", "scaled_method": "cca"}
+    scaled = {**spec, "method": "csls", "params": params}
+    code = repeat_code(scaled, others={"a" * 32: spec})
+    ast.parse(code)
+    assert 'scaled = simviz.default_pipeline("cca", parts.train, n_components=5)' in code
+    assert 'simviz.CSLSPipeline.of(\n    scaled, parts.train, 3, queries="training"\n)' in code
+    assert "are not known here" in repeat_code(scaled)
+
+
 def test_code_for_a_picture_names_what_to_put_in():
     spec = JobSpec("own", "", "cca").to_json()
     code = search_code(spec, "y", None, answer_has_words=False)

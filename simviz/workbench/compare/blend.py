@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import streamlit as st
@@ -21,12 +21,12 @@ from simviz.evaluation import (
 )
 from simviz.evaluation.differences import query_metric
 from simviz.exceptions import SimvizError
-from simviz.jobs import blend_spec
+from simviz.jobs import JobSpec, blend_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline
 from simviz.reports.summary import Entry
-from simviz.store.run import Part
+from simviz.store.run import CSLS, Part
 from simviz.workbench.compare.choice import Choice, choose_two, held_out
 from simviz.workbench.shell import display, forms, settings, state
 from simviz.workbench.shell.figures import show_chart
@@ -146,7 +146,7 @@ def _usual_pair(entries: Sequence[Entry]) -> tuple[Entry, Entry]:
 def _kind(entry: Entry) -> str:
     cls = all_methods().get(entry.run.info.method)
     if cls is None:
-        return "blend"
+        return "learned" if entry.run.info.method == CSLS else "blend"
     return "lexical" if cls.tags.family == "lexical" else "learned"
 
 
@@ -366,32 +366,39 @@ def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -
 
 def _offer_to_keep(blend: Blend, alpha: float) -> None:
     """A button that makes the blend a run, unless it is one."""
+    infos = blend.learned.run.info, blend.lexical.run.info
+    how = {"normalization": blend.normalization, "workspace": state.workspace()}
+    about = "It stays whole when the two runs are deleted."
+    offer_to_keep(lambda: blend_spec(*infos, alpha, **how), "blend", about)
+
+
+def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
+    """A button that makes something of runs a run, unless it is one."""
     if state.share() is not None:
         return
     if refusal := st.session_state.pop(_REFUSAL, None):
         display.problem(refusal)
-    infos = blend.learned.run.info, blend.lexical.run.info
     mine = state.workspace()
     try:
-        spec = blend_spec(*infos, alpha, normalization=blend.normalization, workspace=mine)
+        spec = made()
     except SimvizError as error:
         display.problem(error)
         return
     if state.store().runs.has(spec.digest):
-        st.caption(":material/check: This blend is kept: it is one of the runs above.")
+        st.caption(f":material/check: This {what} is kept: it is one of the runs above.")
         return
     is_queued = any(
         status.is_active and status.spec is not None and status.spec.digest == spec.digest
         for status in state.queue().jobs(mine)
     )
     if st.button(
-        "Keep this blend",
+        f"Keep this {what}",
         key="compare-keep",
         icon=":material/bookmark_add:",
         type="primary",
         disabled=is_queued,
         help="Makes it a run of its own: measured like any run, to be compared, mapped, shared "
-        "and downloaded. It stays whole when the two runs are deleted.",
+        f"and downloaded. {about}",
     ):
         try:
             state.queue().submit(spec)

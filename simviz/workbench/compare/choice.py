@@ -45,6 +45,7 @@ TABS = {
     "divisions": "Repeat on random splits",
     "topics": "Topics",
     "blend": "Blend",
+    "hubs": "Hubs",
 }
 #: Curves beside the table by what the link calls them, in place of what stands below.
 CURVES = {

@@ -17,7 +17,16 @@ from simviz.exceptions import SimvizError
 from simviz.explain.topics import has_topics
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
-from simviz.workbench.compare import blend, curves, divisions, parameters, queries, table, topics
+from simviz.workbench.compare import (
+    blend,
+    curves,
+    divisions,
+    hubs,
+    parameters,
+    queries,
+    table,
+    topics,
+)
 from simviz.workbench.compare.choice import (
     TABS,
     Choice,
@@ -107,6 +116,7 @@ def _show_further(choice: Choice) -> None:
         "parameters": bool(differing),
         "topics": bool(topical),
         "blend": len(choice.entries) > 1,
+        "hubs": bool(hubs.correctable(choice)),
     }
     known = {name: label for name, label in TABS.items() if fits.get(name, True)}
     if st.session_state.get("compare-tab") not in known:
@@ -130,7 +140,8 @@ def _show_further(choice: Choice) -> None:
     elif name == "parameters":
         parameters.show(choice, differing)
     else:
-        {"queries": queries, "divisions": divisions, "blend": blend}[name].show(choice)
+        pages = {"queries": queries, "divisions": divisions, "blend": blend, "hubs": hubs}
+        pages[name].show(choice)
 
 
 def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:

@@ -23,7 +23,7 @@ def differing(choice: Choice) -> dict[str, dict[str, Any]]:
     methods: dict[str, list[Mapping[str, Any]]] = {}
     for entry in choice.entries:
         info = entry.run.info
-        if info.is_blend or info.is_imported:
+        if info.is_derived or info.is_imported:
             continue
         asked = runs.request_of(info)
         values = asked.usual_params | asked.params

@@ -143,7 +143,7 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
 def _kin(entry: Entry) -> str:
     """What runs of one method share; a blend, or a run of another system, has no kin."""
     info = entry.run.info
-    return info.id if info.is_blend or info.is_imported else info.method
+    return info.id if info.is_derived or info.is_imported else info.method
 
 
 def _by_method(entries: Sequence[Entry]) -> list[Entry]:

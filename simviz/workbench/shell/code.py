@@ -11,6 +11,7 @@ import streamlit as st
 
 from simviz import reports
 from simviz.exceptions import SimvizError
+from simviz.store.run import ROLES
 from simviz.workbench.shell import settings, state
 from simviz.workbench.shell.runs import usual_metric
 
@@ -91,12 +92,12 @@ def show_normalise(run: Run, lines: Sequence[str], threshold: float) -> None:
 
 
 def parts_of(runs: Iterable[Run]) -> dict[str, Mapping[str, Any]]:
-    """What the parts of blends were asked for, by run id, as far as they can be seen."""
+    """What was asked for of runs that others are made of, by id, as far as they can be seen."""
     found: dict[str, Mapping[str, Any]] = {}
     for run in runs:
-        if not run.info.is_blend:
+        if not run.info.is_derived:
             continue
-        for role in ("learned", "lexical"):
+        for role in ROLES:
             part = run.info.spec.get("params", {}).get(role, "")
             try:
                 found[part] = state.run(part).spec

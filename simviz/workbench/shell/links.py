@@ -41,7 +41,7 @@ def demo_link(run: Run) -> dict[str, str] | None:
     from simviz.jobs import JobSpec
 
     spec, demo = run.spec, state.demo_of(run.spec["dataset_id"])
-    if demo is None or run.info.is_blend or spec.get("augment"):
+    if demo is None or run.info.is_derived or spec.get("augment"):
         return None
     if spec.get("features", "usual") != "usual":  # chosen terms, or an encoder's vectors
         return None
@@ -150,7 +150,7 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
         return
     with st.popover("Share", icon=":material/share:"):
         # No link trains a blend or another system: they are of this server.
-        repeatable = not any(run.info.is_blend or run.info.is_imported for run in runs)
+        repeatable = not any(run.info.is_derived or run.info.is_imported for run in runs)
         demo = demo_link(runs[0]) if repeatable else None
         if kind == "compare" and runs[0].info.is_demo and repeatable:
             st.markdown(

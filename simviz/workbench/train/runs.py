@@ -161,7 +161,7 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
             if has_topics(chosen[0].method):
                 to = {"data": data, "runs": ids, "tab": "topics"}
                 page_link("pages/compare.py", "Topics", ":material/list:", **to)
-            if not (chosen[0].is_blend or chosen[0].is_imported):
+            if not (chosen[0].is_derived or chosen[0].is_imported):
                 with st.popover("Retrain with a change", icon=":material/content_copy:"):
                     _show_again(chosen[0])
             if own:
