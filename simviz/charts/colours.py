@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts.style import Theme, safe_line
+from simviz.charts.style import Theme, mix, safe_line
 from simviz.data.description import MISSING
 
 #: Groups that get a colour of their own; the rest share one.
@@ -18,15 +18,6 @@ MAX_GROUPS = 7
 #: Steps that a scale of numbers is drawn in.
 _STEPS = 24
 _SHAPES = ("circle", "diamond")
-
-
-def mix(first: str, second: str, share: float) -> str:
-    """Blend two colours "#rrggbb"; `share` of the first."""
-    parts = (
-        round(share * int(first[i : i + 2], 16) + (1 - share) * int(second[i : i + 2], 16))
-        for i in (1, 3, 5)
-    )
-    return "#" + "".join(f"{part:02x}" for part in parts)
 
 
 def colorscale(scale: Sequence[str]) -> list[list[Any]]:

@@ -113,8 +113,10 @@ _METHODS: dict[str, tuple[str, str, str]] = {
 }
 
 # A second run of a method keeps its hue. These dashes are no method's own, and
-# Plotly takes them as they are.
+# Plotly takes them as they are. Where all are taken, they begin again in another shade.
 _AGAIN = ("10px,3px", "3px,3px", "12px,3px,3px,3px,3px,3px", "1px,4px", "18px,4px,6px,4px")
+#: How much of the hue each shade keeps; the rest is that of text.
+_SHADES = (1.0, 0.55, 0.25, 0.75)
 
 
 class MethodStyle(NamedTuple):
@@ -152,6 +154,7 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
     method_id : str
         Id of a method; one that is not known gets a style from its name. One that ends in "~1",
         "~2" and so on is a further run of that method: its hue and marker with another dash.
+        from the sixth on in another shade. The 21st looks as the first again.
     theme : {"light", "dark"} or Theme, default="light"
         The hue is the same in both, its lightness is not.
 
@@ -176,11 +179,24 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
         # The last dashes are nobody's in the table: no clash with a known method.
         dash = _DASHES[5]
         symbol = f"{_SYMBOLS[code // len(_HUES) % len(_SYMBOLS)]}-dot"
+    shade = _SHADES[0]
     if again.isdecimal() and int(again):
-        dash = _AGAIN[(int(again) - 1) % len(_AGAIN)]
+        row, at = divmod(int(again) - 1, len(_AGAIN))
+        dash, shade = _AGAIN[at], _SHADES[row % len(_SHADES)]
     look = get_theme(theme)
-    colour = look.ink if hue == "ink" else look.palette[_HUES.index(hue)]
-    return MethodStyle(colour, dash, symbol)
+    colour, other = look.ink, look.muted
+    if hue != "ink":
+        colour, other = look.palette[_HUES.index(hue)], look.ink
+    return MethodStyle(mix(colour, other, shade), dash, symbol)
+
+
+def mix(first: str, second: str, share: float) -> str:
+    """Blend two colours "#rrggbb"; `share` of the first."""
+    parts = (
+        round(share * int(first[i : i + 2], 16) + (1 - share) * int(second[i : i + 2], 16))
+        for i in (1, 3, 5)
+    )
+    return "#" + "".join(f"{part:02x}" for part in parts)
 
 
 def apply_theme(figure: go.Figure, theme: ThemeName | Theme = "light") -> go.Figure:

@@ -51,6 +51,17 @@ def test_further_runs_of_a_method_keep_its_hue_and_take_dashes_of_their_own():
     assert method_style("cca~x", "dark") == own
 
 
+@pytest.mark.parametrize("theme", [LIGHT, DARK])
+@pytest.mark.parametrize("method", IDS)
+def test_twenty_runs_of_a_method_are_told_apart_and_legible(method, theme):
+    styles = [method_style(f"{method}~{n}", theme) for n in range(21)]
+    assert len({(style.colour, style.dash) for style in styles}) == 21
+    assert min(contrast(style.colour, theme.paper) for style in styles) > 3
+    shades = sorted({luminance(style.colour) for style in styles})
+    assert len(shades) == 4
+    assert all(high - low > 0.005 for low, high in itertools.pairwise(shades))
+
+
 def test_plotly_knows_every_style():
     for i, theme in itertools.product([*IDS, "cca~1", "cca~5", "lsa~6"], ("light", "dark")):
         colour, dash, symbol = method_style(i, theme)

@@ -21,9 +21,9 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts.colours import group_items, mix
+from simviz.charts.colours import group_items
 from simviz.charts.pictures import ink_strength, plain_ground
-from simviz.charts.style import DARK, LIGHT, Theme, is_glyph, safe_line, script_json
+from simviz.charts.style import DARK, LIGHT, Theme, is_glyph, mix, safe_line, script_json
 from simviz.data.description import MISSING, paired_column
 from simviz.data.pairs import Items, PairSet
 from simviz.projection.joint import JointMap
