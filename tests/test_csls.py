@@ -150,6 +150,17 @@ def test_a_damaged_file_is_refused(pairs, fitted, tmp_path, change):
         load_pipeline(path)
 
 
+def test_references_that_the_pipeline_cannot_read_are_refused(pairs, fitted, tmp_path):
+    path = tmp_path / "scaled.simviz"
+    CSLSPipeline.of(fitted, pairs, 3).save(path)
+    objects = load_state(path)
+    pictures = {"content": np.zeros((4, 8, 8), np.uint8), "kind": "image"}
+    objects["csls"]["references"]["x"] = pictures
+    save_state(objects, path)
+    with pytest.raises(StoreError, match="cannot be read"):
+        load_pipeline(path)
+
+
 def test_parameters_are_checked(pairs, fitted):
     for k in (0, 2.5, True):
         with pytest.raises(ValueError, match="whole number from 1"):

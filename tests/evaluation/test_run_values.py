@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from ir_measures import AP, RR, Judged, P, R, Rprec, Success, nDCG
 
+from simviz.evaluation._selection import ForwardSelection
 from simviz.evaluation.run_values import read_run_values
 from simviz.exceptions import DatasetError
 
@@ -359,6 +360,24 @@ def test_fused_ranks_and_sums_are_those_by_hand(tmp_path):
         name: found.values[name].tolist() for name in ("one", "other")
     }
     assert plain.judged == {name: found.judged[name] for name in ("one", "other")}
+
+
+def test_equal_scores_share_their_mean_rank_when_ranks_are_fused(tmp_path):
+    # d1 and b share ranks 1 and 2 (1/61.5 each); a has 1/63 and, in the other run, 1/61.
+    one = _written(tmp_path / "one.trec", [{"d1": 2.0, "b": 2.0, "a": 1.0}])
+    other = _written(tmp_path / "other.trec", [{"a": 4.0, "d1": 3.0, "c": 2.0}])
+    qrels = _file(tmp_path / "qrels", ["q0 0 d1 1"])
+    found = read_run_values([one, other], qrels, "MRR", fuse=True)
+    assert 1 / 61.5 + 1 / 62 > 1 / 63 + 1 / 61 > 1 / 62 + 1 / 62
+    assert found.values["RRF"].tolist() == [1.0]
+
+
+def test_values_of_a_sum_are_those_of_the_folds(folder, monkeypatch):
+    wanted = np.linspace(0, 1, 40)
+    monkeypatch.setattr(ForwardSelection, "nested", lambda self: (wanted, wanted))
+    paths = [folder / f"{run}.trec" for run in "ac"]
+    found = read_run_values(paths, folder / "qrels.txt", "MRR", fuse=True)
+    assert found.values["weighted sum"].tolist() == wanted.tolist()
 
 
 def test_a_sum_is_measured_on_queries_that_did_not_choose_its_weights(tmp_path):
