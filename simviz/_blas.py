@@ -17,7 +17,8 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.floating]
+from simviz._types import Array
+
 Float = TypeVar("Float", bound=np.floating)
 
 _LETTERS = {np.dtype(np.float32): "s", np.dtype(np.float64): "d"}

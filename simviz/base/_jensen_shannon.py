@@ -27,14 +27,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Ints, Reals
+
 Singles = NDArray[np.float32]
 
 #: γ and λ of the second bound, chosen among a grid of both for narrow hulls.
 WEIGHT, FREQUENCY = 0.32, 0.55
 _CELLS = 256  # values of B that have edges of their own
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 Values = NDArray[np.floating[Any]]
 Ranks = tuple[Ints, Ints, Reals]
 

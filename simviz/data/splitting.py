@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Index, Reals, Side
 from simviz.data.cells import counted, did_you_mean, percent, shown
 from simviz.data.pairs import ItemKind, Items, PairSet, as_pairs
 from simviz.data.roles import SPLIT_WORDS
@@ -21,9 +22,6 @@ from simviz.relevance import Relevance
 By = Literal["pair", "x", "y", "group", "column", "time"]
 #: What held-out items are ranked against on a side that is not divided.
 Candidates = Literal["all", "judged"]
-Side = Literal["x", "y"]
-Index = NDArray[np.intp]
-Reals = NDArray[np.float64]
 Parts = NDArray[np.int8]
 #: Parts of each side that is divided; the other one follows it.
 Partition = dict[Side, Parts]

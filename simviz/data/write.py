@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._types import Side
 from simviz.data.cells import Codes, by_appearance, escape_cell, parse_number, shown
 from simviz.data.pairs import Items, PairSet, as_pairs
 from simviz.exceptions import DatasetError
@@ -22,7 +23,6 @@ from simviz.relevance import Kind, Relevance, Unjudged
 if TYPE_CHECKING:
     from simviz.data.tables import Table
 
-Side = Literal["x", "y"]
 TextKind = Literal["text", "keyword"]
 
 _CONTENT = re.compile(r"([xy])\[(text|keyword)\]")

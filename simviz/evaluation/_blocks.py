@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Ints, Reals
 from simviz.callbacks import Callback
 from simviz.evaluation.roc import Roc
 from simviz.exceptions import JobCancelled
@@ -19,8 +20,6 @@ from simviz.relevance import Relevance
 if TYPE_CHECKING:
     from simviz.evaluation.result import Pool
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 Block = NDArray[np.floating[Any]]
 
 #: Entries of a block where no size is asked for.

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 
+from simviz._types import Index
 from simviz.base import EmbeddingModel, IterativeMixin, Matrix, TopicSimilarity
 from simviz.callbacks import Callback
 from simviz.data import PairSet
@@ -29,7 +30,6 @@ from simviz.registry import unknown_name
 from simviz.relevance import Relevance
 
 Params = Mapping[str, Any]
-Index = NDArray[np.intp]
 UnitBy = Literal["pair", "x", "y", "group"]
 
 #: One unit in so many of a training part is watched by methods that stop early.

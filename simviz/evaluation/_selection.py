@@ -9,7 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-Reals = NDArray[np.float64]
+from simviz._types import Reals
+
 Mask = NDArray[np.bool_]
 Run = TypeVar("Run")
 #: The constant of reciprocal rank fusion (Cormack, Clarke & Büttcher, SIGIR 2009).

@@ -9,12 +9,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Reals
+
 if TYPE_CHECKING:
     from simviz.data.pairs import Items, PairSet
     from simviz.pipeline import Pipeline
 
 Ints = NDArray[np.intp]
-Reals = NDArray[np.float64]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

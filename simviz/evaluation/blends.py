@@ -10,6 +10,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Ints, Reals
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Block, BlockPairs, Queries, n_items, queries_of
 from simviz.evaluation.metrics import MRR, Metric, check_choice, parse_metric
@@ -28,8 +29,6 @@ from simviz.evaluation.roc import Roc
 from simviz.ranking import rank_listed
 from simviz.relevance import Relevance
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 Side = TypeVar("Side")
 Side_contra = TypeVar("Side_contra", contravariant=True)
 

@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simviz._types import Reals
 from simviz.evaluation import significance
 from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import AUC, MRR, Metric, TopOne, parse_metric
@@ -29,8 +30,6 @@ from simviz.registry import unknown_name
 if TYPE_CHECKING:
     import pandas as pd
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 Correction = Literal["holm", "bonferroni", "none"]
 
 _ALPHABET = string.ascii_lowercase + string.ascii_uppercase

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._blas import add_product
+from simviz._types import Reals
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Queries, as_vectors, bounds, queries_of, report
 from simviz.evaluation.metrics import MRR, Metric, check_choice, parse_metric
@@ -31,7 +32,6 @@ from simviz.relevance import Relevance
 if TYPE_CHECKING:
     from simviz.data.pairs import Items, PairSet
 
-Reals = NDArray[np.float64]
 Counts = NDArray[np.int64]
 Vectors = NDArray[np.floating[Any]]
 

@@ -9,13 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Ints, Reals
 from simviz.evaluation.metrics import AUC, LEVEL, MRR, Metric, RankLoss, parse_metric
 from simviz.evaluation.result import Direction, Evaluation, check_directions
 from simviz.evaluation.significance import mean
 from simviz.ranking import Ranking, rank_listed
-
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 #: Half of a 95 % interval in standard errors, as in every table.
 REACH = 1.96

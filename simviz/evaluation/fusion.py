@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._types import Reals
 from simviz.callbacks import Callback
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation._selection import (
@@ -29,7 +30,6 @@ from simviz.evaluation.scoring import evaluate
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import BlendPipeline, Normalization, PairPipeline, Pipeline
 
-Reals = NDArray[np.float64]
 #: Entries of a block.
 _ENTRIES = 2**21
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._types import Reals
 from simviz.ranking import (
     Discount,
     Gain,
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from simviz.evaluation.roc import Roc
     from simviz.relevance import Relevance
 
-Reals = NDArray[np.float64]
 Level = Literal["query", "roc", "scores"]
 
 #: Values this close are level: equal expectations may differ in their last bits.

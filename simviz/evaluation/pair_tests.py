@@ -15,13 +15,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Ints, Reals
 from simviz.evaluation import significance
 from simviz.evaluation.metrics import AUC, LEVEL, Metric, PartialAUC, Pearson, RankLoss, Spearman
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.significance import Comparison
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 Bools = NDArray[np.bool_]
 #: Values of a metric under draws of items: how often each was drawn, one row a
 #: draw, and the item of each pair.

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any, Literal, TypedDict
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simviz._types import Reals
 from simviz.evaluation.metrics import Metric, parse_metric
 from simviz.evaluation.roc import Roc
 from simviz.evaluation.significance import mean, standard_error
@@ -19,7 +19,6 @@ DIRECTIONS: tuple[Direction, ...] = ("x2y", "y2x")
 #: Who asks: one side, or each side in turn with the mean of both.
 Asking = Literal["x2y", "y2x", "mean"]
 Pool = Literal["split", "all", "judged"]
-Reals = NDArray[np.float64]
 
 
 class Record(TypedDict):

@@ -6,10 +6,9 @@ from dataclasses import dataclass
 from typing import Self
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
+from simviz._types import Ints, Reals
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._types import Ints, Reals
 from simviz.data.cells import counted, shown
 from simviz.data.collection import judgments
 from simviz.data.roles import is_label_name
@@ -45,8 +46,6 @@ from simviz.evaluation.metrics import (
 from simviz.exceptions import DatasetError
 from simviz.ranking import Ranking, expected_ndcg_at, rank_listed
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 #: Metrics of the documents that were found; others ask about those that no run lists.
 _OF_FOUND = (TopOne, Success, MRR, MAP, Precision, Recall, RPrecision, NDCG, ERR)
 #: The rank of what was not found: no metric sees it, and no sum overflows.

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from simviz._types import Ints, Reals
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Blocks, buckets, n_items, queries_of, similarity_blocks
 from simviz.evaluation.result import Direction, check_directions
@@ -15,8 +16,6 @@ from simviz.evaluation.roc import Roc
 from simviz.evaluation.scoring import Scorer, Side
 from simviz.relevance import Relevance
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 Interval = tuple[float, float]
 
 #: Equal steps of the score, and steps of equal shares of either class.

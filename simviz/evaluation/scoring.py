@@ -10,6 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._types import Ints, Reals
 from simviz.callbacks import Callback
 from simviz.data.pairs import PairSet, as_pairs
 from simviz.evaluation._blocks import (
@@ -49,8 +50,6 @@ if TYPE_CHECKING:
     from simviz.data.pairs import Items
     from simviz.data.splitting import Split
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 Values = NDArray[np.floating[Any]]
 Counts = tuple[Ints, Ints]
 Side = TypeVar("Side")

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Ints, Reals
 from simviz.evaluation.metrics import LEVEL
 from simviz.ranking import Ranking, expected_auc, rank_listed
 from simviz.registry import unknown_name
@@ -26,8 +27,6 @@ from simviz.registry import unknown_name
 if TYPE_CHECKING:
     from simviz.evaluation.result import Evaluation
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 #: Up to this p-value two runs are told apart, unless said otherwise.
 ALPHA = 0.05

@@ -10,13 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Ints, Reals
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import n_items, queries_of, similarity_blocks
 from simviz.evaluation.scoring import Scorer, Side
 from simviz.relevance import Relevance
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 Mask = NDArray[np.bool_]
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._types import Ints, Reals
 from simviz.data.cells import Columns, counted, factorize, shown
 from simviz.data.collection import judgments
 from simviz.data.collection.files import read_matrices
@@ -31,8 +32,6 @@ from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
 Block = NDArray[np.floating[Any]]
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 #: Answers to each query and their scores.
 Found = list[tuple[Ints, Block]]
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._types import Reals
 from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
 from simviz.evaluation import MAP, blend_curve, corrected_resampled_t, paired_t
@@ -36,7 +37,6 @@ from simviz.relevance import Relevance
 
 Ints = NDArray[np.integer[Any]]
 Scores = NDArray[np.floating[Any]]
-Reals = NDArray[np.float64]
 #: Scores of all documents for some queries, by setting, learned from other queries.
 Learner = Callable[[Ints, Ints], dict[str, Scores]]
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._types import Ints
 from simviz.data import Items, PairSet
 from simviz.evaluation import ChanceScorer, evaluate, paired_randomization
 from simviz.evaluation.metrics import Precision
@@ -22,8 +23,6 @@ from simviz.experiments._progress import Progress, fitted
 from simviz.experiments._published import PUBLISHED
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import joint_map
-
-Ints = NDArray[np.int64]
 
 #: What the figure draws: keywords near related ones, and near pictures that have them.
 _FIGURE_1 = "wxl", "figure 1", "nearness"

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._types import Reals
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation import (
     AUC,
@@ -42,7 +43,6 @@ from simviz.methods import get_method
 from simviz.relevance import Relevance
 
 Scores = NDArray[np.float32]
-Reals = NDArray[np.float64]
 Values = Mapping[str, tuple[Any, ...]]
 
 #: Depths of NDCG, as in the paper.

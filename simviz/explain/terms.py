@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from simviz._types import Index, Reals
 from simviz.base import LinearPairModel, PairModel
 from simviz.data.pairs import Items
 from simviz.features.spans import word_shares
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
     from simviz.pipeline import PairPipeline, Pipeline
 
 Matrix = Any  # array or CSR matrix
-Reals = NDArray[np.float64]
-Index = NDArray[np.intp]
 Groups = tuple[Sequence[str], Reals]
 
 _BLOCK_ENTRIES = 2**22  # 32 MB of contributions at a time

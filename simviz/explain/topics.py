@@ -4,19 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Array, Side
 from simviz.base import TopicSimilarity
 from simviz.data import Items, PairSet
 from simviz.methods import all_methods
 from simviz.pipeline import PairPipeline
-
-Side = Literal["x", "y"]
-Array = NDArray[np.floating]
 
 #: Terms that tell a topic apart lead, see `term_relevance`.
 RELEVANCE = 0.6

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 
+from simviz._types import Array
 from simviz.base import unit_rows
 from simviz.methods._blstm_network import (
     UNKNOWN,
@@ -45,7 +46,6 @@ _NEAR = 8  # queries that stand together in a batch of near groups
 _BLOCK = 1024
 
 Tensor = Any
-Array = NDArray[np.floating]
 Index = NDArray[np.int64]
 Tick = Callable[[], None]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz._blas import eigh, solve_triangular
+from simviz._types import Side
 from simviz.base import COMMON_PARAMETERS, EmbeddingModel, Matrix, nonzero_rows, unit_rows
 from simviz.base.stored import Declared, Number, StoredArray
 from simviz.params import interval, options
@@ -30,7 +31,6 @@ _SAMPLE = 500  # rows whose distances decide on gamma
 _LOCALITY = 4.0  # gamma times the median squared distance, at most
 
 Notify = Callable[[int, int], bool]
-Side = Literal["x", "y"]
 Floats = NDArray[np.floating]
 _Found = tuple[Array, Array, NDArray[np.int64], Array, Array | None]
 

@@ -12,13 +12,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 
 from simviz._blas import add_product, eigh
+from simviz._types import Array
 
-Array = NDArray[np.floating]
 Notify = Callable[[int, int], bool]
 
 _STRIP = 1024  # bytes of a row at a time: wider ones, gathered at random, miss the caches

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simviz._blas import add_product
 from simviz._numba import threads_for
+from simviz._types import Array, Ints, Reals
 from simviz.methods._s2net_kernels import (
     HINGE,
     LOGISTIC,
@@ -31,8 +32,6 @@ from simviz.methods._s2net_kernels import (
 from simviz.methods._training import torch_device
 from simviz.relevance import Relevance
 
-Array = NDArray[np.floating]
-
 _ENTRIES = 2**24  # of a block: 64 MB of float32
 _KEPT = 10**8  # scores that may be kept from one pass to the next: 400 MB of float32
 _ROWS = (128, 1024)  # a block of fewer wastes products, of more saves nothing
@@ -44,8 +43,6 @@ _WIDE, _MANY = 256, 2**24
 
 _MINUS_INFINITY = 0xFF80  # in bits of bfloat16
 
-Reals = NDArray[np.float64]
-Ints = NDArray[np.int64]
 T = TypeVar("T")
 #: Called once a block; raises where the fit is to stop.
 Tick = Callable[[], None]

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
 from simviz._numba import threads_for
+from simviz._types import Array
 from simviz.base.pair_model import Matrix, nonzero_rows
 from simviz.methods._linalg import Products
 from simviz.methods._s2net_kernels import adam_step, add_scaled, tangent_rows, unit_rows
@@ -21,7 +22,6 @@ from simviz.methods._s2net_losses import Steps
 from simviz.methods._training import Data, initial_model
 from simviz.relevance import Relevance
 
-Array = NDArray[np.floating]
 #: Value and gradient on a batch: x rows, y rows, and the judgments between them.
 BatchObjective = Callable[[Matrix, Matrix, Relevance, Array], tuple[float, Array]]
 Function = Callable[[Array], tuple[float, Array]]

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from simviz._blas import gram_of_factor, solve_triangular
+from simviz._types import Array
 from simviz.base import Matrix, unit_rows
 from simviz.methods._linalg import (
-    Array,
     Notify,
     Operator,
     group_means,

@@ -13,13 +13,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from simviz._types import Array
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, Matrix, TopicSimilarity, unit_rows
 from simviz.base.stored import Declared, Number, Numbers, StoredArray
 from simviz.methods._spectral import all_rows, pair_weights
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
-Array = NDArray[np.floating]
 Index = NDArray[np.integer]
 
 #: Allowed values of the parameters of all topic models.

@@ -8,16 +8,15 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from simviz._types import Array
 from simviz.base import LinearPairModel, Matrix
 from simviz.relevance import Relevance
 
-Array = NDArray[np.floating]
 Data = tuple[Matrix, Matrix, Relevance]
 Part = tuple[Matrix, Matrix, Relevance]
 Values = list[Array]  # one array a part, one value a query

@@ -8,16 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from simviz._types import Array
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import Declared, StoredArray
-from simviz.methods._linalg import (
-    Array,
-    Operator,
-    Products,
-    dense_product,
-    numerical_rank,
-    truncated_svd,
-)
+from simviz.methods._linalg import Operator, Products, dense_product, numerical_rank, truncated_svd
 from simviz.methods._spectral import capped_components, pair_weights
 from simviz.relevance import Relevance
 

@@ -8,12 +8,12 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from simviz._types import Array
 from simviz.base import MethodTags
 from simviz.base.stored import Declared, Number
 from simviz.methods._topics import (
     EM,
     TOPIC_PARAMETERS,
-    Array,
     Side,
     Stopped,
     TopicModel,

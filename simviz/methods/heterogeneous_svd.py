@@ -9,9 +9,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from simviz._types import Array
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import Declared, StoredArray
-from simviz.methods._linalg import Array, Operator, Products, product_svd, truncated_svd
+from simviz.methods._linalg import Operator, Products, product_svd, truncated_svd
 from simviz.methods._spectral import capped_components, signed_weights
 from simviz.params import interval, options
 from simviz.relevance import Relevance

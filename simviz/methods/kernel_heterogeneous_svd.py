@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
+from simviz._types import Side
 from simviz.base import Matrix, MethodTags
 from simviz.base.stored import Choice, Declared, StoredArray
 from simviz.methods._kernels import (
@@ -23,7 +24,6 @@ from simviz.methods._kernels import (
     KernelFunction,
     KernelPairModel,
     Setting,
-    Side,
     column_signs,
     default_gamma,
     singular_triplets,

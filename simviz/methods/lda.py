@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import gammaln, psi
 
+from simviz._types import Array
 from simviz.base import Matrix, MethodTags
 from simviz.base.stored import Declared, StoredArray
 from simviz.methods._topics import (
     EM,
     TOPIC_PARAMETERS,
-    Array,
     Counts,
     Progress,
     Side,

@@ -8,9 +8,9 @@ from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from simviz._types import Reals
 from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import ITERATIONS, Declared, Number, StoredArray
 from simviz.methods._training import (
@@ -23,8 +23,6 @@ from simviz.methods._training import (
 )
 from simviz.params import interval, options
 from simviz.relevance import Relevance
-
-Reals = NDArray[np.float64]
 
 _SMALLEST = 1e-12  # of the mean: squared distances below it would have endless slopes
 _LONGER, _SHORTEST = 1.5, 1e-30  # growth of a step from one to the next, and what is none

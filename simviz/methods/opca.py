@@ -11,9 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 
+from simviz._types import Array
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import Declared, Number, StoredArray
-from simviz.methods._linalg import Array, leading_symmetric
+from simviz.methods._linalg import leading_symmetric
 from simviz.methods._spectral import (
     Blocks,
     Inflated,

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from scipy.special import psi
 from sklearn.utils import check_random_state
 
+from simviz._types import Array
 from simviz.base import MethodTags
 from simviz.methods._topics import (
     EM,
     TOPIC_PARAMETERS,
-    Array,
     Progress,
     Side,
     Stopped,

@@ -7,19 +7,17 @@ from dataclasses import KW_ONLY, dataclass
 from typing import TYPE_CHECKING, Any, Literal, Self, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from simviz._types import Reals, Side
 from simviz.data.pairs import AlignedSide, Items, PairSet, as_pairs
-from simviz.pipeline._index import Side
 from simviz.pipeline._pipelines import _BLOCK_ENTRIES, Block, Mask, _Scorer, scored
 from simviz.registry import unknown_name
 
 if TYPE_CHECKING:
     from simviz.pipeline._loading import Pipeline
 
-Reals = NDArray[np.float64]
 #: Among what the neighbours of an answer are looked for, see `CSLSPipeline`.
 Queries = Literal["given", "training"]
 #: The part of a file with the pipeline whose similarities are scaled.

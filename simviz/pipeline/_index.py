@@ -7,11 +7,12 @@ from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._types import Side
 from simviz.base import EmbeddingModel
 from simviz.data.pairs import Items, as_items
 from simviz.persistence import save_state
@@ -25,7 +26,6 @@ _log = logging.getLogger(__name__)
 Vectors = NDArray[np.floating[Any]]
 #: Positions of items, all where None, and their scores for one query.
 Scored = tuple[NDArray[np.int64] | None, NDArray[Any]]
-Side = Literal["x", "y"]
 #: Vectors from which on not all of them are looked at, where faiss is installed.
 MANY = 1_000_000
 #: Queries that are compared at once, in scores (32 MB).

@@ -13,13 +13,14 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils._set_output import _SetOutputMixin
 from sklearn.utils.validation import check_is_fitted
 
+from simviz._types import Side
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel, TopicSimilarity, nonzero_rows
 from simviz.callbacks import CallbackMixin
 from simviz.data.pairs import AlignedSide, Items, PairSet, aligned_sides, as_items, as_pairs
 from simviz.features._base import Transformer
 from simviz.params import as_set_output
 from simviz.persistence import save_state
-from simviz.pipeline._index import ItemIndex, Side
+from simviz.pipeline._index import ItemIndex
 from simviz.registry import unknown_name
 from simviz.relevance import Relevance
 

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Index, Side
 from simviz.base import EmbeddingModel
 from simviz.data.pairs import PairSet, as_pairs
 from simviz.evaluation import MRR, evaluate
 from simviz.pipeline import PairPipeline, Pipeline
 from simviz.projection.joint import JointMap, joint_map
 from simviz.projection.layout import unfold
-from simviz.projection.space import Neighbors, Side, nearest_across, ranked
+from simviz.projection.space import Neighbors, nearest_across, ranked
 from simviz.projection.two_sided import Comparison, place_new
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
@@ -27,7 +28,6 @@ DRAWING, BEST = "mds-2-center", "two-sided-2-70"
 FIRST, SOON, LATE, NOTHING = "found first", "found 2nd to 10th", "found later", "nothing belongs"
 GROUPS = (FIRST, SOON, LATE, NOTHING)
 FloatArray = NDArray[np.float64]
-Index = NDArray[np.intp]
 Mask = NDArray[np.bool_]
 
 

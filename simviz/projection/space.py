@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Side
 from simviz.base import EmbeddingModel, nonzero_rows, unit_rows
 from simviz.data import Items, PairSet
 from simviz.pipeline import BlendPipeline, CSLSPipeline, PairPipeline, Pipeline
 from simviz.projection._sides import FloatArray, check_sides
 
-Side = Literal["x", "y"]
 VectorSimilarity = Literal["cosine", "dot", "euclidean"]
 
 

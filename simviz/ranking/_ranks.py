@@ -8,8 +8,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
+from simviz._types import Ints, Reals
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simviz._types import Array
 from simviz.base import Matrix
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import LBFGS, Network, Objective, only_reached
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from distributed import Client
 
 M = TypeVar("M", bound=S2Net)
-Array = NDArray[np.floating]
 Make = Callable[..., Any]
 
 #: Sums over all rows that are exchanged in the middle of an evaluation.

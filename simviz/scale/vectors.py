@@ -7,12 +7,13 @@ import json
 from collections.abc import Iterable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._types import Side
 from simviz.base import EmbeddingModel, unit_rows
 from simviz.data.pairs import Items
 from simviz.exceptions import StoreError
@@ -36,7 +37,6 @@ if TYPE_CHECKING:
     from simviz.pipeline import PairPipeline, Pipeline
 
 Floats = NDArray[np.floating[Any]]
-Side = Literal["x", "y"]
 
 FORMAT = "simviz-vectors-1"
 _KINDS = ("cosine", "dot", "hellinger")

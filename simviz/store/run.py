@@ -15,6 +15,7 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._types import Index
 from simviz.data.pairs import PairSet
 from simviz.evaluation.curves import DimensionCurve
 from simviz.evaluation.metrics import parse_metric
@@ -54,7 +55,6 @@ _EVALUATION = "The evaluation of this run"
 #: Begins the names of what is known of single points of a drawing.
 _QUALITY = "quality:"
 Arrays = dict[str, NDArray[Any]]
-Index = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)

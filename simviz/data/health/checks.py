@@ -15,12 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._types import Index
 from simviz.data.cells import counted, factorize, percent, spread
 from simviz.data.description import are_short, plain_text, words_of
 from simviz.data.health.findings import (
     Finding,
     HealthReport,
-    Index,
     ItemName,
     Remedy,
     SharedWords,

@@ -10,12 +10,12 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._types import Index
 from simviz.data.pairs import Items, PairSet
 from simviz.data.splitting import PARTS
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
-Index = NDArray[np.intp]
 Level = Literal["act", "look"]
 
 

@@ -22,10 +22,8 @@ from itertools import takewhile
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-Index = NDArray[np.intp]
-Reals = NDArray[np.float64]
+from simviz._types import Index, Reals
 
 #: Characters of an n-gram, and those of a text that are looked at.
 GRAM, LONGEST = 4, 2_000

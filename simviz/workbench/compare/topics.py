@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isnan
-from typing import Any, Literal
+from typing import Any
 
 import streamlit as st
 from markupsafe import Markup, escape
 
+from simviz._types import Side
 from simviz.charts.style import clean_text
 from simviz.charts.tables import Cell, html_table
 from simviz.data.pairs import Items, PairSet
@@ -19,7 +20,6 @@ from simviz.store.run import Run
 from simviz.workbench.shell import display, forms, state
 from simviz.workbench.shell.forms import segments
 
-Side = Literal["x", "y"]
 #: Topics shown before all are asked for, and typical items of each.
 _FEW, _N_ITEMS = 15, 3
 _ITEM_CHARACTERS = 70

@@ -11,6 +11,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
+from simviz._types import Side
 from simviz.charts.canvas import (
     FILTERS,
     Part,
@@ -33,7 +34,7 @@ from simviz.projection.drawing import GROUPS, ItemRanks, Placed, nearest_of_all,
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.selection import Answer
-from simviz.workbench.map.view import FIRST_DRAWING, Side, View, bound, follow_canvas, write_link
+from simviz.workbench.map.view import FIRST_DRAWING, View, bound, follow_canvas, write_link
 from simviz.workbench.shell import drawings, links, state
 
 _PARTNERS, _LONGEST_LINE = 60, 34

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
+from simviz._types import Side
 from simviz.charts.canvas import bits
 from simviz.charts.style import clean_text, is_glyph, safe_line
 from simviz.data.pairs import Items, PairSet
@@ -20,7 +21,7 @@ from simviz.projection.drawing import ItemRanks
 from simviz.projection.quality import N_SEEDS
 from simviz.projection.space import Space, ranked
 from simviz.workbench.map import canvas, topics as map_topics
-from simviz.workbench.map.view import Side, View, rows_inside
+from simviz.workbench.map.view import View, rows_inside
 from simviz.workbench.search import why
 from simviz.workbench.shell import display, forms, frame, runs
 

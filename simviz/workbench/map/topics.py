@@ -8,13 +8,14 @@ from html import escape
 import numpy as np
 import streamlit as st
 
+from simviz._types import Side
 from simviz.data import Items, PairSet
 from simviz.explain.topics import RunTopics, has_topics
 from simviz.projection import topic_regions, word_regions
 from simviz.projection.regions import Region
 from simviz.store.run import Run
 from simviz.workbench.compare import topics
-from simviz.workbench.map.view import Item, Side, View, bound
+from simviz.workbench.map.view import Item, View, bound
 from simviz.workbench.shell import drawings, state
 from simviz.workbench.shell.frame import page_link
 

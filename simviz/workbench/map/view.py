@@ -10,6 +10,7 @@ from typing import Any, Literal, cast
 import numpy as np
 import streamlit as st
 
+from simviz._types import Side
 from simviz.charts.canvas import rows_of_bits
 from simviz.data.description import telling_columns
 from simviz.data.pairs import PairSet
@@ -18,7 +19,6 @@ from simviz.store.run import Run
 from simviz.workbench.map import canvas
 from simviz.workbench.shell import links, settings, state
 
-Side = Literal["x", "y"]
 Item = tuple[Side, int]
 #: How far across and up from the middle of the map, in halves of its extent; and the zoom.
 Camera = tuple[float, float, float]

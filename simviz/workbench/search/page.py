@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
+from simviz._types import Side
 from simviz.data import Items, PairSet
 from simviz.data.splitting import is_in_part
 from simviz.evaluation.differences import Answers
@@ -19,7 +20,7 @@ from simviz.markdown import escape_markdown
 from simviz.store import Run, RunInfo
 from simviz.store.run import Part
 from simviz.workbench.search import normalise, query as search_query, score, why
-from simviz.workbench.search.query import Query, Side
+from simviz.workbench.search.query import Query
 from simviz.workbench.shell import (
     code,
     display,

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import streamlit as st
 
+from simviz._types import Side
 from simviz.data.images import ImageError, as_kept, make_sprite
 from simviz.data.pairs import Items, PairSet
 from simviz.markdown import escape_markdown
 from simviz.store.run import Part
 from simviz.workbench.shell import display, forms, links, state
 
-Side = Literal["x", "y"]
 #: Items offered in a list; more would make every answer of the page heavy.
 MOST_OFFERED = 3_000
 LONGEST = 5_000  # characters of a query
