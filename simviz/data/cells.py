@@ -22,6 +22,7 @@ Codes = NDArray[np.intp]
 _SIDE = {"x": "left", "y": "right"}
 _SIDES = frozenset(_SIDE.values())
 _HEADING = 24
+_OF_COLUMN = re.compile(r"(?:left|right) items \((.+)\)")
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
 
 
@@ -106,6 +107,19 @@ def is_noun(name: str) -> bool:
     words = re.split(r"[ \-'’]", name)
     plain = all(word.isalpha() and (len(word) > 2 or not word.isascii()) for word in words)
     return plain and name.casefold() not in _SIDES
+
+
+def items_named(name: str, side: str = "") -> str:
+    """What items are called in a sentence, which may speak of both sides: a noun."""
+    if is_noun(name):
+        return name
+    return f"{_SIDE[side]} items" if side else "items"
+
+
+def heading_named(name: str) -> str:
+    """What stands over items: the heading of their column where `side_name` had put one."""
+    found = _OF_COLUMN.fullmatch(name)
+    return found[1] if found else name
 
 
 def side_name(heading: str, side: str) -> str:

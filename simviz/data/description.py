@@ -155,7 +155,7 @@ def who_asks(pairs: PairSet) -> WhoAsks:
     WhoAsks(direction='y2x', reason='names, the shorter side')
     """
     sides = {"x2y": pairs.x, "y2x": pairs.y}
-    names = {"x2y": pairs.x_name, "y2x": pairs.y_name}
+    names = dict(zip(sides, pairs.headings, strict=True))
 
     def found(direction: str, why: str) -> WhoAsks:
         return WhoAsks("y2x" if direction == "y2x" else "x2y", f"{names[direction]}, {why}")

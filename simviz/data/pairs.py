@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.cells import are_distinct, as_cells, mended
+from simviz.data.cells import are_distinct, as_cells, heading_named, items_named, mended
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -357,6 +357,16 @@ class PairSet:
     def shape(self) -> tuple[int, int]:
         """Number of x items and of y items."""
         return len(self.x), len(self.y)
+
+    @property
+    def nouns(self) -> tuple[str, str]:
+        """What items of each side are called in a sentence, such as "left items"."""
+        return items_named(self.x_name, "x"), items_named(self.y_name, "y")
+
+    @property
+    def headings(self) -> tuple[str, str]:
+        """What stands over the items of each side, such as the heading of their column."""
+        return heading_named(self.x_name), heading_named(self.y_name)
 
     @property
     def digest(self) -> str:

@@ -767,7 +767,7 @@ def _candidates(pairs: PairSet) -> Iterator[SplitSuggestion]:
     if len(groups) >= MIN_GROUPS:
         reason = "The data came with groups; what belongs to one group stays in one part."
         yield SplitSuggestion("group", "group", reason)
-    x, y = shown(pairs.x_name), shown(pairs.y_name)
+    x, y = map(shown, pairs.headings)
     new_x = f"the test part asks for new items of {x} among known items of {y}."
     new_y = f"the test part asks for new items of {y} among known items of {x}."
     if pairs.x.kind == "keyword" != pairs.y.kind:

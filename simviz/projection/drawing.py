@@ -25,7 +25,12 @@ _MOST_COMPARED = 6_000_000
 #: The drawing that is made first, and the one to show where it is there.
 DRAWING, BEST = "mds-2-center", "two-sided-2-70"
 #: Names of the groups that `ItemRanks.groups` makes, the best first.
-FIRST, SOON, LATE, NOTHING = "found first", "found 2nd to 10th", "found later", "nothing belongs"
+FIRST, SOON, LATE, NOTHING = (
+    "found first",
+    "found 2nd to 10th",
+    "found later",
+    "no match in the data",
+)
 GROUPS = (FIRST, SOON, LATE, NOTHING)
 FloatArray = NDArray[np.float64]
 Mask = NDArray[np.bool_]

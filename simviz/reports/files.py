@@ -169,8 +169,8 @@ def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
 
 def _readme(first: Entry, part: PairSet, directions: Sequence[Direction], k: int) -> str:
     words = {
-        "x2y": f"x-to-y ({part.x_name} ask for {part.y_name})",
-        "y2x": f"y-to-x ({part.y_name} ask for {part.x_name})",
+        "x2y": f"x-to-y ({part.nouns[0]} ask for {part.nouns[1]})",
+        "y2x": f"y-to-x ({part.nouns[1]} ask for {part.nouns[0]})",
     }
     ids = [str(i) for side in (part.x, part.y) for i in side.ids]
     changed = sum(trec_id(i) != i for i in ids)
@@ -180,7 +180,7 @@ def _readme(first: Entry, part: PairSet, directions: Sequence[Direction], k: int
         if changed
         else "Ids are those of the data set."
     )
-    pool = f"{len(part.x):,} {part.x_name} and {len(part.y):,} {part.y_name} compete."
+    pool = f"{len(part.x):,} {part.nouns[0]} and {len(part.y):,} {part.nouns[1]} compete."
     if part.relevance.unjudged == "ignore":
         pool = "Only judged items compete."
     asked = " or ".join(words[d] for d in directions)

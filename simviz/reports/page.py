@@ -166,7 +166,7 @@ def html_report(
             "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
         ),
         title=f"{pairs.name}, compared on the {part} part",
-        heading=f"{pairs.name}: {pairs.x_name} × {pairs.y_name}",
+        heading=f"{pairs.name}: {' × '.join(pairs.headings)}",
         part=f"{words[0].upper()}{words[1:]}.",
         findings=summary.findings(entries, pairs, main, direction),
         results=f"Results on the {part} part",
@@ -314,7 +314,7 @@ def _map(one: Entry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
         notes.append("Of more items, so many at random.")
     words = [f"Run: {one.label}."]
     words.append(
-        f"{len(x_rows):,} {pairs.x_name} and {len(y_rows):,} {pairs.y_name} of all parts."
+        f"{len(x_rows):,} {pairs.nouns[0]} and {len(y_rows):,} {pairs.nouns[1]} of all parts."
     )
     if drawn.quality is not None:
         words.append(drawn.quality.describe())

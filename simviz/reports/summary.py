@@ -374,7 +374,7 @@ def milestones(curve: DimensionCurve) -> tuple[str, str, str]:
 
 def part_words(one: Entry, pairs: PairSet) -> str:
     """The part that figures are of, with its size."""
-    sizes = f"{one.measured.n_x:,} {pairs.x_name} × {one.measured.n_y:,} {pairs.y_name}"
+    sizes = f"{one.measured.n_x:,} {pairs.nouns[0]} × {one.measured.n_y:,} {pairs.nouns[1]}"
     return f"{one.part} part, {sizes}"
 
 
@@ -412,8 +412,8 @@ def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tupl
     if demo is not None:
         rows += [("Source", demo.source), ("Licence", demo.licence)]
     rows += [
-        ("Left side", f"{len(pairs.x):,} {pairs.x_name} ({pairs.x.kind})"),
-        ("Right side", f"{len(pairs.y):,} {pairs.y_name} ({pairs.y.kind})"),
+        ("Left side", f"{len(pairs.x):,} {pairs.nouns[0]} ({pairs.x.kind})"),
+        ("Right side", f"{len(pairs.y):,} {pairs.nouns[1]} ({pairs.y.kind})"),
         ("Judgments", _judgments(pairs)),
         (
             "Pairs not listed",
@@ -679,7 +679,7 @@ def split_words(split: Mapping[str, Any], names: tuple[str, str]) -> str:
 
 
 def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
-    what = split_words(split, (pairs.x_name, pairs.y_name))
+    what = split_words(split, pairs.nouns)
     if split.get("given"):
         return f"{what}; a split that was passed to simviz.compare"
     if split["by"] == "pair":
@@ -701,5 +701,5 @@ def _sizes(one: Entry) -> str:
 def _query_side(direction: str, pairs: PairSet) -> str:
     if direction == "mean":
         return "mean of both"
-    sides = (pairs.x_name, pairs.y_name)
+    sides = pairs.headings
     return " → ".join(sides if direction == "x2y" else sides[::-1])

@@ -61,7 +61,7 @@ def _show_choices() -> None:
         help="A table of pairs as CSV, Excel, JSON or Parquet, or a zip of pictures.",
     ):
         st.switch_page("pages/data.py", query_params={"view": "other"})
-    st.caption("Or see it on a demo")
+    st.caption("Or try a demo")
     for info in demos().values():
         if info.variant_of is None:
             _show_card(info)

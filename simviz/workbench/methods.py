@@ -93,7 +93,7 @@ def _show_card(card: MethodCard) -> None:
     related = [f"{kin.title}: {kin.words}" for kin in card.related]
     for place, head, lines in (
         (needs, "Needs", card.needs),
-        (limits, "Not when", card.fails),
+        (limits, "Not suited when", card.fails),
         (limits, "Related", related),
         (limits, "Papers", card.references),
     ):
@@ -119,7 +119,7 @@ def _show_params(card: MethodCard) -> None:
         for row in card.params:
             st.markdown(f"`{row.name}` = `{row.default}`, {row.allowed}. {row.words}")
         return
-    rows = ["| parameter | default | may be | meaning |", "|---|---|---|---|"]
+    rows = ["| parameter | default | allowed | meaning |", "|---|---|---|---|"]
     for row in card.params:
         # A bar would end the cell.
         words = row.words.replace("\\|", "|").replace("|", "\\|")

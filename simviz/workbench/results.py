@@ -136,7 +136,7 @@ def show_curves(
     """Draw ROC and quality against dimensions side by side; say why where there is none."""
     left, right = st.columns(2, gap="large")
     with left:
-        st.markdown("#### How well it separates pairs")
+        st.markdown("#### ROC: matching pairs against others")
         rocs, n_others, part = [], 0, entries[0].part
         for entry in entries:
             arrays = entry.run.part(entry.part).roc()
@@ -151,9 +151,9 @@ def show_curves(
                 others = counted(n_others, "pair")
                 st.caption(f"AUC rests on {others} judged not relevant: a rough figure.")
         else:
-            display.quiet(f"No ROC: the {part} part lacks relevant or other pairs.")
+            display.quiet(f"No ROC curve: the {part} part lacks relevant or other pairs.")
     with right:
-        st.markdown("#### How many dimensions it takes")
+        st.markdown("#### Quality by number of dimensions")
         metric = query_metric(metric).name
         made = {}
         try:
@@ -166,7 +166,9 @@ def show_curves(
             show_chart(dimension_figure(drawn, metric=metric, theme=state.theme()), "curve")
         if flat := [label for label, curve in made.items() if curve is None]:
             # A method that orders its dimensions can be cut to the first of them.
-            st.caption(escape_markdown(f"Without ordered dimensions: {', '.join(flat)}."))
+            st.caption(
+                escape_markdown(f"No curve, as their dimensions have no order: {', '.join(flat)}.")
+            )
 
 
 def show_map(run: Run, pairs: PairSet) -> None:

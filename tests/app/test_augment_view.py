@@ -77,7 +77,7 @@ def test_nothing_is_made_unasked(own):
 
 def test_terms_of_texts_are_set_once_for_all_methods(own):
     run(own)
-    assert expander(own) == "Texts: words or characters, usual weights, not augmented"
+    assert expander(own) == "Texts: words or characters, default weights, not augmented"
     assert own.selectbox(key=key(own, "terms-Stop words")).disabled
     own.selectbox(key=key(own, "terms-Terms")).set_value("words")
     own.selectbox(key=key(own, "terms-Weights")).set_value("ln(1 + tf) · idf")

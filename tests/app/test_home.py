@@ -175,7 +175,7 @@ def test_button_trains_and_tells_what_was_found(app, quick, open_page):
     assert "On the test part, HDLR has MRR" in html(other.run())
     # No curve of dimensions: a line in its place says why.
     assert len(app.get("plotly_chart")) == 1
-    assert "Without ordered dimensions: HDLR" in said(app)
+    assert "No curve, as their dimensions have no order: HDLR" in said(app)
     assert drawn(app)["selected"] is None and "drawn to keep distances" in drawn(app)["alt"]
     app.session_state["map-alone"] = {"picked": {"key": "x3", "n": 1}}
     app.run()

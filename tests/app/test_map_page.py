@@ -174,13 +174,13 @@ def test_click_shows_the_nearest_in_the_model(trained, sentences):
     assert not charts(app)
     told = canvas(app)
     assert told["selected"] is None
-    assert "60 x and 60 y" in told["alt"] and "list beside" in told["alt"]
+    assert "60 left items and 60 right items" in told["alt"] and "list beside" in told["alt"]
     assert link(app) == {"data": dataset_id, "run": run_id, "part": "validation"}
     tell(app, picked={"key": "x7"})
     assert link(app)["sel"] == "x7"
     text = words(app)
     assert sentences.x.content[7] in text
-    assert "Nearest in the model's 5 dimensions, not on this drawing." in text
+    assert "Nearest in the model's 5 dimensions, whatever the drawing shows:" in text
     assert "of these 10 near" in text
     near = rows(app, "Nearest")["entries"]
     assert len(near) == 10
@@ -287,7 +287,7 @@ def test_query_falls_among_its_nearest(trained, sentences):
     query = canvas(app)["query"]
     assert query["text"].rstrip("…") in text and query["spread"] >= 0
     assert query["nearest"][0][0] == 67, "it is what it says"
-    assert "Asked as x" in words(app)
+    assert "Query, read as one of the left items" in words(app)
     assert "sel" not in link(app) and link(app)["ask"] == f"x:{text}"
     tell(app, asked={"text": "zzz qqq", "side": "x"})
     assert canvas(app)["query"] is None
@@ -296,7 +296,7 @@ def test_query_falls_among_its_nearest(trained, sentences):
     assert canvas(app)["answered"] == answered
     tell(app, asked={"text": "zzz qqq", "side": "x"})
     assert canvas(app)["answered"] > answered, "an answer though it is the same"
-    assert "knows nothing in this query" in words(app)
+    assert "cannot answer this query" in words(app)
     tell(app, asked={"text": "anything", "side": "nowhere"})
     tell(app, picked={"key": "x1"})
     assert canvas(app)["query"] is None and link(app)["sel"] == "x1"
@@ -319,8 +319,8 @@ def test_enclosed_items_become_a_table_with_figures(trained, sentences):
     corners = [[-0.5, -0.5], [0.5, -0.5], [0.25, 0.5]]
     tell(app, region={"rows": base64.b64encode(bits(inside)).decode(), "corners": corners})
     text = words(app)
-    assert "3 items enclosed" in text and "2 x · 1 y" in text
-    assert "MRR of 2 x (all:" in text and "MRR of 1 y (all:" in text
+    assert "3 items enclosed" in text and "2 left items · 1 right items" in text
+    assert "MRR of 2 left items (all:" in text and "MRR of 1 right items" in text
     assert listed(app, "Items enclosed") == [3, 5, 64]
     found = base64.b64decode(rows(app, "Items enclosed")["found"])
     assert len(np.frombuffer(found, "<f4")) == 3
@@ -406,8 +406,8 @@ def test_drawing_from_other_seeds_says_what_moves(trained):
     app.button(key="map-seeds").click().run()
     app.run()
     assert not app.exception
-    assert "drawings from other seeds" in words(app)
-    assert "land elsewhere in 3 of 5" in words(app)
+    assert "drawings with other seeds" in words(app)
+    assert "have others in 3 of 5" in words(app)
 
 
 def test_dimensions_slide_and_all_follows(app, sentences):
@@ -440,11 +440,11 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
     curve = [{**record, "value": 0.25} for record in measured.curve()]
     (measured.folder / "curve.json").write_text(json.dumps(curve))
     go(app, data=dataset_id, dims="12")
-    assert "Of the validation part: 6 x and 6 y; x → y." in words(app)
+    assert "Of the validation part: 6 left items and 6 right items; left" in words(app)
     before = charts(app)[0].proto.alt
     app.segmented_control(key="part-shown").set_value("test").run()
     assert not app.exception
-    assert "Of the test part: 12 x and 12 y; x → y." in words(app)
+    assert "Of the test part: 12 left items and 12 right items; left" in words(app)
     assert link(app)["part"] == "test"
     assert "0.250 at 12" in charts(app)[0].proto.alt != before
     assert shown(app) == (60, 60), "no item is hidden"
@@ -475,7 +475,7 @@ def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
         del app.session_state[name]
     app.session_state.workspace = state.store().workspaces.create()
     go(app, share=published.token)
-    assert "Of the test part: 12 x and 12 y; x → y." in words(app)
+    assert "Of the test part: 12 left items and 12 right items; left" in words(app)
     assert link(app)["part"] == "test"
 
 
@@ -618,7 +618,7 @@ def test_method_without_vectors_has_neighbours_too(app):
     assert "Nearest by the model's own scores" in words(app)
     assert sorted(app.selectbox(key="map-run").options) == ["BM25, b 0.5", "BM25, b 0.75"]
     tell(app, picked={"key": "x40"})
-    assert "knows nothing in this item" in words(app) or "all scores are 0" in words(app)
+    assert "cannot place this item" in words(app) or "all scores are 0" in words(app)
     assert rows(app, "Nearest") is None
 
 
@@ -632,11 +632,12 @@ def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences
     assert placed.x_rows.tolist() == placed.y_rows.tolist(), "pairs are kept together"
     left_out = next(i for i in range(60) if i not in placed.x_rows)
     go(app, data=dataset_id, sel=f"x{left_out}")
-    assert "Drawn: 30 of 60 x and 30 of 60 y, a random sample (seed 0)" in words(app)
+    drawn = "Drawn: 30 of 60 left items and 30 of 60 right items, a random sample (seed 0)"
+    assert drawn in words(app)
     told = canvas(app)
     assert told["selected"] is None and len(told["query"]["nearest"]) == 10
     assert sentences.x.content[left_out].startswith(told["query"]["text"].rstrip("…"))
-    assert "It is not in the sample that is drawn" in words(app)
+    assert "This item is not in the sample that is drawn" in words(app)
     tell(app, picked={"key": f"x{placed.x_rows[0]}"})
     assert canvas(app)["query"] is None and canvas(app)["selected"]["item"] == 0
 

@@ -92,7 +92,7 @@ def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
     )
     run(app)
     table = shown(app)
-    assert table["group"].iloc[[0, 2]].tolist() == ["baker", "not in the taxonomy"]
+    assert table["group"].iloc[[0, 2]].tolist() == ["baker", "no group"]
     assert "Right where the group is known: 1 of 1 (train)" in html(app)
     assert "<img" not in html(app)
     [limit] = app.slider
@@ -207,7 +207,7 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     groups = normalise.group_names(pairs)
     taxonomy = {name for names in groups for name in names}
     assert len(taxonomy) == 191
-    assert set(shown(app)["group"]) - {"not in the taxonomy"} == taxonomy
+    assert set(shown(app)["group"]) - {"no group"} == taxonomy
     trained = state.store().runs.get(done.run_id, mine)
     found = set()
     for title in dict(zip(groups, pairs.y.content, strict=True)).values():

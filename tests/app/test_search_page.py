@@ -66,7 +66,7 @@ def test_without_data_or_runs_it_leads_to_some(app, sentences):
 def test_every_run_answers_and_says_why(trained, sentences):
     run(trained)
     first = trained.selectbox(key="search-item-x").value
-    assert "of the validation part" in html(trained)
+    assert "It is in the validation part." in html(trained)
     assert {len(lines(trained, i)) > 0 for i in (0, 1)} == {True}
     assert "✓" in html(trained)
     assert "sv-sum" in html(trained)  # a sum of contributions
@@ -101,18 +101,18 @@ def test_words_of_ones_own_are_asked_and_never_in_the_link(trained, sentences):
     trained.text_input(key="search-own-x").set_value("<b>" + sentences.x.content[0])
     run(trained)
     assert "ask" not in trained.query_params
-    assert "nobody judged" in html(trained)
+    assert "none is marked as right" in html(trained)
     assert "<b>" not in html(trained).replace("<b>{", "")
     trained.text_input(key="search-own-x").set_value("zzzz qqqq")
     run(trained)
-    assert "Knows nothing in this query" in html(trained)
+    assert "No answer: no word" in html(trained)
 
 
 def test_a_known_text_is_the_item_it_is(trained, sentences):
     run(trained)
     trained.text_input(key="search-own-x").set_value(sentences.x.content[5])
     run(trained)
-    assert "nobody judged" not in html(trained)
+    assert "none is marked as right" not in html(trained)
     assert "✓" in html(trained)
 
 
@@ -133,12 +133,12 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
     assert trained.query_params["part"] == "validation"
     item = trained.selectbox(key="search-item-x")
     assert len(item.options) == len(sentences.x) and item.value == rows(trained, "x_validation")[0]
-    assert f"Answers among all {len(sentences.y)} y;" in html(trained)
+    assert f"Answers among all {len(sentences.y)} items;" in html(trained)
     show_part(trained, "test")
     test = rows(trained, "x_test")[0]
     assert trained.selectbox(key="search-item-x").value == test
     assert (trained.query_params["part"], trained.query_params["ask"]) == ("test", f"x{test}")
-    assert "of the test part" in html(trained)
+    assert "It is in the test part." in html(trained)
     assert "✓" in html(trained), "what belongs to it is said"
     next(g for g in trained.get("button_group") if g.proto.label == "Query side").set_value("y")
     run(trained)
@@ -154,7 +154,7 @@ def test_words_of_ones_own_stay_when_they_come_with_an_address_of_before(trained
     trained.text_input(key="search-own-x").set_value("other words of mine")
     run(trained)
     assert trained.text_input(key="search-own-x").value == "other words of mine"
-    assert "ask" not in trained.query_params and "nobody judged" in html(trained)
+    assert "ask" not in trained.query_params and "none is marked as right" in html(trained)
 
 
 def test_words_of_ones_own_stay_when_another_part_is_shown(trained):
@@ -163,7 +163,7 @@ def test_words_of_ones_own_stay_when_another_part_is_shown(trained):
     run(trained)
     show_part(trained, "test")
     assert trained.text_input(key="search-own-x").value == "words of mine"
-    assert "nobody judged" in html(trained)
+    assert "none is marked as right" in html(trained)
 
 
 def test_a_link_asks_what_it_says_whatever_its_part(trained):

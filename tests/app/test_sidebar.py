@@ -148,6 +148,6 @@ def test_own_data_and_their_sides_are_renamed_on_all_pages(visit, home):
     info = home.store.datasets.info(dataset_id, home.mine)
     assert (info.name, info.x_name, info.y_name) == ("Shop *titles*", "titles", "y")
     assert home.store.datasets.get(dataset_id, home.mine).x_name == "titles"
-    assert "30 titles, 30 y, 30 matching pairs" in html(visit("train", data=dataset_id))
+    assert "30 titles, 30 right items, 30 matching pairs" in html(visit("train", data=dataset_id))
     assert "Shop *titles*" in app.sidebar.selectbox(key=SWITCH).options
     assert not [e for e in visit("data", data="demo:emoji").text_input if "rename" in e.key]

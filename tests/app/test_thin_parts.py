@@ -28,7 +28,11 @@ def entry(n_others):
 
 @pytest.mark.parametrize(
     ("n_others", "words"),
-    [(0, "No ROC: the test part lacks"), (12, "AUC rests on 12 pairs judged not"), (30, None)],
+    [
+        (0, "No ROC curve: the test part lacks"),
+        (12, "AUC rests on 12 pairs judged not"),
+        (30, None),
+    ],
 )
 def test_curves_of_thin_parts_are_told_in_words(n_others, words, monkeypatch):
     def page():

@@ -114,7 +114,7 @@ def test_shared_view_is_not_trained_on(own):
     own.query_params["share"] = state.store().shares.publish(mine, "map", dataset_ids=[shown])
     own.session_state.workspace = state.store().workspaces.create()
     run(own)
-    assert "can be read, not trained on" in said(own)
+    assert "Nothing can be trained in a published view" in said(own)
     assert not own.checkbox
 
 
@@ -491,7 +491,7 @@ def test_best_values_are_found_and_trained_with(own):
     until_trained(own)
     assert "n_components" in own.dataframe[1].value["parameters"][0]
     assert "it is one of the runs below" in said(own)
-    next(b for b in own.button if b.label == "Forget this").click()
+    next(b for b in own.button if b.label == "Discard").click()
     run(own)
     assert "Best values found" not in said(own)
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
+from simviz.data import PairSet
 from simviz.data.cells import is_noun, side_name
 
 
@@ -31,3 +34,19 @@ def test_a_heading_that_is_no_noun_stands_in_brackets(heading, name):
 
 def test_the_right_side_has_its_own_name():
     assert side_name("b?", "y") == "right items (b?)" and side_name("right", "y") == "right items"
+
+
+@pytest.mark.parametrize(
+    ("names", "nouns", "headings"),
+    [
+        (("queries", "documents"), ("queries", "documents"), ("queries", "documents")),
+        (("Bez. lang", "b ?"), ("left items", "right items"), ("Bez. lang", "b ?")),
+        (("a (b", ""), ("left items", "right items"), ("a (b", "right items")),
+    ],
+)
+def test_sentences_have_nouns_and_headings_what_the_column_says(names, nouns, headings):
+    pairs = PairSet.from_texts(["red"], ["rot"], x_name=names[0], y_name=names[1])
+    read = replace(pairs, x_name=side_name(names[0], "x"), y_name=side_name(names[1], "y"))
+    assert pairs.nouns == read.nouns == nouns
+    assert read.headings == headings
+    assert read.swap().headings == headings[::-1]

@@ -15,6 +15,7 @@ from visit import Visit
 
 pytestmark = pytest.mark.e2e
 
+ROOT = Path(__file__).parents[2]
 DEMO = "a demo"
 #: By their names in addresses.
 PAGES = (DEMO, "", "data", "train", "compare", "map", "search", "methods", "papers")
@@ -208,3 +209,18 @@ def test_pages_ask_for_nothing_that_was_not_prepared(visit, prepared):
     enter(visit, "map")
     enter(visit, DEMO)
     assert kept(visit.server) == kept(prepared)
+
+
+def test_a_notice_stays_while_it_is_pointed_at_or_used_by_keys(browser):
+    style = (ROOT / "simviz" / "workbench" / "shell" / "style.css").read_text(encoding="utf-8")
+    page = browser.new_page()
+    notice = '<div class="st-key-jobs-ended-1"><p>Finished</p><a href="#">Compare</a></div>'
+    page.set_content(f"<style>{style}</style><div id=place>{notice}</div>")
+    leaving = "getComputedStyle(document.querySelector('#place')).animationName"
+    assert page.evaluate(leaving) == "sv-leave"
+    page.get_by_text("Finished").hover()
+    assert page.evaluate(leaving) == "none"
+    page.mouse.move(0, 0)
+    assert page.evaluate(leaving) == "sv-leave"
+    page.get_by_role("link").focus()
+    assert page.evaluate(leaving) == "none"

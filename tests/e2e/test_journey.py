@@ -42,8 +42,11 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(public_server, browser):
     ):
         expect(page.locator(".sv-next")).to_contain_text(verdict)
     expect(rows.first).to_have_text(re.compile(r"^\s*S2Net"))
-    page.get_by_text("Without ordered dimensions: S2Net.").wait_for()
-    for name in ("How well it separates pairs", "How many dimensions it takes"):
+    page.get_by_text("No curve, as their dimensions have no order: S2Net.").wait_for()
+    for name in (
+        "ROC: matching pairs against others",
+        "Quality by number of dimensions",
+    ):
         expect(page.get_by_text(name).first).to_be_visible()
     ready(page)
     assert page.evaluate("map.xs.length") > 1_900
@@ -181,5 +184,5 @@ def test_own_data_end_in_curves_and_are_private_until_published(public_server, b
     withdraw = keyed(owner, "withdraw-")
     press(withdraw)
     expect(withdraw).to_have_count(0)
-    assert seen_by_a_stranger(link) == (["This link shows nothing any more"], "")
+    assert seen_by_a_stranger(link) == (["This link no longer works"], "")
     assert not owner.get_by_test_id("stException").count()

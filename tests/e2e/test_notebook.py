@@ -198,7 +198,7 @@ def test_a_saved_map_opens_from_the_disk(browser, page, drawing, tmp_path):
     page.goto(path.as_uri())
     page.locator("canvas.sv-canvas").click()
     page.locator("[role=status]", has_text="is selected").wait_for(state="attached")
-    expect(page.get_by_text("belongs to it")).to_be_visible()
+    expect(page.get_by_text("its match in the data")).to_be_visible()
     assert not page.locator("img").count()
 
 

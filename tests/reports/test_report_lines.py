@@ -156,7 +156,7 @@ def test_trec_files_give_the_same_means(world, tmp_path, part, n):
     assert len(names) == 3 + 2 * len(runs)
     readme = archive.read("README.txt").decode()
     assert f"{n} of {2 * n} ids hold white space" in readme
-    assert f"{part} part, {n} {pairs.x_name} × {n} {pairs.y_name}." in readme
+    assert f"{part} part, {n} left items × {n} right items." in readme
     assert runs[0].pipeline().empty_share(pairs.x, pairs.y) == (0, 0)  # hence no ties
     archive.extractall(tmp_path)
     qrels = list(ir_measures.read_trec_qrels(str(tmp_path / f"qrels-{part}-y-to-x.txt")))

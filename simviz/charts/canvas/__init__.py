@@ -278,7 +278,7 @@ def marks(
     missing_words = "Missing neighbours: of the other side, near in the model but drawn far away."
     marks = [
         (selected or spot, "line", "ink", "nearest in the model"),
-        (selected, "dashes", "right", "belongs to it"),
+        (selected, "dashes", "right", "its match in the data"),
         (halos, "glow", "false", false_words),
         (halos, "ring", "missing", missing_words),
     ]

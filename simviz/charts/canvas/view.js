@@ -118,7 +118,7 @@ export class View extends Finding {
 
   #showAnswer() {
     if (this.query) this.bringIntoView();
-    this.panel.told(this.query ? "Placed among what the model finds nearest." : "The model knows nothing in this query.");
+    this.panel.told(this.query ? "Placed among what the model finds nearest." : "The model cannot answer this query.");
   }
 
   /** What the link said of the legend and of the search; what the reader set since stays. */

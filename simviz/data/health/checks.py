@@ -155,7 +155,7 @@ class Subject:
         self.split = split
         self.disputed = np.empty((0, 2), dtype=np.intp) if disputed is None else disputed
         self.items = {"x": pairs.x, "y": pairs.y}
-        self.names = {"x": f"“{pairs.x_name}”", "y": f"“{pairs.y_name}”"}
+        self.names = {side: f"“{name}”" for side, name in zip("xy", pairs.headings, strict=True)}
         # One where a collection is linked to itself.
         self.sides = SIDES[:1] if pairs.x is pairs.y else SIDES
         # Sides of text that says more than a name.
@@ -177,7 +177,7 @@ class Subject:
             return None
         said = _TEXTS[text or kind]
         words |= {"x": self.names["x"], "have": "has" if n == 1 else "have"}
-        words |= {"x_name": self.pairs.x_name, "y_name": self.pairs.y_name}
+        words |= dict(zip(("x_name", "y_name"), self.pairs.headings, strict=True))
         words["instead"] = _INSTEAD if remedy is None else ""
         return Finding(
             kind,

@@ -91,7 +91,7 @@ class Choice:
     @property
     def names(self) -> tuple[str, str]:
         """What the items of each side are called."""
-        return self.pairs.x_name, self.pairs.y_name
+        return self.pairs.nouns
 
     @property
     def by_id(self) -> dict[str, Entry]:
@@ -224,8 +224,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         return None
     wanted = _wanted_runs(runs)
     part = settings.current_part(dataset_id)
-    names = pairs.x_name, pairs.y_name
-    group_names = shell_runs.group_labels(groups, measured, names)
+    group_names = shell_runs.group_labels(groups, measured, pairs.nouns)
     group = _current_group(groups, wanted)
     known = _measured_on(group, measured, part).evaluation
     metric = shell_runs.usual_metric(dataset_id, pairs)
@@ -238,7 +237,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
     with bar:
         chosen = _choose_runs(group, labels, looks, wanted, group_names)
-        side = pairs.y_name if direction == "y2x" else pairs.x_name
+        side = pairs.headings[direction == "y2x"]
         words = "Mean of both sides" if direction == "mean" else f"{clean_text(side, _LONGEST)} →"
         with st.popover(escape_markdown(words), key="compare-side"):
             direction = settings.choose_direction(dataset_id, pairs, known["directions"])

@@ -79,8 +79,8 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     """Compare the finished runs on a data set, whose size stands beside the title."""
     st.html(_STYLE)
     words = (
-        f"{runs.dataset_title(dataset_id, pairs.name)}: {len(pairs.x):,} {pairs.x_name} × "
-        f"{len(pairs.y):,} {pairs.y_name}, {pairs.relevance.positives.nnz:,} relevant pairs"
+        f"{runs.dataset_title(dataset_id, pairs.name)}: {len(pairs.x):,} {pairs.nouns[0]} × "
+        f"{len(pairs.y):,} {pairs.nouns[1]}, {pairs.relevance.positives.nnz:,} relevant pairs"
     )
     head.caption(escape_markdown(words), width="content")
     n_finished = len(state.runs(dataset_id))
@@ -185,8 +185,8 @@ def _show_against_all_items(choice: Choice) -> None:
         part = part_of(entries[0], choice.pairs)
         st.caption(
             escape_markdown(
-                f"The queries of the {choice.part} part ({len(part.x):,} {part.x_name}, "
-                f"{len(part.y):,} {part.y_name}), each ranked against all items of the other "
+                f"The queries of the {choice.part} part ({len(part.x):,} {part.nouns[0]}, "
+                f"{len(part.y):,} {part.nouns[1]}), each ranked against all items of the other "
                 f"side, up to {pool:,}; known training pairs are neither candidates nor relevant. "
                 "Items of training compete here, as they do in use."
             )

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simviz.charts import method_style
 from simviz.charts.tables import Cell, html_table
+from simviz.data.cells import items_named
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.differences import Answers, Differences, TermGroup, shared_terms
 from simviz.evaluation.tables import csv_text
@@ -382,7 +383,7 @@ def queries_csv(both: Both) -> str:
 
 
 def _side_name(both: Both, direction: str) -> str:
-    return both.choice.names[direction == "y2x"]
+    return both.choice.pairs.headings[direction == "y2x"]
 
 
 # -- both lists of answers ------------------------------------------------------------
@@ -411,7 +412,7 @@ def _show_answers(both: Both, line: Line) -> None:
     n_right = sum(grade > 0 for grade in grades.values())
     among = "the judged" if relevance.unjudged == "ignore" else "all"
     wrong = ", ✗ what was judged wrong" if any(grade <= 0 for grade in grades.values()) else ""
-    candidates = f"{among} {len(a.answers):,} {escape_markdown(seen.y_name)}"
+    candidates = f"{among} {len(a.answers):,} {escape_markdown(items_named(seen.y_name))}"
     st.caption(
         f"Answers among {candidates} of the {both.a.part} part, with their similarity. "
         f"✓ marks what is right ({n_right:,} in all){wrong}; ▲ and ▼ say how many places "

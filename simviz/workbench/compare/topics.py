@@ -136,9 +136,9 @@ def table_html(
     found: RunTopics, shown: Sequence[TopicTerms], pairs: PairSet, wanted: str = ""
 ) -> str:
     """The table; whatever was uploaded is escaped."""
-    sides: list[tuple[Side, Items, str]] = [("x", pairs.x, pairs.x_name)]
+    sides: list[tuple[Side, Items, str]] = [("x", pairs.x, pairs.headings[0])]
     if not found.one_side:
-        sides.append(("y", pairs.y, pairs.y_name))
+        sides.append(("y", pairs.y, pairs.headings[1]))
     most = max((topic.share for topic in found.topics), default=0.0) or 1.0
     tip = "Normalised pointwise mutual information of the terms, from −1 to 1"
     head: list[object] = [Cell("weight", {"title": "Share of all tokens"})]

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from simviz.data import guess_space
-from simviz.data.cells import counted, spread
+from simviz.data.cells import counted, items_named, spread
 from simviz.exceptions import SimvizError, StoreError
 from simviz.workbench.data import health, review, split, upload
 from simviz.workbench.shell import (
@@ -121,7 +121,7 @@ def _show_dataset(info: DatasetInfo) -> None:
             if spec != chosen:
                 settings.choose_split(info.id, spec)
         if info.notes:
-            with st.expander(f"What was done to read it ({len(info.notes)})"):
+            with st.expander(f"How the file was read ({len(info.notes)})"):
                 display.notes(info.notes)
     with left:
         st.markdown("#### What is in it")
@@ -178,7 +178,7 @@ def _show_rows(dataset_id: str, pairs: PairSet, spec: SplitSpec) -> None:
             **forms.options(ways),
             key="data-rows",
             label_visibility="collapsed",
-            width=260,
+            width=170,
         )
         _show_download(pairs)
         code.show_data(dataset_id, spec)
@@ -197,13 +197,13 @@ def _show_rows(dataset_id: str, pairs: PairSet, spec: SplitSpec) -> None:
         key=f"data-frame-{dataset_id}-{way}",
     )
     if len(items) > len(frame):
-        display.quiet(f"{len(frame):,} of {len(items):,}, spread over all.")
+        display.quiet(f"{len(frame):,} of {len(items):,}, evenly spaced.")
 
 
 def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]:
     import pandas as pd
 
-    items, name = (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
+    items, name = (pairs.x, pairs.headings[0]) if side == "x" else (pairs.y, pairs.headings[1])
     index = spread(len(items), ROWS)
     frame = pd.DataFrame(
         {"content": review.cells(items, index), "id": review.short(items.ids[index])}
@@ -238,7 +238,9 @@ def _show_download(pairs: PairSet) -> None:
                 mime="application/octet-stream",
                 icon=None,
             )
-        st.caption("One judgment a row, with ids and all that is known; it is read back exactly.")
+        st.caption(
+            "One judgment per row, with ids and all columns; simviz reads it back unchanged."
+        )
 
 
 def _show_description(pairs: PairSet) -> None:
@@ -256,14 +258,14 @@ def _show_description(pairs: PairSet) -> None:
     ]
     if facts.n_shared_words is not None:
         both = f"{facts.n_shared_words:,}"
-        rows.insert(5, ("of them, on both sides", [both, both]))
+        rows.insert(5, ("distinct words on both sides", [both, both]))
     with st.container(key="data-facts"):
         display.table(
             ["", facts.x.name, facts.y.name],
             [(name, *(cell or "–" for cell in cells)) for name, cells in rows if any(cells)],
         )
     if any("(" in cell for _, cells in rows for cell in cells):
-        display.quiet("In brackets: 5th to 95th percentile.")
+        display.quiet("Median, and in brackets the 5th to 95th percentile.")
     for side in sides:
         if 0 < side.n_read < side.n:
             display.quiet(
@@ -442,9 +444,10 @@ def _delete_everything() -> None:
 
 def _summary(info: DatasetInfo) -> str:
     kept = datetime.fromtimestamp(info.created).strftime("%-d %B %Y, %H:%M")
+    x, y = items_named(info.x_name, "x"), items_named(info.y_name, "y")
     judged = "" if info.n_judged == info.n_relevant else f" of {info.n_judged:,} judged"
     return (
-        f"{info.n_x:,} {info.x_name} × {info.n_y:,} {info.y_name}, {info.n_relevant:,} relevant"
+        f"{info.n_x:,} {x} × {info.n_y:,} {y}, {info.n_relevant:,} relevant"
         f"{judged} pairs · {info.n_bytes / 1e6:.1f} MB · {kept}"
     )
 

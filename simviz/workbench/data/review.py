@@ -41,7 +41,7 @@ _ROLES = {
 }
 # What a row is, which roles there are then, and what they are called.
 _SHAPES: dict[Shape, str] = {
-    "pairs": "a pair, perhaps with a judgment",
+    "pairs": "a pair, with or without a judgment",
     "groups": "an item and its group",
     "triplets": "an anchor, a match and what does not match",
 }
@@ -66,7 +66,7 @@ _NAMED = {
     ("groups", "y"): "Its group",
     ("groups", "x_id"): "Id of the item",
     ("triplets", "x"): "Anchor",
-    ("triplets", "y"): "What belongs to it",
+    ("triplets", "y"): "Its match",
     ("triplets", "x_id"): "Id of the anchor",
 }
 _NONE = ""
@@ -225,7 +225,7 @@ def _correct_roles(file: Upload) -> None:
     negatives: list[str] = []
     if shape == "triplets":
         negatives = st.multiselect(
-            "What does not belong",
+            "What does not match",
             [c for c in file.table.columns if c not in chosen.values()],
             [c for c in file.roles.negatives if c not in chosen.values()],
             key=f"data-role-{file.digest}-negatives",
@@ -390,7 +390,7 @@ def show_pairs(pairs: PairSet, key: str, n: int, most: int) -> None:
         key=key,
     )
     if len(frame) < matrix.nnz:
-        display.quiet(f"{len(frame):,} of {matrix.nnz:,} pairs, spread over all.")
+        display.quiet(f"{len(frame):,} of {matrix.nnz:,} pairs, evenly spaced.")
 
 
 def cells(items: Items, index: Any) -> list[str]:

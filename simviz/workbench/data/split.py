@@ -53,8 +53,8 @@ def show(
     content_id: str, pairs: PairSet, spec: SplitSpec, suggestion: SplitSuggestion | None = None
 ) -> None:
     """Show what a split means and what its parts hold."""
-    names = {"x": f"“{pairs.x_name}”", "y": f"“{pairs.y_name}”"}
-    means = _MEANS[spec.by].format(**names)
+    x, y = (f"“{name}”" for name in pairs.headings)
+    means = _MEANS[spec.by].format(x=x, y=y)
     parts = _parts(_key(content_id, pairs, spec), pairs, spec)
     chosen = (spec.by, spec.group_key)
     if suggestion and not parts.problem and chosen == (suggestion.by, suggestion.group_key):
@@ -62,7 +62,7 @@ def show(
     display.quiet(means)
     if parts.problem:
         return
-    names = (pairs.x_name, pairs.y_name, "relevant pairs", "judged not relevant")
+    names = (*pairs.headings, "relevant pairs", "judged not relevant")
     counts = zip(names, *(row[1:] for row in parts.rows), strict=True)
     display.table(
         ["", *(row[0] for row in parts.rows)],
@@ -85,8 +85,8 @@ def choose(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
     }
     ways = {
         "pair": "pair: both sides new",
-        "x": f"x: new items of {pairs.x_name}",
-        "y": f"y: new items of {pairs.y_name}",
+        "x": f"x: new items of {pairs.headings[0]}",
+        "y": f"y: new items of {pairs.headings[1]}",
         "group": "group: new groups",
         "column": "column: as the data say",
         "time": "time: the latest",
@@ -97,8 +97,8 @@ def choose(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
         **forms.options(ways),
         index=list(ways).index(chosen.by) if chosen.by in ways else 0,
         key=f"{key}-by",
-        help="What must not stand in two parts. Training learns from the first part; the "
-        "second says when to stop; all results are about the third, the test.",
+        help="What must not stand in two parts. Methods learn from the training part; they and "
+        "their settings are chosen on the validation part; the verdict is about the test part.",
     )
     group_key = None
     if by in columns:
@@ -140,9 +140,10 @@ def _parts(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
     relevance = _pairs.relevance
     is_full = relevance.positives.nnz == len(_pairs.x) * len(_pairs.y)
     if is_full and len(set(relevance.matrix.data.tolist())) == 1:  # grades of all could be ranked
+        x, y = _pairs.headings
         return Parts(
-            problem=f"Every item of “{_pairs.x_name}” belongs to every item of “{_pairs.y_name}”, "
-            "so that there is nothing to rank. Upload pairs of which some do not belong together."
+            problem=f"Every item of “{x}” belongs to every item of “{y}”, so that there is "
+            "nothing to rank. Upload pairs of which some do not belong together."
         )
     try:
         found = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)

@@ -120,7 +120,7 @@ class Upload:
     def mend(self, finding: Finding) -> None:
         """Take the remedy of something that was found while reading."""
         if finding.remedy is None:
-            raise ValueError(f"{finding.title}: nothing mends this at one stroke.")
+            raise ValueError(f"{finding.title}: this cannot be fixed automatically.")
         result = self.understood()
         notes = (*result.notes, f"Fixed: {finding.title}. {finding.remedy.label}.")
         pairs = finding.remedy(result.pairs)
@@ -220,7 +220,7 @@ def correct(**parts: str) -> None:
     found = state.store().uploads.get(state.workspace())
     st.session_state.pop(_PROBLEM, None)
     if file is None or found is None:
-        st.session_state[_PROBLEM] = "The files are gone. Hand them in again."
+        st.session_state[_PROBLEM] = "The files are no longer here. Upload them again."
         return
     # Columns of a file go with it.
     old = {
@@ -418,7 +418,7 @@ def _bounded(reading: _Reading, report: Report) -> Iterator[None]:
         if time.monotonic() - began > limit:
             raise DatasetError(
                 f"{reading.name} was not read within {limit:,} seconds, as long as an upload may "
-                "take. Bring a sample, or read it in Python."
+                "take. Upload a sample, or read it in Python."
             )
 
     with watched(watch):

@@ -49,7 +49,7 @@ def show_switch(view: View, run: Run) -> None:
             **bound(
                 view, "dims", "map-scrub", lambda _: is_on, lambda on: known[-1] if on else None
             ),
-            help="Slide through the dimensions: the map, the figures and what is nearest follow.",
+            help="Use the first dimensions only; map, figures and nearest items follow.",
         )
 
 
@@ -113,8 +113,8 @@ def show(view: View, scene: Scene) -> None:
         known,
         **bound(view, "dims", "map-k"),
         help=(
-            "The first dimensions of one decomposition are the model of so many. Each map is "
-            "turned onto that of all dimensions."
+            "The first k dimensions of the decomposition are the model with k dimensions. Each "
+            "map is rotated to match that of all dimensions."
         ),
     )
     part = settings.part_switch(view.dataset_id)
@@ -134,8 +134,8 @@ def show(view: View, scene: Scene) -> None:
     measured = run.take(scene.pairs, part)
     direction_words = settings.direction_words(direction, measured)
     display.quiet(
-        f"Of the {part} part: {len(measured.x):,} {measured.x_name} and "
-        f"{len(measured.y):,} {measured.y_name}; {direction_words}. "
+        f"Of the {part} part: {len(measured.x):,} {measured.nouns[0]} and "
+        f"{len(measured.y):,} {measured.nouns[1]}; {direction_words}. "
         f"The map shows all items, drawn by {drawn_by}."
     )
 

@@ -192,7 +192,7 @@ def _show_menu(
     present = parts_present(labels)
     if view.part not in present:
         view.part = ""
-    names = {"": "Both sides", "x": pairs.x_name, "y": pairs.y_name}
+    names = dict(zip(("", "x", "y"), ("Both sides", *pairs.headings), strict=True))
     n_set = bool(view.side) + bool(view.part)
     with st.popover(f"Show · {n_set}" if n_set else "Show", icon=":material/tune:"):
         st.radio(
@@ -253,8 +253,12 @@ def _show_trust(view: View, drawing: JointMap, draw_again: Callable[[], None]) -
 
 def _show_quality(view: View, quality: Quality) -> None:
     st.markdown("**How far to trust this drawing**")
-    across = f"of neighbours across kept, chance {percent(quality.random_cross_overlap)}"
-    within = f"of neighbours within kept, chance {percent(quality.random_within_overlap)}"
+    across = (
+        f"of nearest items of the other side kept, chance {percent(quality.random_cross_overlap)}"
+    )
+    within = (
+        f"of nearest items of the same side kept, chance {percent(quality.random_within_overlap)}"
+    )
     display.figures(
         [(percent(quality.cross_overlap), across), (percent(quality.within_overlap), within)]
     )
@@ -268,8 +272,11 @@ def _show_quality(view: View, quality: Quality) -> None:
         )
     display.figures(
         [
-            (f"{quality.trustworthiness:.2f}", "trustworthiness: drawn near is near"),
-            (f"{quality.continuity:.2f}", "continuity: near is drawn near"),
+            (
+                f"{quality.trustworthiness:.2f}",
+                "trustworthiness: what is drawn near is near in the model",
+            ),
+            (f"{quality.continuity:.2f}", "continuity: what is near in the model is drawn near"),
         ]
     )
     words = (
@@ -277,15 +284,15 @@ def _show_quality(view: View, quality: Quality) -> None:
         "within a side."
     )
     if quality.mrr_space is not None:
-        words += " MRR: all items of both sides are asked, those of training included."
+        words += " MRR: every item of both sides is a query, those of training included."
     if quality.n_sampled < quality.n_points:
         words += f" Measured on {quality.n_sampled:,} of the {quality.n_points:,} items, a sample."
     display.quiet(words)
     st.toggle(
-        "Show it for each item",
+        "Mark misplaced items",
         help=(
-            "A glow where items of the other side are drawn too near, a ring where some that "
-            "are near in the model are drawn far away."
+            "A glow: items of the other side are drawn near that are far in the model. A ring: "
+            "some that are near in the model are drawn far away."
         ),
         **bound(view, "has_halos", "map-halos"),
     )
@@ -295,18 +302,18 @@ def _show_stability(quality: Quality, draw_again: Callable[[], None]) -> None:
     """Show how much of the drawing is chance, or offer to find out."""
     if quality.moved is None:
         st.button(
-            f"Draw it from {N_SEEDS} other seeds",
+            f"Draw it with {N_SEEDS} other seeds",
             key="map-seeds",
             on_click=draw_again,
             icon=":material/casino:",
-            help="Counts for each item how often it lands among other items of the other side.",
+            help="Counts for each item in how many drawings it has other neighbours.",
         )
         return
     steady, often = (quality.moved == 0).mean(), (quality.moved > N_SEEDS / 2).mean()
     display.figures(
         [
-            (percent(steady), f"of items land alike from {N_SEEDS} other seeds"),
-            (percent(often), f"land elsewhere in {N_SEEDS // 2 + 1} of {N_SEEDS} or more"),
+            (percent(steady), f"of items keep their neighbours with {N_SEEDS} other seeds"),
+            (percent(often), f"have others in {N_SEEDS // 2 + 1} of {N_SEEDS} drawings or more"),
         ]
     )
 
@@ -332,13 +339,13 @@ def _show_sample(placed: Placed, pairs: PairSet, seed: int) -> None:
     parts = [
         f"{len(rows):,} of {len(items):,} {name}"
         for rows, items, name in (
-            (placed.x_rows, pairs.x, pairs.x_name),
-            (placed.y_rows, pairs.y, pairs.y_name),
+            (placed.x_rows, pairs.x, pairs.nouns[0]),
+            (placed.y_rows, pairs.y, pairs.nouns[1]),
         )
         if len(rows) < len(items)
     ]
     if parts:
         display.quiet(
             f"Drawn: {' and '.join(parts)}, a random sample (seed {seed}). "
-            "Every search asks all items."
+            "Searches still use all items."
         )

@@ -116,7 +116,7 @@ def _grouping(run: Run, items: str, colour: str, theme: ThemeName, _scene: Scene
         _colour_values(_scene),
         (len(placed.x_rows), len(placed.y_rows)),
         get_theme(theme),
-        names=(pairs.x_name, pairs.y_name),
+        names=pairs.headings,
         title=_COLOUR_TITLES.get(colour, colour.removeprefix("=")),
         order=GROUPS if colour == "found" else None,
     )
@@ -169,8 +169,8 @@ def _items_part(pairs: PairSet, rows: bytes, _placed: Placed) -> Part:
         pairs.y.take(y_rows),
         x_rows=x_rows,
         y_rows=y_rows,
-        x_name=pairs.x_name,
-        y_name=pairs.y_name,
+        x_name=pairs.headings[0],
+        y_name=pairs.headings[1],
         columns=filter_columns(pairs, _placed),
     )
 
@@ -231,7 +231,7 @@ def show(view: View, scene: Scene) -> None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 links.show_button("map", [run], own)
-                words = "Histograms that filter, and a list of all items."
+                words = "A list of all items, with histograms to filter them."
                 st.toggle("Items", help=words, **bound(view, "has_table", "map-table"))
                 dimensions.show_switch(view, run)
         if answer is not None or view.enclosed or view.has_table or dimensions.is_open(view, run):
@@ -256,7 +256,7 @@ def show_alone(
     canvas.send(scene.places, "places")
     if is_labelled and (nearest := nearest_part(run, pairs, drawing)) is not None:
         canvas.send(nearest, "nearest")
-    alt = map_alt(scene.placed.drawing, (pairs.x_name, pairs.y_name))
+    alt = map_alt(scene.placed.drawing, pairs.nouns)
     more = {"asked": [], "scrolls": True, "cover": is_labelled, "alt": alt}
     canvas.show(data(View(run.info.dataset_id, run.id), scene) | more, key)
     return scene.placed.drawing
@@ -302,15 +302,14 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
         },
         "asked": [
             {"side": side, "name": name}
-            for side, items, name in (("x", pairs.x, pairs.x_name), ("y", pairs.y, pairs.y_name))
+            for side, items, name in zip("xy", (pairs.x, pairs.y), pairs.headings, strict=True)
             if items.kind in ("text", "keyword")
         ],
         "typed": None if view.query is None else list(view.query),
         "answered": canvas.last_heard("asked"),
         "narrow": state.is_narrow(),
         "scrolls": False,
-        "alt": f"{map_alt(placed.drawing, (pairs.x_name, pairs.y_name))} "
-        "The list beside the map says the same.",
+        "alt": f"{map_alt(placed.drawing, pairs.nouns)} The list beside the map says the same.",
     }
 
 

@@ -13,6 +13,7 @@ import streamlit as st
 from simviz._types import Side
 from simviz.charts.canvas import bits
 from simviz.charts.style import clean_text, is_glyph, safe_line
+from simviz.data.cells import items_named
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
@@ -81,9 +82,9 @@ def ask(view: View, scene: Scene, space: Space) -> Answer | None:
 def show_answer(view: View, scene: Scene, answer: Answer) -> None:
     """Show what is selected, then what the model finds nearest to it on the other side."""
     pairs, item, found = scene.pairs, answer.item, answer.found
-    items, caption = _side(pairs, answer.side)
+    items, caption = _side(pairs, answer.side)[0], pairs.nouns["xy".index(answer.side)]
     if item is None:
-        caption = f"Asked as {caption}"
+        caption = f"Query, read as one of the {caption}"
     else:
         part = str(scene.parts["xy".index(answer.side)][item])
         caption = f"{caption} · {part}{'' if ' ' in part else ' part'}"
@@ -113,12 +114,12 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
     if answer.item is None:
         if len(found):
             yield (
-                "Nearest by the model's own scores. The dashed circle says how far apart they are "
+                "Nearest by the model's scores. The dashed circle shows how far apart they are "
                 "drawn."
             )
         else:
             yield (
-                "The model knows nothing in this query: no word or part of it was in the "
+                "The model cannot answer this query: no word or part of it occurs in the "
                 "training part."
             )
         return
@@ -127,32 +128,32 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
             yield f"The model finds nothing in common with any of the {name}: all scores are 0."
         else:
             yield (
-                "The model knows nothing in this item: no word or feature of it was in the "
+                "The model cannot place this item: no word or feature of it occurs in the "
                 "training part."
             )
         return
     if answer.drawn is None:
         yield (
-            "It is not in the sample that is drawn, and stands among the drawn items that are "
-            "nearest to it."
+            "This item is not in the sample that is drawn; its mark stands among the drawn items "
+            "that are nearest to it."
         )
     by = "by the model's own scores"
     if space.n_dimensions:
         by = f"in the model's {space.n_dimensions:,} dimensions"
     yield (
-        f"Nearest {by}, not on this drawing. The drawing keeps {int(kept.sum())} of these "
-        f"{len(found)} near; ↗ marks those it moved away."
+        f"Nearest {by}, whatever the drawing shows: it has {int(kept.sum())} of these "
+        f"{len(found)} near, and ↗ marks those that it has farther away."
     )
     quality = scene.placed.drawing.quality
     if quality is not None and quality.moved is not None and answer.drawn is not None:
         times = int(quality.moved[scene.joint(answer.side, [answer.drawn])[0]])
-        where = f"Lands elsewhere in {times}" if times else "Stays where it is in all"
-        yield f"{where} of {N_SEEDS} drawings from other seeds."
+        where = f"Has other neighbours in {times}" if times else "Has the same neighbours in all"
+        yield f"{where} of {N_SEEDS} drawings with other seeds."
     n_met = sum(int(other) in belongs for other in found.index)
     if len(belongs) == 1:
-        yield "✓ belongs to it." if n_met else "What belongs to it is not in this list."
+        yield "✓ marks its match in the data." if n_met else "Its match is not in this list."
     elif belongs:
-        yield f"✓ belongs to it: {n_met} of its {len(belongs):,} {name} are in this list."
+        yield f"✓ marks its matches in the data: {n_met} of {len(belongs):,} are in this list."
 
 
 def _show_list(scene: Scene, answer: Answer, kept: Any | None) -> None:
@@ -207,7 +208,8 @@ def _explain(scene: Scene, answer: Answer) -> None:
 
 
 def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
-    return (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
+    items, name = (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
+    return items, items_named(name)
 
 
 def _text(items: Items, row: int, limit: int = _LONGEST) -> str:
@@ -253,7 +255,7 @@ def show_region(view: View, scene: Scene) -> None:
     rows = np.array([row for row in view.enclosed if row < len(scene.shown)])
     pairs, (x_rows, y_rows) = scene.pairs, scene.by_side(rows)
     st.markdown(f"**{len(rows):,} items enclosed**")
-    display.quiet(f"{len(x_rows):,} {pairs.x_name} · {len(y_rows):,} {pairs.y_name}")
+    display.quiet(f"{len(x_rows):,} {pairs.nouns[0]} · {len(y_rows):,} {pairs.nouns[1]}")
     ranks = scene.ranks()
     if figures := _figures(scene, rows, ranks):
         display.figures(figures)
@@ -264,8 +266,8 @@ def show_region(view: View, scene: Scene) -> None:
 def _figures(scene: Scene, rows: Any, ranks: ItemRanks) -> list[tuple[str, str]]:
     """Return the MRR of what is enclosed and of all, from each side that can ask."""
     figures = []
-    names = scene.pairs.x_name, scene.pairs.y_name
-    for values, own, name in zip((ranks.x, ranks.y), scene.by_side(rows), names, strict=True):
+    named = zip((ranks.x, ranks.y), scene.by_side(rows), scene.pairs.nouns, strict=True)
+    for values, own, name in named:
         known = values[own][~np.isnan(values[own])]
         if len(known):
             words = f"MRR of {len(known):,} {name} (all: {np.nanmean(values):.2f})"

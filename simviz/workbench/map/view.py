@@ -32,9 +32,9 @@ DRAWINGS = {
         "Cross-side neighbours",
         "Neighbours on both sides: what a search finds stays near.",
     ),
-    "umap": ("UMAP", "Neighbourhoods of all points, as one cloud."),
+    "umap": ("UMAP", "Neighbours among all items, whichever side they are of."),
     "mds": ("MDS", "Distances, large ones above all."),
-    "pca": ("PCA", "Main directions: where the items differ most."),
+    "pca": ("PCA", "The two directions in which the items differ most."),
 }
 #: The drawing that is made first, and the one that is made next.
 FIRST_DRAWING, BEST_DRAWING = FIRST, AHEAD

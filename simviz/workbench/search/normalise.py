@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import streamlit as st
 
-from simviz.data.cells import counted, percent
+from simviz.data.cells import counted, items_named, percent
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.assignment import Assignment, assign, group_names, keeping_threshold
 from simviz.evaluation.tables import csv_text
@@ -26,7 +26,7 @@ MOST_LINES = 2_000
 LONGEST = 500  # characters of a line
 #: Share of further right answers that the first threshold is expected to keep.
 KEPT = 0.95
-NOWHERE = "not in the taxonomy"
+NOWHERE = "no group"
 # In the session: the column, the chosen run, the run before corrections, the
 # jobs that train with them, and what went wrong.
 _TEXT, _RUN, _BEFORE = "normalise-text", "normalise-run", "normalise-before"
@@ -64,6 +64,11 @@ class Normalised:
 def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     """Draw the mode, given data and at least one run, the best by validation first."""
     _follow_jobs()
+    words = (
+        f"Each text is put into the group of the {items_named(pairs.y_name)} that score highest, "
+        "or into none where their score is below the threshold."
+    )
+    display.quiet(words)
     run = choose_run(infos)
     lines = _choose_lines(run, pairs, part)
     if not lines:
@@ -96,13 +101,15 @@ def choose_run(infos: Sequence[RunInfo]) -> Run:
 
 def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
     """Let a column be pasted or brought as a file, and offer one where there is none."""
-    name = escape_markdown(pairs.x_name)
+    name = escape_markdown(items_named(pairs.x_name))
     is_file = st.session_state.get(_FILE) is not None
     lines: tuple[str, ...] = ()
     if not is_file:
         lines = _paste(name)
     file = st.file_uploader(
-        f"A file with {name}" if is_file else "or a file: one a line, or a column of a table",
+        f"A file with {name}"
+        if is_file
+        else "Or a file: text with one entry per line, or a table",
         files.ENDINGS,
         key=_FILE,
         max_upload_size=files.MEGABYTES,
@@ -127,7 +134,7 @@ def _paste(name: str) -> tuple[str, ...]:
     last = _last(state.workspace())
     st.session_state.setdefault(_TEXT, last.get("text", ""))
     text = st.text_area(
-        f"{name.capitalize()}, one a line",
+        f"{name.capitalize()}, one per line",
         key=_TEXT,
         height=150,
         placeholder="Paste a column of a table",
@@ -150,14 +157,15 @@ def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
         display.problem(f"{table.name} has no column of text.")
         return ()
     cells: list[str] = []
+    heading = pairs.headings[0].casefold()
     if len(table.columns) == 1:
         # Whether its first line is a heading only its words can tell.
-        cells = [] if names[0].casefold() in _HEADINGS | {pairs.x_name.casefold()} else names[:1]
+        cells = [] if names[0].casefold() in _HEADINGS | {heading} else names[:1]
         column = names[0]
     else:
-        usual = next((n for n in names if n.casefold() == pairs.x_name.casefold()), None)
+        usual = next((n for n in names if n.casefold() == heading), None)
         usual = usual or next((n for n in names if table.kinds[n] == "text"), names[0])
-        label = f"Column with {escape_markdown(pairs.x_name)}"
+        label = f"Column with {escape_markdown(items_named(pairs.x_name))}"
         key = f"normalise-column-{file.file_id}"
         column = st.selectbox(label, names, names.index(usual), key=key)
     cells += table.columns[column].tolist()
@@ -184,7 +192,8 @@ def parse(text: str) -> tuple[tuple[str, ...], str]:
     n_left = len(distinct) - MOST_LINES
     if n_left > 0:
         return distinct[:MOST_LINES], (
-            f"{n_left:,} lines beyond the first {MOST_LINES:,} are left out. Bring them next."
+            f"{n_left:,} lines beyond the first {MOST_LINES:,} are left out. Normalise them "
+            "separately."
         )
     return distinct, ""
 
@@ -241,7 +250,7 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
         step=step,
         key=f"normalise-threshold-{run.id}",
         format="%.3g",
-        help=f"Below it a line is {NOWHERE}. {words}",
+        help=f"A line whose best score is lower gets no group. {words}",
     )
     return limit
 
@@ -266,9 +275,9 @@ def _threshold(run: Run, pairs: PairSet) -> tuple[float, str]:
         return start, f"The validation part has {answers}: too few to suggest one."
     wrong = found.score[~right & np.isfinite(found.score)]
     return start, (
-        f"At first {percent(KEPT)} of right answers are expected above it, by the {answers} of "
-        f"the validation part; {(wrong >= start).sum():,} of its {len(wrong):,} wrong ones lie "
-        "above it, too."
+        f"It starts where {percent(KEPT)} of right answers are expected above it, judging by the "
+        f"{answers} of the validation part; {(wrong >= start).sum():,} of its {len(wrong):,} "
+        "wrong ones lie above it, too."
     )
 
 
@@ -390,7 +399,7 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
             with st.container(horizontal=True, vertical_alignment="center"):
                 display.said(f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""))
                 st.button(
-                    "Take back",
+                    "Undo",
                     key=f"normalise-drop-{i}",
                     type="tertiary",
                     on_click=state.store().feedback.drop,
@@ -406,7 +415,7 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
     if dataset_id.startswith("demo:"):
         display.quiet("Training with corrections makes a private copy of the demo.")
     st.button(
-        "Train again with feedback",
+        "Train again with corrections",
         key="normalise-train",
         type="primary",
         icon=":material/model_training:",
@@ -468,7 +477,7 @@ def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> No
         st.session_state.pop(_BEFORE, None)
         return
     old_names, names = (
-        [_name(assigned, group) or "nothing known" for group in assigned.group]
+        [_name(assigned, group) or NOWHERE for group in assigned.group]
         for assigned in (old, found.assigned)
     )
     rows = [row for row in zip(found.lines, old_names, names, strict=True) if row[1] != row[2]]
@@ -499,7 +508,7 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
     ]
     n_x, n_y = (len(at[name]) for name in names)
     if figures:
-        size = f"{n_x:,} {pairs.x_name}, {n_y:,} {pairs.y_name}"
+        size = f"{n_x:,} {pairs.nouns[0]}, {n_y:,} {pairs.nouns[1]}"
         asks = settings.direction_words(direction, pairs)
         display.quiet(f"On the {part} part ({size}; {asks}): {'; '.join(figures)}.")
 

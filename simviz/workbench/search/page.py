@@ -14,6 +14,7 @@ import streamlit as st
 
 from simviz._types import Side
 from simviz.data import Items, PairSet
+from simviz.data.cells import counted, items_named
 from simviz.data.splitting import is_in_part
 from simviz.evaluation.differences import Answers
 from simviz.markdown import escape_markdown
@@ -47,9 +48,9 @@ _RUNS, _WHY = "search-runs", "search-why"
 #: Answers of a list, and characters of an answer.
 _PLACES, _LABEL = 10, 110
 _LEARNED = {
-    "train": "The query is of the training part.",
-    "validation": "The query is of the validation part.",
-    "test": "The query is of the test part.",
+    "train": "It is in the training part: right answers were learned.",
+    "validation": "It is in the validation part.",
+    "test": "It is in the test part.",
 }
 
 
@@ -137,7 +138,7 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     explained = _explained_answer(found)
     _show_answers(found, asked, query.at)
     _mark_open(found, explained)
-    _show_known(found, pairs, asked.y_name, query)
+    _show_known(found, pairs, items_named(asked.y_name), query)
     if explained is not None:
         _show_why(*explained, pairs, query)
     view = {settings.PART_LINK: str(part)}
@@ -228,7 +229,7 @@ def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> Non
         f"{escape(answered.label)}<small>{took}</small></p>"
     )
     if not answered.knows:
-        display.quiet("Knows nothing in this query: no word or feature of it was in training.")
+        display.quiet("No answer: no word or feature of this query occurs in training.")
         return
     is_right = [int(candidate) in right for candidate in answers.candidate]
     n_top = min(_PLACES, int((answers.first <= _PLACES).sum()))
@@ -238,8 +239,7 @@ def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> Non
             _show_answer(i, answered, items, at, is_right[at])
         n = len(missing) - 2
         if n > 0:
-            verbs = ("belongs", "stands") if n == 1 else ("belong", "stand")
-            display.quiet(f"{n} more that {verbs[0]} to it {verbs[1]} further down.")
+            display.quiet(f"{counted(n, 'right answer')} more further down.")
 
 
 def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bool) -> None:
@@ -302,10 +302,10 @@ def _show_known(found: Sequence[Answered], pairs: PairSet, other: str, query: Qu
     """Say whether the query was learned from, which makes good answers no surprise."""
     words = f"Answers among all {len(found[0].answers):,} {other}; press one to see why."
     if query.at is None:
-        display.quiet(f"{words} The query is not in the data: nobody judged.")
+        display.quiet(f"{words} The query is not in the data, so none is marked as right.")
         return
     part = str(drawings.parts(found[0].run, pairs)["xy".index(query.side)][query.at])
-    display.quiet(f"{words} ✓ belongs to the query. {_LEARNED.get(part, '')}")
+    display.quiet(f"{words} ✓ marks what matches the query in the data. {_LEARNED.get(part, '')}")
 
 
 def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) -> None:

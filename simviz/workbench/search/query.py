@@ -9,6 +9,7 @@ import numpy as np
 import streamlit as st
 
 from simviz._types import Side
+from simviz.data.cells import items_named
 from simviz.data.images import ImageError, as_kept, make_sprite
 from simviz.data.pairs import Items, PairSet
 from simviz.markdown import escape_markdown
@@ -36,7 +37,7 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
     _follow_link(pairs, part, examples)
     side = _choose_side(pairs)
     items = pairs.x if side == "x" else pairs.y
-    name = pairs.x_name if side == "x" else pairs.y_name
+    name = items_named(pairs.x_name if side == "x" else pairs.y_name)
     # Side by side they would be too narrow on a phone to read what they hold.
     is_row = not state.is_narrow()
     with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
@@ -47,7 +48,7 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
         same = () if own.kind == "image" else np.flatnonzero(items.content == own.content[0])
         return Query(side, own, int(same[0]) if len(same) else None)
     if at is None:
-        display.quiet("Type a query, or choose one of the data.")
+        display.quiet("Type a query, or choose one from the data.")
         return None
     _put_in_link(f"{side}{at}")
     return Query(side, items.take([at]), at)
@@ -98,7 +99,7 @@ def _put_in_link(item: str | None) -> None:
 def _choose_side(pairs: PairSet) -> Side:
     if pairs.x is pairs.y:
         return "x"
-    x, y = escape_markdown(pairs.x_name), escape_markdown(pairs.y_name)
+    x, y = map(escape_markdown, pairs.headings)
     words = {"x": f"{x} → {y}", "y": f"{y} → {x}"}
     st.session_state.setdefault(_SIDE, "x")
     side: Side = forms.segmented("Query side", words, _SIDE, persist_state="session")

@@ -39,7 +39,9 @@ def show(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     """Draw the mode, given data and runs, the best by validation first."""
     own = [info for info in infos if not info.is_imported]
     if not own:
-        display.quiet("Only the scores of these runs are known. Train a method to score pairs.")
+        display.quiet(
+            "These runs are imported scores without a model. Train a method to score pairs."
+        )
         return
     with st.container(horizontal=not state.is_narrow(), vertical_alignment="bottom"):
         run = choose_run(own)
@@ -66,7 +68,7 @@ def _choose_rate() -> tuple[float, float | None]:
             st.session_state[_RATE] = min(50.0, max(0.01, float(asked)))
         except ValueError:
             st.session_state[_RATE] = 1.0
-    width: Any = "stretch" if state.is_narrow() else 180
+    width: Any = "stretch" if state.is_narrow() else 210
     rate = st.number_input(
         "False alarms, %",
         0.01,
@@ -76,8 +78,8 @@ def _choose_rate() -> tuple[float, float | None]:
         key=_RATE,
         width=width,
         persist_state="session",
-        help="Share of the pairs that do not belong together and still pass. The threshold is the "
-        "lowest that keeps it on the validation part.",
+        help="Share of the pairs that do not belong together and still score above the threshold, "
+        "which is the lowest that keeps to this share on the validation part.",
     )
     prevalence = st.number_input(
         "Prevalence, %",
@@ -86,7 +88,7 @@ def _choose_rate() -> tuple[float, float | None]:
         value=None,
         format="%.4g",
         key=_PREVALENCE,
-        placeholder="as validation",
+        placeholder="as in validation",
         width=width,
         persist_state="session",
         help="Share of your pairs that belong together. Precision depends on it.",
@@ -125,13 +127,13 @@ def _show_point(point: OperatingPoint, rate: float) -> None:
     display.figures(entries)
     if not point.false_alarm_rate.value and not point.recall.value:
         display.quiet(
-            f"No pair passes: more than {_percent(rate)} % of the others share the highest score."
+            f"No pair reaches it: more than {_percent(rate)} % of the pairs that do not belong "
+            "together share the highest score."
         )
     n_pairs = point.n_positive + point.n_negative
     display.quiet(
-        f"Expected from {n_pairs:,} pairs of the validation part, with 95 % intervals for all "
-        f"pairs like them; precision where {_percent(point.prevalence)} % of the pairs belong "
-        "together."
+        f"Estimated on {n_pairs:,} pairs of the validation part, with 95 % intervals; precision "
+        f"for data of which {_percent(point.prevalence)} % of the pairs belong together."
     )
 
 
@@ -154,12 +156,12 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
     with st.container(horizontal=not state.is_narrow(), vertical_alignment="bottom"):
         texts = [
             st.text_input(
-                escape_markdown(name).capitalize(),
+                escape_markdown(name),
                 key=keys[side],
                 max_chars=LONGEST,
                 persist_state="session",
             )
-            for side, name in (("x", pairs.x_name), ("y", pairs.y_name))
+            for side, name in zip("xy", pairs.headings, strict=True)
         ]
     x, y = (" ".join(text.split()) for text in texts)
     if not x or not y:
@@ -176,7 +178,10 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
 def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
     """Score a file of pairs, show those around the threshold, and offer all."""
     file = st.file_uploader(
-        "A table of pairs", files.ENDINGS, key="score-file", max_upload_size=files.MEGABYTES
+        "A file of pairs to score",
+        files.ENDINGS,
+        key="score-file",
+        max_upload_size=files.MEGABYTES,
     )
     if file is None:
         st.session_state.pop(_TABLE, None)
@@ -207,8 +212,8 @@ def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, st
         display.problem(f"{table.name} has one column of text; pairs are two.")
         return None
     by_name = {name.casefold(): name for name in names}
-    titles = {"x": pairs.x_name.casefold(), "y": pairs.y_name.casefold()}
-    roles = named_roles(table, {s: by_name[t] for s, t in titles.items() if t in by_name})
+    titles = zip("xy", map(str.casefold, pairs.headings), strict=True)
+    roles = named_roles(table, {side: by_name[t] for side, t in titles if t in by_name})
     guesses: list[str] = []
     for name, other in ((roles.x, roles.y), (roles.y, roles.x)):
         # A column of vectors is no text: the first one stands for it that the other side leaves.
@@ -216,7 +221,7 @@ def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, st
         guesses.append(name if name in names else next(free))
     chosen = []
     with st.container(horizontal=not state.is_narrow()):
-        for side, title, guess in zip("xy", (pairs.x_name, pairs.y_name), guesses, strict=True):
+        for side, title, guess in zip("xy", pairs.headings, guesses, strict=True):
             label = f"Column of {escape_markdown(title)}"
             key = f"score-column-{side}-{file_id}"
             chosen.append(st.selectbox(label, names, names.index(guess), key=key))
@@ -270,7 +275,7 @@ def _show_scores(
     )
     if len(listed) < len(order):
         what = "with the highest scores" if np.isnan(limit) else "around the threshold"
-        display.quiet(f"The {len(listed)} {what}.")
+        display.quiet(f"Shown: the {len(listed)} pairs {what}.")
 
 
 def _short(text: str) -> str:

@@ -30,11 +30,11 @@ def show(run: Run, label: str, pairs: PairSet, side: str, item: Items, candidate
     """Explain one answer of a run to an item of a side, or to words that are asked there."""
     st.html(_STYLE)
     if run.info.is_imported:
-        display.quiet("Of another system only the scores are known.")
+        display.quiet("The scores of another system were imported: they cannot be explained.")
         return
     answer = (pairs.y if side == "x" else pairs.x).take([candidate])
     x, y = (item, answer) if side == "x" else (answer, item)
-    pipeline, names = drawings.pipeline(run), (pairs.x_name, pairs.y_name)
+    pipeline, names = drawings.pipeline(run), pairs.headings
     parts = _exact_parts(pipeline, x, y)
     if parts is not None:
         _show_exact(parts, names, label)
@@ -70,12 +70,15 @@ def _show_exact(
     bars = [(f"{p.x_term.strip()} · {p.y_term.strip()}", p.value, "") for p in parts.pairs]
     for words, value in (
         ("all other pairs", parts.remainder),
-        ("what every item has (the means)", parts.offset),
+        ("the same for all items (means)", parts.offset),
     ):
         if abs(value) > 5e-4:
             bars.append((words, value, "sv-rest"))
     _show_bars(bars, parts.score)
-    display.quiet(f"Exact: the score of {label} is a sum over pairs of words, one of each side.")
+    display.quiet(
+        f"Exact: the score of {label} is the sum of these values, each for a word of the one side "
+        "and a word of the other."
+    )
 
 
 def _show_hidden(

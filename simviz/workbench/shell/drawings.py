@@ -67,7 +67,7 @@ def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "")
 
     progress = draw_run(state.drawing_background(), run, pairs, drawing, _workspace())
     if progress is not None:
-        words = f"Drawing {title}" + (f"; meanwhile {meanwhile}" if meanwhile else "")
+        words = f"Drawing {title}" + (f"; {meanwhile} is shown meanwhile" if meanwhile else "")
         _show(progress, (run.id, drawing), words)
     return progress is None
 
@@ -95,7 +95,7 @@ def show_again(run: Run, drawing: str) -> None:
     """Show how far a drawing from other seeds is."""
     key = (run.id, drawing, "seeds")
     if progress := state.drawing_background().progress(key):
-        _show(progress, key, "Drawing it from other seeds")
+        _show(progress, key, "Drawing it with other seeds")
 
 
 def draw_next_share(run: Run, pairs: PairSet) -> None:

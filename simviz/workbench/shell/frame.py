@@ -62,10 +62,10 @@ if (!window.svHistory) {
   window.svHistory = history.pushState;
   for (const kind of ["pointerdown", "keydown"]) addEventListener(kind, () => done = true, true);
   const data = ({searchParams}) => searchParams.get("data") ?? `demo:${searchParams.get("demo")}`;
-  const isSameMap = (now, next) => next.pathname === now.pathname &&
+  const isMapSame = (now, next) => next.pathname === now.pathname &&
     /\\/map\\/?$/.test(now.pathname) && data(next) === data(now);
   history.pushState = (state, title, url) => {
-    const adds = done && !isSameMap(new URL(location), new URL(url ?? "", location));
+    const adds = done && !isMapSame(new URL(location), new URL(url ?? "", location));
     done = false;
     (adds ? window.svHistory : history.replaceState).call(history, state, title, url);
   };
@@ -94,15 +94,15 @@ STEPS = {
         "Methods that share a letter cannot be told apart; “Where they differ” shows single "
         "queries.",
         "pages/map.py",
-        "What does it see?",
+        "See it on the map",
     ),
     "Map": Step(
-        "Press a word on the map: lines lead to its nearest of the other side.",
+        "Press a word on the map: lines lead to the nearest items of the other side.",
         "pages/search.py",
         "Ask it something",
     ),
     "Search": Step(
-        "Type words of your own: all methods answer side by side, and below stands why.",
+        "Type words of your own: all methods answer side by side; below them you read why.",
         "pages/data.py",
         "Now your own file",
     ),
@@ -175,7 +175,7 @@ def _open_share() -> None:
     try:
         state.share()
     except StoreError as error:
-        st.title("This link shows nothing any more")
+        st.title("This link no longer works")
         st.text(str(error))
         st.page_link("app.py", label="See what simviz does", icon=":material/home:")
         st.stop()

@@ -160,7 +160,7 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
             shown = {"data": runs[0].info.dataset_id, "runs": ",".join(run.id for run in runs)}
             _show_link(url(kind, shown | dict(view or {})))
         elif demo is not None:
-            st.markdown("Works on any server: it trains the same run there.")
+            st.markdown("Works on every simviz server: the same run is trained there.")
             _show_link(url(kind, {**demo, **(view or {})}))
         else:
             _publish(kind, runs, dict(view or {}))
@@ -203,12 +203,12 @@ def _show_link(address: str) -> None:
 
 def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
     st.markdown(
-        "Makes a read-only view of these runs, their models and their data for anyone with its "
-        "link, on this server and until it expires."
+        "Publishes a read-only view of these runs, their models and their data for anyone with "
+        "its link, on this server and until it expires."
     )
     st.selectbox("Expires", list(_DAYS), index=1, key=f"{kind}-share-days")
     if state.deployment().public:
-        st.caption(f"{state.how_long()} Its links end with it.")
+        st.caption(f"{state.how_long()} Its links stop working with it.")
     # By a callback: a page that is drawn anew on the way would publish once more.
     st.button(
         "Publish this view",

@@ -57,7 +57,7 @@ def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] =
 
 def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -> str:
     """Let the visitor choose who asks, and keep the choice in the link."""
-    x, y = escape_markdown(pairs.x_name), escape_markdown(pairs.y_name)
+    x, y = map(escape_markdown, pairs.headings)
     words = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
     direction = current_direction(dataset_id, pairs, measured)
     reason = escape_markdown(usual_direction(dataset_id, pairs).reason)
@@ -88,10 +88,10 @@ def asking_sides(direction: str) -> tuple[str, ...]:
 
 
 def direction_words(direction: str, pairs: PairSet) -> str:
-    """Return a direction in words."""
+    """Return a direction in words that stand in a sentence."""
     if direction == "mean":
         return "mean of both directions"
-    x, y = pairs.x_name, pairs.y_name
+    x, y = pairs.nouns
     return f"{x} → {y}" if direction == "x2y" else f"{y} → {x}"
 
 

@@ -84,7 +84,7 @@ _TERMS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "characters": {"analyzer": "char_wb", "ngram_range": [3, 5]},
     },
     "Weights": {
-        "usual weights": {},
+        "default weights": {},
         "tf · idf": {"tf": "raw"},
         "ln(1 + tf) · idf": {"tf": "log1p"},
         "(1 + log₂ tf) · idf": {"tf": "log2"},
@@ -93,9 +93,9 @@ _TERMS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 _TERMS_HELP = {
     "Terms": "Words, but for short texts 3 to 5 characters of a word; or the same for all.",
-    "Weights": "Of methods that read weights; others read counts. Usual are ln(1 + tf) · idf for "
-    "TF-IDF and query expansion, tf · idf for what learns.",
-    "Stop words": "Of terms that are words.",
+    "Weights": "For methods that use weights of terms; others use counts. By default ln(1 + tf) · "
+    "idf for TF-IDF and query expansion, tf · idf for methods that learn.",
+    "Stop words": "For terms that are words.",
 }
 
 
@@ -189,20 +189,20 @@ def _show_terms(key: str, pairs: PairSet) -> None:
         step=1_000,
         key=f"{key}-most",
         placeholder="all",
-        help="Those met most often.",
+        help="Keeps the most frequent terms.",
         persist_state="session",
     )
     known = ("label", "group", "split", "date", MADE_BY, MADE_FROM)
     columns = [n for n, c in pairs.x.metadata.items() if c.dtype.kind in "OU" and n not in known]
     if pairs.x.kind == "text" and columns:
         st.selectbox(
-            f"Add a column to {escape_markdown(pairs.x_name)}",
+            f"Add a column to {escape_markdown(pairs.nouns[0])}",
             columns,
             index=None,
             key=f"{key}-column",
             placeholder="nothing",
-            help="A column whose text is read behind that of each item, such as what a search "
-            "engine found for a query.",
+            help="A column whose text is added to the end of each item's own, such as what a "
+            "search engine found for a query.",
             persist_state="session",
         )
 
@@ -214,7 +214,7 @@ def _augment(
     key, lists = f"train-{dataset_id}-augment", _demo_lists(dataset_id)
     display.quiet(
         "More texts can be made from those of the training part, for methods that learn from "
-        "pairs. None is a text of validation or test."
+        "pairs. No text of validation or test is added."
     )
     steps, problems = [], []
     for kind in kinds:

@@ -337,7 +337,9 @@ def _show_sweep(
     usual = {spec.name: spec.default for spec in param_specs(cls)} | form["defaults"]
     specs = swept(once.spec, values, int(n_splits), usual)
     if len(specs) > jobs.MOST:
-        display.problem(f"{len(specs)} runs at once; at most {jobs.MOST} are. Vary less.")
+        display.problem(
+            f"{len(specs)} runs at once; at most {jobs.MOST} are. Choose fewer values."
+        )
         return ()
     if cls.tags.nested and "n_components" in values:
         most = max(values["n_components"])

@@ -235,7 +235,7 @@ def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) ->
         "Train with these", key=f"{key}-train", type="primary", icon=":material/model_training:"
     ):
         submit([again])
-    if forms.quiet_button("Forget this", "close", f"{key}-forget", None):
+    if forms.quiet_button("Discard", "close", f"{key}-forget", None):
         forget({status.digest})
         st.rerun(scope="app")
 

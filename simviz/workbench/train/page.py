@@ -46,9 +46,11 @@ def show_page() -> None:
     """Show the Train page: the methods, the jobs, and the runs that came of them."""
     dataset_id = state.current_dataset_id()
     if "share" in st.query_params:
-        _show_no_data("A shared view can be read, not trained on. Take your own data, or a demo.")
+        _show_no_data(
+            "Nothing can be trained in a published view. Use data of your own, or a demo."
+        )
     elif dataset_id is None:
-        _show_no_data("Training needs data: bring your own pairs, or begin with a demo.")
+        _show_no_data("Training needs data: upload your own pairs, or start with a demo.")
     else:
         try:
             pairs = state.dataset(dataset_id)
@@ -79,8 +81,8 @@ def _show_head(dataset_id: str, pairs: PairSet) -> None:
     n = pairs.relevance.positives.nnz
     title = runs.dataset_title(dataset_id, pairs.name)
     st.html(
-        f'<p class="sv-lead">{escape(title)}: {len(pairs.x):,} {escape(pairs.x_name)}, '
-        f"{len(pairs.y):,} {escape(pairs.y_name)}, {n:,} matching pairs.</p>"
+        f'<p class="sv-lead">{escape(title)}: {len(pairs.x):,} {escape(pairs.nouns[0])}, '
+        f"{len(pairs.y):,} {escape(pairs.nouns[1])}, {n:,} matching pairs.</p>"
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         how = settings.current_split(dataset_id)
@@ -96,9 +98,9 @@ def _split_words(split: SplitSpec, pairs: PairSet) -> str:
     """Return a split in a sentence."""
     train, validation, test = (f"{100 * part:.0f} %" for part in split.fractions)
     apart = {
-        "pair": "no item of a test pair is known from training",
-        "x": f"the test asks for new {pairs.x_name}",
-        "y": f"the test asks for new {pairs.y_name}",
+        "pair": "no item of a test pair occurs in training",
+        "x": f"the test asks for new {pairs.nouns[0]}",
+        "y": f"the test asks for new {pairs.nouns[1]}",
         "group": f"groups by {split.group_key} stay whole",
         "time": f"the test asks for the latest by {split.group_key}",
     }
@@ -204,18 +206,17 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
         return "usual"
     titles = OF_PICTURES if pictures else FEATURES
     chosen: Features | None = forms.segmented(
-        "Methods read",
+        "Input of the methods",
         titles,
         f"train-{dataset_id}-features",
         is_labelled=True,
         default="usual",
         persist_state="session",
-        help="What can be seen in a picture, or what an encoder that learned from many pictures "
-        "with captions makes of each picture and text. On its vectors, every method is an adapter "
-        "to your pairs."
+        help="Edges, light and colour of pictures, or the vectors that a pretrained encoder gives "
+        "to pictures and texts. On vectors, every method learns an adapter from your pairs."
         if pictures
-        else "Words and their parts, or what a sentence encoder trained on a billion English "
-        "pairs makes of each text. On its vectors, every method is an adapter to your pairs.",
+        else "Words and parts of words, or the vectors of a sentence encoder trained on a "
+        "billion English pairs. On vectors, every method learns an adapter from your pairs.",
     )
     if pictures and chosen == "pretrained":
         return _choose_encoder(dataset_id)
