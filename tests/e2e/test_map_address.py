@@ -11,6 +11,8 @@ from mapping import PLACE, ready, until_seen, until_told
 from playwright.sync_api import expect
 from settling import press, rest
 
+from simviz.workbench.shell.frame import _HISTORY
+
 pytestmark = pytest.mark.e2e
 MAP = "demo=icons&method=cca&k=50"
 #: An item is selected, with what the model has nearest to it.
@@ -224,3 +226,18 @@ def test_a_finger_selects_on_a_phone_and_finds_the_page_beside_the_map(look):
     page.wait_for_function(SHOWN, arg=item)
     until_told(page, sel=page.evaluate("(item) => map.keyOf(item)", item))
     page.locator(".st-key-map-drawer").wait_for()
+
+
+@pytest.mark.parametrize(("late", "added"), [("/map?data=a&sel=x1", 1), ("/map?data=b", 2)])
+def test_a_late_word_of_the_map_takes_no_press_on_a_link(browser, late, added):
+    page = browser.new_page()
+    page.route("**/*", lambda route: route.fulfill(content_type="text/html", body=_HISTORY))
+    page.goto("http://localhost/map?data=a")
+    before = page.evaluate("history.length")
+    page.mouse.click(5, 5)
+    page.evaluate("(late) => history.pushState(null, '', late)", late)
+    if added == 2:  # another data set is another page
+        page.mouse.click(5, 5)
+    page.evaluate("history.pushState(null, '', '/compare?data=a')")
+    page.evaluate("history.pushState(null, '', '/compare?data=a&runs=b')")
+    assert page.evaluate("history.length") == before + added

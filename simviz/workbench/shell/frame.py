@@ -64,10 +64,13 @@ if (!window.svHistory) {
   const data = ({searchParams}) => searchParams.get("data") ?? `demo:${searchParams.get("demo")}`;
   const isMapSame = (now, next) => next.pathname === now.pathname &&
     /\\/map\\/?$/.test(now.pathname) && data(next) === data(now);
+  addEventListener("popstate", () => done = false, true);
   history.pushState = (state, title, url) => {
-    const adds = done && !isMapSame(new URL(location), new URL(url ?? "", location));
-    done = false;
-    (adds ? window.svHistory : history.replaceState).call(history, state, title, url);
+    // A late word of the map must not take the press on a link that leaves it.
+    const isSame = isMapSame(new URL(location), new URL(url ?? "", location));
+    const go = done && !isSame ? window.svHistory : history.replaceState;
+    done &&= isSame;
+    go.call(history, state, title, url);
   };
 }
 </script>"""
