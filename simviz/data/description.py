@@ -14,7 +14,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.base import unit_rows
 from simviz.data.cells import spread
 from simviz.data.pairs import Items, PairSet, Space
 
@@ -114,6 +113,8 @@ def guess_space(pairs: PairSet) -> SpaceGuess:
 
 def _cosines(x: Items, y: Items, rows: Any, columns: Any) -> NDArray[np.float64]:
     """Cosine of each pair of vectors; 0 of a vector of zeros."""
+    from simviz.base import unit_rows  # scikit-learn, which a card of a data set does without
+
     X, Y = (unit_rows(sp.csr_array(z.content[at]).astype(np.float64))
             for z, at in ((x, rows), (y, columns)))  # fmt: skip
     return np.asarray(X.multiply(Y).sum(axis=1)).ravel()

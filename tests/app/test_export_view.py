@@ -134,4 +134,4 @@ def test_models_leave_whole_and_for_other_programs(saved, visit, home):
     ).run()
     assert not app.exception
     assert saved["NumPy arrays"][1]["disabled"] and saved["ONNX graphs"][1]["disabled"]
-    assert any("more than one matrix" in caption.value for caption in app.caption)
+    assert any("there is no matrix to write" in caption.value for caption in app.caption)

@@ -8,7 +8,6 @@ import io
 import itertools
 import json
 import shutil
-from dataclasses import replace
 from html import unescape
 from urllib.parse import parse_qsl, urlsplit
 
@@ -527,19 +526,6 @@ def test_a_link_to_a_demo_trains_and_draws_the_same_elsewhere(
     points = [np.vstack([drawing.x, drawing.y]) for drawing in (one, other)]
     _, _, disparity = procrustes(*points)
     assert np.sqrt(disparity / len(points[0])) < 1e-3
-
-
-def test_kept_drawing_in_three_dimensions_gives_way_to_the_flat_one(trained):
-    from simviz.workbench.shell import state
-
-    app, dataset_id, run_id = trained
-    run = state.store().runs.get(run_id)
-    drawing, *drawn = load_map(run, "mds-2-center")
-    spatial = {side: np.pad(getattr(drawing, side), [(0, 0), (0, 1)]) for side in "xy"}
-    run.put_map("pca-3-center", replace(drawing, method="pca", **spatial), *drawn)
-    draw(app, dataset_id, run_id, "pca-3")
-    assert link(app)["drawing"] == "pca-2" and "(PCA)" in canvas(app)["alt"]
-    assert "pca-2-center" in run.maps()
 
 
 def test_run_of_the_link_that_is_not_here(trained):
