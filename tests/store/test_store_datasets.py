@@ -191,7 +191,7 @@ def files_below(root):
     ("of_others", "writer"),
     [
         ("UPDATE written_by SET simviz='0.9.7'; PRAGMA user_version=99", "simviz 0.9.7 and .* 99"),
-        ("DROP TABLE written_by; PRAGMA user_version=5", "another simviz and .* 5"),
+        ("DROP TABLE written_by; PRAGMA user_version=6", "another simviz and .* 6"),
     ],
 )
 def test_a_store_of_another_version_is_refused_and_left_as_it_is(tmp_path, of_others, writer):
