@@ -103,6 +103,7 @@ def test_the_cookie_is_bound_to_the_host_where_there_is_tls(public, home):
     assert f'"simviz_workspace={home.mine}; path=/;' in plain and "Secure" not in plain
     [secure] = cookies_set(public(url="https://example.org/data"))
     assert f'"__Host-simviz_workspace={home.mine}; path=/;' in secure and "; Secure" in secure
+    assert '"simviz_workspace=; path=/; max-age=0"' in secure, "that of a visit without TLS goes"
 
 
 def test_at_home_all_browsers_see_the_same_workspace_and_keep_no_key(

@@ -290,6 +290,8 @@ def remember_workspace() -> None:
         # The id is ours and of safe characters; nothing of the visitor goes into the script.
         kept = f"{name}={mine}; path=/; max-age={_YEAR}; SameSite=Lax{how}"
         script = f'document.cookie = "{kept}";'
+        if is_secure:  # a visit without TLS left it, and would send it in the clear
+            script += f' document.cookie = "{COOKIE}=; path=/; max-age=0";'
         st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)
 
 
