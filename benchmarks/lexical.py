@@ -3,6 +3,10 @@
 ``python benchmarks/lexical.py FOLDER [SET ...]`` prints one row a set; FOLDER holds data sets in
 folders of their own, see `_corpora`. Peers are fitted on the training texts and the candidates of
 each direction, ours on the training texts alone. ``pip install bm25s`` comes first.
+
+``python benchmarks/lexical.py FOLDER choose [lexical|k1|svd|pamir] [SET ...]`` prints what
+defaults were chosen by: every other set of the alphabet, by training pairs held out; and the
+test parts of the other sets. "svd" and "pamir" take sets whose sides have words in common.
 """
 
 from __future__ import annotations
@@ -27,7 +31,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer
 import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation import evaluate
-from simviz.pipeline import default_pipeline
+from simviz.pipeline import default_pipeline, same_vocabulary
 from simviz.relevance import Relevance
 
 DEMOS = ("emoji", "job_titles", "pydocs", "pydocs_links")
@@ -36,6 +40,27 @@ GRADED, POOLED = ("mediqa_qa", "nfcorpus"), ("cranfield", "cisi", "med", "npl")
 TITLES, SCORED = ("esco_titles", "onet_titles"), ("sts_b_en",)
 SETS = DEMOS + ALIGNED + GRADED + POOLED + TITLES + SCORED
 TRAIN, POOL = 1_400, 1_000
+SEEDS = range(3)
+#: What is chosen from: parameters of a method and of its features.
+CHOICES: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
+    "lexical": {
+        "tf": ("tfidf_cosine", {"features": {"tf": "raw"}}),
+        "ln(1 + tf)": ("tfidf_cosine", {"features": {"tf": "log1p"}}),
+        "1 + log2 tf": ("tfidf_cosine", {"features": {"tf": "log2"}}),
+        "BM25, two documents": ("bm25", {"symmetric": True}),
+        "BM25, query": ("bm25", {"symmetric": False}),
+    },
+    "k1": {f"k1 = {k1:g}": ("bm25", {"k1": k1}) for k1 in (1.2, 2.0, 4.0, 8.0)},
+    "svd": {
+        "two vocabularies": ("heterogeneous_svd", {"shared": False}),
+        "one": ("heterogeneous_svd", {"shared": True}),
+    },
+    "pamir": {
+        "two vocabularies": ("pamir", {"shared": False}),
+        "one, from 0": ("pamir", {"shared": True, "init": "zero"}),
+        "one, from the identity": ("pamir", {"shared": True, "init": "identity"}),
+    },
+}
 Texts = Sequence[str]
 Scores = NDArray[np.floating[Any]]
 
@@ -175,6 +200,38 @@ def bm25s(fitted: Texts, asked: Texts, candidates: Texts) -> Scores:
     return np.array(rows)
 
 
+def held_out(name: str, pairs: PairSet, seed: int) -> tuple[PairSet, PairSet]:
+    """Divide training pairs again: what is learned from, and what asks."""
+    if name not in (*POOLED, *TITLES, "nfcorpus"):
+        found = simviz.split(pairs, seed=seed)
+        return found.train, found.test
+    order = np.random.default_rng(seed).permutation(len(pairs.x))  # documents are all there
+    return pairs.take(np.sort(order[::2])), pairs.take(np.sort(order[1::2]))
+
+
+def choose(folder: Path, what: str, names: Sequence[str]) -> None:
+    """Print a row for each set, then means of both halves."""
+    choices = CHOICES[what]
+    print("| set | part | " + " | ".join(choices) + " |\n" + "|---" * (len(choices) + 2) + "|")
+    means: dict[str, list[Any]] = {}
+    for at, name in enumerate(sorted(SETS)):
+        if names and name not in names:
+            continue
+        train, test = parts(folder, name)
+        if what in ("svd", "pamir") and not same_vocabulary(train):
+            continue
+        part = "test" if at % 2 else "held out"
+        drawn = [(train, test)] if at % 2 else [held_out(name, train, seed) for seed in SEEDS]
+        found = [[ours(m, *two, **given) for m, given in choices.values()] for two in drawn]
+        row = np.mean(found, axis=0)
+        means.setdefault(part, []).append(row.mean(axis=1))
+        cells = " | ".join(f"{a:.3f} / {b:.3f}" for a, b in row)
+        print(f"| {name} | {part} | {cells} |", flush=True)
+    for part, rows in means.items():
+        cells = " | ".join(f"{value:.4f}" for value in np.mean(rows, axis=0))
+        print(f"| mean of {len(rows)} | {part} | {cells} |", flush=True)
+
+
 def main(folder: Path, names: Sequence[str]) -> None:
     """Print a row for each set: x and y items ask."""
     closed: dict[str, Any] = {"features": {"n_unseen": 0, "tf": "raw"}}
@@ -197,4 +254,7 @@ def main(folder: Path, names: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     warnings.simplefilter("ignore")
-    main(Path(sys.argv[1]), sys.argv[2:] or SETS)
+    if sys.argv[2:3] == ["choose"]:
+        choose(Path(sys.argv[1]), (sys.argv[3:4] or ["lexical"])[0], sys.argv[4:])
+    else:
+        main(Path(sys.argv[1]), sys.argv[2:] or SETS)

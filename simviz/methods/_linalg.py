@@ -449,6 +449,17 @@ def product_svd(Y: Any, K: Array, X: Any, k: int) -> tuple[Array, Array, Array]:
     return _signed(U, s, V.T)
 
 
+def product_eigh(Z: Any, S: Array, k: int) -> tuple[Array, Array]:
+    """The largest eigenvalues of Zᵀ S Z above 0, and their eigenvectors, for few rows of Z."""
+    # As in `product_svd`: with G = Z Zᵀ the values are those of G^½ S G^½, and an eigenvector u
+    # follows from Z u = G^½ t as Zᵀ S (Z u) / σ.
+    values, W = _leading_eigenvectors(_gram_matrix(Z), Z.shape[0])
+    root = W * np.sqrt(np.maximum(values, 0.0))
+    s, T = _leading_eigenvectors(root.T @ S @ root, min(k, len(S)))
+    s, T = s[s > 0], T[:, s > 0]
+    return s, np.asarray(Z.T @ (S @ (root @ T))) / s
+
+
 def _gram_matrix(X: Any) -> Array:
     return dense_product(X, sp.csr_array(X.T) if sp.issparse(X) else X.T)
 

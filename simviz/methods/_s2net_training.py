@@ -200,9 +200,12 @@ def start_parameters(model: Any, data: Data, rng: Any) -> tuple[Array, bool]:
     """Where to start, vectors having length 1 on average, and whether a callback said stop."""
     X, Y, _ = data
     stopped = False
-    if isinstance(model.init, str) and model.init == "random":
-        A, B = (rng.standard_normal((Z.shape[1], model.n_components)) for Z in (X, Y))
-        a = b = np.zeros(model.n_components)
+    if isinstance(model.init, str) and model.init in ("random", "identity"):
+        if model.init == "random":
+            A, B = (rng.standard_normal((Z.shape[1], model.n_components)) for Z in (X, Y))
+        else:
+            A = B = np.eye(X.shape[1])
+        a = b = np.zeros(A.shape[1])
     else:
         linear, stopped = initial_model(model, data, shared=model.shared)
         A, B = linear.x_projection_, linear.y_projection_

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import isqrt
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -217,8 +217,6 @@ class Descent(NamedTuple):
 class TripleMixin(IterativeMixin):
     """For methods that descend on triples; they may be given one by one."""
 
-    _may_stay: ClassVar[bool] = True  # at the start, where nothing is clearly better
-
     def fit(
         self: Any,
         X: Matrix,
@@ -241,6 +239,11 @@ class TripleMixin(IterativeMixin):
             return super().fit(X, y, relevance, X_val, y_val, relevance_val, divided=divided)
         finally:
             vars(self).pop("_given", None)
+
+    @property
+    def _may_stay(self) -> bool:
+        """Whether the start is kept where nothing is clearly better."""
+        return True
 
     @property
     def scales_items(self: Any) -> bool:

@@ -12,8 +12,15 @@ import scipy.sparse as sp
 from simviz._types import Array
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import Declared, StoredArray
-from simviz.methods._linalg import Operator, Products, product_svd, truncated_svd
-from simviz.methods._spectral import capped_components, signed_weights
+from simviz.methods._linalg import (
+    Operator,
+    Products,
+    leading_symmetric,
+    product_eigh,
+    product_svd,
+    truncated_svd,
+)
+from simviz.methods._spectral import capped_components, signed_weights, stacked
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -28,7 +35,9 @@ class HeterogeneousSVD(LinearPairModel):
     others, :math:`\max_{L_x, L_y} \sum_{(x,y)} r_{xy}\, x^\top L_x L_y^\top y`
     with orthonormal columns: the singular vectors of
     :math:`M = M_S - M_D = Y^\top R^\top X = U \Sigma V^\top` are
-    :math:`L_y = U_k, L_x = V_k`.
+    :math:`L_y = U_k, L_x = V_k`. With one map for both, :math:`L_x = L_y = L`, the sum is
+    :math:`\operatorname{tr} L^\top \tfrac12 (M + M^\top) L`, and L holds the eigenvectors
+    of the largest eigenvalues.
 
     Parameters
     ----------
@@ -43,6 +52,9 @@ class HeterogeneousSVD(LinearPairModel):
         item is. "per_x", "per_y": balanced for every single x (y) item, so
         that frequent ones do not dominate. A number is the weight of one
         negative against one relevant pair.
+    shared : bool, default=False
+        Whether both sides have one vocabulary; then one matrix is learned,
+        from every pair taken in both orders.
     sigma_power : float, default=0.0
         Columns are scaled by the singular values to this power (half of it on
         each side): 0 is the paper, 1 makes the similarity xᵀMₖᵀy.
@@ -55,9 +67,9 @@ class HeterogeneousSVD(LinearPairModel):
     Attributes
     ----------
     x_projection_, y_projection_ : ndarray of shape (d_x, k) and (d_y, k)
-        The maps L_x and L_y, scaled by `sigma_power`.
+        The maps L_x and L_y, scaled by `sigma_power`; the same where `shared`.
     spectrum_ : ndarray of shape (k,)
-        Singular values of M.
+        Singular values of M; where `shared`, eigenvalues of its symmetric part above 0.
     n_components_ : int
         Dimensions k.
 
@@ -74,8 +86,8 @@ class HeterogeneousSVD(LinearPairModel):
     pairs judged not relevant: the paper allows r of many values. Where all other
     pairs are negative, a pair judged so weighs, beside being one of them, like a
     relevant one of its grade, and an x item that has no others is compared with
-    these alone. Departures from the paper: the default weights (see above) and
-    measure.
+    these alone. Departures from the paper: the default weights (see above), the
+    measure, and one map where `shared`: the paper has two feature spaces.
 
     References
     ----------
@@ -96,7 +108,7 @@ class HeterogeneousSVD(LinearPairModel):
         year=2010,
         family="spectral",
         input="tfidf",
-        space="two",
+        space="either",
         uses="discriminative",
         nested=True,
     )
@@ -117,6 +129,7 @@ class HeterogeneousSVD(LinearPairModel):
     n_components: int = 200
     _: KW_ONLY
     negative_weight: str | float = "balanced"
+    shared: bool = False
     sigma_power: float = 0.0
     measure: str = "cosine"
     random_state: Any = 0
@@ -124,15 +137,24 @@ class HeterogeneousSVD(LinearPairModel):
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         P, a, b = signed_weights(relevance, self.negative_weight)
         shape = (Y.shape[1], X.shape[1])
-        if max(P.shape) <= min(*shape, _FEW_ITEMS):
+        # One map has one eigenproblem of both sides together, each as large again.
+        together = sum(P.shape) if self.shared else max(P.shape)
+        few = together <= min(*shape, _FEW_ITEMS // (1 + self.shared))
+        settings = {"random_state": self.random_state, "notify": self._notify}
+        if self.shared:
+            s, U = self._symmetric(X, Y, P, a, b, few=few, **settings)
+            Vt = U.T
+        elif few:
             K = P.T.toarray() - np.outer(b, a)
             U, s, Vt = product_svd(Y, K, X, self.n_components)
         else:
-            U, s, Vt = truncated_svd(
-                _signed_products(X, Y, P, a, b),
-                self.n_components,
-                random_state=self.random_state,
-                notify=self._notify,
+            M = _signed_products(X, Y, P, a, b)
+            U, s, Vt = truncated_svd(M, self.n_components, **settings)
+        if self.shared and not len(s):
+            raise ValueError(
+                "Heterogeneous SVD with shared=True found no direction on which relevant pairs "
+                "agree more than others. Use shared=False, or look whether the pairs belong "
+                "together."
             )
         if not s[0] > 0:
             raise ValueError(
@@ -146,6 +168,28 @@ class HeterogeneousSVD(LinearPairModel):
         self.y_projection_ = np.ascontiguousarray(U[:, :k] * scale, dtype=X.dtype)
         self.spectrum_ = s[:k]
         self.n_components_ = k
+
+    def _symmetric(
+        self, X: Matrix, Y: Matrix, P: sp.csr_array, a: Array, b: Array, *, few: bool, **how: Any
+    ) -> tuple[Array, Array]:
+        """The largest eigenvalues above 0 of (M + Mᵀ) / 2, and their eigenvectors."""
+        if few:
+            K = P.toarray() - np.outer(a, b)
+            S = np.zeros((sum(K.shape),) * 2)
+            S[: len(K), len(K) :] = K / 2
+            s, U = product_eigh(stacked(X, Y), S + S.T, self.n_components)
+        else:
+            M = _signed_products(X, Y, P, a, b)
+            s, U = leading_symmetric(
+                lambda B: (M.matmat(B) + M.rmatmat(B)) / 2,
+                X.shape[1],
+                self.n_components,
+                X.dtype,
+                **how,
+            )
+            s, U = s[s > 0], U[:, s > 0]
+        signs = np.sign(U[np.abs(U).argmax(axis=0), np.arange(len(s))])
+        return s, U * signs
 
 
 def _signed_products(X: Matrix, Y: Matrix, P: sp.csr_array, a: Array, b: Array) -> Operator:

@@ -23,7 +23,7 @@ from simviz.methods._triples import (
     row_scorer,
     rows_of,
 )
-from simviz.params import interval
+from simviz.params import interval, options
 from simviz.relevance import Relevance
 
 _ROWS = 256  # of W that are averaged at a time
@@ -37,12 +37,18 @@ class PAMIR(TripleMixin, PairModel):
     relevant to it and one that is not. A triple that meets the margin of 1
     changes nothing; any other moves W by the least that makes it meet the
     margin, :math:`W \leftarrow W + \tau\, q (p^+ - p^-)^\top` with
-    :math:`\tau = \min(C, \ell / (\|q\|^2 \|p^+ - p^-\|^2))`.
+    :math:`\tau = \min(C, \ell / (\|q\|^2 \|p^+ - p^-\|^2))`. Where both sides have one
+    vocabulary the first W is the identity, :math:`f(q, p) = q^\top p`, else 0.
 
     Parameters
     ----------
     aggressiveness : float, default=0.1
         Longest step C: how much a single triple may change.
+    shared : bool, default=False
+        Whether both sides have one vocabulary.
+    init : {"identity", "zero"}, default="identity"
+        What W starts as where `shared`: the identity, whose scores are the inner products
+        of the items; or 0, as in the paper and always for two vocabularies.
     averaged : bool, default=True
         Whether W is the mean over all steps, which forgets single triples,
         rather than what the last one left.
@@ -93,8 +99,10 @@ class PAMIR(TripleMixin, PairModel):
     -----
     Triples are sampled as for SSI: a relevant pair, uniformly, and an item
     that is not relevant to its query, uniformly, and pairs judged not relevant
-    as often as relevant ones. W starts at 0. The best pass on
-    held-out items is kept, else the last. The mean costs no
+    as often as relevant ones. The best pass on
+    held-out items is kept, else the last; the identity, where it is the start, unless a
+    pass is better by one standard error. From 0 it does not know that a word is like itself
+    until pairs with that word have said so. The mean costs no
     more than the steps: beside W, each step times its number is summed.
     Two items without any difference are passed over.
 
@@ -121,13 +129,15 @@ class PAMIR(TripleMixin, PairModel):
         year=2008,
         family="gradient",
         input="tfidf",
-        space="two",
+        space="either",
         uses="discriminative",
         stops_early=True,
     )
+    presets: ClassVar = {"paper": {"init": "zero"}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "aggressiveness": [interval(Real, 0, None, closed="neither")],
+        "init": [options("identity", "zero")],
         "averaged": ["boolean"],
         "normalize": ["boolean"],
         "max_memory": [interval(Integral, 1, None)],
@@ -145,10 +155,10 @@ class PAMIR(TripleMixin, PairModel):
         ),
     }
 
-    _may_stay: ClassVar[bool] = False  # W starts at 0 and would rank nothing
-
     aggressiveness: float = 0.1
     _: KW_ONLY
+    shared: bool = False
+    init: str = "identity"
     averaged: bool = True
     max_iter: int = 20
     patience: int = 5
@@ -167,6 +177,12 @@ class PAMIR(TripleMixin, PairModel):
         self, X: Matrix, Y: Matrix, relevance: Relevance, source: TripleSource, rng: Any
     ) -> Descent:
         W = np.zeros((X.shape[1], Y.shape[1]), X.dtype)
+        if self._may_stay:
+            every = np.arange(X.shape[1])
+            x_kept = every if self.x_kept_ is None else self.x_kept_
+            y_kept = every if self.y_kept_ is None else self.y_kept_
+            both = np.intersect1d(x_kept, y_kept)
+            W[np.searchsorted(x_kept, both), np.searchsorted(y_kept, both)] = 1
         # Steps times the number of triples before them. The sums outgrow float32.
         lag = np.zeros(W.shape if self.averaged else (0, 0))
         x, y, rate, done = rows_of(X), rows_of(Y), X.dtype.type(self.aggressiveness), 0
@@ -210,6 +226,10 @@ class PAMIR(TripleMixin, PairModel):
                 UserWarning,
                 stacklevel=4,
             )
+
+    @property
+    def _may_stay(self) -> bool:
+        return self.shared and self.init == "identity"  # 0 would rank nothing
 
     @property
     def _keeps_all(self) -> bool:

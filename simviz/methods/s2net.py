@@ -55,7 +55,9 @@ class S2Net(IterativeMixin, LinearPairModel):
         weighing the same; it needs far fewer products.
     init : str or LinearPairModel, default="opca"
         Where to start: a method, "random", or a linear model; one that is not
-        fitted is fitted first. "pca" and "lsa" need `shared`.
+        fitted is fitted first. "pca" and "lsa" need `shared`. So does "identity",
+        :math:`A = I`, whose similarity is the cosine of the items themselves: it needs as
+        many dimensions as there are features, and suits vectors of some hundred.
     gamma : float, default=10.0
         Slope γ of the logistic loss, inverse temperature of the softmax.
     direction : {"both", "x2y", "y2x"}, default="both"
@@ -189,7 +191,9 @@ class S2Net(IterativeMixin, LinearPairModel):
         **COMMON_PARAMETERS,
         "loss": [options("softmax", "logistic", "triplet", "mse")],
         "init": [
-            options("opca", "cca", "cl_lsi", "heterogeneous_svd", "pca", "lsa", "random"),
+            options(
+                "opca", "cca", "cl_lsi", "heterogeneous_svd", "pca", "lsa", "random", "identity"
+            ),
             LinearPairModel,
         ],
         "gamma": [interval(Real, 0, 100, closed="right")],
@@ -297,6 +301,17 @@ class S2Net(IterativeMixin, LinearPairModel):
         """Fit models of ascending dimensions, whose largest has those of this one."""
         from simviz.methods._s2net_training import start_parameters, widened
 
+        d, fewest = data[0].shape[1], models[0].n_components
+        if (
+            isinstance(self.init, str)
+            and self.init == "identity"
+            and (not self.shared or fewest < d)
+        ):
+            raise ValueError(
+                "init='identity' has one space for both sides and a dimension for each of its "
+                f"{d:,} features; got shared={self.shared}, n_components={fewest}. Set "
+                f"shared=True and n_components={d}, or use another init."
+            )
         rng = check_random_state(self.random_state)
         if (unknown := data[2].only_rejected).any():
             # They would be negatives of what they belong to, too.

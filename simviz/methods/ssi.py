@@ -54,11 +54,12 @@ class SSI(TripleMixin, PairModel):
         What W is: UᵀV + I; UᵀU + I, which treats both sides alike; weights of
         the single features; or a weight for every pair of features. Without
         `shared`, "low_rank" is UᵀV and "full" starts from 0.
-    init : {"lsa", "random", "normal"}, default="lsa"
+    init : {"lsa", "random", "normal", "identity"}, default="lsa"
         Start of U and V: latent semantic analysis (CL-LSI for two
         vocabularies); normal noise in U; or normal noise in both, as in the
         paper. Where V is learned beside the identity it starts from 0, but
-        for "normal", so that the first scores are the cosine.
+        for "normal", so that the first scores are the cosine. "identity": the same
+        as "random", for one vocabulary alone; not for "symmetric", which would stay.
     n_negatives : int, default=4
         Other items that a sampled pair is compared with in one step; 1 is the
         paper's. More cost little, as the pair's own sums are shared.
@@ -166,7 +167,7 @@ class SSI(TripleMixin, PairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "form": [options("low_rank", "symmetric", "diagonal", "full")],
-        "init": [options("lsa", "random", "normal")],
+        "init": [options("lsa", "random", "normal", "identity")],
         "n_negatives": [interval(Integral, 1, None)],
         "margin": [interval(Real, 0, None, closed="neither")],
         "learning_rate": [interval(Real, 0, None)],
@@ -223,6 +224,12 @@ class SSI(TripleMixin, PairModel):
                 f"form={self.form!r} weighs the features of one vocabulary, but shared=False. "
                 "Set shared=True with one vectoriser for both sides, or use form='low_rank'."
             )
+        if self.init == "identity" and (self.form == "symmetric" or not self.shared):
+            raise ValueError(
+                "init='identity' begins with the cosine of one vocabulary, but got "
+                f"shared={self.shared}, form={self.form!r}. Set shared=True with one vectoriser "
+                "for both sides and form='low_rank', or use another init."
+            )
         if self.form == "full":
             check_size("SSI(form='full')", X.shape[1], Y.shape[1], "use form='low_rank'")
 
@@ -250,7 +257,7 @@ class SSI(TripleMixin, PairModel):
         if self.init == "lsa":
             A, B = self._latent(X, Y, relevance, rng.randint(2**31 - 1))
             U[:, : A.shape[1]], V[:, : B.shape[1]] = scale * A, scale * B
-        if self.init == "random" or (self.shared and self.init == "lsa"):
+        if self.init in ("random", "identity") or (self.shared and self.init == "lsa"):
             V[:] = 0  # adds no noise to the first scores, and is no saddle as U is not 0
         return U if self.form == "symmetric" else np.vstack([U, V])
 

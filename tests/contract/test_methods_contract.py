@@ -63,7 +63,7 @@ def test_presets_are_parameters_other_than_the_defaults(method):
 def test_every_method_of_a_paper_that_departs_from_it_has_its_preset():
     assert {m for m, cls in METHODS.items() if "paper" in cls.presets} == {
         "bm25", "cca", "cplsa", "hdlr", "heterogeneous_svd", "jplsa", "kernel_heterogeneous_svd",
-        "mlc", "opca", "s2net", "siamese_blstm", "ssi",
+        "mlc", "opca", "pamir", "s2net", "siamese_blstm", "ssi",
     }  # fmt: skip
 
 

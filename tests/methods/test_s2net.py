@@ -8,6 +8,7 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
 from simviz.data import PairSet, split
 from simviz.methods import get_method
@@ -121,14 +122,25 @@ def test_graded_and_judged_documents_are_ordered(texts):
 @pytest.mark.parametrize("shared", [False, True])
 def test_it_starts_from_exactly_the_other_method(texts, init, shared):
     train, test = texts
-    cls = get_method(init)
-    if shared and "shared" not in cls._get_param_names():
-        pytest.skip("has a matrix a side")
-    linear = cls(8, **({"shared": True} if shared else {})).fit(*train)
+    linear = get_method(init)(8, **({"shared": True} if shared else {})).fit(*train)
     model = S2Net(8, init=init, shared=shared, validation_fraction=0)
     model.set_callbacks(lambda *_: True).fit(*train)
     assert model.n_iter_ == 0
     np.testing.assert_allclose(model.similarity(*test), linear.similarity(*test), atol=2e-5)
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_it_starts_from_the_cosine_where_asked(kind):
+    X, Y = (kind(np.random.default_rng(i).standard_normal((30, 6))) for i in (0, 1))
+    model = S2Net(6, init="identity", shared=True, validation_fraction=0)
+    model.set_callbacks(lambda *_: True).fit(X, Y)
+    cosine = get_method("tfidf_cosine")().fit(sp.csr_array(X), sp.csr_array(Y)).similarity(X, Y)
+    np.testing.assert_allclose(model.similarity(X, Y), cosine, atol=1e-6)
+    learned = S2Net(6, init="identity", shared=True, max_iter=5).fit(X, Y)
+    assert learned.loss_curve_[-1] < learned.loss_curve_[0]
+    for wrong in ({"shared": False}, {"n_components": 5}):
+        with pytest.raises(ValueError, match="shared=True and n_components=6"):
+            clone(model).set_params(**wrong).fit(X, Y)
 
 
 def test_a_fitted_model_is_cut_to_the_components_wanted(texts):

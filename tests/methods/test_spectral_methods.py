@@ -178,6 +178,34 @@ def test_heterogeneous_svd_is_the_svd_of_the_signed_sum(weight, unjudged, severa
     np.testing.assert_allclose(ours.similarity(X, Y), X @ Vt[:4].T @ U[:, :4].T @ Y.T, atol=1e-6)
 
 
+@pytest.mark.parametrize("weight", ["balanced", "paper", "per_x", "per_y"])
+@pytest.mark.parametrize("few", [0, 3_000])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_one_map_holds_eigenvectors_of_the_symmetric_part(weight, few, kind, monkeypatch):
+    monkeypatch.setattr("simviz.methods.heterogeneous_svd._FEW_ITEMS", few)
+    rng = np.random.default_rng(0)
+    X, Y = rng.standard_normal((2, 12, 20))
+    R = Relevance.from_pairs(
+        [*range(12), 0, 3], [*range(12), 4, 7], [1] * 12 + [2, 3], shape=(12, 12)
+    )
+    signed = brute_force_weights(R, weight)
+    M = Y.T @ signed.T @ X
+    values, vectors = np.linalg.eigh((M + M.T) / 2)
+    L = vectors[:, ::-1][:, :4]
+    ours = HeterogeneousSVD(4, negative_weight=weight, shared=True, measure="dot")
+    ours.fit(kind(X), kind(Y), R)
+    np.testing.assert_allclose(ours.spectrum_, values[::-1][:4], rtol=1e-6)
+    np.testing.assert_array_equal(ours.x_projection_, ours.y_projection_)
+    np.testing.assert_allclose(ours.similarity(X, Y), X @ L @ L.T @ Y.T, atol=1e-6)
+
+
+def test_one_map_of_sides_that_oppose_each_other_is_refused():
+    X = np.random.default_rng(0).standard_normal((30, 4))
+    with pytest.raises(ValueError, match="no direction on which relevant pairs agree"):
+        HeterogeneousSVD(2, shared=True).fit(X, -X)
+    assert HeterogeneousSVD(2).fit(X, -X).spectrum_[0] > 0
+
+
 def brute_force_weights(relevance, weight):
     """R of M = Yᵀ Rᵀ X, entry by entry."""
     D = relevance.matrix.toarray()

@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
+from simviz.base import unit_rows
 from simviz.methods._triples import TripleSource, aligned, same_items
 from simviz.methods.pamir import PAMIR
 from simviz.methods.ssi import SSI
@@ -78,6 +79,57 @@ def test_one_collection_is_recognised(method):
         assert found == expected if expected else (2, 2, 0) in found
     own = model._source(X, X, Relevance.identity(3), group=1).draw(500, 1)
     assert (own[:, 0] == own[:, 1]).all()  # nothing but pairs of a row with itself was said
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize(
+    "still",
+    [
+        PAMIR(1e-12, shared=True, max_iter=1),
+        PAMIR(1e-12, shared=True, max_iter=1, averaged=False),
+        SSI(4, shared=True, init="identity", learning_rate=0, max_iter=1),
+        SSI(shared=True, init="identity", form="full", learning_rate=0, max_iter=1),
+    ],
+)
+def test_the_identity_gives_the_cosine_before_anything_is_learned(kind, still):
+    X, Y = (unit_rows(np.random.default_rng(i).standard_normal((30, 6))) for i in (0, 1))
+    found = still.fit(kind(X), kind(Y)).similarity(kind(X), kind(Y))
+    np.testing.assert_allclose(found, X @ Y.T, atol=1e-6)
+
+
+def test_the_identity_is_of_features_that_both_sides_keep():
+    rng = np.random.default_rng(0)
+    X, Y = np.zeros((2, 40, 600))
+    for Z, weight in ((X, np.arange(600)), (Y, np.arange(600)[::-1])):
+        for row in Z:
+            row[rng.choice(600, 40, replace=False, p=weight / weight.sum())] = 1
+    model = PAMIR(1e-12, shared=True, max_iter=1, max_memory=1)
+    with pytest.warns(UserWarning, match="are kept"):
+        model.fit(X, Y)
+    both = np.intersect1d(model.x_kept_, model.y_kept_)
+    assert 0 < len(both) < len(model.x_kept_)
+    every = np.arange(600)
+    W = model.term_weights(every, every)
+    np.testing.assert_allclose(W, np.diag(np.isin(every, both).astype(float)), atol=1e-6)
+
+
+def test_a_start_from_the_identity_stays_unless_a_pass_is_better():
+    rng = np.random.default_rng(0)
+    X = unit_rows(rng.standard_normal((120, 40)))
+    Y = unit_rows(X + 0.05 * rng.standard_normal((120, 40)))
+    model = PAMIR(shared=True).fit(X, Y)
+    assert model.best_iter_ == 0
+    np.testing.assert_allclose(model.similarity(X, Y), X @ Y.T, atol=1e-6)
+    for from_0 in (PAMIR(), PAMIR(init="zero", shared=True)):
+        assert from_0.fit(X, Y).best_iter_ > 0
+
+
+@pytest.mark.parametrize(
+    "wrong", [SSI(init="identity"), SSI(init="identity", shared=True, form="symmetric")]
+)
+def test_the_identity_needs_one_vocabulary(wrong):
+    with pytest.raises(ValueError, match="Set shared=True"):
+        wrong.fit(np.eye(3), np.eye(3))
 
 
 def test_several_others_share_a_pair():
