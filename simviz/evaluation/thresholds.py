@@ -82,7 +82,8 @@ def choose_threshold(
 
     It is the point of the ROC curve at that false-positive rate. Choose it on a
     validation part: on pairs that the scorer learned from it would be too high
-    or too low elsewhere.
+    or too low elsewhere. Where scores depend on the other queries, as those of
+    `simviz.pipeline.CSLSPipeline` with ``queries="given"``, it holds for this batch alone.
 
     Parameters
     ----------

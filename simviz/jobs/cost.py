@@ -18,7 +18,7 @@ from simviz.evaluation.search import make_candidates
 from simviz.features import PretrainedImages, PretrainedText
 from simviz.features.pretrained import encoding_seconds
 from simviz.jobs.memory import free_bytes
-from simviz.methods import get_method
+from simviz.methods import all_methods, get_method
 from simviz.params import validate_params
 from simviz.pipeline import Features, PairPipeline, default_pipeline, same_vocabulary
 
@@ -299,17 +299,18 @@ def _training_seconds(model: PairModel, size: _Size, rows: Sequence[Any]) -> flo
         # Each pair is compared with its batch, forth and back.
         products = 6 * (size.product + n_pairs / _PRODUCT) * k
         compared = 6.0 * n_pairs * min(batch, n_pairs) * k / _GEMM
-        return _spectral_seconds(size) + size.passes * (products + compared)
+        return _start_seconds(params, size) + size.passes * (products + compared)
     if constraints := params.get("n_constraints"):
         # Each costs a few products of a matrix with a vector.
         constraints = min(constraints, size.n[0] * size.n[1])
         passes = size.passes * constraints * (1.5e-6 + 3 * k**2 / _FLOPS)
-        return _spectral_seconds(size) + passes
+        return _start_seconds(params, size) + passes
     match model.tags.family:
         case "lexical":
             seconds = size.filled / _SPARSE
         case "spectral":
             seconds = _spectral_seconds(size, whitens="regularization" in params)
+            seconds *= _ridge_fits(model, size)
         case "gradient":
             # Triples touch one x row and two y rows each; a full matrix, where both meet.
             x, y = (min(nnz / n, _DENSE_ROW) for nnz, n in zip(size.nnz, size.n, strict=True))
@@ -343,6 +344,20 @@ def _spectral_seconds(size: _Size, *, whitens: bool = True) -> float:
         flops = factored**3 + 4 * factored**2 * basis + 4 * side * basis**2
         seconds += flops / _GEMM + 6.0 * basis**3 / _FLOPS
     return seconds
+
+
+def _start_seconds(params: Mapping[str, Any], size: _Size) -> float:
+    """Seconds of the method that another one starts from."""
+    init = params["init"]
+    if isinstance(init, str):
+        init = get_method(init)() if init in all_methods() else None
+    return _spectral_seconds(size) * _ridge_fits(init, size)
+
+
+def _ridge_fits(model: PairModel | None, size: _Size) -> int:
+    """Fits of a model: one, and one more for each ridge that held-out items choose among."""
+    chosen = getattr(model, "regularization", 0) is None and all(size.is_dense)
+    return 1 + len(getattr(model, "ridges", ())) * chosen
 
 
 def _network_seconds(model: Any, size: _Size, rows: Sequence[Any]) -> float:

@@ -27,7 +27,7 @@ from simviz.methods._training import best_on_held_out
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
-_USUAL, _RIDGES = 0.1, (100.0, 10.0, 1.0, 0.1, 0.01)
+_USUAL = 0.1
 
 
 @dataclass(eq=False, repr=False)
@@ -143,7 +143,9 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         "regularization_": Number(low=0, optional=True),
     }
 
-    validation_fraction: ClassVar[float] = 0.2  # to choose a ridge by
+    #: Ridges that are tried on dense features, by this share of the items.
+    ridges: ClassVar[tuple[float, ...]] = (100.0, 10.0, 1.0, 0.1, 0.01)
+    validation_fraction: ClassVar[float] = 0.2
     _contrast = ("pairs", "variance")  # what has to differ, and what one pair does not have
 
     n_components: int = 200
@@ -160,7 +162,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         self.regularization_ = _USUAL
         if self.regularization is None and not (sp.issparse(X) or sp.issparse(Y)):
             data = X, Y, relevance
-            self.regularization_ = best_on_held_out(self, data, _RIDGES, self._path, _USUAL)
+            self.regularization_ = best_on_held_out(self, data, self.ridges, self._path, _USUAL)
         super()._fit(X, Y, relevance)
 
     def _path(

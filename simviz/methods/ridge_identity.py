@@ -17,9 +17,6 @@ from simviz.methods._training import best_on_held_out
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
-#: Values of λ that are tried: with the largest the map is nearly the identity.
-REGULARIZATIONS = tuple(10.0**power for power in range(3, -4, -1))
-
 
 @dataclass(eq=False, repr=False)
 class RidgeIdentity(LinearPairModel):
@@ -103,6 +100,9 @@ class RidgeIdentity(LinearPairModel):
     }
     _stored: ClassVar[Declared] = {"regularization_": Number(positive=True)}
 
+    #: Values of λ that are tried: with the largest the map is nearly the identity.
+    ridges: ClassVar[tuple[float, ...]] = tuple(10.0**power for power in range(3, -4, -1))
+
     mapped: str = "both"
     _: KW_ONLY
     regularization: float | None = None
@@ -112,7 +112,7 @@ class RidgeIdentity(LinearPairModel):
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         data, value = (X, Y, relevance), self.regularization
         if value is None:
-            value = best_on_held_out(self, data, REGULARIZATIONS, self._path, usual=1.0)
+            value = best_on_held_out(self, data, self.ridges, self._path, usual=1.0)
         for _ in self._path(*data, [value]):
             pass
 

@@ -54,12 +54,12 @@ class SSI(TripleMixin, PairModel):
         What W is: UᵀV + I; UᵀU + I, which treats both sides alike; weights of
         the single features; or a weight for every pair of features. Without
         `shared`, "low_rank" is UᵀV and "full" starts from 0.
-    init : {"lsa", "random", "normal", "identity"}, default="lsa"
-        Start of U and V: latent semantic analysis (CL-LSI for two
-        vocabularies); normal noise in U; or normal noise in both, as in the
-        paper. Where V is learned beside the identity it starts from 0, but
-        for "normal", so that the first scores are the cosine. "identity": the same
-        as "random", for one vocabulary alone; not for "symmetric", which would stay.
+    init : {"lsa", "identity", "random", "normal"}, default="lsa"
+        Start of U and V: "lsa" is latent semantic analysis (CL-LSI for two
+        vocabularies), "normal" noise in both, as in the paper. "identity", for one
+        vocabulary, and "random", for two, are noise in U and 0 in V. With "lsa" V
+        starts from 0 beside the identity too, so that the first scores are the
+        cosine. Of "symmetric", which has no V, "lsa" or "normal".
     n_negatives : int, default=4
         Other items that a sampled pair is compared with in one step; 1 is the
         paper's. More cost little, as the pair's own sums are shared.
@@ -167,7 +167,7 @@ class SSI(TripleMixin, PairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         **COMMON_PARAMETERS,
         "form": [options("low_rank", "symmetric", "diagonal", "full")],
-        "init": [options("lsa", "random", "normal", "identity")],
+        "init": [options("lsa", "identity", "random", "normal")],
         "n_negatives": [interval(Integral, 1, None)],
         "margin": [interval(Real, 0, None, closed="neither")],
         "learning_rate": [interval(Real, 0, None)],
@@ -229,6 +229,11 @@ class SSI(TripleMixin, PairModel):
                 "init='identity' begins with the cosine of one vocabulary, but got "
                 f"shared={self.shared}, form={self.form!r}. Set shared=True with one vectoriser "
                 "for both sides and form='low_rank', or use another init."
+            )
+        if self.init == "random" and self.shared:
+            raise ValueError(
+                "init='random' begins with 0 for two vocabularies, but got shared=True. Set "
+                "init='identity' to begin with the cosine, or 'normal' for noise in both factors."
             )
         if self.form == "full":
             check_size("SSI(form='full')", X.shape[1], Y.shape[1], "use form='low_rank'")

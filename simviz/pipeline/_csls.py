@@ -68,8 +68,9 @@ class CSLSPipeline(_Scorer):
     This is half of the paper's score, less a constant, so that all rankings are those of the
     paper. An item of which nothing is known scores 0 with everything, as it does without CSLS.
     Who asks about single items, as an index and `score_pairs` do, has no other queries: those
-    look for neighbours among the training items whatever `queries` says. It is saved and loaded
-    like any pipeline, with these items.
+    look for neighbours among the training items whatever `queries` says. So a threshold that is
+    chosen on a batch with "given" holds neither for another batch nor for `score_pairs`; with
+    "training" it does. It is saved and loaded like any pipeline, with these items.
 
     References
     ----------

@@ -7,8 +7,13 @@ from simviz.data import Items, PairSet
 from simviz.jobs import estimate
 from simviz.jobs.cost import MAX_SECONDS
 from simviz.methods import all_methods
+from simviz.methods.opca import OPCA
 from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.relevance import Relevance
+
+
+def vectors_of(items, width=300):
+    return Items(items.ids, np.random.default_rng(0).random((len(items), width)), "vector")
 
 
 @pytest.mark.parametrize("method", sorted(all_methods()))
@@ -28,11 +33,26 @@ def test_more_of_anything_costs_more(sentences):
 
 
 def test_training_takes_as_long_either_way_round(sentences):
-    vectors = np.random.default_rng(0).random((len(sentences.x), 400))
-    pairs = replace(sentences, y=Items(sentences.y.ids, vectors, "vector"))
+    pairs = replace(sentences, y=vectors_of(sentences.y, 400))
     there, back = (estimate("cl_lsi", given) for given in (pairs, pairs.swap()))
     assert there.stages["training"] == pytest.approx(back.stages["training"])
     assert there.bytes == back.bytes
+
+
+@pytest.mark.parametrize("method", ["opca", "ridge_identity", "s2net"])
+def test_fits_that_choose_a_ridge_count(sentences, method):
+    fixed = {"regularization": 1.0}
+    if method == "s2net":
+        fixed = {"init": OPCA(**fixed), "max_iter": 1}
+    dense = replace(sentences, x=vectors_of(sentences.x), y=vectors_of(sentences.y), space="one")
+    for pairs, more in ((dense, True), (sentences, False)):
+        if method == "ridge_identity" and not more:
+            continue  # it reads vectors alone
+        chosen, given = (
+            estimate(method, pairs, params).stages["training"]
+            for params in ({k: v for k, v in fixed.items() if k == "max_iter"}, fixed)
+        )
+        assert chosen > 2 * given if more else chosen == pytest.approx(given)
 
 
 def test_encoding_counts_and_nothing_is_encoded_for_an_estimate(sentences, monkeypatch):

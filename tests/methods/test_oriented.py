@@ -8,7 +8,7 @@ import scipy.linalg
 import scipy.sparse as sp
 from sklearn import decomposition
 
-from simviz.methods import _linalg, _spectral, opca
+from simviz.methods import _linalg, _spectral
 from simviz.methods._training import (
     held_out_values,
     hold_out_parts,
@@ -187,10 +187,10 @@ def test_pca_keeps_the_mean_unless_asked(sides):
 def test_opca_chooses_its_ridge_on_dense_features_alone(sides):
     X, Y = sides
     chosen = OPCA(K).fit(X, Y)
-    assert chosen.regularization_ in opca._RIDGES
+    assert chosen.regularization_ in OPCA.ridges
     held = hold_out_parts(chosen, (X, Y, Relevance.identity(N)), None, np.random.RandomState(0))
     scores = {}
-    for value in opca._RIDGES:
+    for value in OPCA.ridges:
         model = OPCA(K, regularization=value).fit(*held.data)
         scores[value] = mean_score(held_out_values(model, held.parts, ("x2y", "y2x")))
     assert scores[chosen.regularization_] == max(scores.values()) > min(scores.values())

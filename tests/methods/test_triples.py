@@ -125,10 +125,15 @@ def test_a_start_from_the_identity_stays_unless_a_pass_is_better():
 
 
 @pytest.mark.parametrize(
-    "wrong", [SSI(init="identity"), SSI(init="identity", shared=True, form="symmetric")]
+    ("wrong", "instead"),
+    [
+        (SSI(init="identity"), "Set shared=True"),
+        (SSI(init="identity", shared=True, form="symmetric"), "Set shared=True"),
+        (SSI(init="random", shared=True), "Set init='identity'"),
+    ],
 )
-def test_the_identity_needs_one_vocabulary(wrong):
-    with pytest.raises(ValueError, match="Set shared=True"):
+def test_a_start_of_other_vocabularies_is_refused(wrong, instead):
+    with pytest.raises(ValueError, match=instead):
         wrong.fit(np.eye(3), np.eye(3))
 
 
