@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from pathlib import Path
+from xmlrpc.client import ServerProxy
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
@@ -13,6 +15,15 @@ from settling import LONG, WATCHED
 
 expect.set_options(timeout=LONG)
 SHARED = pytest.StashKey[Shared]()
+#: The order in which files are handed out: those that need no prepared store while it is made,
+#: then those that take longest, and the short ones last, so that no process waits for the other.
+ORDER = (
+    *("first_minute", "wheel", "sudden_server", "report_file"),
+    *("access", "hostile_text", "map_address", "journey", "container", "outside"),
+    *("map", "touch", "notebook"),
+)
+#: What is shared, by the fixtures that ask for it.
+KINDS = {"prepared": "store", "public_server": "public", "private_server": "private"}
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -22,6 +33,20 @@ def pytest_configure_node(node):
     if SHARED not in stash:
         stash[SHARED] = Shared()
     node.workerinput["shared"] = stash[SHARED].address
+
+
+def pytest_collection_modifyitems(items):
+    places = {Path(__file__).with_name(f"test_{name}.py"): k for k, name in enumerate(ORDER)}
+    items.sort(key=lambda item: places.get(item.path, len(ORDER)))
+
+
+def pytest_collection_finish(session):
+    """Have what the tests share made while those run that do not ask for it."""
+    address = getattr(session.config, "workerinput", {}).get("shared")
+    asked = {name for item in session.items for name in getattr(item, "fixturenames", ())}
+    if address:
+        with ServerProxy(address) as shared:
+            shared.begin([kind for name, kind in KINDS.items() if name in asked])
 
 
 def pytest_sessionfinish(session):

@@ -5,10 +5,11 @@ from __future__ import annotations
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from socketserver import ThreadingMixIn
 from typing import Any
 from xmlrpc.client import ServerProxy
 from xmlrpc.server import SimpleXMLRPCServer
@@ -26,9 +27,9 @@ from simviz.reports import html_report
 from simviz.store import Store, load_map
 
 #: What a demo is asked for beside its own methods: as `?demo=icons&method=cca&k=50` asks.
-ASKED = {"icons": {"cca": {"n_components": 50}}, "emoji": {}}
+ASKED = {"icons": {"cca": {"n_components": 50}}}
 #: Runs of the demos that pages draw: those that are best, and what was asked for.
-DRAWN = {"icons": ("s2net", "cca"), "emoji": ("hdlr",)}
+DRAWN = {"icons": ("s2net", "cca")}
 #: Of data that somebody brought, and quick to train.
 QUICK: Mapping[str, Mapping[str, Any]] = {"cca": {"n_components": 5}, "bm25": {}}
 #: Those who have brought and trained the same data: one to look at, others for who changes them.
@@ -201,39 +202,54 @@ def prepare(folder: Path) -> Prepared:
     return Prepared(str(root), "", equal, local, hostile, str(report))
 
 
+class _Asked(ThreadingMixIn, SimpleXMLRPCServer):
+    """Answers while it makes what somebody else waits for."""
+
+
 class Shared:
     """Makes the store and starts the servers when they are first asked for, and ends them.
 
     It lives in the process that started the tests. Processes that run them for it ask it at
-    `address`, one after the other.
+    `address`.
     """
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="simviz-e2e-")
         self._made: dict[str, dict[str, Any]] = {}
         self._servers: list[Server] = []
-        self._asked = SimpleXMLRPCServer(("127.0.0.1", 0), logRequests=False)
+        self._making = threading.RLock()
+        self._ahead = ThreadPoolExecutor(1)
+        self._asked = _Asked(("127.0.0.1", 0), logRequests=False)
         self._asked.register_function(self.get, "get")
+        self._asked.register_function(self.begin, "begin")
         self.address = f"http://127.0.0.1:{self._asked.server_address[1]}"
         self._thread = threading.Thread(target=self._asked.serve_forever)
         self._thread.start()
 
     def get(self, kind: str) -> dict[str, Any]:
         """What was prepared: the "store", or with a "public" or a "private" server of a copy."""
-        if kind not in self._made:
-            folder = Path(self._folder.name)
-            if kind == "store":
-                self._made[kind] = asdict(prepare(folder))
-            else:
-                store = self.get("store")
-                root = shutil.copytree(store["root"], folder / kind)
-                server = Server(root, public=kind == "public")
-                self._servers.append(server)
-                self._made[kind] = store | {"root": str(root), "url": server.url}
-        return self._made[kind]
+        with self._making:
+            if kind not in self._made:
+                folder = Path(self._folder.name)
+                if kind == "store":
+                    self._made[kind] = asdict(prepare(folder))
+                else:
+                    store = self.get("store")
+                    root = shutil.copytree(store["root"], folder / kind)
+                    server = Server(root, public=kind == "public")
+                    self._servers.append(server)
+                    self._made[kind] = store | {"root": str(root), "url": server.url}
+            return self._made[kind]
+
+    def begin(self, kinds: Sequence[str]) -> bool:
+        """Make what will be asked for, while other tests run; who asks is told of a failure."""
+        for kind in kinds:
+            self._ahead.submit(self.get, kind)
+        return True
 
     def close(self) -> None:
         """End the servers, and remove what was made."""
+        self._ahead.shutdown(cancel_futures=True)
         self._asked.shutdown()
         self._thread.join()
         self._asked.server_close()

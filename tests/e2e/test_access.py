@@ -35,7 +35,7 @@ FOCUSED = "() => map.canvas.getRootNode().activeElement === map.canvas"
 def visit(private_server, browser):
     """A visitor to whom a demo is shown."""
     visit = Visit(browser, private_server, color_scheme="light")
-    visit.load("?demo=emoji")
+    visit.load("?demo=icons")
     yield visit
     visit.close()
 
@@ -44,7 +44,7 @@ def enter(visit, name):
     """Go to a page from any other, and wait for all of it."""
     if name == DEMO:
         visit.go("")
-        press(visit.page.locator(".st-key-try-emoji button:visible"))
+        press(visit.page.locator(".st-key-try-icons button:visible"))
         visit.page.locator(".sv-finding").wait_for()
         rest(visit.page)
     else:
@@ -89,7 +89,7 @@ def test_every_page_serves_eyes_and_keys_and_asks_nobody(visit, name):
 
 def test_a_demo_starts_without_a_mouse(visit):
     visit.go("")
-    tab_to(visit.page, "document.activeElement.closest('.st-key-try-emoji')")
+    tab_to(visit.page, "document.activeElement.closest('.st-key-try-icons')")
     visit.page.keyboard.press("Enter")
     visit.page.locator(".sv-finding").wait_for()
     rest(visit.page)
