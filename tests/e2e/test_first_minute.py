@@ -41,12 +41,12 @@ def test_one_button_trains_and_the_key_is_bound_to_the_host_over_https(server, b
     problems: list[str] = []
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.goto(server.url)
-    press(page.locator(".st-key-try-emoji button:visible"))  # the other is for fingers
-    # The page goes on by itself until all is there: three methods, two baselines, curve and map.
-    for n in (3, 4, 5):  # each waits for one method
+    press(page.locator(".st-key-try-icons button:visible"))  # the other is for fingers
+    # The page goes on by itself until all is there: two methods, two baselines, curve and map.
+    for n in (3, 4):  # each waits for one method
         rows = "document.querySelectorAll('.sv-table tbody tr').length"
         page.wait_for_function(f"(n) => {rows} >= n", arg=n)
-    expect(page.locator(".sv-table tbody tr")).to_have_count(5)
+    expect(page.locator(".sv-table tbody tr")).to_have_count(4)
     expect(page.locator(".sv-finding")).to_contain_text("of the validation part")
     expect(page.locator(".js-plotly-plot").first).to_be_visible()
     ready(page)
