@@ -209,10 +209,10 @@ def _tasks() -> tuple[Tasks, Tasks]:
     for names in (products, "s2net", "cl_lsi", "hdlr", "heterogeneous_svd"):
         first[names] = partial(_train, names.split()[0])
     first["compare"] = _compare
+    first["cplsa jplsa plsa"] = partial(_train, "cplsa")
     beside: Tasks = {name: partial(_draw, name) for name in ("two-sided", "umap")}
     # They are measured last, by when the other process has compiled how.
-    for names in ("cplsa jplsa plsa", "pltm", "lda"):
-        beside[names] = partial(_train, names.split()[0])
+    beside |= {name: partial(_train, name) for name in ("ssi", "pltm", "lda")}
     beside |= {"products": _multiply, "picture": _make_picture}
     named = {name for names in (*first, *beside) for name in names.split()}
     # Sentence vectors come of an encoder that may have to be downloaded.

@@ -109,8 +109,15 @@ def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
     work = meets[A.indptr]
     bounds = np.searchsorted(work, np.linspace(0, work[-1], _PARTS + 1))
     bounds[0], bounds[-1] = 0, A.shape[0]
+    # Each mixture of types would be compiled for itself.
+    index = np.result_type(A.indptr, A.indices, B.indptr, B.indices)
+    parts = [
+        part.astype(kind, copy=False)
+        for M in (A, B)
+        for part, kind in ((M.indptr, index), (M.indices, index), (M.data, out.dtype))
+    ]
     with threads_for(int(work[-1])):
-        sparse_sparse(A.indptr, A.indices, A.data, B.indptr, B.indices, B.data, bounds, out)
+        sparse_sparse(*parts, bounds, out)
     return out
 
 

@@ -89,7 +89,6 @@ def sparse_sparse(
         for i in range(bounds[part], bounds[part + 1]):
             row = out[i]
             for e in range(a_ptr[i], a_ptr[i + 1]):
-                weight = out.dtype.type(a[e])
-                j = a_idx[e]
+                weight, j = a[e], a_idx[e]
                 for f in range(b_ptr[j], b_ptr[j + 1]):
-                    row[b_idx[f]] += weight * out.dtype.type(b[f])
+                    row[b_idx[f]] += weight * b[f]

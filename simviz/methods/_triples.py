@@ -164,7 +164,7 @@ def rows_of(Z: Matrix) -> Rows:
     """The rows of a matrix as the kernels read them, without a copy."""
     if sp.issparse(Z):
         ptr = Z.indptr.astype(np.int64)
-        return ptr, ptr, Z.indices, Z.data
+        return ptr, ptr, Z.indices.astype(np.int32, copy=False), Z.data
     n, d = Z.shape
     ptr = np.arange(n + 1, dtype=np.int64) * d
     return (

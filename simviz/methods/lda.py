@@ -154,7 +154,7 @@ class LDA(TopicModel):
 
     def _learner(self, sides: list[Side], weights: Array) -> EM:
         problem = self._problem(sides, weights, self.alpha, self.beta)
-        return VariationalEM(*problem, n_steps=self.fold_in_iter, change=self.fold_in_tol)
+        return VariationalEM(*problem, n_steps=self.fold_in_iter, change=float(self.fold_in_tol))
 
     def _keep(self, em: EM, topics: Topics) -> None:
         super()._keep(em, topics)
@@ -167,7 +167,7 @@ class LDA(TopicModel):
         known = np.zeros(self.word_counts_.shape[1], dtype=bool)
         known[met] = (self.word_counts_[:, met] > 0).any(axis=0)
         B = expected_log_words(self.word_counts_.T, known)
-        return varied(counts, B, self.topic_prior_, self.fold_in_iter, self.fold_in_tol)
+        return varied(counts, B, self.topic_prior_, self.fold_in_iter, float(self.fold_in_tol))
 
 
 @dataclass

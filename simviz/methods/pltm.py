@@ -18,6 +18,7 @@ from simviz.base import MethodTags
 from simviz.methods._topics import (
     EM,
     TOPIC_PARAMETERS,
+    Counts,
     Progress,
     Side,
     Stopped,
@@ -224,14 +225,14 @@ class Collapsed(EM):
                 f"pair, {n_shares:,} of them here, more than the {MOST_SHARES:,} that are held "
                 "in memory. Use inference='em' or 'gibbs', or fewer topics."
             )
-        self._counts = [sp.csr_array(side.matrix[side.items]) for side in self.sides]
+        self._counts = [Counts(side.matrix[side.items]) for side in self.sides]
         self._weights = self.weights.astype(self.dtype)
 
     def begin(self, topics: Topics) -> Assigned:
         """Assign each count to topics by its word alone."""
         shares = []
         for s, counts in enumerate(self._counts):
-            R = self.phi(topics, s)[counts.indices]
+            R = self.phi(topics, s)[counts.idx]
             R /= R.sum(axis=1, keepdims=True)
             shares.append(R)
         words = [np.empty_like(phi) for phi in topics.phis]
@@ -271,7 +272,7 @@ class Collapsed(EM):
 
     def _rows(self, s: int, bounds: Any) -> tuple[Any, ...]:
         counts = self._counts[s]
-        return bounds[0], bounds[-1], counts.indptr, counts.indices, counts.data
+        return bounds[0], bounds[-1], *counts.rows
 
     def _recount(self, topics: Assigned) -> Array:
         """Sum the shares up again, and return Σ c share² of each unit and topic."""

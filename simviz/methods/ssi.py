@@ -298,7 +298,7 @@ class SSI(TripleMixin, PairModel):
         """What takes steps on triples in place, and what one triple costs."""
         from simviz.methods import _triple_kernels
 
-        margin, rate = self.margin, X.dtype.type(self.learning_rate)
+        margin, rate = float(self.margin), X.dtype.type(self.learning_rate)
         width = filled(X) + 2 * filled(Y) + 1
         if self.form == "diagonal":
             x, y = rows_of(X), rows_of(Y)

@@ -52,7 +52,7 @@ def start(em, seed=0):
     phis = []
     for known in em.known:
         phi = rng.dirichlet(np.ones(len(known)), len(em.a)).T * known[:, None]
-        phis.append((phi / phi.sum(axis=0)).astype(em.dtype))
+        phis.append((phi / phi.sum(axis=0)).astype(em.dtype, order="C"))
     return Topics(rng.dirichlet(np.ones(len(em.a)), em.n_units).astype(em.dtype), phis)
 
 
