@@ -111,13 +111,13 @@ def dense_product(A: Any, B: Any, dtype: Any = np.float64) -> Array:
     bounds[0], bounds[-1] = 0, A.shape[0]
     # Each mixture of types would be compiled for itself.
     index = np.result_type(A.indptr, A.indices, B.indptr, B.indices)
-    parts = [
-        part.astype(kind, copy=False)
-        for M in (A, B)
-        for part, kind in ((M.indptr, index), (M.indices, index), (M.data, out.dtype))
-    ]
+
+    def parts(M: Any) -> tuple[Any, Any, Any]:
+        limits, inside = (part.astype(index, copy=False) for part in (M.indptr, M.indices))
+        return limits, inside, M.data.astype(out.dtype, copy=False)
+
     with threads_for(int(work[-1])):
-        sparse_sparse(*parts, bounds, out)
+        sparse_sparse(*parts(A), *parts(B), bounds, out)
     return out
 
 
