@@ -48,7 +48,7 @@ class Owner:
 
 @dataclass(frozen=True)
 class Prepared:
-    """What was prepared: the demos with their runs, and what visitors own.
+    """What was prepared: a demo with its runs, and what visitors own.
 
     Parameters
     ----------
@@ -215,7 +215,7 @@ class Shared:
 
     def __init__(self) -> None:
         self._folder = tempfile.TemporaryDirectory(prefix="simviz-e2e-")
-        self._made: dict[str, dict[str, Any]] = {}
+        self._made: dict[str, dict[str, Any] | Exception] = {}
         self._servers: list[Server] = []
         self._making = threading.RLock()
         self._ahead = ThreadPoolExecutor(1)
@@ -230,16 +230,23 @@ class Shared:
         """What was prepared: the "store", or with a "public" or a "private" server of a copy."""
         with self._making:
             if kind not in self._made:
-                folder = Path(self._folder.name)
-                if kind == "store":
-                    self._made[kind] = asdict(prepare(folder))
-                else:
-                    store = self.get("store")
-                    root = shutil.copytree(store["root"], folder / kind)
-                    server = Server(root, public=kind == "public")
-                    self._servers.append(server)
-                    self._made[kind] = store | {"root": str(root), "url": server.url}
-            return self._made[kind]
+                try:
+                    self._made[kind] = self._make(kind)
+                except Exception as error:  # of a test that asks, whoever made it
+                    self._made[kind] = error
+            made = self._made[kind]
+        if isinstance(made, Exception):
+            raise made
+        return made
+
+    def _make(self, kind: str) -> dict[str, Any]:
+        folder = Path(self._folder.name)
+        if kind == "store":
+            return asdict(prepare(folder))
+        store = self.get("store")
+        root = shutil.copytree(store["root"], folder / kind)
+        self._servers.append(server := Server(root, public=kind == "public"))
+        return store | {"root": str(root), "url": server.url}
 
     def begin(self, kinds: Sequence[str]) -> bool:
         """Make what will be asked for, while other tests run; who asks is told of a failure."""

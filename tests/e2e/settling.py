@@ -20,6 +20,7 @@ AT_REST = """() => {
 
 def rest(page: Page) -> None:
     """Wait until a page does nothing more by itself; at the limit, say what it still does."""
+    page.bring_to_front()  # behind another it draws one frame a second
     page.evaluate("() => { window.drawnSince = 0; }")
     try:
         page.wait_for_function(AT_REST, timeout=LONG)
