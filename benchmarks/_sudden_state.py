@@ -13,7 +13,7 @@ import numpy as np
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue, JobStatus
-from simviz.store import Store, load_evaluation, load_map
+from simviz.store import Store, load_map
 from simviz.store.directory import LOCAL_WORKSPACE as MINE
 
 #: Pairs of every data set: enough to train on, little enough to be quick.
@@ -110,7 +110,7 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
         told.settle("delete a run, undo", states, run_id in runs)
     for run_id, info in runs.items():
         run = store.runs.get(run_id, MINE)
-        whole = load_evaluation(run).value("MRR") >= 0 and bool(run.pipeline().model_)
+        whole = run.part("test").evaluation.value("MRR") >= 0 and bool(run.pipeline().model_)
         if not whole or not all(len(load_map(run, name)[0].x) for name in run.maps()):
             raise LostError(f"the run {run_id} is not whole")
         told.settle("name", told.names[run_id], info.name)

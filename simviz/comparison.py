@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from html import escape
 from math import nan
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 
-from simviz.base import EmbeddingModel, PairModel
+from simviz.base import PairModel
 from simviz.callbacks import Callback
 from simviz.data import PairSet, Split, default_direction, from_frame
 from simviz.data.cells import numbered
@@ -37,9 +36,8 @@ from simviz.evaluation import (
     parse_metric,
     verdict,
 )
-from simviz.evaluation.differences import REACH
 from simviz.evaluation.fusion import RankFusion, choose_blend
-from simviz.evaluation.tables import Estimate
+from simviz.evaluation.result import PartResult
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import DatasetError, JobCancelled
 from simviz.jobs import JobSpec, SplitSpec
@@ -56,12 +54,15 @@ from simviz.pipeline import (
 )
 from simviz.projection.drawing import DRAWING
 from simviz.reports.summary import (
+    Entry,
+    estimate,
     guessed,
     is_base,
     rank_key,
+    records_by_dimension,
     strongest_baseline,
 )
-from simviz.store.run import MEASURED, Measured, Part, Run, RunInfo, RunResult
+from simviz.store.run import MEASURED, Part, Run, RunInfo, RunResult
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -146,7 +147,7 @@ def compare(
             pipeline.set_callbacks(tell(0, _FIT)).fit(parts.train, parts.validation)
             pipeline.set_callbacks()
         fitted = time.monotonic()
-        measured: dict[Part, Measured] = {}
+        measured: dict[Part, PartResult] = {}
         for part, begin in zip(MEASURED, (_FIT, (_FIT + _STEPS) // 2), strict=True):
             inner = tell(begin, begin + (_STEPS - _FIT) // 2)
             held_out = getattr(parts, part)
@@ -362,6 +363,40 @@ def _within(callback: Callback | None, before: int, total: int) -> Callable[[int
     return piece
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _Trained(Run):
+    """A run that no store keeps."""
+
+    result: RunResult
+    more: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    @property
+    def measured(self) -> tuple[Part, ...]:
+        return tuple(self.result.measured)
+
+    @property
+    def about(self) -> dict[str, Any]:
+        return self.result.about
+
+    def part(self, name: Part) -> PartResult:
+        return self.result.measured[name]
+
+    def arrays(self) -> dict[str, Any]:
+        return dict(self.result.parts)
+
+    def pipeline(self) -> Pipeline:
+        return self.result.pipeline
+
+    def kept(self, name: str) -> Mapping[str, Any]:
+        return self.more.get(name, {})
+
+    def keep(self, name: str, objects: Mapping[str, Any]) -> None:
+        self.more[name] = objects
+
+    def names(self) -> Sequence[str]:
+        return list(self.more)
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
     """What `compare` found; shows itself as a table.
@@ -447,11 +482,10 @@ class Result:
         best, *others = found
         chosen = self.evaluations("validation")
         base = {n: chosen[n].value(self.metric) for n in others if is_base(self._method(n))}
-        guesses, metric = self.runs[best].measured["validation"].baselines, self.metric.name
-        baseline = strongest_baseline(base, guesses, metric, self.direction)
+        measured, metric = self.runs[best].measured, self.metric.name
+        baseline = strongest_baseline(base, measured["validation"], metric, self.direction)
         if baseline not in found:
-            parts = self.parts.train, self.parts.test
-            found[baseline] = guessed(baseline, *parts, found[best], metric)
+            found[baseline] = guessed(baseline, measured["test"])
         return verdict(found, self.metric, baseline=baseline)
 
     def to_frame(self) -> pd.DataFrame:
@@ -474,27 +508,20 @@ class Result:
         letters = {} if self.comparisons is None else self.comparisons.letters()
         rows: list[dict[str, Any]] = []
         for name, parts in measured.items():
-            curve, records = parts["test"].curve, parts["test"].evaluation.to_records()
-            found = {metric: self._estimate(records, metric) for metric in metrics}
+            curve = parts["test"].curve
+            found = {m: estimate(parts["test"].record(m, self.direction)) for m in metrics}
             row = {"method": name, f"validation {main}": nan, main: nan, "±": found[main].reach}
             row |= {"group": letters.get(name, ""), **{m: one.value for m, one in found.items()}}
             row[f"validation {main}"] = parts["validation"].evaluation.value(self.metric)
             for side in "xy":
                 share = getattr(parts["test"].evaluation, f"{side}_unknown")
                 row[f"{side} unknown"] = nan if share is None else share
-            row |= {"dimensions": None if curve is None else curve.dimensions[-1]}
+            row |= {"dimensions": curve[-1]["dimension"] if curve else None}
             rows.append(row | {"seconds": self.runs[name].seconds["training"]})
-        for name, known_records in known.baselines.items():
-            values = {m: self._estimate(known_records, m).value for m in metrics}
+        for name in [name for name in known.records if name != "run"]:
+            values = {m: known.value(m, self.direction, name) for m in metrics}
             rows.append({"method": f"({name})", "group": "", **values})
         return pd.DataFrame(rows).set_index("method").astype({"dimensions": "Int64"})
-
-    def _estimate(self, records: Sequence[Mapping[str, Any]], metric: str) -> Estimate:
-        wanted = (self.direction, "pairs")
-        for record in records:
-            if record["metric"] == metric and record["direction"] in wanted:
-                return Estimate(record["value"], REACH * record["standard_error"])
-        return Estimate(nan)
 
     def roc_figure(self, **options: Any) -> go.Figure:
         """ROC curves on the test part.
@@ -528,25 +555,19 @@ class Result:
         dict of str to DimensionCurve
             By name.
         """
-        found = {}
-        test = self.parts.test
+        found, test = {}, self.parts.test
         for name, run in self.runs.items():
-            curve, pipeline = run.measured["test"].curve, run.pipeline
-            if curve is None or not isinstance(pipeline, PairPipeline):
-                continue
-            if curve.metric != parse_metric(metric):
-                model = pipeline.model_
-                is_dot = isinstance(model, EmbeddingModel) and model.similarity_kind == "dot"
-                curve = dimension_curve(
+            if known := run.measured["test"].curve:
+                pipeline: Any = run.pipeline
+                found[name] = dimension_curve(
                     pipeline.transform(test.x),
                     pipeline.transform_y(test.y),
                     test.relevance,
-                    curve.dimensions,
-                    similarity="dot" if is_dot else "cosine",
+                    [record["dimension"] for record in known],
+                    similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
                     metric=metric,
-                    directions=tuple(curve.per_query),
+                    directions=tuple(run.measured["test"].evaluation.directions),
                 )
-            found[name] = curve
         return found
 
     def dimension_figure(self, metric: Metric | str = "MRR", **options: Any) -> go.Figure:
@@ -564,20 +585,21 @@ class Result:
         plotly Figure
             One curve a method that is nested.
         """
-        from simviz.charts import DimensionCurve as Drawn, dimension_figure
-        from simviz.reports.summary import mean_band
+        from simviz.charts import dimension_figure
+        from simviz.reports.summary import dimension_curve as drawn
 
-        curves = []
-        for name, curve in self.dimension_curves(metric).items():
-            band = mean_band(curve.to_records(), self.direction, "dimension")
-            if band is not None:
-                curves.append(Drawn(self._look(name), name, *band))
+        name = parse_metric(metric).name
+        made = (
+            drawn(e, self.direction, records_by_dimension(e, name, self.pairs))
+            for e in self._entries()
+        )
+        curves = [curve for curve in made if curve is not None]
         if not curves:
             raise ValueError(
                 f"None of {', '.join(self.runs)} can be cut to fewer dimensions. Compare a "
                 "spectral method too, such as cca, opca or lsa."
             )
-        return dimension_figure(curves, metric=parse_metric(metric).name, **options)
+        return dimension_figure(curves, metric=name, **options)
 
     def save(self, path: str | Path) -> None:
         """Write the report: one HTML page with the table, the verdict, charts and the map.
@@ -595,25 +617,27 @@ class Result:
                 f"A report is one HTML page, got {Path(path).name!r}. Name it 'report.html', or "
                 "take to_frame() for a table."
             )
-        given = {} if self._is_repeatable() else {"given": True}
-        with TemporaryDirectory() as folder:
-            runs = []
-            for number, (name, result) in enumerate(self.runs.items()):
-                spec = self._spec(result.pipeline)
-                tree = spec.to_json()
-                tree["split"] |= given
-                about = str(number), spec.dataset_id, spec.method, tree
-                info = RunInfo(*about, name=name, seconds=sum(result.seconds.values()))
-                place = Path(folder) / info.id
-                place.mkdir()
-                result.write(place, tree)
-                runs.append(Run(info, place))
-                if name == self.names[0]:
-                    drawn = draw(result.pipeline, self.pairs, seed=self.how.seed, balance="center")
-                    runs[-1].put_map(DRAWING, *drawn)
-            looks = {run.id: self._look(run.info.name) for run in runs}
-            text = html_report(runs, self.pairs, metric=self.metric.name, looks=looks)
+        entries = self._entries()
+        best = next(entry.run for entry in entries if entry.label == self.names[0])
+        drawn = draw(self.best, self.pairs, seed=self.how.seed, balance="center")
+        best.put_map(DRAWING, *drawn)
+        looks = {entry.run.id: entry.look for entry in entries}
+        runs = [entry.run for entry in entries]
+        text = html_report(runs, self.pairs, metric=self.metric.name, looks=looks)
         Path(path).write_text(text, encoding="utf-8")
+
+    def _entries(self) -> list[Entry]:
+        """The runs on the test part, as reports read them."""
+        given = {} if self._is_repeatable() else {"given": True}
+        entries = []
+        for number, (name, result) in enumerate(self.runs.items()):
+            spec = self._spec(result.pipeline)
+            tree = spec.to_json()
+            tree["split"] |= given
+            about = str(number), spec.dataset_id, spec.method, tree
+            info = RunInfo(*about, name=name, seconds=sum(result.seconds.values()))
+            entries.append(Entry(_Trained(info, result=result), name, self._look(name), "test"))
+        return entries
 
     def _is_repeatable(self) -> bool:
         """Whether the request for the split makes these parts, unlike folds and one's own."""

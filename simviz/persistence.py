@@ -1,10 +1,9 @@
-"""Storing fitted objects as JSON and arrays, never as code.
+"""Storing objects as JSON and arrays, never as code.
 
-The state of an estimator is its parameters and its fitted attributes: numbers,
-strings, arrays, sparse arrays, lists, dicts, and other estimators of this
-package. It becomes a JSON tree in which arrays are named, beside one
-``.safetensors`` file of those arrays. Loading builds only classes that simviz
-itself discovers.
+The state of an estimator is its parameters and its fitted attributes, that of a dataclass its
+fields: numbers, strings, arrays, sparse arrays, lists, dicts, and other such objects. It becomes
+a JSON tree in which arrays are named, beside one ``.safetensors`` file of those arrays. Loading
+builds only classes that simviz itself discovers, or that the caller names.
 """
 
 from __future__ import annotations
@@ -16,6 +15,7 @@ import secrets
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import fields, is_dataclass
 from importlib.metadata import version
 from io import BufferedReader
 from math import prod
@@ -79,8 +79,8 @@ def require_writable(path: Path) -> None:
         raise InterruptedError  # what is there stays
 
 
-def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
-    """Write estimators to one zip file."""
+def save_state(objects: Mapping[str, Any], path: str | Path, *, sync: bool = False) -> None:
+    """Write estimators and dataclasses to one zip file; `sync`: so that it is on the disk."""
     arrays: dict[str, Any] = {}
     tree = {
         "format": FORMAT,
@@ -88,7 +88,7 @@ def save_state(objects: Mapping[str, Any], path: str | Path) -> None:
         "objects": {name: _pack(value, name, arrays) for name, value in objects.items()},
     }
     with (
-        replacing(Path(path)) as file,
+        replacing(Path(path), sync=sync) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
         archive.writestr(_TREE, json.dumps(tree, ensure_ascii=False))
@@ -126,47 +126,7 @@ def load_state(
         if known.setdefault(cls.__name__, cls) is not cls:
             raise ValueError(f"There is a class {cls.__name__} in simviz. Name yours otherwise.")
     try:
-        with zipfile.ZipFile(path) as archive:
-            check_members(archive, allowed_bytes(path, max_bytes))
-            if sorted(archive.namelist()) != sorted([_TREE, _ARRAYS]):
-                raise ValueError(f"it holds {str(archive.namelist())[:80]}")
-            if archive.getinfo(_TREE).file_size > max(
-                _LEAST, _TREE_INFLATION * Path(path).stat().st_size
-            ):
-                raise ValueError(f"{_TREE} is too large for the file")
-            tree = json.loads(archive.read(_TREE), parse_int=_whole_number)
-            if tree.get("format") != FORMAT:
-                writer, found = (str(tree.get(name))[:80] for name in ("simviz", "format"))
-                raise StoreError(
-                    f"{path} was written by simviz {writer} in the format {found!r}; simviz "
-                    f"{version('simviz')} reads {FORMAT!r}. Load it with the version that wrote "
-                    "it, or train and save the model again."
-                )
-            with (
-                archive.open(_ARRAYS) as member,
-                BufferedReader(cast(Any, member), _CHUNK) as stream,
-            ):
-                # Shapes are checked before values are read: untouched zeros take no memory.
-                arrays = _empty_arrays(stream, archive.getinfo(_ARRAYS).file_size)
-                left = dict(arrays)
-                objects = {
-                    name: _unpack(value, left, known) for name, value in tree["objects"].items()
-                }
-                if left:
-                    raise ValueError(
-                        f"not a pipeline: nothing refers to the array {min(left)[:80]!r}"
-                    )
-                sizes: dict[str, Sizes] = {}
-                pending: list[Pending] = []
-                for name, value in objects.items():
-                    if isinstance(value, BaseEstimator):
-                        sizes[name], later = check_stored(value)
-                        pending += later
-                for array in arrays.values():
-                    _fill(array, stream)
-                if stream.read(1):  # compares the checksum, too
-                    raise ValueError(f"{_ARRAYS} is longer than it says")
-            check_values(pending)
+        objects, sizes = _read_state(path, known, max_bytes)
         return objects if build is None else build(objects, sizes)
     except (StoreError, FileNotFoundError):
         raise
@@ -175,6 +135,61 @@ def load_state(
             f"{path} cannot be read as a saved pipeline ({str(error)[:300] or repr(error)}). "
             "Save it again with this version."
         ) from error
+
+
+def load_records(
+    path: Path, classes: Sequence[type], max_bytes: int = MAX_BYTES
+) -> dict[str, Any]:
+    """Read back dataclasses of these classes; a damaged file leads to any exception."""
+    known = {cls.__name__: cls for cls in classes}
+    return _read_state(path, known, max_bytes, fill_first=True)[0]
+
+
+def _read_state(
+    path: str | Path, known: Mapping[str, type], max_bytes: int, *, fill_first: bool = False
+) -> tuple[dict[str, Any], dict[str, Sizes]]:
+    """The objects of a file, and the dimensions of the estimators among them."""
+    with zipfile.ZipFile(path) as archive:
+        check_members(archive, allowed_bytes(path, max_bytes))
+        if sorted(archive.namelist()) != sorted([_TREE, _ARRAYS]):
+            raise ValueError(f"it holds {str(archive.namelist())[:80]}")
+        if archive.getinfo(_TREE).file_size > max(
+            _LEAST, _TREE_INFLATION * Path(path).stat().st_size
+        ):
+            raise ValueError(f"{_TREE} is too large for the file")
+        tree = json.loads(archive.read(_TREE), parse_int=_whole_number)
+        if tree.get("format") != FORMAT:
+            writer, found = (str(tree.get(name))[:80] for name in ("simviz", "format"))
+            raise StoreError(
+                f"{path} was written by simviz {writer} in the format {found!r}; simviz "
+                f"{version('simviz')} reads {FORMAT!r}. Load it with the version that wrote "
+                "it, or train and save the model again."
+            )
+        with (
+            archive.open(_ARRAYS) as member,
+            BufferedReader(cast(Any, member), _CHUNK) as stream,
+        ):
+            # Shapes are checked before values are read: untouched zeros take no memory. What
+            # checks its values when it is built is built behind them.
+            arrays = _empty_arrays(stream, archive.getinfo(_ARRAYS).file_size)
+            left = dict(arrays)
+            if fill_first:
+                _fill(arrays, stream)
+            objects = {
+                name: _unpack(value, left, known) for name, value in tree["objects"].items()
+            }
+            if left:
+                raise ValueError(f"not a pipeline: nothing refers to the array {min(left)[:80]!r}")
+            sizes: dict[str, Sizes] = {}
+            pending: list[Pending] = []
+            for name, value in objects.items():
+                if isinstance(value, BaseEstimator):
+                    sizes[name], later = check_stored(value)
+                    pending += later
+            if not fill_first:
+                _fill(arrays, stream)
+        check_values(pending)
+    return objects, sizes
 
 
 def allowed_bytes(path: str | Path, max_bytes: int) -> int:
@@ -223,13 +238,16 @@ def _empty_arrays(stream: BufferedReader[Any], size: int) -> dict[str, NDArray[A
     return {name: np.zeros(shape, dtype) for name, dtype, shape in declared}
 
 
-def _fill(array: NDArray[Any], stream: BufferedReader[Any]) -> None:
-    """Read the bytes of an array into it."""
-    flat = array.reshape(-1).view(np.uint8)
-    for start in range(0, len(flat), _CHUNK):
-        part = flat[start : start + _CHUNK]
-        if stream.readinto(part.data) != len(part):
-            raise EOFError(f"{_ARRAYS} ends too early")
+def _fill(arrays: Mapping[str, NDArray[Any]], stream: BufferedReader[Any]) -> None:
+    """Read the bytes of all arrays into them."""
+    for array in arrays.values():
+        flat = array.reshape(-1).view(np.uint8)
+        for start in range(0, len(flat), _CHUNK):
+            part = flat[start : start + _CHUNK]
+            if stream.readinto(part.data) != len(part):
+                raise EOFError(f"{_ARRAYS} ends too early")
+    if stream.read(1):  # compares the checksum, too
+        raise ValueError(f"{_ARRAYS} is longer than it says")
 
 
 def state_digest(objects: Mapping[str, Any]) -> str:
@@ -282,6 +300,10 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
             },
             "fitted": {k: _pack(v, f"{name}.{k}", arrays) for k, v in fitted.items()},
         }
+    if is_dataclass(value) and type(value).__module__.startswith("simviz."):
+        parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        params = {k: _pack(v, f"{name}.{k}", arrays) for k, v in parts.items()}
+        return {"class": type(value).__name__, "params": params, "fitted": {}}
     if callable(value) and not isinstance(value, BaseEstimator):
         called = getattr(value, "__name__", type(value).__name__)
         raise StoreError(

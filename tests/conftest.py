@@ -16,12 +16,13 @@ from hypothesis import HealthCheck, settings
 from tiny_clip import TINY_CLIP, make
 
 from simviz.data import PairSet
-from simviz.evaluation import evaluate
+from simviz.evaluation import ChanceScorer, evaluate
 from simviz.evaluation.curves import dimension_curve
+from simviz.evaluation.result import PartResult
 from simviz.jobs import JobQueue, JobSpec
 from simviz.pipeline import default_pipeline
 from simviz.projection import draw
-from simviz.store import Measured, RunResult, Store
+from simviz.store import RunResult, Store
 
 # A machine may be slow, or make its tables of characters for the first time; a test that tries
 # the same examples every time fails only for a fault.
@@ -104,7 +105,8 @@ def result(pairs):
         curve = dimension_curve(
             pipeline.transform(some.x), pipeline.transform_y(some.y), some.relevance
         )
-        measured[part] = Measured(evaluate(pipeline, *sides), {"chance": []}, curve)
+        base = {"chance": evaluate(ChanceScorer(), *sides)}
+        measured[part] = PartResult.of(evaluate(pipeline, *sides), base, curve.to_records())
     return RunResult(
         pipeline=pipeline,
         measured=measured,

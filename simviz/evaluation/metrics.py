@@ -652,6 +652,11 @@ _BUILDERS: dict[str, Callable[[str | None, str], Metric]] = {
 }
 
 
+#: Classes of all metrics that have a name of their own.
+METRICS: tuple[type[Metric], ...] = (
+    *(TopOne, Success, MRR, MAP, Precision, Recall, RPrecision, NDCG, ERR),
+    *(AUC, RankLoss, PartialAUC, Pearson, Spearman),
+)
 #: Metrics made of functions, by name.
 _OWN: dict[str, Metric] = {}
 #: Orders of ties over which the mean of a function is taken.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict
 
 import numpy as np
@@ -262,6 +262,114 @@ class Evaluation:
         certain = self.n_certain()
         left_out = f", {certain:,} left out that cannot fail" if certain else ""
         return f"Evaluation({values}; {self.n_queries():,} queries{left_out}, pool={self.pool!r})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PartResult:
+    """What was found out on one part of a split: figures, and the ranks that they are of.
+
+    Parameters
+    ----------
+    n_x, n_y : int
+        Items of the part.
+    pool : {"split", "all", "judged"}
+        What a query was ranked against.
+    directions : sequence of str
+        Sides that ask; without those on which no query can fail, if there are others.
+    metrics : sequence of str
+        Names of the metrics that were asked for at first and have a value.
+    shares : mapping of str to float or None
+        "x_empty" and the like, see `Evaluation`.
+    records : mapping of str to list of dict
+        Tidy metrics of what was trained, as "run", and of each baseline.
+    curve : sequence of dict
+        Tidy quality by dimension; empty where the method has no such curve.
+    evaluations : mapping of str to Evaluation
+        The ranks, by the names of `records`; those of a stored run are read when they are asked
+        for.
+    """
+
+    n_x: int
+    n_y: int
+    pool: Pool
+    directions: Sequence[Direction]
+    metrics: Sequence[str]
+    shares: Mapping[str, float | None]
+    records: Mapping[str, list[Record]]
+    curve: Sequence[Mapping[str, Any]]
+    evaluations: Mapping[str, Evaluation]
+
+    @classmethod
+    def of(
+        cls,
+        evaluation: Evaluation,
+        baselines: Mapping[str, Evaluation],
+        curve: Sequence[Mapping[str, Any]] = (),
+    ) -> PartResult:
+        """Gather what was measured; both sides asked."""
+        evaluations = {"run": evaluation, **baselines}
+        records = {name: one.to_records() for name, one in evaluations.items()}
+        known = {r["metric"] for r in records["run"]}
+        asking = {r["direction"] for r in records["run"]}
+        directions = [d for d in evaluation.directions if d in asking]
+        names = [f"{side}_{what}" for what in ("empty", "unknown") for side in "xy"]
+        return cls(
+            evaluation.rankings["x2y"].n_queries,
+            evaluation.rankings["y2x"].n_queries,
+            evaluation.pool,
+            directions or evaluation.directions,
+            [m.name for m in evaluation.metrics if m.name in known],
+            {name: getattr(evaluation, name) for name in names},
+            records,
+            curve,
+            evaluations,
+        )
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """The ranks by what was trained."""
+        return self.evaluations["run"]
+
+    def with_metric(self, metric: str) -> PartResult:
+        """The same with the figures of a further metric, which the ranks answer."""
+        if metric in self.metrics:
+            return self
+        records = {
+            name: [*known, *self.evaluations[name].to_records([metric])]
+            for name, known in self.records.items()
+        }
+        return replace(self, records=records, metrics=[*self.metrics, metric])
+
+    def record(self, metric: str, direction: str, of: str = "run") -> Record | None:
+        """The record of a metric; one that pools all pairs is the same in all directions.
+
+        Parameters
+        ----------
+        metric : str
+            Its name.
+        direction : str
+            Which side asks, or "mean".
+        of : str, default="run"
+            What was measured: what was trained, or a baseline.
+
+        Returns
+        -------
+        dict or None
+            See `Evaluation.to_records`; None where it was not measured.
+        """
+        wanted = (direction, "pairs")
+        known = self.records.get(of, ())
+        return next((r for r in known if r["metric"] == metric and r["direction"] in wanted), None)
+
+    def value(self, metric: str, direction: str, of: str = "run") -> float:
+        """The value of a metric, see `record`; NaN where there is none."""
+        record = self.record(metric, direction, of)
+        return float("nan") if record is None else record["value"]
+
+    def summary(self) -> dict[str, float]:
+        """The figures that a list of runs shows: of the side that asks first, and of all pairs."""
+        wanted = (*self.directions[:1], "pairs")
+        return {r["metric"]: r["value"] for r in self.records["run"] if r["direction"] in wanted}
 
 
 def values_in(pool: Pool, metric: Metric, ranking: Ranking) -> Reals:

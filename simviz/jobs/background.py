@@ -174,8 +174,8 @@ def why_no_curve(run: Run) -> str:
     return JobSpec.from_json(run.spec).why_no_curve
 
 
-def learning_records(run: Run, pairs: PairSet, part: Part, report: Report) -> list[dict[str, Any]]:
-    """Train a run's method on shares of its training part, and measure on another part."""
+def train_on_shares(run: Run, pairs: PairSet, part: Part, report: Report) -> None:
+    """Train a run's method on shares of its training part, and keep how good that is on a part."""
     spec = JobSpec.from_json(run.spec)
     train, validation, test = (run.take(pairs, name) for name in ("train", "validation", "test"))
     done = 0.0
@@ -196,7 +196,7 @@ def learning_records(run: Run, pairs: PairSet, part: Part, report: Report) -> li
     side: Literal["x", "y"] = "y" if spec.split.by == "y" else "x"
     held_out = test if part == "test" else validation
     curve = learning_curve(fitted, train, held_out, seed=spec.split.seed, side=side)
-    return [dict(record) for record in curve.to_records()]
+    run.keep(f"{part}/learning", {"records": curve.to_records()})
 
 
 def smaller_dimensions(run: Run) -> list[int]:
@@ -230,7 +230,7 @@ def train_dimensions(run: Run, pairs: PairSet, report: Report) -> None:
         if report(reached):
             raise JobCancelled("Stopped.")
     for part, rankings in found.items():
-        run.part(part).put_dimensions(rankings)
+        run.keep(f"{part}/smaller", {"ranks": rankings})
 
 
 def _smaller(

@@ -13,16 +13,16 @@ from simviz.data import Items, PairSet, Split, split
 from simviz.data.augment import augment, from_json
 from simviz.evaluation._search_fits import UnitBy
 from simviz.evaluation.baselines import ChanceScorer, PopularityScorer
-from simviz.evaluation.curves import DimensionCurve, dimension_curve
+from simviz.evaluation.curves import dimension_curve
 from simviz.evaluation.metrics import Metric
-from simviz.evaluation.result import Direction, Evaluation
+from simviz.evaluation.result import Direction, Evaluation, PartResult
 from simviz.evaluation.scoring import Scorer, evaluate
 from simviz.evaluation.search import development, search
 from simviz.exceptions import JobCancelled
 from simviz.jobs.cost import searched_pipeline
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
 from simviz.store.datasets import usual_asking
-from simviz.store.run import Measured, Part, RunResult
+from simviz.store.run import Part, RunResult
 
 if TYPE_CHECKING:
     from simviz.jobs.spec import JobSpec, Report, SplitSpec
@@ -92,7 +92,7 @@ def train(
     progress.report("training", 1.0)
 
     progress.report("scoring")
-    measured: dict[Part, Measured] = {}
+    measured: dict[Part, PartResult] = {}
     asks = usual_asking(spec.dataset_id, pairs).direction
     done = 0.0
     for part, share in _measurable(parts, pipeline if spec.may_lack_scores else None).items():
@@ -172,7 +172,7 @@ def measure(
     *,
     asks: Direction = "x2y",
     metric: Metric | None = None,
-) -> Measured:
+) -> PartResult:
     """Measure a trained pipeline, and what knows nothing, on a part of a split."""
     # By the usual metrics, and by a further one if asked.
     sides = (held_out.x, held_out.y, held_out.relevance)
@@ -188,10 +188,9 @@ def measure(
     baselines = {}
     for i, (name, scorer) in enumerate(scorers.items()):
         inner = _within(callback, 0.4 + 0.2 * i, 0.6 + 0.2 * i)
-        known = evaluate(scorer, *sides, metrics=evaluation.metrics, callback=inner)
-        baselines[name] = known.to_records()
+        baselines[name] = evaluate(scorer, *sides, metrics=evaluation.metrics, callback=inner)
     curve = _curve(pipeline, held_out, dimensions, _within(callback, 0.8, 1.0))
-    return Measured(evaluation, baselines, curve)
+    return PartResult.of(evaluation, baselines, curve)
 
 
 def _measurable(parts: Split, imported: Pipeline | None) -> dict[Part, float]:
@@ -281,13 +280,13 @@ def _curve(
     held_out: PairSet,
     dimensions: Sequence[int] | None,
     callback: Callback | None,
-) -> DimensionCurve | None:
+) -> list[dict[str, Any]]:
     """Quality by dimension from the one fit, where the method is nested."""
     if not isinstance(pipeline, PairPipeline):
-        return None
+        return []
     model = pipeline.model_
     if not isinstance(model, EmbeddingModel) or not model.tags.nested:
-        return None
+        return []
     wanted = [k for k in dimensions or () if 1 <= k <= model.n_components_]
     return dimension_curve(
         pipeline.transform(held_out.x),
@@ -296,7 +295,7 @@ def _curve(
         wanted or None,
         similarity="dot" if model.similarity_kind == "dot" else "cosine",
         callback=callback,
-    )
+    ).to_records()
 
 
 def _shortfall(pipeline: PairPipeline) -> list[str]:

@@ -17,7 +17,7 @@ from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.tables import csv_text
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
 from simviz.reports.summary import Entry, part_words, read_runs
-from simviz.store.run import Part, Run, load_evaluation
+from simviz.store.run import Part, Run
 
 _README = """\
 Answers and judgments of a comparison, in the format of TREC:
@@ -134,7 +134,7 @@ def query_csv(
         damaged.
     """
     entries = read_runs(runs, labels, part=part)
-    evaluations = [load_evaluation(run, part) for run in runs]
+    evaluations = [one.evaluation for one in entries]
     wanted = [m for m in metrics if parse_metric(m).level == "query"]
     arrays = runs[0].arrays()
     head = ["part", "direction", "id", "query", "relevant answers"]

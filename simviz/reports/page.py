@@ -27,7 +27,6 @@ from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparisons
 from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.roc import Roc
 from simviz.exceptions import DatasetError
 from simviz.jobs.background import FIRST, draw_now
 from simviz.projection.drawing import BEST, DRAWING
@@ -135,7 +134,7 @@ def html_report(
             f"These runs were trained on other data than {pairs.name!r} as it is now. Give the "
             "data set they were trained on."
         )
-    known = list(entries[0].measured.evaluation["directions"])
+    known = list(entries[0].measured.directions)
     if direction is None or (direction == "mean" and len(known) == 1):
         direction = known[0]
     if direction not in _DIRECTIONS or (direction != "mean" and direction not in known):
@@ -145,8 +144,7 @@ def html_report(
     if main not in metrics:
         raise ValueError(f"These runs were not measured by {main!r}, but {', '.join(metrics)}.")
     metrics = [main, *(m for m in metrics if m != main)]
-    results = {one.run.id: one.result for one in entries}
-    order = [run.id for run in ranked(runs, results, main, direction, part)]
+    order = [run.id for run in ranked(runs, main, direction, part)]
     entries.sort(key=lambda one: order.index(one.run.id))
     compared = summary.compare_runs(entries, main, direction)
     charts = [_roc_chart(entries), _dimension_chart(entries, pairs, main, direction)]
@@ -241,9 +239,8 @@ def _both_looks(draw: Callable[..., go.Figure], *given: Any, **how: Any) -> dict
 
 def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
-    kept = [(one, one.run.part(one.part).roc()) for one in entries]
-    rocs = [(one, Roc(**arrays)) for one, arrays in kept if arrays is not None]
-    rocs = [(one, roc) for one, roc in rocs if roc.n_positive and roc.n_negative]
+    kept = [(one, one.evaluation.roc) for one in entries]
+    rocs = [(one, roc) for one, roc in kept if roc and roc.n_positive and roc.n_negative]
     if not rocs:
         return None
     curves = [RocCurve(one.look, one.label, r.fpr, r.tpr, r.auc) for one, r in rocs]
@@ -403,7 +400,7 @@ def _run(
     code = ""
     with suppress(ValueError):  # answers of another system, which nothing here trains
         code = repeat_code(one.run.spec, metric, direction, specs, one.part)
-    seconds, versions = (one.run.meta.get(name, {}) for name in ("seconds", "versions"))
+    seconds, versions = (one.run.about.get(name, {}) for name in ("seconds", "versions"))
     settings = summary.settings(one)
     rows = [[name, Cell(clean_text(value, 2_000), _LEFT)] for name, value, _ in settings]
     looks = ["set" if given else "" for _, _, given in settings]
@@ -414,7 +411,7 @@ def _run(
             ("Run", one.run.id),
             ("Seconds", ", ".join(f"{stage} {value:.1f}" for stage, value in seconds.items())),
             ("Versions", ", ".join(f"{name} {value}" for name, value in versions.items())),
-            *(("Note", note) for note in one.run.meta.get("notes", ())),
+            *(("Note", note) for note in one.run.about.get("notes", ())),
         ],
         "settings": _table(["parameter", Cell("value", _LEFT)], rows, looks) if rows else "",
         "code": code,

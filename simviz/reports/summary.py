@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
@@ -17,32 +16,26 @@ from simviz.data.cells import is_noun, numbered
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
 from simviz.evaluation import (
-    ChanceScorer,
     Comparisons,
     Direction,
     Evaluation,
-    PopularityScorer,
     Verdict,
     compare_all_evaluations,
     compared_metric,
     dimension_curve as measure_dimensions,
-    evaluate,
     verdict,
 )
 from simviz.evaluation.differences import REACH
 from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.result import DIRECTIONS, Asking, curve_records, values_in
+from simviz.evaluation.result import DIRECTIONS, Asking, PartResult, curve_records, values_in
 from simviz.evaluation.tables import Estimate, TableRow, finding, ranked_against
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.run import (
     BLEND,
-    MEASURED,
     Part,
     Run,
-    load_evaluation,
-    load_figures,
     stopped_by_validation,
 )
 
@@ -62,75 +55,6 @@ _SPLITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Measured:
-    """What the files of a run say about one part of its split; small, so that it can be kept."""
-
-    n_x: int
-    n_y: int
-    evaluation: Mapping[str, Any]
-    curve: Sequence[Record]
-
-    @property
-    def pool(self) -> str:
-        """What a query was ranked against."""
-        return str(self.evaluation["pool"])
-
-    def record(self, metric: str, direction: str) -> Record | None:
-        """The record of a metric, see `find_record`."""
-        return find_record(self.evaluation["records"], metric, direction)
-
-    def value(self, metric: str, direction: str) -> float:
-        """The value of a metric; NaN where it was not measured."""
-        record = self.record(metric, direction)
-        return float("nan") if record is None else float(record["value"])
-
-    def ranked_against(self, direction: str, part: Part, pairs: PairSet) -> str:
-        """What a query was ranked against, in words."""
-        names = [name if is_noun(name) else "items" for name in (pairs.x_name, pairs.y_name)]
-        whole = len(pairs.x), len(pairs.y)
-        return ranked_against(self.pool, direction, part, names, (self.n_x, self.n_y), whole)
-
-
-@dataclass(frozen=True, slots=True)
-class MeasuredRun:
-    """What the files of a run say about its split."""
-
-    split: str
-    parts: Mapping[Part, Measured]
-
-    @classmethod
-    def of(cls, run: Run) -> MeasuredRun:
-        """Read it from the files of a run."""
-        arrays = run.arrays()
-        try:
-            held_out = {
-                (part, side): arrays[f"{side}_{part}"] for part in MEASURED for side in "xy"
-            }
-        except KeyError as error:
-            raise StoreError(f"The results of this run lack {error}.") from error
-        digest = hashlib.blake2b(digest_size=8)
-        for at in held_out.values():
-            digest.update(at.astype(np.int64).tobytes() + b"|")
-        parts = {}
-        for part in run.measured:
-            evaluation = load_figures(run, part)
-            # A direction in which no query can fail has no record.
-            metrics = {record["metric"] for record in evaluation["records"]}
-            asking = {record["direction"] for record in evaluation["records"]}
-            known = [d for d in evaluation["directions"] if d in asking]
-            evaluation["directions"] = known or evaluation["directions"]
-            evaluation["metrics"] = [name for name in evaluation["metrics"] if name in metrics]
-            sizes = len(held_out[part, "x"]), len(held_out[part, "y"])
-            parts[part] = Measured(*sizes, evaluation, run.part(part).curve())
-        return cls(digest.hexdigest(), parts)
-
-    def choosing_value(self, metric: str, direction: str) -> float:
-        """What the run is ranked by: its value on the validation part; NaN without one."""
-        measured = self.parts.get("validation")
-        return float("nan") if measured is None else measured.value(metric, direction)
-
-
-@dataclass(frozen=True, slots=True)
 class Entry:
     """A run among those to compare, on one part of their split."""
 
@@ -138,16 +62,27 @@ class Entry:
     label: str
     look: str
     part: Part
-    result: MeasuredRun
 
     @property
-    def measured(self) -> Measured:
+    def measured(self) -> PartResult:
         """What it did on the part."""
-        return self.result.parts[self.part]
+        return self.run.part(self.part)
+
+    @property
+    def evaluation(self) -> Evaluation:
+        """Its ranks on the part."""
+        return self.measured.evaluation
 
     def record(self, metric: str, direction: str) -> Record | None:
-        """The record of a metric, see `find_record`."""
+        """The record of a metric, see `PartResult.record`."""
         return self.measured.record(metric, direction)
+
+    def ranked_against(self, direction: str, pairs: PairSet) -> str:
+        """What a query was ranked against, in words."""
+        on = self.measured
+        names = [name if is_noun(name) else "items" for name in (pairs.x_name, pairs.y_name)]
+        sizes = (on.n_x, on.n_y), (len(pairs.x), len(pairs.y))
+        return ranked_against(on.pool, direction, self.part, names, *sizes)
 
     @property
     def is_stopped_early(self) -> bool:
@@ -172,12 +107,12 @@ def read_runs(
                 "or leave it out."
             )
     entries = [
-        Entry(run, label, (looks or {}).get(run.id) or run.info.method, part, MeasuredRun.of(run))
+        Entry(run, label, (looks or {}).get(run.id) or run.info.method, part)
         for run, label in zip(runs, numbered(names), strict=True)
     ]
     first, *others = entries
     for i, other in enumerate(others, start=1):
-        if group_key(first.run, first.result) != group_key(other.run, other.result):
+        if group_key(first.run) != group_key(other.run):
             raise ValueError(
                 f"{names[0]!r} and {names[i]!r} were measured on different parts (data, split or "
                 "pool). Report runs of one split together."
@@ -185,16 +120,10 @@ def read_runs(
     return entries
 
 
-def group_key(run: Run, measured: MeasuredRun) -> str:
+def group_key(run: Run) -> str:
     """Return what two runs have in common whose figures can be compared: data, split, pool."""
-    pool = next((part.pool for part in measured.parts.values()), "")
-    return f"{run.info.spec.get('dataset_digest', '')[:8]}-{measured.split}-{pool}"
-
-
-def find_record(records: Sequence[Record], metric: str, direction: str) -> Record | None:
-    """The record of a metric; one that pools all pairs is the same in all directions."""
-    wanted = (direction, "pairs")
-    return next((r for r in records if r["metric"] == metric and r["direction"] in wanted), None)
+    pool = next((run.part(part).pool for part in run.measured), "")
+    return f"{run.spec.get('dataset_digest', '')[:8]}-{run.about['split']}-{pool}"
 
 
 def estimate(record: Record | None) -> Estimate:
@@ -204,21 +133,13 @@ def estimate(record: Record | None) -> Estimate:
     return Estimate(record["value"], REACH * record["standard_error"])
 
 
-def ranked(
-    runs: Sequence[Run],
-    measured: Mapping[str, MeasuredRun],
-    metric: str,
-    direction: str,
-    part: Part,
-) -> list[Run]:
+def ranked(runs: Sequence[Run], metric: str, direction: str, part: Part) -> list[Run]:
     """Runs by the validation part, the best first; never by the test where another part tells."""
     # Runs without a validation part come last, in the order in which they were trained. Where no
     # run has one, such as those of other systems, they stand as they did on the part shown.
-    values = {run.id: measured[run.id].choosing_value(metric, direction) for run in runs}
+    values = {run.id: run.value(metric, direction) for run in runs}
     if all(isnan(value) for value in values.values()):
-        for run in runs:
-            known = measured[run.id].parts.get(part)
-            values[run.id] = float("nan") if known is None else known.value(metric, direction)
+        values = {run.id: run.value(metric, direction, part) for run in runs}
     oldest = sorted(runs, key=lambda run: (run.info.created, run.id))
     return sorted(oldest, key=lambda run: rank_key(values[run.id], metric))
 
@@ -232,7 +153,7 @@ def rank_key(value: float, metric: str) -> tuple[bool, float]:
 
 def shared_metrics(entries: Sequence[Entry]) -> list[str]:
     """Metrics that every run has, in the order of the first."""
-    known = [one.measured.evaluation["metrics"] for one in entries]
+    known = [one.measured.metrics for one in entries]
     return [m for m in known[0] if all(m in names for names in known)]
 
 
@@ -247,10 +168,10 @@ def table_rows(entries: Sequence[Entry], metrics: Sequence[str], direction: str)
         )
         for one in entries
     ]
-    known = entries[0].measured.evaluation.get("baselines", {})
+    measured = entries[0].measured
     for name, label in BASELINES.items():
-        if name in known:
-            values = {m: estimate(find_record(known[name], m, direction)) for m in metrics}
+        if name in measured.records:
+            values = {m: estimate(measured.record(m, direction, name)) for m in metrics}
             rows.append(TableRow(label, values, is_baseline=True))
     return rows
 
@@ -324,10 +245,10 @@ def records_by_dimension(one: Entry, metric: str, pairs: PairSet) -> Sequence[Re
 
 def _swept_records(entry: Entry, metric: str) -> list[dict[str, Any]]:
     """Quality of a run and of smaller models of its method; empty where none were trained."""
-    smaller = entry.run.part(entry.part).dimensions()
+    smaller = entry.run.kept(f"{entry.part}/smaller").get("ranks", {})
     if not smaller:
         return []
-    found = load_evaluation(entry.run, entry.part)
+    found = entry.evaluation
     params = entry.run.info.spec["params"]
     own = params.get("n_components") or all_methods()[entry.run.info.method]().n_components
     rankings = [*smaller.values(), found.rankings]
@@ -425,7 +346,7 @@ def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tupl
         ("Split", _split(first.run.spec["split"], pairs)),
         ("Sizes", _sizes(first)),
         ("Measured on", part_words(first, pairs)),
-        ("Ranked against", first.measured.ranked_against(direction, first.part, pairs)),
+        ("Ranked against", first.ranked_against(direction, pairs)),
         *((("Left out", left_out),) if (left_out := _left_out(first, direction)) else ()),
         ("Order of the runs", order(entries)),
         ("Query side", _query_side(direction, pairs)),
@@ -482,7 +403,7 @@ def _shares(entries: Sequence[Entry], pairs: PairSet, what: str, of: str) -> dic
         shares = [
             f"{100 * share:.1f} % of {of}{name}"
             for name, side in ((pairs.x_name, f"x_{what}"), (pairs.y_name, f"y_{what}"))
-            if (share := entry.measured.evaluation.get(side))
+            if (share := entry.measured.shares[side])
         ]
         if shares:
             labels_of.setdefault(" and ".join(shares), []).append(entry.label)
@@ -499,33 +420,23 @@ def is_base(method: str) -> bool:
 
 
 def strongest_baseline(
-    runs: Mapping[str, float],
-    guesses: Mapping[str, Sequence[Record]],
-    metric: str,
-    direction: str,
+    runs: Mapping[str, float], measured: PartResult, metric: str, direction: str
 ) -> str:
     """The best of runs that learn nothing and of guesses, by what the runs are chosen by."""
     values = dict(runs)
     for name, label in BASELINES.items():
-        values[label] = estimate(find_record(guesses.get(name, ()), metric, direction)).value
+        values[label] = measured.value(metric, direction, name)
     return min(values, key=lambda name: rank_key(values[name], metric))
 
 
-def guessed(
-    baseline: str, train: PairSet, held_out: PairSet, like: Evaluation, metric: str
-) -> Evaluation:
-    """What one of `BASELINES` finds where a run found something."""
-    scorer: Any = PopularityScorer(train)
-    if baseline == BASELINES["chance"]:
-        scorer = ChanceScorer()
-    sides = held_out.x, held_out.y, held_out.relevance
-    tested = compared_metric(like, metric)
-    return evaluate(scorer, *sides, [tested], directions=like.directions)
+def guessed(baseline: str, measured: PartResult) -> Evaluation:
+    """What one of `BASELINES` found, by its label, where a run was measured."""
+    return measured.evaluations[next(n for n, label in BASELINES.items() if label == baseline)]
 
 
 def is_chosen_here(entries: Sequence[Entry]) -> bool:
     """Whether the order of the runs rests on the part shown, see `ranked`."""
-    by_validation = any("validation" in one.result.parts for one in entries)
+    by_validation = any("validation" in one.run.measured for one in entries)
     return entries[0].part == "validation" or not by_validation
 
 
@@ -534,11 +445,11 @@ def baseline_of(entries: Sequence[Entry], metric: str, direction: str) -> str:
     best, *others = entries
     part = best.part if is_chosen_here(entries) else "validation"
     runs = {
-        one.label: one.result.parts[part].value(metric, direction)
+        one.label: one.run.value(metric, direction, part)
         for one in others
-        if is_base(one.run.info.method) and part in one.result.parts
+        if is_base(one.run.info.method) and part in one.run.measured
     }
-    guesses = best.result.parts.get(part, best.measured).evaluation.get("baselines", {})
+    guesses = best.run.part(part) if part in best.run.measured else best.measured
     return strongest_baseline(runs, guesses, metric, direction)
 
 
@@ -549,8 +460,7 @@ def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction:
     kept = [one for one in entries if is_here or one in entries[:2] or one.label == baseline]
     evaluations = _evaluations(kept)
     if baseline not in evaluations:
-        train, part = (best.run.take(pairs, name) for name in ("train", best.part))
-        evaluations[baseline] = guessed(baseline, train, part, evaluations[best.label], metric)
+        evaluations[baseline] = guessed(baseline, best.measured)
     asking = _asking(direction)
     return verdict(evaluations, metric, asking, baseline=baseline, is_chosen_here=is_here)
 
@@ -560,7 +470,7 @@ def verdict_words(found: Verdict, best: Entry, metric: str, direction: str) -> s
     if best.part != "validation":
         return found.in_words()
     words = f"On the validation part, {found.in_words(with_p=False)}"
-    test = best.result.parts.get("test")
+    test = best.run.part("test") if "test" in best.run.measured else None
     value, reach = estimate(None if test is None else test.record(metric, direction))
     if isnan(value):
         return words
@@ -594,7 +504,7 @@ def finding_of(
         baseline=None if isnan(known) else known,
         baseline_name=baseline,
         part=best.part,
-        candidates=best.measured.ranked_against(direction, best.part, pairs),
+        candidates=best.ranked_against(direction, pairs),
     )
 
 
@@ -610,7 +520,7 @@ def order(entries: Sequence[Entry]) -> str:
     """What the order of the runs rests on, see `ranked`."""
     part = entries[0].part
     if part == "validation" or not is_chosen_here(entries):
-        is_whole = all("validation" in one.result.parts for one in entries)
+        is_whole = all("validation" in one.run.measured for one in entries)
         return "by the validation part" + ("" if is_whole else ", those without it last")
     return f"by the {part} part: no run was measured on validation"
 
@@ -640,7 +550,7 @@ def settings(one: Entry) -> list[tuple[str, str, bool]]:
 
 def _evaluations(entries: Sequence[Entry]) -> dict[str, Evaluation]:
     """By label."""
-    return {one.label: load_evaluation(one.run, one.part) for one in entries}
+    return {one.label: one.evaluation for one in entries}
 
 
 def _asking(direction: str) -> list[Direction]:
@@ -649,7 +559,7 @@ def _asking(direction: str) -> list[Direction]:
 
 def _left_out(one: Entry, direction: str) -> str:
     """How many queries cannot fail, since all of their judged candidates are relevant."""
-    found = load_evaluation(one.run, one.part)
+    found = one.evaluation
     side = cast(Asking, direction)
     n, graded = found.n_certain(side), found.n_certain(side, "NDCG")
     words = f"{n:,} quer{'y' if n == 1 else 'ies'} with relevant candidates only"
@@ -691,7 +601,7 @@ def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
 
 
 def _sizes(one: Entry) -> str:
-    sizes = one.run.meta.get("sizes", {})
+    sizes = one.run.about.get("sizes", {})
     parts = ("train", "validation", "test")
     return "; ".join(
         f"{p} {sizes[f'x_{p}']:,} × {sizes[f'y_{p}']:,}" for p in parts if f"x_{p}" in sizes

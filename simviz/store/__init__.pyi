@@ -1,12 +1,9 @@
 from .datasets import DatasetInfo as DatasetInfo
 from .directory import Limits as Limits
 from .run import (
-    Measured as Measured,
     Run as Run,
     RunInfo as RunInfo,
-    RunPart as RunPart,
     RunResult as RunResult,
-    load_evaluation as load_evaluation,
     load_map as load_map,
     stopped_by_validation as stopped_by_validation,
 )

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import hashlib
 import platform
 import re
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Literal, cast
@@ -17,23 +17,21 @@ from numpy.typing import NDArray
 
 from simviz._types import Index
 from simviz.data.pairs import PairSet
-from simviz.evaluation.curves import DimensionCurve
-from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.result import Direction, Evaluation, Record
+from simviz.evaluation.metrics import METRICS
+from simviz.evaluation.result import Evaluation, PartResult
 from simviz.evaluation.roc import Roc
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
+from simviz.persistence import load_records, save_state
 from simviz.pipeline import BlendPipeline, CSLSPipeline, Pipeline, load_pipeline
 from simviz.projection import Gap, JointMap, Quality
 from simviz.ranking import Ranking
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import (
     damaged,
-    read_arrays,
     read_json,
     sync_tree,
     why_not_written,
-    write_arrays,
     write_json,
 )
 
@@ -52,9 +50,9 @@ MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")
 _AGAIN = "Delete the run and train it again."
 _EVALUATION = "The evaluation of this run"
-#: Begins the names of what is known of single points of a drawing.
-_QUALITY = "quality:"
 Arrays = dict[str, NDArray[Any]]
+#: What files of a run may hold besides arrays and what JSON knows.
+_RECORDS = (Evaluation, Ranking, Roc, *METRICS, JointMap, Quality, Gap)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,70 +108,6 @@ class RunInfo:
         return self.method == IMPORTED
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Measured:
-    """What was found out on one part of a split.
-
-    Parameters
-    ----------
-    evaluation : Evaluation
-        Of what was trained.
-    baselines : mapping of str to list of dict
-        Tidy metrics of what knows nothing.
-    curve : DimensionCurve or None
-        Quality by dimension, where the method has such a curve.
-    """
-
-    evaluation: Evaluation
-    baselines: Mapping[str, list[Record]]
-    curve: DimensionCurve | None
-
-    def write(self, folder: Path) -> None:
-        """Write all files, see `RunPart`.
-
-        Parameters
-        ----------
-        folder : Path
-            An empty directory.
-        """
-        evaluation = self.evaluation
-        arrays: Arrays = {}
-        per_query: Arrays = {}
-        for direction, ranking in evaluation.rankings.items():
-            arrays |= _pack(ranking, f"ranking:{direction}:")
-            for metric in evaluation.metrics:
-                if metric.level == "query":
-                    values = evaluation.per_query(metric, direction)
-                    per_query[f"{direction}:{metric.name}"] = values
-        for name in ("judged", "predicted"):
-            scores = getattr(evaluation, name)
-            if scores is not None:
-                arrays[name] = scores
-        tree = {
-            "records": evaluation.to_records(),
-            "baselines": dict(self.baselines),
-            "metrics": [metric.name for metric in evaluation.metrics],
-            "directions": list(evaluation.directions),
-            "pool": evaluation.pool,
-            "x_empty": evaluation.x_empty,
-            "y_empty": evaluation.y_empty,
-            "x_unknown": evaluation.x_unknown,
-            "y_unknown": evaluation.y_unknown,
-        }
-        write_json(folder / "evaluation.json", tree)
-        write_arrays(folder / "per_query.npz", per_query)
-        if (roc := evaluation.roc) is not None:
-            write_arrays(folder / "roc.npz", _pack(roc))
-        write_arrays(folder / "arrays.npz", arrays)
-        write_json(folder / "curve.json", [] if self.curve is None else self.curve.to_records())
-
-    def summary(self) -> dict[str, float]:
-        """The figures that a list of runs shows: of the side that asks first, and of all pairs."""
-        wanted = (*self.evaluation.directions[:1], "pairs")
-        records = self.evaluation.to_records()
-        return {r["metric"]: r["value"] for r in records if r["direction"] in wanted}
-
-
 def _versions() -> dict[str, str]:
     known = {name: version(name) for name in ("simviz", "numpy", "scikit-learn")}
     return known | {"python": platform.python_version()}
@@ -187,7 +121,7 @@ class RunResult:
     ----------
     pipeline : PairPipeline or BlendPipeline
         What was trained.
-    measured : mapping of {"validation", "test"} to Measured
+    measured : mapping of {"validation", "test"} to PartResult
         How it did, by part of the split; an imported run may have one alone.
     parts : mapping of str to ndarray of int
         "x_train", "y_test", ...: the items of each part by their position.
@@ -200,7 +134,7 @@ class RunResult:
     """
 
     pipeline: Pipeline
-    measured: Mapping[Part, Measured]
+    measured: Mapping[Part, PartResult]
     parts: Mapping[str, Index]
     notes: tuple[str, ...]
     seconds: Mapping[str, float]
@@ -211,135 +145,81 @@ class RunResult:
         measured = self.measured.get("validation")
         return {} if measured is None else measured.summary()
 
-    def write(self, folder: Path, spec: Mapping[str, Any]) -> int:
-        """Write all files, and what was asked for, into an empty directory.
+    @property
+    def about(self) -> dict[str, Any]:
+        """Notes, times, sizes and versions, and what tells its split from others."""
+        digest = hashlib.blake2b(digest_size=8)
+        for name in (f"{side}_{part}" for part in MEASURED for side in "xy"):
+            digest.update(self.parts.get(name, np.empty(0)).astype(np.int64).tobytes() + b"|")
+        return {
+            "notes": list(self.notes),
+            "seconds": dict(self.seconds),
+            "sizes": {name: len(index) for name, index in self.parts.items()},
+            "versions": dict(self.versions),
+            "split": digest.hexdigest(),
+        }
+
+    def write(self, folder: Path) -> int:
+        """Write all files into an empty directory.
 
         Parameters
         ----------
         folder : Path
             The directory.
-        spec : mapping
-            The request, as JSON.
 
         Returns
         -------
         int
             Bytes written.
         """
-        write_json(folder / "spec.json", dict(spec))
         self.pipeline.save(folder / "pipeline.simviz")
-        for part, measured in self.measured.items():
-            (folder / part).mkdir()
-            measured.write(folder / part)
-        write_arrays(folder / "arrays.npz", self.parts)
-        meta = {
-            "notes": list(self.notes),
-            "seconds": dict(self.seconds),
-            "sizes": {name: len(index) for name, index in self.parts.items()},
-            "versions": dict(self.versions),
-        }
-        write_json(folder / "meta.json", meta)
+        for name, measured in self.measured.items():
+            (folder / name).mkdir()
+            write_part(measured, folder / name)
+        save_state({"parts": self.parts}, folder / "parts.simviz")
+        write_json(folder / "about.json", self.about)
         return sync_tree(folder)
 
 
-@dataclass(frozen=True, slots=True)
-class RunPart:
-    """What a stored run found out on one part, read when it is asked for.
+def write_part(measured: PartResult, folder: Path) -> None:
+    """Write the figures of a part, and what they are of, into an empty directory."""
+    figures = {f.name: getattr(measured, f.name) for f in fields(measured)}
+    for name, evaluation in figures.pop("evaluations").items():
+        save_state({name: evaluation}, folder / f"{name}.simviz")
+    write_json(folder / "figures.json", figures)
 
-    Parameters
-    ----------
-    folder : Path
-        Where its files are.
-    """
 
-    folder: Path
+class _Stored(Mapping[str, Evaluation]):
+    """The evaluations of a part, each read when it is asked for."""
 
-    def evaluation(self) -> dict[str, Any]:
-        """Tidy metrics under "records", baselines and pool beside them."""
-        with damaged(_EVALUATION):
-            return dict(read_json(self.folder / "evaluation.json", _AGAIN))
+    def __init__(self, folder: Path, names: Collection[str]) -> None:
+        self._folder, self._names = folder, names
 
-    def records(self) -> list[dict[str, Any]]:
-        """Tidy metrics, see `simviz.evaluation.Evaluation.to_records`."""
-        with damaged(_EVALUATION):
-            return list(self.evaluation()["records"])
+    def __getitem__(self, name: str) -> Evaluation:
+        if name not in self._names:
+            raise KeyError(name)
+        return cast(Evaluation, _read(self._folder / f"{name}.simviz", _EVALUATION)[name])
 
-    def per_query(self) -> Arrays:
-        """Values of each query by "direction:metric", NaN for a skipped one."""
-        return read_arrays(self.folder / "per_query.npz", _AGAIN)
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
 
-    def roc(self) -> Arrays | None:
-        """Arguments of `simviz.evaluation.Roc`, or None if none was traced."""
-        path = self.folder / "roc.npz"
-        return read_arrays(path, _AGAIN) if path.exists() else None
+    def __len__(self) -> int:
+        return len(self._names)
 
-    def rankings(self) -> Arrays:
-        """Ranks of the queries by "ranking:direction:name", and scores where judgments are."""
-        return read_arrays(self.folder / "arrays.npz", _AGAIN)
 
-    def curve(self) -> list[dict[str, Any]]:
-        """Tidy quality by dimension; empty where the method has no such curve."""
-        with damaged(_EVALUATION):
-            return list(read_json(self.folder / "curve.json", _AGAIN))
+def _read(path: Path, what: str) -> dict[str, Any]:
+    with damaged(what, _AGAIN):
+        return load_records(path, _RECORDS)
 
-    def learning(self) -> list[dict[str, Any]]:
-        """Tidy quality by size of the training part; empty where nobody asked for it."""
-        path = self.folder / "learning.json"
-        with damaged(_EVALUATION):
-            return list(read_json(path, _AGAIN)) if path.exists() else []
 
-    def put_learning(self, records: list[dict[str, Any]]) -> None:
-        """Keep the quality by size of the training part with the run.
-
-        Parameters
-        ----------
-        records : list of dict
-            See `simviz.evaluation.LearningCurve.to_records`.
-
-        Raises
-        ------
-        StoreError
-            If the run was deleted in the meantime, or the disk is full.
-        """
-        with _keeping_in(self.folder):
-            write_json(self.folder / "learning.json", records)
-
-    @property
-    def is_swept(self) -> bool:
-        """Whether smaller models of the method were trained, see `dimensions`."""
-        return (self.folder / "dimensions.npz").exists()
-
-    def dimensions(self) -> dict[int, dict[Direction, Ranking]]:
-        """Ranks by smaller models of the method, by their dimensions; empty where none is kept."""
-        found: dict[int, dict[Direction, Ranking]] = {}
-        if not self.is_swept:
-            return found
-        with damaged(_EVALUATION):
-            arrays = read_arrays(self.folder / "dimensions.npz", _AGAIN)
-            for k, direction in {tuple(name.split(":")[:2]) for name in arrays}:
-                ranking = _unpack_ranking(arrays, f"{k}:{direction}:")
-                found.setdefault(int(k), {})[cast("Direction", direction)] = ranking
-            return dict(sorted(found.items()))
-
-    def put_dimensions(self, rankings: Mapping[int, Mapping[Direction, Ranking]]) -> None:
-        """Keep how smaller models rank, by their dimensions, with the run.
-
-        Parameters
-        ----------
-        rankings : mapping of int to mapping of {"x2y", "y2x"} to Ranking
-            What each model's evaluation found.
-
-        Raises
-        ------
-        StoreError
-            If the run was deleted in the meantime, or the disk is full.
-        """
-        arrays: Arrays = {}
-        for k, sides in rankings.items():
-            for direction, ranking in sides.items():
-                arrays |= _pack(ranking, f"{k}:{direction}:")
-        with _keeping_in(self.folder):
-            write_arrays(self.folder / "dimensions.npz", arrays)
+@lru_cache(maxsize=1_200)
+def _read_part(folder: Path, changed: int, further: str) -> PartResult:
+    """The figures of a part, with those of a further metric, until its file changes."""
+    if further:
+        return _read_part(folder, changed, "").with_metric(further)
+    with damaged(_EVALUATION):
+        figures = read_json(folder / "figures.json", _AGAIN)
+        return PartResult(**figures, evaluations=_Stored(folder, figures["records"]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -352,10 +232,13 @@ class Run:
         What the index says.
     folder : Path
         Where its files are.
+    further : str, default=""
+        A metric that its figures hold besides those that were asked for at first.
     """
 
     info: RunInfo
-    folder: Path
+    folder: Path = field(default=Path(), kw_only=True)
+    further: str = field(default="", kw_only=True)
 
     @property
     def id(self) -> str:
@@ -363,16 +246,15 @@ class Run:
         return self.info.id
 
     @property
-    def spec(self) -> dict[str, Any]:
+    def spec(self) -> Mapping[str, Any]:
         """What was asked for, as JSON."""
-        with damaged("What was asked for in this run"):
-            return dict(read_json(self.folder / "spec.json", _AGAIN))
+        return self.info.spec
 
     @property
-    def meta(self) -> dict[str, Any]:
-        """Times, sizes, versions and notes."""
+    def about(self) -> dict[str, Any]:
+        """See `RunResult.about`."""
         with damaged("What is known about this run"):
-            return dict(read_json(self.folder / "meta.json", _AGAIN))
+            return dict(read_json(self.folder / "about.json", _AGAIN))
 
     def pipeline(self) -> Pipeline:
         """What was trained, ready for new items.
@@ -431,9 +313,9 @@ class Run:
     @property
     def measured(self) -> tuple[Part, ...]:
         """The parts of its split that it was measured on."""
-        return tuple(part for part in MEASURED if self._part_folder(part) is not None)
+        return tuple(part for part in MEASURED if (self.folder / part).is_dir())
 
-    def part(self, name: Part) -> RunPart:
+    def part(self, name: Part) -> PartResult:
         """What it found out on a part of its split.
 
         Parameters
@@ -443,30 +325,68 @@ class Run:
 
         Returns
         -------
-        RunPart
-            Whose files are read when they are asked for.
+        PartResult
+            Whose ranks are read when they are asked for.
 
         Raises
         ------
         StoreError
             If it was not measured on that part.
         """
-        folder = self._part_folder(name)
-        if folder is None:
+        if name not in self.measured:
             raise StoreError(f"This run was not measured on its {name} part.")
-        return RunPart(folder)
+        with damaged(_EVALUATION):
+            folder = self.folder / name
+            return _read_part(folder, (folder / "figures.json").stat().st_mtime_ns, self.further)
+
+    def value(self, metric: str, direction: str, part: Part = "validation") -> float:
+        """A figure on a part, by default on that by which runs are ranked; NaN without one."""
+        measured = part in self.measured
+        return self.part(part).value(metric, direction) if measured else float("nan")
 
     def arrays(self) -> Arrays:
         """Parts of the split ("x_test", "y_train", ...) as positions in the data set."""
-        return read_arrays(self.folder / "arrays.npz", _AGAIN)
+        return cast(Arrays, self.kept("parts")["parts"])
 
-    def _part_folder(self, name: Part) -> Path | None:
-        folder = self.folder / name
-        return folder if folder.is_dir() else None
+    def kept(self, name: str) -> Mapping[str, Any]:
+        """What was kept with the run under a name; empty for nothing."""
+        path = self.folder / f"{name}.simviz"
+        return _read(path, f"The file {path.name} of this run") if path.exists() else {}
+
+    def keep(self, name: str, objects: Mapping[str, Any]) -> None:
+        """Keep more with the run, in place of what has that name.
+
+        Parameters
+        ----------
+        name : str
+            Of a file, such as "test/learning".
+        objects : mapping of str to object
+            Of arrays, of what JSON knows, and of dataclasses that runs hold.
+
+        Raises
+        ------
+        StoreError
+            If the run was deleted in the meantime, or the disk is full.
+        """
+        try:
+            save_state(objects, self.folder / f"{name}.simviz", sync=True)
+        except FileNotFoundError as error:
+            raise StoreError("This run was deleted in the meantime.") from error
+        except OSError as error:
+            raise StoreError(why_not_written(self.folder, error)) from error
+
+    def is_swept(self, part: Part) -> bool:
+        """Whether smaller models of the method were trained, whose ranks are kept."""
+        return (self.folder / part / "smaller.simviz").exists()
+
+    def names(self) -> Sequence[str]:
+        """What is kept with the run, but for what is kept with a part."""
+        return [path.stem for path in self.folder.glob("*.simviz")]
 
     def maps(self) -> tuple[str, ...]:
         """Names of the drawings that are kept, sorted."""
-        return tuple(sorted(p.stem.removeprefix("map-") for p in self.folder.glob("map-*.npz")))
+        known = (name.partition("map-") for name in self.names())
+        return tuple(sorted(name for before, is_map, name in known if is_map and not before))
 
     def put_map(self, name: str, drawing: JointMap, x_drawn: Index, y_drawn: Index) -> None:
         """Keep a drawing with the run, in place of one of that name.
@@ -488,95 +408,7 @@ class Run:
         present = self.maps()
         if name not in present and len(present) >= MAX_MAPS:
             raise StoreError(f"A run keeps at most {MAX_MAPS} drawings.")
-        path = _map_path(self.folder, name)
-        arrays: Arrays = {"x": drawing.x, "y": drawing.y, "x_drawn": x_drawn, "y_drawn": y_drawn}
-        quality: dict[str, Any] | None = None
-        if drawing.quality is not None:
-            known = _pack(drawing.quality)
-            quality = {k: v for k, v in known.items() if not isinstance(v, np.ndarray)}
-            arrays |= {_QUALITY + k: v for k, v in known.items() if k not in quality}
-        info = {
-            "method": drawing.method,
-            "balance": drawing.balance,
-            "seed": drawing.seed,
-            "quality": quality,
-            "gap": [drawing.gap.distance_ratio, drawing.gap.mixing],
-            "gap_balanced": [drawing.gap_balanced.distance_ratio, drawing.gap_balanced.mixing],
-            "notes": list(drawing.notes),
-            "share": drawing.share,
-        }
-        text = np.frombuffer(json.dumps(info).encode(), dtype=np.uint8)
-        with _keeping_in(self.folder):
-            write_arrays(path, {**arrays, "info": text})
-
-
-@contextmanager
-def _keeping_in(folder: Path) -> Iterator[None]:
-    """Say why something more cannot be kept with a run."""
-    try:
-        yield
-    except FileNotFoundError as error:
-        raise StoreError("This run was deleted in the meantime.") from error
-    except OSError as error:
-        raise StoreError(why_not_written(folder, error)) from error
-
-
-def _pack(record: Any, prefix: str = "") -> dict[str, Any]:
-    """The fields of a dataclass by their names."""
-    return {f"{prefix}{part.name}": getattr(record, part.name) for part in fields(record)}
-
-
-def _unpack_ranking(arrays: Arrays, prefix: str) -> Ranking:
-    return Ranking(**{part.name: arrays[f"{prefix}{part.name}"] for part in fields(Ranking)})
-
-
-def load_evaluation(run: Run, part: Part = "test") -> Evaluation:
-    """The evaluation of a run, from which any metric of ranks can be asked.
-
-    Parameters
-    ----------
-    run : Run
-        A stored run.
-    part : {"validation", "test"}, default="test"
-        On which part of its split.
-
-    Returns
-    -------
-    Evaluation
-        Equal to the one it was stored from.
-
-    Raises
-    ------
-    StoreError
-        If it was not measured on that part, or a file is missing or damaged.
-    """
-    kept = run.part(part)
-    figures, arrays, roc = kept.evaluation(), kept.rankings(), kept.roc()
-    with damaged(_EVALUATION):
-        rankings = {
-            cast(Direction, direction): _unpack_ranking(arrays, f"ranking:{direction}:")
-            for direction in figures["directions"]
-        }
-        return Evaluation(
-            rankings=rankings,
-            pool=figures["pool"],
-            metrics=tuple(parse_metric(name) for name in figures["metrics"]),
-            roc=None if roc is None else Roc(**roc),
-            judged=arrays.get("judged"),
-            predicted=arrays.get("predicted"),
-            x_empty=figures["x_empty"],
-            y_empty=figures["y_empty"],
-            x_unknown=figures["x_unknown"],
-            y_unknown=figures["y_unknown"],
-        )
-
-
-def load_figures(run: Run, part: Part = "test") -> dict[str, Any]:
-    """The figures of a run on a part of its split, see `RunPart.evaluation`."""
-    figures = run.part(part).evaluation()
-    if missing := {"records", "metrics", "directions", "pool"} - figures.keys():
-        raise StoreError(f"The results of this run lack {', '.join(sorted(missing))}.")
-    return figures
+        self.keep(_map_name(name), {"map": drawing, "x": x_drawn, "y": y_drawn})
 
 
 def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
@@ -601,34 +433,17 @@ def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
     StoreError
         If there is no such drawing or it is damaged.
     """
-    arrays = read_arrays(_map_path(run.folder, drawing))
+    found = run.kept(_map_name(drawing))
     with damaged(f"The drawing {drawing!r} of this run"):
-        info = json.loads(arrays["info"].tobytes())
-        if (quality := info["quality"]) is not None:
-            names = [name for name in arrays if name.startswith(_QUALITY)]
-            quality |= {name.removeprefix(_QUALITY): arrays[name] for name in names}
-            quality = Quality(**quality)
-        loaded = JointMap(
-            x=arrays["x"],
-            y=arrays["y"],
-            method=info["method"],
-            balance=info["balance"],
-            seed=info["seed"],
-            quality=quality,
-            gap=Gap(*info["gap"]),
-            gap_balanced=Gap(*info["gap_balanced"]),
-            notes=tuple(info["notes"]),
-            share=info["share"],
-        )
-        return loaded, arrays["x_drawn"], arrays["y_drawn"]
+        return found["map"], found["x"], found["y"]
 
 
-def _map_path(folder: Path, name: str) -> Path:
+def _map_name(name: str) -> str:
     if not isinstance(name, str) or not _DRAWING.fullmatch(name):
         raise StoreError(
             "A drawing is named by at most 40 lower-case letters, digits and '-', such as 'mds-2'."
         )
-    return folder / f"map-{name}.npz"
+    return f"map-{name}"
 
 
 def stopped_by_validation(run: Run) -> bool:

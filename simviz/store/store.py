@@ -339,7 +339,7 @@ class Runs:
         evicted: list[str] = []
         texts = json.dumps(dict(spec)), json.dumps(result.summary()), "", ""
         with self._directory.draft() as draft:
-            size = result.write(draft, spec)
+            size = result.write(draft)
             with self._index.writing() as db:
                 if db.has("runs", run_id):
                     return False
@@ -372,7 +372,7 @@ class Runs:
         if row["workspace"] is None and now - row["opened"] > _OPENED_SECONDS:
             with suppress(StoreError):  # whoever reads needs no room on the disk
                 self._index.execute("UPDATE runs SET opened=? WHERE id=?", now, run_id)
-        return Run(_run_info(row), folder)
+        return Run(_run_info(row), folder=folder)
 
     def find(self, workspace: str, dataset_id: str | None = None) -> list[RunInfo]:
         """Runs of a workspace, newest first."""

@@ -10,7 +10,6 @@ from simviz.charts import RocCurve, dimension_figure, roc_figure
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import hardest_queries, query_metric
-from simviz.evaluation.roc import Roc
 from simviz.exceptions import SimvizError
 from simviz.jobs.background import FIRST
 from simviz.markdown import escape_markdown
@@ -43,8 +42,7 @@ def show(
 ) -> Run | None:
     """Show what runs on one split found on the part looked at; return the run of the verdict."""
     part = settings.current_part(dataset_id)
-    measured = {run.id: shell_runs.read_measured(run) for run in runs}
-    ordered = summary.ranked(runs, measured, metric, direction, part)
+    ordered = summary.ranked(runs, metric, direction, part)
     entries = shell_runs.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
     with st.container(
@@ -58,7 +56,7 @@ def show(
                 where = {"data": dataset_id}
                 where |= {takes: ids[takes], settings.PART_LINK: part} if takes else {}
                 st.page_link(page, label=label, icon=icon, query_params=where)
-    missing = [run for run in ordered if part not in measured[run.id].parts]
+    missing = [run for run in ordered if part not in run.measured]
     progress.tell_missing_part([shell_runs.run_title(run.info) for run in missing], part)
     if not entries:
         return None
@@ -95,7 +93,7 @@ def show_table(
         return
     queries = summary.asked(pairs, direction).queries
     queries = "queries from both sides" if direction == "mean" else queries
-    pool = entries[0].measured.ranked_against(direction, part, pairs)
+    pool = entries[0].ranked_against(direction, pairs)
     st.caption(
         f"Mean over {record['n']:,} {part} {queries} ± 95 % interval, each ranked "
         f"against {pool}. Ties count with their expected value. {order}"
@@ -139,9 +137,8 @@ def show_curves(
         st.markdown("#### ROC: matching pairs against others")
         rocs, n_others, part = [], 0, entries[0].part
         for entry in entries:
-            arrays = entry.run.part(entry.part).roc()
-            if arrays is not None:
-                roc = Roc(**arrays)
+            roc = evaluation_of(entry).roc
+            if roc is not None:
                 n_others = roc.n_negative
                 if roc.n_positive and n_others:
                     rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))

@@ -12,7 +12,6 @@ from on_page import control, html, said
 from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
 from simviz.reports import html_report
-from simviz.store import load_evaluation
 from simviz.workbench.compare import curves
 
 pytestmark = pytest.mark.app
@@ -130,7 +129,7 @@ def test_a_side_on_which_no_query_can_fail_is_not_offered(show, home):
     page = show("twice", metric="MRR", tab="queries")
     who = control(page, "Query side")
     assert [o.content for o in who.proto.options] == ["y → x"]
-    certain = load_evaluation(home.run("twice bm25")).n_certain("y2x")
+    certain = home.run("twice bm25").part("test").evaluation.n_certain("y2x")
     assert certain > 1
     assert f"{certain} queries with relevant candidates only are left out" in said(page)
     assert page.selectbox(key="compare-metric").value == "MRR"

@@ -581,7 +581,7 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
     """Runs as the page would choose them, without the page."""
     from simviz.reports.summary import Entry
     from simviz.workbench.compare.choice import Choice
-    from simviz.workbench.shell.runs import label_runs, read_measured
+    from simviz.workbench.shell.runs import label_runs
 
     runs = [home.run(name) for name in names]
     labels = label_runs([run.info for run in runs])
@@ -591,7 +591,6 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
             labels[run.id],
             run.info.method,
             "test",
-            read_measured(run),
         )
         for run in runs
     ]
@@ -693,13 +692,11 @@ def test_what_is_on_the_screen_is_published(visit, home):
     "metric", ["P@7", "MRR@5", "R-precision", "NDCG@20 (linear gain, jk)", "rank loss", "pAUC@0.1"]
 )
 def test_metrics_that_were_not_stored_are_read_from_stored_ranks(visit, home, metric):
-    from simviz.store import load_evaluation
-
     page = visit(data="demo:emoji", metric=metric, part="test")
     assert page.selectbox(key="compare-metric").value == metric
     assert link(page)["metric"] == metric
     assert metric in titles(page)
-    value = load_evaluation(home.run("bm25")).value(metric, "y2x")
+    value = home.run("bm25").part("test").evaluation.value(metric, "y2x")
     page = visit(data="demo:emoji", metric=metric, part="test", direction="y2x")
     assert f"{value:.3f}" in html(page)
     test = home.run("bm25").take(load_demo("emoji"), "test")

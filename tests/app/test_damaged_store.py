@@ -59,13 +59,13 @@ def empty(path):
 
 
 DATA = ["datasets/*/pairs.json", "datasets/*/arrays.npz"]
-RUN = ["runs/*/*.json", "runs/*/*.npz", "runs/*/*.simviz", "runs/*/*/*.json", "runs/*/*/*.npz"]
+RUN = ["runs/*/*.json", "runs/*/*.simviz", "runs/*/*/*.json", "runs/*/*/*.simviz"]
 #: Kind of what is damaged, how, which files; and the pages that show it.
 FEW = [
     ("data", gone, "datasets/*/pairs.json", ["map"]),
     ("data", foreign, "datasets/*", ["train"]),
-    ("run", cut, "runs/*/spec.json", ["compare"]),
-    ("run", cut, "runs/*/*/arrays.npz", ["compare"]),
+    ("run", cut, "runs/*/about.json", ["compare"]),
+    ("run", cut, "runs/*/*/run.simviz", ["compare"]),
     ("run", gone, "runs/*", ["compare", "search"]),
     ("run", empty, "runs/*/pipeline.simviz", ["search"]),
     ("job", foreign, "jobs/*/*", ["train"]),

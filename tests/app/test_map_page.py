@@ -435,9 +435,10 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
     monkeypatch.setattr("simviz.workbench.shell.settings._LATE", 0.0)
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
-    measured = state.store().runs.get(run_id).part("test")
-    curve = [{**record, "value": 0.25} for record in measured.curve()]
-    (measured.folder / "curve.json").write_text(json.dumps(curve))
+    path = state.store().runs.get(run_id).folder / "test" / "figures.json"
+    figures = json.loads(path.read_text())
+    figures["curve"] = [{**record, "value": 0.25} for record in figures["curve"]]
+    path.write_text(json.dumps(figures))
     go(app, data=dataset_id, dims="12")
     assert "Of the validation part: 6 left items and 6 right items; left" in words(app)
     before = charts(app)[0].proto.alt

@@ -85,7 +85,7 @@ def test_a_link_says_which_part(show):
 def test_a_demo_opens_on_its_validation_part_too_and_says_the_figure_on_test(show, home):
     app = show("demo:emoji")
     assert part_shown(app) == "validation"
-    record = home.run("demo").part("test").evaluation()["records"]
+    record = home.run("demo").part("test").records["run"]
     mrr = next(r["value"] for r in record if (r["metric"], r["direction"]) == ("MRR", "x2y"))
     assert f"On the test part, BM25 has MRR {mrr:.3f} ± " in html(app)
     assert "On the test part" not in html(show("demo:emoji", part="test"))
@@ -102,7 +102,7 @@ def test_exchanging_the_answers_of_the_test_changes_no_order_and_no_default(show
     assert seen[0] == seen[1]
     figures = [
         [
-            home.run(f"{name} {method}").part("test").evaluation()["records"][0]["value"]
+            home.run(f"{name} {method}").part("test").records["run"][0]["value"]
             for method in METHODS
         ]
         for name in ("own", "exchanged")

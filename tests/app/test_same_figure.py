@@ -15,7 +15,6 @@ from simviz.evaluation import confidence_interval, evaluate, query_values
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
 from simviz.reports import html_report
-from simviz.store import load_evaluation
 
 pytestmark = pytest.mark.app
 #: What is looked at first: data set, metric, who asks.
@@ -130,7 +129,7 @@ def every_place(show, home, name, metric, direction, part):
     held_out = pairs.take(at[f"x_{part}"], at[f"y_{part}"])
     found = evaluate(run.pipeline(), held_out.x, held_out.y, held_out.relevance)
     told["library"] = f"{found.value(metric, direction):.3f}"
-    told["stored"] = f"{load_evaluation(run, part).value(metric, direction):.3f}"
+    told["stored"] = f"{run.part(part).evaluation.value(metric, direction):.3f}"
     return told
 
 
@@ -147,13 +146,13 @@ def test_the_figure_looked_at_first_is_the_same_everywhere(show, home, name):
     told = every_place(show, home, name, metric, direction, part)
     assert {first} == set(told.values()), told
     # No direction is named: the run was measured for the side that asks.
-    evaluation = load_evaluation(run, part)
+    evaluation = run.part(part).evaluation
     assert evaluation.directions[0] == direction
     assert f"{evaluation.value(metric):.3f}" == first
     assert cell(html_report([run], pairs, metric=metric, part=part), metric) == first
     low, high = confidence_interval(query_values(evaluation, metric).values)
     assert low <= evaluation.value(metric) <= high
-    chosen = load_evaluation(run, "validation").value(metric)
+    chosen = run.part("validation").evaluation.value(metric)
     assert run.info.summary[metric] == pytest.approx(chosen)
 
 

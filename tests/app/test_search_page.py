@@ -213,9 +213,12 @@ def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, result
         kept = replace(result, measured=measured, parts=held_out)
         store.runs.put(str(i) * 32, kept, spec, mine)
         for part in measured:
-            path = store.root / "runs" / (str(i) * 32) / part / "evaluation.json"
+            path = store.root / "runs" / (str(i) * 32) / part / "figures.json"
             figure = {"metric": "MRR", "direction": "x2y", "value": values[part]}
-            known = json.loads(path.read_text()) | {"metrics": ["MRR"], "records": [figure]}
+            known = json.loads(path.read_text()) | {
+                "metrics": ["MRR"],
+                "records": {"run": [figure]},
+            }
             path.write_text(json.dumps(known))
         time.sleep(0.01)  # so that one is newer than the other
     run(app)

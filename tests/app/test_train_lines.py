@@ -32,12 +32,11 @@ def home(make_home):
 
 def test_the_hardest_queries_lead_to_why(visit, home):
     from simviz.evaluation.differences import first_relevant_rank
-    from simviz.store import load_evaluation
 
     app = visit(data=home.data["own"])
     ways = [e.proto for e in app.get("page_link") if "ask=" in e.proto.query_string]
     run = home.run("bm25")
-    ranks = first_relevant_rank(load_evaluation(run, "validation").rankings["x2y"])
+    ranks = first_relevant_rank(run.part("validation").evaluation.rankings["x2y"])
     rows = run.arrays()["x_validation"]
     worst = [int(rows[i]) for i in np.argsort(-ranks, kind="stable")[:3] if ranks[i] > 1]
     assert 1 <= len(ways) == len(worst) <= 3

@@ -15,7 +15,6 @@ from simviz.jobs.background import keep_run
 from simviz.pipeline import default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 from simviz.store import Store
-from simviz.store.run import load_evaluation
 
 WORDS = "red blue green gold car bus tram ship".split()
 TEXTS = [f"{a} {b}" for a in WORDS[:4] for b in WORDS[4:]]
@@ -123,7 +122,7 @@ def test_an_imported_run_is_kept_and_read_back(tmp_path):
     assert keep_run(store, dataset_id, pairs, run, split, workspace) == run_id
     kept = store.runs.get(run_id, workspace)
     assert kept.info.method == "imported" and kept.info.summary
-    assert load_evaluation(kept).value("top-1", "x2y") == 1.0
+    assert kept.part("test").evaluation.value("top-1", "x2y") == 1.0
     same = load_pipeline(kept.folder / "pipeline.simviz").similarity(pairs.x, pairs.y)
     assert same.tolist() == run.pipeline.similarity(pairs.x, pairs.y).tolist()
     other = Items(["new"], ["never seen"], "text")

@@ -15,7 +15,6 @@ from simviz.jobs import JobError, SplitSpec, blend_spec, csls_spec
 from simviz.jobs.spec import BlendSpec, CSLSSpec
 from simviz.pipeline import BlendPipeline, CSLSPipeline, load_pipeline
 from simviz.projection.space import Space
-from simviz.store import load_evaluation
 
 
 @pytest.fixture
@@ -43,7 +42,7 @@ def test_a_blend_is_a_run_of_its_own(trained, store, mine, sentences, tmp_path):
     ours = evaluate(pipeline, test.x, test.y, test.relevance)
     for metric in ("MRR", "MAP"):
         np.testing.assert_allclose(
-            load_evaluation(run).per_query(metric), ours.per_query(metric), equal_nan=True
+            run.part("test").evaluation.per_query(metric), ours.per_query(metric), equal_nan=True
         )
     assert run.info.summary["MRR"] == pytest.approx(ours.value("MRR"))
     # What is downloaded is what the public loader reads.
@@ -143,7 +142,7 @@ def test_a_run_corrected_by_csls_is_a_run_of_its_own(trained, mine, sentences, q
     assert (run.info.method, run.info.is_derived) == ("csls", True)
     parts = split(sentences, "pair")
     ours = evaluate(CSLSPipeline.of(cca.pipeline(), parts.train, 3, queries=queries), parts.test)
-    found = load_evaluation(run)
+    found = run.part("test").evaluation
     for side in ("x2y", "y2x"):
         np.testing.assert_allclose(found.per_query("MRR", side), ours.per_query("MRR", side))
     among = {"given": "the other queries", "training": "training items"}[queries]

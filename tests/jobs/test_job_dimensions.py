@@ -12,7 +12,7 @@ from simviz.exceptions import JobCancelled
 from simviz.jobs import JobSpec
 from simviz.jobs.background import smaller_dimensions, train_dimensions
 from simviz.jobs.training import fit
-from simviz.reports.summary import Entry, MeasuredRun, records_by_dimension
+from simviz.reports.summary import Entry, records_by_dimension
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def trained(queue, ask, store):
 
 
 def entry_of(run, part="test"):
-    return Entry(run, "a run", run.info.method, part, MeasuredRun.of(run))
+    return Entry(run, "a run", run.info.method, part)
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_what_was_stopped_keeps_nothing(trained, sentences):
     run = trained("plsa", n_components=12, max_iter=5)
     with pytest.raises(JobCancelled):
         train_dimensions(run, sentences, lambda fraction: fraction > 0)
-    assert run.part("test").dimensions() == {}
+    assert not run.kept("test/smaller")
 
 
 def test_only_models_that_are_not_nested_are_trained_again(trained):

@@ -96,7 +96,7 @@ def test_same_request_gives_the_same_picture(run, sentences):
         draw_run(background, run, sentences, "umap-2")
         later.go()
         pictures.append(load_map(run, kept_name("umap-2"))[0].x)
-        (run.folder / "map-umap-2-center.npz").unlink()
+        (run.folder / "map-umap-2-center.simviz").unlink()
     np.testing.assert_array_equal(*pictures)
 
 

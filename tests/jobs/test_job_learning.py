@@ -6,7 +6,7 @@ import pytest
 from test_job_drawings import Later
 from waiting import LONG
 
-from simviz.jobs.background import Background, learning_records, why_no_curve
+from simviz.jobs.background import Background, train_on_shares, why_no_curve
 
 
 @pytest.fixture
@@ -17,8 +17,7 @@ def run(queue, ask, store):
 @pytest.fixture
 def keep(run, sentences):
     def work(tell):
-        records = learning_records(run, sentences, "validation", tell)
-        run.part("validation").put_learning(records)
+        train_on_shares(run, sentences, "validation", tell)
 
     return work
 
@@ -31,10 +30,10 @@ def test_a_curve_is_made_once_and_ends_at_the_run(run, keep):
     assert len(later.calls) == 1
     later.go()
     assert background.progress(run.id) is None
-    assert run.part("test").learning() == []
-    records = run.part("validation").learning()
+    assert not run.kept("test/learning")
+    records = run.kept("validation/learning")["records"]
     last = {r["direction"]: r for r in records if r["metric"] == "MRR" and r["fraction"] == 1}
-    for told in run.part("validation").records():
+    for told in run.part("validation").records["run"]:
         if told["metric"] == "MRR" and told["direction"] in last:
             assert last[told["direction"]]["value"] == pytest.approx(told["value"], abs=1e-9)
     sizes = [r["n_pairs"] for r in records if r["metric"] == "MRR" and r["direction"] == "x2y"]
@@ -49,10 +48,10 @@ def test_what_was_stopped_may_be_asked_for_again(run, keep):
     background.stop(run.id)
     assert background.progress(run.id).state == "stopped"
     later.go()
-    assert run.part("validation").learning() == []
+    assert not run.kept("validation/learning")
     assert background.submit(run.id, keep).state == "waiting"
     later.go()
-    assert run.part("validation").learning()
+    assert run.kept("validation/learning")
 
 
 def test_a_failure_says_why():

@@ -15,7 +15,7 @@ from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec
 from simviz.jobs.background import FIRST, draw_now
 from simviz.jobs.queue import Job
 from simviz.jobs.status import MAX_EVENTS, JobFolder, JobStatus
-from simviz.store import Store, load_evaluation, load_map
+from simviz.store import Store, load_map
 from simviz.store.directory import own_process
 
 
@@ -47,26 +47,28 @@ def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):
     parts = run.arrays()
     test = sentences.take(parts["x_test"], parts["y_test"])
     again = evaluate(run.pipeline(), test.x, test.y, test.relevance)
-    evaluation = load_evaluation(run)
+    evaluation = run.part("test").evaluation
     # As text, for one NaN does not equal another.
     assert (
-        str(evaluation.to_records()) == str(run.part("test").records()) == str(again.to_records())
+        str(evaluation.to_records())
+        == str(run.part("test").records["run"])
+        == str(again.to_records())
     )
     np.testing.assert_array_equal(
-        run.part("test").per_query()["y2x:MRR"], again.per_query("MRR", "y2x")
+        run.part("test").evaluation.per_query("MRR", "y2x"), again.per_query("MRR", "y2x")
     )
     np.testing.assert_array_equal(evaluation.roc.fpr, again.roc.fpr)
     assert evaluation.value("P@3") == again.value("P@3")  # not asked for at first
-    validated = load_evaluation(run, "validation")
+    validated = run.part("validation").evaluation
     assert run.info.summary["MRR"] == validated.value("MRR")
-    baselines = run.part("test").evaluation()["baselines"]
-    assert {"chance", "popularity"} == set(baselines)
+    baselines = run.part("test").records
+    assert set(baselines) == {"run", "chance", "popularity"}
     top = next(r for r in baselines["chance"] if r["metric"] == "top-1")
     assert top["value"] == pytest.approx(1 / len(test.y))
-    curve = run.part("test").curve()
+    curve = run.part("test").curve
     last = [r["value"] for r in curve if r["dimension"] == 8]
     assert np.mean(last) == pytest.approx(again.value("MRR"))
-    assert set(run.meta["seconds"]) == set(stages) and not run.maps()
+    assert set(run.about["seconds"]) == set(stages) and not run.maps()
     draw_now(run, sentences, FIRST)
     drawing, x_drawn, y_drawn = load_map(run, "mds-2-center")
     assert drawing.x.shape == (60, 2) and len(y_drawn) == len(x_drawn) == 60
@@ -75,7 +77,7 @@ def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):
 
 def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask, sentences):
     run = store.runs.get(queue.wait(queue.submit(ask("bm25")), LONG).run_id)
-    assert run.part("test").curve() == []
+    assert run.part("test").curve == []
     draw_now(run, sentences, FIRST)
     assert any("within a side" in note for note in load_map(run, "mds-2-center")[0].notes)
 
@@ -83,7 +85,7 @@ def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask, sente
 def test_the_points_of_the_curve_can_be_asked_for(queue, store, ask):
     spec = replace(ask("cca", n_components=6), dimensions=(1, 3, 100))
     run = store.runs.get(queue.wait(queue.submit(spec), LONG).run_id)
-    assert {record["dimension"] for record in run.part("test").curve()} == {1, 3}
+    assert {record["dimension"] for record in run.part("test").curve} == {1, 3}
 
 
 def test_what_succeeded_is_not_done_again(queue, store, ask, mine):

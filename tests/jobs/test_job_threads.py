@@ -20,7 +20,7 @@ def test_two_train_while_a_third_evaluates(store, ask, sentences):
     requests += [ask("ssi", max_iter=3 + i, n_components=20) for i in range(3)]
     with JobQueue(store, max_workers=1) as one:
         alone = [one.wait(one.submit(spec), LONG).run_id for spec in requests]
-        before = [str(store.runs.get(run_id).part("test").records()) for run_id in alone]
+        before = [str(store.runs.get(run_id).part("test").records["run"]) for run_id in alone]
     for run_id in alone:
         store.runs.drop(run_id)
     seen, stop = set(), threading.Event()
@@ -39,7 +39,9 @@ def test_two_train_while_a_third_evaluates(store, ask, sentences):
         stop.set()
         third.join()
     assert seen == {expected}
-    assert [str(store.runs.get(run_id).part("test").records()) for run_id in together] == before
+    assert [
+        str(store.runs.get(run_id).part("test").records["run"]) for run_id in together
+    ] == before
 
 
 def test_the_pool_calls_in_turn_and_passes_errors_on():

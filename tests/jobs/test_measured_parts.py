@@ -33,8 +33,8 @@ def test_both_parts_are_measured_alike(dataset_id):
         again = evaluate(result.pipeline, part.x, part.y, part.relevance)
         kept = result.measured[name]
         assert str(kept.evaluation.to_records()) == str(again.to_records())
-        assert set(kept.baselines) == {"chance", "popularity"}
-        assert set(kept.curve.dimensions) >= {2, 3}
+        assert set(kept.records) == {"run", "chance", "popularity"}
+        assert {record["dimension"] for record in kept.curve} >= {2, 3}
         assert kept.evaluation.roc is not None
     assert result.summary()["MRR"] == result.measured["validation"].summary()["MRR"]
 

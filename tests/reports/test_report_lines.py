@@ -61,7 +61,7 @@ def test_code_gives_the_value_again(world, monkeypatch, capsys):
             exec(repeat_code(run.spec, "MRR", direction, specs, part), {})
             told = next(
                 r["value"]
-                for r in run.part(part).records()
+                for r in run.part(part).records["run"]
                 if r["metric"] == "MRR" and r["direction"] == direction
             )
             assert float(capsys.readouterr().out) == pytest.approx(told, abs=1e-9)
@@ -141,7 +141,7 @@ def test_queries_leave_one_by_one(world, part):
     assert [line[2] for line in x_lines] == items.ids.tolist()
     assert len(lines) == 2 * len(x_lines)
     for i, run in enumerate(runs):
-        told = run.part(part).per_query()["x2y:MRR"]
+        told = run.part(part).evaluation.per_query("MRR", "x2y")
         assert [float(line[6 + 3 * i]) for line in x_lines] == pytest.approx(told, abs=1e-9)
 
 
@@ -162,7 +162,7 @@ def test_trec_files_give_the_same_means(world, tmp_path, part, n):
     qrels = list(ir_measures.read_trec_qrels(str(tmp_path / f"qrels-{part}-y-to-x.txt")))
     run = list(ir_measures.read_trec_run(str(tmp_path / f"run-{part}-y-to-x-a-..-b-c.txt")))
     theirs = ir_measures.calc_aggregate([ir_measures.RR], qrels, run)[ir_measures.RR]
-    ours = np.nanmean(runs[0].part(part).per_query()["y2x:MRR"])
+    ours = np.nanmean(runs[0].part(part).evaluation.per_query("MRR", "y2x"))
     assert theirs == pytest.approx(ours, abs=1e-9)
 
 

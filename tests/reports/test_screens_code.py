@@ -47,7 +47,7 @@ def runs(tmp_path_factory):
 def told(run, metric, direction, part="test"):
     return next(
         r["value"]
-        for r in run.part(part).records()
+        for r in run.part(part).records["run"]
         if r["metric"] == metric and r["direction"] in (direction, "pairs")
     )
 

@@ -7,8 +7,7 @@ import sqlite3
 import pytest
 
 from simviz.exceptions import StoreError
-from simviz.store import Store, load_evaluation, load_map
-from simviz.store.run import load_figures
+from simviz.store import Store, load_map
 
 RUN = "1" * 32
 CASES = 240
@@ -46,19 +45,17 @@ def read_all(root, mine, dataset_id, token):
         lambda: store.shares.resolve(token),
         lambda: store.shares.find(mine),
         lambda: run.spec,
-        lambda: run.meta,
+        lambda: run.about,
         lambda: run.arrays(),
         lambda: run.pipeline(),
         lambda: [load_map(run, name) for name in run.maps()],
     ]
     for part in ("validation", "test"):
         ways += [
-            lambda part=part: run.part(part).records(),
-            lambda part=part: run.part(part).per_query(),
-            lambda part=part: run.part(part).curve(),
-            lambda part=part: run.part(part).learning(),
-            lambda part=part: load_evaluation(run, part).to_records(),
-            lambda part=part: load_figures(run, part),
+            lambda part=part: run.part(part).records["run"],
+            lambda part=part: run.part(part).curve,
+            lambda part=part: run.kept(f"{part}/learning"),
+            lambda part=part: run.part(part).evaluation.to_records(),
         ]
     for way in ways:
         try:

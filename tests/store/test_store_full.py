@@ -44,7 +44,7 @@ READ = """
     for store in (open_before, Store(sys.argv[1])):
         share = store.shares.resolve(token)
         run = store.runs.get(share.run_ids[0])
-        run.pipeline(), run.part("test").evaluation()
+        run.pipeline(), run.part("test").evaluation
         assert run.info.id == run_id and store.datasets.get(share.dataset_ids[0])
         assert [run.id for run in store.runs.find(mine)] == [run_id]
         assert store.workspaces.has(mine) and store.shares.find(mine) == [share]
@@ -112,7 +112,7 @@ def test_a_drawing_that_finds_no_room_is_refused_by_the_same_words(
     with pytest.raises(StoreError, match=r"full.*free"):
         run.put_map("more", *drawn)
     with pytest.raises(StoreError, match=r"full.*free"):
-        run.part("test").put_learning([])
+        run.keep("test/learning", {})
 
 
 def test_a_full_disk_gives_its_spare_bytes_to_deletions(store, mine, pairs, fill):

@@ -15,7 +15,7 @@ from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.persistence import load_state, save_state
 from simviz.scale.files import replacing
-from simviz.store import Limits, Measured, Store
+from simviz.store import Limits, Store, run as store_run
 from simviz.store.directory import write_bytes
 
 
@@ -23,11 +23,11 @@ def test_a_run_has_no_place_before_it_is_whole(store, mine, pairs, result, monke
     dataset_id = store.datasets.put(pairs, mine)
     seen = []
 
-    def stop(measured, folder):
+    def stop(objects, path):
         seen.append([path.name for path in (store.root / "runs").iterdir()])
         raise RuntimeError("halfway")
 
-    monkeypatch.setattr(Measured, "write", stop)
+    monkeypatch.setattr(store_run, "save_state", stop)
     with pytest.raises(RuntimeError, match="halfway"):
         store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
     assert seen == [[]] and store.runs.find(mine) == []
@@ -35,16 +35,16 @@ def test_a_run_has_no_place_before_it_is_whole(store, mine, pairs, result, monke
 
 
 def test_a_run_is_moved_to_its_place_at_once(store, mine, pairs, result, monkeypatch):
-    dataset_id, write, drafts = store.datasets.put(pairs, mine), Measured.write, []
+    dataset_id, write, drafts = store.datasets.put(pairs, mine), store_run.save_state, []
 
-    def note(measured, folder):
-        drafts.append(folder.parent.stat().st_ino)
-        return write(measured, folder)
+    def note(objects, path):
+        drafts.append(path.parent.stat().st_ino)
+        return write(objects, path)
 
-    monkeypatch.setattr(Measured, "write", note)
+    monkeypatch.setattr(store_run, "save_state", note)
     spec = {"dataset_id": dataset_id, "method": "cca"}
     store.runs.put("0" * 32, result, spec, mine)
-    assert (store.root / "runs" / ("0" * 32)).stat().st_ino == drafts[0]
+    assert (store.root / "runs" / ("0" * 32)).stat().st_ino == drafts[-1]
 
 
 def test_a_data_set_has_no_place_before_it_is_on_the_disk(store, mine, pairs, monkeypatch):

@@ -29,19 +29,24 @@ def run(store, mine, dataset_id, result):
 
 
 def test_a_run_comes_back_part_by_part(store, mine, dataset_id, result, pairs, run):
-    assert run.spec == spec(dataset_id) and run.meta["notes"] == ["a"]
+    assert run.spec == spec(dataset_id) and run.about["notes"] == ["a"]
     assert run.measured == ("validation", "test")
     for name, expected in result.measured.items():
         part, evaluation = run.part(name), expected.evaluation
-        assert part.curve() == expected.curve.to_records() and part.learning() == []
-        assert str(part.records()) == str(evaluation.to_records())
-        assert part.evaluation()["baselines"] == {"chance": []}
-        np.testing.assert_array_equal(
-            part.per_query()["x2y:MRR"], evaluation.per_query("MRR", "x2y")
+        assert part.curve == expected.curve and not run.kept(f"{name}/learning")
+        assert str(part.records["run"]) == str(evaluation.to_records())
+        assert part.value("top-1", "x2y", "chance") == 1 / len(
+            part.evaluation.rankings["x2y"].above
         )
-        np.testing.assert_array_equal(part.roc()["true_positives"], evaluation.roc.true_positives)
+        again = part.evaluations["chance"].to_records()
+        assert str(again) == str(part.records["chance"])
+        np.testing.assert_array_equal(
+            part.evaluation.per_query("MRR", "x2y"), evaluation.per_query("MRR", "x2y")
+        )
+        kept = part.evaluation
+        np.testing.assert_array_equal(kept.roc.true_positives, evaluation.roc.true_positives)
         ranking = evaluation.rankings["x2y"]
-        np.testing.assert_array_equal(part.rankings()["ranking:x2y:above"], ranking.above)
+        np.testing.assert_array_equal(kept.rankings["x2y"].above, ranking.above)
     np.testing.assert_array_equal(run.arrays()["x_test"], np.arange(4, 12))
     expected = result.pipeline.similarity(pairs.x, pairs.y)
     np.testing.assert_array_equal(run.pipeline().similarity(pairs.x, pairs.y), expected)
@@ -153,14 +158,15 @@ def test_the_demo_run_opened_least_recently_makes_room(tmp_path, result, monkeyp
 
 
 def test_damaged_files_of_a_run_are_a_store_error(run):
+    part = run.part("test")
     for path in run.folder.rglob("*.*"):
         path.write_bytes(b"damaged")
-    part = run.part("test")
-    reads = (run.pipeline, part.evaluation, part.per_query, part.roc, run.arrays, part.curve)
     for read in (
-        *reads,
-        lambda: run.meta,
-        lambda: run.spec,
+        run.pipeline,
+        run.arrays,
+        lambda: part.evaluation,
+        lambda: run.part("test"),
+        lambda: run.about,
         lambda: load_map(run, "mds-2-center"),
     ):
         with pytest.raises(StoreError):
@@ -270,7 +276,7 @@ def test_a_deleted_run_can_be_brought_back_whole(store, mine, theirs, dataset_id
     again = Store(store.root)  # opening sweeps, and leaves it
     again.runs.restore(RUN, mine)
     after = again.runs.get(RUN, mine)
-    assert after.info == before.info and after.meta == run.meta
+    assert after.info == before.info and after.about == run.about
     assert store.shares.resolve(token).run_ids == (RUN,)
     with pytest.raises(StoreError):
         store.runs.restore(RUN, mine)

@@ -355,8 +355,7 @@ def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -
             "on. The test part only shows what comes of it: figures of a weight chosen there "
             "would be optimistic. "
         )
-    evaluated = learned.measured.evaluation
-    if evaluated.get("x_empty") or evaluated.get("y_empty"):
+    if any(learned.measured.shares[f"{side}_empty"] for side in "xy"):
         words += (
             f"Items of which {learned.label} knows nothing keep their score by {lexical.label}, "
             "whatever α is. "

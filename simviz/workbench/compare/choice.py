@@ -14,7 +14,7 @@ from streamlit.delta_generator import DeltaGenerator
 from simviz.charts.style import clean_text
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
-from simviz.evaluation import ChanceScorer, Evaluation, PopularityScorer, evaluate
+from simviz.evaluation import Evaluation
 from simviz.evaluation.metrics import (
     AUC,
     MAP,
@@ -30,10 +30,10 @@ from simviz.evaluation.metrics import (
     TopOne,
     parse_metric,
 )
+from simviz.evaluation.result import PartResult
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import Entry, Measured, MeasuredRun, ranked
-from simviz.store import load_evaluation
+from simviz.reports.summary import Entry, ranked
 from simviz.store.run import Part, Run
 from simviz.workbench.shell import forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.display import aside, mark_pills, problem
@@ -101,8 +101,7 @@ class Choice:
     @property
     def pool(self) -> str:
         """What a query was ranked against, in words."""
-        measured = self.entries[0].measured
-        return measured.ranked_against(self.direction, self.part, self.pairs)
+        return self.entries[0].ranked_against(self.direction, self.pairs)
 
 
 # -- the link -------------------------------------------------------------------------
@@ -204,13 +203,11 @@ def _run_ids(text: str) -> list[str]:
 def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | None:
     """Let the visitor choose among finished runs, in a row of controls."""
     runs: list[Run] = []
-    measured: dict[str, MeasuredRun] = {}
     for info in state.runs(dataset_id):
         with suppress(SimvizError):
-            run = state.run(info.id)
-            runs.append(run)
-            measured[run.id] = shell_runs.read_measured(run)
-    if damaged := len(runs) - len(measured):
+            runs.append(state.run(info.id))
+    groups = shell_runs.group(runs)
+    if damaged := len(runs) - sum(map(len, groups.values())):
         words = "run is left out: its" if damaged == 1 else "runs are left out: their"
         aside(f"{damaged} {words} results cannot be read.")
     if st.session_state.get("compare-data") != dataset_id:
@@ -219,20 +216,19 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
             st.session_state.pop(f"compare-{name}", None)
         st.session_state["compare-data"] = dataset_id
     _set_widgets()
-    groups = shell_runs.group(runs, measured)
     if not groups:
         return None
     wanted = _wanted_runs(runs)
     part = settings.current_part(dataset_id)
-    group_names = shell_runs.group_labels(groups, measured, pairs.nouns)
+    group_names = shell_runs.group_labels(groups, pairs.nouns)
     group = _current_group(groups, wanted)
-    known = _measured_on(group, measured, part).evaluation
+    known = _measured_on(group, part)
     metric = shell_runs.usual_metric(dataset_id, pairs)
-    if metric not in known["metrics"]:
-        metric = str(known["metrics"][0])
+    if metric not in known.metrics:
+        metric = known.metrics[0]
     # The pills keep this order whatever metric is looked at.
-    direction = settings.current_direction(dataset_id, pairs, known["directions"])
-    group = ranked(group, measured, metric, direction, part)
+    direction = settings.current_direction(dataset_id, pairs, known.directions)
+    group = ranked(group, metric, direction, part)
     infos = [run.info for run in group]
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
     with bar:
@@ -240,11 +236,8 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         side = pairs.headings[direction == "y2x"]
         words = "Mean of both sides" if direction == "mean" else f"{clean_text(side, _LONGEST)} →"
         with st.popover(escape_markdown(words), key="compare-side"):
-            direction = settings.choose_direction(dataset_id, pairs, known["directions"])
-        first, *others = (
-            list(_measured_on([run], measured, part).evaluation["metrics"])
-            for run in chosen or group
-        )
+            direction = settings.choose_direction(dataset_id, pairs, known.directions)
+        first, *others = (_measured_on([run], part).metrics for run in chosen or group)
         shared = [name for name in first if all(name in other for other in others)] or first
         metric = _choose_metric(shared, metric)
         settings.part_switch(dataset_id)
@@ -255,18 +248,16 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     run_ids = [run.id for run in chosen]
     st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
     put_in_link(data=dataset_id, demo=None, run=None, runs=",".join(run_ids), metric=metric)
-    missing = [labels[run.id] for run in chosen if part not in measured[run.id].parts]
+    missing = [labels[run.id] for run in chosen if part not in run.measured]
     progress.tell_missing_part(missing, part)
     if metric not in shared:
-        for run in chosen:
-            entry = Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
-            measured[run.id] = _asked(entry, metric, pairs, chosen[0])
+        chosen = [replace(run, further=metric) for run in chosen]
     entries = []
-    for run in ranked(chosen, measured, metric, direction, part):
-        entry = Entry(run, labels[run.id], looks[run.id], part, measured[run.id])
-        if part in entry.result.parts:
+    for run in ranked(chosen, metric, direction, part):
+        entry = Entry(run, labels[run.id], looks[run.id], part)
+        if part in run.measured:
             try:  # what the page needs of every run
-                if run.spec and evaluation_of(entry):
+                if evaluation_of(entry):
                     entries.append(entry)
             except SimvizError as error:
                 problem(f"{entry.label} is left out. {error}")
@@ -297,11 +288,10 @@ def choose_two(
     return by_id[chosen[0]], by_id[chosen[1]]
 
 
-def _measured_on(runs: Sequence[Run], measured: Mapping[str, MeasuredRun], part: Part) -> Measured:
+def _measured_on(runs: Sequence[Run], part: Part) -> PartResult:
     """What the first run with that part found on it; else the first of any part."""
-    known = [measured[run.id].parts for run in runs]
-    on_part = [parts[part] for parts in known if part in parts]
-    return (on_part or [one for parts in known for one in parts.values()])[0]
+    run = next((run for run in runs if part in run.measured), runs[0])
+    return run.part(part if part in run.measured else run.measured[0])
 
 
 def _wanted_runs(runs: Sequence[Run]) -> list[str]:
@@ -421,46 +411,13 @@ def _set_k(metric: Precision | Recall | NDCG | MRR | Success | PartialAUC) -> No
     st.session_state["compare-metric"] = metric.name
 
 
-def _asked(entry: Entry, metric: str, pairs: PairSet, first: Run) -> MeasuredRun:
-    """What a run, and what knows nothing, found with a further metric, which ranks answer."""
-    parts = {}
-    for part, one in entry.result.parts.items():
-        found = _records(replace(entry, part=part), metric, pairs)
-        more = {name: [*one.evaluation[name], *added] for name, added in found.items()}
-        stored = one.evaluation.get("baselines", {})
-        known = {
-            name: [*stored.get(name, ()), *evaluation.to_records([metric])]
-            for name, evaluation in _baselines(first, part, pairs).items()
-        }
-        parts[part] = replace(one, evaluation={**one.evaluation, **more, "baselines": known})
-    return replace(entry.result, parts=parts)
-
-
-@state.cached(1_000)
-def _records(entry: Entry, metric: str, pairs: PairSet) -> Mapping[str, Sequence[Any]]:
-    return {
-        "records": evaluation_of(entry).to_records([metric]),
-        "metrics": [metric],
-    }
-
-
-@state.cached(16)
-def _baselines(run: Run, part: Part, pairs: PairSet) -> Mapping[str, Evaluation]:
-    """What popularity and chance find on a part of a run's split."""
-    train, held = (run.take(pairs, name) for name in ("train", part))
-    scorers = {"popularity": PopularityScorer(train), "chance": ChanceScorer()}
-    return {
-        name: evaluate(scorer, held.x, held.y, held.relevance) for name, scorer in scorers.items()
-    }
-
-
 # -- what a run found -----------------------------------------------------------------
 
 
 @state.cached(64)
 def evaluation_of(entry: Entry) -> Evaluation:
     """All that a chosen run found out on the part."""
-    return load_evaluation(entry.run, entry.part)
+    return entry.evaluation
 
 
 @state.cached(16)

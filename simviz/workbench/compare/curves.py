@@ -23,9 +23,9 @@ from simviz.evaluation.differences import query_metric
 from simviz.exceptions import SimvizError, StoreError
 from simviz.jobs.background import (
     Report,
-    learning_records,
     smaller_dimensions,
     train_dimensions,
+    train_on_shares,
     why_no_curve,
 )
 from simviz.markdown import escape_markdown
@@ -98,9 +98,7 @@ def _without(choice: Choice, drawn: Sequence[str], words: str) -> str:
 def show_dimensions(choice: Choice, columns: Columns) -> None:
     """Draw the metric, or what stands for it by query, against the number of dimensions."""
     nested = [entry for entry in choice.entries if entry.measured.curve]
-    swept = [
-        e for e in choice.entries if not e.measured.curve and e.run.part(choice.part).is_swept
-    ]
+    swept = [e for e in choice.entries if not e.measured.curve and e.run.is_swept(e.part)]
     missing = [e for e in choice.entries if e not in swept and smaller_dimensions(e.run)]
     if not nested and not swept:
         words = "Their dimensions have no order: no smaller model is part of a larger one."
@@ -148,7 +146,7 @@ def _offer_dimensions(choice: Choice, missing: Sequence[Entry]) -> None:
         return
     at = smaller_dimensions(missing[0].run)
     name = f"{missing[0].label} " if len(missing) == 1 else ""
-    took = [entry.run.meta.get("seconds", {}).get("training", 0.0) for entry in missing]
+    took = [entry.run.about.get("seconds", {}).get("training", 0.0) for entry in missing]
     _offer(
         "dimensions",
         {e.run.id: (e.label, partial(train_dimensions, e.run, choice.pairs)) for e in missing},
@@ -196,7 +194,7 @@ def _call(calls: Sequence[tuple[Any, ...]]) -> None:
 
 def curve_of(entry: Entry, metric: str, pairs: PairSet) -> Sequence[Mapping[str, Any]]:
     """Quality by dimension of a run; empty for none."""
-    return _curve_of(entry, metric, pairs, entry.run.part(entry.part).is_swept)
+    return _curve_of(entry, metric, pairs, entry.run.is_swept(entry.part))
 
 
 @state.cached(64)
@@ -284,7 +282,8 @@ def _choose_metric(options: Sequence[str], key: str, label: str) -> str:
 
 def show_sizes(choice: Choice, columns: Columns) -> None:
     """Draw quality against the number of pairs trained on, and offer to train for it."""
-    known = {entry.run.id: entry.run.part(entry.part).learning() for entry in choice.entries}
+    kept = {e.run.id: e.run.kept(f"{e.part}/learning") for e in choice.entries}
+    known = {run_id: found.get("records", []) for run_id, found in kept.items()}
     missing = [entry for entry in choice.entries if not known[entry.run.id]]
     if not any(known.values()):
         st.markdown(
@@ -331,18 +330,16 @@ def _offer_training(choice: Choice, missing: Sequence[Entry]) -> None:
     if not able:
         return
     # All shares take a little less than the whole took.
-    took = [entry.run.meta.get("seconds", {}) for entry in able]
+    took = [entry.run.about.get("seconds", {}) for entry in able]
     everyone = len(able) == len(choice.entries)
     _offer(
         "size",
-        {(e.run.id, e.part): (e.label, partial(_train_on_shares, e, choice.pairs)) for e in able},
+        {
+            (e.run.id, e.part): (e.label, partial(train_on_shares, e.run, choice.pairs, e.part))
+            for e in able
+        },
         "trains on shares of the pairs",
         "Train on shares of the pairs" if everyone else "Train the others",
         "In the background; the curve is kept with the run.",
         sum(one.get(step, 0.0) for one in took for step in ("features", "training")),
     )
-
-
-def _train_on_shares(entry: Entry, pairs: PairSet, report: Report) -> None:
-    records = learning_records(entry.run, pairs, entry.part, report)
-    entry.run.part(entry.part).put_learning(records)

@@ -16,6 +16,7 @@ from simviz.jobs.spec import DivisionsSpec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.reports.summary import Entry
+from simviz.store.run import MEASURED
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.significance import current_setting, p_text
 from simviz.workbench.shell import display, forms, progress, runs, state
@@ -175,11 +176,9 @@ def _fixed(entries: Sequence[Entry], choice: Choice) -> float | None:
     sign = 1.0 if parse_metric(choice.metric).higher_is_better else -1.0
     found: list[tuple[float, float]] = []
     for entry in entries:
-        parts = entry.result.parts
-        if "validation" in parts and "test" in parts:
+        if len(entry.run.measured) == len(MEASURED):
             by, value = (
-                parts[part].value(choice.metric, choice.direction)
-                for part in ("validation", "test")
+                entry.run.value(choice.metric, choice.direction, part) for part in MEASURED
             )
             found.append((sign * by, value))
     return max(found)[1] if found else None

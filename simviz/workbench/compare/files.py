@@ -22,7 +22,7 @@ from simviz.workbench.compare import significance
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.significance import Verdicts
 from simviz.workbench.shell import code, forms, settings, state
-from simviz.workbench.shell.runs import describe_split, read_measured
+from simviz.workbench.shell.runs import describe_split
 
 Cells = Mapping[str, Any]
 _LOAD = """import simviz
@@ -90,12 +90,8 @@ def show(
     looks = {entry.run.id: entry.look for entry in choice.entries}
     pairs, part, others = choice.pairs, choice.part, code.parts_of(runs)
 
-    # A report reads the runs anew, with what was stored.
-    stored = read_measured(runs[0]).parts[part].evaluation["metrics"]
-    main = next((metric for metric in choice.metrics if metric in stored), None)
-
     def report() -> bytes:
-        given: dict[str, Any] = {"metric": main, "direction": choice.direction}
+        given: dict[str, Any] = {"metric": choice.metric, "direction": choice.direction}
         given |= {"labels": labels, "looks": looks, "others": others, "part": part}
         return html_report(runs, pairs, **given).encode()
 

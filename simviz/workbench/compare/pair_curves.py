@@ -37,7 +37,7 @@ from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
 from simviz.store.run import MEASURED, Run
 from simviz.workbench.compare import queries
-from simviz.workbench.compare.choice import Choice, held_out, part_of
+from simviz.workbench.compare.choice import Choice, evaluation_of, held_out, part_of
 from simviz.workbench.compare.significance import is_by_query
 from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.figures import kept_figure, show_beside
@@ -194,7 +194,7 @@ def _figure(kind: str, curves: Sequence[Any], axis: str) -> Any:
 
 def _traced(choice: Choice) -> list[Traced]:
     """All runs with a curve."""
-    rocs = [(entry, _roc(entry)) for entry in choice.entries]
+    rocs = [(entry, evaluation_of(entry).roc) for entry in choice.entries]
     known = [(entry, roc) for entry, roc in rocs if roc is not None]
     usable = [(entry, roc) for entry, roc in known if roc.n_positive and roc.n_negative]
     if not usable:
@@ -225,12 +225,6 @@ def asking_side(choice: Choice) -> Direction:
     return "y2x" if choice.direction == "y2x" else "x2y"
 
 
-@state.cached(64)
-def _roc(entry: Entry) -> Roc | None:
-    arrays = entry.run.part(entry.part).roc()
-    return None if arrays is None else Roc(**arrays)
-
-
 @state.cached(32)
 def _score_counts(run: Run, direction: Direction, part: PairSet) -> ScoreCounts:
     """Pairs of a part by class, query and score."""
@@ -240,7 +234,7 @@ def _score_counts(run: Run, direction: Direction, part: PairSet) -> ScoreCounts:
 
 @state.cached(64)
 def _bands(entry: Entry, direction: Direction, part: PairSet) -> CurveBands | None:
-    return curve_bands(_score_counts(entry.run, direction, part), _roc(entry))
+    return curve_bands(_score_counts(entry.run, direction, part), evaluation_of(entry).roc)
 
 
 def _say_bands(choice: Choice, traced: Sequence[Traced]) -> str:

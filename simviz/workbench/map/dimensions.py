@@ -36,7 +36,7 @@ def measured_dimensions(run: Run) -> list[int]:
         return []
     shown = settings.current_part(run.info.dataset_id)
     part = shown if shown in run.measured else run.measured[0]
-    known = sorted({int(record["dimension"]) for record in run.part(part).curve()})
+    known = sorted({int(record["dimension"]) for record in run.part(part).curve})
     return known if len(known) > 1 else []
 
 
@@ -149,7 +149,7 @@ def _evaluated(run: Run, pairs: PairSet, k: int, part: PartName) -> Evaluation:
 
 def _curve(run: Run, part: PartName, direction: str) -> tuple[str, dict[int, float]]:
     """Return the name of the metric, and its value by the number of dimensions."""
-    records = run.part(part).curve()
+    records = run.part(part).curve
     values: dict[int, list[float]] = {}
     for record in (r for r in records if r["direction"] in settings.asking_sides(direction)):
         if isnan(record["value"]):  # on a side on which no query can fail

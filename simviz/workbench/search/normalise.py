@@ -515,5 +515,5 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
 
 def _values(run: Run, part: Part, direction: str) -> dict[str, float]:
     """Return the figures of a run on a part, by metric."""
-    records, wanted = run.part(part).records(), (direction, "pairs")
+    records, wanted = run.part(part).records["run"], (direction, "pairs")
     return {r["metric"]: float(r["value"]) for r in records if r["direction"] in wanted}

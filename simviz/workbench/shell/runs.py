@@ -13,7 +13,6 @@ from simviz.data.cells import counted, numbered
 from simviz.exceptions import SimvizError
 from simviz.reports.summary import (
     Entry,
-    MeasuredRun,
     group_key,
     is_base,
     rank_key,
@@ -52,24 +51,12 @@ def run_title(info: RunInfo) -> str:
     return info.name or request_of(info).title
 
 
-@st.cache_resource(show_spinner=False, max_entries=600)
-def _read(run_id: str, parts: Sequence[Part], _run: Run) -> MeasuredRun:
-    return MeasuredRun.of(_run)
-
-
-def read_measured(run: Run) -> MeasuredRun:
-    """What a run found out: read again only where a part was measured since."""
-    return _read(run.id, run.measured, run)
-
-
 def entries_of(runs: Sequence[Run], part: Part) -> list[Entry]:
     """Runs as they did on a part, those without it left out."""
     infos = [run.info for run in runs]
     labels, styles = label_runs(infos), looks(infos)
     return [
-        Entry(run, labels[run.id], styles[run.id], part, measured)
-        for run in runs
-        if part in (measured := read_measured(run)).parts
+        Entry(run, labels[run.id], styles[run.id], part) for run in runs if part in run.measured
     ]
 
 
@@ -81,12 +68,12 @@ def first_shown(ordered: Sequence[Run]) -> list[Run]:
     return shown
 
 
-def group(runs: Sequence[Run], measured: Mapping[str, MeasuredRun]) -> dict[str, list[Run]]:
-    """Runs that were measured on the same thing, the largest group first."""
+def group(runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """Runs that were measured on the same thing, the largest group first; without damaged ones."""
     groups: dict[str, list[Run]] = {}
     for run in runs:
-        if run.id in measured:
-            groups.setdefault(group_key(run, measured[run.id]), []).append(run)
+        with suppress(SimvizError):
+            groups.setdefault(group_key(run), []).append(run)
     return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
 
 
@@ -99,16 +86,12 @@ def describe_split(split: Mapping[str, Any], names: tuple[str, str], part: Part 
     return f"{what}, {100 * share:g} % of the data, seed {split['seed']}"
 
 
-def group_labels(
-    groups: Mapping[str, Sequence[Run]],
-    measured: Mapping[str, MeasuredRun],
-    names: tuple[str, str],
-) -> dict[str, str]:
+def group_labels(groups: Mapping[str, Sequence[Run]], names: tuple[str, str]) -> dict[str, str]:
     """What to call each group; no two alike."""
     labels = {}
     for key, runs in groups.items():
         label = describe_split(runs[0].info.spec["split"], names)
-        if any(part.pool == "judged" for part in measured[runs[0].id].parts.values()):
+        if any(runs[0].part(part).pool == "judged" for part in runs[0].measured):
             label += ", among judged items"
         labels[key] = f"{label} · {counted(len(runs), 'run')}"
     return dict(zip(labels, numbered(list(labels.values())), strict=True))
@@ -179,8 +162,7 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
     def rank(info: RunInfo) -> tuple[bool, float]:
         value = float("nan")
         with suppress(SimvizError):  # damaged: its page says so
-            measured = read_measured(state.run(info.id))
-            value = measured.choosing_value(metric, direction)
+            value = state.run(info.id).value(metric, direction)
         return rank_key(value, metric)
 
     return sorted(runs, key=rank)

@@ -68,18 +68,14 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
 def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     """Show what the best runs of the split used last have found."""
     runs = [state.run(info.id) for info in infos]
-    measured = {}
-    for run in runs:
-        with suppress(SimvizError):  # damaged: Compare says so
-            measured[run.id] = shared_runs.read_measured(run)
-    groups = shared_runs.group(runs, measured).values()
+    groups = shared_runs.group(runs).values()  # of the damaged, Compare says so
     group = next((g for run in runs for g in groups if run in g), None)
     if group is not None:
         metric = shared_runs.main_metric(dataset_id, pairs, [run.info for run in group])
         part = settings.current_part(dataset_id)
-        known = next(iter(measured[group[0].id].parts.values())).evaluation["directions"]
+        known = group[0].part(group[0].measured[0]).directions
         direction = settings.current_direction(dataset_id, pairs, known)
-        ordered = ranked(group, measured, metric, direction, part)
+        ordered = ranked(group, metric, direction, part)
         best = shared_runs.first_shown(ordered)
         st.markdown("#### Results")
         named = results.show(dataset_id, pairs, best, metric, direction, key="train")
@@ -136,8 +132,7 @@ def _show_table(
 
 def _value(run_id: str, metric: str, direction: str) -> float | None:
     """Return a figure of a run on its validation part."""
-    run = state.run(run_id)
-    value = shared_runs.read_measured(run).choosing_value(metric, direction)
+    value = state.run(run_id).value(metric, direction)
     return None if value != value else value
 
 
