@@ -91,7 +91,9 @@ def save_state(objects: Mapping[str, Any], path: str | Path, *, sync: bool = Fal
         replacing(Path(path), sync=sync) as file,
         zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
     ):
-        archive.writestr(_TREE, json.dumps(tree, ensure_ascii=False))
+        # Text from the web may hold lone surrogates; reading passes them on too.
+        text = json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        archive.writestr(_TREE, text)
         archive.writestr(_ARRAYS, save(arrays))
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from math import inf, isfinite, nan
-from typing import Any, Self
+from math import inf, nan
 
 import numpy as np
 from numpy.typing import NDArray
@@ -55,7 +54,7 @@ class Divisions:
     ------
     ValueError
         From `comparisons`, if there are fewer than two methods or the baseline is none of
-        them; from `from_json`, if the tree is damaged.
+        them.
     """
 
     names: tuple[str, ...]
@@ -90,49 +89,6 @@ class Divisions:
         means = np.array([mean(column) for column in columns])
         higher = parse_metric(self.metric).higher_is_better
         return Comparisons(self.names, means, correct(found, correction), higher)
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything as JSON's types; NaN becomes None.
-
-        Returns
-        -------
-        dict
-            As `from_json` reads it.
-        """
-        values = [[v if isfinite(v) else None for v in row] for row in self.values.tolist()]
-        return {
-            "names": list(self.names),
-            "metric": self.metric,
-            "direction": self.direction,
-            "values": values,
-            "chosen": self.chosen.tolist(),
-            "test_fraction": self.test_fraction,
-        }
-
-    @classmethod
-    def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered.
-
-        Parameters
-        ----------
-        tree : mapping
-            JSON's types.
-
-        Returns
-        -------
-        Divisions
-            The same.
-        """
-        try:
-            names = tuple(map(str, tree["names"]))
-            rows = [[nan if v is None else float(v) for v in row] for row in tree["values"]]
-            values = np.array(rows, dtype=np.float64).reshape(-1, len(names))
-            chosen = np.array(tree["chosen"], dtype=np.int64).reshape(values.shape)
-            metric = parse_metric(str(tree["metric"])).name
-            share = float(tree["test_fraction"])
-        except (KeyError, TypeError, OverflowError) as error:
-            raise ValueError(f"These are no stored divisions ({error}).") from error
-        return cls(names, metric, str(tree["direction"]), values, chosen, share)
 
 
 def repeat_divisions(

@@ -10,7 +10,7 @@ validation part of a `simviz.data.Split`, or let it cut both together
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from math import isfinite, isnan, nan
 from typing import TYPE_CHECKING, Any, Literal, Self, cast
 
@@ -344,40 +344,6 @@ class Selection:
             }
             for trial in self.trials
         ]
-
-    def to_json(self) -> dict[str, Any]:
-        """Everything as JSON's types; NaN becomes None."""
-        tree = asdict(self) | {"notes": list(self.notes), "trials": []}
-        for trial in self.trials:
-            numbers = (*trial.values, trial.spread)
-            *values, spread = (number if isfinite(number) else None for number in numbers)
-            changed = {"values": values, "spread": spread, "seconds": round(trial.seconds, 4)}
-            tree["trials"].append(asdict(trial) | changed)
-        return tree
-
-    @classmethod
-    def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered."""
-        try:
-            trials = []
-            for trial in tree["trials"]:
-                *values, spread = (
-                    nan if value is None else float(value)
-                    for value in (*trial["values"], trial["spread"])
-                )
-                params, seconds = dict(trial["params"]), float(trial["seconds"])
-                trials.append(Trial(params, tuple(values), spread, seconds, str(trial["reason"])))
-            return cls(
-                tuple(trials),
-                str(tree["metric"]),
-                int(tree["n_folds"]),
-                bool(tree["higher_is_better"]),
-                tree["rule"],
-                int(tree["n_fits"]),
-                tuple(map(str, tree["notes"])),
-            )
-        except (KeyError, TypeError) as error:
-            raise ValueError(f"This is no stored search ({error}).") from error
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -28,7 +28,7 @@ from simviz.jobs.status import (
     retire_owner,
 )
 from simviz.jobs.worker import DaemonPool, RoundRobin, run_job, submit_for, threads_per_job
-from simviz.store.directory import masked, own_process, why_not_written, write_bytes, write_json
+from simviz.store.directory import masked, own_process, why_not_written, write_bytes
 from simviz.store.run import RunResult
 from simviz.store.store import Store
 
@@ -348,10 +348,10 @@ class JobQueue:
         JobResult
             All settings and the chosen one.
         """
-        tree = self._folder(job_id, workspace).read_result()
-        if tree is None:
+        result = self._folder(job_id, workspace).read_result()
+        if result is None:
             raise StoreError("This job has no result of a search. Repeat it.")
-        return JobResult(tree)
+        return result
 
     def wait(self, job_id: str, timeout: float | None = None) -> JobStatus:
         """Wait until a job of this queue has ended and its files are written.
@@ -467,7 +467,7 @@ class JobQueue:
             return
         if isinstance(result, JobResult):
             try:
-                write_json(job.folder.path / "result.json", dict(result.tree))
+                job.folder.write_result(result)
             except OSError as error:
                 raise StoreError(why_not_written(self.store.root, error)) from error
             self._end(job, "succeeded")

@@ -11,15 +11,14 @@ from dataclasses import asdict, dataclass, field, fields, replace
 from functools import cache
 from importlib.metadata import version
 from math import prod
-from typing import TYPE_CHECKING, Any, ClassVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from simviz.data.augment import from_json as augmenters
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import By, split
-from simviz.evaluation.divisions import MIN_DIVISIONS, Divisions, repeat_divisions
+from simviz.evaluation.divisions import MIN_DIVISIONS, repeat_divisions
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import Asking
-from simviz.evaluation.search import Selection
 from simviz.exceptions import DatasetError, JobError as JobError, StoreError
 from simviz.jobs.cost import MAX_SECONDS, Estimate, estimate, estimate_search
 from simviz.jobs.training import run_search, train
@@ -41,7 +40,7 @@ from simviz.store.run import BLEND, CSLS, DIVISIONS, EXPERIMENT, IMPORTED, RunIn
 from simviz.store.store import Store
 
 if TYPE_CHECKING:
-    from simviz.experiments import Findings, Size
+    from simviz.experiments import Size
 
 #: Normalisations under which a score depends on its two items alone, which a run's must.
 NORMALIZATIONS = ("global_std", "none")
@@ -105,44 +104,14 @@ class JobResult:
 
     Parameters
     ----------
-    tree : mapping
-        The selection of a search or the findings of an experiment as JSON,
-        and the seconds it took.
-
-    Raises
-    ------
-    StoreError
-        By methods, if the file is damaged.
+    found : Selection, Findings or Divisions
+        Of a search, an experiment, or repeated divisions.
+    seconds : float
+        The whole took so long.
     """
 
-    tree: Mapping[str, Any]
-
-    def selection(self) -> Selection:
-        """All settings that a search tried, with the chosen one."""
-        return cast(Selection, self._read("selection", Selection))
-
-    def findings(self) -> Findings:
-        """What an experiment found: tables, figures and claims."""
-        from simviz.experiments import Findings
-
-        return cast(Findings, self._read("findings", Findings))
-
-    def divisions(self) -> Divisions:
-        """What methods reached on repeated random divisions."""
-        return cast(Divisions, self._read("divisions", Divisions))
-
-    def _read(self, name: str, kind: Any) -> Any:
-        try:
-            return kind.from_json(self.tree[name])
-        except (KeyError, TypeError, ValueError) as error:
-            raise StoreError(
-                f"The {name} of this job cannot be read ({error}). Run it again."
-            ) from error
-
-    @property
-    def seconds(self) -> float:
-        """The whole took so long."""
-        return float(self.tree.get("seconds", 0.0))
+    found: Any
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -554,7 +523,9 @@ class SearchSpec(JobSpec):
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
         """Try all settings."""
-        return JobResult(run_search(self, pairs, report))
+        start = time.monotonic()
+        selection = run_search(self, pairs, report)
+        return JobResult(selection, round(time.monotonic() - start, 3))
 
 
 class ExperimentSpec(JobSpec):
@@ -614,7 +585,7 @@ class ExperimentSpec(JobSpec):
         command += f" --data FOLDER --train {MOST_TRAIN} --pool {MOST_POOL}" if own else ""
         seconds = round(time.monotonic() - start, 3)
         findings = replace(findings, seconds=seconds, command=command)
-        return JobResult({"findings": findings.to_json(), "seconds": seconds})
+        return JobResult(findings, seconds)
 
 
 class DivisionsSpec(JobSpec):
@@ -696,7 +667,7 @@ class DivisionsSpec(JobSpec):
             callback=lambda step, of, metrics: report("searching", step / of, metrics),
         )
         seconds = round(time.monotonic() - start, 3)
-        return JobResult({"divisions": found.to_json(), "seconds": seconds})
+        return JobResult(found, seconds)
 
 
 class ImportSpec(JobSpec):

@@ -10,9 +10,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
+from simviz.evaluation.divisions import Divisions
+from simviz.evaluation.search import Selection, Trial
 from simviz.exceptions import SimvizError
-from simviz.jobs.spec import JobSpec
-from simviz.store.directory import is_alive, own_process, read_json, write_bytes, write_json
+from simviz.jobs.spec import JobResult, JobSpec
+from simviz.persistence import load_records, save_state
+from simviz.store.directory import (
+    damaged,
+    is_alive,
+    own_process,
+    read_json,
+    write_bytes,
+    write_json,
+)
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled", "interrupted"]
 #: States that end by themselves.
@@ -24,6 +34,7 @@ _WRITTEN = (
     *("state", "stage", "fraction", "message", "created", "started", "finished"),
     *("ends", "run_id", "owner"),
 )
+_RESULT = "result.simviz"
 _MAX_EVENT_BYTES = 4_000_000
 Event = Mapping[str, Any]
 #: Queues of this process that still work.
@@ -148,11 +159,20 @@ class JobFolder:
             owner=str(tree.get("owner", "")),
         )
 
-    def read_result(self) -> dict[str, Any] | None:
+    def write_result(self, result: JobResult) -> None:
+        """Keep what it found that is no run."""
+        save_state({"result": result}, self.path / _RESULT, sync=True)
+
+    def read_result(self) -> JobResult | None:
         """What it found that is no run, or None if there is nothing to read."""
+        from simviz.experiments import Claim, Figure, Findings, Series, Table
+
+        known = JobResult, Selection, Trial, Divisions, Findings, Table, Figure, Series, Claim
         try:
-            return dict(read_json(self.path / "result.json"))
-        except (SimvizError, TypeError, ValueError):
+            with damaged("The result of this job"):
+                result: JobResult = load_records(self.path / _RESULT, known)["result"]
+                return result
+        except SimvizError:
             return None
 
     def write_events(self, events: Sequence[Event], *, append: bool) -> None:

@@ -17,7 +17,7 @@ from simviz.evaluation.curves import dimension_curve
 from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Direction, Evaluation, PartResult
 from simviz.evaluation.scoring import Scorer, evaluate
-from simviz.evaluation.search import development, search
+from simviz.evaluation.search import Selection, development, search
 from simviz.exceptions import JobCancelled
 from simviz.jobs.cost import searched_pipeline
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
@@ -125,11 +125,10 @@ def fit(
     return pipeline, len(learned.x) - len(train.x)
 
 
-def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> dict[str, Any]:
-    """Try the settings without the test part; return the tree of a `JobResult`."""
+def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> Selection:
+    """Try the settings without the test part."""
     request: Mapping[str, Any] = spec.search or {}
     how = spec.split
-    start = time.monotonic()
     parts = split(pairs, how.by, how.fractions, how.seed, how.group_key)
     pipeline = searched_pipeline(spec, parts.train)
     validate = request["folds"] == 1
@@ -137,7 +136,7 @@ def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> dict[str, Any]:
     def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
         return report("searching", step / total if total else 0.0, {})
 
-    selection = search(
+    return search(
         pipeline,
         parts.train if validate else development(pairs, parts),
         request["params"],
@@ -150,8 +149,6 @@ def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> dict[str, Any]:
         seed=how.seed,
         callback=callback,
     )
-    seconds = time.monotonic() - start
-    return {"selection": selection.to_json(), "seconds": round(seconds, 3)}
 
 
 def unit_of(how: SplitSpec, pairs: PairSet) -> UnitBy:

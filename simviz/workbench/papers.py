@@ -249,7 +249,7 @@ def _start_job(name: str, dataset_id: str, how: How) -> None:
 def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> None:
     """Show what a finished job found."""
     try:
-        found = state.queue().result(status.id, state.workspace()).findings()
+        found = state.queue().result(status.id, state.workspace()).found
     except StoreError as error:
         display.problem(error)
         return

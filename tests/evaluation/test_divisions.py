@@ -7,7 +7,6 @@ import pytest
 
 from simviz.data import PairSet, split
 from simviz.evaluation import (
-    Divisions,
     corrected_resampled_t,
     evaluate,
     parse_metric,
@@ -64,22 +63,6 @@ def test_the_test_knows_that_training_parts_overlap(found):
     expected = corrected_resampled_t(a, b, test_fraction=2 / 9)
     assert one.p_value == pytest.approx(expected.p_value)
     assert one.n == 4
-
-
-def test_a_stored_result_is_the_same(found):
-    again = Divisions.from_json(found.to_json())
-    assert np.array_equal(again.values, found.values, equal_nan=True)
-    assert np.array_equal(again.chosen, found.chosen)
-    assert (again.names, again.metric, again.direction) == (found.names, "MRR", "x2y")
-    tree = found.to_json()
-    for damaged in (
-        {},
-        tree | {"values": [[1.0]]},
-        tree | {"metric": "?"},
-        tree | {"chosen": "a"},
-    ):
-        with pytest.raises(ValueError, match=r"."):
-            Divisions.from_json(damaged)
 
 
 def test_where_less_is_better_the_least_is_chosen(pairs, candidates):

@@ -8,9 +8,11 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet
+from simviz.evaluation import Divisions
 from simviz.exceptions import JobError
 from simviz.jobs import JobSpec, SplitSpec, divisions_spec
-from simviz.jobs.spec import DivisionsSpec
+from simviz.jobs.spec import DivisionsSpec, JobResult
+from simviz.jobs.status import JobFolder
 
 COLOURS, THINGS = ["red", "blue", "green", "gold", "grey"], ["car", "bus", "tram", "ship", "kite"]
 TEXTS = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
@@ -32,7 +34,7 @@ def test_settings_of_one_method_are_chosen_among():
     assert isinstance(again, DivisionsSpec) and again.digest == spec.digest
     heard = []
     result = again.run(PAIRS, {}, lambda stage, fraction, metrics: heard.append(fraction))
-    found = result.divisions()
+    found = result.found
     assert found.names == tuple(trainings) and found.values.shape == (3, 2)
     assert np.isfinite(found.values).all() and set(found.chosen[:, 0]) == {0}
     assert heard[-1] == 1.0
@@ -69,3 +71,15 @@ def test_a_request_from_outside_is_checked():
         broken = tree | {"params": tree["params"] | {"candidates": candidates}}
         with pytest.raises((JobError, ValueError)):
             JobSpec.from_json(broken, "w").check()
+
+
+def test_what_was_found_is_kept_as_it_is(tmp_path):
+    values = np.array([[0.5, np.nan], [0.25, 1.0], [0.125, 0.75]])
+    found = Divisions(("a", "b"), "MRR", "x2y", values, np.array([[0, 1]] * 3), 2 / 9)
+    folder = JobFolder(tmp_path)
+    folder.write_result(JobResult(found, 1.5))
+    again = folder.read_result()
+    assert again.seconds == 1.5 and again.found.names == found.names
+    np.testing.assert_array_equal(again.found.values, values)
+    np.testing.assert_array_equal(again.found.chosen, found.chosen)
+    assert again.found.test_fraction == 2 / 9

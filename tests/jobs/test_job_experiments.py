@@ -8,9 +8,8 @@ import pytest
 from waiting import LONG
 
 from simviz.data import PairSet
-from simviz.exceptions import StoreError
 from simviz.experiments import Claim, Figure, Findings, Series, Table, get_experiment
-from simviz.jobs import JobError, JobQueue, JobResult, experiment_spec
+from simviz.jobs import JobError, JobQueue, experiment_spec
 from simviz.store import Store
 
 NAME = "s2net_languages"
@@ -56,7 +55,7 @@ def test_an_experiment_is_run_and_kept(quick, asking):
     status = queue.wait(queue.submit(spec_of(queue, mine)), timeout=LONG)
     assert status.state == "succeeded", status.message
     assert status.run_id is None
-    found = queue.result(status.id, mine).findings()
+    found = queue.result(status.id, mine).found
     assert found.experiment == NAME and found.data == "emoji"
     assert found.tables[0].rows == (("CCA", 0.5), ("OPCA", None))
     assert found.figures[0].series[0].x == (2.0,)
@@ -84,7 +83,7 @@ def test_pairs_that_somebody_brought_are_taken_where_they_fit(quick, asking):
     status = queue.wait(queue.submit(spec_of(queue, mine, own)), timeout=LONG)
     assert status.state == "succeeded", status.message
     assert quick[-1][0] == "mine"
-    assert "--data FOLDER" in queue.result(status.id, mine).findings().command
+    assert "--data FOLDER" in queue.result(status.id, mine).found.command
 
 
 def test_what_takes_hours_is_refused(quick, asking, monkeypatch):
@@ -116,8 +115,3 @@ def test_other_parameters_are_refused():
         experiment_spec(NAME, "demo:emoji", "0" * 32, methods=["bm25"])
     with pytest.raises(JobError, match="no parameter of an experiment 'seed'"):
         dataclasses.replace(spec, params={**spec.params, "seed": 1}).check()
-
-
-def test_damaged_findings_say_so():
-    with pytest.raises(StoreError, match="Run it again"):
-        JobResult({"findings": {"claims": [{"what": 1}]}}).findings()

@@ -55,7 +55,7 @@ def show(choice: Choice) -> None:
         progress.show_progress([status.id], key="compare-divisions")
         return
     try:
-        found = state.queue().result(status.id, state.workspace()).divisions()
+        found = state.queue().result(status.id, state.workspace()).found
     except SimvizError as error:
         display.problem(error)
         return

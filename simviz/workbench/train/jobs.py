@@ -154,7 +154,7 @@ def searches(dataset_id: str) -> list[JobStatus]:
 # A search that has ended never changes; the workspace keeps one visitor's from another.
 @st.cache_data(show_spinner=False, max_entries=200)
 def _selection(job_id: str, workspace: str) -> Selection:
-    return state.queue().result(job_id, workspace).selection()
+    return state.queue().result(job_id, workspace).found
 
 
 @st.fragment
