@@ -28,13 +28,11 @@ from simviz.evaluation import (
     Evaluation,
     Metric,
     Verdict,
-    compare_all_evaluations,
     compare_evaluations,
     default_metric,
     dimension_curve,
     evaluate,
     parse_metric,
-    verdict,
 )
 from simviz.evaluation.fusion import RankFusion, choose_blend
 from simviz.evaluation.result import PartResult
@@ -55,12 +53,12 @@ from simviz.pipeline import (
 from simviz.projection.drawing import DRAWING
 from simviz.reports.summary import (
     Entry,
+    compare_runs,
     estimate,
-    guessed,
-    is_base,
     rank_key,
     records_by_dimension,
-    strongest_baseline,
+    roc_curves,
+    verdict_of,
 )
 from simviz.store.run import MEASURED, Part, Run, RunInfo, RunResult
 
@@ -470,23 +468,12 @@ class Result:
     @cached_property
     def comparisons(self) -> Comparisons | None:
         """All pairs of runs on the test part, after Holm; None of a single run."""
-        if len(self.runs) < 2:
-            return None
-        found = self.evaluations()
-        return compare_all_evaluations({n: found[n] for n in self.names}, self.metric)
+        return compare_runs(self._entries, self.metric.name, self.direction)
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the best run is really ahead of the next, and of the strongest baseline."""
-        found = {name: self.evaluations()[name] for name in self.names}
-        best, *others = found
-        chosen = self.evaluations("validation")
-        base = {n: chosen[n].value(self.metric) for n in others if is_base(self._method(n))}
-        measured, metric = self.runs[best].measured, self.metric.name
-        baseline = strongest_baseline(base, measured["validation"], metric, self.direction)
-        if baseline not in found:
-            found[baseline] = guessed(baseline, measured["test"])
-        return verdict(found, self.metric, baseline=baseline)
+        return verdict_of(self._entries, self.pairs, self.metric.name, self.direction)
 
     def to_frame(self) -> pd.DataFrame:
         """The results table.
@@ -536,11 +523,9 @@ class Result:
         plotly Figure
             One curve a run.
         """
-        from simviz.charts import RocCurve, roc_figure
+        from simviz.charts import roc_figure
 
-        rocs = [(name, one.roc) for name, one in self.evaluations().items() if one.roc is not None]
-        curves = [RocCurve(self._look(n), n, roc.fpr, roc.tpr, roc.auc) for n, roc in rocs]
-        return roc_figure(curves, **options)
+        return roc_figure([curve for curve, _ in roc_curves(self._entries)], **options)
 
     def dimension_curves(self, metric: Metric | str = "MRR") -> dict[str, DimensionCurve]:
         """Quality by number of dimensions on the test part, of each method that is nested.
@@ -591,7 +576,7 @@ class Result:
         name = parse_metric(metric).name
         made = (
             drawn(e, self.direction, records_by_dimension(e, name, self.pairs))
-            for e in self._entries()
+            for e in self._entries
         )
         curves = [curve for curve in made if curve is not None]
         if not curves:
@@ -617,27 +602,27 @@ class Result:
                 f"A report is one HTML page, got {Path(path).name!r}. Name it 'report.html', or "
                 "take to_frame() for a table."
             )
-        entries = self._entries()
-        best = next(entry.run for entry in entries if entry.label == self.names[0])
-        drawn = draw(self.best, self.pairs, seed=self.how.seed, balance="center")
-        best.put_map(DRAWING, *drawn)
-        looks = {entry.run.id: entry.look for entry in entries}
-        runs = [entry.run for entry in entries]
+        runs = [entry.run for entry in self._entries]
+        if not runs[0].maps():
+            drawn = draw(self.best, self.pairs, seed=self.how.seed, balance="center")
+            runs[0].put_map(DRAWING, *drawn)
+        looks = {entry.run.id: entry.look for entry in self._entries}
         text = html_report(runs, self.pairs, metric=self.metric.name, looks=looks)
         Path(path).write_text(text, encoding="utf-8")
 
+    @cached_property
     def _entries(self) -> list[Entry]:
-        """The runs on the test part, as reports read them."""
+        """The runs on the test part, the best first, as reports read them."""
         given = {} if self._is_repeatable() else {"given": True}
-        entries = []
+        entries = {}
         for number, (name, result) in enumerate(self.runs.items()):
             spec = self._spec(result.pipeline)
             tree = spec.to_json()
             tree["split"] |= given
             about = str(number), spec.dataset_id, spec.method, tree
             info = RunInfo(*about, name=name, seconds=sum(result.seconds.values()))
-            entries.append(Entry(_Trained(info, result=result), name, self._look(name), "test"))
-        return entries
+            entries[name] = Entry(_Trained(info, result=result), name, self._look(name), "test")
+        return [entries[name] for name in self.names]
 
     def _is_repeatable(self) -> bool:
         """Whether the request for the split makes these parts, unlike folds and one's own."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from markupsafe import Markup
 
-from simviz.charts import RocCurve, dimension_figure, roc_figure
+from simviz.charts import dimension_figure, roc_figure
 from simviz.charts.canvas import CSS, PAGE_SCRIPT, pack_alone, page_state
 from simviz.charts.curves import MOST_BANDS
 from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style, script_json
@@ -239,16 +239,14 @@ def _both_looks(draw: Callable[..., go.Figure], *given: Any, **how: Any) -> dict
 
 def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
-    kept = [(one, one.evaluation.roc) for one in entries]
-    rocs = [(one, roc) for one, roc in kept if roc and roc.n_positive and roc.n_negative]
+    rocs = summary.roc_curves(entries)
     if not rocs:
         return None
-    curves = [RocCurve(one.look, one.label, r.fpr, r.tpr, r.auc) for one, r in rocs]
     first = rocs[0][1]
     return Chart(
         id="roc",
         title="ROC",
-        figures=_both_looks(roc_figure, curves),
+        figures=_both_looks(roc_figure, [curve for curve, _ in rocs]),
         caption=(
             f"Over {first.n_positive + first.n_negative:,} pairs of the {entries[0].part} part, "
             f"of which {first.n_positive:,} are relevant; the same for both directions. The table "
@@ -256,7 +254,7 @@ def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
         ),
         table=_table(
             ["run", *(f"at {100 * rate:g} %" for rate in _RATES)],
-            [[one.label, *(f"{100 * r.tpr_at(x):.1f} %" for x in _RATES)] for one, r in rocs],
+            [[c.label, *(f"{100 * r.tpr_at(x):.1f} %" for x in _RATES)] for c, r in rocs],
         ),
     )
 

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from markupsafe import Markup
 
-from simviz.charts import DimensionCurve
+from simviz.charts import DimensionCurve, RocCurve
 from simviz.data.cells import is_noun, numbered
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
@@ -28,6 +28,7 @@ from simviz.evaluation import (
 from simviz.evaluation.differences import REACH
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking, PartResult, curve_records, values_in
+from simviz.evaluation.roc import Roc
 from simviz.evaluation.tables import Estimate, TableRow, finding, ranked_against
 from simviz.exceptions import StoreError
 from simviz.methods import all_methods
@@ -213,6 +214,16 @@ def time_column(rows: Sequence[TableRow]) -> Column:
     """How long each run took."""
     cells = ["–" if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
     return Column("time", "Training and evaluation", cells)
+
+
+def roc_curves(entries: Sequence[Entry]) -> list[tuple[RocCurve, Roc]]:
+    """ROC curves of the runs that have one, to draw and to ask."""
+    kept = [(one, one.evaluation.roc) for one in entries]
+    return [
+        (RocCurve(one.look, one.label, roc.fpr, roc.tpr, roc.auc), roc)
+        for one, roc in kept
+        if roc is not None and roc.n_positive and roc.n_negative
+    ]
 
 
 def dimension_curve(

@@ -198,7 +198,9 @@ class _Stored(Mapping[str, Evaluation]):
     def __getitem__(self, name: str) -> Evaluation:
         if name not in self._names:
             raise KeyError(name)
-        return cast(Evaluation, _read(self._folder / f"{name}.simviz", _EVALUATION)[name])
+        path = self._folder / f"{name}.simviz"
+        with damaged(_EVALUATION, _AGAIN):
+            return _read_evaluation(path, path.stat().st_mtime_ns)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._names)
@@ -210,6 +212,12 @@ class _Stored(Mapping[str, Evaluation]):
 def _read(path: Path, what: str) -> dict[str, Any]:
     with damaged(what, _AGAIN):
         return load_records(path, _RECORDS)
+
+
+@lru_cache(maxsize=64)
+def _read_evaluation(path: Path, changed: int) -> Evaluation:
+    """An evaluation, until its file changes."""
+    return cast(Evaluation, load_records(path, _RECORDS)[path.stem])
 
 
 @lru_cache(maxsize=1_200)

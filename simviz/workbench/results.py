@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import streamlit as st
 
-from simviz.charts import RocCurve, dimension_figure, roc_figure
+from simviz.charts import dimension_figure, roc_figure
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import hardest_queries, query_metric
@@ -17,7 +17,6 @@ from simviz.relevance import FEW_JUDGED
 from simviz.reports import summary
 from simviz.store.run import Run
 from simviz.workbench.compare import curves, table
-from simviz.workbench.compare.choice import evaluation_of
 from simviz.workbench.map import scene as map_scene
 from simviz.workbench.shell import display, drawings, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.figures import show_chart
@@ -102,7 +101,7 @@ def show_table(
 
 def show_hardest(entry: summary.Entry, direction: str, pairs: PairSet) -> None:
     """Name the queries for which the best run finds the right answer last; each leads to why."""
-    ranking = evaluation_of(entry).rankings.get("y2x" if direction == "y2x" else "x2y")
+    ranking = entry.evaluation.rankings.get("y2x" if direction == "y2x" else "x2y")
     found = [] if ranking is None else hardest_queries(ranking)
     if not found:
         return
@@ -135,16 +134,10 @@ def show_curves(
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("#### ROC: matching pairs against others")
-        rocs, n_others, part = [], 0, entries[0].part
-        for entry in entries:
-            roc = evaluation_of(entry).roc
-            if roc is not None:
-                n_others = roc.n_negative
-                if roc.n_positive and n_others:
-                    rocs.append(RocCurve(entry.look, entry.label, roc.fpr, roc.tpr, roc.auc))
+        part, rocs = entries[0].part, summary.roc_curves(entries)
         if rocs:
-            show_chart(roc_figure(rocs, theme=state.theme()), "roc")
-            if n_others < FEW_JUDGED:
+            show_chart(roc_figure([curve for curve, _ in rocs], theme=state.theme()), "roc")
+            if (n_others := rocs[-1][1].n_negative) < FEW_JUDGED:
                 others = counted(n_others, "pair")
                 st.caption(f"AUC rests on {others} judged not relevant: a rough figure.")
         else:

@@ -14,7 +14,6 @@ from streamlit.delta_generator import DeltaGenerator
 from simviz.charts.style import clean_text
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
-from simviz.evaluation import Evaluation
 from simviz.evaluation.metrics import (
     AUC,
     MAP,
@@ -257,7 +256,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         entry = Entry(run, labels[run.id], looks[run.id], part)
         if part in run.measured:
             try:  # what the page needs of every run
-                if evaluation_of(entry):
+                if entry.evaluation:
                     entries.append(entry)
             except SimvizError as error:
                 problem(f"{entry.label} is left out. {error}")
@@ -412,12 +411,6 @@ def _set_k(metric: Precision | Recall | NDCG | MRR | Success | PartialAUC) -> No
 
 
 # -- what a run found -----------------------------------------------------------------
-
-
-@state.cached(64)
-def evaluation_of(entry: Entry) -> Evaluation:
-    """All that a chosen run found out on the part."""
-    return entry.evaluation
 
 
 @state.cached(16)

@@ -37,7 +37,7 @@ from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
 from simviz.store.run import MEASURED, Run
 from simviz.workbench.compare import queries
-from simviz.workbench.compare.choice import Choice, evaluation_of, held_out, part_of
+from simviz.workbench.compare.choice import Choice, held_out, part_of
 from simviz.workbench.compare.significance import is_by_query
 from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.figures import kept_figure, show_beside
@@ -194,7 +194,7 @@ def _figure(kind: str, curves: Sequence[Any], axis: str) -> Any:
 
 def _traced(choice: Choice) -> list[Traced]:
     """All runs with a curve."""
-    rocs = [(entry, evaluation_of(entry).roc) for entry in choice.entries]
+    rocs = [(entry, entry.evaluation.roc) for entry in choice.entries]
     known = [(entry, roc) for entry, roc in rocs if roc is not None]
     usable = [(entry, roc) for entry, roc in known if roc.n_positive and roc.n_negative]
     if not usable:
@@ -234,7 +234,7 @@ def _score_counts(run: Run, direction: Direction, part: PairSet) -> ScoreCounts:
 
 @state.cached(64)
 def _bands(entry: Entry, direction: Direction, part: PairSet) -> CurveBands | None:
-    return curve_bands(_score_counts(entry.run, direction, part), evaluation_of(entry).roc)
+    return curve_bands(_score_counts(entry.run, direction, part), entry.evaluation.roc)
 
 
 def _say_bands(choice: Choice, traced: Sequence[Traced]) -> str:

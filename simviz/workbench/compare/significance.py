@@ -38,7 +38,7 @@ from simviz.evaluation.pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import mean, plural
 from simviz.reports.summary import Entry, is_base
 from simviz.store.run import Run
-from simviz.workbench.compare.choice import Choice, evaluation_of, part_of, put_in_link
+from simviz.workbench.compare.choice import Choice, part_of, put_in_link
 from simviz.workbench.shell import display, drawings, forms, settings, state
 
 #: Tests of queries by what the link calls them: on the control, and what each does.
@@ -212,7 +212,7 @@ def tested_metric(choice: Choice) -> Metric:
 
 @state.cached(400)
 def _tested_metric(choice: Choice, entries: Sequence[Entry]) -> Metric:
-    return compared_metric([evaluation_of(one) for one in entries], choice.metric)
+    return compared_metric([one.evaluation for one in entries], choice.metric)
 
 
 def is_by_query(choice: Choice) -> bool:
@@ -229,14 +229,14 @@ def tested_name(choice: Choice, now: Setting) -> str:
 def values(choice: Choice, entry: Entry) -> QueryValues:
     """What a run did query by query, by the main metric or what stands for it."""
     sides = settings.asking_sides(choice.direction)
-    return query_values(evaluation_of(entry), choice.metric, sides)
+    return query_values(entry.evaluation, choice.metric, sides)
 
 
 def _judged_pairs(choice: Choice) -> JudgedPairs | None:
     """The pairs that tests draw again; None where queries are compared."""
     if is_by_query(choice):
         return None
-    return judged_pairs(evaluation_of(choice.entries[0]))
+    return judged_pairs(choice.entries[0].evaluation)
 
 
 # -- what is found --------------------------------------------------------------------
@@ -269,7 +269,7 @@ def _compare_all(
     if metric.level == "query":
         means = [mean(values(choice, entry).values) for entry in entries]
     else:
-        means = [evaluation_of(entry).value(metric) for entry in entries]
+        means = [entry.evaluation.value(metric) for entry in entries]
     ids = tuple(entry.run.id for entry in entries)
     return Comparisons(ids, np.array(means), correct(found, correction), metric.higher_is_better)
 
@@ -307,7 +307,7 @@ def power(choice: Choice, found: Comparisons) -> str:
 
 def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
-    one, other = (evaluation_of(entry) for entry in (a, b))
+    one, other = (entry.evaluation for entry in (a, b))
     sides = settings.asking_sides(choice.direction)
     return paired_differences(one, other, query_metric(choice.metric), sides)
 
@@ -319,7 +319,7 @@ def interval(choice: Choice, entry: Entry) -> tuple[float, float]:
 
 @state.cached(400)
 def _interval(choice: Choice, entry: Entry, by_query: bool) -> tuple[float, float]:
-    pairs = None if by_query else judged_pairs(evaluation_of(entry))
+    pairs = None if by_query else judged_pairs(entry.evaluation)
     if pairs is not None:
         return interval_of_pairs(pairs, parse_metric(choice.metric))
     return confidence_interval(values(choice, entry).values)
@@ -390,7 +390,7 @@ def _compare_pairs(
     entries: Sequence[Entry], metric: str, test: str, pairs: PairSet
 ) -> Comparisons:
     """What a test says of the judged pairs of runs, all drawn alike, whichever side asks."""
-    evaluations = {entry.run.id: evaluation_of(entry) for entry in entries}
+    evaluations = {entry.run.id: entry.evaluation for entry in entries}
     return compare_all_evaluations(evaluations, metric, test=test, correction="none")
 
 

@@ -36,7 +36,7 @@ from simviz.reports.summary import (
     verdict_words,
 )
 from simviz.workbench.compare import files, significance
-from simviz.workbench.compare.choice import Choice, evaluation_of, view
+from simviz.workbench.compare.choice import Choice, view
 from simviz.workbench.compare.significance import Verdicts
 from simviz.workbench.shell import code, display, links, state
 from simviz.workbench.shell.display import mark
@@ -355,7 +355,7 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
         return ""
     metric = parse_metric(choice.metric)
     by = metric if metric.level == "query" else "MRR"
-    n = evaluation_of(first).n_certain(choice.direction, by)
+    n = first.evaluation.n_certain(choice.direction, by)
     if not n:
         return ""
     one = n == 1
