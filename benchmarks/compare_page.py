@@ -70,7 +70,7 @@ def main() -> None:
             for m in ("rank loss", "pAUC@0.25", "NDCG@10 (linear gain)")
         ],
         "query side": [lambda d=d: group("Query side", d) for d in ("y2x", "mean", "x2y")],
-        "part": [lambda p=p: group("Part", p) for p in ("validation", "test")],
+        "part": [lambda p=p: group("Measured on", p) for p in ("validation", "test")],
         "runs": [lambda r=r: group("Runs", r) for r in (every[:19], every[:18], every)],
     }
     print(f"{len(every)} runs\n| change | cold | warm |\n|---|---:|---:|")
