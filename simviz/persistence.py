@@ -12,6 +12,7 @@ import hashlib
 import json
 import os
 import secrets
+import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -71,6 +72,20 @@ def replacing(path: Path, *, sync: bool = False) -> Iterator[IO[bytes]]:
             # Nobody has heard of the draft.
             raise OSError(error.errno, error.strerror, str(path)) from None
         raise
+
+
+def lock(file: IO[Any]) -> bool:
+    """Lock a file against other processes while it is open; False where one has locked it."""
+    # It ends with the process however that ends, and is inherited by no child.
+    if sys.platform == "win32":
+        return True
+    import fcntl
+
+    try:
+        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
 
 
 def require_writable(path: Path) -> None:

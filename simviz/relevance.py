@@ -266,6 +266,14 @@ class Relevance:
         return (np.diff(self.matrix.indptr) > 0) & (np.diff(self.positives.indptr) == 0)
 
     @property
+    def training_metric(self) -> str:
+        """The metric of held-out items by which training stops: that of their task."""
+        # The average precision is the reciprocal rank where one candidate is relevant.
+        if self.unjudged == "ignore":
+            return "AUC"
+        return "NDCG" if np.ptp(self.positives.data) else "MAP"
+
+    @property
     def is_identity(self) -> bool:
         """Whether exactly row i belongs to column i, with grade 1 and all else negative."""
         m = self.matrix

@@ -32,8 +32,7 @@ from simviz.experiments import (
     to_markdown,
     write_results,
 )
-from simviz.persistence import replacing
-from simviz.scale.files import lock
+from simviz.persistence import lock, replacing
 
 _SUFFIXES = (".md", ".json")
 _REPORT_SECONDS = 2.0

@@ -136,14 +136,6 @@ def usual_directions(relevance: Relevance) -> tuple[str, ...]:
     return ("x2y", "y2x") if one_to_one(relevance) else ("x2y",)
 
 
-def validation_metric(relevance: Relevance) -> str:
-    """Return the metric of held-out items: that of their task."""
-    # The average precision is the reciprocal rank where one candidate is relevant.
-    if relevance.unjudged == "ignore":
-        return "AUC"
-    return "NDCG" if np.ptp(relevance.positives.data) else "MAP"
-
-
 def held_out_values(model: Any, parts: Sequence[Part], directions: Sequence[str]) -> Values:
     """Return what each query of each part scores with a model, by the metric of its task."""
     return [
@@ -155,7 +147,7 @@ def held_out_values(model: Any, parts: Sequence[Part], directions: Sequence[str]
 def query_values(scores: Array, relevance: Relevance, directions: Sequence[str]) -> Array:
     """Return what each query scores, by the metric of its task."""
     # For the AUC, of each relevant pair the share of the other judged pairs that it stands above.
-    if (metric := validation_metric(relevance)) == "AUC":
+    if (metric := relevance.training_metric) == "AUC":
         return _placements(scores, relevance)
     sides = [
         _by_query(scores if way == "x2y" else np.ascontiguousarray(scores.T), judged, metric)

@@ -28,7 +28,6 @@ from simviz.evaluation import Comparisons
 from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import DatasetError
-from simviz.jobs.background import FIRST, draw_now
 from simviz.projection.drawing import BEST, DRAWING
 from simviz.reports import summary
 from simviz.reports.code import repeat_code
@@ -292,9 +291,6 @@ def _map(one: Entry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
     known = one.run.maps()
     if drawing is None:
         drawing = BEST if BEST in known else DRAWING
-        if drawing not in known:
-            draw_now(one.run, pairs, FIRST)
-            known = one.run.maps()
     if drawing not in known:
         return "", ""
     drawn, x_rows, y_rows = load_map(one.run, drawing)

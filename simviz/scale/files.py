@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from itertools import pairwise
 from pathlib import Path
-from typing import IO, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,20 +15,6 @@ from simviz.exceptions import StoreError
 from simviz.persistence import replacing
 
 META = "meta.json"
-
-
-def lock(file: IO[Any]) -> bool:
-    """Lock a file against other processes while it is open; False where one has locked it."""
-    # It ends with the process however that ends, and is inherited by no child.
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.lockf(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        return False
-    return True
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:

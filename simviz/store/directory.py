@@ -27,8 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.exceptions import StoreError
-from simviz.persistence import allowed_bytes, check_members, replacing
-from simviz.scale.files import lock
+from simviz.persistence import allowed_bytes, check_members, lock, replacing
 
 _log = logging.getLogger(__name__)
 MAX_BYTES = 8 * 2**30

@@ -348,7 +348,22 @@ class Run:
             return _read_part(folder, (folder / "figures.json").stat().st_mtime_ns, self.further)
 
     def value(self, metric: str, direction: str, part: Part = "validation") -> float:
-        """A figure on a part, by default on that by which runs are ranked; NaN without one."""
+        """A figure, by default that by which runs are ranked.
+
+        Parameters
+        ----------
+        metric : str
+            Its name.
+        direction : str
+            Which side asks, or "mean".
+        part : {"validation", "test"}, default="validation"
+            On which part.
+
+        Returns
+        -------
+        float
+            NaN where it was not measured.
+        """
         measured = part in self.measured
         return self.part(part).value(metric, direction) if measured else float("nan")
 
@@ -357,7 +372,18 @@ class Run:
         return cast(Arrays, self.kept("parts")["parts"])
 
     def kept(self, name: str) -> Mapping[str, Any]:
-        """What was kept with the run under a name; empty for nothing."""
+        """What was kept with the run.
+
+        Parameters
+        ----------
+        name : str
+            Of a file, see `keep`.
+
+        Returns
+        -------
+        mapping of str to object
+            Empty for nothing.
+        """
         path = self.folder / f"{name}.simviz"
         return _read(path, f"The file {path.name} of this run") if path.exists() else {}
 
@@ -384,7 +410,18 @@ class Run:
             raise StoreError(why_not_written(self.folder, error)) from error
 
     def is_swept(self, part: Part) -> bool:
-        """Whether smaller models of the method were trained, whose ranks are kept."""
+        """Whether smaller models of the method were trained, whose ranks are kept.
+
+        Parameters
+        ----------
+        part : {"validation", "test"}
+            On which part they were measured.
+
+        Returns
+        -------
+        bool
+            True if so.
+        """
         return (self.folder / part / "smaller.simviz").exists()
 
     def names(self) -> Sequence[str]:

@@ -187,6 +187,8 @@ def prepare(folder: Path) -> Prepared:
     store.runs.rename(runs[0], owners[-1], PAYLOADS[11], PAYLOADS[47])
     found = [store.runs.get(run_id, owners[-1]) for run_id in runs]
     report = folder / "report.html"
+    for run in found:
+        draw_now(run, odd, FIRST)
     labels = {run.id: PAYLOADS[9] for run in found}
     report.write_text(html_report(found, odd, labels=labels), "utf-8")
 

@@ -9,6 +9,7 @@ from playwright.sync_api import expect
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec
+from simviz.jobs.background import FIRST, draw_now
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store
@@ -38,6 +39,8 @@ def report(tmp_path_factory):
         for method, params in (("cca", {"n_components": 3}), ("bm25", {})):
             spec = JobSpec(dataset_id, pairs.digest, method, params, workspace=mine)
             runs.append(store.runs.get(queue.wait(queue.submit(spec), 120).run_id, mine))
+    for run in runs:
+        draw_now(run, pairs, FIRST)
     path = root / "report.html"
     labels = {run.id: text for run, text in zip(runs, HOSTILE[2:], strict=True)}
     path.write_text(html_report(runs, pairs, labels=labels), encoding="utf-8")

@@ -375,7 +375,7 @@ def test_all_leaves_to_another_process_what_that_runs(counted, folder, tmp_path)
     output = tmp_path / "results"
     output.mkdir()
     holding = (
-        "import sys; from simviz.scale.files import lock; "
+        "import sys; from simviz.persistence import lock; "
         "file = open(sys.argv[1], 'a'); print(lock(file), flush=True); input()"
     )
     place = str(output / "s2net_languages-demo-full-0.lock")

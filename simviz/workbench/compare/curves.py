@@ -29,7 +29,6 @@ from simviz.jobs.background import (
     why_no_curve,
 )
 from simviz.markdown import escape_markdown
-from simviz.methods._training import validation_metric
 from simviz.reports.summary import (
     NEARLY,
     Entry,
@@ -225,7 +224,7 @@ def show_training(choice: Choice, columns: Columns) -> None:
     title = metric
     if metric == "validation":
         part = held_out(choice.entries[0].run, "validation", choice.pairs)
-        title = f"{validation_metric(part.relevance)}, validation"
+        title = f"{part.relevance.training_metric}, validation"
     curves = [
         ProgressCurve(entry.look, entry.label, *histories[entry.run.id][metric])
         for entry in choice.entries

@@ -14,6 +14,7 @@ from simviz.evaluation.trec import why_no_qrels
 from simviz.exceptions import SimvizError
 from simviz.exports import dense_modules, numpy_files, onnx_graphs, why_not
 from simviz.exports.linear import Form
+from simviz.jobs.background import FIRST, draw_now
 from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
 from simviz.reports.summary import Entry
@@ -21,7 +22,7 @@ from simviz.store.run import Run
 from simviz.workbench.compare import significance
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.significance import Verdicts
-from simviz.workbench.shell import code, forms, settings, state
+from simviz.workbench.shell import code, drawings, forms, settings, state
 from simviz.workbench.shell.runs import describe_split
 
 Cells = Mapping[str, Any]
@@ -93,6 +94,8 @@ def show(
     def report() -> bytes:
         given: dict[str, Any] = {"metric": choice.metric, "direction": choice.direction}
         given |= {"labels": labels, "looks": looks, "others": others, "part": part}
+        if drawings.best_kept(runs[0]) is None:
+            draw_now(runs[0], pairs, FIRST)
         return html_report(runs, pairs, **given).encode()
 
     def queries() -> bytes:
