@@ -26,5 +26,4 @@ from ._parts import (
 )
 from ._progress import (
     Progress as Progress,
-    Team as Team,
 )

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import shlex
 import shutil
 import sys
 import time
 from collections.abc import Callable, Sequence
-from contextlib import nullcontext
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,7 +24,6 @@ from simviz.experiments import (
     Findings,
     Progress,
     Size,
-    Team,
     all_experiments,
     get_experiment,
     to_markdown,
@@ -85,12 +82,6 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--train", type=int, metavar="N", help="training items to keep")
     parser.add_argument("--pool", type=int, metavar="N", help="validation and test items to keep")
     parser.add_argument(
-        "--scheduler",
-        metavar="ADDRESS",
-        default=os.environ.get("SIMVIZ_SCHEDULER", ""),
-        help="of a Dask cluster that does parts of it; SIMVIZ_SCHEDULER when omitted",
-    )
-    parser.add_argument(
         "--output",
         type=Path,
         help="file to write, .md or .json; else stdout. With 'all', a folder of results, "
@@ -148,14 +139,13 @@ def _findings(
     data = experiment.load(
         options.data, size=size, seed=options.seed, n_train=options.train, n_pool=options.pool
     )
-    with Team(options.scheduler) if options.scheduler else nullcontext() as team:
-        found = experiment.run(
-            data,
-            size=size,
-            seed=options.seed,
-            methods=options.methods,
-            progress=Progress(heard, helpers=team, folder=folder),
-        )
+    found = experiment.run(
+        data,
+        size=size,
+        seed=options.seed,
+        methods=options.methods,
+        progress=Progress(heard, folder=folder),
+    )
     parts = ["python", "-m", "simviz.experiments", experiment.id]
     # Where somebody keeps data is nobody's business.
     parts += [] if options.data is None else ["--data", options.data.name]

@@ -1,46 +1,32 @@
-"""How far an experiment is, whether it should stop, and who does its parts."""
+"""How far an experiment is, whether it should stop, and what is kept of it."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-import queue
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import fields, is_dataclass
-from functools import partial
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any, Self, TypeVar
-from uuid import uuid4
+from typing import Any, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
 from simviz.callbacks import Callback
-from simviz.exceptions import JobCancelled, SimvizError
+from simviz.exceptions import JobCancelled
 from simviz.features._base import Transformer
 from simviz.persistence import load_state, replacing, save_state
-from simviz.scale.dask import (
-    connect,
-    disconnect,
-    is_unwanted,
-    repeated,
-    same_version,
-    scattered,
-)
 
 #: Told in words what is done and how much is behind, in [0, 1]; answers True to stop.
 Listener = Callable[[str, float], bool]
 T = TypeVar("T")
 R = TypeVar("R")
 
-_REPORT_SECONDS = 0.2
 _WORTH_KEEPING = 10.0  # seconds that a fit took
-_ATTEMPTS = 3  # to do what is lost with a worker
 
 
 @contextmanager
@@ -110,8 +96,6 @@ class Progress:
         ``heard(words, fraction) -> bool``; True stops.
     low, high : float
         What part of the whole this tells of.
-    helpers : Team, optional
-        Do what `each` is given; this process when omitted.
     folder : Path, optional
         Keeps what `kept` is given.
 
@@ -130,11 +114,10 @@ class Progress:
         heard: Listener | None = None,
         low: float = 0.0,
         high: float = 1.0,
-        helpers: Team | None = None,
         folder: Path | None = None,
     ) -> None:
         self._heard, self._low, self._high = heard, low, high
-        self._helpers, self._folder = helpers, folder
+        self._folder = folder
         # Shared by all parts: what is reported never goes back.
         self._furthest = [low]
 
@@ -161,7 +144,7 @@ class Progress:
         """
         width = self._high - self._low
         low, high = self._low + low * width, self._low + high * width
-        part = Progress(self._heard, low, high, self._helpers, self._folder)
+        part = Progress(self._heard, low, high, self._folder)
         part._furthest = self._furthest
         return part
 
@@ -194,9 +177,7 @@ class Progress:
         Parameters
         ----------
         do : callable
-            ``do(thing, progress)``. Helpers get a copy of it and of what it
-            refers to: what it changes there is lost, what it answers comes
-            back.
+            ``do(thing, progress)``.
         things : sequence, or mapping to float
             As `over` takes them.
 
@@ -215,10 +196,7 @@ class Progress:
         >>> Progress().each(lambda k, part: k**2, [2, 3])
         {2: 4, 3: 9}
         """
-        if self._helpers is None:
-            return {thing: do(thing, part) for thing, part in self.over(things)}
-        weights = things if isinstance(things, Mapping) else dict.fromkeys(things, 1.0)
-        return self._helpers(do, list(weights.items()), self)
+        return {thing: do(thing, part) for thing, part in self.over(things)}
 
     def kept(self, request: Any, make: Callable[[], Any]) -> Any:
         """What a step gives; read again where a run was ended after it.
@@ -228,7 +206,7 @@ class Progress:
         request : object
             All that decides what the step gives, see `request_key`.
         make : callable
-            ``make()`` answers lists, dicts, words and numbers. Helpers keep nothing.
+            ``make()`` answers lists, dicts, words and numbers.
 
         Returns
         -------
@@ -264,7 +242,7 @@ class Progress:
         Returns
         -------
         PairModel or PairPipeline
-            The same object. Only what took long to learn is kept; helpers keep nothing.
+            The same object. Only what took long to learn is kept.
         """
         file = self._folder and self._folder / f"{request_key(model, *data)}.simviz"
         if file and file.exists():
@@ -306,135 +284,3 @@ class Progress:
         within = self._low + min(max(fraction, 0.0), 1.0) * (self._high - self._low)
         self._furthest[0] = max(self._furthest[0], within)
         return bool(self._heard(words, self._furthest[0]))
-
-
-class Team:
-    """Does parts of an experiment on other machines, each part as a whole.
-
-    What all parts need is sent once, passed on from worker to worker, and
-    stays there until they are done; what one of them makes of it, such as features, serves the
-    next one on that worker. A part whose worker is lost is done anew by
-    another.
-
-    Parameters
-    ----------
-    address : str
-        Of a Dask scheduler, such as "tcp://127.0.0.1:8786".
-
-    Raises
-    ------
-    SimvizError
-        If Dask is not installed, or nobody answers there.
-    """
-
-    def __init__(self, address: str) -> None:
-        self._address = address
-        try:
-            self._client = connect(address, "experiment")
-        except ImportError as error:
-            raise SimvizError(
-                'A cluster needs Dask: pip install "simviz[cluster]". Without a scheduler the '
-                "experiment is done by this process."
-            ) from error
-
-    def __call__(
-        self,
-        do: Callable[[T, Progress], R],
-        parts: Sequence[tuple[T, float]],
-        tell: Callable[[str, float], None],
-    ) -> dict[T, R]:
-        """Do every part, as many at once as there are workers; what each thing gave, in order.
-
-        ``do(thing, progress)`` is sent to the workers with all that it refers to. Each part has a
-        weight: how long it takes, in any unit. ``tell(words, fraction)`` is called in this thread
-        and may raise to stop.
-        """
-        done: dict[int, R] = {}
-        attempt = partial(self._some, do, parts, tell, done)
-        repeated(self._client, self._address, attempt, _ATTEMPTS, "experiment")
-        return {thing: done[i] for i, (thing, _) in enumerate(parts)}
-
-    def close(self) -> None:
-        """Close the connection; the scheduler drops whatever still waits there."""
-        disconnect(self._client)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exc: object) -> None:
-        self.close()
-
-    def _some(
-        self, do: Any, parts: Sequence[tuple[Any, float]], tell: Any, done: dict[int, Any]
-    ) -> None:
-        """Do the parts that are not done yet."""
-        from distributed import KilledWorker, as_completed
-
-        topic = f"simviz-team-{uuid4().hex}"
-        heard: queue.SimpleQueue[tuple[int, str, float]] = queue.SimpleQueue()
-        self._client.subscribe_topic(topic, lambda event: heard.put(event[1]))
-        total = sum(weight for _, weight in parts) or 1.0
-        behind = [float(i in done) for i in range(len(parts))]
-        # To one of them; the others fetch it there when they need it.
-        shared = scattered(self._client, [do])[0]
-        own = version("simviz")
-        # Those that take longest begin first.
-        left = sorted((i for i in range(len(parts)) if i not in done), key=lambda i: -parts[i][1])
-        numbers = {
-            self._client.submit(_part, shared, parts[i][0], (topic, i, own), pure=False): i
-            for i in left
-        }
-
-        def say(words: str) -> None:
-            tell(words, sum(b * w for b, (_, w) in zip(behind, parts, strict=True)) / total)
-
-        try:
-            ended = as_completed(numbers, loop=self._client.loop)
-            while ended.count():
-                for future in _within(ended, _REPORT_SECONDS):
-                    i = numbers[future]
-                    done[i], behind[i] = future.result(), 1.0
-                with suppress(queue.Empty):
-                    while True:
-                        i, words, fraction = heard.get_nowait()
-                        behind[i] = max(behind[i], fraction)
-                        say(words)
-        except KilledWorker as error:
-            raise SimvizError(
-                "The workers that did a part of this ended one after another, most likely for "
-                "lack of memory. Keep fewer items (--train, --pool)."
-            ) from error
-        finally:
-            for future in numbers:
-                future.release()
-            with suppress(OSError, ValueError, AttributeError):  # the last: of a closed client
-                self._client.unsubscribe_topic(topic)
-
-
-def _within(ended: Any, seconds: float) -> list[Any]:
-    """Those that have ended, after at most so long."""
-    end = time.monotonic() + seconds
-    while ended.is_empty() and time.monotonic() < end:
-        time.sleep(seconds / 10)
-    return [] if ended.is_empty() else ended.next_batch(block=False)
-
-
-def _part(do: Any, thing: Any, how: tuple[str, int, str]) -> Any:
-    """Do one part, on a worker."""
-    topic, i, asked = how
-    worker = same_version(asked, "whoever asks")
-    key: Any = worker.get_current_task()
-    reported = [-_REPORT_SECONDS]
-
-    def heard(words: str, fraction: float) -> bool:
-        if time.monotonic() - reported[0] >= _REPORT_SECONDS:
-            reported[0] = time.monotonic()
-            worker.log_event(topic, (i, words, fraction))
-        return is_unwanted(worker, key)
-
-    try:
-        return do(thing, Progress(heard))
-    except JobCancelled:
-        if is_unwanted(worker, key):  # nobody waits for it
-            return None
-        raise

@@ -36,22 +36,22 @@ class WorkerLost(RuntimeError):  # noqa: N818 -- it is mended, and nobody sees i
     """A worker was lost with what it held."""
 
 
-def lost(address: str, what: str = "job") -> JobError:
+def lost(address: str) -> JobError:
     """Return the error of work whose scheduler or workers cannot be reached."""
     return JobError(
-        f"The cluster at {address} cannot be reached or has no workers, so this {what} was not "
-        f"done. See that its scheduler and workers run, then repeat the {what}."
+        f"The cluster at {address} cannot be reached or has no workers, so this job was not "
+        "done. See that its scheduler and workers run, then repeat the job."
     )
 
 
-def connect(address: str, what: str = "job") -> Client:
+def connect(address: str) -> Client:
     """Return a client of a scheduler, or raise `lost`."""
     from distributed import Client
 
     try:
         return Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise lost(address, what) from error
+        raise lost(address) from error
 
 
 def disconnect(client: Client) -> None:
@@ -60,9 +60,7 @@ def disconnect(client: Client) -> None:
         client.close(timeout=_CONNECT_SECONDS)
 
 
-def repeated(
-    client: Client, address: str, attempt: Callable[[], T], most: int, what: str = "job"
-) -> T:
+def repeated(client: Client, address: str, attempt: Callable[[], T], most: int) -> T:
     """Repeat what the loss of a worker interrupts; raise `lost` if it does not end well."""
     from distributed.client import ClosedClientError
 
@@ -74,7 +72,7 @@ def repeated(
             error = reason
             if client.status != "running":
                 break
-    raise lost(address, what) from error
+    raise lost(address) from error
 
 
 def scattered(client: Client, parts: list[Any], **how: Any) -> list[Any]:
