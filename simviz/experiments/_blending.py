@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.callbacks import Callback
@@ -19,10 +18,12 @@ from simviz.evaluation.metrics import MAP, Metric, Precision, RankLoss
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import Comparison
-from simviz.experiments._experiment import Experiment, RunResult, Size, cut
-from simviz.experiments._findings import Cell, Claim, Table, claims_ahead
+from simviz.experiments._experiment import Experiment, RunResult, Size, in_words, tried
+from simviz.experiments._findings import Claim, Table, claims_ahead
 from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
+from simviz.features import Vectors
+from simviz.features.text import term_weights
 from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, PairPipeline
 
@@ -30,14 +31,6 @@ Block = NDArray[np.floating[Any]]
 
 #: Weights of the learned scores that are tried.
 ALPHAS = np.linspace(0.0, 1.0, 21)
-_WORDS = {
-    "n_components": "{} dimensions",
-    "regularization": "ridge {:g}",
-    "margin": "margin {:g}",
-    "learning_rate": "rate {:g}",
-    "loss": "{}",
-    "init": "from {}",
-}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,6 +95,23 @@ def _lowered(blocks: Iterator[tuple[Block, ...]], x: Items, y: Items) -> Iterato
         start += len(columns)
 
 
+class TermWeights(Vectors):
+    """Counts as weights: what `tf` makes of each, times idf, in rows of length 1."""
+
+    def __init__(self, idf: NDArray[np.float64], tf: str = "log1p") -> None:
+        super().__init__(normalize=True)
+        self.idf = idf
+        self.tf = tf
+
+    def transform(self, X: sp.csr_array) -> sp.csr_array:
+        """Weigh counts."""
+        weighed = sp.csr_array(X, dtype=np.float64, copy=True)
+        weighed.eliminate_zeros()
+        weighed.data = term_weights(self.tf)(weighed.data) * self.idf[weighed.indices]
+        weighed.eliminate_zeros()
+        return sp.csr_array(super().transform(weighed), dtype=np.float32)
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Task:
     """Pairs to learn from, and queries to choose by and to test on.
@@ -120,11 +130,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Scored:
-    """What a scorer reaches on test queries, and on validation with what was chosen there."""
+    """What a scorer reaches on test queries, with what validation chose."""
 
     result: Evaluation
     chosen: str = ""
-    validation: float = math.nan
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -182,16 +191,10 @@ class BlendedRanking(Experiment[Task]):
         What is shown of the test, and what validation chooses by.
     published_as : str
         Column of the paper that claims are about.
-    sizes : tuple of int
-        Dimensions that methods with nested ones are cut to.
     table : tuple of three str
         Title, heading of the first column, and note.
-    claims : tuple of (str, str, str)
-        What is ahead, of what, and how that is said.
     paper_test : callable, optional
         The paper's own test of a claim.
-    remarks : tuple of str
-        Notes below the table.
     """
 
     names: ClassVar[Mapping[str, str]] = {}
@@ -201,11 +204,8 @@ class BlendedRanking(Experiment[Task]):
     metrics: ClassVar[tuple[Metric, ...]] = (RankLoss(), MAP(), Precision(10))
     metric: ClassVar[Metric] = MAP()
     published_as: ClassVar[str] = "MAP"
-    sizes: ClassVar[tuple[int, ...]] = (50, 100, 200, 400)
     table: ClassVar[tuple[str, str, str]]
-    claims: ClassVar[tuple[tuple[str, str, str], ...]]
     paper_test: ClassVar[Callable[..., Comparison] | None] = None
-    remarks: ClassVar[tuple[str, ...]]
 
     def _run(
         self, data: Task, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
@@ -221,14 +221,15 @@ class BlendedRanking(Experiment[Task]):
         for found in tested.values():
             scored |= found
         title, first, note = self.table
-        rows: list[tuple[Cell, ...]] = [
-            (name, *(one.result.value(metric) for metric in self.metrics), one.chosen)
+        rows = (
+            {first: name}
+            | {str(metric): one.result.value(metric) for metric in self.metrics}
+            | {"chosen by validation": one.chosen}
             for name, one in scored.items()
-        ]
-        columns = (first, *map(str, self.metrics), "chosen by validation")
+        )
         return RunResult(
             task.about,
-            tables=[Table(title, columns, tuple(rows), note)],
+            tables=[Table.of(title, rows, note)],
             claims=self._claims(scored),
             notes=[*task.notes, *self.remarks],
         )
@@ -237,29 +238,11 @@ class BlendedRanking(Experiment[Task]):
         """Data as methods take them, and the fitted lexical scorer."""
         raise NotImplementedError
 
-    def _pipelines(
-        self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
-    ) -> dict[str, PairPipeline]:
-        """What is fitted: settings in words to pipelines that are not fitted yet."""
+    def _pipeline(
+        self, method: str, task: Task, lexical: PairPipeline, seed: int, **params: Any
+    ) -> PairPipeline:
+        """What is fitted to training pairs."""
         raise NotImplementedError
-
-    def _settings(self, method: str, size: Size) -> dict[str, dict[str, Any]]:
-        """A method's grid, in words; of nested dimensions the most, which are cut later."""
-        grid, fixed = dict(self.grids[size][method]), {}
-        if get_method(method).tags.nested:
-            fixed["n_components"] = max(grid.pop("n_components"))
-        found = {}
-        for values in itertools.product(*grid.values()):
-            params = dict(zip(grid, values, strict=True))
-            words = (_WORDS.get(n, f"{n} {{}}").format(v) for n, v in params.items())
-            found[", ".join(words)] = fixed | params
-        return found
-
-    def _variants(self, pipeline: PairPipeline) -> dict[str, PairPipeline]:
-        """What one fit gives: a nested method in several numbers of dimensions."""
-        if not pipeline.model.tags.nested:
-            return {"": pipeline}
-        return {f"{k} dimensions": m for k, m in cut(pipeline, self.sizes).items()}
 
     def _tested(
         self,
@@ -272,24 +255,22 @@ class BlendedRanking(Experiment[Task]):
     ) -> dict[str, Scored]:
         """Test the best setting of a method alone, and the best one blended."""
         name = self._name(method)
-        candidates: dict[str, PairPipeline] = {}
-        grid = self._pipelines(method, task, lexical, size, seed)
-        for setting, part in progress.part(0, 0.75).over(list(grid)):
-            words = _joined(f"Training {name}", setting)
-            part(words)
-            pipeline = grid[setting].set_callbacks(part.listen(words))
-            part.fitted(pipeline, task.train, task.validation.pairs)
-            part(words, 1.0)
-            for variant, made in self._variants(pipeline).items():
-                candidates[_joined(setting, variant)] = made
+
+        def make(**params: Any) -> tuple[PairPipeline, tuple[PairSet, PairSet]]:
+            made = self._pipeline(method, task, lexical, seed, **params)
+            return made, (task.train, task.validation.pairs)
+
+        grid = self.grids[size][method]
+        every = tried(method, grid, make, progress.part(0, 0.75))
+        candidates = {in_words(params): model for params, model in every}
         listen = progress.part(0.75, 0.9).listen(f"Weighing {name}")
         found = choose(candidates, lexical, task.train, task.validation, self.metric, listen)
         progress(f"Testing {name}", 0.9)
         alone, mixed = (task.test.evaluate(s, self.metrics) for s in (found.learned, found.blend))
         weight = f"α = {found.alpha:.2f}, {found.blend_setting}"
         return {
-            name: Scored(alone, found.setting, found.value),
-            self.blend.format(name): Scored(mixed, weight, found.blend_value),
+            name: Scored(alone, found.setting),
+            self.blend.format(name): Scored(mixed, weight),
         }
 
     def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
@@ -301,7 +282,3 @@ class BlendedRanking(Experiment[Task]):
 
     def _name(self, method: str) -> str:
         return self.names.get(method) or str(get_method(method).tags.title)
-
-
-def _joined(*words: str) -> str:
-    return ", ".join(filter(None, words))

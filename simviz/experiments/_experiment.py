@@ -1,26 +1,12 @@
 """What an experiment is: a table or a figure of a paper that can be run again.
 
 One experiment is one module of `simviz.experiments`: its file's name is its
-id, and it is found by being there. The module defines one subclass of
-`Experiment`, which says whose table or figure it is, what data it needs, and
-how it is run::
+id, and it is found by being there. What it is, which paper, data, parts and
+methods it has, what is tried, claimed and noted, stands under its id in
+``experiments.toml``; the module defines one subclass of `Experiment`, which
+says how it is done::
 
     class SomeTable(Experiment[Parts]):
-        title = "Rank loss of blends"
-        paper = SSI
-        shown_as = "Table 1"
-        sentence = "Does learning from links rank better than counting shared words?"
-        needs = "documents that link to each other"
-        demo = "pydocs_links"
-        sets = ("citeulike_t", "cora")
-        methods = ("tfidf_cosine", "query_expansion", "lsa", "ssi")
-        minutes = 1.5
-        full_minutes = {"pydocs_links": 6.0, "cora": 9.0}
-        grids = {
-            "demo": {"ssi": {"n_components": (100,), "margin": (0.1, 1.0)}},
-            "full": {"ssi": {"n_components": (100, 400), "margin": (0.05, 0.1, 0.5, 1.0)}},
-        }
-
         def suits(self, pairs):                     # which pairs it can be run on
             ...
 
@@ -44,7 +30,7 @@ Rules that all of them keep:
   that contradicts it cannot be made, and `Experiment.run` refuses any other words.
 * Tables (`Table`) have ours beside published: the heading of the second ends
   in ", published". Figures (`Figure`) hold numbers, not drawings.
-* What is tried stands in `Experiment.grids`, from which ``docs/papers.md`` has
+* What is tried stands in ``grids`` of that file, from which ``docs/papers.md`` has
   it (``python tests/docs/test_papers.py`` writes it there). Whoever changes what
   they do not say raises `Experiment.revision`: kept results are then stale.
 * A long experiment fits with `Progress.fitted`, and gives what else took long to
@@ -77,13 +63,17 @@ How a claim is written:
 
 from __future__ import annotations
 
+import copy
 import functools
 import hashlib
 import importlib
+import itertools
 import json
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from importlib.resources import files
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
@@ -91,10 +81,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data import PairSet
+from simviz.evaluation.metrics import parse_metric
 from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
 from simviz.experiments._progress import Progress
 from simviz.experiments._published import Said
+from simviz.methods import get_method
 from simviz.registry import find_classes, unknown_name
 
 Size = Literal["demo", "full"]
@@ -123,41 +115,22 @@ class Paper:
     venue: str
 
 
-S2NET = Paper(
-    "s2net",
-    "Learning Discriminative Projections for Text Similarity Measures",
-    "Yih, Toutanova, Platt & Meek",
-    2011,
-    "CoNLL",
-)
-SLIDES = Paper(
-    "slides",
-    "Learning Discriminative Projections: slides of the talk",
-    "Yih, Toutanova, Platt & Meek",
-    2011,
-    "CoNLL",
-)
-SSI = Paper(
-    "ssi",
-    "Supervised Semantic Indexing",
-    "Bai, Weston, Grangier, Collobert, Sadamasa, Qi, Chapelle & Weinberger",
-    2009,
-    "CIKM",
-)
-WXL = Paper(
-    "wxl",
-    "Learning Similarity Function between Objects in Heterogeneous Spaces",
-    "Wu, Xu & Li",
-    2010,
-    "Microsoft Research",
-)
-BLSTM = Paper(
-    "blstm",
-    "Learning Text Similarity with Siamese Recurrent Networks",
-    "Neculoiu, Versteegh & Rotaru",
-    2016,
-    "Workshop on Representation Learning for NLP",
-)
+def _constant(value: Any) -> Any:
+    """What a file has, with tuples in place of lists."""
+    if isinstance(value, dict):
+        return {name: _constant(part) for name, part in value.items()}
+    return tuple(map(_constant, value)) if isinstance(value, list) else value
+
+
+_FILE = files("simviz.experiments").joinpath("experiments.toml")
+_TOLD: dict[str, dict[str, Any]] = _constant(tomllib.loads(_FILE.read_text(encoding="utf-8")))
+_PAPERS = {name: Paper(name, **told) for name, told in _TOLD.pop("papers").items()}
+#: What a name in the file stands for.
+_MEANT: dict[str, Callable[[Any], Any]] = {
+    "paper": _PAPERS.__getitem__,
+    "metric": parse_metric,
+    "metrics": lambda names: tuple(map(parse_metric, names)),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,6 +148,66 @@ def cut(model: Any, sizes: Iterable[int]) -> dict[int, Any]:
     """Cut a fitted model or pipeline to several numbers of dimensions that it has."""
     top = getattr(model, "model_", model).n_components_
     return {k: model.truncate(k) for k in sorted({min(k, top) for k in sizes})}
+
+
+def tried(
+    method: str,
+    grid: Mapping[str, Sequence[Any]],
+    make: Callable[..., tuple[Any, tuple[Any, ...]]],
+    progress: Progress,
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """Every setting of a method, with its fitted model or pipeline.
+
+    ``make(**params)`` answers one to fit and what its `fit` takes; no data where it is fitted
+    already. What one fit gives is had from it: nested numbers of dimensions, and measures.
+    """
+    tags = get_method(method).tags
+    sizes = grid.get("n_components", ()) if tags.nested else ()
+    measures = grid.get("measure", ())
+    late = {*(["n_components"] if sizes else []), "measure"}
+    early = {name: values for name, values in grid.items() if name not in late}
+    for values, part in progress.over(list(itertools.product(*early.values()))):
+        params = dict(zip(early, values, strict=True))
+        label = ", ".join(filter(None, (f"Training {tags.title}", in_words(params))))
+        part(label)
+        model, data = make(**params, **({"n_components": max(sizes)} if sizes else {}))
+        if data:
+            part.fitted(model.set_callbacks(part.listen(label)), *data)
+        part(label, 1.0)
+        for k, small in (cut(model, sizes) if sizes else {}).items():
+            yield {**params, "n_components": k}, small
+        for measure in measures:
+            yield {**params, "measure": measure}, _measured_by(model, measure)
+        if not (sizes or measures):
+            yield params, model
+
+
+def _measured_by(model: Any, measure: str) -> Any:
+    """A copy of a model or pipeline that compares in another way."""
+    other = copy.copy(model)
+    if not hasattr(model, "model_"):
+        return other.set_params(measure=measure)
+    other.model_ = copy.copy(model.model_).set_params(measure=measure)
+    return other
+
+
+_WORDS = {
+    "n_components": "{} dimensions",
+    "regularization": "ridge {:g}",
+    "margin": "margin {:g}",
+    "learning_rate": "rate {:g}",
+    "negative_weight": "weight of negatives {}",
+    "loss": "{}",
+    "measure": "{}",
+    "init": "from {}",
+    "beta": "β = {:g}",
+    "n_feedback": "{} documents",
+}
+
+
+def in_words(params: Mapping[str, Any]) -> str:
+    """Settings as tables show them."""
+    return ", ".join(_WORDS.get(n, f"{n} {{}}").format(v) for n, v in params.items())
 
 
 class GivenScores:
@@ -210,7 +243,8 @@ def graded(pairs: PairSet) -> bool:
 class Experiment(Generic[D]):
     """A table or figure of a paper.
 
-    Class attributes say what it is; see the module's docstring for the rules.
+    Class attributes say what it is, as ``experiments.toml`` has them; see the module's
+    docstring for the rules.
 
     Attributes
     ----------
@@ -247,6 +281,10 @@ class Experiment(Generic[D]):
         What must not stand in two parts, where the data do not say.
     fractions : tuple of 3 float
         Of train, validation and test, where the data do not say.
+    claims : tuple of (str, str, str)
+        Which row is ahead of which, and how that is said.
+    remarks : tuple of str
+        Notes below the tables.
     """
 
     title: ClassVar[str]
@@ -265,6 +303,16 @@ class Experiment(Generic[D]):
     pool: ClassVar[Pool] = "mates"
     split_by: ClassVar[Literal["pair", "x", "y"]] = "pair"
     fractions: ClassVar[tuple[float, float, float]] = (0.7, 0.1, 0.2)
+    claims: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    remarks: ClassVar[tuple[str, ...]] = ()
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        known = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
+        for name, value in _TOLD.get(cls.__module__.rpartition(".")[2], {}).items():
+            if name not in known:
+                raise ValueError(unknown_name(f"attribute of {cls.__name__}", name, known))
+            setattr(cls, name, _MEANT[name](value) if name in _MEANT else value)
 
     @property
     def id(self) -> str:

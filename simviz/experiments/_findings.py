@@ -7,8 +7,8 @@ import io
 import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from dataclasses import asdict, dataclass, fields
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -286,25 +286,6 @@ class Claim:
         """All of it, as JSON's types, and the verdict."""
         return {**_plain(asdict(self)), "verdict": self.verdict}
 
-    @classmethod
-    def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered.
-
-        Parameters
-        ----------
-        tree : mapping
-            JSON's types.
-
-        Returns
-        -------
-        Claim
-            The same claim.
-        """
-        fields: dict[str, Any] = {n: v for n, v in tree.items() if n != "verdict"}
-        fields = {n: math.nan if v is None else v for n, v in fields.items()}
-        fields["parts"] = tuple(map(cls.from_json, tree["parts"]))
-        return cls(**fields)
-
 
 def tests_of(
     pairs: Mapping[K, Sequence[Any]],
@@ -316,32 +297,53 @@ def tests_of(
     return dict(zip(pairs, correct(made, correction).values(), strict=True))
 
 
+@dataclass(frozen=True, slots=True)
+class Ahead:
+    """That one is ahead of another: both as a test takes them, None where one was not run."""
+
+    statement: str
+    both: tuple[Any, Any] | None
+    published: str = ""
+    quantity: str = ""
+    values: tuple[float, float] | None = None
+    paper: Comparison | None = None
+    reason: str = "It was not run."
+
+
+def claims_of(
+    wanted: Iterable[Ahead], test: Callable[..., Comparison] = paired_randomization
+) -> list[Claim]:
+    """Test what is wanted, corrected for how many can be tested, and claim it."""
+    wanted = list(wanted)
+    found = tests_of({i: w.both for i, w in enumerate(wanted) if w.both is not None}, test)
+    return [
+        Claim.ahead(
+            w.statement, found.get(i), w.quantity,
+            values=w.values, published=w.published, paper=w.paper, reason=w.reason,
+        )
+        for i, w in enumerate(wanted)
+    ]  # fmt: skip
+
+
 def claims_ahead(
     wanted: Iterable[tuple[str, str, str]],
     values: Mapping[str, ArrayLike],
     metric: str,
     test: Callable[..., Comparison] = paired_randomization,
     paper: Callable[..., Comparison] | None = None,
-    published: Callable[[str, str], str] | None = None,
+    published: Callable[[str, str], str] = lambda a, b: "",
 ) -> list[Claim]:
     """Claim that one is ahead of another: (one, other, statement), higher values being better."""
-    wanted = list(wanted)
-    pairs = {(a, b): (values[a], values[b]) for a, b, _ in wanted if a in values and b in values}
-    found, claims = tests_of(pairs, test), []
-    for a, b, words in wanted:
-        both = pairs.get((a, b))
-        claims.append(
-            Claim.ahead(
-                words,
-                found.get((a, b)),
-                f"{metric}, {a} − {b}",
-                values=None if both is None else _means(both),
-                published="" if published is None else published(a, b),
-                paper=None if paper is None or both is None else paper(*both),
-                reason=f"{b if a in values else a} was not run.",
-            )
-        )
-    return claims
+
+    def ahead(a: str, b: str, words: str) -> Ahead:
+        what, reason = f"{metric}, {a} − {b}", f"{b if a in values else a} was not run."
+        if a not in values or b not in values:
+            return Ahead(words, None, published(a, b), what, reason=reason)
+        both = values[a], values[b]
+        theirs = None if paper is None else paper(*both)
+        return Ahead(words, both, published(a, b), what, _means(both), theirs)
+
+    return claims_of([ahead(*one) for one in wanted], test)
 
 
 def _means(both: tuple[ArrayLike, ArrayLike]) -> tuple[float, float]:
@@ -405,6 +407,28 @@ class Table:
     columns: tuple[str, ...]
     rows: tuple[tuple[Cell, ...], ...]
     note: str = ""
+
+    @classmethod
+    def of(cls, title: str, rows: Iterable[Mapping[str, Cell]], note: str = "") -> Self:
+        """A table of rows that name their columns, all the same ones.
+
+        Parameters
+        ----------
+        title : str
+            As of the class.
+        rows : iterable of mapping
+            Column to cell.
+        note : str
+            As of the class.
+
+        Returns
+        -------
+        Table
+            With the columns of the first row.
+        """
+        made = list(rows)
+        columns = tuple(made[0]) if made else ()
+        return cls(title, columns, tuple(tuple(row[c] for c in columns) for row in made), note)
 
     def __post_init__(self) -> None:
         for row in self.rows:
@@ -544,20 +568,29 @@ class Findings:
             If something is missing or of another kind.
         """
         try:
-            fields = dict(tree)
-            fields["tables"] = tuple(
-                Table(t["title"], tuple(t["columns"]), tuple(map(tuple, t["rows"])), t["note"])
-                for t in tree["tables"]
-            )
-            fields["figures"] = tuple(
-                Figure(**{**f, "series": tuple(Series(**_tuples(s)) for s in f["series"])})
-                for f in tree["figures"]
-            )
-            fields["claims"] = tuple(map(Claim.from_json, tree["claims"]))
-            fields["notes"] = tuple(tree["notes"])
-            return cls(**fields)
+            return _read(cls, tree)
         except (KeyError, TypeError) as error:
             raise ValueError(f"These findings cannot be read ({error}).") from error
+
+
+#: What fields hold that are no plain values.
+_HELD: Mapping[str, type] = {
+    "tables": Table, "figures": Figure, "series": Series, "claims": Claim, "parts": Claim,
+}  # fmt: skip
+
+
+def _read(kind: type[K], tree: Mapping[str, Any]) -> K:
+    """A record from JSON's types; null is what is not a number, but in tables."""
+    found: dict[str, Any] = {}
+    for one in fields(cast(Any, kind)):
+        value, held = tree[one.name], _HELD.get(one.name)
+        if held is not None:
+            value = tuple(_read(held, part) for part in value)
+        elif isinstance(value, list):
+            parts = (tuple(part) if isinstance(part, list) else part for part in value)
+            value = tuple(math.nan if part is None else part for part in parts)
+        found[one.name] = math.nan if value is None else value
+    return kind(**found)
 
 
 def _plain(value: object) -> Any:
@@ -569,15 +602,6 @@ def _plain(value: object) -> Any:
     if isinstance(value, float):
         return value if math.isfinite(value) else None
     return value.item() if hasattr(value, "item") else value
-
-
-def _tuples(tree: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        name: tuple(math.nan if v is None else v for v in value)
-        if isinstance(value, list)
-        else value
-        for name, value in tree.items()
-    }
 
 
 def to_markdown(experiment: Experiment[Any], found: Findings) -> str:

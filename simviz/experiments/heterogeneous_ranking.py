@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -19,10 +19,8 @@ from simviz.datasets import load_demo
 from simviz.evaluation import MAP, blend_curve, corrected_resampled_t, paired_t
 from simviz.exceptions import DatasetError
 from simviz.experiments._experiment import (
-    WXL,
     Experiment,
     GivenScores,
-    Grids,
     RunResult,
     Size,
     two_texts,
@@ -52,27 +50,19 @@ N_TRIALS = 10
 N_QUERIES = 250
 _FOLDS: Mapping[Size, int] = {"demo": 3, "full": 5}
 _FEWEST = 15
-_OURS, _MLC_NAME = "heterogeneous SVD", "MLC"
-_BLEND = f"{_OURS} + BM25"
 #: Method to the rows that it gives, and which of its settings each may choose.
 _ROWS: Mapping[str, Mapping[str, Callable[[str], bool]]] = {
     "mlc": {
-        _MLC_NAME: lambda setting: True,
+        "MLC": lambda setting: True,
         "MLC as published (learned, dot)": (
             lambda setting: setting.endswith("dot") and not setting.startswith("start")
         ),
     },
     "heterogeneous_svd": {
-        _OURS: lambda setting: True,
+        "heterogeneous SVD": lambda setting: True,
         "heterogeneous SVD, the paper's weights": lambda setting: setting.startswith("paper"),
     },
 }
-_CLAIMS = (
-    (_BLEND, "BM25", "BM25 ranks better with what is learned across the spaces."),
-    (_BLEND, f"{_MLC_NAME} + BM25", "It helps BM25 more than a metric (MLC) does."),
-    (_BLEND, "VSM", "With BM25 it ranks better than the vector space model."),
-    (_OURS, _MLC_NAME, "Alone it ranks better than the metric does."),
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,31 +191,8 @@ def divided(
     return found
 
 
-def _grids(dimensions: tuple[int, ...]) -> Grids:
-    forms = ("start", "full", "diagonal")
-    return {
-        "mlc": {"n_components": dimensions, "form": forms, "measure": _MEASURES},
-        "heterogeneous_svd": {"n_components": _SVD, "negative_weight": _WEIGHTS},
-    }
-
-
 class HeterogeneousRanking(Experiment[PairSet]):
     """MAP of learned scores, alone and with BM25, over ten random divisions of the queries."""
-
-    title = "Ranking documents for new queries"
-    paper = WXL
-    shown_as = "Table 1"
-    sentence = "Does what is learned from some queries help to rank documents for others?"
-    needs = "queries and documents, with relevant documents for 15 queries or more"
-    demo = "pydocs"
-    sets = ("cranfield", "cisi", "med")
-    methods = ("tfidf_cosine", "bm25", "mlc", "heterogeneous_svd")
-    minutes = 3.0
-    full_minutes: ClassVar[Mapping[str, float]] = {
-        "pydocs": 0.8, "cranfield": 0.4, "cisi": 0.6, "med": 0.3,
-    }  # fmt: skip
-    revision = 3
-    grids: ClassVar[Mapping[Size, Grids]] = {"demo": _grids((20,)), "full": _grids((20, 50))}
 
     def load(self, path: str | Path | None = None, *, size: Size = "demo", **how: Any) -> PairSet:
         """Read queries and documents."""
@@ -274,17 +241,13 @@ class HeterogeneousRanking(Experiment[PairSet]):
             f"{others}. Dimensions, form, measure, weights and α: by "
             f"{_FOLDS[size]} folds of the training queries. Scores of a blend are divided by "
             "their spread.",
-            "Training parts of the divisions overlap, so the t-test over trials is corrected "
-            "(Nadeau and Bengio); the paper's is not.",
-            "tf·idf and BM25 of words without English stop words; MLC learns among principal "
-            "components, and heterogeneous SVD compares by dot product. The paper uses 50 queries "
-            "and 6,913 documents of the AP collection.",
+            *self.remarks,
         ]
         return RunResult(
             f"{len(data.x):,} {data.x_name}, {len(data.y):,} {data.y_name}",
             tables=[_table(trials, values)],
             claims=claims_ahead(
-                _CLAIMS,
+                self.claims,
                 values,
                 "MAP",
                 partial(corrected_resampled_t, test_fraction=TEST_SHARE),
@@ -313,15 +276,21 @@ def _table(
     trials: Sequence[Mapping[str, Measured]], values: Mapping[str, Sequence[float]]
 ) -> Table:
     base = np.array(values["BM25"])
-    rows: list[tuple[Cell, ...]] = []
-    for name, found in values.items():
-        ours = np.array(found)
-        ahead = None if name == "BM25" else f"{(ours > base).sum()} of {len(ours)}"
-        often = Counter(trial[name].setting for trial in trials).most_common(1)[0][0]
-        rows.append((name, float(ours.mean()), float(ours.mean() - base.mean()), ahead, often))
-    return Table(
+
+    def row(name: str, found: Sequence[float]) -> dict[str, Cell]:
+        ours, mean = np.array(found), float(np.mean(found))
+        return {
+            "scores": name,
+            "MAP": mean,
+            "over BM25": float(mean - base.mean()),
+            "ahead of BM25 in": (
+                None if name == "BM25" else f"{(ours > base).sum()} of {len(ours)}"
+            ),
+            "chosen most often": Counter(t[name].setting for t in trials).most_common(1)[0][0],
+        }
+
+    return Table.of(
         f"Table 1: MAP, mean of {len(trials)} trials",
-        ("scores", "MAP", "over BM25", "ahead of BM25 in", "chosen most often"),
-        tuple(rows),
+        (row(*one) for one in values.items()),
         "The paper's own numbers are of other documents and are not shown.",
     )

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import base64
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -16,10 +17,10 @@ from simviz.data import Items, PairSet
 from simviz.evaluation import ChanceScorer, evaluate, paired_randomization
 from simviz.evaluation.metrics import Precision
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import WXL, Experiment, RunResult, Size, cut
-from simviz.experiments._findings import Claim, Figure, Series, Table
+from simviz.experiments._experiment import Experiment, RunResult, Size, in_words, tried
+from simviz.experiments._findings import Cell, Claim, Figure, Series, Table
 from simviz.experiments._parts import Parts
-from simviz.experiments._progress import Progress, fitted
+from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import joint_map
@@ -35,8 +36,6 @@ _SYNONYM = 0.6
 _APART = 0.05
 _RARE, _FREQUENT = 8, 60
 METHOD = "heterogeneous_svd"
-_SIZES = (5, 10, 20, 50, 100)
-_WEIGHTS: tuple[str | float, ...] = ("paper", "balanced", 0.1)
 _N_PICTURES, _SHUFFLES = 5, 10_000
 #: Pictures of the test that a keyword of the figure has at least.
 _LEAST = 3
@@ -107,17 +106,6 @@ class Drawn:
 class KeywordMap(Experiment[Parts]):
     """Three groups of seven keywords and their first five pictures, by scaling."""
 
-    title = "Keywords and pictures on one map"
-    paper = WXL
-    shown_as = "Figure 1"
-    sentence = "Do keywords that belong together, and their pictures, lie together?"
-    needs = "keywords of pictures"
-    demo = "icons"
-    sets = ("corel5k",)
-    methods = (METHOD,)
-    minutes = 0.5
-    split_by = "y"
-
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
         return pairs.x.kind == "keyword" and pairs.y.kind in ("image", "vector")
@@ -128,7 +116,7 @@ class KeywordMap(Experiment[Parts]):
         """Train, choose by validation, and draw pictures of the test."""
         seen = np.diff(data.test.relevance.positives.indptr) >= _LEAST
         groups = related_keywords(data.train.relevance.positives, seen)
-        model, setting = _chosen(data, progress.part(0, 0.9))
+        model, setting = _chosen(data, self.grids[size][METHOD], progress.part(0, 0.9))
         progress("Drawing", 0.9)
         keywords = np.concatenate(groups)
         shown = data.test.take(keywords)
@@ -141,37 +129,25 @@ class KeywordMap(Experiment[Parts]):
             notes=[
                 *data.notes,
                 f"Chosen by P@5 of the keywords of validation pictures: {setting}.",
-                "Groups are chosen by a rule, from training pictures: keywords that share "
-                "pictures without being names of one thing, in groups that hardly share any; each "
-                f"with {_LEAST} pictures of the test or more.",
-                "Pictures are of the test: the model has not seen them. The paper shows images "
-                "of the ESP game.",
+                *self.remarks,
             ],
         )
 
 
-def _chosen(data: Parts, progress: Progress) -> tuple[PairPipeline, str]:
+def _chosen(data: Parts, grid: Mapping[str, Any], progress: Progress) -> tuple[PairPipeline, str]:
     """Dimensions and weight of negatives, by keywords of validation pictures."""
-    best: tuple[float, PairPipeline, str] | None = None
     held = data.validation
-    for weight, part in progress.over(list(_WEIGHTS)):
-        words = f"Training, weight of negatives {weight}"
-        part(words)
-        pipeline = default_pipeline(
-            METHOD, data.train, n_components=max(_SIZES), negative_weight=weight
-        ).set_callbacks(part.listen(words))
-        fitted(pipeline, data.train)
-        part(words, 0.8)
-        for k, small in cut(pipeline, _SIZES).items():
-            found = evaluate(
-                small, held.x, held.y, held.relevance, [Precision(5)], directions=["y2x"]
-            )
-            value = found.value(Precision(5), "y2x")
-            if best is None or value > best[0]:
-                best = value, small, f"{k} dimensions, weight of negatives {weight}"
-    if best is None:
-        raise ValueError("There is nothing to choose from.")
-    return best[1], best[2]
+    sides = held.x, held.y, held.relevance
+
+    def make(**params: Any) -> tuple[PairPipeline, tuple[PairSet]]:
+        return default_pipeline(METHOD, data.train, **params), (data.train,)
+
+    def value(one: tuple[Any, PairPipeline]) -> float:
+        found = evaluate(one[1], *sides, [Precision(5)], directions=["y2x"])
+        return found.value(Precision(5), "y2x")
+
+    params, model = max(tried(METHOD, grid, make, progress), key=value)
+    return model, in_words(params)
 
 
 def _drawn(model: PairPipeline, shown: PairSet, group: NDArray[np.int64]) -> Drawn:
@@ -245,17 +221,17 @@ def _pictures(items: Items) -> tuple[str, ...]:
 
 
 def _table(model: PairPipeline, shown: PairSet) -> Table:
-    relevant = shown.relevance.positives
-    names = shown.y.labels
-    rows = []
-    for i, order in enumerate(_first(model, shown)):
+    relevant, names = shown.relevance.positives, shown.y.labels
+
+    def row(i: int, order: NDArray[np.int64]) -> dict[str, Cell]:
         given = set(relevant[[i]].indices.tolist())
         first = ", ".join(f"{names[j]}{'*' if int(j) in given else ''}" for j in order)
-        rows.append((str(shown.x.labels[i]), len(given), first))
-    return Table(
+        word = str(shown.x.labels[i])
+        return {"keyword": word, "pictures that have it": len(given), "first five": first}
+
+    return Table.of(
         "The first five pictures of each keyword",
-        ("keyword", "pictures that have it", "first five"),
-        tuple(rows),
+        (row(i, order) for i, order in enumerate(_first(model, shown))),
         "* has this keyword. Pictures are of the test.",
     )
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from itertools import product
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -25,16 +25,27 @@ from simviz.evaluation import (
     partitioned_auc_t,
 )
 from simviz.experiments._experiment import (
-    S2NET,
     Experiment,
     GivenScores,
     Grids,
     RunResult,
     Size,
     graded,
+    in_words,
+    tried,
     two_texts,
 )
-from simviz.experiments._findings import Cell, Claim, Figure, Series, Table, counted, tests_of
+from simviz.experiments._findings import (
+    Ahead,
+    Cell,
+    Claim,
+    Figure,
+    Series,
+    Table,
+    claims_of,
+    counted,
+    tests_of,
+)
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
@@ -56,16 +67,6 @@ _FIXED: Mapping[str, Mapping[str, Any]] = {
 }
 _NAMES = {"tfidf_cosine": "TFIDF", "bm25": "BM25", "lsa": "LSA", "pca": "PCA"}
 _WEIGHTINGS = ("raw", "log1p", "log2")
-_WORDS = {"n_components": "k", "regularization": "ridge", "learning_rate": "rate"}
-_SPECTRAL = {"n_components": (50, 100, 200, 300, 500, 1000)}
-#: As many as S2Net has.
-_PAIRED = {
-    "regularization": (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0),
-    "n_components": (100, 300, 500, 750, 1000),
-}
-_TOPICS = {"n_components": (50, 100, 200, 400), "measure": ("js", "cosine")}
-_TOPIC_MODELS = ("plsa", "jplsa", "cplsa")
-_LEARNED = {"loss": ("logistic", "softmax"), "learning_rate": (0.3, 0.1, 0.03, 0.01)}
 _WEIGHTS = {
     "tfidf_cosine": 0.1, "pca": 1.0, "opca": 1.5, "cca": 1.5, "plsa": 1.0, "jplsa": 2.0,
     "cplsa": 5.0, "hdlr": 1.5, "s2net": 5.0,
@@ -79,14 +80,12 @@ _DRAWN = 200
 #: Part of the ROC that the paper draws.
 LOW_FPR = 0.25
 _METRICS = ("AUC", *(f"NDCG@{k}" for k in DEPTHS))
-_MEASURES = ("AUC", f"AUC, FPR ≤ {LOW_FPR}", *_METRICS[1:])
 
 
 @dataclass(frozen=True, slots=True)
 class Ranker:
     """A method with its settings, and what it scores."""
 
-    method: str
     title: str
     settings: str
     k: int
@@ -100,15 +99,9 @@ class Graded:
     # Texts of all documents, but none of the judgments of validation and test queries, are known
     # to all methods, in one vocabulary.
 
-    def __init__(
-        self,
-        parts: Parts,
-        grids: Grids,
-        seed: int,
-        stop_words: str | None = "english",
-    ) -> None:
+    def __init__(self, parts: Parts, grids: Grids, seed: int) -> None:
         self.parts, self.grids, self.seed = parts, grids, seed
-        self._fitted: dict[str, tuple[Mapping[str, Any], Any]] = {}
+        self._pca: Any = None
         sides = {"train": parts.train, "validation": parts.validation, "test": parts.test}
         self.judged: dict[str, Relevance] = {n: part.relevance for n, part in sides.items()}
         texts = {name: _texts(part.x) for name, part in sides.items()}
@@ -119,10 +112,11 @@ class Graded:
             made = {name: features.transform(asked) for name, asked in texts.items()}
             return {**made, "y": features.transform(parts.train.y.content)}
 
-        tried = {tf: vectors(Tfidf(tf=tf, stop_words=stop_words)) for tf in _WEIGHTINGS}
-        cosine = {tf: _dot(made) for tf, made in tried.items()}
+        weighed = {tf: vectors(Tfidf(tf=tf, stop_words="english")) for tf in _WEIGHTINGS}
+        cosine = {tf: _dot(made) for tf, made in weighed.items()}
         best = max(cosine, key=lambda tf: self.quality(cosine[tf]["validation"], "validation"))
-        self.vectors = {"tfidf": tried[best], "counts": vectors(TextCounts(stop_words=stop_words))}
+        counts = vectors(TextCounts(stop_words="english"))
+        self.vectors = {"tfidf": weighed[best], "counts": counts}
         self.tfidf = self.ranker("tfidf_cosine", f"tf {best}", 0, cosine[best])
 
     def quality(self, scores: Scores, part: str) -> float:
@@ -132,64 +126,58 @@ class Graded:
 
     def ranker(self, method: str, settings: str, k: int, scores: Mapping[str, Scores]) -> Ranker:
         """Under its name, with its validation quality."""
-        title = _NAMES.get(method) or str(get_method(method).tags.title)
         quality = self.quality(scores["validation"], "validation")
-        return Ranker(method, title, settings, k, quality, scores)
+        return Ranker(_title(method), settings, k, quality, scores)
 
     def tried(self, method: str, progress: Progress) -> list[Ranker]:
         """A method with every setting of its grid."""
         if method == "tfidf_cosine":
             return [self.tfidf]
-        grid, found = self.grids[method], []
-        for values, part in progress.over(list(product(*grid.values()))):
-            params = dict(zip(grid, values, strict=True))
-            settings = ", ".join(f"{_WORDS.get(n, n)} {v}" for n, v in params.items())
-            words = f"{get_method(method).tags.title}, {settings}"
-            part(words)
-            model = self.model(method, params, words, part)
-            part(words, 0.9)
+        make = partial(self._made, method, progress)
+        found = []
+        for params, model in tried(method, self.grids[method], make, progress):
             data = self.vectors_for(model)
             scores = {
                 name: np.asarray(model.similarity(data[name], data["y"]), np.float32)
                 for name in ("validation", "test")
             }
-            k = int(params.get("n_components", 0))
-            found.append(self.ranker(method, settings, k, scores))
+            k = params["n_components"]
+            found.append(self.ranker(method, in_words(params), k, scores))
         return found
 
     def vectors_for(self, model: Any) -> dict[str, sp.csr_array]:
         """What a method takes: counts of terms, or weights."""
         return self.vectors["counts" if model.tags.input == "counts" else "tfidf"]
 
-    def model(self, method: str, params: Mapping[str, Any], words: str, progress: Progress) -> Any:
-        """A fitted model; cut from a larger one where that is the same."""
-        cls = get_method(method)
-        late = ("n_components",) if cls.tags.nested else ("measure",)
-        early = {name: value for name, value in params.items() if name not in late}
-        if cls.tags.nested:
-            early["n_components"] = max(
-                self.grids.get(method, {}).get("n_components", (_LARGEST,))
-            )
+    def _made(self, method: str, progress: Progress, **params: Any) -> tuple[Any, tuple[Any, ...]]:
+        """A model, and what it is fitted to; nothing for PCA, which S2Net and HDLR start from."""
         if method == "pca":
-            early["n_components"] = _LARGEST  # S2Net and HDLR start from it
-        last, model = self._fitted.get(method, ({}, None))
-        if model is None or last != early:
-            usual = {"shared": True, "random_state": self.seed, **_FIXED.get(method, {})}
-            if method in ("s2net", "hdlr"):
-                usual["init"] = self.model("pca", {"n_components": _LARGEST}, words, progress)
-            known = cls._get_param_names()
-            options = {name: value for name, value in usual.items() if name in known}
-            model = cls(**options, **early).set_callbacks(progress.listen(words))
-            vectors = self.vectors_for(model)
-            data = [vectors["train"], vectors["y"], self.judged["train"]]
-            if hasattr(model, "patience"):
-                data += [vectors["validation"], vectors["y"], self.judged["validation"]]
-            progress.fitted(model, *data)
-            if cls.tags.nested or early.keys() != params.keys():
-                self._fitted[method] = early, model  # settings that come next are had from it
-        if cls.tags.nested:
-            return model.truncate(min(params["n_components"], model.n_components_))
-        return model.set_params(**{n: v for n, v in params.items() if n in late})
+            return self._space(progress), ()
+        if method in ("s2net", "hdlr"):
+            params["init"] = self._space(progress)
+        cls = get_method(method)
+        usual = {"shared": True, "random_state": self.seed, **_FIXED.get(method, {})}
+        known = cls._get_param_names()
+        model = cls(**params, **{name: v for name, v in usual.items() if name in known})
+        vectors = self.vectors_for(model)
+        data: tuple[Any, ...] = vectors["train"], vectors["y"], self.judged["train"]
+        if hasattr(model, "patience"):
+            data += (vectors["validation"], vectors["y"], self.judged["validation"])
+        return model, data
+
+    def _space(self, progress: Progress) -> Any:
+        """PCA in as many dimensions as any method asks for, fitted once."""
+        if self._pca is None:
+            model: Any = get_method("pca")(n_components=_LARGEST, random_state=self.seed)
+            vectors = self.vectors["tfidf"]
+            model.set_callbacks(progress.listen("Training PCA"))
+            sides = vectors["train"], vectors["y"], self.judged["train"]
+            self._pca = progress.fitted(model, *sides)
+        return self._pca
+
+
+def _title(method: str) -> str:
+    return _NAMES.get(method) or str(get_method(method).tags.title)
 
 
 def _texts(queries: Items) -> list[str]:
@@ -254,10 +242,16 @@ class Tested:
         """A metric of each query."""
         return self.result.per_query("AUC (by query)" if metric == "AUC" else metric)
 
-    def measures(self) -> tuple[float, ...]:
+    def row(self, first: Mapping[str, Cell], **before: Cell) -> dict[str, Cell]:
         """What the tables show."""
-        metrics = ("AUC", f"pAUC@{LOW_FPR}", *_METRICS[1:])
-        return tuple(self.result.value(metric) for metric in metrics)
+        metrics = {"AUC": "AUC", f"AUC, FPR ≤ {LOW_FPR}": f"pAUC@{LOW_FPR}"}
+        metrics |= {metric: metric for metric in _METRICS[1:]}
+        values = {name: self.result.value(metric) for name, metric in metrics.items()}
+        chosen: dict[str, Cell] = {
+            "validation": self.ranker.validation,
+            "chosen": self.ranker.settings,
+        }
+        return {**first, **values, **before, **chosen}
 
     def beside(self, other: Tested, metric: str) -> str:
         """The values of both."""
@@ -266,44 +260,6 @@ class Tested:
 
 class QueryDocument(Experiment[Parts]):
     """AUC, NDCG and ROC of learned similarities beside TFIDF's."""
-
-    title = "Which text suits a query: learned similarities beside TFIDF"
-    paper = S2NET
-    shown_as = "Tables 2 and 3 and figure 3"
-    sentence = "Does a learned similarity judge queries and documents better than shared words do?"
-    needs = "queries and documents with graded judgments"
-    demo = "pydocs"
-    sets = ("mediqa_qa", "nfcorpus")
-    methods = (
-        "s2net", "tfidf_cosine", "hdlr", "cplsa", "pca", "opca", "jplsa", "cca", "plsa",
-    )  # fmt: skip
-    minutes = 3.0
-    full_minutes: ClassVar[Mapping[str, float]] = {"pydocs": 29, "mediqa_qa": 7, "nfcorpus": 103}
-    grids: ClassVar[Mapping[Size, Grids]] = {
-        "demo": {
-            "pca": {"n_components": (100, 300, 1000)},
-            "opca": {"regularization": (0.1, 1.0, 10.0), "n_components": (100, 200)},
-            "cca": {"regularization": (0.3, 1.0, 10.0), "n_components": (100, 200)},
-            **{model: {**_TOPICS, "n_components": (50,)} for model in _TOPIC_MODELS},
-            "hdlr": {"n_components": (100, 300), "n_constraints": (5_000,)},
-            "s2net": {"n_components": (50, 100, 300), **_LEARNED, "learning_rate": (0.3, 0.03)},
-        },
-        "full": {
-            "pca": _SPECTRAL,
-            "opca": _PAIRED,
-            "cca": _PAIRED,
-            **dict.fromkeys(_TOPIC_MODELS, _TOPICS),
-            "hdlr": {
-                "n_components": (100, 300, 500, 750, 1000),
-                "n_constraints": (5_000, 100_000),
-            },
-            "s2net": {"n_components": (100, 300, 500, 750, 1000), **_LEARNED},
-        },
-    }
-    pool = "all"
-    fractions = (0.4, 0.3, 0.3)
-    split_by = "x"
-    revision = 2
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
@@ -316,14 +272,14 @@ class QueryDocument(Experiment[Parts]):
         progress("Reading texts")
         bench = Graded(data, self.grids[size], seed)
         shown = [m for m in self.methods if m in methods or m == "tfidf_cosine"]
-        tried = progress.part(0.02, 0.95).each(bench.tried, {m: _WEIGHTS[m] for m in shown})
+        every = progress.part(0.02, 0.95).each(bench.tried, {m: _WEIGHTS[m] for m in shown})
         progress("Testing", 0.95)
         judged = bench.judged["test"]
         tested = {
             method: _tested(max(found, key=lambda r: r.validation), judged)
-            for method, found in tried.items()
+            for method, found in every.items()
         }
-        ascending = sorted(tried.get("s2net", ()), key=lambda r: r.validation)
+        ascending = sorted(every.get("s2net", ()), key=lambda r: r.validation)
         best = {r.k: r for r in ascending}  # of each number of dimensions
         by_size = {k: _tested(best[k], judged) for k in sorted(best)}
         snippets = ["Snippets were read with the queries."] if bench.has_snippets else []
@@ -336,12 +292,7 @@ class QueryDocument(Experiment[Parts]):
             notes=[
                 *data.notes,
                 *snippets,
-                "Settings were chosen on validation queries by the mean of NDCG@1, @3 and @5 "
-                "(gain 2^grade − 1); test queries were ranked once.",
-                "Texts of all documents, but none of the judgments of validation and test "
-                "queries, are known to all methods, in one vocabulary without English stop words.",
-                "S2Net and HDLR start from PCA; S2Net learns from graded preferences of the same "
-                "query, with Adam in place of L-BFGS.",
+                *self.remarks,
             ],
         )
 
@@ -354,14 +305,10 @@ def _table(tested: Mapping[str, Tested]) -> Table:
     letters = dict.fromkeys(tested, "")
     if len(tested) > 1:
         letters = compare_all({m: t.values() for m, t in tested.items()}).letters()
-    rows: list[tuple[Cell, ...]] = [
-        (t.ranker.title, *t.measures(), letters[m], t.ranker.validation, t.ranker.settings)
-        for m, t in tested.items()
-    ]
-    return Table(
+    level = "NDCG@5 level with"
+    return Table.of(
         "Table 2: AUC and NDCG",
-        ("method", *_MEASURES, "NDCG@5 level with", "validation", "chosen"),
-        tuple(rows),
+        (t.row({"method": t.ranker.title}, **{level: letters[m]}) for m, t in tested.items()),
         "Methods that share a letter cannot be told apart in NDCG@5 (paired randomisation, Holm, "
         "5 %). The paper's data, judged pairs of queries and advertisements, are not public.",
     )
@@ -375,23 +322,24 @@ def _tests(tested: Mapping[str, Tested], judged: Relevance, seed: int) -> Table:
         tests_of({m: (t.values(metric), base.values(metric)) for m, t in others.items()})
         for metric in ("AUC", "NDCG@5")
     )
-    rows: list[tuple[Cell, ...]] = [
-        (
-            t.ranker.title,
-            *map(_in_words, (*papers_tests(t, base, judged, seed), auc[m], ndcg[m])),
-        )
-        for m, t in others.items()
-    ]
-    return Table(
+    columns = (
+        "AUC, t over disjoint subsets", *(f"DCG@{k}, paired t" for k in DEPTHS),
+        "AUC by query, randomisation, Holm", "NDCG@5, randomisation, Holm",
+    )  # fmt: skip
+
+    def row(method: str, one: Tested) -> dict[str, Cell]:
+        found = (*papers_tests(one, base, judged, seed), auc[method], ndcg[method])
+        return {
+            "method": one.ranker.title,
+            **dict(zip(columns, map(_in_words, found), strict=True)),
+        }
+
+    return Table.of(
         "Against TFIDF: difference (p)",
-        (
-            "method", "AUC, t over disjoint subsets", *(f"DCG@{k}, paired t" for k in DEPTHS),
-            "AUC by query, randomisation, Holm", "NDCG@5, randomisation, Holm",
-        ),
-        tuple(rows),
+        (row(*one) for one in others.items()),
         "The first four are the paper's tests, with subsets that do not overlap; the last two "
         "suit the question better.",
-    )  # fmt: skip
+    )
 
 
 def papers_tests(a: Tested, b: Tested, judged: Relevance, seed: int) -> list[Comparison]:
@@ -404,13 +352,9 @@ def papers_tests(a: Tested, b: Tested, judged: Relevance, seed: int) -> list[Com
 def _dimensions(by_size: Mapping[int, Tested], tested: Mapping[str, Tested]) -> list[Table]:
     if not by_size:
         return []
-    rankers = {f"S2Net, {k}": t for k, t in by_size.items()}
-    rows: list[tuple[Cell, ...]] = [
-        (title, *t.measures(), t.ranker.validation, t.ranker.settings)
-        for title, t in {**rankers, "TFIDF": tested["tfidf_cosine"]}.items()
-    ]
-    columns = ("method", *_MEASURES, "validation", "chosen")
-    return [Table("Table 3: S2Net by dimensions", columns, tuple(rows))]
+    rankers = {f"S2Net, {k}": t for k, t in by_size.items()} | {"TFIDF": tested["tfidf_cosine"]}
+    rows = (one.row({"method": title}) for title, one in rankers.items())
+    return [Table.of("Table 3: S2Net by dimensions", rows)]
 
 
 def _figure(tested: Mapping[str, Tested]) -> Figure:
@@ -439,55 +383,52 @@ def _claims(
     seed: int,
 ) -> list[Claim]:
     base, network = tested["tfidf_cosine"], tested.get("s2net")
-    found: Mapping[str, Comparison] = {}
-    published: Mapping[str, Comparison] = {}
-    quantities: dict[str, str] = {}
-    fewest, early = "", None
-    if network is not None:
-        found = tests_of({m: (network.values(m), base.values(m)) for m in _METRICS})
-        published = dict(zip(_METRICS, papers_tests(network, base, judged, seed), strict=True))
-        quantities = {m: f"{m}, {network.beside(base, m)}" for m in _METRICS}
-        quantities["AUC"] = f"AUC by query (pooled: {network.beside(base, 'AUC')})"
-        least = min(by_size)
-        fewest = f"NDCG@5 with {least} dimensions, {by_size[least].beside(base, 'NDCG@5')}"
-        early = paired_randomization(by_size[least].values(), base.values())
-    reason = "S2Net was not run."
-    claims = [
-        Claim.ahead(
-            f"S2Net is ahead of TFIDF in {metric}.",
-            found.get(metric),
-            quantities.get(metric, ""),
-            published=PUBLISHED.ahead(*_TABLE_2, metric, "s2net", "tfidf_cosine"),
-            paper=published.get(metric),
-            reason=reason,
-        )
-        for metric in _METRICS
-    ]
-    statement = "S2Net is ahead of TFIDF with its fewest dimensions, too."
-    said = PUBLISHED.stated("s2net", "abstract", "accuracy", "s2net", "high with few dimensions")
-    claims.append(Claim.ahead(statement, early, fewest, published=said, reason=reason))
-    return [*claims, _alone("No other learned similarity is ahead of TFIDF in AUC.", tested)]
+    theirs = [] if network is None else papers_tests(network, base, judged, seed)
+    papers = dict(zip(_METRICS, theirs, strict=False))
+
+    def ahead(one: Tested | None, statement: str, metric: str, words: str, said: str) -> Ahead:
+        if one is None:
+            return Ahead(statement, None, said, reason="S2Net was not run.")
+        both = one.values(metric), base.values(metric)
+        return Ahead(statement, both, said, words.format(one.beside(base, metric)))
+
+    claims = []
+    for metric in _METRICS:
+        said = PUBLISHED.ahead(*_TABLE_2, metric, "s2net", "tfidf_cosine")
+        words = "AUC by query (pooled: {})" if metric == "AUC" else f"{metric}, {{}}"
+        one = ahead(network, f"S2Net is ahead of TFIDF in {metric}.", metric, words, said)
+        claims.append(replace(one, paper=papers.get(metric)))
+    least = min(by_size, default=0)
+    few = ahead(
+        by_size.get(least),
+        "S2Net is ahead of TFIDF with its fewest dimensions, too.",
+        "NDCG@5",
+        f"NDCG@5 with {least} dimensions, {{}}",
+        PUBLISHED.stated("s2net", "abstract", "accuracy", "s2net", "high with few dimensions"),
+    )
+    return [*claims_of(claims), *claims_of([few]), _alone(tested)]
 
 
-def _alone(statement: str, tested: Mapping[str, Tested]) -> Claim:
+def _alone(tested: Mapping[str, Tested]) -> Claim:
     """Others are not ahead in AUC by more than the margin, with a verdict on each."""
     base, parts = tested["tfidf_cosine"], []
     for method, one in tested.items():
         if method not in ("tfidf_cosine", "s2net"):
             found = paired_randomization(base.values("AUC"), one.values("AUC"))
+            title = one.ranker.title
             parts.append(
                 Claim(
-                    one.ranker.title,
+                    title,
                     found.difference,
                     -_MARGIN,
-                    f"AUC by query, TFIDF − {one.ranker.title} "
-                    f"(pooled: {base.beside(one, 'AUC')})",
+                    f"AUC by query, TFIDF − {title} (pooled: {base.beside(one, 'AUC')})",
                     test=f"95% interval above −{_MARGIN:g}, {counted(found)}",
                     low=found.low,
                     high=found.high,
                 )
             )
     said = PUBLISHED.stated(*_TABLE_2, "AUC", "tfidf_cosine", "not behind", "any but s2net")
+    statement = "No other learned similarity is ahead of TFIDF in AUC."
     return Claim.at_every(statement, parts, published=said)
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -31,11 +31,11 @@ from simviz.data.augment import (
 from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet
 from simviz.data.readers import taxonomy_pairs
 from simviz.evaluation.scoring import evaluate
-from simviz.evaluation.significance import Comparison
+from simviz.evaluation.significance import Comparison, paired_randomization
 from simviz.exceptions import DatasetError
 from simviz.experiments._blending import WithoutItself
-from simviz.experiments._experiment import BLSTM, Experiment, Grids, RunResult, Size
-from simviz.experiments._findings import Cell, Claim, Figure, Series, Table, tests_of
+from simviz.experiments._experiment import Experiment, RunResult, Size
+from simviz.experiments._findings import Ahead, Claim, Figure, Series, Table, claims_of
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
@@ -46,8 +46,6 @@ from simviz.relevance import Relevance
 Grouped = Mapping[str, Sequence[str]]
 #: Hits on each text, by row and test.
 Hits = Mapping[tuple[str, str], Sequence[float]]
-_Pair = tuple[Sequence[float], Sequence[float]]
-_K = TypeVar("_K")
 
 BASELINE = "n-gram"
 ROWS = ("(0) none", "(1) typos", "(2) + synonyms", "(3) + extra words", "(4) + feedback")
@@ -88,8 +86,8 @@ class Material:
         return len(self.titles) / (self.n_rows or sum(map(len, self.titles.values())))
 
 
-def demo_material() -> Material:
-    """The demo "job_titles"."""
+def demo_material(every: int = 1) -> Material:
+    """The demo "job_titles": every n-th of its groups, with the texts of these groups."""
     from simviz.datasets.job_titles import (
         read_extra_words,
         read_inputs,
@@ -97,25 +95,18 @@ def demo_material() -> Material:
         read_titles,
     )
 
-    pool, watched, annotated = (
-        {text: (group,) for text, group in read_inputs(part).items()}
-        for part in ("pool", "validation", "test")
-    )
-    words = read_synonyms(), read_extra_words()
-    return Material(read_titles(), "job_titles", *words, pool, watched, annotated)
-
-
-def part_of_demo(every: int) -> Material:
-    """Every n-th group of the demo "job_titles", with the texts of these groups."""
-    whole = demo_material()
-    groups = set(sorted({group for of in whole.titles.values() for group in of})[::every])
+    titles = read_titles()
+    groups = set(sorted({group for of in titles.values() for group in of})[::every])
 
     def of_these(texts: Grouped) -> Grouped:
         return {text: of for text, of in texts.items() if groups.issuperset(of)}
 
-    parts = ("titles", "pool", "watched", "annotated")
-    kept: dict[str, Any] = {name: of_these(getattr(whole, name)) for name in parts}
-    return replace(whole, **kept)
+    pool, watched, annotated = (
+        of_these({text: (group,) for text, group in read_inputs(part).items()})
+        for part in ("pool", "validation", "test")
+    )
+    words = read_synonyms(), read_extra_words()
+    return Material(of_these(titles), "job_titles", *words, pool, watched, annotated)
 
 
 def read_material(
@@ -405,48 +396,46 @@ def claims(trained: Table3, network: str) -> list[Claim]:
         (last, BASELINE, ANNOTATIONS): over.format(ANNOTATIONS),
     }
 
-    def pair(a: str, b: str, test: str) -> _Pair | None:
-        values = known.get((a, test)), known.get((b, test))
-        return None if values[0] is None or values[1] is None else (values[0], values[1])
+    def ahead(a: str, b: str, test: str, words: str) -> Ahead:
+        one = feedback if b == BASELINE else a
+        said = PUBLISHED.ahead(*_TABLE_3, test, one, b)
+        what, reason = f"hits on {test}", "The data lack what the row or the test needs."
+        if not {(a, test), (b, test)} <= known.keys():
+            return Ahead(f"{network}: {words}", None, said, what, reason=reason)
+        both = known[a, test], known[b, test]
+        means = float(np.mean(both[0])), float(np.mean(both[1]))
+        return Ahead(f"{network}: {words}", both, said, what, means)
 
     def judged(claim: Claim, *rows: str) -> Claim:
         return replace(claim, undecided=_unlearned(trained.rows, rows) or claim.undecided)
 
-    found = _tested({key: pair(*key) for key in wanted})
-    made = [
-        judged(
-            Claim.ahead(
-                f"{network}: {words}",
-                found.get(key),
-                f"hits on {key[2]}",
-                values=_means(pair(*key)),
-                published=PUBLISHED.ahead(
-                    *_TABLE_3, key[2], feedback if key[1] == BASELINE else key[0], key[1]
-                ),
-                reason="The data lack what the row or the test needs.",
-            ),
-            *key[:2],
-        )
-        for key, words in wanted.items()
-    ]
+    found = claims_of([ahead(*key, words) for key, words in wanted.items()], _by_text)
+    made = [judged(claim, *key[:2]) for key, claim in zip(wanted, found, strict=True)]
     # What a step gains, text by text; the step with extra words against each of the others.
-    steps = {"typos": (typos, none), "synonyms": (synonyms, typos), "feedback": (feedback, extra)}
-    gains = {words: _gain(pair(*rows, ANNOTATIONS)) for words, rows in steps.items()}
-    most = _gain(pair(extra, synonyms, ANNOTATIONS))
-    rises = {
-        words: None if most is None or gain is None else (most, gain)
-        for words, gain in gains.items()
+    steps = {
+        "extra words": (extra, synonyms), "typos": (typos, none),
+        "synonyms": (synonyms, typos), "feedback": (feedback, extra),
+    }  # fmt: skip
+    gains = {
+        words: np.subtract(known[a, ANNOTATIONS], known[b, ANNOTATIONS])
+        for words, (a, b) in steps.items()
+        if {(a, ANNOTATIONS), (b, ANNOTATIONS)} <= known.keys()
     }
-    compared = _tested(rises)
-    quantity = "rise of hits on Annotations"
-    parts = [
-        judged(Claim.ahead(words, compared.get(words), quantity), extra, synonyms, *steps[words])
-        for words in rises
+    most, quantity = steps.pop("extra words"), "rise of hits on Annotations"
+    rises = [
+        Ahead(words, (gains["extra words"], gains[words]), quantity=quantity)
+        if {"extra words", words} <= gains.keys()
+        else Ahead(words, None)
+        for words in steps
     ]
+    parts = [judged(claim, *most, *steps[claim.statement]) for claim in claims_of(rises, _by_text)]
     statement = f"{network}: Annotations rise most with extra words."
     said = PUBLISHED.ahead(*_TABLE_3, f"rise of {ANNOTATIONS}", "extra words", "any other")
-    made.append(Claim.at_every(statement, parts, published=said))
-    return made
+    return [*made, Claim.at_every(statement, parts, published=said)]
+
+
+def _by_text(a: Sequence[float], b: Sequence[float]) -> Comparison:
+    return replace(paired_randomization(a, b), unit="text")
 
 
 def _unlearned(trained: Mapping[str, Row], rows: Iterable[str]) -> str:
@@ -463,20 +452,6 @@ def _unlearned(trained: Mapping[str, Row], rows: Iterable[str]) -> str:
     return f"Not trained to its end ({needed}): {'; '.join(told)}."
 
 
-def _tested(pairs: Mapping[_K, _Pair | None]) -> dict[_K, Comparison]:
-    """Tests of the pairs that are known, corrected together."""
-    made = tests_of({key: pair for key, pair in pairs.items() if pair is not None})
-    return {key: replace(found, unit="text") for key, found in made.items()}
-
-
-def _gain(pair: _Pair | None) -> Sequence[float] | None:
-    return None if pair is None else [a - b for a, b in zip(*pair, strict=True)]
-
-
-def _means(pair: _Pair | None) -> tuple[float, float] | None:
-    return None if pair is None else (float(np.mean(pair[0])), float(np.mean(pair[1])))
-
-
 def group_sizes(titles: Grouped) -> Figure:
     """How many groups have so many titles."""
     sizes = Counter(Counter(group for of in titles.values() for group in of).values())
@@ -491,36 +466,6 @@ def group_sizes(titles: Grouped) -> Figure:
 class SiameseTable(Experiment[Material]):
     """Hits of a network that learns from more and more augmentation."""
 
-    title = "What each augmentation teaches a network that reads titles"
-    paper = BLSTM
-    shown_as = "Table 3 and figure 3"
-    sentence = (
-        "Does a network find the right title despite typos, synonyms and extra words, if it was "
-        "shown such texts?"
-    )
-    needs = "titles of a taxonomy, in groups"
-    demo = "job_titles"
-    sets = ("esco_titles", "onet_titles")
-    methods = ("ngram_matcher", "siamese_blstm")
-    minutes = 4.0
-    full_minutes: ClassVar[Mapping[str, float]] = {
-        "job_titles": 22, "esco_titles": 10, "onet_titles": 14,
-    }  # fmt: skip
-    split_by = "x"
-    pool = "all"
-    revision = 2
-    grids: ClassVar[Mapping[Size, Grids]] = {
-        "demo": {"siamese_blstm": {"hidden_units": (48,), "max_iter": (12,), "patience": (4,)}},
-        "full": {
-            "siamese_blstm": {
-                "preset": ("paper", "none"),
-                "hidden_units": (64,),
-                "max_iter": (40,),
-                "patience": (8,),
-            }
-        },
-    }
-
     def load(
         self,
         path: str | Path | None = None,
@@ -532,7 +477,7 @@ class SiameseTable(Experiment[Material]):
     ) -> Material:
         """Read a taxonomy."""
         if path is None:
-            return part_of_demo(_EVERY) if size == "demo" else demo_material()
+            return demo_material(_EVERY if size == "demo" else 1)
         file = Path(path) / "titles.tsv.gz"
         if not file.exists():
             raise DatasetError(f"{Path(path).name} has no titles.tsv.gz (title, group_id).")
@@ -571,21 +516,23 @@ class SiameseTable(Experiment[Material]):
             found = table(
                 data, params, name=network, most_synonyms=_SYNONYMS[size], seed=seed, progress=part
             )
-            tests = found.tests
-            how = "row", "texts", "passes", "training inputs right"
-            columns = (*how, *(f"{test} (n = {n:,})" for test, n in tests.items()))
-            rows: list[tuple[Cell, ...]] = [
-                (
-                    row, of.texts, of.passes, of.recall,
-                    *(_share(found.hits.get((row, test))) for test in tests),
-                )
+            rows = (
+                {
+                    "row": row,
+                    "texts": of.texts,
+                    "passes": of.passes,
+                    "training inputs right": of.recall,
+                    **{
+                        f"{test} (n = {n:,})": _share(found.hits.get((row, test)))
+                        for test, n in found.tests.items()
+                    },
+                }
                 for row, of in found.rows.items()
-            ]  # fmt: skip
+            )
             tables.append(
-                Table(
+                Table.of(
                     f"Table 3: share of texts whose nearest title is right. {network}",
-                    columns,
-                    tuple(rows),
+                    rows,
                     "The paper's titles are not public. Typos, extra words and annotations are "
                     "texts that nothing was trained on; what was corrected is trained on in row "
                     "(4). A training input is right where the nearest title, itself left out, is "

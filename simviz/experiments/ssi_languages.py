@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.data import PairSet
 from simviz.experiments._blending import BlendedRanking, HeldOut, Task
-from simviz.experiments._experiment import SSI, Grids, Size, graded, two_texts
+from simviz.experiments._experiment import graded, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Tfidf, default_features
 from simviz.methods import get_method
@@ -24,12 +24,6 @@ from simviz.relevance import Relevance
 
 #: Metadata of x items that is their translation.
 TRANSLATION = "translation"
-_GRID: Grids = {
-    "cl_lsi": {"n_components": BlendedRanking.sizes},
-    "ssi": {"n_components": (100, 400), "margin": (0.05, 0.5, 1.0)},
-}
-_LEXICAL = "TFIDF on translated queries"
-_BLEND = "α SSI + (1 − α) TFIDF"
 
 
 class TranslatedTfidf(PairModel):
@@ -177,45 +171,6 @@ class GivenTranslations(Tfidf):
 class SsiLanguages(BlendedRanking):
     """Blends of learned scores with TFIDF on translated queries."""
 
-    title = "Queries in another language"
-    paper = SSI
-    shown_as = "Table 2"
-    sentence = "Does learning from pairs find what translating the words of a query does not?"
-    needs = "aligned texts in two languages"
-    demo = "emoji"
-    sets = ("pydocs", "libreoffice_help", "en_es_docs")
-    methods = ("tfidf_cosine", "cl_lsi", "ssi")
-    minutes = 1.5
-    full_minutes: ClassVar[Mapping[str, float]] = {
-        "emoji": 0.3, "pydocs": 1.1, "libreoffice_help": 0.6, "en_es_docs": 1.5,
-    }  # fmt: skip
-    revision: ClassVar[int] = 2  # SSI watches more candidates
-    limits: ClassVar[Mapping[str, tuple[int | None, int | None]]] = {
-        "libreoffice_help": (6_000, 1_500),
-        "en_es_docs": (2_000, 500),
-    }
-    grids: ClassVar[Mapping[Size, Grids]] = {"demo": _GRID, "full": _GRID}
-    costs: ClassVar[dict[str, float]] = {"cl_lsi": 1.0, "ssi": 6.0}
-    lexical = _LEXICAL
-    table = (
-        "Table 2: queries in another language",
-        "scores",
-        "The learned scores alone are not in the paper's table. Its own numbers are of other "
-        "documents and are not shown.",
-    )
-    claims = (
-        (_BLEND, _LEXICAL, "SSI finds what translating the query does not."),
-        (_BLEND, "α CL-LSI + (1 − α) TFIDF", "SSI adds more than CL-LSI does."),
-    )
-    remarks = (
-        "Chosen by the MAP of validation: dimensions, the margin of SSI and the pass at "
-        "which it stops, and α. Both scores of a blend are divided by their spread in "
-        "training.",
-        "Queries are x items alone.",
-        "The paper asks with Japanese pages for the pages that their English counterparts link, "
-        "and translates with a system made for it.",
-    )
-
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
         return two_texts(pairs) and pairs.relevance.unjudged == "negative"
@@ -270,18 +225,15 @@ class SsiLanguages(BlendedRanking):
             )
         return replace(data, notes=(*data.notes, how)), lexical
 
-    def _pipelines(
-        self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
-    ) -> dict[str, PairPipeline]:
+    def _pipeline(
+        self, method: str, task: Task, lexical: PairPipeline, seed: int, **params: Any
+    ) -> PairPipeline:
         features = [
             default_features("text", "tfidf", content=side.content, tf="log1p", min_df=2)
             for side in (task.train.x, task.train.y)
         ]
-        options: dict[str, Any] = {"shared": False, "random_state": seed}
-        return {
-            setting: PairPipeline(get_method(method)(**options, **params), *features)
-            for setting, params in self._settings(method, size).items()
-        }
+        model = get_method(method)(shared=False, random_state=seed, **params)
+        return PairPipeline(model, *features)
 
 
 def _of_grade(pairs: PairSet, grade: float) -> PairSet:

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from simviz.base import unit_rows
 from simviz.data import Items, PairSet
 from simviz.evaluation.significance import paired_randomization
-from simviz.experiments._blending import BlendedRanking, HeldOut, Scored, Task
-from simviz.experiments._experiment import SSI, Grids, Size
+from simviz.experiments._blending import BlendedRanking, HeldOut, Scored, Task, TermWeights
+from simviz.experiments._experiment import Size, in_words, tried
 from simviz.experiments._findings import Claim
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -24,7 +22,6 @@ from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, same_vocabulary
 from simviz.relevance import Relevance
 
-_BETAS = (0.0, 0.1, 0.25, 0.5, 1.0)
 #: Queries by which query expansion is chosen at most; it is slow, and gains little.
 _MOST_QUERIES = 300
 #: Differences of average precision below it do not matter.
@@ -67,18 +64,12 @@ def _weighted(parts: Sequence[PairSet]) -> tuple[PairSet, PairSet, PairSet]:
         texts: Any = np.concatenate([train.x.content, train.y.content])
         words = Tfidf(tf="log2", min_df=2, stop_words="english").fit(texts)
         return _as_vectors(parts, words.transform)
-    same = train.x is train.y
-    both = sp.csr_array(train.x.content if same else sp.vstack([train.x.content, train.y.content]))
+    sides = [train.x.content] if train.x is train.y else [train.x.content, train.y.content]
+    both = sp.csr_array(sp.vstack(sides))
     df = np.bincount(both.indices[both.data != 0], minlength=both.shape[1])
     idf = np.where(df > 0, np.log(both.shape[0] / np.maximum(df, 1)), 0.0)
 
-    def weighed(content: Any) -> sp.csr_array:
-        counts = sp.csr_array(content, dtype=np.float64)
-        counts.eliminate_zeros()
-        counts.data = (1 + np.log2(counts.data)) * idf[counts.indices]
-        return sp.csr_array(unit_rows(counts), dtype=np.float32)
-
-    return _as_vectors(parts, weighed)
+    return _as_vectors(parts, TermWeights(idf, "log2").fit(both).transform)
 
 
 def _as_vectors(parts: Sequence[PairSet], transform: Any) -> tuple[PairSet, PairSet, PairSet]:
@@ -98,57 +89,6 @@ def are_counts(content: Any) -> bool:
 class SsiLinks(BlendedRanking):
     """Rank loss, MAP and P@10 of what is learned from links, beside word matching."""
 
-    title = "Documents ranked by what links between others teach"
-    paper = SSI
-    shown_as = "Table 1"
-    sentence = "Does learning from links rank documents better than counting shared words?"
-    needs = "documents that link each other, in one language"
-    demo = "pydocs_links"
-    sets = ("cora", "citeulike_t")
-    methods = ("tfidf_cosine", "query_expansion", "lsa", "ssi")
-    minutes = 1.0
-    full_minutes: ClassVar[Mapping[str, float]] = {
-        "pydocs_links": 0.6,
-        "cora": 0.3,
-        "citeulike_t": 1.8,
-    }
-    revision: ClassVar[int] = 2  # SSI watches more candidates
-    limits: ClassVar[Mapping[str, tuple[int | None, int | None]]] = {"citeulike_t": (6_000, 2_000)}
-    grids: ClassVar[Mapping[Size, Grids]] = {
-        "demo": {
-            "query_expansion": {"beta": _BETAS, "n_feedback": (10,)},
-            "lsa": {"n_components": BlendedRanking.sizes},
-            "ssi": {"n_components": (100,), "margin": (0.05, 1.0)},
-        },
-        "full": {
-            "query_expansion": {"beta": _BETAS, "n_feedback": (10, 50)},
-            "lsa": {"n_components": BlendedRanking.sizes},
-            "ssi": {"n_components": (100, 200), "margin": (0.05, 1.0), "init": ("lsa", "normal")},
-        },
-    }
-    pool = "all"
-    split_by = "x"
-    names: ClassVar[dict[str, str]] = {"lsa": "LSI", "query_expansion": "query expansion"}
-    costs: ClassVar[dict[str, float]] = {"query_expansion": 3.0, "lsa": 3.0, "ssi": 8.0}
-    table = (
-        "Table 1: ranking by links",
-        "scores",
-        "Rank loss is the share of pairs of a linked and another document in the wrong order: "
-        "less is better. The paper's own numbers are of other documents and are not shown.",
-    )
-    claims = (
-        ("SSI", "TFIDF", "SSI ranks better than TFIDF."),
-        ("SSI", "LSI", "SSI ranks better than LSI."),
-        ("SSI", "α LSI + (1 − α) TFIDF", "SSI ranks better than LSI blended with TFIDF."),
-    )
-    remarks = (
-        "Chosen by the MAP of validation: dimensions, the weight α, the margin, start and pass of "
-        "SSI, and the settings of query expansion. Both scores of a blend are divided "
-        "by their spread in training.",
-        "Words: 1 + log₂ of counts, times idf of the training documents, length 1. The "
-        "paper uses 1.8 million pages of Wikipedia and their links.",
-    )
-
     def prepared(self, pairs: PairSet, **how: Any) -> Task:
         """Make data of pairs that somebody brought."""
         return super().prepared(pairs, pool="all" if pairs.x is pairs.y else "mates", **how)
@@ -167,14 +107,12 @@ class SsiLinks(BlendedRanking):
     def _begun(self, data: Task) -> tuple[Task, PairPipeline]:
         return data, _pipeline("tfidf_cosine").fit(data.train)
 
-    def _pipelines(
-        self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
-    ) -> dict[str, PairPipeline]:
-        usual: dict[str, Any] = {"random_state": seed}
+    def _pipeline(
+        self, method: str, task: Task, lexical: PairPipeline, seed: int, **params: Any
+    ) -> PairPipeline:
         if method == "ssi":
-            usual["shared"] = True
-        grid = self._settings(method, size)
-        return {words: _pipeline(method, **usual, **params) for words, params in grid.items()}
+            params["shared"] = True
+        return _pipeline(method, random_state=seed, **params)
 
     def _tested(
         self,
@@ -194,18 +132,19 @@ class SsiLinks(BlendedRanking):
         held = task.validation
         step = -(-len(held.pairs.x) // _MOST_QUERIES)
         few = HeldOut(held.pairs.take(range(0, len(held.pairs.x), step)), held.one_collection)
-        best = (-1.0, 0.0, 0)
-        tried = self.grids[size]["query_expansion"]
-        grid = list(itertools.product(tried["beta"], tried["n_feedback"]))
-        for (beta, n), part in progress.part(0, 0.7).over(grid):
-            part("Choosing query expansion")
-            fed = _pipeline("query_expansion", beta=beta, n_feedback=n).fit(few.pairs)
-            best = max(best, (few.evaluate(fed, [self.metric]).value(self.metric), beta, n))
-        value, beta, n = best
+
+        def make(**params: Any) -> tuple[PairPipeline, tuple[PairSet]]:
+            return _pipeline("query_expansion", **params), (few.pairs,)
+
+        def value(one: tuple[Any, PairPipeline]) -> float:
+            return few.evaluate(one[1], [self.metric]).value(self.metric)
+
+        grid = self.grids[size]["query_expansion"]
+        every = tried("query_expansion", grid, make, progress.part(0, 0.7))
+        params, _ = max(every, key=value)
         progress("Testing query expansion", 0.7)
-        fed = _pipeline("query_expansion", beta=beta, n_feedback=n).fit(task.test.pairs)
-        setting = f"β = {beta:g}, {n} documents"
-        return Scored(task.test.evaluate(fed, self.metrics), setting, value)
+        fed = _pipeline("query_expansion", **params).fit(task.test.pairs)
+        return Scored(task.test.evaluate(fed, self.metrics), in_words(params))
 
     def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
         """What the paper concludes, each with its test."""

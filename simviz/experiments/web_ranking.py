@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from simviz.base import TopicSimilarity
 from simviz.data import Items, PairSet, split
 from simviz.datasets import load_demo
 from simviz.datasets.pydocs import SAME
-from simviz.evaluation.metrics import NDCG
 from simviz.evaluation.significance import paired_t
-from simviz.experiments._blending import BlendedRanking, HeldOut, Task
-from simviz.experiments._experiment import SLIDES, Grids, Size, graded, two_texts
+from simviz.experiments._blending import BlendedRanking, HeldOut, Task, TermWeights
+from simviz.experiments._experiment import graded, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
@@ -26,16 +20,6 @@ from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
 _LINK_DEMO = "pydocs_links"
-_SIZES = {"n_components": BlendedRanking.sizes}
-_TOPICS = {"n_components": (50, 100, 200, 400)}
-_LEARNED = {
-    "n_components": (100, 400), "loss": ("logistic", "softmax"),
-    "learning_rate": (0.3, 0.1, 0.03, 0.01),
-}  # fmt: skip
-_GRID: Grids = {
-    "lsa": _SIZES, "cl_lsi": _SIZES, "opca": {**_SIZES, "regularization": (0.1, 1.0, 10.0)},
-    "plsa": _TOPICS, "cplsa": _TOPICS, "s2net": _LEARNED,
-}  # fmt: skip
 
 
 def clicks(
@@ -100,21 +84,6 @@ def of_judgments(parts: Parts) -> Task:
     return clicks(parts.name, _clicked(parts.train), parts.validation, parts.test, notes)
 
 
-class TermWeights(Vectors):
-    """ln(1 + count) times idf, in rows of length 1."""
-
-    def __init__(self, idf: NDArray[np.float64]) -> None:
-        super().__init__(normalize=True)
-        self.idf = idf
-
-    def transform(self, X: sp.csr_array) -> sp.csr_array:
-        """Weigh counts."""
-        weighed = sp.csr_array(X, dtype=np.float64, copy=True)
-        weighed.data = np.log1p(weighed.data) * self.idf[weighed.indices]
-        weighed.eliminate_zeros()
-        return sp.csr_array(super().transform(weighed), dtype=np.float32)
-
-
 def _clicked(pairs: PairSet) -> PairSet:
     """Relevant pairs alone, each as good as the other, with the items they are of."""
     positives = pairs.relevance.positives.copy()
@@ -128,57 +97,7 @@ def _clicked(pairs: PairSet) -> PairSet:
 class WebRanking(BlendedRanking):
     """NDCG of models trained on clicks, each alone and combined with the vector space model."""
 
-    title = "Trained on clicks, measured by judgments"
-    paper = SLIDES
-    shown_as = "Web search ranking"
-    sentence = "Does what is learned from clicks rank documents for other queries well?"
-    needs = "queries and documents with graded judgments"
-    demo = "pydocs"
-    sets = ("nfcorpus",)
-    methods = ("tfidf_cosine", "lsa", "plsa", "cl_lsi", "opca", "cplsa", "s2net")
-    minutes = 2.0
-    full_minutes: ClassVar[Mapping[str, float]] = {"pydocs": 2.5, "nfcorpus": 24}
-    grids: ClassVar[Mapping[Size, Grids]] = {
-        "demo": {
-            **_GRID,
-            "plsa": {"n_components": (50,)},
-            "cplsa": {"n_components": (50,)},
-            "s2net": {**_LEARNED, "learning_rate": (0.3, 0.03)},
-        },
-        "full": _GRID,
-    }
-    pool = "all"
-    split_by = "x"
-    revision = 2
-    names: ClassVar[dict[str, str]] = {"lsa": "LSA"}
-    costs: ClassVar[dict[str, float]] = {
-        "lsa": 1.0, "plsa": 1.5, "cl_lsi": 1.0, "opca": 2.0, "cplsa": 4.0, "s2net": 8.0,
-    }  # fmt: skip
-    lexical = "VSM"
-    blend = "{} + VSM"
-    metrics = (NDCG(1), NDCG(3), NDCG(10))
-    metric = NDCG(10)
-    published_as = "NDCG"
-    table = (
-        "Ranking by judgments",
-        "model",
-        "All documents are ranked for each query. The talk's own numbers are of other data "
-        "and are not shown.",
-    )
-    claims = (
-        ("S2Net", "VSM", "S2Net alone ranks better than the vector space model."),
-        ("S2Net + VSM", "VSM", "Combined with S2Net the vector space model ranks better."),
-        ("S2Net + VSM", "S2Net", "S2Net ranks better when combined with the vector space model."),
-    )
     paper_test = paired_t
-    remarks = (
-        "All models, and the weights of terms, are learned from clicked pairs alone, in "
-        "one vocabulary without English stop words.",
-        "Dimensions, topics, ridges, similarity of topics, loss and rate of S2Net, and α: chosen "
-        f"by the {metric} of the validation queries' judgments. Scores of a blend are divided by "
-        "their spread in training.",
-        "The talk trains on titles clicked in a search engine, which are not public.",
-    )
 
     def prepared(self, pairs: PairSet, *, seed: int = 0, **how: Any) -> Task:
         """Make data of pairs that somebody brought."""
@@ -217,26 +136,13 @@ class WebRanking(BlendedRanking):
         lexical = PairPipeline(get_method("tfidf_cosine")(), weights, weights)
         return counts, lexical.fit(counts.train)
 
-    def _pipelines(
-        self, method: str, task: Task, lexical: PairPipeline, size: Size, seed: int
-    ) -> dict[str, PairPipeline]:
+    def _pipeline(
+        self, method: str, task: Task, lexical: PairPipeline, seed: int, **params: Any
+    ) -> PairPipeline:
         cls = get_method(method)
         features = Vectors() if cls.tags.input == "counts" else lexical.x_features
-        usual: dict[str, Any] = {"shared": True} if cls.tags.space == "either" else {}
-        usual["random_state"] = seed
+        if cls.tags.space == "either":
+            params["shared"] = True
         if method == "s2net":
-            usual |= {"init": "pca", "max_iter": 30, "patience": 5}
-        return {
-            setting: PairPipeline(cls(**usual, **params), features, features)
-            for setting, params in self._settings(method, size).items()
-        }
-
-    def _variants(self, pipeline: PairPipeline) -> dict[str, PairPipeline]:
-        """Topics are compared in two ways."""
-        if not isinstance(pipeline.model, TopicSimilarity):
-            return super()._variants(pipeline)
-        found = {}
-        for measure in ("js", "cosine"):
-            found[measure] = copy.copy(pipeline)
-            found[measure].model_ = copy.copy(pipeline.model_).set_params(measure=measure)
-        return found
+            params |= {"init": "pca", "max_iter": 30, "patience": 5}
+        return PairPipeline(cls(random_state=seed, **params), features, features)

@@ -13,7 +13,6 @@ from simviz.data.readers import taxonomy_pairs
 from simviz.exceptions import DatasetError
 from simviz.experiments import Progress, get_experiment, siamese_blstm as blstm
 from simviz.experiments.siamese_blstm import (
-    Material,
     composition_test,
     demo_material,
     extra_words_test,
@@ -167,31 +166,13 @@ def test_training_inputs_are_asked_for_another_title_of_their_groups():
     assert np.isnan(blstm.training_recall(matcher, alone))
 
 
-def part(step=12):
-    whole = demo_material()
-    groups = sorted({group for of in whole.titles.values() for group in of})[::step]
-
-    def of_these(texts):
-        return {text: of for text, of in texts.items() if set(of) <= set(groups)}
-
-    return Material(
-        of_these(whole.titles),
-        "part",
-        whole.synonyms,
-        whole.words,
-        of_these(whole.pool),
-        of_these(whole.watched),
-        of_these(whole.annotated),
-    )
-
-
 QUICK = {"hidden_units": 8, "n_components": 8, "embedding_size": 8, "max_iter": 1}
 
 
 def test_the_table_has_every_row_and_test(tmp_path):
     heard = []
     progress = Progress(lambda words, fraction: heard.append(words), folder=tmp_path)
-    found = blstm.table(part(), QUICK, most_synonyms=40, progress=progress)
+    found = blstm.table(demo_material(12), QUICK, most_synonyms=40, progress=progress)
     assert list(found.rows) == [blstm.BASELINE, *blstm.ROWS]
     assert all(found.rows[row].passes == 1 for row in blstm.ROWS), "as many as there were"
     assert all(0 <= found.rows[row].recall <= 1 for row in blstm.ROWS)
@@ -202,7 +183,7 @@ def test_the_table_has_every_row_and_test(tmp_path):
     told = [row for row, test in means if test == blstm.CORRECTED]
     assert told == [blstm.ROWS[4]], "only what was told of them is asked"
     heard.clear()
-    again = blstm.table(part(), QUICK, most_synonyms=40, progress=progress)
+    again = blstm.table(demo_material(12), QUICK, most_synonyms=40, progress=progress)
     assert again.hits == found.hits and not heard, "rows are kept"
     assert again.rows == found.rows
 
