@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from _corpora import aligned, table
-from lexical import ALIGNED, DEMOS, SCORED, _items, _judged, _titles
+from _corpora import aligned, graded, pool, table
+from lexical import ALIGNED, DEMOS, GRADED, POOLED, SCORED, _items, _judged, _titles
 
 import simviz
 from simviz.data import Items, PairSet
@@ -34,13 +34,17 @@ from simviz.relevance import Relevance
 #: Choices of defaults were made on these sets; `REPORTED` were measured once they stood.
 CHOSEN_ON = ("job_titles", "abt_buy", "esco_titles")
 REPORTED = ("onet_titles", "amazon_google", "sts_b_en", "emoji", "en_es_sentences")
+#: Of these, which have long texts or many, at most `FEW` items a side are drawn.
+LONG = ("pydocs", "pydocs_links", "libreoffice_help", *GRADED, *POOLED)
 SEEDS = (0, 1, 2)
-QUERIES, CANDIDATES = 2_000, 2_500
+QUERIES, CANDIDATES, FEW = 2_000, 2_500, 1_000
 METHODS = ("cosine", "ridge_identity", "procrustes", "cca", "opca")
 
 
 def texts(folder: Path, name: str) -> PairSet:
     """Return the pairs of a set, at most `QUERIES` of them asking."""
+    if name in LONG:
+        return _few(folder, name)
     if name in DEMOS:
         return simviz.load_demo(name)
     if name in SCORED:
@@ -57,6 +61,26 @@ def texts(folder: Path, name: str) -> PairSet:
     needed = np.unique(pairs.relevance.take(rows).matrix.indices)
     others = rng.permutation(np.setdiff1d(np.arange(len(pairs.y)), needed))
     return pairs.take(rows, np.sort([*needed, *others[: max(0, CANDIDATES - len(needed))]]))
+
+
+def _few(folder: Path, name: str) -> PairSet:
+    """Return at most `FEW` candidates, drawn at random, and as many queries that have one."""
+    if name in DEMOS:
+        pairs = simviz.load_demo(name)
+    elif name in ALIGNED:
+        sides = zip(*aligned(folder / name).values(), strict=True)
+        pairs = PairSet.from_texts(*(list(chain.from_iterable(side)) for side in sides))
+    elif name in GRADED:
+        parts = graded(folder / name, None, None).values()
+        queries, candidates, relevance = max(parts, key=lambda part: len(part[0]))
+        pairs = PairSet(_items(queries), _items(candidates), relevance)
+    else:
+        queries, candidates, relevance = pool(folder / name)
+        pairs = PairSet(_items(queries), _items(candidates), relevance)
+    rng = np.random.default_rng(0)
+    columns = np.sort(rng.permutation(len(pairs.y))[:FEW])
+    asked = np.flatnonzero(np.diff(pairs.relevance.take(None, columns).positives.indptr))
+    return pairs.take(np.sort(rng.permutation(asked)[:FEW]), columns)
 
 
 def vectors(folder: Path, name: str, cache: Path) -> PairSet:
@@ -94,7 +118,7 @@ def main() -> None:
     """Print a row for each set."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("sets", nargs="*", default=[*CHOSEN_ON, *REPORTED])
+    parser.add_argument("sets", nargs="*", default=[*CHOSEN_ON, *REPORTED, *LONG])
     parser.add_argument("--cache", type=Path, default=Path())
     parser.add_argument("--method", action="append", help="in place of the usual ones")
     options = parser.parse_args()
