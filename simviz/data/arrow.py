@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Columns, Factorized, as_cells, counted, merge_equal, shown
+from simviz.data.cells import Columns, Factorized, Note, as_cells, counted, merge_equal, shown
 from simviz.data.jsonl import scalar_text
 from simviz.data.sources import get_limits, refuse_wide, tell
 from simviz.exceptions import DatasetError
@@ -50,11 +50,12 @@ def gather(
         else:
             columns.content[one.name] = matrix
     if left_out:
-        columns.notes.append(
+        words = (
             f"{name}: {counted(len(left_out), 'column')} with nested, ragged or binary values "
             f"left out: {', '.join(shown(c) for c in left_out[:12])}. Write them as text, or as "
             "lists of equally many numbers, to keep them."
         )
+        columns.notes.append(Note(words, "lost"))
     return columns
 
 

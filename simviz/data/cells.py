@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from difflib import get_close_matches
 from operator import is_
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,6 +24,37 @@ _SIDES = frozenset(_SIDE.values())
 _HEADING = 24
 _OF_COLUMN = re.compile(r"(?:left|right) items \((.+)\)")
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
+#: What a note says: rows are left out; something else is not in what was read, or not as it stands
+#: in the file; a column is dropped; something was taken for something; what a file is; all else.
+NoteKind = Literal["left_out", "lost", "dropped", "taken", "part", "info"]
+
+
+class Note(str):
+    """A sentence about how a file was read, with its kind and the rows that it speaks of.
+
+    Parameters
+    ----------
+    words : str
+        The sentence.
+    kind : {"left_out", "lost", "dropped", "taken", "part", "info"}
+        What it is about.
+    rows : iterable of int, optional
+        Numbers of rows in the file.
+    column : str, optional
+        Of a column that is dropped, its name.
+    """
+
+    kind: NoteKind
+    rows: tuple[int, ...]
+    column: str
+
+    def __new__(
+        cls, words: str, kind: NoteKind = "info", rows: Iterable[int] = (), column: str = ""
+    ) -> Self:
+        """Make a sentence that knows what it is about."""
+        note = super().__new__(cls, words)
+        note.kind, note.rows, note.column = kind, tuple(map(int, rows)), column
+        return note
 
 
 def escape_cell(cell: str) -> str:
@@ -198,7 +229,7 @@ class Columns(NamedTuple):
 
     content: dict[str, Factorized | NDArray[Any]]
     rows: Sequence[int]
-    notes: list[str]
+    notes: list[Note]
 
 
 def factorize(cells: Sequence[str] | NDArray[np.object_]) -> Factorized:

@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import counted, first_of, shown
+from simviz.data.cells import Note, counted, first_of, shown
 from simviz.data.pairs import Items, PairSet
 from simviz.data.readers import LeftOut, ReadResult
 from simviz.data.roles import Roles
@@ -85,7 +85,7 @@ def _n_pixels(data: bytes) -> int:
 
 def make_sprites(
     name: str, read: Callable[[str], bytes], paths: Sequence[str]
-) -> tuple[dict[str, NDArray[np.uint8]], list[str]]:
+) -> tuple[dict[str, NDArray[np.uint8]], list[Note]]:
     """Decode several images by their paths; also say which cannot be used, and why."""
     if len(paths) > get_limits().images:
         raise DatasetError(
@@ -106,7 +106,7 @@ def make_sprites(
         except ImageError as error:
             refused.append(f"{shown(path)} {error}")
     listed = f"{counted(len(refused), 'image')} left out: {first_of(refused, 5)}."
-    return sprites, [listed] if refused else []
+    return sprites, [Note(listed, "lost")] if refused else []
 
 
 def as_kept(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.uint8]:
@@ -208,9 +208,10 @@ def assemble(
     delimiter = next((d for d in "|;," if any(d in c for c in cells) and not captions), None)
     notes = list(table.notes)
     if captions:
-        notes.append(f"Column {shown(word_column)} holds captions: each is one text.")
+        notes.append(Note(f"Column {shown(word_column)} holds captions: each is one text."))
     if delimiter:
-        notes.append(f"Keywords in column {shown(word_column)} are separated by {delimiter!r}.")
+        words_of = f"Keywords in column {shown(word_column)}"
+        notes.append(Note(f"{words_of} are separated by {delimiter!r}."))
     links: list[tuple[str, str]] = []  # path in the zip, keyword
     unknown, empty = list[int](), list[int]()
     for row, (file, cell) in enumerate(
@@ -226,15 +227,17 @@ def assemble(
             links += [(path, word) for word in words if word]
     if unknown:
         example = shown(table.columns[file_column][unknown[0]])
-        notes.append(
+        said = (
             f"{counted(len(unknown), 'row')} of {table.name} left out: no image in {name} has "
             f"that file name ({table.named(unknown)}; {example})."
         )
+        notes.append(Note(said, "lost", table.rows[unknown]))
     if empty:
-        notes.append(
+        said = (
             f"{counted(len(empty), 'row')} of {table.name} left out: no keyword (the first is "
             f"{table.unit} {table.rows[empty[0]]})."
         )
+        notes.append(Note(said, "lost", table.rows[empty]))
     reasons = dict.fromkeys(unknown, "no image of that name") | dict.fromkeys(empty, "no keyword")
     left_out = tuple(LeftOut(int(table.rows[row]), reasons[row]) for row in sorted(reasons))
     wanted = {path for path, _ in links}
@@ -242,7 +245,7 @@ def assemble(
     notes += more
     if len(wanted) < len(images):
         n = counted(len(images) - len(wanted), "image")
-        notes.append(f"{n} without a keyword left out.")
+        notes.append(Note(f"{n} without a keyword left out.", "lost"))
     if not sprites:
         raise DatasetError(
             f"{name}: no image can be used. {' '.join(notes)} "

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Columns, counted, factorize, mended, shown
+from simviz.data.cells import Columns, Note, counted, factorize, mended, shown
 from simviz.data.sources import get_limits, tell
 from simviz.exceptions import DatasetError
 
@@ -64,10 +64,11 @@ def read_columns(name: str, text: str) -> Columns:
     notes = []
     if nested:
         listed = ", ".join(f"{shown(k)} (first in {unit} {n})" for k, n in nested.items())
-        notes.append(
+        words = (
             f"{name}: {counted(len(nested), 'column')} with lists or objects left out: "
             f"{listed}. Write them as text, or as lists of equally many numbers, to keep them."
         )
+        notes.append(Note(words, "lost"))
     content = {
         key: vectors[key] if key in vectors else factorize(cells)
         for key, cells in columns.items()

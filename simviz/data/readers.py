@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import (
     Codes,
+    Note,
     are_numbers,
     as_cells,
     by_appearance,
@@ -21,6 +22,7 @@ from simviz.data.cells import (
     did_you_mean,
     factorize,
     is_missing,
+    rows_named,
     shown,
 )
 from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet, Space
@@ -74,7 +76,7 @@ class ReadResult:
     ----------
     pairs : PairSet
         What was read.
-    notes : tuple of str
+    notes : tuple of Note
         What was guessed, mended, merged or dropped, in plain words.
     left_out : tuple of LeftOut
         Rows that are not in the pairs, in the order of the file.
@@ -90,7 +92,7 @@ class ReadResult:
     """
 
     pairs: PairSet
-    notes: tuple[str, ...]
+    notes: tuple[Note, ...]
     left_out: tuple[LeftOut, ...]
     table: Table
     roles: Roles
@@ -428,9 +430,10 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
         threshold=roles.threshold if kind == "score" else None,
     )
     if relevance.unjudged == "negative":
-        notes.append("Every pair that is not listed counts as not relevant.")
+        notes.append(Note("Every pair that is not listed counts as not relevant."))
     else:
-        notes.append("Pairs that are not listed count as unknown: only judged pairs are used.")
+        words = "Pairs that are not listed count as unknown: only judged pairs are used."
+        notes.append(Note(words))
     pairs = PairSet(
         Items(x.ids, x.content, x.kind, metadata["x"]),
         Items(y.ids, y.content, y.kind, metadata["y"]),
@@ -444,7 +447,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
 
 def judged_rows(
     table: Table, roles: Roles, rows: Codes
-) -> tuple[Codes, NDArray[np.float64] | None, Kind, list[str], list[LeftOut]]:
+) -> tuple[Codes, NDArray[np.float64] | None, Kind, list[Note], list[LeftOut]]:
     """Rows whose label says something, their values, and the rows that are left out."""
     if roles.label is None:
         return rows, None, roles.label_kind or "grade", [], []
@@ -481,7 +484,7 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
 
 def _merge_notes(
     table: Table, rows: Codes, x: Codes, y: Codes, values: NDArray[np.float64] | None
-) -> tuple[list[str], Codes]:
+) -> tuple[list[Note], Codes]:
     """Say how many rows repeat a pair, and where they contradict one another."""
     # Also returns the pairs of the latter, by x and y item.
     pair = x.astype(np.int64) * (int(y.max()) + 1) + y
@@ -493,30 +496,31 @@ def _merge_notes(
     _, first, of = np.unique(pair, return_index=True, return_inverse=True)
     repeats = f"{counted(n_repeats, 'row repeats', 'rows repeat')} a pair that is listed before; "
     if values is None:
-        return [repeats + "each pair counts once."], none
-    notes = [repeats + "each pair counts once, with its highest label."]
+        return [Note(repeats + "each pair counts once.", "taken")], none
+    notes = [Note(repeats + "each pair counts once, with its highest label.", "taken")]
     low, high = np.full(len(first), np.inf), np.full(len(first), -np.inf)
     np.minimum.at(low, of, values)
     np.maximum.at(high, of, values)
     conflict = (low < 0) & (high > 0)
     if conflict.any():
         where = np.flatnonzero(conflict[of])
-        notes.append(
+        words = (
             f"{counted(int(conflict.sum()), 'pair is', 'pairs are')} judged both relevant and "
             f"not relevant ({table.named(rows[where])}); they count as relevant."
         )
+        notes.append(Note(words, "lost", table.rows[rows[where]]))
     at = first[conflict]
     return notes, np.column_stack([x[at], y[at]])
 
 
-def _left_out_notes(table: Table, left_out: Sequence[LeftOut]) -> list[str]:
+def _left_out_notes(table: Table, left_out: Sequence[LeftOut]) -> list[Note]:
     """One note for each reason."""
-    at = {int(r): i for i, r in enumerate(table.rows)} if left_out else {}
-    return [
-        f"{counted(n, 'row')} left out because {reason} "
-        f"({table.named(at[item.row] for item in left_out if item.reason == reason)})."
-        for reason, n in Counter(item.reason for item in left_out).items()
-    ]
+    notes = []
+    for reason, n in Counter(item.reason for item in left_out).items():
+        rows = [item.row for item in left_out if item.reason == reason]
+        words = f"{counted(n, 'row')} left out because {reason} ({rows_named(table.unit, rows)})."
+        notes.append(Note(words, "left_out", rows))
+    return notes
 
 
 def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
@@ -577,7 +581,7 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
 
 def pairs_of_groups(
     name: str, member: np.ndarray, group: np.ndarray, n_items: int
-) -> tuple[Relevance, list[str]]:
+) -> tuple[Relevance, list[Note]]:
     """Pair the items that share a group, each with all others of it."""
     _, codes = np.unique(group, return_inverse=True)
     inside = sp.csr_array(
@@ -613,18 +617,18 @@ def pairs_of_groups(
             f"{counted(alone, 'item stands', 'items stand')} alone in a group: nothing belongs "
             "to them, but they compete as answers."
         )
-    return relevance, notes
+    return relevance, [*map(Note, notes)]
 
 
 def attach(
     table: Table, roles: Roles, rows: Codes, sides: Mapping[str, Grouping]
-) -> tuple[Metadata, list[str]]:
+) -> tuple[Metadata, list[Note]]:
     """Give each column to the sides whose items it follows from."""
     # A column follows from an item when all rows of the item agree. The split column is stored
     # as "split" and the group column as "group". Where a few items stand in several parts of a
     # split (a leak in the file), they count as train rather than test.
     metadata: Metadata = {"x": {}, "y": {}}
-    notes: list[str] = []
+    notes: list[Note] = []
     if roles.split is not None:
         notes += _attach_split(table, roles.split, rows, sides, metadata)
     both = ("x", "y")
@@ -653,11 +657,12 @@ def attach(
             codes_of, first = sides[candidates[0]]
             at = int(differing[candidates[0]][0])
             before = int(first[codes_of[at]])
-            notes.append(
+            words = (
                 f"Column {shown(column)} was dropped: one item has several values there "
                 f"({shown(cells[before])} in {table.unit} {table.rows[rows[before]]}, "
                 f"{shown(cells[at])} in {table.unit} {table.rows[rows[at]]})."
             )
+            notes.append(Note(words, "dropped", table.rows[rows[[before, at]]], column))
     return metadata, notes
 
 
@@ -667,13 +672,13 @@ def _attach_split(
     rows: Codes,
     sides: Mapping[str, Grouping],
     metadata: Metadata,
-) -> list[str]:
+) -> list[Note]:
     """Store the parts of a split on the sides that they follow from, or nearly."""
     ranks = _split_ranks(table, column, rows)
     moved = {s: np.unique(g[0][_differing(ranks, g)]) for s, g in sides.items()}
     exact = [s for s in sides if not len(moved[s])]
     near = [s for s, g in sides.items() if len(moved[s]) <= _TOLERATED * len(g[1])]
-    notes: list[str] = []
+    notes: list[Note] = []
     for side in exact or near:
         codes, first = sides[side]
         earliest = np.full(len(first), len(_PARTS) - 1)
@@ -681,16 +686,18 @@ def _attach_split(
         metadata[side]["split"] = np.array([_PARTS[r] for r in earliest], dtype=object)
         if len(moved[side]):
             n = counted(len(moved[side]), f"{side} item stands", f"{side} items stand")
-            notes.append(
+            words = (
                 f"{n} in several parts of column {shown(column)}, which would leak; they count "
                 "as train rather than validation, as validation rather than test."
             )
+            notes.append(Note(words, "lost"))
     if not exact and not near:
-        notes.append(
+        words = (
             f"Column {shown(column)} of {table.name} was dropped: too many items of both sides "
             "stand in several of its parts, so it cannot split them without a leak. Split by x, "
             "y or pair instead."
         )
+        notes.append(Note(words, "lost"))
     return notes
 
 

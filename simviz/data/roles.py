@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from simviz.data.cells import (
     Codes,
     Factorized,
+    Note,
     counted,
     did_you_mean,
     first_of,
@@ -146,7 +147,7 @@ def parse_labels(
     kind: Kind | None = None,
     threshold: float | None = None,
     labels: Labels | None = None,
-) -> tuple[NDArray[np.float64], Kind, list[str]]:
+) -> tuple[NDArray[np.float64], Kind, list[Note]]:
     """Turn the cells of a label column into grades or scores."""
     given = _given(labels)
     cells, words = _spelled(table, column, rows, given)
@@ -167,11 +168,10 @@ def parse_labels(
     notes = []
     if words:
         meant = first_of([_meaning(word) for word in words.values()], _LISTED)
-        notes.append(
-            f"Words in column {shown(column)} were read as {meant} (-1: judged not relevant)."
-        )
+        words_read = f"Words in column {shown(column)} were read as {meant}"
+        notes.append(Note(f"{words_read} (-1: judged not relevant).", "taken"))
     if given and not given.keys() & words.keys():
-        notes.append(f"None of the words in labels stands in column {shown(column)}.")
+        notes.append(Note(f"None of the words in labels stands in column {shown(column)}."))
     if kind is None:
         fractional = np.unique(known[known != np.round(known)])
         named = any(word in column.lower() for word in _SCORE_NAMES)
@@ -179,17 +179,17 @@ def parse_labels(
     if kind == "score":
         middle = (float(known.min()) + float(known.max())) / 2
         start = f"the middle, {middle:g}" if threshold is None else f"{threshold:g}"
-        notes.append(
+        scores = (
             f"Column {shown(column)} holds real-valued scores from {known.min():g} to "
             f"{known.max():g}; for yes-or-no metrics a pair counts as relevant from {start}."
         )
+        notes.append(Note(scores, "taken"))
     if kind == "grade":
         n_zeros = int((values == 0).sum())
         values[values == 0] = -1.0
         if n_zeros:
-            notes.append(
-                f"{counted(n_zeros, 'label')} 0 in column {shown(column)}: judged not relevant."
-            )
+            zeros = f"{counted(n_zeros, 'label')} 0 in column {shown(column)}"
+            notes.append(Note(f"{zeros}: judged not relevant."))
         if not (values > 0).any():
             raise DatasetError(
                 f"{table.name}, column {shown(column)}: all of the {len(known):,} labels say "
@@ -352,7 +352,7 @@ def known_words(table: Table, column: str, labels: Labels | None = None) -> tupl
     return words if fit and _n_known(table, column) == sum(w.count for w in words) else ()
 
 
-def said_of_unread(table: Table, taken: Collection[str]) -> list[str]:
+def said_of_unread(table: Table, taken: Collection[str]) -> list[Note]:
     r"""Say which columns may judge the pairs, where none was read as the label."""
     found = [
         c
@@ -366,11 +366,12 @@ def said_of_unread(table: Table, taken: Collection[str]) -> list[str]:
         return []
     named = [f"{shown(c)} ({_examples(table, c)})" for c in found]
     one = len(found) == 1
-    return [
+    words = (
         f"Every row counts as a relevant pair. If column{'' if one else 's'} "
         f"{first_of(named, 3)} {'holds' if one else 'hold'} judgments, choose "
         f"{'it' if one else 'one'} as the label."
-    ]
+    )
+    return [Note(words, "lost")]
 
 
 def _examples(table: Table, column: str) -> str:

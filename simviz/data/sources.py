@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, fields, replace
 from pathlib import Path, PurePosixPath
 
-from simviz.data.cells import counted, shown
+from simviz.data.cells import Note, counted, shown
 from simviz.exceptions import DatasetError
 
 _PREFIX = "SIMVIZ_MAX_"
@@ -51,9 +51,6 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
     (b"\xfe\xff", "utf-16-be"),
 )
 _NUL = re.compile("\x00")
-# Letters beyond ASCII as UTF-7 writes them: 16 bits each, six a character.
-_SHIFTED = re.compile(rb"\+[A-Za-z0-9/]+-?")
-_EUROPEAN = re.compile("[\xa0-\u017f\u0370-\u052f\u2010-\u20ac]*")
 _BINARY = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f]")
 #: What a damaged zip leads to.
 BROKEN = (
@@ -272,17 +269,14 @@ def signature(data: bytes) -> str | None:
     return next((what for start, what in _SIGNATURES if data.startswith(start)), None)
 
 
-def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
+def decode_text(name: str, data: bytes) -> tuple[str, list[Note]]:
     """Decode bytes as text, and say so when the encoding had to be guessed."""
     # UTF-8 with or without a byte-order mark, UTF-16 and UTF-32 with one; what is none of these
     # is read as Windows-1252, else Latin-1, with a note. Where some lines with letters beyond
     # ASCII are UTF-8 and others are not, each line is read as what it is.
-    notes: list[str] = []
+    notes: list[Note] = []
     bom, encoding = next((b for b in _BOMS if data.startswith(b[0])), (b"", "utf-8"))
     body = data[len(bom) :]
-    if not bom and looks_like_utf7(body):
-        notes.append(f"{name} was read as UTF-7. Save it as UTF-8 if letters look wrong.")
-        encoding = "utf-7"
     try:
         text = body.decode(encoding)
     except UnicodeDecodeError as error:
@@ -294,29 +288,12 @@ def decode_text(name: str, data: bytes) -> tuple[str, list[str]]:
             ) from error
         _refuse_binary(name, data.decode("latin-1"), _BINARY)
         text, note = _decode_lines(body, is_marked=bool(bom))
-        notes.append(name + note.format(line=line, byte=f"0x{body[error.start]:02x}"))
+        words = name + note.format(line=line, byte=f"0x{body[error.start]:02x}")
+        notes.append(Note(words, "lost", [line]))
     # Valid UTF-8 is text even where it holds a stray control character.
     _refuse_binary(name, text, _NUL)
     # Old Macs ended lines with a carriage return alone.
     return text if "\n" in text else text.replace("\r", "\n"), notes
-
-
-def looks_like_utf7(data: bytes) -> bool:
-    """Whether every plus sign of ASCII text begins letters of Europe or signs of typography."""
-    # Words such as "+yes" would be letters of Asia.
-    if b"+" not in data or not data.isascii():
-        return False
-    if re.search(rb"\+(?![A-Za-z0-9/-])", data):
-        return False
-    found = None
-    for found in _SHIFTED.finditer(data):
-        try:
-            letters = found[0].decode("utf-7")
-        except UnicodeDecodeError:
-            return False
-        if not _EUROPEAN.fullmatch(letters):
-            return False
-    return found is not None
 
 
 def _decode_lines(data: bytes, is_marked: bool) -> tuple[str, str]:

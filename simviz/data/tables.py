@@ -24,6 +24,7 @@ from simviz.data import arrow, excel, jsonl
 from simviz.data.cells import (
     Columns,
     Factorized,
+    Note,
     are_numbers,
     as_cells,
     counted,
@@ -40,7 +41,6 @@ from simviz.data.sources import (
     get_limits,
     gunzip,
     load_bytes,
-    looks_like_utf7,
     refuse_wide,
     signature,
     tell,
@@ -85,7 +85,7 @@ class Table:
         What `rows` counts.
     delimiter : str
         The delimiter that was found; empty where there is none.
-    notes : tuple of str
+    notes : tuple of Note
         What was mended or guessed while reading.
     vectors : mapping of str to array of shape (n, d)
         Columns whose cells are lists of numbers.
@@ -102,7 +102,7 @@ class Table:
     rows: NDArray[np.int64]
     unit: Unit = "line"
     delimiter: str = ""
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
     vectors: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     _factorized: dict[str, Factorized] = field(default_factory=dict, init=False, repr=False)
 
@@ -218,10 +218,11 @@ def read_table(
     name, data = gunzip(*load_bytes(source, name))
     suffix = PurePath(name).suffix.lower()
     what = signature(data)
-    notes: list[str] = []
+    notes: list[Note] = []
     if what == "a Parquet file":
         if suffix not in (".parquet", ".pq"):
-            notes.append(f"{name} is a Parquet file in spite of its name and was read as one.")
+            words = f"{name} is a Parquet file in spite of its name and was read as one."
+            notes.append(Note(words, "taken"))
         return make_table(
             name, arrow.read_columns(name, data), "row", notes=notes, n_columns=n_columns
         )
@@ -306,7 +307,7 @@ def make_table(
     columns: Columns,
     unit: Unit,
     delimiter: str = "",
-    notes: Sequence[str] = (),
+    notes: Sequence[Note] = (),
     n_columns: int = 2,
 ) -> Table:
     """Check what every format must have, and freeze it."""
@@ -349,10 +350,11 @@ def make_table(
             columns.content[column] = content._replace(codes=every)
     notes = [*notes, *columns.notes]
     if long:
-        notes.append(
+        words = (
             f"{name} has very long cells: {first_of(long, 3, '; ')}. They were read whole; "
             "if that is a surprise, look for a missing closing quote there."
         )
+        notes.append(Note(words, "lost"))
     table = Table(
         name,
         MappingProxyType(frozen),
@@ -389,7 +391,8 @@ def _long_cells(
 def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> Columns:
     """Read one sheet of a workbook, its first row as the header."""
     title, n_sheets, records = excel.read_sheet(name, data, sheet)
-    notes = [f"{name}: sheet {shown(title)} was read, of {n_sheets}."] if n_sheets > 1 else []
+    words = f"{name}: sheet {shown(title)} was read, of {n_sheets}."
+    notes = [Note(words)] if n_sheets > 1 else []
     columns = columns_of_records(name, records, header, "")
     return columns._replace(notes=notes + columns.notes)
 
@@ -428,11 +431,7 @@ def _read_large(name: str, data: bytes, head: str, suffix: str) -> Table | None:
     """Read a large file with pyarrow, or return None where it needs more care."""
     data = data.removeprefix(b"\xef\xbb\xbf")
     head = head.removeprefix("\ufeff")
-    if (
-        _DIRECTIVE.match(head)
-        or data.startswith((b"\xff\xfe", b"\xfe\xff"))
-        or looks_like_utf7(data)
-    ):
+    if _DIRECTIVE.match(head) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
         return None
     if b"\n" not in data:
         data, head = data.replace(b"\r", b"\n"), head.replace("\r", "\n")
@@ -491,7 +490,7 @@ def _widths(sample: str, delimiter: str) -> list[int]:
 
 def read_records(
     name: str, text: str, delimiter: str, strict: bool = False, first_line: int = 1
-) -> tuple[list[Record], list[str]]:
+) -> tuple[list[Record], list[Note]]:
     """Read all records, taking quotes as ordinary characters where they cannot bind."""
     # Many tab-separated files use no quoting at all, so that a stray quote would swallow lines.
     # Where the quoting rules fail, or a quoted cell spans lines, the unquoted reading is preferred
@@ -506,7 +505,8 @@ def read_records(
     if not strict and (problem is not None or spans):
         unquoted = list(iter_records(text, delimiter, False, first_line))
         if all(len(fields) == len(unquoted[0][1]) for _, fields in unquoted):
-            return unquoted, [f"{name} uses no quoting: quote marks were kept as they stand."]
+            words = f"{name} uses no quoting: quote marks were kept as they stand."
+            return unquoted, [Note(words)]
     if problem is not None:
         raise DatasetError(
             f"{name}, line {problem.line}: {problem}. Write a quote mark inside a quoted cell "
@@ -626,23 +626,25 @@ class QuoteError(ValueError):
         self.line = line
 
 
-def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[str]]:
+def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[Note]]:
     """Trim column names, name the nameless, tell the equal apart."""
-    notes: list[str] = []
+    notes: list[Note] = []
     clean: list[str] = []
     for i, raw in enumerate(names):
         wanted = raw.strip()
         if not wanted:
             wanted = f"column_{i + 1}"
-            notes.append(f"{name}: column {i + 1} has no name; it is called {shown(wanted)}.")
+            words = f"{name}: column {i + 1} has no name; it is called {shown(wanted)}."
+            notes.append(Note(words, "taken"))
         unique, k = wanted, 2
         while unique in clean or (unique != wanted and unique in names):
             unique, k = f"{wanted}_{k}", k + 1
         if unique != wanted:
-            notes.append(
+            words = (
                 f"{name} names two columns {shown(wanted)}; column {i + 1} is called "
                 f"{shown(unique)}. Rename one of them in line 1 to choose its name."
             )
+            notes.append(Note(words, "taken"))
         clean.append(unique)
     return clean, notes
 
@@ -651,7 +653,7 @@ def columns_of_records(
     name: str, records: Sequence[Record], header: bool, between: str, is_own: bool = False
 ) -> Columns:
     """Turn records into columns, the first as the header; fill short ones, refuse long ones."""
-    names, unit, notes = records[0][1], "line" if between else "row", list[str]()
+    names, unit, notes = records[0][1], "line" if between else "row", list[Note]()
     if header:
         records = records[1:]
     else:
@@ -683,10 +685,11 @@ def columns_of_records(
     columns = dict(zip(names, map(factorize, zip(*rows, strict=True)), strict=True))
     short = [line for line, fields in records if len(fields) < width]
     if short and between:
-        notes.append(
+        words = (
             f"{name}: {counted(len(short), 'row')} with fewer cells than the header's {width} "
             f"({rows_named(unit, short)}); the missing cells count as empty."
         )
+        notes.append(Note(words, "taken", short))
     return Columns({**columns}, [line for line, _ in records], notes)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 from waiting import LONG
 
-from simviz.data import read_pairs
+from simviz.data import Roles, read_pairs
 from simviz.workbench.data import review
 
 MESSY = (
@@ -38,8 +38,11 @@ def test_what_changes_the_file_comes_first_and_each_once():
 
 
 def test_columns_that_were_dropped_for_the_same_reason_are_one_note():
-    line = "Column {!r} was dropped: one item has several values there ('p' in line 2, 's' in 3)."
-    many = [line.format(name) for name in ("one", "two", "a.b (c)")]
+    lines = ["one;two;a.b (c);x;y", "p;q;r;a;b", "s;t;u;a;b"]
+    roles = Roles("x", "y")
+    said = read_pairs("\n".join(lines).encode(), "dropped.csv", roles).notes
+    many = [note for note in said if note.kind == "dropped"]
+    assert [note.rows for note in many] == [(2, 3)] * 3
     (told,) = review.ordered_notes(many)
     assert told.startswith("3 columns were dropped") and told.endswith("'one', 'two', 'a.b (c)'.")
     assert review.ordered_notes(many[:1]) == many[:1]
@@ -47,10 +50,11 @@ def test_columns_that_were_dropped_for_the_same_reason_are_one_note():
 
 def test_more_than_a_few_are_folded_and_nothing_is_markup():
     def page():
+        from simviz.data.cells import Note
         from simviz.workbench.data import review
 
-        review.show_notes([f"<b>{i}</b> columns" for i in range(12)])
-        review.show_notes([f"{i} columns" for i in range(4)])
+        review.show_notes([Note(f"<b>{i}</b> columns") for i in range(12)])
+        review.show_notes([Note(f"{i} columns") for i in range(4)])
         review.show_notes([])
 
     app = AppTest.from_function(page, default_timeout=LONG).run()

@@ -113,20 +113,6 @@ def test_lines_of_old_macs_are_lines():
     assert decode_text("a.csv", b"x,y\r\na\rb,c\r\n")[0] == "x,y\r\na\rb,c\r\n"
 
 
-@pytest.mark.parametrize("text", ["x,y\nCafé,corazón à la carte\n", "Größe,Любовь\n", "“a” + b,é"])
-def test_utf_7_is_recognised(text):
-    read, notes = decode_text("a.csv", text.encode("utf-7"))
-    assert read == text
-    assert "UTF-7" in notes[0]
-
-
-@pytest.mark.parametrize(
-    "text", ["a+b", "C++ and 1+1", "+49-30-1234", "+yes,+new,+Bus", "+", "tag +AOk- but C++", "+-"]
-)
-def test_plus_signs_of_ascii_stay(text):
-    assert decode_text("a.csv", text.encode()) == (text, [])
-
-
 @pytest.mark.parametrize(
     ("start", "what"),
     [

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.cells import counted, shown
+from simviz.data.cells import Note, counted, shown
 from simviz.data.images import IMAGE_ENDINGS
 from simviz.data.sources import (
     Source,
@@ -38,7 +38,7 @@ class Files:
 
     name: str
     openers: Mapping[str, Callable[[], bytes]]
-    notes: tuple[str, ...] = ()
+    notes: tuple[Note, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.openers:
@@ -72,8 +72,8 @@ def from_folder(folder: Path) -> Files:
                 f"{folder.name} holds more than {limits.files:,} files or "
                 f"{limits.unpacked_bytes:,} bytes. Give the folder of one data set."
             )
-    notes = (f"{counted(links, 'link')} in {folder.name} not followed.",) if links else ()
-    return Files(folder.name or str(folder), openers, notes)
+    words = f"{counted(links, 'link')} in {folder.name} not followed."
+    return Files(folder.name or str(folder), openers, (Note(words),) if links else ())
 
 
 def from_zip(name: str, data: bytes) -> Files:

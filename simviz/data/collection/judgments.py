@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Codes, Columns, counted, factorize, parse_number, shown
+from simviz.data.cells import Codes, Columns, Note, counted, factorize, parse_number, shown
 from simviz.data.readers import LeftOut, judged_rows
 from simviz.data.roles import (
     Labels,
@@ -162,7 +162,7 @@ class Judgments:
     table: Table
     roles: Roles
     left_out: list[LeftOut]
-    notes: list[str]
+    notes: list[Note]
 
 
 def read_judgments(
@@ -194,10 +194,11 @@ def read_judgments(
     rows = np.flatnonzero(known)
     notes = list(table.notes)
     if left_out:
-        notes.append(
+        words = (
             f"{counted(len(left_out), 'row')} of {table.name} left out: they name items that are "
             f"not there ({table.named(np.flatnonzero(~known))})."
         )
+        notes.append(Note(words, "lost", table.rows[~known]))
     if not len(rows):
         raise DatasetError(
             f"{table.name}: no row names an item of both sides ({table.place(0)}: "

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import as_cells, counted, is_missing, shown
+from simviz.data.cells import Note, as_cells, counted, is_missing, shown
 from simviz.data.collection.files import (
     ENDINGS,
     TABLE_ENDINGS,
@@ -52,7 +52,7 @@ class Side:
     content: Any
     kind: ItemKind
     metadata: dict[str, NDArray[Any]] = field(default_factory=dict)
-    notes: list[str] = field(default_factory=list)
+    notes: list[Note] = field(default_factory=list)
     aliases: Mapping[str, str] = field(default_factory=dict)
     columns: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -270,7 +270,7 @@ def _alone(files: Files, plan: Plan) -> str | None:
 
 def _sides(
     files: Files, plan: Plan, columns: Mapping[str, str]
-) -> tuple[Side, Side, bool, list[str]]:
+) -> tuple[Side, Side, bool, list[Note]]:
     """The items of both sides, and whether they are one collection."""
     ids = {side: read_ids(path, files.read(path)) for side, path in plan.ids.items()}
     read: dict[str, Side] = {}
@@ -295,7 +295,7 @@ def _sides(
             f"{files.name} holds one side only ({known}) and no judgments. Add the items of the "
             "other side, or the links between these as relevance.tsv (x_id, y_id, grade)."
         )
-    notes.append("One collection stands on both sides: the judgments link its items.")
+    notes.append(Note("One collection stands on both sides: the judgments link its items."))
     return only, only, True, notes
 
 
@@ -344,7 +344,7 @@ def _joined(found: Sequence[tuple[str, Judgments]]) -> Judgments:
 
 
 def _split_by_file(
-    found: Sequence[tuple[str, Judgments]], x: Side, n_x: int, notes: list[str]
+    found: Sequence[tuple[str, Judgments]], x: Side, n_x: int, notes: list[Note]
 ) -> None:
     """Files that are called train, dev and test say to which part their x items belong."""
     words = {p: SPLIT_WORDS.get(PurePosixPath(p).stem.lower()) for p, _ in found}
@@ -355,10 +355,10 @@ def _split_by_file(
         parts[np.unique(judged.x)] = words[path]
     x.metadata["split"] = parts
     said = ", ".join(f"{int((parts == part).sum()):,} {part}" for part in PARTS)
-    notes.append(f"The files of judgments give the split: {said}.")
+    notes.append(Note(f"The files of judgments give the split: {said}."))
 
 
-def _by_equal_ids(name: str, x: Side, y: Side, notes: list[str]) -> Relevance:
+def _by_equal_ids(name: str, x: Side, y: Side, notes: list[Note]) -> Relevance:
     """Without judgments, what bears the same id belongs together."""
     y_at = {key: i for i, key in enumerate(y.ids)}
     rows = [(i, y_at[key]) for i, key in enumerate(x.ids) if key in y_at]
@@ -368,26 +368,31 @@ def _by_equal_ids(name: str, x: Side, y: Side, notes: list[str]) -> Relevance:
             "the columns x_id, y_id, grade; or give partners the same id."
         )
     alone = len(x.ids) + len(y.ids) - 2 * len(rows)
-    notes.append(f"No judgments were given: {counted(len(rows), 'pair')} by equal ids.")
+    notes.append(Note(f"No judgments were given: {counted(len(rows), 'pair')} by equal ids."))
     if alone:
-        notes.append(f"{counted(alone, 'item has', 'items have')} no partner of the same id.")
+        notes.append(
+            Note(f"{counted(alone, 'item has', 'items have')} no partner of the same id.")
+        )
     at = np.array(rows, dtype=np.int64)
     return Relevance.from_pairs(
         at[:, 0], at[:, 1], shape=(len(x.ids), len(y.ids)), unjudged="negative"
     )
 
 
-def _said(plan: Plan) -> list[str]:
+def _said(plan: Plan) -> list[Note]:
     parts = [("x", plan.x), ("y", plan.y), *(("judgments", p) for p in plan.relevance)]
     notes = [
-        f"{path} was read as the {part if part == 'judgments' else part + ' side'}: "
-        f"{plan.reasons[path]}."
+        Note(
+            f"{path} was read as the {part if part == 'judgments' else part + ' side'}: "
+            f"{plan.reasons[path]}.",
+            "part",
+        )
         for part, path in parts
         if path in plan.reasons
     ]
     if plan.left_over:
         listed = ", ".join(plan.left_over[:8])
-        notes.append(f"Not used: {listed}{' and more' if len(plan.left_over) > 8 else ''}.")
+        notes.append(Note(f"Not used: {listed}{' and more' if len(plan.left_over) > 8 else ''}."))
     return notes
 
 
@@ -447,7 +452,7 @@ def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
         raise DatasetError(
             f"{name} has {n:,} rows, but {len(ids):,} ids are given. Write one id a row."
         )
-    notes = [f"{name}: {n:,} vectors of {matrix.shape[1]:,} numbers."]
+    notes = [Note(f"{name}: {n:,} vectors of {matrix.shape[1]:,} numbers.")]
     return Side([str(i) for i in range(n)] if ids is None else ids, matrix, "vector", {}, notes)
 
 
@@ -481,7 +486,7 @@ def side_of_table(
     rows = list(zip(table.columns[id_column], cells, strict=True))
     side, kept = _distinct(table.name, rows, table)
     said = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
-    side.notes = [*table.notes, said, *side.notes]
+    side.notes = [*table.notes, Note(said, "part"), *side.notes]
     side.metadata = _metadata(table, (id_column, column), kept)
     cells_of = [c for c in table.columns if c not in table.vectors]
     side.columns = {
@@ -525,7 +530,7 @@ def _is_plain(name: str, text: str) -> bool:
     return "\t" not in text[:100_000] and not all("|" in line for line in head if line.strip())
 
 
-def _of_lines(name: str, text: str, notes: list[str]) -> Side:
+def _of_lines(name: str, text: str, notes: list[Note]) -> Side:
     """One item a line, its id the number of the line, so that gaps stay gaps."""
     rows = [(str(i), line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
     if not rows:
@@ -533,7 +538,7 @@ def _of_lines(name: str, text: str, notes: list[str]) -> Side:
     if len(rows) > get_limits().rows:
         raise DatasetError(f"{name} has {len(rows):,} lines; the limit is {get_limits().rows:,}.")
     side = Side([r[0] for r in rows], as_cells([r[1] for r in rows]), "text")
-    side.notes = [*notes, f"{name}: {counted(len(rows), 'line')}, one item each."]
+    side.notes = [*notes, Note(f"{name}: {counted(len(rows), 'line')}, one item each.")]
     return side
 
 
@@ -562,7 +567,8 @@ def _distinct(
     notes = []
     if empty:
         where = "" if table is None else f" ({table.named(empty)})"
-        notes.append(f"{name}: {counted(len(empty), 'item')} without id or text left out{where}.")
+        words = f"{name}: {counted(len(empty), 'item')} without id or text left out{where}."
+        notes.append(Note(words, "lost", () if table is None else table.rows[empty]))
     # What is its own id is a keyword rather than a text.
     kind: ItemKind = "keyword" if all(k == v for k, v in seen.items()) else "text"
     side = Side(list(seen), as_cells(list(seen.values())), kind, {}, notes)
@@ -612,7 +618,7 @@ def side_of_images(files: Files, paths: Sequence[str]) -> Side:
     sprites, refused = make_sprites(files.name, files.read, paths)
     if not sprites:
         raise DatasetError(f"{files.name}: no image can be used. {' '.join(refused)}")
-    notes = [f"{counted(len(sprites), 'image')}, each made 64 × 64 pixels.", *refused]
+    notes = [Note(f"{counted(len(sprites), 'image')}, each made 64 × 64 pixels."), *refused]
     names = {alias: path for alias, path in keys_of(sprites).items() if path is not None}
     # Judgments are compared with capitals as they are, so both forms are known.
     for path in sprites:
@@ -638,14 +644,14 @@ def read_picture_files(files: Files, plan: Plan, title: str) -> ReadResult:
         )
     if tables:
         table = read_table(files.read(tables[0]), PurePosixPath(tables[0]).name)
-        notes: tuple[str, ...] = ()
+        notes: tuple[Note, ...] = ()
     else:
         table, notes = _by_folder(files, plan.images)
     found = assemble(files.name, files.read, plan.images, table, title)
     return replace(found, notes=(*notes, *found.notes))
 
 
-def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[str, ...]]:
+def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[Note, ...]]:
     """A table of keywords from the names of the folders that images lie in."""
     folders = [PurePosixPath(path).parent.parts for path in paths]
     if not all(folders):
@@ -666,10 +672,10 @@ def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[str, ..
         unit="row",
     )
     said = f"The folders are the keywords: {', '.join(map(shown, sorted(set(words))[:8]))}."
-    return table, (said,)
+    return table, (Note(said),)
 
 
-def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[str]:
+def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[Note]:
     """Add the columns of a table to the items that it names."""
     name = PurePosixPath(path).name
     table = read_table(data, name)
@@ -680,7 +686,7 @@ def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[str]:
     at = np.array([index.get(key, -1) for key in keys], dtype=np.intp)
     n_known = int((at >= 0).sum())
     if not n_known:
-        return [f"{name} was not used: it names no item of either side."]
+        return [Note(f"{name} was not used: it names no item of either side.")]
     notes = []
     for other in table.columns:
         if other == column or other in table.vectors:
@@ -695,7 +701,8 @@ def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[str]:
         if words and words <= SPLIT_WORDS.keys() and all(len(v) < 2 for v in values.values()):
             cells, title = as_cells([SPLIT_WORDS.get(c.lower(), "") for c in cells]), "split"
         side.metadata[title] = typed(cells, title in ("group", "split", "fold"))
-        notes.append(f"{name} says {shown(title)} of {counted(len(values), f'{side_name} item')}.")
+        of = counted(len(values), f"{side_name} item")
+        notes.append(Note(f"{name} says {shown(title)} of {of}."))
     return notes
 
 

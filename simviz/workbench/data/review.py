@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import re
 import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -14,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from simviz.data import guess_space
-from simviz.data.cells import counted, first_of, shown, spread
+from simviz.data.cells import Note, counted, first_of, shown, spread
 from simviz.markdown import escape_markdown
 from simviz.workbench.data import health, split, upload
 from simviz.workbench.shell import display, forms, frame as page_frame, settings, state
@@ -95,19 +94,8 @@ _GRADES: dict[str, float | None] = {
 
 #: Notes that are seen at once; one more than these is no reason to fold.
 _NOTES_SHOWN = 3
-#: Rows that are not in the pairs have a list of their own, with what they hold.
-_ROWS_LEFT_OUT = re.compile(r"[\d,]+ rows? left out because ")
-_FILES_READ = re.compile(r" was read as the (x side|y side|judgments): |: ids in .*, texts in ")
-#: Columns that say nothing about an item: from two on in one note.
-_DROPPED = re.compile(r"Column (.*) was dropped: one item has several values there \(.*\)\.")
-#: The first that is found in a note says how much it matters.
-_WEIGHTS = (
-    # Something is not in what was read, or is not as it stands in the file.
-    r"left out|dropped|cannot|contradict|both relevant and|would leak|holds? judgments|long cells|"
-    r"read as \w+-",
-    # Something was taken for something.
-    r"count as empty|counts? once|read as|became|scores|no name|names two",
-)
+#: How much a note matters, by its kind: those of lost rows have a list of their own.
+_WEIGHTS = {"lost": 0, "dropped": 0, "taken": 1, "part": 1, "info": 2}
 
 
 def show_waiting(file: Upload) -> None:
@@ -438,9 +426,8 @@ def _show_understood(file: Upload) -> None:
     health.show_disputed(file)
     if result.left_out:
         _show_left_out(file, result.left_out)
-    # Which file and column is which stands beside the pairs.
-    hidden = _FILES_READ if result.parts else re.compile("(?!)")
-    show_notes([note for note in result.notes if not hidden.search(note)])
+    # Where parts can be chosen, which file and column is which stands beside the pairs.
+    show_notes(note for note in result.notes if not (result.parts and note.kind == "part"))
 
 
 def _choose_meaning(file: Upload) -> None:
@@ -546,9 +533,9 @@ def _show_left_out(file: Upload, left_out: Sequence[LeftOut]) -> None:
             st.caption(f"The first {len(first):,} of {len(left_out):,}.")
 
 
-def show_notes(lines: Sequence[str]) -> None:
+def show_notes(notes: Iterable[Note]) -> None:
     """Show the notes of a file, those of less weight folded."""
-    notes = ordered_notes(lines)
+    notes = ordered_notes(notes)
     if not notes:
         return
     first = notes[:_NOTES_SHOWN] if len(notes) > _NOTES_SHOWN + 1 else notes
@@ -557,25 +544,17 @@ def show_notes(lines: Sequence[str]) -> None:
     st.html(_list_html(first) + (f'<details class="sv-more">{folded}</details>' if rest else ""))
 
 
-def ordered_notes(lines: Iterable[str]) -> list[str]:
+def ordered_notes(notes: Iterable[Note]) -> list[Note]:
     """Return notes in the order of how much they change, each once."""
-    kept = [line for line in dict.fromkeys(lines) if not _ROWS_LEFT_OUT.match(line)]
-    weights = [*map(re.compile, _WEIGHTS), re.compile("")]
-    return sorted(
-        _joined(kept), key=lambda line: next(i for i, w in enumerate(weights) if w.search(line))
-    )
-
-
-def _joined(lines: Sequence[str]) -> list[str]:
-    """Return notes with all columns that were dropped for the same reason in one of them."""
-    dropped = {line: found[1] for line in lines if (found := _DROPPED.fullmatch(line))}
-    if len(dropped) < 2:
-        return list(lines)
-    joined = (
-        f"{len(dropped)} columns were dropped, for one item has several values there: "
-        f"{first_of([*dropped.values()], 6)}."
-    )
-    return [joined, *(line for line in lines if line not in dropped)]
+    kept = [note for note in dict.fromkeys(notes) if note.kind in _WEIGHTS]
+    if len(dropped := [note for note in kept if note.kind == "dropped"]) > 1:
+        joined = Note(
+            f"{len(dropped)} columns were dropped, for one item has several values there: "
+            f"{first_of([shown(note.column) for note in dropped], 6)}.",
+            "dropped",
+        )
+        kept = [joined, *(note for note in kept if note.kind != "dropped")]
+    return sorted(kept, key=lambda note: _WEIGHTS[note.kind])
 
 
 def _list_html(lines: Iterable[str]) -> str:

@@ -21,7 +21,7 @@ from weakref import WeakValueDictionary
 
 import streamlit as st
 
-from simviz.data.cells import side_name
+from simviz.data.cells import Note, side_name
 from simviz.jobs.memory import return_freed
 from simviz.markdown import escape_markdown
 from simviz.store.directory import masked
@@ -122,8 +122,8 @@ class Upload:
         if finding.remedy is None:
             raise ValueError(f"{finding.title}: this cannot be fixed automatically.")
         result = self.understood()
-        notes = (*result.notes, f"Fixed: {finding.title}. {finding.remedy.label}.")
-        pairs = finding.remedy(result.pairs)
+        fixed = Note(f"Fixed: {finding.title}. {finding.remedy.label}.")
+        pairs, notes = finding.remedy(result.pairs), (*result.notes, fixed)
         self.result = replace(result, pairs=pairs, notes=notes, disputed=None)
 
     def understood(self) -> ReadResult:
