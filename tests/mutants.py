@@ -87,9 +87,6 @@ EQUIVALENT: dict[tuple[str, str, str], str] = {
     ("data/splitting", "parts = np.full(len(weights), -1, dtype=np.int8)", "1 → 2"): (
         "every unit is given a part below"
     ),
-    ("data/tables", "_LARGE = 2**20", "20 → 21"): (
-        "texts of any size give one table in both ways of reading, which tests compare"
-    ),
     ("evaluation/significance", "d = (x - y)[~np.isnan(x)]", "x → (y)"): (
         "both lack a value in the same places: others were refused above"
     ),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Columns, Factorized, Note, as_cells, counted, merge_equal, shown
+from simviz.data.cells import Note, counted, shown
 from simviz.data.jsonl import scalar_text
 from simviz.data.sources import get_limits, refuse_wide, tell
 from simviz.exceptions import DatasetError
@@ -17,8 +17,10 @@ from simviz.exceptions import DatasetError
 
 def gather(
     name: str, read: Callable[[str], Any], schema: Any, n_rows: int, limit: int | None = None
-) -> Columns:
+) -> tuple[dict[str, Any], range, list[Note]]:
     """Turn Arrow columns into text and vectors, one after another."""
+    from pyarrow import compute as pc
+
     limit = limit or get_limits().file_bytes
     readable = [f.name for f in schema if is_flat(f.type) or is_vector(f.type)]
     refuse_wide(name, len(schema), 0)
@@ -26,37 +28,36 @@ def gather(
     repeated = sorted({f for f in readable if readable.count(f) > 1})
     if repeated:
         raise DatasetError(f"{name} names two columns {shown(repeated[0])}. Rename one of them.")
-    # Text columns stay dictionary-encoded until their size is known: a few kilobytes can stand
-    # for terabytes of one repeated string.
-    columns = Columns({}, range(1, n_rows + 1), [])
+    columns: dict[str, Any] = {}
+    notes: list[Note] = []
     characters = 0
     left_out: list[str] = []
     for i, one in enumerate(schema):
         tell(0.6 * i / len(schema))
         if is_flat(one.type):
-            content = factorized_column(read(one.name))
-            lengths = np.fromiter(map(len, content.uniques), np.int64, len(content.uniques))
-            characters += int(lengths @ content.counts)
+            codes, words = coded_text(read(one.name))
+            # A few kilobytes can stand for terabytes of one repeated string.
+            characters += pc.sum(pc.utf8_length(words).take(codes)).as_py() or 0
             if characters > limit:
                 raise DatasetError(
                     f"{name} holds more than {limit:,} characters once unpacked (in "
                     f"column {shown(one.name)}). Bring a sample, or fewer columns."
                 )
-            columns.content[one.name] = content
+            columns[one.name] = words.take(codes)
             continue
         matrix = _matrix(name, one.name, read(one.name)) if is_vector(one.type) else None
         if matrix is None:
             left_out.append(one.name)
         else:
-            columns.content[one.name] = matrix
+            columns[one.name] = matrix
     if left_out:
         words = (
             f"{name}: {counted(len(left_out), 'column')} with nested, ragged or binary values "
             f"left out: {', '.join(shown(c) for c in left_out[:12])}. Write them as text, or as "
             "lists of equally many numbers, to keep them."
         )
-        columns.notes.append(Note(words, "lost"))
-    return columns
+        notes.append(Note(words, "lost"))
+    return columns, range(1, n_rows + 1), notes
 
 
 def is_string(kind: Any) -> bool:
@@ -84,40 +85,30 @@ def is_vector(kind: Any) -> bool:
     return bool(lists and (t.is_integer(kind.value_type) or t.is_floating(kind.value_type)))
 
 
-def factorized_column(column: Any) -> Factorized:
-    """A flat column by its distinct cells; empty where a cell is null."""
+def coded_text(column: Any) -> tuple[Any, Any]:
+    """A flat column as text, by its distinct cells; empty where a cell is null."""
     import pyarrow as pa
     import pyarrow.types as t
 
     if t.is_null(column.type):
-        return Factorized(np.zeros(len(column), dtype=np.intp), as_cells([""]))
+        column = column.cast(pa.string())
     if t.is_string_view(column.type):
         column = column.cast(pa.large_string())
     if t.is_float16(column.type):
         column = column.cast(pa.float32())
     if t.is_dictionary(column.type):
         column = column.unify_dictionaries()
-    else:  # one chunk: several would have to be unified, which takes ten times as long
-        column = pa.chunked_array([column.combine_chunks()])
-        column = column.dictionary_encode()
-    # Memory that Arrow keeps in reserve would add to that of the strings below.
-    pa.default_memory_pool().release_unused()
-    texts = as_cells([])
-    if column.num_chunks:
-        dictionary = column.chunk(0).dictionary
-        if t.is_temporal(dictionary.type):
-            dictionary = dictionary.cast(pa.string())
-        if is_string(dictionary.type) and not dictionary.null_count:
-            texts = dictionary.to_numpy(zero_copy_only=False)
-        else:
-            texts = as_cells([*map(scalar_text, dictionary.to_pylist())])
-    codes = np.empty(len(column), dtype=np.intp)
-    start = 0
-    for part in column.chunks:
-        rows = part.indices.cast(pa.int64()).fill_null(len(texts)).to_numpy(zero_copy_only=False)
-        codes[start : start + len(part)] = rows
-        start += len(part)
-    return merge_equal(codes, as_cells([*texts, ""]) if column.null_count else texts)
+    # One chunk: several would have to be unified, which takes ten times as long.
+    column = column.combine_chunks().dictionary_encode()
+    words = column.dictionary
+    if t.is_temporal(words.type):
+        words = words.cast(pa.string())
+    if not is_string(words.type):
+        words = pa.array(map(scalar_text, words.to_pylist()), pa.string())
+    words = pa.concat_arrays(
+        [words.cast(pa.large_string()).fill_null(""), pa.array([""], pa.large_string())]
+    )
+    return column.indices.cast(pa.int64()).fill_null(len(words) - 1), words
 
 
 def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:
@@ -142,7 +133,7 @@ def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:
     return np.concatenate(numbers, dtype=dtype).reshape(len(column), widths[0])
 
 
-def read_columns(name: str, data: bytes) -> Columns:
+def read_columns(name: str, data: bytes) -> tuple[dict[str, Any], range, list[Note]]:
     """Read the columns of a Parquet file that are text, numbers or vectors."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -169,7 +160,7 @@ def read_columns(name: str, data: bytes) -> Columns:
         return gather(name, column, schema, file.metadata.num_rows)
 
 
-def read_arrow(name: str, data: bytes) -> Columns:
+def read_arrow(name: str, data: bytes) -> tuple[dict[str, Any], range, list[Note]]:
     """Read the columns of an Arrow or Feather file, or of an Arrow stream."""
     import pyarrow as pa
 

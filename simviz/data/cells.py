@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from operator import is_
-from typing import Any, Literal, NamedTuple, Self
+from typing import Any, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -96,7 +95,7 @@ def is_missing(cell: str) -> bool:
     return cell.strip().lower() in MISSING
 
 
-def are_numbers(cells: Sequence[str]) -> bool:
+def are_numbers(cells: Iterable[str]) -> bool:
     """Whether all known cells are numbers; codes such as "007" are text."""
     known = False
     for cell in cells:  # most columns of text show it in their first cell
@@ -194,58 +193,17 @@ def did_you_mean(word: str, options: Iterable[str]) -> str:
     return f"There is {listed}{' and more' if len(options) > 12 else ''}."
 
 
-class Factorized(NamedTuple):
-    """A column as its distinct cells and which of them stands in each row."""
-
-    codes: Codes
-    uniques: NDArray[np.object_]
-
-    @property
-    def cells(self) -> NDArray[np.object_]:
-        """The cell of each row; equal cells are one object."""
-        is_same = np.array_equal(self.codes, np.arange(len(self.uniques)))
-        return self.uniques if is_same else self.uniques[self.codes]
-
-    @property
-    def counts(self) -> Codes:
-        """In how many rows each distinct cell stands."""
-        return np.bincount(self.codes, minlength=len(self.uniques))
-
-    def map(self, change: Callable[[str], str]) -> Factorized:
-        """The column with each cell changed."""
-        changed = [change(cell) for cell in self.uniques]
-        if all(map(is_, changed, self.uniques)):
-            return self
-        return merge_equal(self.codes, changed)
-
-    def where(self, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
-        """In which rows something holds of the cell."""
-        answers = np.fromiter(map(holds, self.uniques), dtype=bool, count=len(self.uniques))
-        return answers[self.codes]
-
-
-class Columns(NamedTuple):
-    """The columns of a file, each factorized or a matrix of vectors, and its numbered rows."""
-
-    content: dict[str, Factorized | NDArray[Any]]
-    rows: Sequence[int]
-    notes: list[Note]
-
-
-def factorize(cells: Sequence[str] | NDArray[np.object_]) -> Factorized:
-    """Find the distinct cells of a column, in order of appearance."""
+def factorize(values: Any) -> tuple[Codes, Codes, Any]:
+    """Number values in order of appearance: their numbers, where each stands first, and each."""
     import pandas as pd
 
-    codes, uniques = pd.factorize(as_cells(cells), use_na_sentinel=False)
-    return Factorized(codes.astype(np.intp, copy=False), uniques)
-
-
-def merge_equal(codes: Codes, cells: Sequence[str] | NDArray[np.object_]) -> Factorized:
-    """Make a column of codes and of cells that may repeat."""
-    if are_distinct(cells):
-        return Factorized(codes, cells if isinstance(cells, np.ndarray) else as_cells(cells))
-    merged = factorize(cells)
-    return Factorized(merged.codes[codes], merged.uniques)
+    codes, distinct = pd.factorize(values, use_na_sentinel=False)
+    codes = codes.astype(np.intp, copy=False)
+    if len(distinct) == len(codes):
+        return codes, codes, distinct
+    first = np.empty(len(distinct), dtype=np.intp)
+    first[codes[::-1]] = np.arange(len(codes))[::-1]
+    return codes, first, distinct
 
 
 def are_distinct(cells: Sequence[str] | NDArray[np.object_]) -> bool:
@@ -255,17 +213,11 @@ def are_distinct(cells: Sequence[str] | NDArray[np.object_]) -> bool:
     return not (hashes[1:] == hashes[:-1]).any() or len(set(cells)) == len(cells)
 
 
-def by_appearance(codes: Codes) -> tuple[Codes, Codes]:
-    """Number codes in order of appearance; also return where each appears first."""
+def as_text(cells: Any) -> Any:
+    """Return strings as an array in Arrow's memory."""
     import pandas as pd
 
-    if np.array_equal(codes, np.arange(len(codes))):
-        return codes, codes
-    new, distinct = pd.factorize(codes)
-    new = new.astype(np.intp, copy=False)
-    first = np.empty(len(distinct), dtype=np.intp)
-    first[new[::-1]] = np.arange(len(new) - 1, -1, -1)
-    return new, first
+    return pd.array(cells, dtype="str")
 
 
 def as_cells(values: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:

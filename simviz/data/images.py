@@ -203,7 +203,7 @@ def assemble(
     by_key = keys_of(images)
     file_column, word_column = _columns(table, by_key)
     captions = _are_captions(table, word_column)
-    cells = table.columns[word_column]
+    cells = table[word_column]
     # The first of | ; , that occurs at all separates keywords.
     delimiter = next((d for d in "|;," if any(d in c for c in cells) and not captions), None)
     notes = list(table.notes)
@@ -214,9 +214,7 @@ def assemble(
         notes.append(Note(f"{words_of} are separated by {delimiter!r}."))
     links: list[tuple[str, str]] = []  # path in the zip, keyword
     unknown, empty = list[int](), list[int]()
-    for row, (file, cell) in enumerate(
-        zip(table.columns[file_column], table.columns[word_column], strict=True)
-    ):
+    for row, (file, cell) in enumerate(zip(table[file_column], cells, strict=True)):
         path = _find(by_key, file)
         words = [" ".join(w.split()) for w in (cell.split(delimiter) if delimiter else [cell])]
         if path is None:
@@ -226,7 +224,7 @@ def assemble(
         else:
             links += [(path, word) for word in words if word]
     if unknown:
-        example = shown(table.columns[file_column][unknown[0]])
+        example = shown(table[file_column][unknown[0]])
         said = (
             f"{counted(len(unknown), 'row')} of {table.name} left out: no image in {name} has "
             f"that file name ({table.named(unknown)}; {example})."
@@ -315,16 +313,16 @@ def _find(keys: dict[str, str | None], cell: str) -> str | None:
 def _columns(table: Table, keys: dict[str, str | None]) -> tuple[str, str]:
     """The column that names files and the one with keywords."""
     found = {
-        column: sum(_find(keys, cell) is not None for cell in cells)
-        for column, cells in table.columns.items()
+        column: sum(_find(keys, cell) is not None for cell in table[column])
+        for column in table.frame
     }
     file_column = max(found, key=lambda c: found[c])
     if not found[file_column]:
         raise DatasetError(
             f"{table.name}: no column names an image in the zip; {table.place(0)} begins with "
-            f"{shown(next(iter(table.columns.values()))[0])}. Write the file names, one a row."
+            f"{shown(table.frame.iat[0, 0])}. Write the file names, one a row."
         )
-    others = [c for c in table.columns if c != file_column]
+    others = [c for c in table.frame if c != file_column]
     named = [
         c for c in others if re.search(r"(?i)keyword|tag|label|word|caption|text|description", c)
     ]
@@ -334,7 +332,7 @@ def _columns(table: Table, keys: dict[str, str | None]) -> tuple[str, str]:
 
 def _are_captions(table: Table, column: str) -> bool:
     """Whether cells are sentences about one picture rather than keywords of many."""
-    cells = [c for c in table.columns[column] if c.strip()]
+    cells = [c for c in table[column] if c.strip()]
     n_words = float(np.median([len(c.split()) for c in cells])) if cells else 0.0
     delimited = any("|" in c or ";" in c for c in cells)
     return n_words >= _SENTENCE and not delimited

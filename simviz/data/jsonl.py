@@ -10,14 +10,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Columns, Note, counted, factorize, mended, shown
+from simviz.data.cells import Note, counted, mended, shown
 from simviz.data.sources import get_limits, tell
 from simviz.exceptions import DatasetError
 
 _SPACE = re.compile(r"\s*")
 
 
-def read_columns(name: str, text: str) -> Columns:
+def read_columns(name: str, text: str) -> tuple[dict[str, Any], list[int], list[Note]]:
     """Read one JSON object a line, or one array of objects, into columns."""
     is_array = text.lstrip().startswith("[")
     limits = get_limits()
@@ -54,7 +54,8 @@ def read_columns(name: str, text: str) -> Columns:
             )
     if not rows:
         raise DatasetError(f"{name} holds no {unit} with an object. Export it again.")
-    vectors, nested = {}, {}
+    vectors: dict[str, Any] = {}
+    nested: dict[str, int] = {}
     for key, found in lists.items():
         whole = [vector for vector in found if vector is not None]
         if len(whole) == len(rows) and len({len(v) for v in whole}) == 1:
@@ -69,12 +70,8 @@ def read_columns(name: str, text: str) -> Columns:
             f"{listed}. Write them as text, or as lists of equally many numbers, to keep them."
         )
         notes.append(Note(words, "lost"))
-    content = {
-        key: vectors[key] if key in vectors else factorize(cells)
-        for key, cells in columns.items()
-        if key not in nested
-    }
-    return Columns(content, rows, notes)
+    content = {k: vectors.get(k, cells) for k, cells in columns.items() if k not in nested}
+    return content, rows, notes
 
 
 def scalar_text(value: object) -> str:

@@ -17,7 +17,7 @@ from simviz.data.cells import (
     Note,
     are_numbers,
     as_cells,
-    by_appearance,
+    as_text,
     counted,
     did_you_mean,
     factorize,
@@ -100,20 +100,9 @@ class ReadResult:
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Distinct:
-    """The items of a side, without what describes them."""
-
-    codes: Codes
-    first: Codes
-    ids: NDArray[np.object_]
-    content: NDArray[Any]
-    kind: ItemKind
-
-
 def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[LeftOut]]:
     """Rows with something on both sides, and the others with the reason."""
-    x, y = (_blank(table, column) for column in columns)
+    x, y = map(table.blank, columns)
     reasons = {
         (True, True): "both sides are empty",
         (True, False): "the x side is empty",
@@ -134,75 +123,64 @@ def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[Lef
 
 def distinct_items(
     table: Table, column: str, id_column: str | None, rows: Codes, numbers: Any = ()
-) -> Distinct:
-    """The distinct items of a side in order of appearance; ids may be `numbers` if long enough."""
-    content: NDArray[Any]
+) -> tuple[Grouping, tuple[Any, Any, ItemKind]]:
+    """The distinct items of a side in order of appearance: their rows, ids, content and kind."""
+    # Ids may be `numbers` if these are long enough.
     if column in table.vectors:
         kind: ItemKind = "vector"
-        values = content = table.vectors[column][rows]
-        finite = np.isfinite(content).all(axis=1)
+        values = table.vectors[column][rows]
+        finite = np.isfinite(values).all(axis=1)
         if not finite.all():
             raise DatasetError(
                 f"{table.place(rows[int(np.argmin(finite))], column)} holds a number that is not "
                 "finite. Drop the row, or fill it."
             )
+        # Minus zero is zero; equal rows are equal bytes then.
+        keys: Any = as_cells([row.tobytes() for row in np.ascontiguousarray(values + 0.0)])
     else:
-        kind = "text"
-        texts = table.factorize(column).map(str.strip)
-        is_whole = len(rows) == len(table)
-        values = texts.codes if is_whole else texts.codes[rows]
-        content = texts.cells if is_whole else texts.cells[rows]
-    if id_column is None or id_column == column:
-        if kind == "vector":
-            # Minus zero is zero; equal rows are equal bytes then.
-            plain = np.ascontiguousarray(content + 0.0)
-            values = factorize([row.tobytes() for row in plain]).codes
-        codes, first = by_appearance(values)
-        named = id_column is not None and kind == "text"
-        if len(first) < len(content):
-            content = content[first]
-        if named:
-            return Distinct(codes, first, content, content, kind)
+        kind, keys = "text", table.stripped(column)
+        values = keys = keys if len(rows) == len(table) else keys[rows]
+    if id_column is None:
+        codes, first, found = factorize(keys)
         if len(numbers) < len(first):
             numbers = as_cells([str(i) for i in range(len(first))])
             numbers.flags.writeable = False
-        return Distinct(codes, first, numbers[: len(first)], content, kind)
-    keys = table.factorize(id_column).map(str.strip)
-    empty = keys.where(_is_blank)[rows]
-    if empty.any():
+        content = values[first] if kind == "vector" else found.to_numpy(dtype=object)
+        return (codes, first), (numbers[: len(first)], content, kind)
+    grouping, ids = items_by_id(table, id_column, column, rows, values, id_column)
+    content = values[grouping[1]]
+    return grouping, (ids, content if kind == "vector" else content.to_numpy(dtype=object), kind)
+
+
+def items_by_id(
+    table: Table, id_column: str, column: str, rows: Codes, values: Any, but: str = ""
+) -> tuple[Grouping, Any]:
+    """The items of some rows by their ids, each of which stands for one value only."""
+    # Where there is another way, it is to do without `but`.
+    keys = table.stripped(id_column)[rows]
+    otherwise = f", or do not use {shown(but)} as the id" if but else ""
+    if (keys == "").any():
         raise DatasetError(
-            f"{table.place(rows[int(np.argmax(empty))], id_column)} is empty. Fill it, or do not "
-            f"use {shown(id_column)} as the id: then items are told apart by their text."
+            f"{table.place(rows[int(np.argmax(keys == ''))], id_column)} is empty. Fill it"
+            f"{otherwise}{': then items are told apart by their text' if but else ''}."
         )
-    codes, first = by_appearance(keys.codes[rows])
-    ids = keys.uniques[keys.codes[rows][first]]
-    differs = values != values[first][codes]
-    differing = np.flatnonzero(differs.any(axis=1) if kind == "vector" else differs)
+    codes, first, ids = factorize(keys)
+    differs = np.asarray(values != values[first[codes]])
+    differing = np.flatnonzero(differs.any(axis=1) if differs.ndim > 1 else differs)
     if len(differing):
         at = int(differing[0])
         before = int(first[codes[at]])
         other = f"{table.unit} {table.rows[rows[before]]}"
         what = (
-            f"{shown(content[at])} here and for {shown(content[before])} in {other}"
-            if kind == "text"
-            else f"another vector here than in {other}"
+            f"another vector here than in {other}"
+            if differs.ndim > 1
+            else f"{shown(values[at])} here and for {shown(values[before])} in {other}"
         )
         raise DatasetError(
             f"{table.place(rows[at], column)}: id {shown(ids[codes[at]])} stands for {what}. "
-            f"Give one of them another id, or do not use {shown(id_column)} as the id."
+            f"Give one of them another id{otherwise}."
         )
-    return Distinct(codes, first, ids, content[first], kind)
-
-
-def _is_blank(cell: str) -> bool:
-    return not cell.strip()
-
-
-def _blank(table: Table, column: str) -> NDArray[np.bool_]:
-    """In which rows there is nothing; a vector is always something."""
-    if column in table.vectors:
-        return np.zeros(len(table), dtype=bool)
-    return table.factorize(column).where(_is_blank)
+    return (codes, first), ids.to_numpy(dtype=object)
 
 
 def read_pairs(
@@ -333,10 +311,10 @@ def from_frame(
     table = table_from_frame(frame, name=name)
     if roles is None and columns:
         for role, column in columns.items():
-            if not isinstance(column, str) or column not in table.columns:
+            if not isinstance(column, str) or column not in table.frame:
                 raise DatasetError(
                     f"{name} has no column {shown(column)} to be {role}. "
-                    f"{did_you_mean(str(column), table.columns)}"
+                    f"{did_you_mean(str(column), table.frame)}"
                 )
         roles = named_roles(table, columns, labels)
     elif columns:
@@ -380,7 +358,7 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
         If a role, an id or a label cannot be understood.
     """
     roles.check(table)
-    names = list(table.columns)
+    names = list(table.frame)
     if [roles.x, roles.y, roles.label] == [names[1], *names[3:5]] and (
         header := parse_header(names)
     ):
@@ -405,26 +383,28 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     left_out.sort(key=lambda item: item.row)
     notes += _left_out_notes(table, left_out)
     tell(0.75)
-    x = distinct_items(table, roles.x, roles.x_id, rows)
+    x, x_items = distinct_items(table, roles.x, roles.x_id, rows)
     tell(0.8)
-    numbers = x.ids if roles.x_id is None else ()
-    y = distinct_items(table, roles.y, roles.y_id, rows, numbers)
+    numbers = x_items[0] if roles.x_id is None else ()
+    y, y_items = distinct_items(table, roles.y, roles.y_id, rows, numbers)
     tell(0.85)
-    more, disputed = _merge_notes(table, rows, x.codes, y.codes, values)
+    more, disputed = _merge_notes(table, rows, x[0], y[0], values)
     notes += more
-    metadata, more = attach(table, roles, rows, {"x": (x.codes, x.first), "y": (y.codes, y.first)})
+    sides = {"x": x, "y": y}
+    metadata, more = attach(table, roles, rows, sides)
     if roles.label is None:
         # What all rows of an item share says something of the item.
-        sides = (("x", x), ("y", y))
-        shared = {c for s, items in sides if len(items.ids) < len(rows) for c in metadata[s]}
+        shared = {
+            c for s, (_, first) in sides.items() if len(first) < len(rows) for c in metadata[s]
+        }
         notes += said_of_unread(table, shared | roles.used())
     notes += more
     tell(0.9)
     relevance = Relevance.from_pairs(
-        x.codes,
-        y.codes,
+        x[0],
+        y[0],
         values,
-        shape=(len(x.ids), len(y.ids)),
+        shape=(len(x[1]), len(y[1])),
         unjudged=roles.unjudged,
         kind=kind,
         threshold=roles.threshold if kind == "score" else None,
@@ -435,8 +415,8 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
         words = "Pairs that are not listed count as unknown: only judged pairs are used."
         notes.append(Note(words))
     pairs = PairSet(
-        Items(x.ids, x.content, x.kind, metadata["x"]),
-        Items(y.ids, y.content, y.kind, metadata["y"]),
+        Items(*x_items, metadata["x"]),
+        Items(*y_items, metadata["y"]),
         relevance,
         name=PurePath(table.name).stem or "pairs",
         x_name=roles.x,
@@ -455,7 +435,7 @@ def judged_rows(
         table, roles.label, rows, roles.label_kind, roles.threshold, roles.labels
     )
     judged = ~np.isnan(values)
-    empty = table.factorize(roles.label).where(is_missing)
+    empty = table.where(roles.label, is_missing)
     reasons = {True: "the label is empty", False: "the label says: not judged"}
     left_out = [LeftOut(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows[~judged]]
     return rows[judged], values[judged], kind, notes, left_out
@@ -464,13 +444,13 @@ def judged_rows(
 def _from_groups(table: Table, roles: Roles) -> ReadResult:
     """A row is one item in its group; one collection stands on both sides."""
     rows, left_out = complete_rows(table, (roles.x, roles.y))
-    items = distinct_items(table, roles.x, roles.x_id, rows)
-    groups = table.factorize(roles.y).map(str.strip)
+    grouping, items = distinct_items(table, roles.x, roles.x_id, rows)
+    groups = factorize(table.stripped(roles.y)[rows])[0]
     notes = [*table.notes, *_left_out_notes(table, left_out)]
-    relevance, more = pairs_of_groups(table.name, items.codes, groups.codes[rows], len(items.ids))
+    relevance, more = pairs_of_groups(table.name, grouping[0], groups, len(grouping[1]))
     described = replace(roles, group=roles.y, label=None)
-    metadata, said = attach(table, described, rows, {"x": (items.codes, items.first)})
-    one = Items(items.ids, items.content, items.kind, metadata["x"])
+    metadata, said = attach(table, described, rows, {"x": grouping})
+    one = Items(*items, metadata["x"])
     pairs = PairSet(
         one,
         one,
@@ -538,24 +518,24 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
             "Choose columns of one kind for what belongs and what does not."
         )
     label = "relevant"
-    while label in table.columns:
+    while label in table.frame:
         label += "_"
     kept = [np.arange(len(table))]
     for column in roles.negatives:
-        kept.append(np.flatnonzero(~_blank(table, column)))
+        kept.append(np.flatnonzero(~table.blank(column)))
     at = np.concatenate(kept)
     # Stable: the rows of one triplet stay together, its positive first.
     order = np.argsort(at, kind="stable")
     at = at[order]
 
-    def stacked(source: Mapping[str, NDArray[Any]]) -> NDArray[Any]:
-        parts = [source[c][rows] for c, rows in zip(columns, kept, strict=True)]
+    def stacked(source: Any) -> Any:
+        parts = [np.asarray(source[c])[rows] for c, rows in zip(columns, kept, strict=True)]
         return np.concatenate(parts)[order]
 
-    others = [c for c in table.columns if c not in columns]
+    others = [c for c in table.frame if c not in columns]
     signs = as_cells(["1"] + ["-1"] * len(roles.negatives))
-    cells = {c: table.columns[c][at] for c in others}
-    cells |= {roles.y: stacked(table.columns), label: signs.repeat(list(map(len, kept)))[order]}
+    cells = {roles.y: stacked(table), label: signs.repeat(list(map(len, kept)))[order]}
+    frame = table.frame[others].iloc[at].assign(**{c: as_text(v) for c, v in cells.items()})
     vectors = {c: v[at] for c, v in table.vectors.items() if c in others}
     if all(as_vectors):
         widths = {table.vectors[c].shape[1] for c in columns}
@@ -565,7 +545,7 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
                 f"{' and '.join(map(str, sorted(widths)))} numbers. Bring equally many."
             )
         vectors[roles.y] = stacked(table.vectors)
-    long = replace(table, columns=cells, rows=table.rows[at], delimiter="", vectors=vectors)
+    long = replace(table, frame=frame, delimiter="", vectors=vectors)
     return long, replace(
         roles,
         shape="pairs",
@@ -638,17 +618,16 @@ def attach(
         *((c, "group", both) for c in (roles.group,) if c is not None),
         *(
             (c, c, both)
-            for c in table.columns
+            for c in table.frame
             if c not in roles.used() and table.kinds[c] != "empty"
         ),
     ]
     for column, name, candidates in wanted:
-        cells = table.columns[column][rows]
-        codes = table.factorize(column).codes[rows]
         candidates = tuple(side for side in candidates if side in sides)
         if not candidates or column in table.vectors:
             continue
-        differing = {side: _differing(codes, sides[side]) for side in candidates}
+        cells = table[column][rows]
+        differing = {side: _differing(cells, sides[side]) for side in candidates}
         for side in candidates:
             if not len(differing[side]):
                 unique = name if name not in metadata[side] else column
@@ -701,10 +680,10 @@ def _attach_split(
     return notes
 
 
-def _differing(cells: NDArray[Any], grouping: Grouping) -> Codes:
+def _differing(cells: Any, grouping: Grouping) -> Codes:
     """Rows whose cell is not that of their item's first row."""
     codes, first = grouping
-    return np.flatnonzero(cells != cells[first][codes])
+    return np.flatnonzero(cells != cells[first[codes]])
 
 
 def _short(column: str, side: str) -> str:
@@ -715,25 +694,27 @@ def _short(column: str, side: str) -> str:
 
 def _split_ranks(table: Table, column: str, rows: Codes) -> Codes:
     """The part of each row by its place in a split, train first."""
-    factorized = table.factorize(column)
-    parts = [SPLIT_WORDS.get(c.strip().lower(), "") for c in factorized.uniques]
-    wrong = factorized.where(lambda c: c.strip().lower() not in SPLIT_WORDS and not is_missing(c))
+    codes, _, cells = table.factorize(column)
+    parts = [SPLIT_WORDS.get(c.strip().lower(), "") for c in cells]
+    wrong = table.where(
+        column, lambda c: c.strip().lower() not in SPLIT_WORDS and not is_missing(c)
+    )
     if wrong[rows].any():
         at = rows[int(np.argmax(wrong[rows]))]
         raise DatasetError(
-            f"{table.place(at, column)}: {shown(table.columns[column][at])} is no part of a "
+            f"{table.place(at, column)}: {shown(table[column][at])} is no part of a "
             "split. Write train, validation or test, or do not use the column as the split."
         )
-    return np.array([_PARTS.index(part) for part in parts], dtype=np.intp)[factorized.codes[rows]]
+    return np.array([_PARTS.index(part) for part in parts], dtype=np.intp)[codes[rows]]
 
 
-def typed(cells: NDArray[np.object_], as_text: bool) -> NDArray[Any]:
+def typed(cells: Any, is_text: bool) -> NDArray[Any]:
     """Metadata as whole numbers, numbers, or trimmed text."""
-    if not as_text and are_numbers(cells):  # type: ignore[arg-type]
+    if not is_text and are_numbers(cells):
         values = np.array([np.nan if is_missing(c) else float(c) for c in cells])
         whole = np.isfinite(values).all() and (values == np.round(values)).all()
         return values.astype(np.int64) if whole and np.abs(values).max() < 2**53 else values
-    return np.array([c.strip() for c in cells], dtype=object)
+    return as_cells([c.strip() for c in cells])
 
 
 def taxonomy_pairs(titles: Grouped, inputs: Grouped | None = None, **names: Any) -> PairSet:

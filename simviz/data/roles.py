@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import (
     Codes,
-    Factorized,
     Note,
+    as_cells,
     counted,
     did_you_mean,
+    factorize,
     first_of,
     is_missing,
     parse_number,
@@ -137,7 +138,7 @@ class LabelWord:
 
 def label_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
     r"""The words of a label column and what they mean."""
-    return tuple(_spelled(table, column, slice(None), _given(labels))[1].values())
+    return tuple(_spelled(table, column, slice(None), _given(labels))[2].values())
 
 
 def parse_labels(
@@ -150,11 +151,11 @@ def parse_labels(
 ) -> tuple[NDArray[np.float64], Kind, list[Note]]:
     """Turn the cells of a label column into grades or scores."""
     given = _given(labels)
-    cells, words = _spelled(table, column, rows, given)
+    codes, cells, words = _spelled(table, column, rows, given)
     grades = {w.word: np.inf if w.grade is None else w.grade for w in words.values()}
     comma = table.delimiter == ";"
-    values = np.array([grades.get(c, parse_number(c, comma)) for c in cells.uniques], np.float64)
-    values = values[cells.codes[rows]]
+    values = np.array([grades.get(c, parse_number(c, comma)) for c in cells], np.float64)
+    values = values[codes[rows]]
     wrong = np.isinf(values)
     if wrong.any():
         raise _no_label(table, column, int(rows[np.argmax(wrong)]), words)
@@ -223,7 +224,7 @@ def _given(labels: Labels | None) -> dict[str, float]:
 
 def _spelled(
     table: Table, column: str, rows: Codes | slice, given: Mapping[str, float]
-) -> tuple[Factorized, dict[str, LabelWord]]:
+) -> tuple[Codes, Sequence[str], dict[str, LabelWord]]:
     """A label column with its words in one spelling; those of some rows, highest grades first."""
     comma = table.delimiter == ";"
 
@@ -231,17 +232,20 @@ def _spelled(
         is_plain = is_missing(cell) or parse_number(cell, comma) is not None
         return not is_plain or (bool(given) and spelled(cell) in given)
 
-    cells = table.factorize(column).map(lambda cell: spelled(cell) if is_word(cell) else cell)
-    counts = np.bincount(cells.codes[rows], minlength=len(cells.uniques)).tolist()
-    times = {c: n for c, n in zip(cells.uniques, counts, strict=True) if n and is_word(c)}
+    codes, _, distinct = table.factorize(column)
+    plain = as_cells([spelled(cell) if is_word(cell) else cell for cell in distinct])
+    merged, _, cells = factorize(plain)
+    codes = merged[codes]
+    counts = np.bincount(codes[rows], minlength=len(cells)).tolist()
+    times = {c: n for c, n in zip(cells, counts, strict=True) if n and is_word(c)}
     grades = {**meanings(times.keys()), **given}
     words = sorted((LabelWord(w, n, grades.get(w)) for w, n in times.items()), key=_rank)
-    return cells, {word.word: word for word in words}
+    return codes, cells, {word.word: word for word in words}
 
 
 def _no_label(table: Table, column: str, row: int, words: Mapping[str, LabelWord]) -> DatasetError:
     """Name the first cell that is no label, and all words that are not understood."""
-    cell = table.columns[column][row]
+    cell = table[column][row]
     where = f"{table.place(row, column)}: {shown(cell)}"
     if spelled(cell) not in words:
         return DatasetError(f"{where} is too large for a label. Use a finite number.")
@@ -308,7 +312,7 @@ def pick_label(
     given = {spelled(str(word)) for word in labels}
     fit = [c for c in free if c not in table.vectors and _leaves_two_sides(table, free, ids, c)]
     for column in fit if given else ():
-        words = {spelled(cell) for cell in table.factorize(column).uniques}
+        words = {spelled(cell) for cell in table.factorize(column)[2]}
         if given & words and _understood(table, column, labels):
             reasons["label"] = "its words are those of the labels that were given"
             return column
@@ -344,7 +348,7 @@ def pick_label(
 
 def known_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
     """The words of a column that holds nothing but two or more words of known scales."""
-    if table.kinds[column] != "text" or len(table.factorize(column).uniques) > _SPELLINGS:
+    if table.kinds[column] != "text" or not len(table.uniques(column, _SPELLINGS)):
         return ()
     words = label_words(table, column, labels)
     grades = [w.grade for w in words if w.grade is not None]
@@ -356,7 +360,7 @@ def said_of_unread(table: Table, taken: Collection[str]) -> list[Note]:
     r"""Say which columns may judge the pairs, where none was read as the label."""
     found = [
         c
-        for c in table.columns
+        for c in table.frame
         if c not in taken
         and table.kinds[c] in ("text", "number")
         and not words_of(c) & ID_WORDS
@@ -375,7 +379,7 @@ def said_of_unread(table: Table, taken: Collection[str]) -> list[Note]:
 
 
 def _examples(table: Table, column: str) -> str:
-    cells = [c.strip() for c in table.factorize(column).uniques[:50] if not is_missing(c)]
+    cells = [c.strip() for c in table.factorize(column)[2][:50] if not is_missing(c)]
     return ", ".join([*(shown(c, 20) for c in cells[:3]), *(["…"] if len(cells) > 3 else [])])
 
 
@@ -398,19 +402,19 @@ def _understood(table: Table, column: str, labels: Labels) -> bool:
 
 
 def _is_flag(table: Table, column: str) -> bool:
-    cells = table.factorize(column).uniques
-    return len(cells) < 8 and {parse_number(c) for c in cells if not is_missing(c)} == {0.0, 1.0}
+    cells = table.uniques(column, 7)
+    return {parse_number(c) for c in cells if not is_missing(c)} == {0.0, 1.0}
 
 
 def _n_known(table: Table, column: str) -> int:
     """In how many rows there is something."""
-    return int((~table.factorize(column).where(is_missing)).sum())
+    return int((~table.where(column, is_missing)).sum())
 
 
 def _has_few_words(table: Table, column: str, least: int = 1) -> bool:
     """Whether the cells of a column are few and short, and repeat."""
-    cells = table.factorize(column).uniques
-    if len(cells) > _SPELLINGS or max(map(len, cells)) > 2 * _SHORT:
+    cells = table.uniques(column, _SPELLINGS)
+    if max(map(len, cells), default=2 * _SHORT + 1) > 2 * _SHORT:
         return False
     words = {spelled(c) for c in cells if not is_missing(c)}
     n = _n_known(table, column)
@@ -504,14 +508,14 @@ class Roles:
         DatasetError
             If a column does not exist or has two parts to play.
         """
-        for name in sorted(self.used() - table.columns.keys()):
+        for name in sorted(self.used() - {*table.frame}):
             raise DatasetError(
-                f"{table.name} has no column {shown(name)}. {did_you_mean(name, table.columns)}"
+                f"{table.name} has no column {shown(name)}. {did_you_mean(name, table.frame)}"
             )
         if self.labels and self.label is None:
             raise DatasetError(
                 f"{table.name}: labels says what words mean, but no column is read as the label. "
-                f"Name it in roles. There is {', '.join(shown(c) for c in table.columns)}."
+                f"Name it in roles. There is {', '.join(map(shown, table.frame))}."
             )
         parts: dict[str, str | None] = {"x": self.x, "y": self.y, "label": self.label}
         parts |= {"split": self.split, "group": self.group}
@@ -556,7 +560,7 @@ def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
     >>> roles.x, roles.y, roles.y_id, roles.reasons["x"]
     ('title', 'group_name', 'group_id', 'the first column with text')
     """
-    names = list(table.columns)
+    names = list(table.frame)
     if names[0] == "x_id" and parse_header(names) is not None:
         why = "the header that simviz writes"
         return Roles(
@@ -608,8 +612,8 @@ def named_roles(table: Table, columns: Mapping[str, str], labels: Labels | None 
     """Roles of which some are given as columns, the others guessed."""
     guess, taken = guess_roles(table, labels), set(columns.values())
     x, y = columns.get("x"), columns.get("y")
-    x = x or next(c for c in (guess.x, guess.y, *table.columns) if c not in taken)
-    y = y or next(c for c in (guess.y, guess.x, *table.columns) if c not in {*taken, x})
+    x = x or next(c for c in (guess.x, guess.y, *table.frame) if c not in taken)
+    y = y or next(c for c in (guess.y, guess.x, *table.frame) if c not in {*taken, x})
     roles: dict[str, str | None] = {"x": x, "y": y}
     for role in ("x_id", "y_id", "label", "split", "group"):
         side = role[0] if role.endswith("_id") else ""
@@ -652,14 +656,13 @@ def _triplets(table: Table, names: list[str]) -> Roles | None:
 
 def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[str, str]) -> Shape:
     """Groups, where the only partner of a text is the number or key of its group."""
-    factorized = table.factorize(y)
     named = normalized(y) in GROUP_NAMES and (
         table.kinds[y] == "number" or bool(words_of(y) & {"id", "cluster"})
     )
     if (
         label is None
         and named
-        and len(factorized.uniques) < len(table)
+        and len(table.factorize(y)[2]) < len(table)
         and table.kinds[x] != "empty"
     ):
         reasons["shape"] = f"{shown(y)} is a usual name for the key of a group, and repeats"
@@ -670,9 +673,7 @@ def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[s
 def _pick_split(table: Table, free: Collection[str], reasons: dict[str, str]) -> str | None:
     """The column whose cells all say train, validation or test."""
     for column in free:
-        words = table.factorize(column).uniques
-        if len(words) > 2 * len(SPLIT_WORDS):
-            continue
+        words = table.uniques(column, 2 * len(SPLIT_WORDS))
         cells = {c.strip().lower() for c in words} - {""}
         named = normalized(column) in _SPLIT_NAMES
         if cells and cells <= set(SPLIT_WORDS) and (named or len(cells) > 1):
@@ -699,7 +700,7 @@ def _pick_sides(
         left = [c for c in left if normalized(c) not in GROUP_NAMES] or left
         text = [c for c in left if table.kinds[c] == "text"]
         # A column that never changes, such as a language, tells no items apart.
-        text = [c for c in text if len(set(table.columns[c][:1000])) > 1] or text
+        text = [c for c in text if len(set(table[c][:1000])) > 1] or text
         # Nor is one of numbers a text where a last line says "total".
         text = [c for c in text if not _is_mostly_numbers(table, c)] or text
         text = text or [c for c in left if table.kinds[c] == "vector"]
@@ -721,7 +722,7 @@ def _pick_sides(
 
 
 def _is_mostly_numbers(table: Table, column: str) -> bool:
-    cells = [c for c in table.columns[column][:1000] if not is_missing(c)]
+    cells = [c for c in table[column][:1000] if not is_missing(c)]
     return 2 * sum(parse_number(c, True) is not None for c in cells) > len(cells)
 
 
@@ -744,7 +745,7 @@ def _pick_ids(
 
 def _text_rank(table: Table, column: str) -> tuple[bool, bool, bool, float]:
     """How much a column looks like the text of an item."""
-    cells = table.columns[column][:1000]
+    cells = table[column][:1000]
     length = float(np.mean([len(c) for c in cells]))
     words = words_of(column)
     return table.kinds[column] == "text", bool(words & _TEXT_WORDS), len(words) == 1, length

@@ -9,24 +9,23 @@ import csv
 import io
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, reduce
 from itertools import islice
 from pathlib import PurePath
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data import arrow, excel, jsonl
 from simviz.data.cells import (
-    Columns,
-    Factorized,
+    Codes,
     Note,
     are_numbers,
-    as_cells,
+    as_text,
     counted,
     factorize,
     first_of,
@@ -47,14 +46,17 @@ from simviz.data.sources import (
 )
 from simviz.exceptions import DatasetError
 
+if TYPE_CHECKING:
+    import pandas as pd
+
 ColumnKind = Literal["text", "number", "empty", "vector"]
 Unit = Literal["line", "row", "object"]
 Record = tuple[int, list[str]]
+#: Columns of text or matrices of vectors, the numbers of their rows, and notes.
+Content = tuple[dict[str, Any], Sequence[int], list[Note]]
 
 #: A cell longer than this is read whole, but pointed out.
 LONG_CELL = 100_000
-#: From this size on, text is read in columns where it follows all rules.
-_LARGE = 2**20
 DELIMITERS = {",": "commas", "\t": "tabs", ";": "semicolons", "|": "vertical bars"}
 #: In place of a delimiter where each line is one cell: a character of no text.
 _NONE = "\x1f"
@@ -77,12 +79,9 @@ class Table:
     ----------
     name : str
         File name, for messages.
-    columns : mapping of str to object array of str, shape (n,)
-        Cells as text, empty where nothing is known; of vectors, a few numbers.
-    rows : array of int, shape (n,)
-        The number of each row: its line in a text file, else counted from 1.
-    unit : {"line", "row", "object"}
-        What `rows` counts.
+    frame : pandas.DataFrame
+        Cells as text, empty where nothing is known; of vectors, a few numbers. The
+        index has the number of each row in the file, and counts lines, rows or objects.
     delimiter : str
         The delimiter that was found; empty where there is none.
     notes : tuple of Note
@@ -93,21 +92,34 @@ class Table:
     Examples
     --------
     >>> table = read_table(b"query,document\nheart,blood pump\n", "q.csv")
-    >>> list(table.columns), len(table), table.place(0, "query")
+    >>> list(table.frame), len(table), table.place(0, "query")
     (['query', 'document'], 1, "q.csv, line 2, column 'query'")
     """
 
     name: str
-    columns: Mapping[str, NDArray[np.object_]]
-    rows: NDArray[np.int64]
-    unit: Unit = "line"
+    frame: pd.DataFrame
     delimiter: str = ""
     notes: tuple[Note, ...] = ()
     vectors: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    _factorized: dict[str, Factorized] = field(default_factory=dict, init=False, repr=False)
+    _factorized: dict[str, tuple[Codes, Codes, Any]] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return len(self.frame)
+
+    def __getitem__(self, column: str) -> Any:
+        return self.frame[column].array
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """The number of each row in the file: its line in a text, else counted from 1."""
+        return self.frame.index.to_numpy()
+
+    @property
+    def unit(self) -> str:
+        """What `rows` counts: "line", "row" or "object"."""
+        return str(self.frame.index.name)
 
     def place(self, row: int, column: str | None = None) -> str:
         """Where a row or one of its cells stands, as a person finds it in the file.
@@ -124,7 +136,7 @@ class Table:
         str
             Such as "q.csv, line 2, column 'query'".
         """
-        where = f"{self.name}, {self.unit} {self.rows[row]}"
+        where = f"{self.name}, {self.unit} {self.frame.index[row]}"
         return where if column is None else f"{where}, column {shown(column)}"
 
     def named(self, rows: Iterable[int]) -> str:
@@ -142,33 +154,47 @@ class Table:
         """
         return rows_named(self.unit, [int(self.rows[r]) for r in rows])
 
-    def factorize(self, name: str) -> Factorized:
-        """One column by its distinct cells, worked out once.
+    def factorize(self, column: str) -> tuple[Codes, Codes, Any]:
+        """A column by its distinct cells, worked out once, see `cells.factorize`."""
+        if column not in self._factorized:
+            self._factorized[column] = factorize(self[column])
+        return self._factorized[column]
 
-        Parameters
-        ----------
-        name : str
-            Of the column.
+    def uniques(self, column: str, most: int) -> Any:
+        """The distinct cells of a column; none if there are more than `most`."""
+        # The first rows of a long column of texts are enough to see it.
+        if len(self[column][: 50 * most].unique()) > most:
+            return []
+        cells = self.factorize(column)[2]
+        return cells if len(cells) <= most else []
 
-        Returns
-        -------
-        Factorized
-            The distinct cells, and which of them stands in each row.
-        """
-        if name not in self._factorized:
-            self._factorized[name] = factorize(self.columns[name])
-        return self._factorized[name]
+    def where(self, column: str, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
+        """In which rows something holds of the cell."""
+        codes, _, cells = self.factorize(column)
+        return np.fromiter(map(holds, cells), bool, len(cells))[codes]
+
+    def stripped(self, column: str) -> Any:
+        """The cells of a column without spaces around them."""
+        return self.frame[column].str.strip().array
+
+    def blank(self, column: str) -> NDArray[np.bool_]:
+        """In which rows there is nothing; a vector is always something."""
+        if column in self.vectors:
+            return np.zeros(len(self), dtype=bool)
+        return np.asarray(self.stripped(column) == "")
 
     @cached_property
     def kinds(self) -> Mapping[str, ColumnKind]:
         """What each column holds: numbers, text, vectors, or nothing."""
-        return MappingProxyType({name: self._kind(name) for name in self.columns})
+        return MappingProxyType({name: self._kind(name) for name in self.frame})
 
     def _kind(self, name: str) -> ColumnKind:
         if name in self.vectors:
             return "vector"
-        cells = self.factorize(name).uniques
-        if are_numbers(cells):  # type: ignore[arg-type]
+        cells = self[name][:1000]  # enough of most columns of text
+        if all(map(is_missing, cells)) or are_numbers(cells):
+            cells = self.factorize(name)[2]
+        if are_numbers(cells):
             return "number"
         return "empty" if all(map(is_missing, cells)) else "text"
 
@@ -223,32 +249,25 @@ def read_table(
         if suffix not in (".parquet", ".pq"):
             words = f"{name} is a Parquet file in spite of its name and was read as one."
             notes.append(Note(words, "taken"))
-        return make_table(
-            name, arrow.read_columns(name, data), "row", notes=notes, n_columns=n_columns
-        )
-    if what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
-        return make_table(name, arrow.read_arrow(name, data), "row", n_columns=n_columns)
-    if what == "a zip archive" and excel.is_workbook(data, suffix):
-        workbook = _read_workbook(name, data, sheet, header)
-        return make_table(name, workbook, "row", n_columns=n_columns)
-    if what is not None or suffix in (".parquet", ".pq"):
+        content = arrow.read_columns(name, data)
+    elif what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
+        content = arrow.read_arrow(name, data)
+    elif what == "a zip archive" and excel.is_workbook(data, suffix):
+        content = _read_workbook(name, data, sheet, header)
+    elif what is not None or suffix in (".parquet", ".pq"):
         raise DatasetError(
             f"{name} is {what or 'not a Parquet file'}, not a table. "
             "Export it as CSV, TSV, JSONL, Parquet, Arrow or Excel (.xlsx)."
         )
-    head = data[:_SAMPLE].decode("utf-8", "ignore")
-    is_json = suffix in (".jsonl", ".ndjson", ".json") or _looks_like_json(head)
-    if len(data) >= _LARGE and header and not is_json:
-        table = _read_large(name, data, head, suffix)
-        if table is not None:
-            return table
-    text, notes = decode_text(name, data)
-    if is_json or _looks_like_json(text):
-        unit: Unit = "object" if text.lstrip().startswith("[") else "line"
-        objects = jsonl.read_columns(name, text)
-        return make_table(name, objects, unit, notes=notes, n_columns=n_columns)
-    columns, delimiter = _read_delimited(name, text, suffix, header, n_columns)
-    return make_table(name, columns, "line", delimiter, notes, n_columns)
+    else:
+        text, notes = decode_text(name, data)
+        if suffix in (".jsonl", ".ndjson", ".json") or _looks_like_json(text):
+            unit: Unit = "object" if text.lstrip()[:1] == "[" else "line"
+            content = jsonl.read_columns(name, text)
+            return make_table(name, content, unit, notes=notes, n_columns=n_columns)
+        content, delimiter = _read_delimited(name, text, suffix, header, n_columns)
+        return make_table(name, content, "line", delimiter, notes, n_columns)
+    return make_table(name, content, "row", notes=notes, n_columns=n_columns)
 
 
 def _looks_like_json(text: str) -> bool:
@@ -298,26 +317,28 @@ def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
             "knows, such as text and numbers."
         ) from error
     limit = get_limits().unpacked_bytes
-    columns = arrow.gather(name, table.column, table.schema, table.num_rows, limit)
-    return make_table(name, columns, "row")
+    content = arrow.gather(name, table.column, table.schema, table.num_rows, limit)
+    return make_table(name, content, "row")
 
 
 def make_table(
     name: str,
-    columns: Columns,
+    content: Content,
     unit: Unit,
     delimiter: str = "",
     notes: Sequence[Note] = (),
     n_columns: int = 2,
 ) -> Table:
-    """Check what every format must have, and freeze it."""
-    limits, rows = get_limits(), columns.rows
-    if not columns.content:
+    """Check what every format must have, and make a frame of it."""
+    import pandas as pd
+
+    limits, (columns, rows, more_notes) = get_limits(), content
+    if not columns:
         raise DatasetError(
             f"{name} has no column that can be read. Bring one column of text a side."
         )
-    if len(columns.content) < n_columns:
-        (only,) = columns.content
+    if len(columns) < n_columns:
+        (only,) = columns
         raise DatasetError(
             f"{name} has one column only ({shown(only)}). Pairs need two: one for each side."
         )
@@ -327,87 +348,53 @@ def make_table(
         raise DatasetError(
             f"{name} has {len(rows):,} rows; the limit is {limits.rows:,}. Bring a sample."
         )
-    frozen: dict[str, NDArray[np.object_]] = {}
-    vectors: dict[str, NDArray[Any]] = {}
+    vectors = {column: cells for column, cells in columns.items() if isinstance(cells, np.ndarray)}
+    for column, matrix in vectors.items():
+        width = matrix.shape[1]
+        more = f", … ({width:,} numbers)" if width > 3 else ""
+        columns[column] = [", ".join(f"{v:.3g}" for v in row[:3]) + more for row in matrix]
+    texts = {column: as_text(cells) for column, cells in columns.items()}
+    frame = pd.DataFrame(texts, pd.Index(rows, name=unit), copy=False)
     long: list[str] = []
-    for column, content in columns.content.items():
-        if isinstance(content, Factorized):
-            frozen[column] = content.cells
-            if max(map(len, content.uniques)) > LONG_CELL:
-                long += _long_cells(name, unit, column, content.cells, rows)
-        else:
-            vectors[column] = content
-            width = content.shape[1]
-            more = f", … ({width:,} numbers)" if width > 3 else ""
-            frozen[column] = as_cells(
-                [", ".join(f"{v:.3g}" for v in row[:3]) + more for row in content]
-            )
-        frozen[column].flags.writeable = False
-    every = np.arange(len(rows))
-    for column, content in columns.content.items():
-        # Where all cells differ, columns share the numbers of their rows.
-        if isinstance(content, Factorized) and np.array_equal(content.codes, every):
-            columns.content[column] = content._replace(codes=every)
-    notes = [*notes, *columns.notes]
+    for column in texts:
+        lengths = frame[column].str.len().to_numpy()
+        for row in np.flatnonzero(lengths > LONG_CELL):
+            place = f"{unit} {rows[row]}, column {shown(column)}"
+            if lengths[row] > (limit := limits.cell_characters):
+                raise DatasetError(
+                    f"{name}, {place} holds {lengths[row]:,} characters; the limit is {limit:,}. "
+                    "Look for a missing closing quote, or shorten it."
+                )
+            long.append(f"{place} ({lengths[row]:,} characters)")
+    notes = [*notes, *more_notes]
     if long:
         words = (
             f"{name} has very long cells: {first_of(long, 3, '; ')}. They were read whole; "
             "if that is a surprise, look for a missing closing quote there."
         )
         notes.append(Note(words, "lost"))
-    table = Table(
-        name,
-        MappingProxyType(frozen),
-        np.asarray(rows, dtype=np.int64),
-        unit,
-        delimiter,
-        tuple(notes),
-        MappingProxyType(vectors),
-    )
-    table._factorized.update(
-        (c, content) for c, content in columns.content.items() if isinstance(content, Factorized)
-    )
-    return table
+    return Table(name, frame, delimiter, tuple(notes), MappingProxyType(vectors))
 
 
-def _long_cells(
-    name: str, unit: str, column: str, cells: NDArray[np.object_], rows: Sequence[int]
-) -> list[str]:
-    """Name cells that are longer than anybody writes; refuse what is far too long."""
-    limit = get_limits().cell_characters
-    long = []
-    for row, cell in zip(rows, cells, strict=True):
-        if len(cell) > LONG_CELL:
-            place = f"{unit} {row}, column {shown(column)}"
-            if len(cell) > limit:
-                raise DatasetError(
-                    f"{name}, {place} holds {len(cell):,} characters; the limit is {limit:,}. "
-                    "Look for a missing closing quote, or shorten it."
-                )
-            long.append(f"{place} ({len(cell):,} characters)")
-    return long
-
-
-def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> Columns:
+def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> Content:
     """Read one sheet of a workbook, its first row as the header."""
     title, n_sheets, records = excel.read_sheet(name, data, sheet)
     words = f"{name}: sheet {shown(title)} was read, of {n_sheets}."
-    notes = [Note(words)] if n_sheets > 1 else []
-    columns = columns_of_records(name, records, header, "")
-    return columns._replace(notes=notes + columns.notes)
+    columns, rows, notes = columns_of_records(name, records, header, "")
+    return columns, rows, [*([Note(words)] if n_sheets > 1 else []), *notes]
 
 
 def _read_delimited(
     name: str, text: str, suffix: str, header: bool, n_columns: int
-) -> tuple[Columns, str]:
-    """Read delimited text with care for what is not as it should be."""
+) -> tuple[Content, str]:
+    """Read delimited text: quickly where it follows all rules, else with care."""
     first_line = 1
     own = _OWN.match(text)
     delimiter = own.group(1) if own else None
     if directive := _DIRECTIVE.match(text):
         delimiter, first_line = directive.group(1), 2
         text = text[directive.end() :]
-    if not text.strip():
+    if not text or text.isspace():
         raise DatasetError(f"{name} holds only blank lines. Export it again, with its content.")
     delimiter = delimiter or sniff_delimiter(text, suffix)
     if delimiter is None and n_columns == 1:
@@ -421,41 +408,12 @@ def _read_delimited(
     start = re.search(r"[^\r\n]", text).start()  # type: ignore[union-attr]
     end = text.find("\n", start)
     _refuse_wide_header(name, text[start : end if end >= 0 else None], delimiter)
+    if header and (content := read_regular(name, text, delimiter, bool(own), first_line)):
+        return content, delimiter
     records, notes = read_records(name, text, delimiter, bool(own), first_line)
     between = DELIMITERS.get(delimiter, "")
-    columns = columns_of_records(name, records, header, between, is_own=bool(own))
-    return columns._replace(notes=notes + columns.notes), delimiter
-
-
-def _read_large(name: str, data: bytes, head: str, suffix: str) -> Table | None:
-    """Read a large file with pyarrow, or return None where it needs more care."""
-    data = data.removeprefix(b"\xef\xbb\xbf")
-    head = head.removeprefix("\ufeff")
-    if _DIRECTIVE.match(head) or data.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return None
-    if b"\n" not in data:
-        data, head = data.replace(b"\r", b"\n"), head.replace("\r", "\n")
-    own = _OWN.match(head)
-    delimiter = own.group(1) if own else sniff_delimiter(head, suffix)
-    if delimiter is None:
-        return None
-    _refuse_wide_header(name, data[: data.find(b"\n")].decode("utf-8", "ignore"), delimiter)
-    try:
-        line, names = next(iter_records(head, delimiter))
-    except (StopIteration, QuoteError):
-        return None
-    if line != 1:
-        return None
-    refuse_wide(name, len(names), data.count(b"\n") - 1)
-    names, notes = (names, []) if own else clean_names(name, names)
-    cells = read_cells(data, delimiter, len(names))
-    if cells is None:
-        return None
-    if own:
-        cells = [column.map(unescape_cell) for column in cells]
-    rows = range(2, len(cells[0].codes) + 2)
-    columns = Columns(dict(zip(names, cells, strict=True)), rows, notes)
-    return make_table(name, columns, "line", delimiter)
+    columns, rows, more = columns_of_records(name, records, header, between, is_own=bool(own))
+    return (columns, rows, notes + more), delimiter
 
 
 def sniff_delimiter(text: str, suffix: str = "") -> str | None:
@@ -547,48 +505,55 @@ def iter_records(
         raise QuoteError(line, f"a quoted cell {what}") from error
 
 
-def read_cells(data: bytes, delimiter: str, n_columns: int) -> list[Factorized] | None:
-    """Read all cells below the header, or return None."""
-    # None for whatever `read_columns` would have to mend, or to refuse in a sentence: rows of
-    # another width, blank lines, quotes that do not begin and end a cell, line breaks inside a
-    # cell, lone carriage returns, text that is no UTF-8. What is accepted comes out as it would
-    # come out there, and row i stands on line i + 2.
+def read_regular(
+    name: str, text: str, delimiter: str, is_own: bool = False, first_line: int = 1
+) -> Content | None:
+    """Read text that follows all rules with pyarrow; None of any other."""
+    # None for whatever `columns_of_records` would have to mend, or to refuse in a sentence: rows
+    # of another width, blank lines, quotes that do not begin and end a cell, line breaks inside a
+    # cell, lone carriage returns. What is accepted comes out as it would come out there.
     import pyarrow as pa
     from pyarrow import compute as pc, csv as arrow_csv
 
+    try:
+        line, names = next(iter_records(text[:_SAMPLE], delimiter, first_line=first_line))
+    except (StopIteration, QuoteError):
+        return None
+    data = text.encode()
     if data.endswith((b"\n\n", b"\n\r\n")):
         data = data.rstrip(b"\r\n")
     n_rows = _count_rows(data, ord(delimiter))
-    if n_rows is None:
+    if n_rows is None or line != first_line:
         return None
-    names = [str(i) for i in range(n_columns)]
+    refuse_wide(name, len(names), n_rows)
+    numbers = [str(i) for i in range(len(names))]
     try:
         table = arrow_csv.read_csv(
             pa.BufferReader(data),
-            arrow_csv.ReadOptions(column_names=names, skip_rows=1, block_size=_BLOCK),
+            arrow_csv.ReadOptions(column_names=numbers, skip_rows=1, block_size=_BLOCK),
             arrow_csv.ParseOptions(delimiter=delimiter, ignore_empty_lines=False),
             arrow_csv.ConvertOptions(
-                column_types=dict.fromkeys(names, pa.string()),
-                strings_can_be_null=False,
-                check_utf8=True,
+                column_types=dict.fromkeys(numbers, pa.large_string()), strings_can_be_null=False
             ),
         )
     except (pa.ArrowException, ValueError):
         return None
-    if table.num_rows != n_rows:
-        return None
     # The csv module's rows without anything are passed over.
     empty = [pc.equal(pc.binary_length(column), 0) for column in table.columns]
-    if pc.any(reduce(pc.and_, empty)).as_py():
+    if table.num_rows != n_rows or pc.any(reduce(pc.and_, empty)).as_py():
         return None
-    columns: list[Factorized] = []
+    names, notes = (names, []) if is_own else clean_names(name, names)
+    columns: dict[str, Any] = {}
     rest = table.columns[::-1]
-    del table
-    while rest:  # nothing else holds a column, so that it is freed while it is taken over
-        tell(0.1 + 0.5 * len(columns) / n_columns)
-        columns.append(arrow.factorized_column(rest.pop()))
-    pa.default_memory_pool().release_unused()
-    return columns
+    del table, data
+    for i, column in enumerate(names):
+        tell(0.1 + 0.5 * i / len(names))
+        cells = as_text(rest.pop().combine_chunks())  # several chunks are slow to factorize
+        if is_own:
+            codes, _, distinct = factorize(cells)
+            cells = as_text([*map(unescape_cell, distinct)])[codes]
+        columns[column] = cells
+    return columns, range(first_line + 1, first_line + 1 + n_rows), notes
 
 
 def _count_rows(data: bytes, delimiter: int) -> int | None:
@@ -651,7 +616,7 @@ def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[Note]]
 
 def columns_of_records(
     name: str, records: Sequence[Record], header: bool, between: str, is_own: bool = False
-) -> Columns:
+) -> Content:
     """Turn records into columns, the first as the header; fill short ones, refuse long ones."""
     names, unit, notes = records[0][1], "line" if between else "row", list[Note]()
     if header:
@@ -682,7 +647,7 @@ def columns_of_records(
             )
         fields = fields[:width] + [""] * (width - len(fields))
         rows.append(list(map(unescape_cell, fields)) if is_own else fields)
-    columns = dict(zip(names, map(factorize, zip(*rows, strict=True)), strict=True))
+    columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     short = [line for line, fields in records if len(fields) < width]
     if short and between:
         words = (
@@ -690,7 +655,7 @@ def columns_of_records(
             f"({rows_named(unit, short)}); the missing cells count as empty."
         )
         notes.append(Note(words, "taken", short))
-    return Columns({**columns}, [line for line, _ in records], notes)
+    return columns, [line for line, _ in records], notes
 
 
 def _refuse_wide_header(name: str, header: str, delimiter: str) -> None:

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz._types import Side
-from simviz.data.cells import Codes, by_appearance, escape_cell, parse_number, shown
+from simviz.data.cells import Codes, escape_cell, factorize, parse_number, shown
 from simviz.data.pairs import Items, PairSet, as_pairs
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Relevance, Unjudged
@@ -336,16 +336,16 @@ def from_long_form(table: Table, header: Header) -> PairSet:
     """Rebuild the pairs that `simviz.data.write_pairs` wrote."""
     # Cells are taken as they stand. A row with one id declares an item of that side; a row with
     # two is a judgment.
-    id_x, text_x, id_y, text_y, value = list(table.columns)[:5]
+    id_x, text_x, id_y, text_y, value = list(table.frame)[:5]
     x, x_rows = _declared(table, id_x, text_x)
     y, y_rows = _declared(table, id_y, text_y)
     judged = np.flatnonzero((x >= 0) & (y >= 0))
-    cells = table.factorize(value)
-    numbers = np.array([_value(cell, header.kind) for cell in cells.uniques])[cells.codes[judged]]
+    codes, _, cells = table.factorize(value)
+    numbers = np.array([_value(cell, header.kind) for cell in cells])[codes[judged]]
     if np.isnan(numbers).any():
         row = int(judged[np.argmax(np.isnan(numbers))])
         raise DatasetError(
-            f"{table.place(row, value)}: {shown(table.columns[value][row])} is not a "
+            f"{table.place(row, value)}: {shown(table[value][row])} is not a "
             f"{header.kind}. Write a number"
             + (" other than 0 (-1: judged not relevant)." if header.kind == "grade" else ".")
         )
@@ -364,24 +364,23 @@ def from_long_form(table: Table, header: Header) -> PairSet:
         ("y", y_rows, id_y, text_y, header.y_kind),
     ):
         metadata = {m.name: _restore(table, m, rows) for m in header.metadata if m.side == side}
-        sides.append(Items(table.columns[key][rows], table.columns[text][rows], kind, metadata))
+        content = (np.asarray(table[c][rows], dtype=object) for c in (key, text))
+        sides.append(Items(*content, kind, metadata))
     return PairSet(sides[0], sides[1], relevance, name=table.name.rsplit(".", 1)[0] or "pairs")
 
 
 def _declared(table: Table, id_column: str, text_column: str) -> tuple[Codes, Codes]:
     """The item of each row, -1 where it names none, and the first row of each item."""
-    keys = table.factorize(id_column)
-    rows = np.flatnonzero(keys.where(bool))
-    codes, first = by_appearance(keys.codes[rows])
-    texts = table.factorize(text_column)
-    spoken = texts.codes[rows]
-    differing = np.flatnonzero(spoken != spoken[first][codes])
+    keys, texts = table[id_column], table[text_column]
+    rows = np.flatnonzero(keys != "")
+    codes, first, _ = factorize(keys[rows])
+    differing = np.flatnonzero(texts[rows] != texts[rows[first[codes]]])
     if len(differing):
         row = rows[differing[0]]
         before = rows[first[codes[differing[0]]]]
         raise DatasetError(
-            f"{table.place(row, text_column)}: id {shown(keys.cells[row])} stands for "
-            f"{shown(texts.cells[row])} here and for {shown(texts.cells[before])} in "
+            f"{table.place(row, text_column)}: id {shown(keys[row])} stands for "
+            f"{shown(texts[row])} here and for {shown(texts[before])} in "
             f"{table.unit} {table.rows[before]}. Give one of them another id."
         )
     items = np.full(len(table), -1)
@@ -399,7 +398,7 @@ def _value(cell: str, kind: str) -> float:
 
 def _restore(table: Table, column: MetadataColumn, first: Codes) -> NDArray[Any]:
     """A metadata column with the type that it was written with."""
-    cells = table.columns[str(column)][first]
+    cells = np.asarray(table[str(column)][first], dtype=object)
     if column.dtype == "text":
         return cells
     dtype = np.dtype(column.dtype)

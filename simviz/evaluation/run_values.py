@@ -171,7 +171,7 @@ def _table_of_values(path: Path, read: dict[str, str]) -> list[tuple[str, dict[s
             f"{table.name} has no column of ids beside columns of values. Bring one row a query "
             "with one column a run, or give --qrels to judge runs."
         )
-    ids = [str(cell).strip() for cell in table.columns[key]]
+    ids = list(table.stripped(key))
     if len(set(ids)) < len(ids):
         raise DatasetError(
             f"{table.name} names {shown(max(ids, key=ids.count))} in several rows of column "
@@ -179,7 +179,7 @@ def _table_of_values(path: Path, read: dict[str, str]) -> list[tuple[str, dict[s
         )
     runs = []
     for name in numbers:
-        cells = [str(cell).strip() for cell in table.columns[name]]
+        cells = table.stripped(name)
         by_id = {
             one: judgments.finite(cell, "value", table.place(row, name))
             for row, (one, cell) in enumerate(zip(ids, cells, strict=True))
@@ -408,28 +408,28 @@ def _as_trec(name: str) -> Metric:
 def _read_qrels(path: Path, read: dict[str, str]) -> _Qrels:
     """Judgments as TREC or BEIR writes them."""
     table = judgments.read_judgment_table(*_load(path, read), {})
-    named = [c for c in table.columns if is_label_name(c) or c == "grade"]
+    named = [c for c in table.frame if is_label_name(c) or c == "grade"]
     numbers = [c for c, kind in table.kinds.items() if kind == "number"]
     label = next(iter([*named, *numbers[::-1]]), None)
-    ids = [c for c in table.columns if c not in (label, "iteration")][:2]
+    ids = [c for c in table.frame if c not in (label, "iteration")][:2]
     if label is None or len(ids) < 2 or label in ids:
         raise DatasetError(
             f"{table.name} holds no judgments. Bring lines of query, 0, document and grade, or a "
             "table with two columns of ids and one of grades."
         )
-    queries, documents = (table.factorize(c) for c in ids)
+    (query, _, queries), (document, _, documents) = map(table.factorize, ids)
     grade = _numbers(table, label, "grade")
-    pair = queries.codes * len(documents.uniques) + documents.codes
+    pair = query * len(documents) + document
     kept, repeated = judgments.merge_repeated(pair, grade, "grade", table.name, table.place)
     keep = np.arange(len(grade))[kept]
     keep = keep[grade[keep] > 0]
-    order = keep[np.argsort(queries.codes[keep], kind="stable")]
-    n = np.bincount(queries.codes[order], minlength=len(queries.uniques))
+    order = keep[np.argsort(query[keep], kind="stable")]
+    n = np.bincount(query[order], minlength=len(queries))
     return _Qrels(
-        tuple(map(str, queries.uniques)),
+        tuple(queries),
         np.concatenate([[0], np.cumsum(n)]).astype(np.int64),
-        [str(one) for one in documents.uniques],
-        documents.codes[order].astype(np.int64),
+        list(documents),
+        document[order].astype(np.int64),
         grade[order],
         tuple(filter(None, (*table.notes, repeated))),
         np.unique(pair),
@@ -439,13 +439,10 @@ def _read_qrels(path: Path, read: dict[str, str]) -> _Qrels:
 
 def _numbers(table: Table, column: str, what: str) -> Reals:
     """A column of finite numbers."""
-    cells = table.factorize(column)
-    first = np.full(len(cells.uniques), len(table))
-    np.minimum.at(first, cells.codes, np.arange(len(table)))
+    codes, first, cells = table.factorize(column)
     places = (table.place(int(row), column) for row in first)
-    return np.array(
-        [judgments.finite(str(c), what, p) for c, p in zip(cells.uniques, places, strict=True)]
-    )[cells.codes]
+    numbers = [judgments.finite(c, what, p) for c, p in zip(cells, places, strict=True)]
+    return np.array(numbers)[codes]
 
 
 class _Run(NamedTuple):
@@ -667,18 +664,18 @@ def _of_table(table: Table, judged: _Qrels) -> _Run:
     queries, documents = (
         {one: i for i, one in enumerate(known)} for known in (judged.queries, judged.documents)
     )
-    if len(table.columns) < 3:
+    if (width := table.frame.shape[1]) < 3:
         raise DatasetError(
-            f"{table.name} has {counted(len(table.columns), 'column')}. A run has three: queries, "
+            f"{table.name} has {counted(width, 'column')}. A run has three: queries, "
             "documents and scores."
         )
     ids = judgments.id_columns(table, queries, documents)
-    free = [c for c in table.columns if c not in ids and c not in table.vectors]
+    free = [c for c in table.frame if c not in ids and c not in table.vectors]
     numbers = [c for c in free if table.kinds[c] == "number"]
     column = next(iter([*filter(is_label_name, free), *numbers]), None)
     if column is None:
         raise DatasetError(f"{table.name} has no column of scores. Name it 'score'.")
-    query, document = (pa.array([str(cell).strip() for cell in table.columns[c]]) for c in ids)
+    query, document = (pa.array(table.stripped(c), pa.string()) for c in ids)
     score = _numbers(table, column, "score")
     return _Run(query, document, score, table.place, table.name, notes=table.notes)
 

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz._types import Ints, Reals
-from simviz.data.cells import Columns, counted, factorize, shown
+from simviz.data.cells import counted, shown
 from simviz.data.collection import judgments
 from simviz.data.collection.files import read_matrices
 from simviz.data.collection.judgments import id_columns, merge_repeated, positions
@@ -289,18 +289,17 @@ def _table(name: str, data: bytes) -> tuple[Table, str]:
                 judgments.finite(fields[4], "score", f"{name}, line {line}")
                 rows.append(line)
                 cells.append([*fields, ""][:6])
-            columns = map(factorize, zip(*cells, strict=True))
-            whole = Columns(dict(zip(_COLUMNS, columns, strict=True)), rows, notes)
-            return make_table(name, whole, "line"), cells[0][-1]
+            columns = dict(zip(_COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
+            return make_table(name, (columns, rows, notes), "line"), cells[0][-1]
     return read_table(data, name), ""
 
 
 def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str]]:
     """Positions and scores of the rows that name a pair of the data set."""
     x, y = _index(pairs.x), _index(pairs.y)
-    is_trec = tuple(table.columns) == _COLUMNS
+    is_trec = tuple(table.frame) == _COLUMNS
     x_column, y_column = id_columns(table, x, y, ("query", "document") if is_trec else ())
-    free = [c for c in table.columns if c not in (x_column, y_column, *_COLUMNS[1:4:2])]
+    free = [c for c in table.frame if c not in (x_column, y_column, *_COLUMNS[1:4:2])]
     named = [c for c in free if is_label_name(c)]
     column = next(iter([*named, *(c for c in free if table.kinds[c] == "number")]), None)
     if column is None:
@@ -313,7 +312,7 @@ def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str
     if not len(known):
         raise DatasetError(
             f"{table.name}: no row names an x and a y item of these data ({table.place(0)}: "
-            f"{shown(table.columns[x_column][0])}, {shown(table.columns[y_column][0])}). "
+            f"{shown(table[x_column][0])}, {shown(table[y_column][0])}). "
             "The ids must be those of the data set."
         )
     values, _, _ = parse_labels(table, column, known, "score")

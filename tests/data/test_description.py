@@ -195,10 +195,10 @@ def test_unknown_column_is_refused():
 
 
 def test_equal_hashes_are_no_repeats_and_repeats_are_found():
-    from simviz.data.cells import are_distinct, merge_equal
+    from simviz.data.cells import are_distinct, as_text, factorize
 
     assert are_distinct([]) and are_distinct(["a", "b"]) and not are_distinct(["a", "b", "a"])
-    found = merge_equal(np.array([1, 0, 2]), ["b", "a", "b"])
-    assert list(found.cells) == ["a", "b", "b"] and list(found.uniques) == ["b", "a"]
-    # As many cells as rows, but in another order than the rows.
-    assert list(merge_equal(np.array([1, 0]), ["b", "a"]).cells) == ["a", "b"]
+    for values in (["b", "a", "b"], ["b", "a"]):
+        codes, first, distinct = factorize(as_text(values))
+        assert list(distinct[codes]) == values and list(distinct) == ["b", "a"]
+        assert first.tolist() == [0, 1]

@@ -29,7 +29,7 @@ def parquet_bytes(columns, **options):
 
 
 def cells(table):
-    return {name: list(column) for name, column in table.columns.items()}
+    return {name: list(column) for name, column in table.frame.items()}
 
 
 SAME = {"x": ["red, round", "car"], "y": ["rojo", 'un "coche"']}
@@ -70,7 +70,7 @@ def test_rows_bear_the_numbers_of_an_editor():
 
 def test_header_names_are_trimmed_told_apart_and_never_missing():
     table = read_table(b" x , y ,y,,y_2\na,b,c,d,e\n", "q.csv")
-    assert list(table.columns) == ["x", "y", "y_3", "column_4", "y_2"]
+    assert list(table.frame) == ["x", "y", "y_3", "column_4", "y_2"]
     assert any("two columns 'y'" in n for n in table.notes)
     assert any("column 4 has no name" in n for n in table.notes)
 
@@ -83,7 +83,7 @@ def test_a_file_without_header_can_be_read():
 
 def test_short_rows_are_filled_with_a_note_that_names_them():
     table = read_table(b"x,y,z\na,b\nc,d,e\nf,g\n", "q.csv")
-    assert list(table.columns["z"]) == ["", "e", ""]
+    assert list(table["z"]) == ["", "e", ""]
     assert "2 rows with fewer cells than the header's 3 (lines 2, 4)" in table.notes[0]
     beyond = read_table(b"x,y\na,b,,\n", "q.csv")
     assert cells(beyond) == {"x": ["a"], "y": ["b"]} and beyond.notes == ()
@@ -91,7 +91,7 @@ def test_short_rows_are_filled_with_a_note_that_names_them():
 
 def test_a_very_long_cell_is_read_whole_and_pointed_out():
     table = read_table(b"x,y\na,b\nc," + b"d" * 1_000_000 + b"\n", "q.csv")
-    assert len(table.columns["y"][1]) == 1_000_000
+    assert len(table["y"][1]) == 1_000_000
     assert "line 3, column 'y' (1,000,000 characters)" in table.notes[0]
 
 
@@ -144,13 +144,13 @@ def test_nested_values_are_left_out_with_a_note():
     lines = [{"x": "a", "y": "b", "z": 1}, {"x": "c", "y": "d", "z": [1, 2], "w": {"v": 1}}]
     data = "\n".join(map(json.dumps, lines)).encode()
     table = read_table(data, "q.jsonl")
-    assert list(table.columns) == ["x", "y"]
+    assert list(table.frame) == ["x", "y"]
     assert "2 columns with lists or objects left out" in table.notes[0]
     assert "'z' (first in line 2)" in table.notes[0]
     ragged = {"z": [[1, 2], [3]], "v": [[1.0, None], [2.0, 3.0]], "w": [b"\0", b"\1"]}
     nested = parquet_bytes({"x": ["a", "c"], "y": ["b", "d"], **ragged})
     table = read_table(nested, "q.parquet")
-    assert list(table.columns) == ["x", "y"] and "'z', 'v', 'w'" in table.notes[0]
+    assert list(table.frame) == ["x", "y"] and "'z', 'v', 'w'" in table.notes[0]
 
 
 def test_scalars_become_the_text_a_person_would_write():
@@ -173,10 +173,10 @@ def test_scalars_become_the_text_a_person_would_write():
         }
     )
     table = read_table(typed, "q.parquet")
-    assert list(table.columns["i"]) == ["1", ""] and list(table.columns["f"]) == ["0.5", ""]
-    assert list(table.columns["b"]) == ["true", "false"]
-    assert table.columns["t"][1].startswith("1970-01-01 00:00:00.001")
-    assert list(table.columns["d"]) == ["k", ""]
+    assert list(table["i"]) == ["1", ""] and list(table["f"]) == ["0.5", ""]
+    assert list(table["b"]) == ["true", "false"]
+    assert table["t"][1].startswith("1970-01-01 00:00:00.001")
+    assert list(table["d"]) == ["k", ""]
 
 
 def test_half_a_surrogate_pair_cannot_get_in():

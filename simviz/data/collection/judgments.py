@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Codes, Columns, Note, counted, factorize, parse_number, shown
+from simviz.data.cells import Codes, Note, counted, parse_number, shown
 from simviz.data.readers import LeftOut, judged_rows
 from simviz.data.roles import (
     Labels,
@@ -176,9 +176,9 @@ def read_judgments(
 ) -> Judgments:
     """Read a list of judgments: TREC's qrels, or a table with two columns of ids."""
     table = read_judgment_table(path, data, x)
-    is_trec = tuple(table.columns) == _COLUMNS
+    is_trec = tuple(table.frame) == _COLUMNS
     x_column, y_column = id_columns(table, x, y, _IDS if is_trec else ())
-    free = [c for c in table.columns if c not in (x_column, y_column, "iteration")]
+    free = [c for c in table.frame if c not in (x_column, y_column, "iteration")]
     label = _label_column(table, free, labels or {}) if label is None else label or None
     if label is not None and label not in free:
         raise DatasetError(f"{table.name}: column {shown(label)} cannot be the label.")
@@ -202,7 +202,7 @@ def read_judgments(
     if not len(rows):
         raise DatasetError(
             f"{table.name}: no row names an item of both sides ({table.place(0)}: "
-            f"{shown(table.columns[x_column][0])}, {shown(table.columns[y_column][0])}). The "
+            f"{shown(table[x_column][0])}, {shown(table[y_column][0])}). The "
             "ids must be those of the item files."
         )
     roles = Roles(
@@ -214,7 +214,7 @@ def read_judgments(
         reasons={"x": "its cells are ids of x items", "y": "its cells are ids of y items"},
     )
     if label is None:
-        notes += said_of_unread(table, [c for c in table.columns if c not in free])
+        notes += said_of_unread(table, [c for c in table.frame if c not in free])
     rows, values, kind, more, unjudged = judged_rows(table, roles, rows)
     notes += more
     left_out += unjudged
@@ -231,25 +231,23 @@ def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
             for line, fields in iter_fields(name, text, (4,), "a judgment"):
                 rows.append(line)
                 cells.append(fields)
-            columns = map(factorize, zip(*cells, strict=True))
-            whole = Columns(dict(zip(_COLUMNS, columns, strict=True)), rows, notes)
-            return make_table(name, whole, "line")
+            columns = dict(zip(_COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
+            return make_table(name, (columns, rows, notes), "line")
     table = read_table(data, name)
-    if table.delimiter and next(iter(table.columns)) in x:
+    if table.delimiter and next(iter(table.frame)) in x:
         return read_table(data, name, header=False)
     return table
 
 
 def positions(table: Table, column: str, index: Index) -> Codes:
     """Position of the item that each cell names."""
-    factorized = table.factorize(column)
-    at = np.array([index.get(word.strip(), -1) for word in factorized.uniques], dtype=np.intp)
-    return at[factorized.codes]
+    codes, _, words = table.factorize(column)
+    return np.array([index.get(word.strip(), -1) for word in words], dtype=np.intp)[codes]
 
 
 def id_columns(table: Table, x: Index, y: Index, among: Sequence[str] = ()) -> tuple[str, str]:
     """The columns whose cells are ids of a side."""
-    columns = [c for c in among or table.columns if c not in table.vectors]
+    columns = [c for c in among or table.frame if c not in table.vectors]
     # Grades are small numbers, as are many ids.
     others = [c for c in columns if not is_label_name(c)]
     columns = others if len(others) > 1 else columns

@@ -25,14 +25,19 @@ from simviz.data.collection.files import (
     plan_parts,
     read_matrices,
 )
-from simviz.data.collection.judgments import Judgments, read_judgments, read_marked
+from simviz.data.collection.judgments import (
+    Judgments,
+    positions,
+    read_judgments,
+    read_marked,
+)
 from simviz.data.images import assemble, keys_of, make_sprites
 from simviz.data.pairs import ItemKind, Items, PairSet
 from simviz.data.readers import ReadResult, read_pairs, typed
 from simviz.data.roles import SPLIT_WORDS, Labels, Roles, is_label_name
 from simviz.data.sources import decode_text, get_limits, load_bytes, signature
 from simviz.data.splitting import PARTS
-from simviz.data.tables import Table, read_table
+from simviz.data.tables import Table, make_table, read_table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance, Unjudged
 
@@ -213,7 +218,7 @@ def _offered(
         offered |= {f"{name}_{what}": columns for what, columns in side.columns.items()}
     if len(plan.relevance) == 1:
         roles = judged.roles
-        free = [c for c in judged.table.columns if c not in (roles.x, roles.y, "iteration")]
+        free = [c for c in judged.table.frame if c not in (roles.x, roles.y, "iteration")]
         if free:
             offered["label"] = tuple(dict.fromkeys((roles.label or "", *free, "")))
     return offered
@@ -230,18 +235,18 @@ def _by_content(files: Files, plan: Plan) -> dict[str, str]:
     ids: dict[str, set[str]] = {}
     for path, table in tables.items():
         with suppress(DatasetError):  # judgments have no ids of their own
-            ids[path] = set(table.factorize(_id_column(table)).map(str.strip).uniques.tolist())
+            ids[path] = set(table.stripped(_id_column(table)))
     for path, table in tables.items():
         one, two = (p for p in paths if p != path)
         listed: dict[str, str] = {}
-        for column in table.columns:
+        for column in table.frame:
             if column not in table.vectors and not is_label_name(column):
-                cells = table.factorize(column).map(str.strip)
+                cells = table.stripped(column)
                 for side in (one, two):
-                    if side in ids and cells.where(ids[side].__contains__).mean() > 0.5:
+                    if side in ids and cells.isin(list(ids[side])).mean() > 0.5:
                         listed.setdefault(side, column)
         if len(set(listed.values())) == 2:
-            x, y = sorted((one, two), key=lambda p: list(table.columns).index(listed[p]))
+            x, y = sorted((one, two), key=lambda p: list(table.frame).index(listed[p]))
             if plan.x == y or plan.y == x:
                 x, y = y, x
             return {"x": x, "y": y, "relevance": path}
@@ -409,10 +414,10 @@ def _preview(name: str, pairs: PairSet, n: int = 200) -> tuple[Table, Roles]:
     rows, columns = at.row[:n], at.col[:n]
     names = (pairs.x_name, pairs.y_name if pairs.y_name != pairs.x_name else f"{pairs.y_name} ")
     cells = {
-        title: as_cells([str(items.labels[i]) for i in index])
+        title: [str(items.labels[i]) for i in index]
         for title, items, index in zip(names, (pairs.x, pairs.y), (rows, columns), strict=True)
     }
-    table = Table(name, cells, np.arange(1, len(rows) + 1), "row")
+    table = make_table(name, (cells, range(1, len(rows) + 1), []), "row")
     return table, Roles(x=names[0], y=names[1])
 
 
@@ -461,10 +466,10 @@ def side_of_table(
 ) -> Side:
     """Items from a table with a column of ids and one of texts or vectors."""
     for given in (id_column, text_column):
-        if given is not None and (given not in table.columns or given in table.vectors):
+        if given is not None and (given not in table.frame or given in table.vectors):
             raise DatasetError(f"{table.name} has no column {shown(given)} with text.")
     id_column = id_column or _id_column(table)
-    free = [c for c in table.columns if c != id_column]
+    free = [c for c in table.frame if c != id_column]
     texts = [c for c in free if table.kinds[c] in ("text", "number")]
     named = [c for n in _TEXT_NAMES for c in texts if c.lower() == n]
     worded = [c for c in texts if table.kinds[c] == "text"]
@@ -475,20 +480,20 @@ def side_of_table(
         if not table.vectors:
             raise DatasetError(
                 f"{table.name} has no column with text or vectors beside the id "
-                f"({', '.join(shown(c) for c in table.columns)}). Name it 'text'."
+                f"({', '.join(map(shown, table.frame))}). Name it 'text'."
             )
         return _vectors_of_table(table, id_column)
-    cells = table.columns[column]
+    cells = table[column]
     title = next((c for c in worded if c.lower() == "title" and c != column), None)
     if id_column == "_id" and title is not None:
         # BEIR keeps the title apart from the text and searches both.
-        cells = as_cells([f"{t} {c}" for t, c in zip(table.columns[title], cells, strict=True)])
-    rows = list(zip(table.columns[id_column], cells, strict=True))
+        cells = as_cells([f"{t} {c}" for t, c in zip(table[title], cells, strict=True)])
+    rows = list(zip(table[id_column], cells, strict=True))
     side, kept = _distinct(table.name, rows, table)
     said = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
     side.notes = [*table.notes, Note(said, "part"), *side.notes]
     side.metadata = _metadata(table, (id_column, column), kept)
-    cells_of = [c for c in table.columns if c not in table.vectors]
+    cells_of = [c for c in table.frame if c not in table.vectors]
     side.columns = {
         what: tuple(dict.fromkeys((taken, *cells_of)))
         for what, taken in (("id", id_column), ("text", column))
@@ -499,8 +504,8 @@ def side_of_table(
 def _metadata(table: Table, used: Sequence[str], rows: Any) -> dict[str, NDArray[Any]]:
     """What the other columns say of some rows."""
     return {
-        column: typed(cells[rows], False)
-        for column, cells in table.columns.items()
+        column: typed(table[column][rows], False)
+        for column in table.frame
         if column not in used and table.kinds[column] not in ("vector", "empty")
     }
 
@@ -513,9 +518,9 @@ def read_ids(path: str, data: bytes) -> list[str]:
 
 def _table(name: str, data: bytes) -> Table:
     table = read_table(data, name)
-    first = next(iter(table.columns))
+    first = next(iter(table.frame))
     # A list of ids and texts often has no header: its first line is an item.
-    if table.delimiter and len(table.columns) == 2 and first.strip().isdecimal():
+    if table.delimiter and table.frame.shape[1] == 2 and first.strip().isdecimal():
         return read_table(data, name, header=False)
     return table
 
@@ -577,7 +582,7 @@ def _distinct(
 
 def _vectors_of_table(table: Table, id_column: str) -> Side:
     column = next(iter(table.vectors))
-    ids = [cell.strip() for cell in table.columns[id_column]]
+    ids = list(table.stripped(id_column))
     if len(set(ids)) < len(ids) or "" in ids:
         raise DatasetError(
             f"{table.name}: column {shown(id_column)} does not tell the vectors apart. Give every "
@@ -590,27 +595,23 @@ def _vectors_of_table(table: Table, id_column: str) -> Side:
 
 def _id_column(table: Table) -> str:
     """The column with ids: by its name, else the first that tells all rows apart."""
-    columns = [c for c in table.columns if c not in table.vectors]
+    columns = [c for c in table.frame if c not in table.vectors]
     for name in _ID_NAMES:
         for column in columns:
             if column.lower() == name:
                 return column
     for column in columns:
-        known = [cell for cell in table.factorize(column).uniques if not is_missing(cell)]
+        known = [cell for cell in table.factorize(column)[2] if not is_missing(cell)]
         if len(known) == len(table) and column.lower() not in _TEXT_NAMES:
             return column
     raise DatasetError(
         f"{table.name} has no column that tells its rows apart "
-        f"({', '.join(shown(c) for c in table.columns)}). Name one 'id'."
+        f"({', '.join(map(shown, table.frame))}). Name one 'id'."
     )
 
 
 def _length(table: Table, column: str) -> float:
-    factorized = table.factorize(column)
-    sizes = np.fromiter(
-        map(len, factorized.uniques), dtype=np.int64, count=len(factorized.uniques)
-    )
-    return float(sizes @ factorized.counts) / len(table)
+    return float(table.frame[column].str.len().mean())
 
 
 def side_of_images(files: Files, paths: Sequence[str]) -> Side:
@@ -665,12 +666,8 @@ def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[Note, .
     while len({f[: depth + 1] for f in folders}) == 1 and all(len(f) > depth + 1 for f in folders):
         depth += 1
     words = [f[depth].replace("_", " ").replace("-", " ").strip() or f[depth] for f in folders]
-    table = Table(
-        name=files.name,
-        columns={"file": as_cells(list(paths)), "keyword": as_cells(words)},
-        rows=np.arange(1, len(paths) + 1),
-        unit="row",
-    )
+    columns = {"file": list(paths), "keyword": words}
+    table = make_table(files.name, (columns, range(1, len(paths) + 1), []), "row")
     said = f"The folders are the keywords: {', '.join(map(shown, sorted(set(words))[:8]))}."
     return table, (Note(said),)
 
@@ -682,17 +679,16 @@ def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[Note]:
     side_name, column = _subject(table, PurePosixPath(path).stem, x, y)
     side = x if side_name == "x" else y
     index = {key: i for i, key in enumerate(side.ids)}
-    keys = [cell.strip() for cell in table.columns[column]]
-    at = np.array([index.get(key, -1) for key in keys], dtype=np.intp)
+    at = positions(table, column, index)
     n_known = int((at >= 0).sum())
     if not n_known:
         return [Note(f"{name} was not used: it names no item of either side.")]
     notes = []
-    for other in table.columns:
+    for other in table.frame:
         if other == column or other in table.vectors:
             continue
         values: dict[int, list[str]] = defaultdict(list)
-        for i, cell in zip(at, table.columns[other], strict=True):
+        for i, cell in zip(at, table[other], strict=True):
             if i >= 0 and cell.strip() and cell.strip() not in values[int(i)]:
                 values[int(i)].append(cell.strip())
         cells = as_cells([_SEPARATOR.join(values.get(i, ())) for i in range(len(side.ids))])
@@ -708,13 +704,12 @@ def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[Note]:
 
 def _subject(table: Table, stem: str, x: Side, y: Side) -> tuple[str, str]:
     """The side and the column of ids: by name, else where most cells are ids."""
-    columns = [c for c in table.columns if c not in table.vectors]
+    columns = [c for c in table.frame if c not in table.vectors]
     best = ("x", columns[0], -1.0)
     for side_name, side in (("x", x), ("y", y)):
-        known = set(side.ids)
+        known = list(side.ids)
         for column in columns:
-            is_known = table.factorize(column).map(str.strip).where(known.__contains__)
-            share = float(is_known.mean())
+            share = float(table.stripped(column).isin(known).mean())
             share += 2.0 * column.lower().startswith(f"{side_name}_")
             share += 2.0 * stem.lower().startswith(f"{side_name}_")
             if share > best[2]:

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz._types import Index
-from simviz.data.cells import counted, factorize, percent, spread
+from simviz.data.cells import as_cells, counted, factorize, percent, spread
 from simviz.data.description import are_short, plain_text, words_of
 from simviz.data.health.findings import (
     Finding,
@@ -284,7 +284,7 @@ def _content_codes(items: Items) -> Index:
         )
     else:
         keys = (np.ascontiguousarray(row).tobytes() for row in content)
-    return factorize(list(keys)).codes  # type: ignore[arg-type]
+    return factorize(as_cells(list(keys)))[0]
 
 
 def find_empty(subject: Subject) -> Finding | None:

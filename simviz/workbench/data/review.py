@@ -214,7 +214,7 @@ def _correct_roles(file: Upload) -> None:
     if shape == "triplets":
         negatives = st.multiselect(
             "What does not match",
-            [c for c in file.table.columns if c not in chosen.values()],
+            [c for c in file.table.frame if c not in chosen.values()],
             [c for c in file.roles.negatives if c not in chosen.values()],
             key=f"data-role-{file.digest}-negatives",
         )
@@ -228,7 +228,7 @@ def _correct_roles(file: Upload) -> None:
                     chosen[role] = _choose_column(file, role, shape)
         ignored = st.multiselect(
             "Columns to leave out",
-            [c for c in file.table.columns if c not in chosen.values()],
+            [c for c in file.table.frame if c not in chosen.values()],
             key=f"data-role-{file.digest}-ignored",
             help="All other columns describe the items whose rows agree on them.",
         )
@@ -251,7 +251,7 @@ def _correct_roles(file: Upload) -> None:
 def _choose_column(file: Upload, role: str, shape: Shape) -> str | None:
     """Choose the column of a role, with the reason of the guess below it."""
     guess: str | None = getattr(file.guessed, role)
-    options = list(file.table.columns) if role in ("x", "y") else [_NONE, *file.table.columns]
+    options = list(file.table.frame) if role in ("x", "y") else [_NONE, *file.table.frame]
     answer = st.selectbox(
         _NAMED.get((shape, role), _ROLES[role][0]),
         options,
@@ -274,7 +274,7 @@ def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
     from simviz.data.roles import label_words
 
     table = file.table
-    if column in table.vectors or len(table.factorize(column).uniques) > _CELLS:
+    if column in table.vectors or not len(table.uniques(column, _CELLS)):
         return {}
     words = label_words(table, column)
     if not words or len(words) > _WORDS:
@@ -304,29 +304,27 @@ def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
 
 def _show_table(file: Upload) -> None:
     """Show the first rows, columns coloured by their role."""
-    import pandas as pd
-
     from simviz.data.tables import DELIMITERS
 
     table, colours = file.table, _role_colours()
     roles = {column: role for role in _ROLES if (column := getattr(file.roles, role))}
     display.legend((colours[role], _ROLES[role][0]) for role in dict.fromkeys(roles.values()))
     # Names of the file may be anything: the frame has its own.
-    shown_cells = {f"c{i}": short(c[:_ROWS]) for i, c in enumerate(table.columns.values())}
-    frame = pd.DataFrame(shown_cells, index=pd.Index(table.rows[:_ROWS], name=table.unit))
+    frame = table.frame.head(_ROWS)
+    frame = frame.set_axis([f"c{i}" for i in range(frame.shape[1])], axis="columns").map(_short)
     # The two sides are what is looked at: they get twice the room of the rest.
     sides = (file.roles.x, file.roles.y)
-    width = column_width(len(table.columns) + len(sides))
+    width = column_width(table.frame.shape[1] + len(sides))
     config: dict[Any, Any] = {
         f"c{i}": st.column_config.TextColumn(column, width=width * (2 if column in sides else 1))
-        for i, column in enumerate(table.columns)
+        for i, column in enumerate(table.frame)
     }
     # Ids are fainter than what they are ids of.
     shades = {
         column: f"background-color: {colours[role]}{'18' if role.endswith('_id') else '30'}"
         for column, role in roles.items()
     }
-    styles = [shades.get(column, "") for column in table.columns]
+    styles = [shades.get(column, "") for column in table.frame]
     styled = frame.style.apply(lambda row: styles, axis=1)
     height = table_height(len(frame), 420)
     st.dataframe(styled, column_config=config, height=height, key=f"data-table-{file.digest}")
@@ -392,7 +390,11 @@ def cells(items: Items, index: Any) -> list[str]:
 
 def short(texts: Iterable[Any]) -> list[str]:
     """Return cells no longer than a table can show."""
-    return [c if len(c) <= _CELL else c[:_CELL] + "…" for c in map(str, texts)]
+    return [_short(str(text)) for text in texts]
+
+
+def _short(cell: str) -> str:
+    return cell if len(cell) <= _CELL else cell[:_CELL] + "…"
 
 
 def column(items: Items, name: str, width: int) -> Any:
@@ -519,8 +521,8 @@ def _show_left_out(file: Upload, left_out: Sequence[LeftOut]) -> None:
             {
                 "row": [item.row for item in first],
                 "why": [item.reason for item in first],
-                "x": [str(file.table.columns[file.roles.x][i])[:_CELL] for i in rows],
-                "y": [str(file.table.columns[file.roles.y][i])[:_CELL] for i in rows],
+                "x": [file.table[file.roles.x][i][:_CELL] for i in rows],
+                "y": [file.table[file.roles.y][i][:_CELL] for i in rows],
             }
         )
         config = {

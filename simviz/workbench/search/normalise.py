@@ -152,13 +152,13 @@ def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
     except (SimvizError, ValueError) as error:
         display.problem(error)
         return ()
-    names = [name for name in table.columns if name not in table.vectors]
+    names = [name for name in table.frame if name not in table.vectors]
     if not names:
         display.problem(f"{table.name} has no column of text.")
         return ()
     cells: list[str] = []
     heading = pairs.headings[0].casefold()
-    if len(table.columns) == 1:
+    if table.frame.shape[1] == 1:
         # Whether its first line is a heading only its words can tell.
         cells = [] if names[0].casefold() in _HEADINGS | {heading} else names[:1]
         column = names[0]
@@ -168,7 +168,7 @@ def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
         label = f"Column with {escape_markdown(items_named(pairs.x_name))}"
         key = f"normalise-column-{file.file_id}"
         column = st.selectbox(label, names, names.index(usual), key=key)
-    cells += table.columns[column].tolist()
+    cells += table[column].tolist()
     return _told(*parse("\n".join(" ".join(cell.split()) for cell in cells)))
 
 

@@ -207,7 +207,7 @@ def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
 
 def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, str] | None:
     """Choose the column of each side: that of its name, else as Data would read the file."""
-    names = [name for name in table.columns if name not in table.vectors]
+    names = [name for name in table.frame if name not in table.vectors]
     if len(names) < 2:
         display.problem(f"{table.name} has one column of text; pairs are two.")
         return None
@@ -234,7 +234,7 @@ def _scores(run: Run, table: Table, file_id: str, x: str, y: str) -> NDArray[np.
     if held is not None and held[0] == key:
         return held[1]  # type: ignore[no-any-return]
     pipeline = drawings.pipeline(run)
-    left, right = table.columns[x], table.columns[y]
+    left, right = (np.asarray(table[c], dtype=object) for c in (x, y))
     scores = np.full(len(table), np.nan)
     rows = np.flatnonzero((left != "") & (right != ""))
     bar = st.progress(0.0, text="Scoring")
@@ -266,7 +266,7 @@ def _show_scores(
         [*chosen, "score", "above"],
         [
             [
-                *(_short(str(table.columns[name][row])) for name in chosen),
+                *(_short(table[name][row]) for name in chosen),
                 display.number(scores[row]),
                 "✓" if scores[row] >= limit else "",
             ]
@@ -286,13 +286,13 @@ def scored_csv(table: Table, scores: NDArray[np.float64], limit: float) -> str:
     """Write a table with its scores, and which are above the threshold, safe in a spreadsheet."""
     new = []
     for name in ("score", ABOVE):
-        while name in table.columns:
+        while name in table.frame:
             name += " (simviz)"
         new.append(name)
     passing = [
         "" if np.isnan(s) or np.isnan(limit) else "yes" if s >= limit else "no" for s in scores
     ]
     numbers = ["" if np.isnan(s) else float(f"{s:.6g}") for s in scores]
-    rows = zip(*(column.tolist() for column in table.columns.values()), strict=True)
+    rows = table.frame.itertuples(index=False, name=None)
     lines = ([*row, n, p] for row, n, p in zip(rows, numbers, passing, strict=True))
-    return csv_text([[*table.columns, *new], *lines])
+    return csv_text([[*table.frame, *new], *lines])
