@@ -37,7 +37,7 @@ from simviz.data.roles import (
 )
 from simviz.data.sources import Source, get_limits, tell
 from simviz.data.splitting import PARTS
-from simviz.data.tables import Table, read_table, table_from_frame
+from simviz.data.tables import Table, items_by_id, read_table, table_from_frame
 from simviz.data.write import from_long_form, parse_header
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Relevance, Unjudged
@@ -147,40 +147,16 @@ def distinct_items(
             numbers.flags.writeable = False
         content = values[first] if kind == "vector" else found.to_numpy(dtype=object)
         return (codes, first), (numbers[: len(first)], content, kind)
-    grouping, ids = items_by_id(table, id_column, column, rows, values, id_column)
+    ids = table.stripped(id_column)[rows]
+    otherwise = f", or do not use {shown(id_column)} as the id"
+    if (ids == "").any():
+        raise DatasetError(
+            f"{table.place(rows[int(np.argmax(ids == ''))], id_column)} is empty. Fill it"
+            f"{otherwise}: then items are told apart by their text."
+        )
+    grouping, ids = items_by_id(table, column, rows, ids, values, otherwise)
     content = values[grouping[1]]
     return grouping, (ids, content if kind == "vector" else content.to_numpy(dtype=object), kind)
-
-
-def items_by_id(
-    table: Table, id_column: str, column: str, rows: Codes, values: Any, but: str = ""
-) -> tuple[Grouping, Any]:
-    """The items of some rows by their ids, each of which stands for one value only."""
-    # Where there is another way, it is to do without `but`.
-    keys = table.stripped(id_column)[rows]
-    otherwise = f", or do not use {shown(but)} as the id" if but else ""
-    if (keys == "").any():
-        raise DatasetError(
-            f"{table.place(rows[int(np.argmax(keys == ''))], id_column)} is empty. Fill it"
-            f"{otherwise}{': then items are told apart by their text' if but else ''}."
-        )
-    codes, first, ids = factorize(keys)
-    differs = np.asarray(values != values[first[codes]])
-    differing = np.flatnonzero(differs.any(axis=1) if differs.ndim > 1 else differs)
-    if len(differing):
-        at = int(differing[0])
-        before = int(first[codes[at]])
-        other = f"{table.unit} {table.rows[rows[before]]}"
-        what = (
-            f"another vector here than in {other}"
-            if differs.ndim > 1
-            else f"{shown(values[at])} here and for {shown(values[before])} in {other}"
-        )
-        raise DatasetError(
-            f"{table.place(rows[at], column)}: id {shown(ids[codes[at]])} stands for {what}. "
-            f"Give one of them another id{otherwise}."
-        )
-    return (codes, first), ids.to_numpy(dtype=object)
 
 
 def read_pairs(

@@ -321,6 +321,30 @@ def table_from_frame(frame: Any, *, name: str = "frame") -> Table:
     return make_table(name, content, "row")
 
 
+def items_by_id(
+    table: Table, column: str, rows: Codes, ids: Any, values: Any, otherwise: str = ""
+) -> tuple[tuple[Codes, Codes], Any]:
+    """The items of some rows by the ids there, each of which stands for one value only."""
+    # Besides the numbers of the items in the rows and the first row of each, their ids.
+    codes, first, distinct = factorize(ids)
+    differs = np.asarray(values != values[first[codes]])
+    differing = np.flatnonzero(differs.any(axis=1) if differs.ndim > 1 else differs)
+    if len(differing):
+        at = int(differing[0])
+        before = int(first[codes[at]])
+        other = f"{table.unit} {table.rows[rows[before]]}"
+        what = (
+            f"another vector here than in {other}"
+            if differs.ndim > 1
+            else f"{shown(values[at])} here and for {shown(values[before])} in {other}"
+        )
+        raise DatasetError(
+            f"{table.place(rows[at], column)}: id {shown(ids[at])} stands for {what}. "
+            f"Give one of them another id{otherwise}."
+        )
+    return (codes, first), distinct.to_numpy(dtype=object)
+
+
 def make_table(
     name: str,
     content: Content,

@@ -9,19 +9,17 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz._types import Side
-from simviz.data.cells import Codes, escape_cell, factorize, parse_number, shown
+from simviz.data.cells import Codes, escape_cell, parse_number, shown
 from simviz.data.pairs import Items, PairSet, as_pairs
+from simviz.data.tables import Table, items_by_id
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Relevance, Unjudged
-
-if TYPE_CHECKING:
-    from simviz.data.tables import Table
 
 TextKind = Literal["text", "keyword"]
 
@@ -373,16 +371,7 @@ def _declared(table: Table, id_column: str, text_column: str) -> tuple[Codes, Co
     """The item of each row, -1 where it names none, and the first row of each item."""
     keys, texts = table[id_column], table[text_column]
     rows = np.flatnonzero(keys != "")
-    codes, first, _ = factorize(keys[rows])
-    differing = np.flatnonzero(texts[rows] != texts[rows[first[codes]]])
-    if len(differing):
-        row = rows[differing[0]]
-        before = rows[first[codes[differing[0]]]]
-        raise DatasetError(
-            f"{table.place(row, text_column)}: id {shown(keys[row])} stands for "
-            f"{shown(texts[row])} here and for {shown(texts[before])} in "
-            f"{table.unit} {table.rows[before]}. Give one of them another id."
-        )
+    (codes, first), _ = items_by_id(table, text_column, rows, keys[rows], texts[rows])
     items = np.full(len(table), -1)
     items[rows] = codes
     return items, rows[first]

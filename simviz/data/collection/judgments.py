@@ -35,41 +35,42 @@ _TOP = re.compile(r"(?is)<top(?:ic)?\b([^>]*)>(.*?)</top(?:ic)?>")
 _NUM = re.compile(r"(?is)<num(?:ber)?>\s*(?:number:?)?\s*([^<\s]+)")
 _NUMBER = re.compile(r"""(?i)\bnumber\s*=\s*["']?([^"'\s>]+)""")
 _FIELD = re.compile(r"(?is)<(title|query|desc(?:ription)?|narr(?:ative)?)>([^<]*)")
-Rows = list[tuple[str, str]]
 #: The second word of TREC's lines, as most programs write it.
 _MARKS = ("0", "Q0", "q0")
 
 
-def read_marked(name: str, text: str) -> Rows | None:
+def read_marked(name: str, text: str, notes: list[Note]) -> Table | None:
     r"""Ids and texts of documents or topics as TREC marks them up; None of any other text."""
     begins = _BEGINS.match(text[:2000])
     if begins is None:
         return None
-    rows = []
+    keys, texts, lines, line, before = list[str](), list[str](), list[int](), 1, 0
     is_topics = begins.lastindex == 2
     what, mark = ("topic", "num") if is_topics else ("document", "DOCNO")
     for found in (_TOP if is_topics else _DOC).finditer(text):
         attributes, body = found.groups()
-        where = f"{name}, line {text.count(chr(10), 0, found.start()) + 1}"
+        line, before = line + text.count("\n", before, found.start()), found.start()
+        lines.append(line)
         number = (
             _NUM.search(body) or _NUMBER.search(attributes) if is_topics else _DOCNO.search(body)
         )
         if number is None:
-            raise DatasetError(f"{where}: a {what} has no <{mark}>. Give it one.")
-        key = number.group(1).strip()
+            raise DatasetError(f"{name}, line {line}: a {what} has no <{mark}>. Give it one.")
+        keys.append(number.group(1).strip())
         if not is_topics:
-            rows.append((key, _plain(body.replace(number.group(), " "))))
+            texts.append(_plain(body.replace(number.group(), " ")))
             continue
         fields = {kind.lower()[:4]: _plain(value) for kind, value in _FIELD.findall(body)}
         title = fields.get("titl") or fields.get("quer") or fields.get("desc") or ""
         title = re.sub(r"(?i)^(topic|description):\s*", "", title)
         if not title:
-            raise DatasetError(f"{where}: topic {shown(key)} has no title, query or description.")
-        rows.append((key, title))
-    if not rows:
+            where = f"{name}, line {line}: topic {shown(keys[-1])}"
+            raise DatasetError(f"{where} has no title, query or description.")
+        texts.append(title)
+    if not lines:
         ends = "<top> and </top>" if is_topics else "<DOC> and </DOC>"
         raise DatasetError(f"{name} holds no {what} between {ends}.")
-    return rows
+    return make_table(name, ({"id": keys, "text": texts}, lines, notes), "line")
 
 
 def looks_like_qrels(text: str) -> bool:

@@ -35,9 +35,9 @@ from simviz.data.images import assemble, keys_of, make_sprites
 from simviz.data.pairs import ItemKind, Items, PairSet
 from simviz.data.readers import ReadResult, read_pairs, typed
 from simviz.data.roles import SPLIT_WORDS, Labels, Roles, is_label_name
-from simviz.data.sources import decode_text, get_limits, load_bytes, signature
+from simviz.data.sources import decode_text, load_bytes, signature
 from simviz.data.splitting import PARTS
-from simviz.data.tables import Table, make_table, read_table
+from simviz.data.tables import Table, items_by_id, make_table, read_table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance, Unjudged
 
@@ -441,10 +441,8 @@ def read_side(
         return side_of_matrix(name, next(iter(matrices.values())), ids)
     if signature(data) is None:
         text, notes = decode_text(name, data)
-        if (rows := read_marked(name, text)) is not None:
-            side, _ = _distinct(name, rows, None)
-            side.notes = [*notes, *side.notes]
-            return side
+        if (table := read_marked(name, text, notes)) is not None:
+            return side_of_table(table, "id", "text", ())
         if _is_plain(name, text):
             return _of_lines(name, text, notes)
     return side_of_table(_table(name, data), id_column, text_column)
@@ -462,42 +460,61 @@ def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
 
 
 def side_of_table(
-    table: Table, id_column: str | None = None, text_column: str | None = None
+    table: Table,
+    id_column: str | None = None,
+    column: str | None = None,
+    said: Sequence[Note] | None = None,
 ) -> Side:
     """Items from a table with a column of ids and one of texts or vectors."""
-    for given in (id_column, text_column):
+    for given in (id_column, column):
         if given is not None and (given not in table.frame or given in table.vectors):
             raise DatasetError(f"{table.name} has no column {shown(given)} with text.")
     id_column = id_column or _id_column(table)
-    free = [c for c in table.frame if c != id_column]
-    texts = [c for c in free if table.kinds[c] in ("text", "number")]
-    named = [c for n in _TEXT_NAMES for c in texts if c.lower() == n]
+    texts = [c for c in table.frame if c != id_column and table.kinds[c] in ("text", "number")]
     worded = [c for c in texts if table.kinds[c] == "text"]
-    column = text_column or next(
-        iter([*named, *sorted(worded, key=lambda c: -_length(table, c))]), None
-    )
     if column is None:
-        if not table.vectors:
-            raise DatasetError(
-                f"{table.name} has no column with text or vectors beside the id "
-                f"({', '.join(map(shown, table.frame))}). Name it 'text'."
-            )
-        return _vectors_of_table(table, id_column)
-    cells = table[column]
+        named = [c for n in _TEXT_NAMES for c in texts if c.lower() == n]
+        longest = sorted(worded, key=lambda c: -table.frame[c].str.len().mean())
+        column = next(iter([*named, *longest, *table.vectors]), None)
+    if column is None:
+        raise DatasetError(
+            f"{table.name} has no column with text or vectors beside the id "
+            f"({', '.join(map(shown, table.frame))}). Name it 'text'."
+        )
+    is_vector = column in table.vectors
+    values = table.vectors[column] if is_vector else table.stripped(column)
     title = next((c for c in worded if c.lower() == "title" and c != column), None)
-    if id_column == "_id" and title is not None:
+    if id_column == "_id" and title is not None and not is_vector:
         # BEIR keeps the title apart from the text and searches both.
-        cells = as_cells([f"{t} {c}" for t, c in zip(table[title], cells, strict=True)])
-    rows = list(zip(table[id_column], cells, strict=True))
-    side, kept = _distinct(table.name, rows, table)
-    said = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
-    side.notes = [*table.notes, Note(said, "part"), *side.notes]
+        values = (table.frame[title] + " " + table.frame[column]).str.strip().array
+    ids = table.stripped(id_column)
+    known = (ids != "") & (is_vector or values != "")
+    rows, empty = np.flatnonzero(known), np.flatnonzero(~known)
+    if not len(rows):
+        raise DatasetError(f"{table.name} holds no item with an id and a text.")
+    (_, first), ids = items_by_id(table, column, rows, ids[rows], values[rows])
+    kept = rows[first]
+    if is_vector:
+        side = side_of_matrix(table.name, values[kept], ids)
+    else:
+        content = values[kept].to_numpy(dtype=object)
+        # What is its own id is a keyword rather than a text.
+        side = Side(ids, content, "keyword" if (ids == content).all() else "text")
+        if said is None:
+            words = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
+            said = [Note(words, "part")]
+            cells_of = [c for c in table.frame if c not in table.vectors]
+            side.columns = {
+                what: tuple(dict.fromkeys((taken, *cells_of)))
+                for what, taken in (("id", id_column), ("text", column))
+            }
+        side.notes = list(said)
+    side.notes = [*table.notes, *side.notes]
+    if len(empty):
+        items = counted(len(empty), "item")
+        words = f"{table.name}: {items} without id or text left out ({table.named(empty)})."
+        side.notes.append(Note(words, "lost", table.rows[empty]))
     side.metadata = _metadata(table, (id_column, column), kept)
-    cells_of = [c for c in table.frame if c not in table.vectors]
-    side.columns = {
-        what: tuple(dict.fromkeys((taken, *cells_of)))
-        for what, taken in (("id", id_column), ("text", column))
-    }
     return side
 
 
@@ -537,60 +554,13 @@ def _is_plain(name: str, text: str) -> bool:
 
 def _of_lines(name: str, text: str, notes: list[Note]) -> Side:
     """One item a line, its id the number of the line, so that gaps stay gaps."""
-    rows = [(str(i), line.strip()) for i, line in enumerate(text.split("\n"), 1) if line.strip()]
-    if not rows:
+    lines = {i: line for i, line in enumerate(text.split("\n"), 1) if line.strip()}
+    if not lines:
         raise DatasetError(f"{name} holds only blank lines. Export it again.")
-    if len(rows) > get_limits().rows:
-        raise DatasetError(f"{name} has {len(rows):,} lines; the limit is {get_limits().rows:,}.")
-    side = Side([r[0] for r in rows], as_cells([r[1] for r in rows]), "text")
-    side.notes = [*notes, Note(f"{name}: {counted(len(rows), 'line')}, one item each.")]
-    return side
-
-
-def _distinct(
-    name: str, rows: Sequence[tuple[str, str]], table: Table | None
-) -> tuple[Side, NDArray[np.intp]]:
-    """Items by id in order; an id may come again with the same text only."""
-    seen: dict[str, str] = {}
-    kept: list[int] = []
-    empty: list[int] = []
-    for i, (raw, cell) in enumerate(rows):
-        key, text = raw.strip(), cell.strip()
-        if not key or not text:
-            empty.append(i)
-        elif key not in seen:
-            seen[key] = text
-            kept.append(i)
-        elif seen[key] != text:
-            where = name if table is None else table.place(i)
-            raise DatasetError(
-                f"{where}: id {shown(key)} stands for {shown(text)} here and for "
-                f"{shown(seen[key])} before. Give one of them another id."
-            )
-    if not kept:
-        raise DatasetError(f"{name} holds no item with an id and a text.")
-    notes = []
-    if empty:
-        where = "" if table is None else f" ({table.named(empty)})"
-        words = f"{name}: {counted(len(empty), 'item')} without id or text left out{where}."
-        notes.append(Note(words, "lost", () if table is None else table.rows[empty]))
-    # What is its own id is a keyword rather than a text.
-    kind: ItemKind = "keyword" if all(k == v for k, v in seen.items()) else "text"
-    side = Side(list(seen), as_cells(list(seen.values())), kind, {}, notes)
-    return side, np.array(kept, dtype=np.intp)
-
-
-def _vectors_of_table(table: Table, id_column: str) -> Side:
-    column = next(iter(table.vectors))
-    ids = list(table.stripped(id_column))
-    if len(set(ids)) < len(ids) or "" in ids:
-        raise DatasetError(
-            f"{table.name}: column {shown(id_column)} does not tell the vectors apart. Give every "
-            "row an id of its own."
-        )
-    side = side_of_matrix(table.name, table.vectors[column], ids)
-    side.metadata = _metadata(table, (id_column,), slice(None))
-    return side
+    columns = {"id": list(map(str, lines)), "text": list(lines.values())}
+    table = make_table(name, (columns, list(lines), notes), "line")
+    said = [Note(f"{name}: {counted(len(lines), 'line')}, one item each.")]
+    return side_of_table(table, "id", "text", said)
 
 
 def _id_column(table: Table) -> str:
@@ -608,10 +578,6 @@ def _id_column(table: Table) -> str:
         f"{table.name} has no column that tells its rows apart "
         f"({', '.join(map(shown, table.frame))}). Name one 'id'."
     )
-
-
-def _length(table: Table, column: str) -> float:
-    return float(table.frame[column].str.len().mean())
 
 
 def side_of_images(files: Files, paths: Sequence[str]) -> Side:
