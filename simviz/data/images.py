@@ -11,7 +11,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Note, counted, first_of, shown
+from simviz.data.cells import Note, as_cells, counted, factorize, first_of, shown
 from simviz.data.pairs import Items, PairSet
 from simviz.data.readers import LeftOut, ReadResult
 from simviz.data.roles import Roles
@@ -267,21 +267,13 @@ def _pair_set(
 ) -> PairSet:
     """Keywords and images with what belongs together."""
     images = {path: i for i, path in enumerate(sprites)}
-    spelling: dict[str, str] = {}
-    index: dict[str, int] = {}
-    rows: list[int] = []
-    columns: list[int] = []
-    for path, word in links:
-        if path in images:
-            key = word.casefold()
-            spelling.setdefault(key, word)
-            rows.append(index.setdefault(key, len(index)))
-            columns.append(images[path])
-    words = np.array(list(spelling.values()), dtype=object)
+    links = [(path, word) for path, word in links if path in images]
+    rows, first, _ = factorize(as_cells([word.casefold() for _, word in links]))
+    words, columns = [links[i][1] for i in first], [images[path] for path, _ in links]
     return PairSet(
         Items(words, words, kind),
-        Items(np.array(list(images), dtype=object), np.stack(list(sprites.values())), "image"),
-        Relevance.from_pairs(rows, columns, shape=(len(index), len(images)), unjudged="negative"),
+        Items(list(images), np.stack(list(sprites.values())), "image"),
+        Relevance.from_pairs(rows, columns, shape=(len(words), len(images)), unjudged="negative"),
         name=name or "images",
         x_name="keywords" if kind == "keyword" else "captions",
         y_name="images",

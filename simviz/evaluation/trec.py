@@ -21,7 +21,7 @@ from simviz.data.collection.judgments import id_columns, merge_repeated, positio
 from simviz.data.pairs import Items, PairSet
 from simviz.data.roles import is_label_name, parse_labels
 from simviz.data.sources import Source, decode_text, get_limits, gunzip, load_bytes, signature
-from simviz.data.tables import Table, make_table, read_table
+from simviz.data.tables import Table, read_table
 from simviz.evaluation._blocks import queries_of
 from simviz.evaluation.result import DIRECTIONS, Direction, check_directions
 from simviz.evaluation.scoring import Scorer
@@ -284,13 +284,12 @@ def _table(name: str, data: bytes) -> tuple[Table, str]:
     if signature(data) is None:
         text, notes = decode_text(name, data)
         if judgments.looks_like_run(text):
-            rows, cells = [], []
+            records = []
             for line, fields in judgments.iter_fields(name, text, (5, 6), "a line of a run"):
                 judgments.finite(fields[4], "score", f"{name}, line {line}")
-                rows.append(line)
-                cells.append([*fields, ""][:6])
-            columns = dict(zip(_COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
-            return make_table(name, (columns, rows, notes), "line"), cells[0][-1]
+                records.append((line, [*fields, ""][:6]))
+            table = judgments.table_of_records(name, _COLUMNS, records, notes)
+            return table, records[0][1][-1]
     return read_table(data, name), ""
 
 

@@ -21,7 +21,7 @@ from simviz.data.roles import (
     said_of_unread,
 )
 from simviz.data.sources import decode_text, signature
-from simviz.data.tables import Table, make_table, read_table
+from simviz.data.tables import Record, Table, make_table, read_table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind
 
@@ -126,9 +126,7 @@ def merge_repeated(
     return np.flatnonzero(kept), f"{name}: {said}; each counts once."
 
 
-def iter_fields(
-    name: str, text: str, n: tuple[int, ...], what: str
-) -> Iterator[tuple[int, list[str]]]:
+def iter_fields(name: str, text: str, n: tuple[int, ...], what: str) -> Iterator[Record]:
     """Lines of words between white space, each with its number."""
     for line, raw in enumerate(text.split("\n"), start=1):
         fields = raw.split()
@@ -228,16 +226,21 @@ def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
     if signature(data) is None:
         text, notes = decode_text(name, data)
         if looks_like_qrels(text):
-            rows, cells = [], []
-            for line, fields in iter_fields(name, text, (4,), "a judgment"):
-                rows.append(line)
-                cells.append(fields)
-            columns = dict(zip(_COLUMNS, map(list, zip(*cells, strict=True)), strict=True))
-            return make_table(name, (columns, rows, notes), "line")
+            records = [*iter_fields(name, text, (4,), "a judgment")]
+            return table_of_records(name, _COLUMNS, records, notes)
     table = read_table(data, name)
     if table.delimiter and next(iter(table.frame)) in x:
         return read_table(data, name, header=False)
     return table
+
+
+def table_of_records(
+    name: str, columns: Sequence[str], records: Sequence[Record], notes: list[Note]
+) -> Table:
+    """Lines of words as a table."""
+    lines, cells = zip(*records, strict=True)
+    content = dict(zip(columns, map(list, zip(*cells, strict=True)), strict=True))
+    return make_table(name, (content, lines, notes), "line")
 
 
 def positions(table: Table, column: str, index: Index) -> Codes:
