@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Note, counted, shown
+from simviz.data.cells import Content, Note, counted, shown
 from simviz.data.jsonl import scalar_text
 from simviz.data.sources import get_limits, refuse_wide, tell
 from simviz.exceptions import DatasetError
@@ -17,7 +17,7 @@ from simviz.exceptions import DatasetError
 
 def gather(
     name: str, read: Callable[[str], Any], schema: Any, n_rows: int, limit: int | None = None
-) -> tuple[dict[str, Any], range, list[Note]]:
+) -> Content:
     """Turn Arrow columns into text and vectors, one after another."""
     from pyarrow import compute as pc
 
@@ -133,7 +133,7 @@ def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:
     return np.concatenate(numbers, dtype=dtype).reshape(len(column), widths[0])
 
 
-def read_columns(name: str, data: bytes) -> tuple[dict[str, Any], range, list[Note]]:
+def read_columns(name: str, data: bytes) -> Content:
     """Read the columns of a Parquet file that are text, numbers or vectors."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -160,7 +160,7 @@ def read_columns(name: str, data: bytes) -> tuple[dict[str, Any], range, list[No
         return gather(name, column, schema, file.metadata.num_rows)
 
 
-def read_arrow(name: str, data: bytes) -> tuple[dict[str, Any], range, list[Note]]:
+def read_arrow(name: str, data: bytes) -> Content:
     """Read the columns of an Arrow or Feather file, or of an Arrow stream."""
     import pyarrow as pa
 

@@ -56,6 +56,10 @@ class Note(str):
         return note
 
 
+#: Columns of text or matrices of vectors, the numbers of their rows, and notes.
+Content = tuple[dict[str, Any], Sequence[int], list[Note]]
+
+
 def escape_cell(cell: str) -> str:
     """Put an apostrophe before what a spreadsheet would run as a formula."""
     # Cells that begin with ``= + - @``, a tab or a line break, in their plain or full-width
@@ -220,7 +224,14 @@ def as_text(cells: Any) -> Any:
     return pd.array(cells, dtype="str")
 
 
-def as_cells(values: Sequence[str] | NDArray[np.object_]) -> NDArray[np.object_]:
+def release_unused() -> None:
+    """Give back memory that Arrow keeps in reserve, which would add to that of strings."""
+    import pyarrow as pa
+
+    pa.default_memory_pool().release_unused()
+
+
+def as_cells(values: Sequence[Any] | NDArray[np.object_]) -> NDArray[np.object_]:
     """Return strings as an object array, never as one of fixed width."""
     cells = np.empty(len(values), dtype=object)
     cells[:] = values

@@ -10,43 +10,29 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.data.cells import Note, counted, mended, shown
+from simviz.data.cells import Content, Note, counted, mended, shown
 from simviz.data.sources import get_limits, tell
 from simviz.exceptions import DatasetError
 
 _SPACE = re.compile(r"\s*")
 
 
-def read_columns(name: str, text: str) -> tuple[dict[str, Any], list[int], list[Note]]:
+def read_columns(name: str, text: str) -> Content:
     """Read one JSON object a line, or one array of objects, into columns."""
     is_array = text.lstrip().startswith("[")
     limits = get_limits()
-    columns: dict[str, list[str]] = {}
-    lists: dict[str, list[NDArray[Any] | None]] = {}
-    begins: dict[str, int] = {}
+    columns: dict[str, list[Any]] = {}
     rows: list[int] = []
     unit = "object" if is_array else "line"
     for line, value in _array(name, text) if is_array else _lines(name, text):
         for key, cell in value.items():
-            if key not in columns:
-                columns[key] = [""] * len(rows)
-            if isinstance(cell, (dict, list)):
-                begins.setdefault(key, line)
-                lists.setdefault(key, []).append(_vector(cell))
-                cell = None
-            text_of = scalar_text(cell)
-            if len(text_of) > limits.cell_characters:
-                raise DatasetError(
-                    f"{name}, {unit} {line}, key {shown(key)} holds {len(text_of):,} characters; "
-                    f"the limit is {limits.cell_characters:,}. Shorten it, or leave it out."
-                )
-            columns[key].append(text_of)
+            is_nested = isinstance(cell, (dict, list))
+            cells = columns.setdefault(key, [])
+            cells += [""] * (len(rows) - len(cells))
+            cells.append(_vector(cell) if is_nested else scalar_text(cell))
         rows.append(line)
         if not len(rows) % 1024:
             tell(0.0)
-        for cells in columns.values():
-            if len(cells) < len(rows):
-                cells.append("")
         if len(columns) > limits.columns or len(columns) * len(rows) > limits.cells:
             raise DatasetError(
                 f"{name}, {unit} {line}: more than {limits.columns:,} keys or {limits.cells:,} "
@@ -54,23 +40,25 @@ def read_columns(name: str, text: str) -> tuple[dict[str, Any], list[int], list[
             )
     if not rows:
         raise DatasetError(f"{name} holds no {unit} with an object. Export it again.")
-    vectors: dict[str, Any] = {}
-    nested: dict[str, int] = {}
-    for key, found in lists.items():
-        whole = [vector for vector in found if vector is not None]
-        if len(whole) == len(rows) and len({len(v) for v in whole}) == 1:
-            vectors[key] = np.stack(whole)
+    content: dict[str, Any] = {}
+    nested: list[str] = []
+    for key, cells in columns.items():
+        cells += [""] * (len(rows) - len(cells))
+        lists = [line for line, cell in zip(rows, cells, strict=True) if not isinstance(cell, str)]
+        if not lists:
+            content[key] = cells
+        elif len(sizes := {getattr(cell, "size", None) for cell in cells}) == 1 and all(sizes):
+            content[key] = np.stack(cells)
         else:
-            nested[key] = begins[key]
+            nested.append(f"{shown(key)} (first in {unit} {lists[0]})")
     notes = []
     if nested:
-        listed = ", ".join(f"{shown(k)} (first in {unit} {n})" for k, n in nested.items())
         words = (
             f"{name}: {counted(len(nested), 'column')} with lists or objects left out: "
-            f"{listed}. Write them as text, or as lists of equally many numbers, to keep them."
+            f"{', '.join(nested)}. Write them as text, or as lists of equally many numbers, to "
+            "keep them."
         )
         notes.append(Note(words, "lost"))
-    content = {k: vectors.get(k, cells) for k, cells in columns.items() if k not in nested}
     return content, rows, notes
 
 

@@ -22,6 +22,7 @@ from simviz.data.cells import (
     did_you_mean,
     factorize,
     is_missing,
+    release_unused,
     rows_named,
     shown,
 )
@@ -126,37 +127,40 @@ def distinct_items(
 ) -> tuple[Grouping, tuple[Any, Any, ItemKind]]:
     """The distinct items of a side in order of appearance: their rows, ids, content and kind."""
     # Ids may be `numbers` if these are long enough.
-    if column in table.vectors:
-        kind: ItemKind = "vector"
-        values = table.vectors[column][rows]
-        finite = np.isfinite(values).all(axis=1)
-        if not finite.all():
-            raise DatasetError(
-                f"{table.place(rows[int(np.argmin(finite))], column)} holds a number that is not "
-                "finite. Drop the row, or fill it."
-            )
-        # Minus zero is zero; equal rows are equal bytes then.
-        keys: Any = as_cells([row.tobytes() for row in np.ascontiguousarray(values + 0.0)])
-    else:
-        kind, keys = "text", table.stripped(column)
-        values = keys = keys if len(rows) == len(table) else keys[rows]
-    if id_column is None:
-        codes, first, found = factorize(keys)
-        if len(numbers) < len(first):
-            numbers = as_cells([str(i) for i in range(len(first))])
-            numbers.flags.writeable = False
-        content = values[first] if kind == "vector" else found.to_numpy(dtype=object)
-        return (codes, first), (numbers[: len(first)], content, kind)
-    ids = table.stripped(id_column)[rows]
-    otherwise = f", or do not use {shown(id_column)} as the id"
-    if (ids == "").any():
+    is_vector = column in table.vectors
+    values: Any = table.vectors[column] if is_vector else table.stripped(column)
+    if len(rows) < len(table):
+        values = values[rows]
+    if is_vector and not (finite := np.isfinite(values).all(axis=1)).all():
         raise DatasetError(
-            f"{table.place(rows[int(np.argmax(ids == ''))], id_column)} is empty. Fill it"
-            f"{otherwise}: then items are told apart by their text."
+            f"{table.place(rows[int(np.argmin(finite))], column)} holds a number that is not "
+            "finite. Drop the row, or fill it."
         )
-    grouping, ids = items_by_id(table, column, rows, ids, values, otherwise)
-    content = values[grouping[1]]
-    return grouping, (ids, content if kind == "vector" else content.to_numpy(dtype=object), kind)
+    if id_column is None:
+        keys = values
+        if is_vector:  # minus zero is zero; equal rows are equal bytes then
+            keys = as_cells([row.tobytes() for row in np.ascontiguousarray(values + 0.0)])
+        grouping = factorize(keys)[:2]
+        n = len(grouping[1])
+        if len(numbers) < n:
+            numbers = as_cells([str(i) for i in range(n)])
+            numbers.flags.writeable = False
+        ids = numbers[:n]
+    else:
+        ids = table.stripped(id_column)[rows]
+        otherwise = f", or do not use {shown(id_column)} as the id"
+        if (ids == "").any():
+            raise DatasetError(
+                f"{table.place(rows[int(np.argmax(ids == ''))], id_column)} is empty. Fill it"
+                f"{otherwise}: then items are told apart by their text."
+            )
+        grouping, ids = items_by_id(table, column, rows, ids, values, otherwise)
+    if len(grouping[1]) < len(values):
+        values = values[grouping[1]]
+    content = values if is_vector else values.to_numpy(dtype=object)
+    del values
+    release_unused()
+    return grouping, (ids, content, "vector" if is_vector else "text")
 
 
 def read_pairs(

@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from simviz.data import arrow, excel, jsonl
 from simviz.data.cells import (
     Codes,
+    Content,
     Note,
     are_numbers,
     as_text,
@@ -30,6 +31,7 @@ from simviz.data.cells import (
     factorize,
     first_of,
     is_missing,
+    release_unused,
     rows_named,
     shown,
     unescape_cell,
@@ -52,8 +54,6 @@ if TYPE_CHECKING:
 ColumnKind = Literal["text", "number", "empty", "vector"]
 Unit = Literal["line", "row", "object"]
 Record = tuple[int, list[str]]
-#: Columns of text or matrices of vectors, the numbers of their rows, and notes.
-Content = tuple[dict[str, Any], Sequence[int], list[Note]]
 
 #: A cell longer than this is read whole, but pointed out.
 LONG_CELL = 100_000
@@ -383,7 +383,7 @@ def make_table(
     for column in texts:
         lengths = frame[column].str.len().to_numpy()
         for row in np.flatnonzero(lengths > LONG_CELL):
-            place = f"{unit} {rows[row]}, column {shown(column)}"
+            place = f"{unit} {rows[int(row)]}, column {shown(column)}"
             if lengths[row] > (limit := limits.cell_characters):
                 raise DatasetError(
                     f"{name}, {place} holds {lengths[row]:,} characters; the limit is {limit:,}. "
@@ -577,6 +577,7 @@ def read_regular(
             codes, _, distinct = factorize(cells)
             cells = as_text([*map(unescape_cell, distinct)])[codes]
         columns[column] = cells
+    release_unused()
     return columns, range(first_line + 1, first_line + 1 + n_rows), notes
 
 

@@ -362,8 +362,8 @@ def from_long_form(table: Table, header: Header) -> PairSet:
         ("y", y_rows, id_y, text_y, header.y_kind),
     ):
         metadata = {m.name: _restore(table, m, rows) for m in header.metadata if m.side == side}
-        content = (np.asarray(table[c][rows], dtype=object) for c in (key, text))
-        sides.append(Items(*content, kind, metadata))
+        ids, texts = (np.asarray(table[c][rows], dtype=object) for c in (key, text))
+        sides.append(Items(ids, texts, kind, metadata))
     return PairSet(sides[0], sides[1], relevance, name=table.name.rsplit(".", 1)[0] or "pairs")
 
 

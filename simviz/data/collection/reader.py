@@ -482,7 +482,7 @@ def side_of_table(
             f"({', '.join(map(shown, table.frame))}). Name it 'text'."
         )
     is_vector = column in table.vectors
-    values = table.vectors[column] if is_vector else table.stripped(column)
+    values: Any = table.vectors[column] if is_vector else table.stripped(column)
     title = next((c for c in worded if c.lower() == "title" and c != column), None)
     if id_column == "_id" and title is not None and not is_vector:
         # BEIR keeps the title apart from the text and searches both.
