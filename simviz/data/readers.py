@@ -26,7 +26,7 @@ from simviz.data.cells import (
     rows_named,
     shown,
 )
-from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet, Space
+from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet, Space
 from simviz.data.roles import (
     SPLIT_WORDS,
     Labels,
@@ -123,10 +123,9 @@ def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[Lef
 
 
 def distinct_items(
-    table: Table, column: str, id_column: str | None, rows: Codes, numbers: Any = ()
-) -> tuple[Grouping, tuple[Any, Any, ItemKind]]:
-    """The distinct items of a side in order of appearance: their rows, ids, content and kind."""
-    # Ids may be `numbers` if these are long enough.
+    table: Table, column: str, id_column: str | None, rows: Codes
+) -> tuple[Grouping, Any, Any]:
+    """The distinct items of a side in order of appearance: rows, ids if given, content."""
     is_vector = column in table.vectors
     values: Any = table.vectors[column] if is_vector else table.stripped(column)
     if len(rows) < len(table):
@@ -136,16 +135,12 @@ def distinct_items(
             f"{table.place(rows[int(np.argmin(finite))], column)} holds a number that is not "
             "finite. Drop the row, or fill it."
         )
+    ids = None
     if id_column is None:
         keys = values
         if is_vector:  # minus zero is zero; equal rows are equal bytes then
             keys = as_cells([row.tobytes() for row in np.ascontiguousarray(values + 0.0)])
         grouping = factorize(keys)[:2]
-        n = len(grouping[1])
-        if len(numbers) < n:
-            numbers = as_cells([str(i) for i in range(n)])
-            numbers.flags.writeable = False
-        ids = numbers[:n]
     else:
         ids = table.stripped(id_column)[rows]
         otherwise = f", or do not use {shown(id_column)} as the id"
@@ -155,12 +150,25 @@ def distinct_items(
                 f"{otherwise}: then items are told apart by their text."
             )
         grouping, ids = items_by_id(table, column, rows, ids, values, otherwise)
-    if len(grouping[1]) < len(values):
-        values = values[grouping[1]]
-    content = values if is_vector else values.to_numpy(dtype=object)
-    del values
     release_unused()
-    return grouping, (ids, content, "vector" if is_vector else "text")
+    return grouping, ids, values if len(grouping[1]) == len(values) else values[grouping[1]]
+
+
+def _sides(sides: Sequence[tuple[Any, Any, Mapping[str, NDArray[Any]]]]) -> list[Items]:
+    """Items of ids, content and metadata; those without ids are numbered."""
+    # What Arrow holds becomes Python's strings, which take several times as much, last.
+    most = max((len(content) for ids, content, _ in sides if ids is None), default=0)
+    numbers = as_cells([str(i) for i in range(most)])
+    numbers.flags.writeable = False
+    return [
+        Items(
+            numbers[: len(content)] if ids is None else ids,
+            content if isinstance(content, np.ndarray) else content.to_numpy(dtype=object),
+            "vector" if isinstance(content, np.ndarray) else "text",
+            metadata,
+        )
+        for ids, content, metadata in sides
+    ]
 
 
 def read_pairs(
@@ -363,10 +371,9 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     left_out.sort(key=lambda item: item.row)
     notes += _left_out_notes(table, left_out)
     tell(0.75)
-    x, x_items = distinct_items(table, roles.x, roles.x_id, rows)
+    x, *x_items = distinct_items(table, roles.x, roles.x_id, rows)
     tell(0.8)
-    numbers = x_items[0] if roles.x_id is None else ()
-    y, y_items = distinct_items(table, roles.y, roles.y_id, rows, numbers)
+    y, *y_items = distinct_items(table, roles.y, roles.y_id, rows)
     tell(0.85)
     more, disputed = _merge_notes(table, rows, x[0], y[0], values)
     notes += more
@@ -394,9 +401,10 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     else:
         words = "Pairs that are not listed count as unknown: only judged pairs are used."
         notes.append(Note(words))
+    left, right = _sides([(*x_items, metadata["x"]), (*y_items, metadata["y"])])
     pairs = PairSet(
-        Items(*x_items, metadata["x"]),
-        Items(*y_items, metadata["y"]),
+        left,
+        right,
         relevance,
         name=PurePath(table.name).stem or "pairs",
         x_name=roles.x,
@@ -424,13 +432,13 @@ def judged_rows(
 def _from_groups(table: Table, roles: Roles) -> ReadResult:
     """A row is one item in its group; one collection stands on both sides."""
     rows, left_out = complete_rows(table, (roles.x, roles.y))
-    grouping, items = distinct_items(table, roles.x, roles.x_id, rows)
+    grouping, *items = distinct_items(table, roles.x, roles.x_id, rows)
     groups = factorize(table.stripped(roles.y)[rows])[0]
     notes = [*table.notes, *_left_out_notes(table, left_out)]
     relevance, more = pairs_of_groups(table.name, grouping[0], groups, len(grouping[1]))
     described = replace(roles, group=roles.y, label=None)
     metadata, said = attach(table, described, rows, {"x": grouping})
-    one = Items(*items, metadata["x"])
+    (one,) = _sides([(*items, metadata["x"])])
     pairs = PairSet(
         one,
         one,

@@ -155,13 +155,41 @@ class Table:
         return rows_named(self.unit, [int(self.rows[r]) for r in rows])
 
     def factorize(self, column: str) -> tuple[Codes, Codes, Any]:
-        """A column by its distinct cells, worked out once, see `cells.factorize`."""
+        """A column by its distinct cells, worked out once.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+
+        Returns
+        -------
+        codes : ndarray of int, shape (n,)
+            Which distinct cell stands in each row, numbered in order of appearance.
+        first : ndarray of int
+            The row in which each stands first.
+        cells : array of str
+            The distinct cells.
+        """
         if column not in self._factorized:
             self._factorized[column] = factorize(self[column])
         return self._factorized[column]
 
     def uniques(self, column: str, most: int) -> Any:
-        """The distinct cells of a column; none if there are more than `most`."""
+        """The distinct cells of a column, if they are few.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+        most : int
+            How many they may be.
+
+        Returns
+        -------
+        sequence of str
+            None of them if there are more than `most`.
+        """
         # The first rows of a long column of texts are enough to see it.
         if len(self[column][: 50 * most].unique()) > most:
             return []
@@ -169,16 +197,53 @@ class Table:
         return cells if len(cells) <= most else []
 
     def where(self, column: str, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
-        """In which rows something holds of the cell."""
+        """In which rows something holds of the cell.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+        holds : callable
+            Asked of each distinct cell.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            One value a row.
+        """
         codes, _, cells = self.factorize(column)
         return np.fromiter(map(holds, cells), bool, len(cells))[codes]
 
     def stripped(self, column: str) -> Any:
-        """The cells of a column without spaces around them."""
-        return self.frame[column].str.strip().array
+        """The cells of a column without spaces around them.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+
+        Returns
+        -------
+        array of str, shape (n,)
+            Those of the table itself where there is nothing to strip.
+        """
+        cells = self.frame[column]
+        found = cells.str.strip()
+        return cells.array if found.equals(cells) else found.array
 
     def blank(self, column: str) -> NDArray[np.bool_]:
-        """In which rows there is nothing; a vector is always something."""
+        """In which rows there is nothing.
+
+        Parameters
+        ----------
+        column : str
+            Its name.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            A vector is always something.
+        """
         if column in self.vectors:
             return np.zeros(len(self), dtype=bool)
         return np.asarray(self.stripped(column) == "")
