@@ -473,7 +473,7 @@ class Result:
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the best run is really ahead of the next, and of the strongest baseline."""
-        return verdict_of(self._entries, self.pairs, self.metric.name, self.direction)
+        return verdict_of(self._entries, self.metric.name, self.direction)
 
     def to_frame(self) -> pd.DataFrame:
         """The results table.

@@ -373,7 +373,7 @@ def findings(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: s
     record = best.record(metric, direction)
     if record is None or isnan(record["value"]):
         return [f"{metric} could not be measured on this {best.part} part."]
-    found = verdict_of(entries, pairs, metric, direction)
+    found = verdict_of(entries, metric, direction)
     said = finding_of(entries, pairs, metric, direction)
     return [said, verdict_words(found, best, metric, direction)]
 
@@ -464,7 +464,7 @@ def baseline_of(entries: Sequence[Entry], metric: str, direction: str) -> str:
     return strongest_baseline(runs, guesses, metric, direction)
 
 
-def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str) -> Verdict:
+def verdict_of(entries: Sequence[Entry], metric: str, direction: str) -> Verdict:
     """The verdict on runs in their order, see `simviz.evaluation.verdict`."""
     best, is_here = entries[0], is_chosen_here(entries)
     baseline = baseline_of(entries, metric, direction)

@@ -60,6 +60,26 @@ def test_a_run_comes_back_part_by_part(store, mine, dataset_id, result, pairs, r
     assert info.n_bytes == on_disk
 
 
+def test_ranks_answer_a_further_metric_of_a_run_and_of_what_it_is_compared_with(run, result):
+    assert run.part("test").record("recall@3", "x2y") is None
+    found = replace(run, further="recall@3").part("test")
+    for name, evaluation in result.measured["test"].evaluations.items():
+        (record, *_) = evaluation.to_records(["recall@3"])
+        assert found.record("recall@3", "x2y", name) == record
+        assert found.value("MRR", "x2y", name) == evaluation.value("MRR", "x2y")
+    assert "recall@3" in found.metrics and "recall@3" not in run.part("test").metrics
+
+
+def test_figures_are_read_again_when_their_file_changes(run):
+    path = run.folder / "test" / "figures.json"
+    assert run.part("test").value("MRR", "x2y") != 0.125
+    figures = json.loads(path.read_text())
+    for record in figures["records"]["run"]:
+        record["value"] = 0.125
+    path.write_text(json.dumps(figures))
+    assert run.part("test").value("MRR", "x2y") == 0.125
+
+
 def test_drawing_comes_back_as_it_was(drawn, run):
     assert run.maps() == ()
     run.put_map("mds-2-center", *drawn)
