@@ -16,9 +16,9 @@ from ._findings import (
     Table as Table,
     Verdict as Verdict,
     cell_text as cell_text,
+    known_findings as known_findings,
     tables_csv as tables_csv,
     to_markdown as to_markdown,
-    write_results as write_results,
 )
 from ._parts import (
     Parts as Parts,

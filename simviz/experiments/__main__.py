@@ -27,7 +27,6 @@ from simviz.experiments import (
     all_experiments,
     get_experiment,
     to_markdown,
-    write_results,
 )
 from simviz.persistence import lock, replacing
 
@@ -63,38 +62,27 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m simviz.experiments",
         description="Run a table or figure of a paper again, on open data.",
     )
-    parser.add_argument(
-        "name", help="id of the experiment, 'list' to name all of them, or 'all' to run them"
-    )
-    parser.add_argument(
-        "--data",
-        type=Path,
-        help="folder; the bundled demo when omitted. With 'all', a folder that holds the "
-        "folders of the sets; each experiment runs on its demo, too",
-    )
-    parser.add_argument(
-        "--size",
-        choices=SIZES,
-        help="how much to try: demo without --data, else full; full with 'all'",
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of everything random")
-    parser.add_argument("--methods", nargs="+", metavar="ID", help="only these methods")
-    parser.add_argument("--train", type=int, metavar="N", help="training items to keep")
-    parser.add_argument("--pool", type=int, metavar="N", help="validation and test items to keep")
-    parser.add_argument(
-        "--output",
-        type=Path,
-        help="file to write, .md or .json; else stdout. With 'all', a folder of results, "
-        "papers when omitted: what it holds is not run again",
-    )
-    parser.add_argument(
-        "--only", nargs="+", metavar="NAME", help=f"with 'all': only these; {_LONG[0]} needs it"
-    )
-    parser.add_argument("--without", nargs="+", metavar="NAME", help="with 'all': not these")
-    parser.add_argument(
-        "--document", type=Path, help="with 'all': page whose tables of results are written anew"
-    )
+    for name, words, how in _ARGUMENTS:
+        parser.add_argument(name, help=words, **how)
     return parser
+
+
+_ARGUMENTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("name", "id of the experiment, 'list' to name all of them, or 'all' to run them", {}),
+    ("--data", "folder; the bundled demo when omitted. With 'all', a folder that holds the "
+     "folders of the sets; each experiment runs on its demo, too", {"type": Path}),
+    ("--size", "how much to try: demo without --data, else full; full with 'all'",
+     {"choices": SIZES}),
+    ("--seed", "of everything random", {"type": int, "default": 0}),
+    ("--methods", "only these methods", {"nargs": "+", "metavar": "ID"}),
+    ("--train", "training items to keep", {"type": int, "metavar": "N"}),
+    ("--pool", "validation and test items to keep", {"type": int, "metavar": "N"}),
+    ("--output", "file to write, .md or .json; else stdout. With 'all', a folder of results, "
+     "papers when omitted: what it holds is not run again", {"type": Path}),
+    ("--only", f"with 'all': only these; {_LONG[0]} needs it", {"nargs": "+", "metavar": "NAME"}),
+    ("--without", "with 'all': not these", {"nargs": "+", "metavar": "NAME"}),
+    ("--results", "with 'all': file of all results that is written anew", {"type": Path}),
+)  # fmt: skip
 
 
 def _list() -> None:
@@ -109,22 +97,24 @@ def _list() -> None:
 
 
 def _run_one(options: argparse.Namespace) -> None:
-    experiment = get_experiment(options.name)
+    experiment, output = get_experiment(options.name), options.output
     experiment.chosen(options.methods)
-    if options.output and options.output.suffix not in _SUFFIXES:
-        raise ValueError(
-            f"--output ends in {' or '.join(_SUFFIXES)}; got {options.output.name!r}."
-        )
+    if output and output.suffix not in _SUFFIXES:
+        raise ValueError(f"--output ends in {' or '.join(_SUFFIXES)}; got {output.name!r}.")
     size: Size = options.size or ("demo" if options.data is None else "full")
     findings = _findings(experiment, size, options, _StderrProgress())
-    if options.output and options.output.suffix == ".json":
-        text = json.dumps(findings.to_json(), ensure_ascii=False, indent=1) + "\n"
+    if output and output.suffix == ".json":
+        text = _json(findings.to_json())
     else:
         text = to_markdown(experiment, findings)
-    if options.output:
-        options.output.write_text(text, encoding="utf-8")
+    if output:
+        output.write_text(text, encoding="utf-8")
     else:
         sys.stdout.write(text)
+
+
+def _json(tree: Any) -> str:
+    return json.dumps(tree, ensure_ascii=False, indent=1) + "\n"
 
 
 def _findings(
@@ -136,16 +126,10 @@ def _findings(
 ) -> Findings:
     """Run an experiment once; what the options say of data and methods is its command."""
     begin = time.monotonic()
-    data = experiment.load(
-        options.data, size=size, seed=options.seed, n_train=options.train, n_pool=options.pool
-    )
-    found = experiment.run(
-        data,
-        size=size,
-        seed=options.seed,
-        methods=options.methods,
-        progress=Progress(heard, folder=folder),
-    )
+    how: Any = {"size": size, "seed": options.seed}
+    data = experiment.load(options.data, **how, n_train=options.train, n_pool=options.pool)
+    progress = Progress(heard, folder=folder)
+    found = experiment.run(data, **how, methods=options.methods, progress=progress)
     parts = ["python", "-m", "simviz.experiments", experiment.id]
     # Where somebody keeps data is nobody's business.
     parts += [] if options.data is None else ["--data", options.data.name]
@@ -191,8 +175,7 @@ class _Run(NamedTuple):
             here.data = Path(self.data) if self.data in DEMOS else options.data / self.data
         steps = self.file.parent / "steps" / f"{self.file.stem}-{self._protocol}"
         found = _findings(self.experiment, self.size, here, heard, steps)
-        tree = {"protocol": self._protocol, "findings": found.to_json()}
-        _write(self.file, json.dumps(tree, ensure_ascii=False, indent=1) + "\n")
+        _write(self.file, _json({"protocol": self._protocol, "findings": found.to_json()}))
         shutil.rmtree(steps, ignore_errors=True)
 
     @property
@@ -250,11 +233,20 @@ def _run_all(options: argparse.Namespace) -> int:
         except (SimvizError, ValueError) as error:
             sys.stderr.write(f"{run.words}: {error}\n")
             failed += 1
-    if options.document:
-        text = options.document.read_text(encoding="utf-8")
+    if options.results:
         known = [found for done, found in filter(None, (run.kept() for run in runs)) if done]
-        _write(options.document, write_results(text, known))
+        _write(options.results, _results(options.results, known))
     return 1 if failed else 0
+
+
+def _results(file: Path, found: Sequence[Findings]) -> str:
+    """What a file of results has, with what was found in place of what it had of the same."""
+    there = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
+    trees = {(tree["experiment"], tree["data"]): tree for tree in there}
+    for one in found:
+        trees[one.experiment, one.data] = replace(one, figures=()).to_json()
+    text = ",\n".join(json.dumps(tree, ensure_ascii=False) for tree in trees.values())
+    return f"[\n{text}\n]\n"
 
 
 def _write(file: Path, text: str) -> None:

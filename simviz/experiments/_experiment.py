@@ -84,7 +84,7 @@ from simviz.data import PairSet
 from simviz.evaluation.metrics import parse_metric
 from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
-from simviz.experiments._progress import Progress
+from simviz.experiments._progress import Progress, fewer_dimensions
 from simviz.experiments._published import Said
 from simviz.methods import get_method
 from simviz.registry import find_classes, unknown_name
@@ -155,31 +155,56 @@ def tried(
     grid: Mapping[str, Sequence[Any]],
     make: Callable[..., tuple[Any, tuple[Any, ...]]],
     progress: Progress,
+    *,
+    paths: bool = False,
 ) -> Iterator[tuple[dict[str, Any], Any]]:
     """Every setting of a method, with its fitted model or pipeline.
 
     ``make(**params)`` answers one to fit and what its `fit` takes; no data where it is fitted
-    already. What one fit gives is had from it: nested numbers of dimensions, and measures.
+    already. What one fit gives is had from it: nested numbers of dimensions, measures, and with
+    `paths` the ridges of a model that has a path of them.
     """
-    tags = get_method(method).tags
-    sizes = grid.get("n_components", ()) if tags.nested else ()
-    measures = grid.get("measure", ())
-    late = {*(["n_components"] if sizes else []), "measure"}
+    cls = get_method(method)
+    sizes = grid.get("n_components", ()) if cls.tags.nested else ()
+    paths = paths and hasattr(cls, "regularization_path")
+    ridges = grid.get("regularization", ()) if paths else ()
+    late = {
+        "measure",
+        *(["n_components"] if sizes else []),
+        *(["regularization"] if ridges else []),
+    }
     early = {name: values for name, values in grid.items() if name not in late}
     for values, part in progress.over(list(itertools.product(*early.values()))):
         params = dict(zip(early, values, strict=True))
-        label = ", ".join(filter(None, (f"Training {tags.title}", in_words(params))))
+        label = ", ".join(filter(None, (f"Training {cls.tags.title}", in_words(params))))
         part(label)
         model, data = make(**params, **({"n_components": max(sizes)} if sizes else {}))
+        model.set_callbacks(part.listen(label))
+        if ridges:
+            # Without validation pairs: which ridge is best is asked here.
+            path = model.regularization_path(*data[:3], values=ridges)
+            for i, ridge in enumerate(ridges, start=1):
+                with fewer_dimensions():
+                    one = next(path)
+                part(label, i / len(ridges))
+                yield from _variants({**params, "regularization": ridge}, one, grid, sizes)
+            continue
         if data:
-            part.fitted(model.set_callbacks(part.listen(label)), *data)
+            part.fitted(model, *data)
         part(label, 1.0)
-        for k, small in (cut(model, sizes) if sizes else {}).items():
-            yield {**params, "n_components": k}, small
-        for measure in measures:
-            yield {**params, "measure": measure}, _measured_by(model, measure)
-        if not (sizes or measures):
-            yield params, model
+        yield from _variants(params, model, grid, sizes)
+
+
+def _variants(
+    params: dict[str, Any], model: Any, grid: Mapping[str, Sequence[Any]], sizes: Sequence[int]
+) -> Iterator[tuple[dict[str, Any], Any]]:
+    """What one fit gives."""
+    for k, small in (cut(model, sizes) if sizes else {}).items():
+        yield {**params, "n_components": k}, small
+    for measure in grid.get("measure", ()):
+        yield {**params, "measure": measure}, _measured_by(model, measure)
+    if not (sizes or "measure" in grid):
+        yield params, model
 
 
 def _measured_by(model: Any, measure: str) -> Any:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import csv
+import functools
 import io
+import json
 import math
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, fields
+from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 import numpy as np
@@ -625,8 +627,8 @@ def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
         f"# {experiment.title}",
         f"{where}. {experiment.sentence}",
         _data_in_words(found),
-        _claims_table([found]) if found.claims else "",
-        *_tables(found, "## "),
+        _claims_table(found) if found.claims else "",
+        *_tables(found),
     ]
     if found.notes:
         parts.append("\n".join(f"- {_one_line(note)}" for note in found.notes))
@@ -635,51 +637,26 @@ def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def write_results(text: str, found: Iterable[Findings]) -> str:
-    """Put what was found between the marks of a page.
-
-    Parameters
-    ----------
-    text : str
-        Markdown with ``<!-- results:NAME -->`` and ``<!-- /results -->`` for an
-        experiment, and ``<!-- verdicts -->`` and ``<!-- /verdicts -->`` for their
-        number.
-    found : iterable of Findings
-        Of any experiments; those without marks are left out.
+@functools.cache
+def known_findings() -> Mapping[str, tuple[Findings, ...]]:
+    """What full runs on open sets found before this version was published.
 
     Returns
     -------
-    str
-        The same text, with claims and tables of the experiments that were found.
+    mapping of str to tuple of Findings
+        By experiment, a set each: tables and claims, without figures.
+
+    Examples
+    --------
+    >>> [found.data for found in known_findings()["keyword_map"]]
+    ['icons', 'corel5k']
     """
-    by_name: dict[str, list[Findings]] = {}
-    for one in found:
-        by_name.setdefault(one.experiment, []).append(one)
-    for name, several in by_name.items():
-        parts = [_claims_table(several)] if any(one.claims for one in several) else []
-        for one in several:
-            parts += [
-                f"<details><summary>{_data_in_words(one)}</summary>",
-                *_tables(one, "**", "**"),
-                "</details>",
-            ]
-        block = "\n\n".join((f"<!-- results:{name} -->", *parts, "<!-- /results -->"))
-        marks = rf"<!-- results:{re.escape(name)} -->.*?<!-- /results -->"
-        text = re.sub(marks, block.replace("\\", r"\\"), text, flags=re.DOTALL)
-    block = f"<!-- verdicts -->\n\n{_verdicts_table(text)}\n\n<!-- /verdicts -->"
-    return re.sub("<!-- verdicts -->.*?<!-- /verdicts -->", block, text, flags=re.DOTALL)
-
-
-def _verdicts_table(text: str) -> str:
-    """How many claims each experiment of a page answers, over all of its sets."""
-    rows = []
-    for name, block in re.findall(
-        r"<!-- results:(\w+) -->(.*?)<!-- /results -->", text, re.DOTALL
-    ):
-        whole = re.sub(r"^\| … .*$", "", block, flags=re.MULTILINE)
-        counts = [str(whole.count(f"| {SIGNS[v]} {v}: ")) for v in VERDICTS]
-        rows.append([f"`{name}`", str(block.count("<summary>Data: ")), *counts])
-    return _grid(("experiment", "sets", *(f"{SIGNS[v]} {v}" for v in VERDICTS)), rows)
+    text = files("simviz.experiments").joinpath("results.json").read_text(encoding="utf-8")
+    found: dict[str, tuple[Findings, ...]] = {}
+    for tree in json.loads(text):
+        one = Findings.from_json(tree)
+        found[one.experiment] = (*found.get(one.experiment, ()), one)
+    return found
 
 
 def _data_in_words(found: Findings) -> str:
@@ -688,54 +665,30 @@ def _data_in_words(found: Findings) -> str:
     return f"Data: {about}; size {found.size}, seed {found.seed}{spent}."
 
 
-def _claims_table(found: Sequence[Findings]) -> str:
-    """A row a claim, its parts below it, and a column a set."""
-    by_statement: dict[str, dict[int, Claim]] = {}
-    for at, one in enumerate(found):
-        for claim in one.claims:
-            by_statement.setdefault(claim.statement, {})[at] = claim
-    rows = []
-    for statement, claims in by_statement.items():
-        whole = _claim_row(statement, claims, len(found))
-        rows.append(whole)
-        for name in dict.fromkeys(part.statement for c in claims.values() for part in c.parts):
-            parts = {at: p for at, c in claims.items() for p in c.parts if p.statement == name}
-            if all(part.verdict == "not comparable" for part in parts.values()):
-                continue  # as is said above
-            row = _claim_row(f"… at {name}", parts, len(found))
-            for column in (1, -2):  # said above
-                row[column] = "" if row[column] == whole[column] else row[column]
-            rows.append(row)
-    seeds = {one.seed for one in found}
-    names = [one.data + (f", seed {one.seed}" if len(seeds) > 1 else "") for one in found]
-    return _grid(("claim", "the paper", *names, "test", "the paper's test"), rows)
-
-
-def _claim_row(words: str, claims: Mapping[int, Claim], n_sets: int) -> list[str]:
-    test, own = _in_common([c.test for c in claims.values()])
-    theirs, own_theirs = _in_common([c.paper_test for c in claims.values()])
-    cells = [""] * n_sets
-    for (at, c), mine, paper in zip(claims.items(), own, own_theirs, strict=True):
-        behind = "; ".join(filter(None, (mine, paper and f"the paper's test: {paper}")))
-        told = f"{SIGNS[c.verdict]} {c.verdict}: {c.numbers()}"
-        cells[at] = f"{told} ({behind})" if behind else told
-    return [words, next(iter(claims.values())).published, *cells, test, theirs]
-
-
-def _in_common(texts: Sequence[str]) -> tuple[str, list[str]]:
-    """What lists in words all name, and what only each of them does."""
-    several = [text.split(", ") for text in texts]
-    common = [word for word in several[0] if all(word in words for words in several)]
-    return ", ".join(common), [
-        ", ".join(word for word in words if word not in common) for words in several
+def _claims_table(found: Findings) -> str:
+    """A row a claim, its parts below it."""
+    rows = [
+        [
+            words,
+            c.published,
+            f"{SIGNS[c.verdict]} {c.verdict}: {c.numbers()}",
+            c.test,
+            c.paper_test,
+        ]
+        for claim in found.claims
+        for words, c in (
+            (claim.statement, claim),
+            *((f"… at {part.statement}", part) for part in claim.parts),
+        )
     ]
+    return _grid(("claim", "the paper", found.data, "test", "the paper's test"), rows)
 
 
-def _tables(found: Findings, mark: str, end: str = "") -> list[str]:
+def _tables(found: Findings) -> list[str]:
     parts = []
     for table in found.tables:
         parts += [
-            f"{mark}{_one_line(table.title)}{end}",
+            f"## {_one_line(table.title)}",
             _grid(table.columns, [list(map(cell_text, row)) for row in table.rows]),
         ]
         parts += [_one_line(table.note)] if table.note else []

@@ -135,7 +135,7 @@ class Graded:
             return [self.tfidf]
         make = partial(self._made, method, progress)
         found = []
-        for params, model in tried(method, self.grids[method], make, progress):
+        for params, model in tried(method, self.grids[method], make, progress, paths=True):
             data = self.vectors_for(model)
             scores = {
                 name: np.asarray(model.similarity(data[name], data["y"]), np.float32)

@@ -12,12 +12,10 @@ import scipy.sparse as sp
 
 from simviz.data.pairs import PairSet
 from simviz.evaluation import (
-    MRR,
     Comparison,
     Evaluation,
     compare_all,
     confidence_interval,
-    dimension_curve,
     evaluate,
     paired_randomization,
     query_values,
@@ -29,7 +27,6 @@ from simviz.experiments._experiment import (
     Grids,
     RunResult,
     Size,
-    cut,
     in_words,
     tried,
     two_texts,
@@ -45,7 +42,7 @@ from simviz.experiments._findings import (
     tests_of,
 )
 from simviz.experiments._parts import Parts
-from simviz.experiments._progress import Progress, fewer_dimensions
+from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
 from simviz.features import default_features
 from simviz.methods import get_method
@@ -54,7 +51,7 @@ _Results = Mapping[str, Mapping[int, Evaluation]]
 
 TOPICS = ("jplsa", "cplsa")
 #: Settings that a row names, beside its dimensions.
-_TOLD = ("loss", "learning_rate")
+_TOLD = ("regularization", "loss", "learning_rate")
 N_TERMS = 20_000  # of a vocabulary, as in the paper
 #: How long a method takes, to tell how far everything is.
 _WEIGHTS = {"opca": 8.0, "cca": 6.0, "cl_lsi": 2.0, "jplsa": 1.0, "cplsa": 3.0}
@@ -129,42 +126,14 @@ class Aligned:
 
     def tried(self, method: str, grid: Grids, progress: Progress) -> list[Point]:
         """Every setting of a method, but the ridges that are not the best of their kind."""
-        if method not in TOPICS:
-            return self._spectral(method, grid[method], progress)
-        space = "counts", False  # a vocabulary a language, as in the paper
-        return self.points(method, grid[method], space, "Jensen–Shannon", progress)
-
-    def _spectral(
-        self, method: str, grid: Mapping[str, Sequence[Any]], progress: Progress
-    ) -> list[Point]:
+        if method in TOPICS:  # a vocabulary a language, as in the paper
+            space = "counts", False
+            return self.points(method, grid[method], space, "Jensen–Shannon", progress)
         found: list[Point] = []
-        cls = get_method(method)
-        sizes, ridges = grid["n_components"], grid.get("regularization", ())
-        for shared, part in progress.over(grid["shared"]):
-            space = "tfidf", shared
+        some = {name: values for name, values in grid[method].items() if name != "shared"}
+        for shared, part in progress.over(grid[method]["shared"]):
             words = "one vocabulary" if shared else "a vocabulary each"
-            label = f"{cls.tags.title}, {words}"
-            part(label)
-            model: Any = cls(n_components=sizes[-1], shared=shared, random_state=self.seed)
-            model.set_callbacks(part.listen(label))
-            data = *self.sides(space, "train"), self.parts.train.relevance
-            X, Y = self.sides(space, "validation")
-            made: list[Point] = []
-            with fewer_dimensions():
-                if ridges:
-                    path = model.regularization_path(*data, values=ridges)
-                    settings = [f"{words}, ridge {value:g}" for value in ridges]
-                else:
-                    path, settings = iter([model.fit(*data)]), [words]
-                for i, (setting, fit) in enumerate(zip(settings, path, strict=True), start=1):
-                    part(label, i / len(settings))
-                    small = cut(fit, sizes)
-                    P, Q, judged = fit.transform(X), fit.transform_y(Y), self.parts.validation
-                    curve = dimension_curve(P, Q, judged.relevance, list(small), metric=MRR())
-                    made += [
-                        Point(method, k, setting, value, small[k], space)
-                        for k, value in zip(small, curve.values("mean").tolist(), strict=True)
-                    ]
+            made = self.points(method, some, ("tfidf", shared), words, part)
             found += _best(made).values()
         return found
 
@@ -207,7 +176,7 @@ class Aligned:
                 data += *self.sides(space, "validation"), self.parts.validation.relevance
             return made, data
 
-        for params, model in tried(method, grid, make, progress):
+        for params, model in tried(method, grid, make, progress, paths=True):
             value = self.measured(model, space, "validation").value("MRR", "mean")
             told = ", ".join([words, *(in_words({n: params[n]}) for n in _TOLD if n in params)])
             found.append(Point(method, model.n_components_, told, value, model, space))

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from functools import cache
 from html import escape
-from importlib.resources import files
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,6 +27,7 @@ from simviz.experiments import (
     all_experiments,
     cell_text,
     get_experiment,
+    known_findings,
     tables_csv,
     to_markdown,
 )
@@ -148,23 +146,26 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
 
 def _show_known(experiment: Experiment[Any]) -> None:
     """Show what came out where the experiment was run for this version."""
-    claims = _known().get(experiment.id, {})
-    if not claims:
+    known = known_findings().get(experiment.id, ())
+    if not known:
         return
-    sets = list(dict.fromkeys(name for on in claims.values() for name in on))
-    counts = _counts(verdict for on in claims.values() for verdict in on.values())
+    counts = _counts(claim.verdict for found in known for claim in found.claims)
     display.quiet(f"Before this version was published, by full runs on open sets: {counts}.")
-    rows = [
-        (claim, *(f"{SIGNS[on[name]]} {on[name]}" if name in on else "" for name in sets))
-        for claim, on in claims.items()
-    ]
+    verdicts: dict[str, dict[str, str]] = {}
+    for found in known:
+        for claim in found.claims:
+            told = f"{SIGNS[claim.verdict]} {claim.verdict}"
+            verdicts.setdefault(claim.statement, {})[found.data] = told
+    sets = [found.data for found in known]
+    rows = [(claim, *(on.get(name, "") for name in sets)) for claim, on in verdicts.items()]
     display.table(("claim", *sets), rows, look="sv-verdicts")
-
-
-@cache
-def _known() -> Mapping[str, Mapping[str, Mapping[str, Verdict]]]:
-    """Claims with their verdicts on each set, by experiment."""
-    return tomllib.loads(files("simviz.experiments").joinpath("verdicts.toml").read_text("utf-8"))
+    for found in known:
+        with st.expander(f"All tables and numbers of {escape_markdown(found.data)}"):
+            display.quiet(f"{found.about}. Size {found.size}, seed {found.seed}.")
+            st.html(claims_html(found.claims))
+            for table in found.tables:
+                st.markdown(f"#### {escape_markdown(table.title)}")
+                _show_table(table)
 
 
 def _counts(verdicts: Iterable[Verdict]) -> str:

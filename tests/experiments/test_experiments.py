@@ -7,7 +7,7 @@ import json
 import math
 import subprocess
 import sys
-from itertools import product
+from itertools import permutations, product
 
 import numpy as np
 import pytest
@@ -32,6 +32,7 @@ from simviz.experiments import (
     Table,
     all_experiments,
     get_experiment,
+    known_findings,
     read_parts,
     tables_csv,
     to_markdown,
@@ -39,6 +40,7 @@ from simviz.experiments import (
 from simviz.experiments.__main__ import main
 from simviz.experiments._findings import claims_ahead
 from simviz.experiments._progress import request_key
+from simviz.experiments._published import PUBLISHED
 from simviz.features import Tfidf
 from simviz.methods import all_methods, get_method
 from simviz.methods.s2net import S2Net
@@ -181,6 +183,24 @@ def test_findings_are_read_again_as_they_were_written():
     assert tree["claims"][0]["verdict"] == "holds"
     with pytest.raises(ValueError, match="cannot be read"):
         Findings.from_json({"experiment": "a"})
+
+
+def test_every_experiment_has_results_that_say_of_papers_what_published_toml_has():
+    assert known_findings().keys() == all_experiments().keys()
+    for name, found in known_findings().items():
+        paper = all_experiments()[name].paper.id
+        words = {
+            w for p, said in PUBLISHED.statements.items() if p[0] == paper for w in said.values()
+        }
+        for place, numbers in PUBLISHED.numbers.items():
+            if place[0] == paper:
+                pairs = permutations(numbers, 2)
+                words |= {
+                    PUBLISHED.ahead(*place, a, b) for a, b in pairs if numbers[a] > numbers[b]
+                }
+        for one in found:
+            assert one.size == "full" and one.tables and one.claims
+            assert {claim.published for claim in one.claims} <= words, name
 
 
 def test_a_row_needs_a_cell_for_every_column():
@@ -341,18 +361,20 @@ def test_all_goes_on_where_it_was_ended(counted, folder, tmp_path, capsys, monke
         (tmp_path / name).mkdir(parents=True)
         for file in made.glob("*.gz"):
             (tmp_path / name / file.name).write_bytes(file.read_bytes())
-    page, output = tmp_path / "page.md", tmp_path / "results"
-    page.write_text("<!-- results:s2net_languages -->\n<!-- /results -->\n")
+    kept, output = tmp_path / "kept.json", tmp_path / "results"
+    others = [{"experiment": "ssi_links", "data": "cora"}]
+    kept.write_text(json.dumps([*others, {"experiment": "s2net_languages", "data": "one"}]))
     args = ["all", "--only", "s2net_languages", "--data", str(tmp_path / "root")]
-    args += ["--output", str(output), "--document", str(page)]
+    args += ["--output", str(output), "--results", str(kept)]
     assert main(args) == 0
     told = capsys.readouterr().err
     assert counted == ["emoji", "one"]
     assert "s2net_languages on emoji: " in told and "min left" in told
     assert "on two: " in told and "no such folder" in told
-    told_page = page.read_text()
-    assert "| claim | the paper | emoji | one | test |" in told_page
-    assert "| A is ahead. |  | ✓ holds: " in told_page
+    trees = json.loads(kept.read_text())
+    assert trees[0] == others[0], "what was not run stays"
+    assert [tree["data"] for tree in trees[1:]] == ["one", "emoji"]
+    assert all(Findings.from_json(tree).claims for tree in trees[1:])
     assert not list(output.glob("steps/*")), "steps go when the result is there"
 
     assert main(args) == 0
@@ -620,10 +642,12 @@ def test_numbers_of_dimensions_are_cut_from_one_fit(monkeypatch):
         OPCA(k, shared=True, regularization=ridge, random_state=0).fit(*data)
         for ridge, k in product(*grid.values())
     ]
-    fits, fit = [], OPCA.fit
-    monkeypatch.setattr(OPCA, "fit", lambda *a, **kw: fits.append(1) or fit(*a, **kw))
+    paths, path = [], OPCA.regularization_path
+    monkeypatch.setattr(
+        OPCA, "regularization_path", lambda *a, **kw: paths.append(1) or path(*a, **kw)
+    )
     found = collection.tried("opca", Progress())
-    assert len(fits) == 2
+    assert paths == [1]
     for ranker, model in zip(found, alone, strict=True):
         expected = model.similarity(vectors["test"], vectors["y"])
         np.testing.assert_allclose(ranker.scores["test"], expected, atol=1e-5)
