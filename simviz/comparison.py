@@ -38,6 +38,7 @@ from simviz.evaluation.fusion import RankFusion, choose_blend
 from simviz.evaluation.result import PartResult
 from simviz.evaluation.trec import ImportedRun
 from simviz.exceptions import DatasetError, JobCancelled
+from simviz.features import PretrainedText
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.jobs.training import measure
 from simviz.methods import get_method, method_id
@@ -473,7 +474,7 @@ class Result:
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the best run is really ahead of the next, and of the strongest baseline."""
-        return verdict_of(self._entries, self.metric.name, self.direction)
+        return verdict_of(self._entries, self.pairs, self.metric.name, self.direction)
 
     def to_frame(self) -> pd.DataFrame:
         """The results table.
@@ -646,7 +647,13 @@ class Result:
             for name, value in params.items()
             if isinstance(value, bool | int | float | str | None) and value != usual[name]
         }
-        return JobSpec(*data, method_id(pipeline.model), given, self.how)
+        method, encoder = method_id(pipeline.model), pipeline.x_features
+        features = "usual"
+        if isinstance(encoder, PretrainedText) and pipeline.model.tags.input != "pretrained":
+            features = "pretrained"
+        if isinstance(encoder, PretrainedText) and encoder.model != PretrainedText.model:
+            features = f"pretrained:{encoder.model}"
+        return JobSpec(*data, method, given, self.how, features=features)
 
     def _look(self, name: str) -> str:
         """The id by which charts know the colour of a run; further ones of a method differ."""

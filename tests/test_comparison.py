@@ -17,6 +17,7 @@ from simviz.exceptions import DatasetError, JobCancelled, StoreError
 from simviz.methods.cca import RidgeCCA
 from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 from simviz.methods.opca import OPCA
+from simviz.reports.summary import adapted_vectors
 
 
 class FirstColumns(LinearPairModel):
@@ -327,10 +328,16 @@ def test_the_plain_cosine_stands_beside_adapters_and_wins_where_validation_prefe
     assert result.names == ["cosine", "heterogeneous_svd"]
     assert methods.method_id(result.best.model) == "cosine"
     assert "cosine" in result.to_frame().index
+    assert "The vectors alone do " in str(result.verdict)
     stretched = Y * np.r_[np.full(5, 20.0), np.ones(5)]
     learned = simviz.compare(simviz.from_frame(x=X, y=stretched, space="one"), ["ridge_identity"])
     assert learned.names == ["ridge_identity", "cosine"]
     assert list(learned.verdict.against) == ["cosine"]
+    assert str(learned.verdict).endswith("The vectors alone do as well.")
+    turned = simviz.from_frame(x=X, y=np.roll(Y, 1, axis=1), space="one")
+    ahead = simviz.compare(turned, ["ridge_identity"])
+    assert ahead.names[0] == "ridge_identity"
+    assert "The vectors alone" not in str(ahead.verdict)
 
 
 def test_no_cosine_is_added_where_it_means_nothing_or_is_there():
@@ -344,3 +351,24 @@ def test_no_cosine_is_added_where_it_means_nothing_or_is_there():
         simviz.from_frame(x=words, y=[f"the {w}" for w in words]), [RidgeCCA(4)]
     )
     assert texts.names == ["cca"]
+
+
+def test_adapters_are_held_against_the_cosine_of_what_they_read():
+    texts = simviz.from_frame(x=["a b", "c d"], y=["a e", "c f"]).pairs
+    X = np.eye(3)
+    vectors = simviz.from_frame(x=X, y=X).pairs
+    cosine, other = ("cosine", "cosine", "usual"), ("other", "cosine", "pretrained:m")
+    on_words, on_vectors = ("words", "cca", "usual"), ("cca", "cca", "pretrained")
+    learned_nothing = ("pca", "pca", "pretrained")
+    assert adapted_vectors([on_words, learned_nothing, cosine, on_vectors], texts) == (
+        "cca",
+        "cosine",
+    )
+    assert adapted_vectors([on_words, cosine], texts) is None
+    assert adapted_vectors([on_vectors, other], texts) is None, "of another encoder"
+    assert adapted_vectors([("tfidf", "tfidf_cosine", "pretrained"), on_vectors], texts) == (
+        "cca",
+        "tfidf",
+    )
+    assert adapted_vectors([on_words, cosine], vectors) == ("words", "cosine")
+    assert adapted_vectors([on_vectors, cosine, ("best blend", "blend", "usual")], texts)

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from simviz.evaluation.comparisons import Comparisons, compare_all_evaluations, compared_metric
+from simviz.evaluation.comparisons import (
+    Comparisons,
+    compare_all_evaluations,
+    compare_evaluations,
+    compared_metric,
+)
 from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Direction, Evaluation
 from simviz.evaluation.significance import Comparison, State
@@ -26,12 +31,16 @@ class Verdict:
         What was tested.
     higher_is_better : bool
         False for metrics such as rank loss.
+    adapted : tuple of (str, str, Comparison), optional
+        The best run that learned from ready vectors, their plain cosine, and the one against
+        the other, without a correction.
     """
 
     best: str
     against: Mapping[str, Comparison]
     metric: str
     higher_is_better: bool = True
+    adapted: tuple[str, str, Comparison] | None = None
 
     @classmethod
     def of(
@@ -76,6 +85,21 @@ class Verdict:
         ]
         return next((state for state in states if state != "ahead"), "ahead")
 
+    def speaks_of(self, a: str, b: str) -> bool:
+        """Whether one of two runs is the best, and was compared with the other.
+
+        Parameters
+        ----------
+        a, b : str
+            Names of runs.
+
+        Returns
+        -------
+        bool
+            True where `against` has their comparison.
+        """
+        return (a == self.best and b in self.against) or (b == self.best and a in self.against)
+
     def in_words(self, *, with_p: bool = True) -> str:
         """Sentences with differences and intervals, and by which test.
 
@@ -88,8 +112,11 @@ class Verdict:
         Returns
         -------
         str
-            One or two findings, and what they rest on.
+            One or two findings, what they rest on, and whether ready vectors alone do as well.
         """
+        return " ".join(filter(None, (self._found(with_p=with_p), self._alone(with_p=with_p))))
+
+    def _found(self, *, with_p: bool) -> str:
         first = next(iter(self.against.values()))
         words = [
             one.finding(self.best, name, self.metric, higher_is_better=self.higher_is_better)
@@ -106,6 +133,20 @@ class Verdict:
             words.append(rests[0].upper() + rests[1:])
         return " ".join(f"{said}." for said in words)
 
+    def _alone(self, *, with_p: bool) -> str:
+        """Whether the cosine of ready vectors is as good as what was learned from them."""
+        if self.adapted is None:
+            return ""
+        learned, vectors, one = self.adapted
+        state = one.state(higher_is_better=self.higher_is_better)
+        if state not in ("level", "behind"):
+            return ""
+        words = "The vectors alone do " + ("as well" if state == "level" else "better")
+        if self.speaks_of(learned, vectors):
+            return f"{words}."
+        found = one.finding(learned, vectors, self.metric, higher_is_better=self.higher_is_better)
+        return f"{words} ({found}{f', {one.p_in_words}' if with_p else ''})."
+
     def __str__(self) -> str:
         """All of it in words."""
         return self.in_words()
@@ -117,6 +158,7 @@ def verdict(
     directions: Sequence[Direction] | None = None,
     *,
     baseline: str | None = None,
+    vectors: tuple[str, str] | None = None,
     is_chosen_here: bool = False,
 ) -> Verdict:
     """Say whether the best run is ahead of the next one and of the strongest baseline.
@@ -132,6 +174,10 @@ def verdict(
         omitted.
     baseline : str, optional
         The strongest baseline, one of the names; it may be the second run.
+    vectors : tuple of two str, optional
+        Of the names, the best run that learned from ready vectors, and their plain cosine:
+        where that is not behind, the verdict says so. It is a question of its own, which no
+        correction counts unless the best run is one of the two.
     is_chosen_here : bool, default=False
         Whether the best was chosen by these same evaluations. All pairs then
         count for Holm's correction, since the best of many is ahead by luck
@@ -159,12 +205,19 @@ def verdict(
     >>> found.state, list(found.against), found.against["2"].correction
     ('ahead', ['2', 'chance'], 'Holm, 2 comparisons')
     """
-    order = list(evaluations)
+    given, order = evaluations, list(evaluations)
     named = {*order[:2], baseline}
     if not is_chosen_here:
         evaluations = {name: one for name, one in evaluations.items() if name in named}
     found = compare_all_evaluations(
         evaluations, metric, directions, baseline=None if is_chosen_here else order[0]
     )
-    tested = compared_metric(evaluations.values(), metric)
-    return Verdict.of(found, order, tested.name, baseline)
+    tested = compared_metric(given.values(), metric)
+    told = Verdict.of(found, order, tested.name, baseline)
+    if vectors is None:
+        return told
+    if told.speaks_of(*vectors):
+        one = found.between(*vectors)
+    else:
+        one = compare_evaluations(given[vectors[0]], given[vectors[1]], metric, directions)
+    return replace(told, adapted=(*vectors, one))

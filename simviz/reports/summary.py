@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import isnan
 from statistics import fmean
@@ -31,7 +31,9 @@ from simviz.evaluation.result import DIRECTIONS, Asking, PartResult, curve_recor
 from simviz.evaluation.roc import Roc
 from simviz.evaluation.tables import Estimate, TableRow, finding, ranked_against
 from simviz.exceptions import StoreError
-from simviz.methods import all_methods
+from simviz.features.pretrained import DEFAULT_MODEL
+from simviz.methods import all_methods, get_method
+from simviz.pipeline import Features, encoder_of
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.run import (
     BLEND,
@@ -373,7 +375,7 @@ def findings(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: s
     record = best.record(metric, direction)
     if record is None or isnan(record["value"]):
         return [f"{metric} could not be measured on this {best.part} part."]
-    found = verdict_of(entries, metric, direction)
+    found = verdict_of(entries, pairs, metric, direction)
     said = finding_of(entries, pairs, metric, direction)
     return [said, verdict_words(found, best, metric, direction)]
 
@@ -430,6 +432,42 @@ def is_base(method: str) -> bool:
     )
 
 
+def adapted_vectors(
+    runs: Iterable[tuple[str, str, Features]], pairs: PairSet
+) -> tuple[str, str] | None:
+    """Of runs in their order, the first that learned from ready vectors, and their plain cosine.
+
+    Parameters
+    ----------
+    runs : iterable of (str, str, features)
+        Name, method, and what texts became; see `simviz.pipeline.default_pipeline`.
+    pairs : PairSet
+        What they were trained on.
+
+    Returns
+    -------
+    tuple of two str, or None
+        Names; None unless both are there.
+    """
+    read = [(name, method, _vectors_read(method, how, pairs)) for name, method, how in runs]
+    cosines = {of: name for name, method, of in reversed(read) if of and is_base(method)}
+    for name, method, of in read:
+        if of in cosines and get_method(method).tags.uses != "unsupervised":
+            return name, cosines[of]
+    return None
+
+
+def _vectors_read(method: str, features: Features, pairs: PairSet) -> str:
+    """Which vectors a run read: those of an encoder by its name; empty where it read others."""
+    known = all_methods().get(method)
+    if known is None or pairs.x.kind != pairs.y.kind:
+        return ""
+    if pairs.x.kind == "vector":
+        return "given"
+    is_encoded, model = encoder_of(features)
+    return model or DEFAULT_MODEL if is_encoded or known.tags.input == "pretrained" else ""
+
+
 def strongest_baseline(
     runs: Mapping[str, float], measured: PartResult, metric: str, direction: str
 ) -> str:
@@ -464,16 +502,25 @@ def baseline_of(entries: Sequence[Entry], metric: str, direction: str) -> str:
     return strongest_baseline(runs, guesses, metric, direction)
 
 
-def verdict_of(entries: Sequence[Entry], metric: str, direction: str) -> Verdict:
+def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str) -> Verdict:
     """The verdict on runs in their order, see `simviz.evaluation.verdict`."""
     best, is_here = entries[0], is_chosen_here(entries)
     baseline = baseline_of(entries, metric, direction)
-    kept = [one for one in entries if is_here or one in entries[:2] or one.label == baseline]
+    vectors = adapted_vectors(
+        (
+            (one.label, one.run.info.method, one.run.info.spec.get("features", "usual"))
+            for one in entries
+        ),
+        pairs,
+    )
+    named = {baseline, *(vectors or ())}
+    kept = [one for one in entries if is_here or one in entries[:2] or one.label in named]
     evaluations = _evaluations(kept)
     if baseline not in evaluations:
         evaluations[baseline] = guessed(baseline, best.measured)
     asking = _asking(direction)
-    return verdict(evaluations, metric, asking, baseline=baseline, is_chosen_here=is_here)
+    about = {"baseline": baseline, "vectors": vectors, "is_chosen_here": is_here}
+    return verdict(evaluations, metric, asking, **about)  # type: ignore[arg-type]
 
 
 def verdict_words(found: Verdict, best: Entry, metric: str, direction: str) -> str:

@@ -87,3 +87,41 @@ def test_without_p_the_state_and_the_interval_stay():
     words = found.in_words(with_p=False)
     assert "p = " not in words and "p < " not in words and "Holm" not in words
     assert words.endswith(" 60 queries.") and words.count("[") == 2
+
+
+def alone(**noise):
+    """What the verdict says of vectors and the best that learned from them, "cca"."""
+    return verdict(runs(**noise), "MRR", vectors=("cca", "cosine"))
+
+
+def test_the_vectors_alone_do_as_well_where_the_adapter_is_not_ahead():
+    level = alone(cca=1.5, cosine=1.5)
+    assert str(level).endswith(" 60 queries. The vectors alone do as well.")
+    assert "The vectors alone" not in str(alone(cca=1, cosine=3))
+    better = alone(cosine=1, cca=3)
+    assert str(better).startswith("cosine is ahead of cca")
+    assert str(better).endswith(" The vectors alone do better.")
+    assert better.adapted[2] == better.against["cca"].swapped()
+    loss = replace(better, higher_is_better=False)
+    assert "The vectors alone" not in str(loss), "a lower loss is an adapter that is ahead"
+    assert "The vectors alone" not in str(
+        replace(level, adapted=("cca", "cosine", paired_t([0.5], [0.5])))
+    )
+
+
+@pytest.mark.parametrize(
+    ("noise", "words"),
+    [
+        ({"cca": 1.5, "cosine": 1.5}, "do as well (cca and cosine cannot be told apart: MRR "),
+        ({"cca": 3, "cosine": 1.5}, "do better (cosine is ahead of cca: MRR +"),
+    ],
+)
+def test_an_adapter_that_is_not_the_best_is_held_against_its_vectors_too(noise, words):
+    given = {"words": 1.0, "both": 1.1, **noise}
+    found = alone(**given)
+    said = str(found).split(" The vectors alone ")[1]
+    assert said.startswith(words) and ", p " in said
+    assert "p " not in found.in_words(with_p=False).split(" The vectors alone ")[1]
+    plain = verdict(runs(**given), "MRR")
+    assert found.against == plain.against, "what else is asked changes no p-value"
+    assert str(found).startswith(str(plain))

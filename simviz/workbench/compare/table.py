@@ -73,7 +73,7 @@ def show_finding(
     st.html(f'<p class="sv-finding">{escape(words)}</p>')
     with st.spinner("Testing", show_time=False):
         labels = tuple(entry.label for entry in entries)
-        found = _verdict(entries, labels, order(entries), metric, direction)
+        found = _verdict(entries, labels, order(entries), pairs, metric, direction)
     # Nor does a line end within "p < 0.001".
     whole = "p\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}"
     words = re.sub(r"\bp ([<=]) ", whole, verdict_words(found, best, metric, direction))
@@ -85,11 +85,12 @@ def _verdict(
     entries: Sequence[Entry],
     labels: Sequence[str],
     order: str,
+    pairs: PairSet,
     metric: str,
     direction: str,
 ) -> Verdict:
     """The verdict by what runs are called, which an entry's key does not say."""
-    return verdict_of(entries, metric, direction)
+    return verdict_of(entries, pairs, metric, direction)
 
 
 # -- the table ------------------------------------------------------------------------

@@ -61,10 +61,12 @@ def entries_of(runs: Sequence[Run], part: Part) -> list[Entry]:
 
 
 def first_shown(ordered: Sequence[Run]) -> list[Run]:
-    """Runs to show where nobody chose: the best, and the one that learns nothing from pairs."""
+    """Runs to show where nobody chose: the best, and those that learn nothing from pairs."""
     shown = list(ordered[:FEW])
     if not any(is_base(run.info.method) for run in shown):  # the verdict is against it
         shown += [run for run in ordered if is_base(run.info.method)][:1]
+    if all(run.info.method != "cosine" for run in shown):  # what adapters are held against
+        shown += [run for run in ordered if run.info.method == "cosine"][:1]
     return shown
 
 
