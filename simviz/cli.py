@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from simviz.data import PairSet
     from simviz.data.splitting import Split
     from simviz.evaluation.result import Record
+    from simviz.pipeline import PairPipeline
 
 # Python itself ends with 1 where it cannot go on, which must look like no verdict.
 _FAULT, _REFUSED, _INTERRUPTED, _UNREAD, _ENDED = 1, 2, 130, 141, 143
@@ -317,7 +318,32 @@ def _train(given: Namespace) -> int:
     pipeline.fit(train, validation).set_callbacks()
     pipeline.save(given.out)
     _tell(f"Wrote {_shown(str(given.out))}.\n")
+    if validation is not None and validation.relevance.positives.nnz:
+        _tell(_beside_the_vectors(given.method, pipeline, train, validation))
     return 0
+
+
+def _beside_the_vectors(
+    method: str, pipeline: PairPipeline, train: PairSet, validation: PairSet
+) -> str:
+    """What the cosine of ready vectors does where a model learned from them; else nothing."""
+    from simviz.data import default_direction
+    from simviz.evaluation import default_metric, evaluate, verdict
+    from simviz.pipeline import plain_cosine
+
+    base = plain_cosine(pipeline, train)
+    if base is None or method in ("cosine", "tfidf_cosine"):
+        return ""
+    metric, sides = default_metric(validation.relevance), (default_direction(validation),)
+    found = {
+        name: evaluate(
+            one, validation.x, validation.y, validation.relevance, [metric], directions=sides
+        )
+        for name, one in {method: pipeline, "cosine": base.fit(train)}.items()
+    }
+    told = verdict(found, metric, sides, vectors=(method, "cosine"))
+    values = ", ".join(f"{name} {one.value(metric):.3f}" for name, one in found.items())
+    return f"Validation {metric.name}: {values}. {told.in_words(with_p=False)}\n"
 
 
 def _parameter(words: str) -> tuple[str, Any]:

@@ -12,6 +12,7 @@ from contextlib import redirect_stdout
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from simviz.cli import main
@@ -462,3 +463,21 @@ def test_help_loads_no_library():
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "simviz compare" in done.stdout and done.stdout.rstrip().endswith("none")
+
+
+def test_train_on_vectors_of_one_space_says_what_they_do_alone(pairs, tmp_path, capsys):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((120, 8))
+    columns = {"x": list(X), "y": list(X + 0.6 * rng.standard_normal(X.shape))}
+    path, out = tmp_path / "vectors.parquet", str(tmp_path / "m.simviz")
+    pd.DataFrame(columns).to_parquet(path)
+    train = ["train", str(path), "--out", out, "--split", "pair", "--method"]
+    assert main([*train, "heterogeneous_svd", "--set", "n_components=3"]) == 0
+    said = capsys.readouterr().err
+    assert "Validation MRR: heterogeneous_svd 0." in said and ", cosine " in said
+    assert "The vectors alone do as well." in said
+    assert main([*train, "cosine"]) == 0
+    assert "Validation" not in capsys.readouterr().err
+    words = ["train", str(pairs), "--split", "pair", "--method", "cca", "--out", out]
+    assert main([*words, "--set", "n_components=5"]) == 0
+    assert "Validation" not in capsys.readouterr().err, "words are no ready vectors"
