@@ -129,6 +129,31 @@ def test_the_best_blend_is_taken_with_its_gain(show, home, monkeypatch):
     assert [page.selectbox(key=f"compare-{n}").value for n in ("learned", "lexical")] == list(ids)
 
 
+def test_the_best_blend_may_be_of_more_than_two_runs(show, home, monkeypatch):
+    from simviz.evaluation import choose_blend
+    from simviz.workbench.compare import blend
+
+    a, b, c = (home.runs[name] for name in ("cl_lsi", "bm25", "tfidf_cosine"))
+    asked = {}
+
+    def chosen(pipelines, *args, **kwargs):
+        asked.update(kwargs, runs=set(pipelines))
+        found = choose_blend({b: pipelines[b]}, *args, **kwargs)
+        return replace(found, path=((b, 1.0), (a, 0.3), (c, 0.5)))
+
+    monkeypatch.setattr(blend, "choose_blend", chosen)
+    page = show("cl_lsi", "bm25", "tfidf_cosine", part="test", metric="top-1")
+    page.button(key="compare-blend-best").click().run()
+    assert not page.exception
+    assert asked["runs"] == {a, b, c} and "most" not in asked, "as simviz.blend asks"
+    assert "RRF of all 3" in html(page)
+    words = said(page)
+    assert "0.35 BM25 + 0.15 CL-LSI + 0.5 " in words
+    assert "Keep these two as a run, and blend that with " in words and "α = 0.5." in words
+    page.button(key="compare-blend-take").click().run()
+    assert not page.exception and page.slider[0].value == 0.3
+
+
 def test_without_validation_pairs_no_weight_is_chosen(show, monkeypatch):
     from simviz.workbench.compare import blend
 

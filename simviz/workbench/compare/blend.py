@@ -32,7 +32,7 @@ from simviz.workbench.shell import display, forms, settings, state
 from simviz.workbench.shell.figures import show_chart
 
 #: Runs that the best blend is chosen among, the first ones.
-_MOST_RUNS = 6
+_MOST_RUNS = 10
 #: Names in the session: what the best blend was chosen for, the blend that was kept, and why one
 #: could not be.
 _FOUND, _KEPT, _REFUSAL = "compare-blend-found", "compare-kept", "compare-blend-refusal"
@@ -151,7 +151,7 @@ def _kind(entry: Entry) -> str:
 
 
 def _offer_best(blend: Blend) -> None:
-    """Offer to choose two of the runs and their weight, and say what that gains."""
+    """Offer to choose among the runs and their weights, and say what that gains."""
     entries = blend.choice.entries[:_MOST_RUNS]
     setting = (blend.metric, blend.normalization, blend.choice.direction, blend.choice.part)
     setting += tuple(entry.run.id for entry in entries)
@@ -165,8 +165,9 @@ def _offer_best(blend: Blend) -> None:
         _FOUND,
         setting,
         disabled=is_found,
-        help="Chooses two runs and their weight on the validation part. Each fold of its queries "
-        "is measured by what the others choose, so that choosing does not flatter.",
+        help="Chooses runs and their weights on the validation part, as simviz.blend does. Each "
+        "fold of its queries is measured by what the others choose, so that choosing does not "
+        "flatter.",
     )
     if not is_found:
         return
@@ -186,10 +187,16 @@ def _offer_best(blend: Blend) -> None:
     display.table([blend.metric, *parts[: len(rows[0]) - 1]], rows, look="sv-tight")
     if words:
         st.caption(escape_markdown(words))
-    if len(chosen.path) == 2:
-        weights = list(chosen.shares.items())
-        named = " + ".join(f"{share:.2g} {labels[run]}" for run, share in weights)
-        forms.quiet_button(f"Take {named}", "done", "compare-blend-take", _take, blend, chosen)
+    if len(chosen.path) > 1:
+        (first, _), (second, share), *further = chosen.path
+        two = {first: 1 - share, second: share}
+        named = " + ".join(f"{share:.2g} {labels[run]}" for run, share in two.items())
+        if further:
+            st.markdown(" + ".join(f"{s:.2g} {labels[run]}" for run, s in chosen.shares.items()))
+        forms.quiet_button(f"Take {named}", "done", "compare-blend-take", _take, blend, two)
+        steps = " and then ".join(f"{labels[run]}, α = {share:g}" for run, share in further)
+        if steps:
+            st.caption(f"Keep these two as a run, and blend that with {steps}.")
 
 
 @state.cached(16)
@@ -211,12 +218,13 @@ def _best(
         blend.metric,
         asking,
         normalization=blend.normalization,  # type: ignore[arg-type]
-        most=2,
     )
-    fused = list(chosen.shares) if len(chosen.path) == 2 else list(by_id)[:2]
+    is_blend = len(chosen.path) > 1
+    fused = list(chosen.shares) if is_blend else list(by_id)[:2]
     ranks = RankFusion([pipelines[run_id] for run_id in fused])
     single = by_id[chosen.single].label
-    names = ("best blend", f"{single} alone", "RRF of both, nothing chosen")
+    of = "both" if len(fused) == 2 else f"all {len(fused)}"
+    names = ("best blend", f"{single} alone", f"RRF of {of}, nothing chosen")
     metric, asked = blend.metric, settings.asking_sides(choice.direction)
     on_validation = ranks.evaluate(validation, [metric], directions=asked).value(metric, asking)
     values: list[tuple[Any, ...]] = list(
@@ -232,7 +240,7 @@ def _best(
     ]
     values = [(*row, one.value(metric, asking)) for row, one in zip(values, found, strict=True)]
     words = ""
-    if len(chosen.path) == 2:
+    if is_blend:
         better = parse_metric(metric).higher_is_better
         said = [
             compare_evaluations(found[0], other, metric, asked).finding(
@@ -244,14 +252,13 @@ def _best(
     return chosen, values, words
 
 
-def _take(blend: Blend, chosen: ChosenBlend) -> None:
+def _take(blend: Blend, shares: Mapping[str, float]) -> None:
     by_id = blend.choice.by_id
-    two = [by_id[run_id] for run_id in chosen.shares]
-    learned, lexical = _usual_pair(two)
+    learned, lexical = _usual_pair([by_id[run_id] for run_id in shares])
     st.session_state["compare-learned"] = learned.run.id
     st.session_state["compare-lexical"] = lexical.run.id
     taken = blend._replace(learned=learned, lexical=lexical)
-    st.session_state[taken.alpha_key] = round(chosen.shares[learned.run.id], 2)
+    st.session_state[taken.alpha_key] = round(shares[learned.run.id], 2)
 
 
 # -- curves ---------------------------------------------------------------------------
