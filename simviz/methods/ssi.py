@@ -46,7 +46,7 @@ class SSI(TripleMixin, PairModel):
 
     Parameters
     ----------
-    n_components : int, default=100
+    n_components : int, default=200
         Dimensions N of the learned part: rows of U and V.
     shared : bool, default=False
         Whether both sides have one vocabulary; then W contains the identity.
@@ -187,7 +187,7 @@ class SSI(TripleMixin, PairModel):
         ),
     }
 
-    n_components: int = 100
+    n_components: int = 200
     _: KW_ONLY
     shared: bool = False
     form: str = "low_rank"
