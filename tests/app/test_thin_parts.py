@@ -20,10 +20,8 @@ def entry(n_others):
     """A run measured on ten relevant pairs and so many others."""
     relevant = np.arange(10 + n_others) < 10
     roc = Roc.from_scores(np.linspace(1, 0, len(relevant)), relevant)
-    names = ("true_positives", "false_positives", "thresholds")
-    part = SimpleNamespace(roc=lambda: {name: getattr(roc, name) for name in names})
-    run = SimpleNamespace(part=lambda _: part)
-    return SimpleNamespace(run=run, part="test", look="bm25", label="BM25")
+    evaluation = SimpleNamespace(roc=roc)
+    return SimpleNamespace(evaluation=evaluation, part="test", look="bm25", label="BM25")
 
 
 @pytest.mark.parametrize(
