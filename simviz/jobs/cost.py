@@ -400,7 +400,8 @@ def _speed() -> float:
 def _bytes(model: PairModel, size: _Size) -> float:
     params = model.get_params(deep=False)
     peak = 4 * 12 * size.filled + 2**27
-    peak += 3 * 8 * (sum(size.d) + sum(size.n)) * size.k
+    if model.tags.family != "lexical":  # which has no directions
+        peak += 3 * 8 * (sum(size.d) + sum(size.n)) * size.k
     if budget := params.get("max_memory"):
         peak += min(20 * size.d[0] * size.d[1], budget * 2**20)
     if model.tags.family == "spectral":

@@ -99,6 +99,11 @@ def test_too_large_is_refused_with_a_sentence(sentences, monkeypatch):
     assert "GB of memory" in reason and "Take a sample" in reason
 
 
+@pytest.mark.parametrize("method", ["bm25", "tfidf_cosine"])
+def test_terms_that_training_did_not_show_need_no_memory_of_their_own(method, sentences):
+    assert estimate(method, sentences).bytes < 2**28
+
+
 def test_what_cannot_be_trained_is_refused_with_the_reason():
     pictures = Items(["a", "b"], np.zeros((2, 8, 8), dtype=np.uint8), "image")
     words = Items(["u", "v"], ["one", "two"], "keyword")
