@@ -1,8 +1,12 @@
 """Whether defaults lose to where they start, or on graded sets to TF-IDF.
 
-    python benchmarks/defaults.py FOLDER choose SEEDS    # dev parts of the sets of CHOSEN_ON
-    python benchmarks/defaults.py FOLDER report SEEDS    # test parts of the sets of REPORTED
-    python benchmarks/defaults.py FOLDER graded dev      # or test: S2Net beside TF-IDF
+    python benchmarks/defaults.py FOLDER choose    # dev parts of the sets of CHOSEN_ON
+    python benchmarks/defaults.py FOLDER report    # test parts of the sets of REPORTED
+    python benchmarks/defaults.py FOLDER graded dev    # or test: S2Net beside TF-IDF
+    python benchmarks/defaults.py FOLDER cost SET    # seconds, with fixed settings and defaults
+
+The first two compare S2Net with OPCA, or what `--method` says with what `--base` says: a method
+and its parameters, such as ``--base ssi n_components=100``.
 
 FOLDER holds data sets in folders of their own: x.jsonl.gz and y.jsonl.gz (id, text),
 relevance.tsv.gz (x_id, y_id, grade) and split.tsv.gz (x_id, split).
@@ -10,14 +14,16 @@ relevance.tsv.gz (x_id, y_id, grade) and split.tsv.gz (x_id, split).
 
 from __future__ import annotations
 
+import argparse
+import ast
 import os
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
-import sys
 import time
 import warnings
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -27,12 +33,12 @@ from _corpora import aligned, annotated, demo_icons, table
 
 import simviz
 from simviz.data import PairSet, read_collection
-from simviz.evaluation import NDCG, evaluate, paired_randomization
+from simviz.evaluation import NDCG, evaluate, paired_randomization, paired_t
 from simviz.pipeline import default_pipeline
 
-CHOSEN_ON = ("libreoffice_help", "en_es_sentences", "abt_buy")
-REPORTED = ("en_es_docs", "amazon_google", "emoji", "icons", "corel5k")
-PAIRS, DIMENSIONS = (500, 1_400, 5_000), (50, 100, 200)
+CHOSEN_ON = ("libreoffice_help", "abt_buy", "emoji")
+REPORTED = ("en_es_sentences", "en_es_docs", "amazon_google", "icons", "corel5k")
+PAIRS, DIMENSIONS = (500, 2_000, 8_000), (100,)
 POOL = 1_000
 GRADED = ("mediqa_qa", "nfcorpus", "cranfield")
 
@@ -55,7 +61,7 @@ def parts_of(
         if n > len(train.x):
             return None
         keep = rng.permutation(len(train.x))[:n]
-        return train.take(keep, keep), parts.test
+        return train.take(keep, keep), parts.validation if part == "dev" else parts.test
     texts = aligned(folder / name)
     x, y = texts["train"]
     if n > len(x):
@@ -68,55 +74,77 @@ def parts_of(
     )
 
 
-def score(pipeline: Any, held: PairSet, by_map: bool) -> float:
-    """Return the MAP of x, or the mean of both directions' MRR."""
+def measured(
+    settings: tuple[str, dict[str, Any]], parts: tuple[PairSet, PairSet], by_map: bool
+) -> tuple[list[Any], float]:
+    """Return the values of the queries in each direction, and the processor seconds of a fit."""
+    train, held = parts
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        pipeline = default_pipeline(settings[0], train, **settings[1])
+        start = time.process_time()
+        pipeline.fit(train)
+        seconds = time.process_time() - start
+    metric, ways = ("MAP", ("x2y",)) if by_map else ("MRR", ("x2y", "y2x"))
     found = evaluate(
-        pipeline,
-        held.x,
-        held.y,
-        held.relevance,
-        metrics=["MAP" if by_map else "MRR"],
-        directions=("x2y", "y2x"),
-    )
-    return found.value("MAP", "x2y") if by_map else found.value("MRR", "mean")
+        pipeline, held.x, held.y, held.relevance, metrics=[metric], directions=ways
+    )  # fmt: skip
+    values = [found.per_query(metric, way) for way in ways]
+    return [v[~np.isnan(v)] for v in values], seconds
 
 
-def main(folder: Path, what: str, seeds: int) -> None:
+def main(options: argparse.Namespace) -> None:
     """Print a row for each set, number of pairs and number of dimensions."""
-    print(
-        "| set | pairs | k | OPCA | S2Net | gain (se) | seconds, OPCA | S2Net |\n"
-        + "|---" * 8
-        + "|"
+    both = [named(words) for words in (options.base, options.method)]
+    names = [" ".join(words) for words in (options.base, options.method)]
+    head = ["set", "pairs", "k", *names, "gain [95 %]", "below 0", "seconds", "factor"]
+    print(f"| {' | '.join(head)} |\n{'|---' * len(head)}|", flush=True)
+    part = "dev" if options.what == "choose" else "test"
+    for name in options.sets or (CHOSEN_ON if part == "dev" else REPORTED):
+        by_map = name in ("icons", "corel5k")
+        for n in options.pairs:
+            drawn = [parts_of(options.folder, name, part, n, i) for i in range(options.seeds)]
+            for k in options.dimensions if None not in drawn else ():
+                found = [
+                    [measured((m, {"n_components": k, **own}), parts, by_map) for parts in drawn]
+                    for m, own in both
+                ]
+                print(row([name, f"{n:,}", str(k)], found), flush=True)
+
+
+def row(cells: list[str], found: list[list[tuple[list[Any], float]]]) -> str:
+    """Put the means, the paired interval of their difference, and seconds into a row."""
+    # One value a pair where both directions ask: the mean of these and of all draws of training
+    # pairs, as values of one pair hang together; where draws ask other queries, one of each.
+    # Beside it, of how many draws and directions the own interval lies wholly below 0.
+    asked = [[np.mean(values, axis=0) for values, _ in runs] for runs in found]
+    is_same = len({len(values) for values in asked[0]}) == 1
+    means = [np.mean(one, axis=0) if is_same else np.concatenate(one) for one in asked]
+    whole = paired_t(means[1], means[0])
+    own = [
+        paired_t(b, a)
+        for (values, _), (others, _) in zip(*found, strict=True)
+        for a, b in zip(values, others, strict=True)
+    ]
+    before, after = (np.mean([seconds for _, seconds in runs]) for runs in found)
+    return "| " + " | ".join(
+        [
+            *cells,
+            *(f"{mean.mean():.3f}" for mean in means),
+            f"{whole.difference:+.3f} [{whole.low:+.3f}, {whole.high:+.3f}]",
+            f"{sum(test.high < 0 for test in own)} of {len(own)}",
+            f"{before:.1f}, {after:.1f}",
+            f"{after / before:.1f} |",
+        ]
     )
-    for name in CHOSEN_ON if what == "choose" else REPORTED:
-        for n in PAIRS:
-            for k in DIMENSIONS:
-                rows = []
-                for seed in range(seeds):
-                    found = parts_of(folder, name, "dev" if what == "choose" else "test", n, seed)
-                    if found is None:
-                        break
-                    row = []
-                    for method in ("opca", "s2net"):
-                        with warnings.catch_warnings():
-                            warnings.simplefilter("ignore")
-                            pipeline = default_pipeline(method, found[0], n_components=k)
-                            start = time.process_time()
-                            pipeline.fit(found[0])
-                            row += [time.process_time() - start]
-                            row += [score(pipeline, found[1], name in ("icons", "corel5k"))]
-                    rows.append(row)
-                if not rows:
-                    continue
-                table = np.array(rows)
-                gain = table[:, 3] - table[:, 1]
-                error = gain.std(ddof=1) / np.sqrt(len(gain)) if len(gain) > 1 else 0
-                t0, opca, t1, s2net = table.mean(axis=0)
-                print(
-                    f"| {name} | {n:,} | {k} | {opca:.3f} | {s2net:.3f} | {gain.mean():+.3f} "
-                    f"({error:.3f}) | {t0:.1f} | {t1:.1f} |",
-                    flush=True,
-                )
+
+
+def named(words: list[str]) -> tuple[str, dict[str, Any]]:
+    """Return a method and its parameters, as ``ssi n_components=100`` says them."""
+    method, *given = words
+    return method, {
+        key: ast.literal_eval(value) for key, value in (one.split("=") for one in given)
+    }
 
 
 def graded(folder: Path, part: str) -> None:
@@ -174,8 +202,70 @@ def divisions(folder: Path, pairs: PairSet, part: str) -> list[tuple[Any, Any]]:
     return found
 
 
+def costs(folder: Path, name: str) -> None:
+    """Print what is chosen by held-out pairs costs, beside the same with a fixed setting."""
+    texts = parts_of(folder, name, "dev", 2_000, 0)
+    assert texts is not None
+    train, held = texts
+    lsa = default_pipeline("lsa", train, n_components=300).fit(train)
+    vectors = simviz.from_frame(x=lsa.transform(train.x), y=lsa.transform_y(train.y)).pairs
+    fixed = {"learning_rate": 0.1, "validation_fraction": 0.0, "max_iter": 8}
+    opca = default_pipeline("opca", train, n_components=100).fit(train)
+    result = simviz.compare(train, ["tfidf_cosine", "bm25", "opca", "cca"])
+
+    def fitted(method: str, pairs: PairSet, **params: Any) -> Callable[[], object]:
+        pipeline = default_pipeline(method, pairs, n_components=100, **params)
+        return lambda: pipeline.fit(pairs)
+
+    def ranked(pipeline: Callable[[], Any]) -> Callable[[], object]:
+        return lambda: evaluate(pipeline(), held.x, held.y, held.relevance, metrics=["MRR"])
+
+    rows = {
+        "S2Net: 8 passes; as many as held-out pairs say": (
+            fitted("s2net", train, **fixed), fitted("s2net", train)
+        ),
+        "OPCA on vectors: ridge 1; chosen of 5": (
+            fitted("opca", vectors, regularization=1.0), fitted("opca", vectors)
+        ),
+        "SSI: 50 passes; as many as held-out pairs say": (
+            fitted("ssi", train, validation_fraction=0.0), fitted("ssi", train)
+        ),
+        "OPCA measured; k of CSLS chosen, and measured": (
+            ranked(lambda: opca), ranked(lambda: simviz.csls(opca, train, held))
+        ),
+        "four runs fitted and measured; blended besides": (
+            lambda: simviz.compare(train, ["tfidf_cosine", "bm25", "opca", "cca"]).evaluations(),
+            lambda: simviz.blend(result),
+        ),
+    }  # fmt: skip
+    print("| what | seconds before | after | factor |\n|---|---|---|---|")
+    for what, both in rows.items():
+        taken: list[list[float]] = [[], []]
+        for _ in range(2):  # the first time libraries are loaded
+            for action, seconds in zip(both, taken, strict=True):
+                start = time.process_time()
+                action()
+                seconds.append(time.process_time() - start)
+        before, after = map(min, taken)
+        after += before * ("besides" in what)
+        print(f"| {what} | {before:.2f} | {after:.2f} | {after / before:.1f} |", flush=True)
+
+
 if __name__ == "__main__":
-    if sys.argv[2] == "graded":
-        graded(Path(sys.argv[1]), sys.argv[3])
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("what", choices=["choose", "report", "graded", "cost"])
+    parser.add_argument("part", nargs="?", help="of graded sets; the set of cost")
+    parser.add_argument("--base", nargs="+", default=["opca"])
+    parser.add_argument("--method", nargs="+", default=["s2net"])
+    parser.add_argument("--sets", nargs="+")
+    parser.add_argument("--pairs", nargs="+", type=int, default=PAIRS)
+    parser.add_argument("--dimensions", nargs="+", type=int, default=DIMENSIONS)
+    parser.add_argument("--seeds", type=int, default=3)
+    given = parser.parse_args()
+    if given.what == "graded":
+        graded(given.folder, given.part or "dev")
+    elif given.what == "cost":
+        costs(given.folder, given.part or "libreoffice_help")
     else:
-        main(Path(sys.argv[1]), sys.argv[2], int(sys.argv[3]))
+        main(given)
