@@ -24,7 +24,7 @@ from _corpora import aligned, demo_icons
 import simviz
 from simviz.data import PairSet
 from simviz.pipeline import default_pipeline
-from simviz.projection import balance_sides, map_quality, mds_map, two_sided, umap_map
+from simviz.projection import align_sides, map_quality, mds_map, two_sided, umap_map
 
 CHOSEN_ON = ("icons", "en_es_docs", "abt_buy")
 REPORTED = ("emoji", "pydocs", "amazon_google", "libreoffice_help")
@@ -91,7 +91,7 @@ def open_tsne(x: Array, y: Array, *, random_state: int) -> tuple[Array, Array]:
     """OpenTSNE on the stacked vectors, sides centred, its own defaults."""
     from openTSNE import TSNE
 
-    points = np.concatenate(balance_sides(x, y, "center"))
+    points = np.concatenate(align_sides(x, y, "center"))
     drawn = np.asarray(TSNE(random_state=random_state, n_jobs=2).fit(points))
     return drawn[: len(x)], drawn[len(x) :]
 
@@ -100,7 +100,7 @@ def centred(draw: Draw) -> Draw:
     """A drawing of sides whose centres are moved together."""
 
     def drawn(x: Array, y: Array, **options: Any) -> tuple[Array, Array]:
-        return draw(*balance_sides(x, y, "center"), **options)
+        return draw(*align_sides(x, y, "center"), **options)
 
     return drawn
 

@@ -343,7 +343,7 @@ def _beside_the_vectors(
     }
     told = verdict(found, metric, sides, vectors=(method, "cosine"))
     values = ", ".join(f"{name} {one.value(metric):.3f}" for name, one in found.items())
-    return f"Validation {metric.name}: {values}. {told.in_words(with_p=False)}\n"
+    return f"Validation {metric.name}: {values}. {told.describe(with_p=False)}\n"
 
 
 def _parameter(words: str) -> tuple[str, Any]:

@@ -155,7 +155,7 @@ def _make_picture() -> None:
     """Train and draw the run that Home shows."""
     from simviz.datasets import DEMOS
     from simviz.jobs import JobSpec, SplitSpec
-    from simviz.jobs.background import AHEAD, FIRST, draw_now
+    from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, draw_now
     from simviz.jobs.training import train
     from simviz.store import Store
 
@@ -166,7 +166,7 @@ def _make_picture() -> None:
     if not store.runs.has(spec.digest):
         store.runs.put(spec.digest, train(spec, pairs, _never), spec.to_json(), "")
     run = store.runs.get(spec.digest)
-    for drawing in (FIRST, AHEAD):
+    for drawing in (QUICK_LAYOUT, DEFAULT_LAYOUT):
         draw_now(run, pairs, drawing)
 
 

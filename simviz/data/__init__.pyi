@@ -3,14 +3,14 @@ from .description import (
     default_direction as default_direction,
     describe as describe,
     guess_space as guess_space,
-    who_asks as who_asks,
+    infer_query_side as infer_query_side,
 )
 from .health import check_health as check_health
 from .images import read_images as read_images
 from .pairs import Items as Items, PairSet as PairSet
 from .readers import (
-    LeftOut as LeftOut,
     ReadResult as ReadResult,
+    SkippedRow as SkippedRow,
     from_frame as from_frame,
     read_pairs as read_pairs,
     to_pairs as to_pairs,

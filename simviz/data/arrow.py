@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Content, Note, counted, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.sources import get_limits, refuse_wide, tell
+from simviz.data.sources import get_limits, refuse_wide, report_progress
 from simviz.exceptions import DatasetError
 
 
@@ -33,7 +33,7 @@ def gather(
     characters = 0
     left_out: list[str] = []
     for i, one in enumerate(schema):
-        tell(0.6 * i / len(schema))
+        report_progress(0.6 * i / len(schema))
         if is_flat(one.type):
             codes, words = coded_text(read(one.name))
             # A few kilobytes can stand for terabytes of one repeated string.

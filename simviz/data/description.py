@@ -127,14 +127,14 @@ def _placements(values: NDArray[np.float64], others: NDArray[np.float64]) -> Any
     return sum(at) / (2 * len(others))
 
 
-class WhoAsks(NamedTuple):
+class QuerySide(NamedTuple):
     """Which side asks, and why."""
 
     direction: Direction
     reason: str
 
 
-def who_asks(pairs: PairSet) -> WhoAsks:
+def infer_query_side(pairs: PairSet) -> QuerySide:
     """Guess which side asks, and say why.
 
     Parameters
@@ -144,7 +144,7 @@ def who_asks(pairs: PairSet) -> WhoAsks:
 
     Returns
     -------
-    WhoAsks
+    QuerySide
         Of judged pairs the only side whose answers can be ranked wrongly; else
         the one that is called queries or the like; keywords before others; the
         shorter of two texts, if the other is three times as long; else x.
@@ -152,14 +152,14 @@ def who_asks(pairs: PairSet) -> WhoAsks:
     Examples
     --------
     >>> short, long = ["ox", "elk"], ["a heavy animal", "a large deer with antlers"]
-    >>> who_asks(PairSet.from_texts(long, short, x_name="pages", y_name="names"))
-    WhoAsks(direction='y2x', reason='names, the shorter side')
+    >>> infer_query_side(PairSet.from_texts(long, short, x_name="pages", y_name="names"))
+    QuerySide(direction='y2x', reason='names, the shorter side')
     """
     sides = {"x2y": pairs.x, "y2x": pairs.y}
     names = dict(zip(sides, pairs.headings, strict=True))
 
-    def found(direction: str, why: str) -> WhoAsks:
-        return WhoAsks("y2x" if direction == "y2x" else "x2y", f"{names[direction]}, {why}")
+    def found(direction: str, why: str) -> QuerySide:
+        return QuerySide("y2x" if direction == "y2x" else "x2y", f"{names[direction]}, {why}")
 
     if pairs.relevance.unjudged == "ignore":
         matrix = pairs.relevance.matrix
@@ -181,7 +181,7 @@ def who_asks(pairs: PairSet) -> WhoAsks:
 
 
 def default_direction(pairs: PairSet) -> Direction:
-    """Which side asks where nobody has said so, see `who_asks`.
+    """Which side asks where nobody has said so, see `infer_query_side`.
 
     Parameters
     ----------
@@ -193,7 +193,7 @@ def default_direction(pairs: PairSet) -> Direction:
     {"x2y", "y2x"}
         The side that asks first.
     """
-    return who_asks(pairs).direction
+    return infer_query_side(pairs).direction
 
 
 def _can_fail(matrix: object) -> bool:

@@ -16,7 +16,7 @@ from xml.etree import ElementTree
 
 from simviz.data.cells import did_you_mean, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.sources import BROKEN, get_limits, safe_entries, tell, unpack
+from simviz.data.sources import BROKEN, get_limits, report_progress, safe_entries, unpack
 from simviz.exceptions import DatasetError
 
 _DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
@@ -156,7 +156,7 @@ def _records(name: str, file: io.BytesIO, strings: list[str], dates: set[int]) -
             continue
         number = int(element.get("r", number + 1))
         if not number % 1024:
-            tell(0.0)
+            report_progress(0.0)
         fields: list[str] = []
         for cell in element:
             at = _column(cell.get("r"), len(fields))

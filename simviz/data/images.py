@@ -13,15 +13,15 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Note, as_cells, counted, factorize, first_of, shown
 from simviz.data.pairs import Items, PairSet
-from simviz.data.readers import LeftOut, ReadResult
+from simviz.data.readers import ReadResult, SkippedRow
 from simviz.data.roles import Roles
 from simviz.data.sources import (
     Source,
     get_limits,
     load_bytes,
     open_zip,
+    report_progress,
     safe_entries,
-    tell,
     unpack,
 )
 from simviz.data.tables import Table, read_table
@@ -74,7 +74,7 @@ def _n_pixels(data: bytes) -> int:
     """Pixels that an image says to have; 0 where it is damaged or too large to be decoded."""
     from PIL import Image
 
-    tell(0.0)
+    report_progress(0.0)
     try:
         with Image.open(io.BytesIO(data), formats=_FORMATS) as image:
             n = image.width * image.height
@@ -100,7 +100,7 @@ def make_sprites(
         )
     sprites, refused = {}, []
     for i, path in enumerate(paths):
-        tell(i / len(paths))
+        report_progress(i / len(paths))
         try:
             sprites[path] = make_sprite(read(path))
         except ImageError as error:
@@ -237,7 +237,7 @@ def assemble(
         )
         notes.append(Note(said, "lost", table.rows[empty]))
     reasons = dict.fromkeys(unknown, "no image of that name") | dict.fromkeys(empty, "no keyword")
-    left_out = tuple(LeftOut(int(table.rows[row]), reasons[row]) for row in sorted(reasons))
+    left_out = tuple(SkippedRow(int(table.rows[row]), reasons[row]) for row in sorted(reasons))
     wanted = {path for path, _ in links}
     sprites, more = make_sprites(name, read, [path for path in images if path in wanted])
     notes += more

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Content, Note, counted, mended, shown
-from simviz.data.sources import get_limits, tell
+from simviz.data.sources import get_limits, report_progress
 from simviz.exceptions import DatasetError
 
 _SPACE = re.compile(r"\s*")
@@ -32,7 +32,7 @@ def read_columns(name: str, text: str) -> Content:
             cells.append(_vector(cell) if is_nested else scalar_text(cell))
         rows.append(line)
         if not len(rows) % 1024:
-            tell(0.0)
+            report_progress(0.0)
         if len(columns) > limits.columns or len(columns) * len(rows) > limits.cells:
             raise DatasetError(
                 f"{name}, {unit} {line}: more than {limits.columns:,} keys or {limits.cells:,} "

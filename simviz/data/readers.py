@@ -36,7 +36,7 @@ from simviz.data.roles import (
     parse_labels,
     said_of_unread,
 )
-from simviz.data.sources import Source, get_limits, tell
+from simviz.data.sources import Source, get_limits, report_progress
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, items_by_id, read_table, table_from_frame
 from simviz.data.write import from_long_form, parse_header
@@ -54,7 +54,7 @@ _PARTS = (*PARTS, "")
 _TOLERATED = 0.1
 
 
-class LeftOut(NamedTuple):
+class SkippedRow(NamedTuple):
     """A row that is not in the pairs, and why.
 
     Parameters
@@ -79,7 +79,7 @@ class ReadResult:
         What was read.
     notes : tuple of Note
         What was guessed, mended, merged or dropped, in plain words.
-    left_out : tuple of LeftOut
+    left_out : tuple of SkippedRow
         Rows that are not in the pairs, in the order of the file.
     table : Table
         The file as it was read, for a preview.
@@ -94,14 +94,14 @@ class ReadResult:
 
     pairs: PairSet
     notes: tuple[Note, ...]
-    left_out: tuple[LeftOut, ...]
+    left_out: tuple[SkippedRow, ...]
     table: Table
     roles: Roles
     disputed: NDArray[np.intp] | None = None
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
 
-def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[LeftOut]]:
+def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[SkippedRow]]:
     """Rows with something on both sides, and the others with the reason."""
     x, y = map(table.blank, columns)
     reasons = {
@@ -110,7 +110,7 @@ def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[Lef
         (False, True): "the y side is empty",
     }
     left_out = [
-        LeftOut(int(table.rows[row]), reasons[bool(x[row]), bool(y[row])])
+        SkippedRow(int(table.rows[row]), reasons[bool(x[row]), bool(y[row])])
         for row in np.flatnonzero(x | y)
     ]
     rows = np.flatnonzero(~(x | y))
@@ -212,7 +212,7 @@ def read_pairs(
     >>> result.pairs.relevance
     Relevance(1 × 2, 1 relevant, 1 judged not relevant, unjudged='ignore', kind='grade')
     >>> result.left_out
-    (LeftOut(row=4, reason='the x side is empty'),)
+    (SkippedRow(row=4, reason='the x side is empty'),)
     """
     table = read_table(source, name)
     return to_pairs(table, roles_with(table, roles, labels))
@@ -362,19 +362,19 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
 def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     """A row is one pair, with a label or without."""
     notes = list(table.notes)
-    tell(0.65)
+    report_progress(0.65)
     rows, left_out = complete_rows(table, (roles.x, roles.y))
-    tell(0.7)
+    report_progress(0.7)
     rows, values, kind, more, unjudged = judged_rows(table, roles, rows)
     notes += more
     left_out += unjudged
     left_out.sort(key=lambda item: item.row)
     notes += _left_out_notes(table, left_out)
-    tell(0.75)
+    report_progress(0.75)
     x, *x_items = distinct_items(table, roles.x, roles.x_id, rows)
-    tell(0.8)
+    report_progress(0.8)
     y, *y_items = distinct_items(table, roles.y, roles.y_id, rows)
-    tell(0.85)
+    report_progress(0.85)
     more, disputed = _merge_notes(table, rows, x[0], y[0], values)
     notes += more
     sides = {"x": x, "y": y}
@@ -386,7 +386,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
         }
         notes += said_of_unread(table, shared | roles.used())
     notes += more
-    tell(0.9)
+    report_progress(0.9)
     relevance = Relevance.from_pairs(
         x[0],
         y[0],
@@ -415,7 +415,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
 
 def judged_rows(
     table: Table, roles: Roles, rows: Codes
-) -> tuple[Codes, NDArray[np.float64] | None, Kind, list[Note], list[LeftOut]]:
+) -> tuple[Codes, NDArray[np.float64] | None, Kind, list[Note], list[SkippedRow]]:
     """Rows whose label says something, their values, and the rows that are left out."""
     if roles.label is None:
         return rows, None, roles.label_kind or "grade", [], []
@@ -425,7 +425,7 @@ def judged_rows(
     judged = ~np.isnan(values)
     empty = table.where(roles.label, is_missing)
     reasons = {True: "the label is empty", False: "the label says: not judged"}
-    left_out = [LeftOut(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows[~judged]]
+    left_out = [SkippedRow(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows[~judged]]
     return rows[judged], values[judged], kind, notes, left_out
 
 
@@ -481,7 +481,7 @@ def _merge_notes(
     return notes, np.column_stack([x[at], y[at]])
 
 
-def _left_out_notes(table: Table, left_out: Sequence[LeftOut]) -> list[Note]:
+def _left_out_notes(table: Table, left_out: Sequence[SkippedRow]) -> list[Note]:
     """One note for each reason."""
     notes = []
     for reason, n in Counter(item.reason for item in left_out).items():

@@ -185,7 +185,7 @@ def reading_limits(**changes: int) -> Iterator[ReadingLimits]:
 
 
 @contextmanager
-def watched(watch: Callable[[float], None]) -> Iterator[None]:
+def progress_listener(watch: Callable[[float], None]) -> Iterator[None]:
     """Tell while something is read in this thread how far it is; what `watch` raises ends it."""
     token = _WATCH.set(watch)
     try:
@@ -194,7 +194,7 @@ def watched(watch: Callable[[float], None]) -> Iterator[None]:
         _WATCH.reset(token)
 
 
-def tell(fraction: float) -> None:
+def report_progress(fraction: float) -> None:
     """Tell whoever watches what share of the reading is done, about."""
     if watch := _WATCH.get():
         watch(fraction)

@@ -43,8 +43,8 @@ from simviz.data.sources import (
     gunzip,
     load_bytes,
     refuse_wide,
+    report_progress,
     signature,
-    tell,
 )
 from simviz.exceptions import DatasetError
 
@@ -581,7 +581,7 @@ def iter_records(
     try:
         for i, fields in enumerate(reader):
             if not i % 4096:
-                tell(0.6 * file.tell() / len(text))
+                report_progress(0.6 * file.tell() / len(text))
             if any(fields) and (len(fields) > 1 or fields[0].strip()):
                 yield line, fields
             line = reader.line_num + first_line
@@ -636,7 +636,7 @@ def read_regular(
     rest = table.columns[::-1]
     del table, data
     for i, column in enumerate(names):
-        tell(0.1 + 0.5 * i / len(names))
+        report_progress(0.1 + 0.5 * i / len(names))
         cells = as_text(rest.pop().combine_chunks())  # several chunks are slow to factorize
         if is_own:
             codes, _, distinct = factorize(cells)

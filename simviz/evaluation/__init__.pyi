@@ -8,12 +8,12 @@ from .comparisons import (
     Comparisons as Comparisons,
     PowerAnalysis as PowerAnalysis,
     QueryValues as QueryValues,
-    adjust as adjust,
+    adjust_p_values as adjust_p_values,
+    apply_correction as apply_correction,
     compare_all as compare_all,
     compare_all_evaluations as compare_all_evaluations,
     compare_evaluations as compare_evaluations,
     compared_metric as compared_metric,
-    correct as correct,
     letter_display as letter_display,
     power_analysis as power_analysis,
     query_values as query_values,
@@ -27,7 +27,10 @@ from .curves import (
     learning_curve as learning_curve,
     nested_parts as nested_parts,
 )
-from .divisions import Divisions as Divisions, repeat_divisions as repeat_divisions
+from .divisions import (
+    RepeatedSplits as RepeatedSplits,
+    evaluate_repeated_splits as evaluate_repeated_splits,
+)
 from .fusion import (
     ChosenBlend as ChosenBlend,
     RankFusion as RankFusion,

@@ -39,7 +39,7 @@ _LEAST = 0.5
 _MANY = 10_000
 
 
-def adjust(p_values: ArrayLike, correction: Correction = "holm") -> Reals:
+def adjust_p_values(p_values: ArrayLike, correction: Correction = "holm") -> Reals:
     """Correct p-values for how many there are.
 
     Compared with α as usual, the corrected ones make any false alarm among
@@ -70,9 +70,9 @@ def adjust(p_values: ArrayLike, correction: Correction = "holm") -> Reals:
 
     Examples
     --------
-    >>> adjust([0.01, 0.04, 0.03]).tolist()
+    >>> adjust_p_values([0.01, 0.04, 0.03]).tolist()
     [0.03, 0.06, 0.06]
-    >>> adjust([0.01, 0.04, 0.03], "bonferroni").tolist()
+    >>> adjust_p_values([0.01, 0.04, 0.03], "bonferroni").tolist()
     [0.03, 0.12, 0.09]
     """
     if correction not in ("holm", "bonferroni", "none"):
@@ -311,7 +311,7 @@ def compare_all(
     test : str, default="randomization"
         As in `paired_test`.
     correction : {"holm", "bonferroni", "none"}, default="holm"
-        See `adjust`.
+        See `adjust_p_values`.
     baseline : str, optional
         Compare this one with all others, and nothing else: fewer pairs, so a
         milder correction. All pairs when omitted.
@@ -329,7 +329,7 @@ def compare_all(
     ------
     ValueError
         If there are fewer than two runs, the baseline is none of them, or as in
-        `paired_test` and `adjust`.
+        `paired_test` and `adjust_p_values`.
 
     Examples
     --------
@@ -345,10 +345,10 @@ def compare_all(
         (i, j): paired_test(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
     }
     means = np.array([mean(values[name]) for name in names])
-    return Comparisons(names, means, correct(found, correction), higher_is_better)
+    return Comparisons(names, means, apply_correction(found, correction), higher_is_better)
 
 
-def correct(
+def apply_correction(
     found: Mapping[tuple[int, int], Comparison], correction: Correction = "holm"
 ) -> dict[tuple[int, int], Comparison]:
     """Correct comparisons that were made one by one, as `compare_all` does.
@@ -358,7 +358,7 @@ def correct(
     found : mapping of (int, int) to Comparison
         All comparisons of a table, with the p-values of their tests.
     correction : {"holm", "bonferroni", "none"}, default="holm"
-        See `adjust`.
+        See `adjust_p_values`.
 
     Returns
     -------
@@ -368,16 +368,16 @@ def correct(
     Raises
     ------
     ValueError
-        As in `adjust`.
+        As in `adjust_p_values`.
 
     Examples
     --------
     >>> from simviz.evaluation import paired_t
     >>> one = paired_t([0.9, 0.8, 0.7, 0.9, 0.6], [0.5, 0.6, 0.6, 0.8, 0.5])
-    >>> correct({(0, 1): one, (0, 2): one}, "bonferroni")[0, 1].correction
+    >>> apply_correction({(0, 1): one, (0, 2): one}, "bonferroni")[0, 1].correction
     'Bonferroni, 2 comparisons'
     """
-    p_values = adjust([one.p_value for one in found.values()], correction)
+    p_values = adjust_p_values([one.p_value for one in found.values()], correction)
     note = f"{correction.capitalize()}, {len(found):,} comparisons"
     if correction == "none" or len(found) == 1:
         note = ""
@@ -426,7 +426,7 @@ def compare_all_evaluations(
         As in `paired_test`. Judged pairs are tested by the bootstrap of
         `bootstrap_pairs` whichever is named, unless that is "delong".
     correction : {"holm", "bonferroni", "none"}, default="holm"
-        See `adjust`.
+        See `adjust_p_values`.
     baseline : str, optional
         As in `compare_all`.
     **settings : float
@@ -458,7 +458,7 @@ def compare_all_evaluations(
     ...     for name, noise in {"A": 0.5, "B": 3.0}.items()
     ... }
     >>> found = compare_all_evaluations(runs, "AUC")
-    >>> found.between("A", "B").in_words("A", "B", "AUC")[-38:]
+    >>> found.between("A", "B").describe("A", "B", "AUC")[-38:]
     'bootstrap over pairs, 200 judged pairs'
     """
     names = tuple(evaluations)
@@ -484,7 +484,7 @@ def compare_all_evaluations(
     runs = [run for one in evaluations.values() if (run := judged_pairs(one)) is not None]
     every = (delong_pairs if test == "delong" else bootstrap_pairs)(runs, what, **settings)
     means = np.array([one.value(what) for one in evaluations.values()])
-    pairs = correct({pair: every[pair] for pair in wanted}, correction)
+    pairs = apply_correction({pair: every[pair] for pair in wanted}, correction)
     return Comparisons(names, means, pairs, what.higher_is_better)
 
 
@@ -562,7 +562,7 @@ class PowerAnalysis:
             return 0
         return None if self.needed is None else max(1, self.needed - self.n)
 
-    def in_words(self, a_name: str, b_name: str) -> str:
+    def describe(self, a_name: str, b_name: str) -> str:
         """One sentence.
 
         Parameters

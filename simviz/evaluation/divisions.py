@@ -16,7 +16,7 @@ from simviz.data.splitting import By, split
 from simviz.evaluation.comparisons import (
     Comparisons,
     Correction,
-    correct,
+    apply_correction,
     pairs_to_compare,
 )
 from simviz.evaluation.metrics import Metric, parse_metric
@@ -26,13 +26,13 @@ from simviz.evaluation.significance import corrected_resampled_t, mean
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import Pipeline
 
-#: Divisions of one comparison at least: fewer leave next to no degrees of freedom.
+#: RepeatedSplits of one comparison at least: fewer leave next to no degrees of freedom.
 MIN_DIVISIONS = 3
 _SEED = "model__random_state"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Divisions:
+class RepeatedSplits:
     """What methods reached on each of several random divisions.
 
     Parameters
@@ -74,7 +74,7 @@ class Divisions:
         baseline : str, optional
             Compare this one with all others, and nothing else.
         correction : {"holm", "bonferroni", "none"}, default="holm"
-            See `adjust`.
+            See `adjust_p_values`.
 
         Returns
         -------
@@ -88,10 +88,10 @@ class Divisions:
         }
         means = np.array([mean(column) for column in columns])
         higher = parse_metric(self.metric).higher_is_better
-        return Comparisons(self.names, means, correct(found, correction), higher)
+        return Comparisons(self.names, means, apply_correction(found, correction), higher)
 
 
-def repeat_divisions(
+def evaluate_repeated_splits(
     pairs: PairSet,
     candidates: Mapping[str, Sequence[Pipeline]],
     *,
@@ -103,7 +103,7 @@ def repeat_divisions(
     direction: Asking = "x2y",
     seed: int = 1,
     callback: Callback | None = None,
-) -> Divisions:
+) -> RepeatedSplits:
     """Train and test on repeated random divisions, each of which chooses for itself.
 
     In each division every setting of a method is trained on its training
@@ -119,7 +119,7 @@ def repeat_divisions(
     candidates : mapping of str to sequence of pipelines
         Settings of each method, not fitted.
     n : int, default=10
-        Divisions, from 3.
+        RepeatedSplits, from 3.
     by : {"pair", "x", "y", "group"}, default="pair"
         What must not stand in two parts, see `simviz.data.split`.
     fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
@@ -137,7 +137,7 @@ def repeat_divisions(
 
     Returns
     -------
-    Divisions
+    RepeatedSplits
         All values, with a test that knows that training parts overlap.
 
     Raises
@@ -160,7 +160,7 @@ def repeat_divisions(
     >>> texts = [f"{colour} {thing}" for colour in colours for thing in things]
     >>> pairs = PairSet.from_texts(texts, texts)
     >>> methods = {name: [default_pipeline(name, pairs)] for name in ("bm25", "tfidf_cosine")}
-    >>> found = repeat_divisions(pairs, methods, n=3)
+    >>> found = evaluate_repeated_splits(pairs, methods, n=3)
     >>> found.values.shape
     (3, 2)
     """
@@ -211,4 +211,4 @@ def repeat_divisions(
                     best, chosen[i, j] = reached, at
                     values[i, j] = value(pipeline, parts.test)
     share = fractions[2] / (fractions[0] + fractions[2])
-    return Divisions(tuple(candidates), measured.name, direction, values, chosen, share)
+    return RepeatedSplits(tuple(candidates), measured.name, direction, values, chosen, share)

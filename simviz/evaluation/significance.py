@@ -150,7 +150,7 @@ class Comparison:
             effect_size=0.0 - self.effect_size,
         )
 
-    def in_words(
+    def describe(
         self,
         a_name: str,
         b_name: str,
@@ -180,7 +180,7 @@ class Comparison:
         Examples
         --------
         >>> from simviz.evaluation import paired_t
-        >>> paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8]).in_words("OPCA", "LSA", "MRR")
+        >>> paired_t([0.9, 0.8, 0.7, 0.9], [0.5, 0.6, 0.6, 0.8]).describe("OPCA", "LSA", "MRR")
         'OPCA and LSA cannot be told apart: MRR +0.200 [−0.025, +0.425], p = 0.066,
         paired t, 4 queries'
         """
@@ -190,7 +190,7 @@ class Comparison:
         if math.isnan(self.p_value):
             return finding
         correction = f" ({self.correction})" if self.correction else ""
-        return f"{finding}, {self.p_in_words}{correction}, {self.test}, {self.counted}"
+        return f"{finding}, {self.p_text}{correction}, {self.test}, {self.counted}"
 
     def finding(
         self,
@@ -201,12 +201,12 @@ class Comparison:
         higher_is_better: bool = True,
         alpha: float = ALPHA,
     ) -> str:
-        """What `in_words` says before the p-value: the state, the difference and its interval.
+        """What `describe` says before the p-value: the state, the difference and its interval.
 
         Parameters
         ----------
         a_name, b_name, metric, higher_is_better, alpha : str, str, str, bool, float
-            As in `in_words`.
+            As in `describe`.
 
         Returns
         -------
@@ -227,7 +227,7 @@ class Comparison:
         return f"{relation}: {f'{metric} {numbers}'.strip()}"
 
     @property
-    def p_in_words(self) -> str:
+    def p_text(self) -> str:
         """The p-value to three decimals."""
         if self.p_value < 0.001:
             return "p < 0.001"
@@ -585,7 +585,7 @@ def partitioned_auc_t(
     >>> rng = np.random.default_rng(0)
     >>> relevant = rng.random(2000) < 0.3
     >>> good, poor = (relevant + noise * rng.normal(size=2000) for noise in (1, 2))
-    >>> partitioned_auc_t(good, poor, relevant).in_words("good", "poor", "AUC")[:22]
+    >>> partitioned_auc_t(good, poor, relevant).describe("good", "poor", "AUC")[:22]
     'good is ahead of poor:'
     """
     sides = [np.asarray(scores, dtype=np.float64) for scores in (a_scores, b_scores)]

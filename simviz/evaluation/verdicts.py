@@ -100,7 +100,7 @@ class Verdict:
         """
         return (a == self.best and b in self.against) or (b == self.best and a in self.against)
 
-    def in_words(self, *, with_p: bool = True) -> str:
+    def describe(self, *, with_p: bool = True) -> str:
         """Sentences with differences and intervals, and by which test.
 
         Parameters
@@ -126,7 +126,7 @@ class Verdict:
             rests = first.counted
             if with_p:
                 found = zip(words, self.against.values(), strict=True)
-                words = [f"{said}, {one.p_in_words}" for said, one in found]
+                words = [f"{said}, {one.p_text}" for said, one in found]
                 rests = ", ".join(filter(None, (first.test, first.correction, rests)))
             if len(words) == 1:
                 return f"{words[0]}, {rests}."
@@ -145,11 +145,11 @@ class Verdict:
         if self.speaks_of(learned, vectors):
             return f"{words}."
         found = one.finding(learned, vectors, self.metric, higher_is_better=self.higher_is_better)
-        return f"{words} ({found}{f', {one.p_in_words}' if with_p else ''})."
+        return f"{words} ({found}{f', {one.p_text}' if with_p else ''})."
 
     def __str__(self) -> str:
         """All of it in words."""
-        return self.in_words()
+        return self.describe()
 
 
 def verdict(

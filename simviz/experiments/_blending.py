@@ -18,7 +18,7 @@ from simviz.evaluation.metrics import MAP, Metric, Precision, RankLoss
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import Comparison
-from simviz.experiments._experiment import Experiment, RunResult, Size, in_words, tried
+from simviz.experiments._experiment import Experiment, RunResult, Size, describe, tried
 from simviz.experiments._findings import Claim, Table, claims_ahead
 from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
@@ -262,7 +262,7 @@ class BlendedRanking(Experiment[Task]):
 
         grid = self.grids[size][method]
         every = tried(method, grid, make, progress.part(0, 0.75))
-        candidates = {in_words(params): model for params, model in every}
+        candidates = {describe(params): model for params, model in every}
         listen = progress.part(0.75, 0.9).listen(f"Weighing {name}")
         found = choose(candidates, lexical, task.train, task.validation, self.metric, listen)
         progress(f"Testing {name}", 0.9)

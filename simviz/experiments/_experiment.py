@@ -17,7 +17,7 @@ says how it is done::
             for method, part in progress.over(methods):
                 part(f"Training {method}")          # raises JobCancelled when asked to stop
                 model.set_callbacks(part.listen(f"Training {method}"))
-            return RunResult(data.in_words(), tables=..., claims=..., notes=...)
+            return RunResult(data.describe(), tables=..., claims=..., notes=...)
 
 Rules that all of them keep:
 
@@ -176,7 +176,7 @@ def tried(
     early = {name: values for name, values in grid.items() if name not in late}
     for values, part in progress.over(list(itertools.product(*early.values()))):
         params = dict(zip(early, values, strict=True))
-        label = ", ".join(filter(None, (f"Training {cls.tags.title}", in_words(params))))
+        label = ", ".join(filter(None, (f"Training {cls.tags.title}", describe(params))))
         part(label)
         model, data = make(**params, **({"n_components": max(sizes)} if sizes else {}))
         model.set_callbacks(part.listen(label))
@@ -230,7 +230,7 @@ _WORDS = {
 }
 
 
-def in_words(params: Mapping[str, Any]) -> str:
+def describe(params: Mapping[str, Any]) -> str:
     """Settings as tables show them."""
     return ", ".join(_WORDS.get(n, f"{n} {{}}").format(v) for n, v in params.items())
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simviz.data.cells import escape_cell
-from simviz.evaluation.comparisons import Correction, correct
+from simviz.evaluation.comparisons import Correction, apply_correction
 from simviz.evaluation.significance import ALPHA, Comparison, paired_randomization, plural, signed
 
 if TYPE_CHECKING:
@@ -178,11 +178,11 @@ class Claim:
             0.0,
             _with_values(quantity, values),
             published,
-            test_in_words(found) + named,
+            describe_test(found) + named,
             found.p_value,
             found.low,
             found.high,
-            "" if paper is None else f"{test_in_words(paper)}: {p_in_words(paper.p_value)}",
+            "" if paper is None else f"{describe_test(paper)}: {describe_p(paper.p_value)}",
             margin=margin,
             undecided="Too few values to test." if math.isnan(found.p_value) else undecided,
         )
@@ -280,7 +280,7 @@ class Claim:
             numbers += f" [{signed(self.low)}, {signed(self.high)}]"
         elif not tested:
             numbers += f" (needed {signed(self.bound)})"
-        p = f", {p_in_words(self.p_value)}" if tested else ""
+        p = f", {describe_p(self.p_value)}" if tested else ""
         told = f"{f'{self.quantity}: ' if self.quantity else ''}{numbers}{p}"
         return f"{told}. {self.undecided}" if self.undecided else told
 
@@ -296,7 +296,7 @@ def tests_of(
 ) -> dict[K, Comparison]:
     """Test several pairs of values, corrected for how many there are."""
     made = {(0, i): test(*both) for i, both in enumerate(pairs.values())}
-    return dict(zip(pairs, correct(made, correction).values(), strict=True))
+    return dict(zip(pairs, apply_correction(made, correction).values(), strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -372,12 +372,12 @@ def counted(found: Comparison) -> str:
     return f"{found.n:,} {plural(found.unit, found.n)}"
 
 
-def test_in_words(found: Comparison) -> str:
+def describe_test(found: Comparison) -> str:
     """Which test it was, what was done about others, and what it counted."""
     return ", ".join(filter(None, (found.test, found.correction, counted(found))))
 
 
-def p_in_words(p: float) -> str:
+def describe_p(p: float) -> str:
     """A p-value as it is written."""
     if math.isnan(p):
         return "p unknown"
@@ -626,7 +626,7 @@ def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
     parts = [
         f"# {experiment.title}",
         f"{where}. {experiment.sentence}",
-        _data_in_words(found),
+        _describe_data(found),
         _claims_table(found) if found.claims else "",
         *_tables(found),
     ]
@@ -659,7 +659,7 @@ def known_findings() -> Mapping[str, tuple[Findings, ...]]:
     return found
 
 
-def _data_in_words(found: Findings) -> str:
+def _describe_data(found: Findings) -> str:
     spent = f", {found.seconds:,.0f} s" if found.seconds else ""
     about = f"{_one_line(found.data)} ({_one_line(found.about)})"
     return f"Data: {about}; size {found.size}, seed {found.seed}{spent}."

@@ -102,7 +102,7 @@ class Parts:
                 kept[name] = part.take(x, judged if pool == "mates" else None)
         return replace(self, **kept)
 
-    def in_words(self) -> str:
+    def describe(self) -> str:
         """How much there is, in words."""
         parts = {name: getattr(self, name) for name in _PARTS}
         sizes = (f"{name} {len(part.x):,} × {len(part.y):,}" for name, part in parts.items())

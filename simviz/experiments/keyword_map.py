@@ -17,7 +17,7 @@ from simviz.data import Items, PairSet
 from simviz.evaluation import ChanceScorer, evaluate, paired_randomization
 from simviz.evaluation.metrics import Precision
 from simviz.exceptions import DatasetError
-from simviz.experiments._experiment import Experiment, RunResult, Size, in_words, tried
+from simviz.experiments._experiment import Experiment, RunResult, Size, describe, tried
 from simviz.experiments._findings import Cell, Claim, Figure, Series, Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -122,7 +122,7 @@ class KeywordMap(Experiment[Parts]):
         shown = data.test.take(keywords)
         drawn = _drawn(model, shown, np.repeat(np.arange(len(groups)), len(groups[0])))
         return RunResult(
-            f"{data.in_words()}; {len(data.test.y):,} pictures of the test may be shown",
+            f"{data.describe()}; {len(data.test.y):,} pictures of the test may be shown",
             tables=[_table(model, shown)],
             figures=[_figure(drawn, shown)],
             claims=_claims(model, shown, drawn, seed),
@@ -147,7 +147,7 @@ def _chosen(data: Parts, grid: Mapping[str, Any], progress: Progress) -> tuple[P
         return found.value(Precision(5), "y2x")
 
     params, model = max(tried(METHOD, grid, make, progress), key=value)
-    return model, in_words(params)
+    return model, describe(params)
 
 
 def _drawn(model: PairPipeline, shown: PairSet, group: NDArray[np.int64]) -> Drawn:

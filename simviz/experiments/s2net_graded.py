@@ -30,8 +30,8 @@ from simviz.experiments._experiment import (
     Grids,
     RunResult,
     Size,
+    describe,
     graded,
-    in_words,
     tried,
     two_texts,
 )
@@ -142,7 +142,7 @@ class Graded:
                 for name in ("validation", "test")
             }
             k = params["n_components"]
-            found.append(self.ranker(method, in_words(params), k, scores))
+            found.append(self.ranker(method, describe(params), k, scores))
         return found
 
     def vectors_for(self, model: Any) -> dict[str, sp.csr_array]:
@@ -285,7 +285,7 @@ class QueryDocument(Experiment[Parts]):
         snippets = ["Snippets were read with the queries."] if bench.has_snippets else []
         pool = "all documents" if judged.unjudged == "negative" else "judged documents"
         return RunResult(
-            f"{data.in_words()}; ranked: {pool}",
+            f"{data.describe()}; ranked: {pool}",
             tables=[_table(tested), _tests(tested, judged, seed), *_dimensions(by_size, tested)],
             figures=[_figure(tested)],
             claims=_claims(tested, by_size, judged, seed),
@@ -331,7 +331,7 @@ def _tests(tested: Mapping[str, Tested], judged: Relevance, seed: int) -> Table:
         found = (*papers_tests(one, base, judged, seed), auc[method], ndcg[method])
         return {
             "method": one.ranker.title,
-            **dict(zip(columns, map(_in_words, found), strict=True)),
+            **dict(zip(columns, map(_describe, found), strict=True)),
         }
 
     return Table.of(
@@ -432,7 +432,7 @@ def _alone(tested: Mapping[str, Tested]) -> Claim:
     return Claim.at_every(statement, parts, published=said)
 
 
-def _in_words(found: Comparison) -> str:
+def _describe(found: Comparison) -> str:
     """Difference and p-value."""
     p = "< .001" if found.p_value < 0.001 else f"{found.p_value:.3f}".lstrip("0")
     return f"{found.difference:+.3f} ({p})".replace("-", "−")

@@ -27,7 +27,7 @@ from simviz.experiments._experiment import (
     Grids,
     RunResult,
     Size,
-    in_words,
+    describe,
     tried,
     two_texts,
 )
@@ -178,7 +178,7 @@ class Aligned:
 
         for params, model in tried(method, grid, make, progress, paths=True):
             value = self.measured(model, space, "validation").value("MRR", "mean")
-            told = ", ".join([words, *(in_words({n: params[n]}) for n in _TOLD if n in params)])
+            told = ", ".join([words, *(describe({n: params[n]}) for n in _TOLD if n in params)])
             found.append(Point(method, model.n_components_, told, value, model, space))
         return found
 
@@ -242,7 +242,7 @@ class AcrossLanguages(Experiment[Parts]):
         best = {m: max(curve.values(), key=_validation) for m, curve in points.items()}
         shown = [method for method in self.methods if method in tested]
         return RunResult(
-            data.in_words(),
+            data.describe(),
             tables=[
                 _table(shown, best, tested),
                 _by_direction(shown, best, tested),

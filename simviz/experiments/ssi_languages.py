@@ -199,7 +199,7 @@ class SsiLanguages(BlendedRanking):
             )
         return Task(
             parts.name, train, HeldOut(validation, linked), HeldOut(test, linked),
-            parts.in_words(), (*parts.notes, how), mates,
+            parts.describe(), (*parts.notes, how), mates,
         )  # fmt: skip
 
     def _begun(self, data: Task) -> tuple[Task, PairPipeline]:

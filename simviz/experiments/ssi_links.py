@@ -12,7 +12,7 @@ import scipy.sparse as sp
 from simviz.data import Items, PairSet
 from simviz.evaluation.significance import paired_randomization
 from simviz.experiments._blending import BlendedRanking, HeldOut, Scored, Task, TermWeights
-from simviz.experiments._experiment import Size, in_words, tried
+from simviz.experiments._experiment import Size, describe, tried
 from simviz.experiments._findings import Claim
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -144,7 +144,7 @@ class SsiLinks(BlendedRanking):
         params, _ = max(every, key=value)
         progress("Testing query expansion", 0.7)
         fed = _pipeline("query_expansion", **params).fit(task.test.pairs)
-        return Scored(task.test.evaluate(fed, self.metrics), in_words(params))
+        return Scored(task.test.evaluate(fed, self.metrics), describe(params))
 
     def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
         """What the paper concludes, each with its test."""

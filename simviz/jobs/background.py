@@ -51,7 +51,7 @@ _BALANCES: tuple[Balance, ...] = ("center", "none", "rank")
 #: Shares of the forces across the sides, in percent; the first where a drawing does not say.
 SHARES = (70, 30, 50, 90)
 #: The drawing that is made first, being quick, and the one that lies on it.
-FIRST, AHEAD = "mds-2", "two-sided-2"
+QUICK_LAYOUT, DEFAULT_LAYOUT = "mds-2", "two-sided-2"
 _FLAT = [method for method in METHODS if method != "two-sided"]
 _DRAWING = re.compile(
     rf"(?:({'|'.join(_FLAT)})-2(?:-({'|'.join(_BALANCES)}))?"

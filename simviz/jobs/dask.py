@@ -222,7 +222,7 @@ class ClusterQueue(JobQueue):
         super().__init__(store, executor=executor, limit=limit)
         self._cluster = executor
 
-    def in_words(self, *, with_address: bool = True) -> str:
+    def describe(self, *, with_address: bool = True) -> str:
         """Say who does the jobs."""
         n, at = self._cluster.n_workers(), f" at {self._cluster.address}" if with_address else ""
         if n is None:

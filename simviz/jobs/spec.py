@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from simviz.data.augment import from_json as augmenters
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import By, split
-from simviz.evaluation.divisions import MIN_DIVISIONS, repeat_divisions
+from simviz.evaluation.divisions import MIN_DIVISIONS, evaluate_repeated_splits
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import Asking
 from simviz.exceptions import DatasetError, JobError as JobError, StoreError
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 NORMALIZATIONS = ("global_std", "none")
 #: Values of one parameter, settings tried, and folds, at most.
 MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
-#: Divisions that are repeated, and settings that each of them chooses among, at most.
+#: RepeatedSplits that are repeated, and settings that each of them chooses among, at most.
 MAX_DIVISIONS, MAX_DIVIDED = 50, 60
 #: Training and test items that an experiment takes of data that somebody brought, at most.
 MOST_TRAIN, MOST_POOL = 5_000, 1_500
@@ -104,7 +104,7 @@ class JobResult:
 
     Parameters
     ----------
-    found : Selection, Findings or Divisions
+    found : Selection, Findings or RepeatedSplits
         Of a search, an experiment, or repeated divisions.
     seconds : float
         The whole took so long.
@@ -207,14 +207,14 @@ class JobSpec:
         return f"{title}, augmented" if self.augment else title
 
     @property
-    def usual_params(self) -> dict[str, Any]:
+    def default_params(self) -> dict[str, Any]:
         """Parameters that tell runs of the method apart, with their defaults."""
         return dict(get_method(self.method)().get_params())
 
     @property
-    def set_params(self) -> dict[str, Any]:
+    def non_default_params(self) -> dict[str, Any]:
         """Parameters that differ from their defaults."""
-        usual = self.usual_params
+        usual = self.default_params
         return {n: value for n, value in self.params.items() if usual.get(n, value) != value}
 
     @property
@@ -223,7 +223,7 @@ class JobSpec:
         terms = self.features
         if not isinstance(terms, Mapping):
             terms = {} if terms == "usual" else {"features": terms}
-        return {**terms, **self.set_params}
+        return {**terms, **self.non_default_params}
 
     def check(self) -> None:
         """Refuse what cannot be asked, before anything is started."""
@@ -403,7 +403,7 @@ class CSLSSpec(DerivedSpec):
         return f"{self._titles()['scaled']}, CSLS (looks at {among})"
 
     @property
-    def usual_params(self) -> dict[str, Any]:
+    def default_params(self) -> dict[str, Any]:
         """Return what tells two of them apart."""
         return {"k": 10, "queries": "given"}
 
@@ -439,7 +439,7 @@ class BlendSpec(DerivedSpec):
         return " + ".join(f"{round(share, 6):g} {title}" for share, title in parts)
 
     @property
-    def usual_params(self) -> dict[str, Any]:
+    def default_params(self) -> dict[str, Any]:
         """Return the one parameter with a default."""
         return {"normalization": NORMALIZATIONS[0]}
 
@@ -589,7 +589,10 @@ class ExperimentSpec(JobSpec):
 
 
 class DivisionsSpec(JobSpec):
-    """Methods with their settings over repeated random divisions, see `repeat_divisions`."""
+    """Methods with their settings over repeated random splits.
+
+    See `evaluate_repeated_splits`.
+    """
 
     __slots__ = ()
     makes_run = False
@@ -622,7 +625,7 @@ class DivisionsSpec(JobSpec):
                 "repeated. Split by pair, x, y or group."
             )
         if not isinstance(candidates, list) or not 1 <= len(candidates) <= MAX_DIVIDED:
-            raise ValueError(f"Divisions choose among 1 to {MAX_DIVIDED} settings.")
+            raise ValueError(f"RepeatedSplits choose among 1 to {MAX_DIVIDED} settings.")
         if self.params.get("direction") not in ("x2y", "y2x", "mean"):
             raise ValueError("direction must be 'x2y', 'y2x' or 'mean'.")
         parse_metric(str(self.params.get("metric")))
@@ -654,7 +657,7 @@ class DivisionsSpec(JobSpec):
             ]
             for title, specs in self.trainings().items()
         }
-        found = repeat_divisions(
+        found = evaluate_repeated_splits(
             pairs,
             candidates,
             n=self.params["n"],
@@ -683,12 +686,12 @@ class ImportSpec(JobSpec):
         return f"{self.params.get('name', 'another system')} (imported)"
 
     @property
-    def usual_params(self) -> dict[str, Any]:
+    def default_params(self) -> dict[str, Any]:
         """Return the parameters themselves: they say where the scores came from."""
         return {}
 
     @property
-    def set_params(self) -> dict[str, Any]:
+    def non_default_params(self) -> dict[str, Any]:
         """Return none, likewise."""
         return {}
 
@@ -855,7 +858,7 @@ def divisions_spec(
         Trainings on one split of one data set; those of one method are settings among which each
         division chooses.
     n : int, default=10
-        Divisions.
+        RepeatedSplits.
     metric : str, default="MRR"
         What chooses and is reported.
     direction : {"x2y", "y2x", "mean"}, default="x2y"
@@ -878,7 +881,7 @@ def divisions_spec(
         or (spec.dataset_digest, spec.split) != (specs[0].dataset_digest, specs[0].split)
         for spec in specs
     ):
-        raise JobError("Divisions repeat trainings on pairs as they are, all on one split.")
+        raise JobError("RepeatedSplits repeat trainings on pairs as they are, all on one split.")
     candidates = [
         {"method": spec.method, "params": dict(spec.params)}
         | ({} if spec.features == "usual" else {"features": spec.features})

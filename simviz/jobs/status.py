@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from simviz.evaluation.divisions import Divisions
+from simviz.evaluation.divisions import RepeatedSplits
 from simviz.evaluation.search import Selection, Trial
 from simviz.exceptions import SimvizError
 from simviz.jobs.spec import JobResult, JobSpec
@@ -167,7 +167,7 @@ class JobFolder:
         """What it found that is no run, or None if there is nothing to read."""
         from simviz.experiments import Claim, Figure, Findings, Series, Table
 
-        known = JobResult, Selection, Trial, Divisions, Findings, Table, Figure, Series, Claim
+        known = JobResult, Selection, Trial, RepeatedSplits, Findings, Table, Figure, Series, Claim
         try:
             with damaged("The result of this job"):
                 result: JobResult = load_records(self.path / _RESULT, known)["result"]

@@ -1,13 +1,13 @@
 from .drawing import (
     Spot as Spot,
     draw as draw,
-    kept_near as kept_near,
-    place_among as place_among,
+    neighbor_preservation as neighbor_preservation,
+    project_new_items as project_new_items,
 )
 from .joint import (
-    Gap as Gap,
     JointMap as JointMap,
-    balance_sides as balance_sides,
+    ModalityGap as ModalityGap,
+    align_sides as align_sides,
     joint_map as joint_map,
     side_gap as side_gap,
 )

@@ -147,20 +147,22 @@ class Placed:
         points = self.points("y" if side == "x" else "x")
         near = ranked(np.asarray(scores, dtype=np.float64), side, k)
         if self.drawing.method != "two-sided":
-            return place_among(points[near.index], near.scores)
+            return project_new_items(points[near.index], near.scores)
         point = place_new(points, scores)
         away = np.linalg.norm(points[near.index] - point, axis=1)
         # The median: one far neighbour of ten is no wide neighbourhood.
         return Spot((float(point[0]), float(point[1])), float(np.median(away)))
 
-    def kept_near(self, item: int, neighbors: Neighbors) -> Mask:
+    def neighbor_preservation(self, item: int, neighbors: Neighbors) -> Mask:
         """Which neighbours in the model are neighbours on the drawing too."""
         side: Side = "x" if neighbors.side == "y" else "y"
         kept = np.isin(neighbors.index, self.rows(neighbors.side))
         row = self.row_of(side, item)
         if row is None or not kept.any():
             return np.zeros(len(neighbors), dtype=bool)
-        kept[kept] = kept_near(self.drawing.x, self.drawing.y, row, self.place(neighbors))
+        kept[kept] = neighbor_preservation(
+            self.drawing.x, self.drawing.y, row, self.place(neighbors)
+        )
         return kept
 
 
@@ -236,7 +238,7 @@ def nearest_of_all(
     return found
 
 
-def kept_near(
+def neighbor_preservation(
     map_x: ArrayLike, map_y: ArrayLike, index: int, neighbors: Neighbors
 ) -> NDArray[np.bool_]:
     """Which of an item's neighbours a drawing kept among its nearest.
@@ -277,7 +279,7 @@ class Spot:
     spread: float
 
 
-def place_among(points: ArrayLike, scores: ArrayLike) -> Spot:
+def project_new_items(points: ArrayLike, scores: ArrayLike) -> Spot:
     """Put a new item into the middle of its neighbours, the nearest weighing most.
 
     The same item always gets the same place, whatever else is asked. The projection itself would
@@ -303,7 +305,7 @@ def place_among(points: ArrayLike, scores: ArrayLike) -> Spot:
 
     Examples
     --------
-    >>> place_among([[0, 0], [2, 0]], [0.5, 0.5])
+    >>> project_new_items([[0, 0], [2, 0]], [0.5, 0.5])
     Spot(point=(1.0, 0.0), spread=1.0)
     """
     where = np.asarray(points, dtype=np.float64)

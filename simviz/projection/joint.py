@@ -28,7 +28,7 @@ _DIMENSIONS = 50
 
 
 @dataclass(frozen=True, slots=True)
-class Gap:
+class ModalityGap:
     """How far apart two clouds of points lie.
 
     Parameters
@@ -43,14 +43,14 @@ class Gap:
     Examples
     --------
     >>> side_gap([[0.0], [1.0], [2.0]], [[9.0], [10.0], [11.0]])
-    Gap(distance_ratio=0.127, mixing=0.000)
+    ModalityGap(distance_ratio=0.127, mixing=0.000)
     """
 
     distance_ratio: float
     mixing: float
 
     def __repr__(self) -> str:
-        return f"Gap(distance_ratio={self.distance_ratio:.3f}, mixing={self.mixing:.3f})"
+        return f"ModalityGap(distance_ratio={self.distance_ratio:.3f}, mixing={self.mixing:.3f})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -69,7 +69,7 @@ class JointMap:
         Seed of what is random in it.
     quality : Quality or None
         How far to trust it, against the model's own space (before any balancing).
-    gap, gap_balanced : Gap
+    gap, gap_balanced : ModalityGap
         Distance between the sides in the model's space, before and after.
     notes : tuple of str
         Sentences that belong beside the drawing.
@@ -83,8 +83,8 @@ class JointMap:
     balance: Balance
     seed: int
     quality: Quality | None
-    gap: Gap
-    gap_balanced: Gap
+    gap: ModalityGap
+    gap_balanced: ModalityGap
     notes: tuple[str, ...] = ()
     share: float | None = None
 
@@ -120,7 +120,7 @@ def joint_map(
         "umap" keeps neighbourhoods of all points as one cloud, "pca" shows what differs within
         the sides, weighing both alike.
     balance : {"none", "center", "rms", "rank"}, default="center"
-        See `balance_sides`. The default takes away only the constant offset of the sides, which
+        See `align_sides`. The default takes away only the constant offset of the sides, which
         says nothing about which item belongs to which. A two-sided drawing needs none.
     random_state : int, default=0
         Seed of UMAP, of the two-sided drawing and of sampled figures.
@@ -160,7 +160,7 @@ def joint_map(
     x, y = check_sides(x_vectors, y_vectors)
     if method == "two-sided":
         balance = "none"
-    near_x, near_y = balance_sides(x, y, balance)
+    near_x, near_y = align_sides(x, y, balance)
     gap = side_gap(x, y, random_state=random_state)
     gap_balanced = (
         gap if balance == "none" else side_gap(near_x, near_y, random_state=random_state)
@@ -221,7 +221,7 @@ def joint_map(
     )  # fmt: skip
 
 
-def _balance_note(balance: Balance, before: Gap, after: Gap) -> str:
+def _balance_note(balance: Balance, before: ModalityGap, after: ModalityGap) -> str:
     """Say what was moved, and how much it mattered."""
     done = {
         "center": "The centres of the two sides were moved together",
@@ -236,7 +236,7 @@ def _balance_note(balance: Balance, before: Gap, after: Gap) -> str:
 
 def side_gap(
     x_vectors: ArrayLike, y_vectors: ArrayLike, *, max_points: int = 1000, random_state: int = 0
-) -> Gap:
+) -> ModalityGap:
     """Measure the gap between the sides.
 
     Parameters
@@ -250,7 +250,7 @@ def side_gap(
 
     Returns
     -------
-    Gap
+    ModalityGap
         Two ratios; where all points coincide both are 1.
 
     References
@@ -267,7 +267,7 @@ def side_gap(
     points = centred(np.concatenate([x, y]))
     n, n_x = len(points), len(x)
     if not points.any():
-        return Gap(1.0, 1.0)
+        return ModalityGap(1.0, 1.0)
     rows = np.arange(n)
     if n > max_points:
         rng = np.random.RandomState(random_state)
@@ -279,10 +279,10 @@ def side_gap(
         on_x = (block < n_x)[:, None]
         seen += float(((near < n_x) != on_x).sum())
         expected += k * float(np.where(on_x, n - n_x, n_x).sum()) / (n - 1)
-    return Gap(float(np.sqrt(spread / cross)) if cross > 0 else 1.0, seen / expected)
+    return ModalityGap(float(np.sqrt(spread / cross)) if cross > 0 else 1.0, seen / expected)
 
 
-def balance_sides(
+def align_sides(
     x_vectors: ArrayLike, y_vectors: ArrayLike, balance: Balance
 ) -> tuple[FloatArray, FloatArray]:
     """Move the sides together before they are drawn.
@@ -310,7 +310,7 @@ def balance_sides(
 
     Examples
     --------
-    >>> x, y = balance_sides([[0.0], [2.0]], [[5.0], [6.0]], "center")
+    >>> x, y = align_sides([[0.0], [2.0]], [[5.0], [6.0]], "center")
     >>> x.ravel().tolist(), y.ravel().tolist()
     ([-1.0, 1.0], [-0.5, 0.5])
     """

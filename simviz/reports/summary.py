@@ -526,8 +526,8 @@ def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction:
 def verdict_words(found: Verdict, best: Entry, metric: str, direction: str) -> str:
     """A verdict in words; on validation without p-values, but with the figure on the test part."""
     if best.part != "validation":
-        return found.in_words()
-    words = f"On the validation part, {found.in_words(with_p=False)}"
+        return found.describe()
+    words = f"On the validation part, {found.describe(with_p=False)}"
     test = best.run.part("test") if "test" in best.run.measured else None
     value, reach = estimate(None if test is None else test.record(metric, direction))
     if isnan(value):

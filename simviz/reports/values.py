@@ -109,7 +109,7 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
         "verdict": verdict.state,
         "verdict_words": str(verdict),
         "needed": plan.needed if is_level else None,
-        "power_words": _sentence(plan.in_words(a, b)) if is_level else "",
+        "power_words": _sentence(plan.describe(a, b)) if is_level else "",
         "reason": ""
         if n > 1
         else f"Intervals and tests need two {plural(given.unit, 2)} or more; there is {n}.",

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.data.cells import as_cells
-from simviz.data.description import WhoAsks, who_asks
+from simviz.data.description import QuerySide, infer_query_side
 from simviz.data.pairs import Items, PairSet
 from simviz.datasets import DEMOS, load_demo
 from simviz.exceptions import DatasetError, StoreError
@@ -303,13 +303,13 @@ def is_demo(dataset_id: object) -> bool:
     return isinstance(dataset_id, str) and dataset_id.startswith(DEMO_PREFIX)
 
 
-def usual_asking(dataset_id: str, pairs: PairSet) -> WhoAsks:
+def usual_asking(dataset_id: str, pairs: PairSet) -> QuerySide:
     """Which side of a stored data set or a demo asks, and why."""
     demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX))
     if demo is None or not dataset_id.startswith(DEMO_PREFIX):
-        return who_asks(pairs)
+        return infer_query_side(pairs)
     name = pairs.x_name if demo.direction == "x2y" else pairs.y_name
-    return WhoAsks(demo.direction, f"{name}, as the demo says")
+    return QuerySide(demo.direction, f"{name}, as the demo says")
 
 
 @lru_cache(maxsize=8)

@@ -24,7 +24,7 @@ from simviz.exceptions import StoreError
 from simviz.methods import all_methods
 from simviz.persistence import load_records, save_state
 from simviz.pipeline import BlendPipeline, CSLSPipeline, Pipeline, load_pipeline
-from simviz.projection import Gap, JointMap, Quality
+from simviz.projection import JointMap, ModalityGap, Quality
 from simviz.ranking import Ranking
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import (
@@ -52,7 +52,7 @@ _AGAIN = "Delete the run and train it again."
 _EVALUATION = "The evaluation of this run"
 Arrays = dict[str, NDArray[Any]]
 #: What files of a run may hold besides arrays and what JSON knows.
-_RECORDS = (Evaluation, Ranking, Roc, *METRICS, JointMap, Quality, Gap)
+_RECORDS = (Evaluation, Ranking, Roc, *METRICS, JointMap, Quality, ModalityGap)
 
 
 @dataclass(frozen=True, slots=True)

@@ -164,9 +164,9 @@ class Store:
         self.uploads = Uploads(directory)
         self.runs = Runs(directory)
         self.shares = Shares(directory, self.workspaces, self.datasets, self.runs)
-        self.jobs = Attempts(directory)
+        self.jobs = JobRecords(directory)
         self.feedback = Feedback(directory, self.datasets)
-        self.choices = Choices(directory, self.datasets)
+        self.choices = ViewPreferences(directory, self.datasets)
         with suppress(OSError, StoreError):  # what is there can be read without
             directory.sweep()
 
@@ -495,7 +495,7 @@ def _run_info(row: sqlite3.Row) -> RunInfo:
         return RunInfo(**fields)
 
 
-class Attempts:
+class JobRecords:
     """Directories of jobs and who follows them; what is in them belongs to `simviz.jobs`."""
 
     def __init__(self, directory: Directory) -> None:
@@ -607,7 +607,7 @@ class Feedback:
         self._index.execute(delete, workspace, dataset_id, input, input)
 
 
-class Choices:
+class ViewPreferences:
     """How a data set is looked at: which part of the split, which direction."""
 
     def __init__(self, directory: Directory, datasets: Datasets) -> None:

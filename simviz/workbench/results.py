@@ -11,7 +11,7 @@ from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import hardest_queries, query_metric
 from simviz.exceptions import SimvizError
-from simviz.jobs.background import FIRST
+from simviz.jobs.background import QUICK_LAYOUT
 from simviz.markdown import escape_markdown
 from simviz.relevance import FEW_JUDGED
 from simviz.reports import summary
@@ -174,4 +174,4 @@ def show_map(run: Run, pairs: PairSet) -> None:
                 "Press an item to open it on the map."
             )
     else:
-        drawings.ask(run, pairs, FIRST, "the map")
+        drawings.ask(run, pairs, QUICK_LAYOUT, "the map")

@@ -20,7 +20,7 @@ from streamlit.testing.v1 import AppTest
 from waiting import LONG
 
 from simviz.jobs import JobQueue, JobSpec, spec
-from simviz.jobs.background import FIRST, draw_now
+from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.store import Store
 from simviz.store.datasets import Datasets
 
@@ -115,7 +115,9 @@ def make_home(tmp_path_factory):
                 assert status.run_id, f"{name}: {status.message}"
                 trained[name] = status.run_id
                 if is_drawn:  # as if it had been opened on the map once
-                    draw_now(store.runs.get(status.run_id), store.datasets.get(on, mine), FIRST)
+                    draw_now(
+                        store.runs.get(status.run_id), store.datasets.get(on, mine), QUICK_LAYOUT
+                    )
         return Home(store.root, mine, pairs, data, trained, jobs)
 
     return make

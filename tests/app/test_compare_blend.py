@@ -203,7 +203,7 @@ def test_a_blend_is_listed_mapped_and_shared(show, home, visit):
     run_id = state.queue().wait(state.queue().submit(spec), LONG).run_id
     info = state.store().runs.get(run_id, home.mine).info
     assert runs.run_title(info) == "0.5 CL-LSI + 0.5 BM25"
-    assert spec.set_params == {}
+    assert spec.non_default_params == {}
     for other in ("train", "map"):
         visit(other, data=home.data["own"], run=run_id)
     token = state.store().shares.publish(home.mine, "compare", [run_id, parts[1].id])

@@ -21,7 +21,7 @@ from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec, SplitSpec
-from simviz.jobs.background import FIRST, draw_now, kept_name
+from simviz.jobs.background import QUICK_LAYOUT, draw_now, kept_name
 from simviz.relevance import Relevance
 from simviz.store import load_map
 
@@ -116,7 +116,7 @@ def train(pairs, dataset_id, mine, method="cca", digest=None, wait=True, **param
         return state.queue().status(job_id)
     status = state.queue().wait(job_id, LONG)
     if status.run_id:
-        draw_now(state.store().runs.get(status.run_id), pairs, FIRST)
+        draw_now(state.store().runs.get(status.run_id), pairs, QUICK_LAYOUT)
     return status
 
 
@@ -519,9 +519,9 @@ def test_a_link_to_a_demo_trains_and_draws_the_same_elsewhere(
     assert job.run_id == home.runs["here"], "the same request"
     run = state.store().runs.get(job.run_id)
     go(there, **told)  # asks for the drawing
-    until(lambda: kept_name(FIRST) in run.maps())
+    until(lambda: kept_name(QUICK_LAYOUT) in run.maps())
     assert canvas(go(there, **told))["alt"] == canvas(here)["alt"]
-    drawn = (load_map(one, kept_name(FIRST)) for one in (home.run("here"), run))
+    drawn = (load_map(one, kept_name(QUICK_LAYOUT)) for one in (home.run("here"), run))
     (one, *shown), (other, *others) = drawn
     assert [rows.tolist() for rows in shown] == [rows.tolist() for rows in others]
     points = [np.vstack([drawing.x, drawing.y]) for drawing in (one, other)]

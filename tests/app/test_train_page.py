@@ -16,7 +16,7 @@ from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec
 from simviz.relevance import Relevance
 from simviz.store.directory import LOCAL_WORKSPACE
-from simviz.workbench.shell.forms import in_words
+from simviz.workbench.shell.forms import describe
 
 pytestmark = pytest.mark.app
 PAGE = "train"
@@ -126,7 +126,7 @@ def test_demo_starts_with_its_own_methods_and_says_what_does_not_fit(app):
     assert ticked == set(methods)
     for method, params in methods.items():
         if params:
-            assert f"Parameters: {in_words(params)}" in popovers(app), method
+            assert f"Parameters: {describe(params)}" in popovers(app), method
     unfit = app.checkbox(key="train-unfit-bm25")
     assert unfit.disabled and unfit.label == "BM25", "no markup in what is read aloud"
     reasons = " ".join(c.value for c in app.caption)

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from on_page import html
 
-from simviz.data.sources import reading_limits, tell
+from simviz.data.sources import reading_limits, report_progress
 from simviz.data.templates import make_template
 from simviz.exceptions import DatasetError, StoreError
 from simviz.workbench.data import upload
@@ -28,7 +28,7 @@ def slow(monkeypatch):
 
     def wait(digest, files, corrected):
         while files[0][1].startswith(b"PK") and not go_on.is_set():
-            tell(0.25)
+            report_progress(0.25)
             time.sleep(0.01)
         return read(digest, files, corrected)
 
@@ -115,11 +115,11 @@ def test_a_reading_ends_with_its_time(monkeypatch):
         pytest.raises(DatasetError, match=r"q\.csv was not read within 1 seconds"),
         upload._bounded(reading, lambda fraction: heard.append(fraction)),
     ):
-        tell(0.5)
-        tell(0.25)
+        report_progress(0.5)
+        report_progress(0.25)
         reading_time = time.monotonic() + 5
         monkeypatch.setattr(upload.time, "monotonic", lambda: reading_time)
-        tell(0.75)
+        report_progress(0.75)
     assert heard == [0.5, 0.5, 0.75]
 
 

@@ -85,14 +85,14 @@ def test_the_memory_of_a_worker_counts(store, ask):
 def test_it_is_said_who_does_the_jobs(cluster, store, ask):
     with cluster_queue(store, cluster.scheduler_address) as queue:
         at = f"Jobs are sent to a cluster at {cluster.scheduler_address}"
-        assert queue.in_words() == f"{at}."  # it has not been asked yet
+        assert queue.describe() == f"{at}."  # it has not been asked yet
         queue.wait(queue.submit(ask()), LONG)
-        assert queue.in_words() == f"{at}: 2 workers are there."
-        assert queue.in_words(with_address=False) == (
+        assert queue.describe() == f"{at}: 2 workers are there."
+        assert queue.describe(with_address=False) == (
             "Jobs are sent to a cluster: 2 workers are there."
         )
         queue._executor.shutdown()
-        assert queue.in_words() == f"{at}."
+        assert queue.describe() == f"{at}."
 
 
 def test_data_are_sent_once_and_results_are_not_left_behind(remote, cluster, executor, ask):

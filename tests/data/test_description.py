@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.data import Items, PairSet, default_direction, who_asks
+from simviz.data import Items, PairSet, default_direction, infer_query_side
 from simviz.data.description import (
     MISSING,
     Spread,
@@ -93,7 +93,7 @@ def test_a_name_tells(name):
 def test_names_that_only_begin_so_or_stand_on_both_sides_tell_nothing():
     assert default_direction(pair_set(SHORT, SHORT, x_name="x", y_name="rawhide")) == "x2y"
     both = pair_set(LONG, SHORT, x_name="queries", y_name="tags")
-    assert who_asks(both) == ("y2x", "tags, the shorter side")
+    assert infer_query_side(both) == ("y2x", "tags, the shorter side")
 
 
 def test_keywords_ask_for_pictures_and_texts():
@@ -104,8 +104,8 @@ def test_keywords_ask_for_pictures_and_texts():
 
 
 def test_the_shorter_of_two_texts_asks_only_where_the_other_is_much_longer():
-    assert who_asks(pair_set(LONG, SHORT)) == ("y2x", "y, the shorter side")
-    assert who_asks(pair_set(LONG, [t[:12] for t in LONG])) == (
+    assert infer_query_side(pair_set(LONG, SHORT)) == ("y2x", "y, the shorter side")
+    assert infer_query_side(pair_set(LONG, [t[:12] for t in LONG])) == (
         "x2y",
         "x, the left side",
     )
@@ -117,11 +117,11 @@ def test_of_judged_pairs_the_side_asks_that_can_be_wrong():
     pairs = pair_set(
         SHORT + LONG[:1], SHORT[:2], relevance=Relevance(one_each, "ignore"), x_name="queries"
     )
-    assert who_asks(pairs) == (
+    assert infer_query_side(pairs) == (
         "y2x",
         "y, the only side whose answers can be ranked wrongly",
     )
-    assert who_asks(pairs.swap()).direction == "x2y"
+    assert infer_query_side(pairs.swap()).direction == "x2y"
 
 
 def test_exchanged_sides_are_guessed_alike_where_anything_tells():
@@ -129,12 +129,12 @@ def test_exchanged_sides_are_guessed_alike_where_anything_tells():
         assert {default_direction(pairs), default_direction(pairs.swap())} == {"x2y", "y2x"}
 
 
-def test_a_demo_says_itself_who_asks():
+def test_a_demo_names_its_query_side():
     pairs = pair_set(SHORT, SHORT, x_name="keywords", y_name="icons")
     assert default_direction(pairs) == "x2y"
     assert usual_asking("demo:icons", pairs).direction == DEMOS["icons"].direction == "y2x"
     assert usual_asking("demo:icons", pairs).reason.startswith("icons")
-    assert usual_asking("icons", pairs) == who_asks(pairs)
+    assert usual_asking("icons", pairs) == infer_query_side(pairs)
 
 
 def items(n, **columns):

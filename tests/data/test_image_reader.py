@@ -9,7 +9,7 @@ from PIL import Image
 
 from simviz.data import read_collection
 from simviz.data.images import ImageError, make_sprite, read_images
-from simviz.data.sources import reading_limits, watched
+from simviz.data.sources import progress_listener, reading_limits
 from simviz.exceptions import DatasetError
 
 
@@ -200,7 +200,7 @@ def test_who_watches_hears_of_every_image_and_may_end_it():
             raise DatasetError("enough")
 
     files = {f"{'odd' if i % 2 else 'even'}/{i}.png": picture() for i in range(4)}
-    with watched(watch), pytest.raises(DatasetError, match="enough"):
+    with progress_listener(watch), pytest.raises(DatasetError, match="enough"):
         read_collection(packed(files), "four.zip")
     assert heard[-1] == 0.75 and 0.25 in heard
     assert len(read_collection(packed(files), "four.zip").pairs.y) == 4  # nobody watches

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simviz.data.readers import LeftOut, read_pairs, to_pairs
+from simviz.data.readers import SkippedRow, read_pairs, to_pairs
 from simviz.data.roles import Roles, guess_roles
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
@@ -73,10 +73,10 @@ def test_graded_judgments_keep_the_highest_and_report_conflicts():
 def test_rows_with_an_empty_side_or_label_are_left_out_by_number():
     result = read("x,y,label\n,b,1\na,b,1\nc, ,1\nd,e,\nf,g,0\n,,\n \t, ,1\n")
     assert result.left_out == (
-        LeftOut(2, "the x side is empty"),
-        LeftOut(4, "the y side is empty"),
-        LeftOut(5, "the label is empty"),
-        LeftOut(8, "both sides are empty"),
+        SkippedRow(2, "the x side is empty"),
+        SkippedRow(4, "the y side is empty"),
+        SkippedRow(5, "the label is empty"),
+        SkippedRow(8, "both sides are empty"),
     )
     assert list(result.pairs.x.content) == ["a", "f"]
     assert has_note(result, "1 row left out because the label is empty (line 5)")

@@ -21,7 +21,7 @@ from server import Server
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
-from simviz.jobs.background import AHEAD, FIRST, SHARES, draw_now, kept_name
+from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, SHARES, draw_now, kept_name
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store, load_map
@@ -126,12 +126,12 @@ def hostile_pairs() -> PairSet:
 def draw(store: Store, run_id: str, pairs: PairSet) -> None:
     """Keep the drawings of a run that pages ask for."""
     run = store.runs.get(run_id)
-    for drawing in (FIRST, AHEAD):
+    for drawing in (QUICK_LAYOUT, DEFAULT_LAYOUT):
         draw_now(run, pairs, drawing)
     # A server draws the other stops of the slider while nobody waits; no test asks for them.
-    made = load_map(run, kept_name(AHEAD))
+    made = load_map(run, kept_name(DEFAULT_LAYOUT))
     for share in SHARES[1:]:
-        run.put_map(kept_name(f"{AHEAD}-{share}"), *made)
+        run.put_map(kept_name(f"{DEFAULT_LAYOUT}-{share}"), *made)
 
 
 def prepare(folder: Path) -> Prepared:
@@ -188,7 +188,7 @@ def prepare(folder: Path) -> Prepared:
     found = [store.runs.get(run_id, owners[-1]) for run_id in runs]
     report = folder / "report.html"
     for run in found:
-        draw_now(run, odd, FIRST)
+        draw_now(run, odd, QUICK_LAYOUT)
     labels = {run.id: PAYLOADS[9] for run in found}
     report.write_text(html_report(found, odd, labels=labels), "utf-8")
 

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec
-from simviz.jobs.background import FIRST, draw_now
+from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store
@@ -40,7 +40,7 @@ def report(tmp_path_factory):
             spec = JobSpec(dataset_id, pairs.digest, method, params, workspace=mine)
             runs.append(store.runs.get(queue.wait(queue.submit(spec), 120).run_id, mine))
     for run in runs:
-        draw_now(run, pairs, FIRST)
+        draw_now(run, pairs, QUICK_LAYOUT)
     path = root / "report.html"
     labels = {run.id: text for run, text in zip(runs, HOSTILE[2:], strict=True)}
     path.write_text(html_report(runs, pairs, labels=labels), encoding="utf-8")

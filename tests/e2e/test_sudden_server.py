@@ -10,7 +10,7 @@ from visitor import ENDLESS, Tab, until_running, visit
 
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec
-from simviz.jobs.background import FIRST, draw_now
+from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.store import Store
 from simviz.store.directory import LOCAL_WORKSPACE
 
@@ -30,7 +30,7 @@ def kept(tmp_path):
     with JobQueue(store) as queue:
         spec = JobSpec(data, pairs.digest, "lsa", {"n_components": 3}, workspace=mine)
         run = store.runs.get(queue.wait(queue.submit(spec), 120).run_id, mine)
-    draw_now(run, pairs, FIRST)
+    draw_now(run, pairs, QUICK_LAYOUT)
     return store, data
 
 

@@ -9,8 +9,8 @@ from simviz.data import PairSet, split
 from simviz.evaluation import (
     corrected_resampled_t,
     evaluate,
+    evaluate_repeated_splits,
     parse_metric,
-    repeat_divisions,
 )
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import default_pipeline
@@ -34,7 +34,7 @@ def candidates(pairs):
 
 @pytest.fixture(scope="module")
 def found(pairs, candidates):
-    return repeat_divisions(pairs, candidates, n=4, seed=3)
+    return evaluate_repeated_splits(pairs, candidates, n=4, seed=3)
 
 
 def test_values_are_those_of_training_and_testing_by_hand(pairs, candidates, found):
@@ -67,15 +67,15 @@ def test_the_test_knows_that_training_parts_overlap(found):
 
 def test_where_less_is_better_the_least_is_chosen(pairs, candidates):
     settings = {"LSA": candidates["LSA"]}
-    least = repeat_divisions(pairs, settings, n=3, metric="rank loss", seed=3)
+    least = evaluate_repeated_splits(pairs, settings, n=3, metric="rank loss", seed=3)
     assert parse_metric(least.metric).higher_is_better is False
-    most = repeat_divisions(pairs, settings, n=3, metric="AUC (by query)", seed=3)
+    most = evaluate_repeated_splits(pairs, settings, n=3, metric="AUC (by query)", seed=3)
     assert np.array_equal(least.chosen, most.chosen)
 
 
 def test_of_equally_good_settings_the_first_is_chosen(pairs, candidates):
     setting = candidates["LSA"][0]
-    same = repeat_divisions(pairs, {"LSA": [setting, setting]}, n=3, seed=3)
+    same = evaluate_repeated_splits(pairs, {"LSA": [setting, setting]}, n=3, seed=3)
     assert not same.chosen.any()
 
 
@@ -87,7 +87,7 @@ def test_it_stops_when_asked(pairs, candidates):
         return len(heard) > 2
 
     with pytest.raises(JobCancelled):
-        repeat_divisions(pairs, candidates, n=3, callback=callback)
+        evaluate_repeated_splits(pairs, candidates, n=3, callback=callback)
     assert heard == sorted(heard) and heard[-1] < 1
 
 
@@ -103,4 +103,4 @@ def test_it_stops_when_asked(pairs, candidates):
 def test_what_cannot_be_repeated_is_refused(pairs, candidates, changes, words):
     asked = {"candidates": candidates} | changes
     with pytest.raises(ValueError, match=words):
-        repeat_divisions(pairs, **asked)
+        evaluate_repeated_splits(pairs, **asked)

@@ -44,7 +44,7 @@ def test_words_say_how_many_more():
     assert not plan.separated
     assert plan.needed == 787
     assert plan.more == 545
-    assert plan.in_words("S2Net", "OPCA") == (
+    assert plan.describe("S2Net", "OPCA") == (
         "about 550 more queries would separate S2Net from OPCA with a probability of 80 %, if "
         "they differ as much as they seem to"
     )
@@ -54,7 +54,7 @@ def test_what_is_separated_needs_no_more():
     plan = power_analysis(*runs(0.5, 100))
     assert plan.separated
     assert plan.more == 0
-    assert plan.in_words("A", "B") == "100 queries tell A and B apart already"
+    assert plan.describe("A", "B") == "100 queries tell A and B apart already"
 
 
 @pytest.mark.parametrize(
@@ -64,7 +64,7 @@ def test_next_to_no_difference_gives_no_number(pair):
     plan = power_analysis(*pair)
     assert plan.needed is None
     assert plan.more is None
-    assert "too close" in plan.in_words("A", "B")
+    assert "too close" in plan.describe("A", "B")
 
 
 def test_a_constant_difference_needs_what_the_test_needs_at_least():
@@ -84,7 +84,7 @@ def test_no_sentence_contradicts_the_verdict(n, alpha):
         plan = power_analysis(a, np.zeros(n), alpha=alpha)
         found = paired_randomization(a, np.zeros(n))
         assert plan.separated == found.is_significant(alpha)
-        assert plan.separated == ("apart already" in plan.in_words("a", "b"))
+        assert plan.separated == ("apart already" in plan.describe("a", "b"))
         told.add(plan.separated)
     assert (True in told) == (n > 5)
 

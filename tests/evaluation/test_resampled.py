@@ -41,7 +41,7 @@ def test_it_is_a_t_test_over_the_aucs_of_disjoint_subsets():
     assert found.statistic == pytest.approx(expected.statistic, rel=1e-9)
     assert found.p_value == pytest.approx(expected.pvalue, rel=1e-9)
     assert (found.n, found.unit) == (10, "subset")
-    assert found.in_words("A", "B", "AUC").endswith("paired t over disjoint subsets, 10 subsets")
+    assert found.describe("A", "B", "AUC").endswith("paired t over disjoint subsets, 10 subsets")
 
 
 def test_overlapping_subsets_reject_a_true_null_and_disjoint_ones_do_not():

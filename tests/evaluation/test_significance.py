@@ -172,7 +172,7 @@ def test_nothing_differs(test):
     found = test([0.1, 0.1 + 0.2, 0.5], [0.1, 0.3, 0.5])
     assert (found.p_value, found.difference, found.effect_size) == (1.0, 0.0, 0.0)
     assert (found.low, found.high, found.outcomes) == (0.0, 0.0, (0, 3, 0))
-    words = found.in_words("A", "B", "MRR")
+    words = found.describe("A", "B", "MRR")
     assert words.startswith("A and B cannot be told apart: MRR 0.000 [0.000, 0.000], p = 1, ")
 
 
@@ -196,7 +196,7 @@ def test_one_query_or_none_cannot_be_compared(test, values):
     assert not found.is_significant()
     n = sum(value == value for value in values)
     counted = "1 query" if n else "0 queries"
-    assert found.in_words("A", "B") == f"A and B cannot be compared on {counted}"
+    assert found.describe("A", "B") == f"A and B cannot be compared on {counted}"
 
 
 @pytest.mark.parametrize("test", PAIRED)
@@ -265,13 +265,13 @@ def test_scale_does_not_matter(pair, factor):
 
 def test_words_name_winner_numbers_test_and_queries():
     a, b = two_runs(242, shift=0.03)
-    words = paired_randomization(a, b).in_words("S2Net", "OPCA", "MRR")
+    words = paired_randomization(a, b).describe("S2Net", "OPCA", "MRR")
     assert words.startswith("S2Net is ahead of OPCA: MRR +0.0")
     assert words.endswith("], p < 0.001, paired randomisation, 242 queries")
-    assert paired_randomization(b, a).in_words("OPCA", "S2Net", "MRR") == words
-    loss = paired_t(1 - a, 1 - b).in_words("S2Net", "OPCA", "rank loss", higher_is_better=False)
+    assert paired_randomization(b, a).describe("OPCA", "S2Net", "MRR") == words
+    loss = paired_t(1 - a, 1 - b).describe("S2Net", "OPCA", "rank loss", higher_is_better=False)
     assert loss.startswith("S2Net is ahead of OPCA: rank loss −0.0")
-    level = paired_t(*two_runs(30, shift=0.0)).in_words("S2Net", "OPCA", "MRR")
+    level = paired_t(*two_runs(30, shift=0.0)).describe("S2Net", "OPCA", "MRR")
     assert "cannot be told apart" in level
 
 

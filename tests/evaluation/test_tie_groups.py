@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from simviz.evaluation import adjust, compare_all, letter_display, paired_t, tie_groups
+from simviz.evaluation import adjust_p_values, compare_all, letter_display, paired_t, tie_groups
 
 P_VALUES = st.lists(st.floats(0, 1), min_size=1, max_size=8)
 
@@ -23,26 +23,28 @@ def differing(n, pairs):
 
 def test_holm_by_hand():
     # Holm 1979: .005 x 4, .01 x 3, .03 x 2, .04 x 1, never falling.
-    assert adjust([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx([0.03, 0.06, 0.06, 0.02])
-    assert adjust([0.5, 0.6], "bonferroni").tolist() == [1.0, 1.0]
-    assert adjust([0.5, 0.6], "none").tolist() == [0.5, 0.6]
-    assert adjust([]).tolist() == []
+    assert adjust_p_values([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx(
+        [0.03, 0.06, 0.06, 0.02]
+    )
+    assert adjust_p_values([0.5, 0.6], "bonferroni").tolist() == [1.0, 1.0]
+    assert adjust_p_values([0.5, 0.6], "none").tolist() == [0.5, 0.6]
+    assert adjust_p_values([]).tolist() == []
 
 
 def test_missing_p_values_stay_and_do_not_count():
-    np.testing.assert_allclose(adjust([0.01, np.nan, 0.02]), [0.02, np.nan, 0.02])
+    np.testing.assert_allclose(adjust_p_values([0.01, np.nan, 0.02]), [0.02, np.nan, 0.02])
 
 
 def test_corrections_that_mean_nothing_are_refused():
     with pytest.raises(ValueError, match="between 0 and 1"):
-        adjust([0.2, 1.2])
+        adjust_p_values([0.2, 1.2])
     with pytest.raises(ValueError, match="correction must be"):
-        adjust([0.2], "sidak")
+        adjust_p_values([0.2], "sidak")
 
 
 @given(P_VALUES)
 def test_holm_lies_between_the_plain_values_and_bonferroni(p):
-    holm, bonferroni = adjust(p), adjust(p, "bonferroni")
+    holm, bonferroni = adjust_p_values(p), adjust_p_values(p, "bonferroni")
     assert (holm >= np.array(p)).all()
     assert (holm <= bonferroni).all()
     order = np.argsort(p, kind="stable")
@@ -119,14 +121,16 @@ def test_all_pairs_are_corrected_together(runs):
     found = compare_all(runs, "t")
     assert len(found.pairs) == 6
     plain = [paired_t(runs[a], runs[b]).p_value for a, b in itertools.combinations(runs, 2)]
-    np.testing.assert_allclose([one.p_value for one in found.pairs.values()], adjust(plain))
+    np.testing.assert_allclose(
+        [one.p_value for one in found.pairs.values()], adjust_p_values(plain)
+    )
     assert found.letters() == {"high": "a", "base": "b", "near": "b", "low": "c"}
     assert [found.names[i] for i in found.order()][0::3] == ["high", "low"]
     np.testing.assert_array_equal(found.p_values, found.p_values.T)
     there, back = found.between("near", "base"), found.between("base", "near")
     assert there == back.swapped()
-    assert "p = " in there.in_words("near", "base")
-    assert "(Holm, 6 comparisons)" in there.in_words("near", "base")
+    assert "p = " in there.describe("near", "base")
+    assert "(Holm, 6 comparisons)" in there.describe("near", "base")
 
 
 def test_a_baseline_needs_fewer_comparisons(runs):

@@ -7,9 +7,9 @@ import pytest
 
 from simviz.evaluation import (
     VectorScorer,
+    apply_correction,
     compare_all,
     confidence_interval,
-    correct,
     evaluate,
     paired_t,
     query_values,
@@ -101,10 +101,12 @@ def test_correcting_later_is_correcting_at_once(rng):
         for name, shift in zip("abcd", (0, 0.1, 0.1, 0.4), strict=True)
     }
     at_once = compare_all(runs, "t").pairs
-    later = correct(compare_all(runs, "t", correction="none").pairs)
+    later = apply_correction(compare_all(runs, "t", correction="none").pairs)
     assert later == at_once
     alone = paired_t(runs["a"], runs["b"])
-    assert correct({(0, 1): alone}) == {(0, 1): alone}, "one comparison needs no correction"
+    assert apply_correction({(0, 1): alone}) == {(0, 1): alone}, (
+        "one comparison needs no correction"
+    )
 
 
 def test_pairs_of_which_one_side_cannot_fail_are_queries_of_both_sides():

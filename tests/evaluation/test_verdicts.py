@@ -42,7 +42,7 @@ def test_a_best_that_was_chosen_by_these_figures_answers_for_all_pairs():
 def test_a_baseline_that_comes_second_is_compared_once():
     found = verdict(runs(best=1, base=2, third=3), "MRR", baseline="base")
     assert list(found.against) == ["base"] and not found.against["base"].correction
-    assert str(found) == found.against["base"].in_words("best", "base", "MRR") + "."
+    assert str(found) == found.against["base"].describe("best", "base", "MRR") + "."
 
 
 @pytest.mark.parametrize(("low", "state"), [(0.01, "ahead"), (0.0, "level"), (-0.01, "level")])
@@ -84,7 +84,7 @@ def test_too_few_values_are_undecided():
 
 def test_without_p_the_state_and_the_interval_stay():
     found = verdict(runs(best=1, next=1.2, base=3), "MRR", baseline="base")
-    words = found.in_words(with_p=False)
+    words = found.describe(with_p=False)
     assert "p = " not in words and "p < " not in words and "Holm" not in words
     assert words.endswith(" 60 queries.") and words.count("[") == 2
 
@@ -121,7 +121,7 @@ def test_an_adapter_that_is_not_the_best_is_held_against_its_vectors_too(noise, 
     found = alone(**given)
     said = str(found).split(" The vectors alone ")[1]
     assert said.startswith(words) and ", p " in said
-    assert "p " not in found.in_words(with_p=False).split(" The vectors alone ")[1]
+    assert "p " not in found.describe(with_p=False).split(" The vectors alone ")[1]
     plain = verdict(runs(**given), "MRR")
     assert found.against == plain.against, "what else is asked changes no p-value"
     assert str(found).startswith(str(plain))

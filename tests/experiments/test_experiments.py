@@ -285,7 +285,7 @@ def test_all_documents_may_be_in_every_part(folder):
     few = parts.thinned(3, 1, pool="all")
     assert few.train.shape == (3, 10) and few.test.shape == (1, 10)
     assert parts.thinned(3, 1).train.shape == (3, 3)
-    assert "train 6 × 10" in parts.in_words()
+    assert "train 6 × 10" in parts.describe()
 
 
 def test_the_other_side_may_be_divided(folder):

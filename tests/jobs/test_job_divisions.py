@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from simviz.data import PairSet
-from simviz.evaluation import Divisions
+from simviz.evaluation import RepeatedSplits
 from simviz.exceptions import JobError
 from simviz.jobs import JobSpec, SplitSpec, divisions_spec
 from simviz.jobs.spec import DivisionsSpec, JobResult
@@ -75,7 +75,7 @@ def test_a_request_from_outside_is_checked():
 
 def test_what_was_found_is_kept_as_it_is(tmp_path):
     values = np.array([[0.5, np.nan], [0.25, 1.0], [0.125, 0.75]])
-    found = Divisions(("a", "b"), "MRR", "x2y", values, np.array([[0, 1]] * 3), 2 / 9)
+    found = RepeatedSplits(("a", "b"), "MRR", "x2y", values, np.array([[0, 1]] * 3), 2 / 9)
     folder = JobFolder(tmp_path)
     folder.write_result(JobResult(found, 1.5))
     again = folder.read_result()

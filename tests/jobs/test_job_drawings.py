@@ -16,8 +16,8 @@ from simviz import projection
 from simviz.exceptions import StoreError
 from simviz.jobs import background as background_module
 from simviz.jobs.background import (
-    FIRST,
     MAX_WAITING,
+    QUICK_LAYOUT,
     Background,
     draw_now,
     draw_run,
@@ -47,7 +47,7 @@ class Later(Executor):
 @pytest.fixture
 def run(queue, ask, store, sentences):
     run = store.runs.get(queue.wait(queue.submit(ask("cca", n_components=5)), LONG).run_id)
-    draw_now(run, sentences, FIRST)
+    draw_now(run, sentences, QUICK_LAYOUT)
     return run
 
 

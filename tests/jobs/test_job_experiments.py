@@ -26,7 +26,7 @@ def quick(monkeypatch):
         return Findings(
             self.id,
             data.name,
-            data.in_words(),
+            data.describe(),
             size,
             seed,
             (Table("Table 1", ("method", "MRR"), (("CCA", 0.5), ("OPCA", None))),),

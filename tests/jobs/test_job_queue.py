@@ -12,7 +12,7 @@ from waiting import LONG, until
 from simviz.evaluation import evaluate
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec
-from simviz.jobs.background import FIRST, draw_now
+from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.jobs.queue import Job
 from simviz.jobs.status import MAX_EVENTS, JobFolder, JobStatus
 from simviz.store import Store, load_map
@@ -69,7 +69,7 @@ def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):
     last = [r["value"] for r in curve if r["dimension"] == 8]
     assert np.mean(last) == pytest.approx(again.value("MRR"))
     assert set(run.about["seconds"]) == set(stages) and not run.maps()
-    draw_now(run, sentences, FIRST)
+    draw_now(run, sentences, QUICK_LAYOUT)
     drawing, x_drawn, y_drawn = load_map(run, "mds-2-center")
     assert drawing.x.shape == (60, 2) and len(y_drawn) == len(x_drawn) == 60
     assert drawing.quality.n_points == 120 and drawing.notes
@@ -78,7 +78,7 @@ def test_a_job_trains_measures_and_is_kept(queue, store, ask, mine, sentences):
 def test_methods_without_vectors_are_drawn_by_unfolding(queue, store, ask, sentences):
     run = store.runs.get(queue.wait(queue.submit(ask("bm25")), LONG).run_id)
     assert run.part("test").curve == []
-    draw_now(run, sentences, FIRST)
+    draw_now(run, sentences, QUICK_LAYOUT)
     assert any("within a side" in note for note in load_map(run, "mds-2-center")[0].notes)
 
 

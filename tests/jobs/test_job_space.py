@@ -86,14 +86,14 @@ def test_neighbours_find_their_rows(placed):
     assert here.scores.tolist() == [0.9, 0.7, 0.6]
 
 
-def test_kept_near_leaves_out_what_is_not_drawn(placed):
+def test_neighbor_preservation_leaves_out_what_is_not_drawn(placed):
     everything = Neighbors("y", np.array([0, 2, 4, 6, 8, 5]), np.linspace(1, 0.5, 6))
     # All that is drawn is near when as many are asked for as there are.
-    assert placed.kept_near(4, everything).tolist() == [True] * 5 + [False]
-    assert not placed.kept_near(5, everything).any(), "the item itself is not drawn"
+    assert placed.neighbor_preservation(4, everything).tolist() == [True] * 5 + [False]
+    assert not placed.neighbor_preservation(5, everything).any(), "the item itself is not drawn"
     one = Neighbors("y", np.array([2]), np.array([1.0]))
     distances = ((placed.drawing.y - placed.drawing.x[1]) ** 2).sum(axis=1)
-    assert placed.kept_near(4, one).tolist() == [bool(distances.argmin() == 1)]
+    assert placed.neighbor_preservation(4, one).tolist() == [bool(distances.argmin() == 1)]
 
 
 @pytest.mark.parametrize("method", ["bm25", "tfidf_cosine", "cca", "heterogeneous_svd", "jplsa"])

@@ -4,10 +4,10 @@ import scipy.sparse as sp
 from scipy.spatial.distance import cdist
 
 from simviz.projection import (
-    balance_sides,
+    align_sides,
     joint_map,
-    kept_near,
     nearest_across,
+    neighbor_preservation,
     side_gap,
     unfold,
 )
@@ -35,19 +35,19 @@ def test_islands_do_not_mix_and_one_cloud_does():
 
 def test_centring_keeps_distances_within_a_side_and_closes_the_gap():
     x, y = sides()
-    near_x, near_y = balance_sides(x, y * 4 + 7, "center")
+    near_x, near_y = align_sides(x, y * 4 + 7, "center")
     np.testing.assert_allclose(cdist(near_x, near_x), cdist(x, x))
     np.testing.assert_allclose(cdist(near_y, near_y), cdist(y, y) * 4)
     assert side_gap(near_x, near_y).distance_ratio == pytest.approx(1)
 
 
 def test_rms_gives_both_sides_one_size():
-    near_x, near_y = balance_sides(*[s * f for s, f in zip(sides(), (1, 9), strict=True)], "rms")
+    near_x, near_y = align_sides(*[s * f for s, f in zip(sides(), (1, 9), strict=True)], "rms")
     assert (near_x**2).sum(axis=1).mean() == pytest.approx((near_y**2).sum(axis=1).mean())
 
 
 def test_balancing_one_item_or_a_side_without_spread_is_finite():
-    x, y = balance_sides(np.ones((1, 3)), np.arange(12.0).reshape(4, 3), "rms")
+    x, y = align_sides(np.ones((1, 3)), np.arange(12.0).reshape(4, 3), "rms")
     assert not x.any() and np.isfinite(y).all() and y.any()
 
 
@@ -118,13 +118,13 @@ def test_nearest_across_with_empty_vectors_and_few_items():
     assert found.index.tolist() == [0, 1] and found.scores.tolist() == [0, 0]
 
 
-def test_kept_near_counts_what_the_drawing_kept():
+def test_neighbor_preservation_counts_what_the_drawing_kept():
     x, y = sides(k=2)
     found = nearest_across(x, y, 3, k=5, similarity="euclidean")
-    assert kept_near(x, y, 3, found).all()
+    assert neighbor_preservation(x, y, 3, found).all()
     moved = y.copy()
     moved[found.index[0]] += 100
-    assert kept_near(x, moved, 3, found).tolist() == [False, True, True, True, True]
+    assert neighbor_preservation(x, moved, 3, found).tolist() == [False, True, True, True, True]
 
 
 @pytest.mark.parametrize(

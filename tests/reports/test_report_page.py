@@ -18,7 +18,7 @@ from simviz.charts.canvas import Part, unpack
 from simviz.data import Items, PairSet
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
-from simviz.jobs.background import FIRST, draw_now
+from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.jobs.training import measure
 from simviz.relevance import Relevance
 from simviz.reports import html_report
@@ -68,7 +68,7 @@ def world(tmp_path_factory):
         elsewhere = queue.wait(queue.submit(other), LONG).run_id
     runs = [store.runs.get(run_id, mine) for run_id in done]
     for run in runs:
-        draw_now(run, pairs, FIRST)
+        draw_now(run, pairs, QUICK_LAYOUT)
     return runs, pairs, store.runs.get(elsewhere, mine)
 
 

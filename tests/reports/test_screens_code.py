@@ -13,7 +13,7 @@ from simviz.data.health import check_health
 from simviz.datasets import load_demo
 from simviz.evaluation.assignment import assign, group_names
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
-from simviz.jobs.background import FIRST, draw_now
+from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.projection.drawing import DRAWING
 from simviz.reports import (
     compare_code,
@@ -40,7 +40,7 @@ def runs(tmp_path_factory):
     with JobQueue(store) as queue:
         done = [queue.wait(queue.submit(spec), LONG).run_id for spec in specs]
     runs = [store.runs.get(run_id, mine) for run_id in done]
-    draw_now(runs[1], store.datasets.get("demo:emoji"), FIRST)
+    draw_now(runs[1], store.datasets.get("demo:emoji"), QUICK_LAYOUT)
     return runs
 
 

@@ -23,8 +23,8 @@ from simviz.data.sources import (
     gunzip,
     load_bytes,
     open_zip,
+    report_progress,
     safe_entries,
-    tell,
     unpack,
 )
 from simviz.exceptions import DatasetError
@@ -51,7 +51,7 @@ class Files:
 
     def read(self, path: str) -> bytes:
         """Content of one file, unpacked where it was gzipped."""
-        tell(0.0)
+        report_progress(0.0)
         return gunzip(path, self.openers[path]())[1]
 
 

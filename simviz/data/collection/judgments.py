@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, Note, counted, parse_number, shown
-from simviz.data.readers import LeftOut, judged_rows
+from simviz.data.readers import SkippedRow, judged_rows
 from simviz.data.roles import (
     Labels,
     Roles,
@@ -160,7 +160,7 @@ class Judgments:
     kind: Kind
     table: Table
     roles: Roles
-    left_out: list[LeftOut]
+    left_out: list[SkippedRow]
     notes: list[Note]
 
 
@@ -184,7 +184,7 @@ def read_judgments(
     x_at, y_at = (positions(table, c, index) for c, index in ((x_column, x), (y_column, y)))
     known = (x_at >= 0) & (y_at >= 0)
     left_out = [
-        LeftOut(
+        SkippedRow(
             int(table.rows[row]),
             "no x item has that id" if x_at[row] < 0 else "no y item has that id",
         )

@@ -9,7 +9,7 @@ import numpy as np
 import streamlit as st
 
 from simviz.charts.search import DividedValues, divisions_figure, divisions_records
-from simviz.evaluation import Comparisons, Divisions, parse_metric
+from simviz.evaluation import Comparisons, RepeatedSplits, parse_metric
 from simviz.exceptions import SimvizError
 from simviz.jobs import JobSpec, JobStatus, divisions_spec
 from simviz.jobs.spec import DivisionsSpec
@@ -109,7 +109,7 @@ def _submit(spec: JobSpec) -> None:
 
 
 def _show_found(
-    found: Divisions, spec: DivisionsSpec, entries: Sequence[Entry], choice: Choice
+    found: RepeatedSplits, spec: DivisionsSpec, entries: Sequence[Entry], choice: Choice
 ) -> None:
     """Show the verdict over divisions beside that of the fixed test part."""
     trainings = spec.trainings()
@@ -142,7 +142,7 @@ def _show_found(
         if is_swept:
             times = np.bincount(found.chosen[:, j], minlength=len(trainings[title]))
             often = trainings[title][int(times.argmax())].set_values
-            words = f"{forms.in_words(often) or 'as it comes'} ({times.max()}×)"
+            words = f"{forms.describe(often) or 'as it comes'} ({times.max()}×)"
             line.append(words if len(trainings[title]) > 1 else "–")
         lines.append(line)
     head = ["method", "random splits", "fixed test", f"Δ to {base}", "p"]
@@ -165,7 +165,7 @@ def _verdict(compared: Comparisons, order: Sequence[int], base: str, metric: str
     """Say how the best fares against the baseline, or the baseline against the next."""
     best = compared.names[order[0]]
     a, b = (best, base) if best != base else (base, compared.names[order[1]])
-    words = compared.between(a, b).in_words(
+    words = compared.between(a, b).describe(
         a, b, metric, higher_is_better=compared.higher_is_better
     )
     return f"Over random splits: {escape(words)}."

@@ -14,7 +14,7 @@ from simviz.evaluation.trec import why_no_qrels
 from simviz.exceptions import SimvizError
 from simviz.exports import dense_modules, numpy_files, onnx_graphs, why_not
 from simviz.exports.linear import Form
-from simviz.jobs.background import FIRST, draw_now
+from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
 from simviz.reports.summary import Entry
@@ -95,7 +95,7 @@ def show(
         given: dict[str, Any] = {"metric": choice.metric, "direction": choice.direction}
         given |= {"labels": labels, "looks": looks, "others": others, "part": part}
         if drawings.best_kept(runs[0]) is None:
-            draw_now(runs[0], pairs, FIRST)
+            draw_now(runs[0], pairs, QUICK_LAYOUT)
         return html_report(runs, pairs, **given).encode()
 
     def queries() -> bytes:

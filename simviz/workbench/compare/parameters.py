@@ -26,7 +26,7 @@ def differing(choice: Choice) -> dict[str, dict[str, Any]]:
         if info.is_derived or info.is_imported:
             continue
         asked = runs.request_of(info)
-        values = asked.usual_params | asked.params
+        values = asked.default_params | asked.params
         methods.setdefault(info.method, []).append(values)
         for name, value in values.items():
             is_plain = isinstance(value, bool | int | float | str) or value is None

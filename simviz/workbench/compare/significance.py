@@ -21,10 +21,10 @@ from simviz.evaluation import (
     Metric,
     PowerAnalysis,
     QueryValues,
+    apply_correction,
     compare_all_evaluations,
     compared_metric,
     confidence_interval,
-    correct,
     judged_pairs,
     paired_test,
     parse_metric,
@@ -271,7 +271,9 @@ def _compare_all(
     else:
         means = [entry.evaluation.value(metric) for entry in entries]
     ids = tuple(entry.run.id for entry in entries)
-    return Comparisons(ids, np.array(means), correct(found, correction), metric.higher_is_better)
+    return Comparisons(
+        ids, np.array(means), apply_correction(found, correction), metric.higher_is_better
+    )
 
 
 def against(choice: Choice, found: Verdicts) -> list[Comparison | None]:
@@ -296,7 +298,7 @@ def power(choice: Choice, found: Comparisons) -> str:
         alpha = _ALPHA / len(found.pairs)
         plan = _plan(choice, a, b, alpha)
         if not plan.separated:
-            words = plan.in_words(a.label, b.label)
+            words = plan.describe(a.label, b.label)
             name = values(choice, a).metric.name
             words = (
                 words[0].upper() + words[1:] if name == choice.metric else f"By {name}, {words}"

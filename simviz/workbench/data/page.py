@@ -407,7 +407,7 @@ def _show_workspace() -> None:
     )
     with st.popover("Delete my workspace", type="tertiary", icon=":material/delete_forever:"):
         st.write(
-            f"{_in_words(used)} go from this server, with all corrections. Links to published "
+            f"{_describe(used)} go from this server, with all corrections. Links to published "
             "views end. Runs on demos belong to all and stay. This cannot be undone."
         )
         st.button(
@@ -418,7 +418,7 @@ def _show_workspace() -> None:
         )
 
 
-def _in_words(used: Usage) -> str:
+def _describe(used: Usage) -> str:
     counts = (
         counted(n, what)
         for n, what in (
@@ -439,7 +439,7 @@ def _delete_everything() -> None:
     except SimvizError as error:
         st.session_state[_REFUSED] = str(error)
         return
-    st.session_state[_GONE] = f"Deleted: {_in_words(gone)}. Nothing of yours is on this server."
+    st.session_state[_GONE] = f"Deleted: {_describe(gone)}. Nothing of yours is on this server."
 
 
 def _summary(info: DatasetInfo) -> str:

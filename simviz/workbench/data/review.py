@@ -19,7 +19,7 @@ from simviz.workbench.data import health, split, upload
 from simviz.workbench.shell import display, forms, frame as page_frame, settings, state
 
 if TYPE_CHECKING:
-    from simviz.data import Items, LeftOut, PairSet
+    from simviz.data import Items, PairSet, SkippedRow
     from simviz.data.roles import Shape
     from simviz.jobs import SplitSpec
     from simviz.workbench.data.upload import Upload
@@ -507,7 +507,7 @@ def show_counts(pairs: PairSet) -> None:
     display.figures(figures)
 
 
-def _show_left_out(file: Upload, left_out: Sequence[LeftOut]) -> None:
+def _show_left_out(file: Upload, left_out: Sequence[SkippedRow]) -> None:
     """Show rows that are not in the pairs, each with its reason and what it holds."""
     import pandas as pd
 

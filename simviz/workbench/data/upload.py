@@ -404,7 +404,7 @@ def _read_and_save(
 @contextmanager
 def _bounded(reading: _Reading, report: Report) -> Iterator[None]:
     """Report how far reading is; end it when it is cancelled or takes too long."""
-    from simviz.data.sources import get_limits, watched
+    from simviz.data.sources import get_limits, progress_listener
     from simviz.exceptions import DatasetError, JobCancelled
 
     limit, done = get_limits().seconds, 0.0
@@ -421,7 +421,7 @@ def _bounded(reading: _Reading, report: Report) -> Iterator[None]:
                 "take. Upload a sample, or read it in Python."
             )
 
-    with watched(watch):
+    with progress_listener(watch):
         yield
 
 

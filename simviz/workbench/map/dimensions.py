@@ -14,7 +14,7 @@ from simviz.charts.style import Theme, apply_theme, get_theme, method_style
 from simviz.data.pairs import PairSet
 from simviz.evaluation import AUC, Evaluation, evaluate
 from simviz.methods import all_methods
-from simviz.projection import align, balance_sides, mds_map, pca_map
+from simviz.projection import align, align_sides, mds_map, pca_map
 from simviz.projection.drawing import Placed
 from simviz.projection.space import Space
 from simviz.store.run import Part as PartName, Run
@@ -88,7 +88,7 @@ def _drawn(run: Run, places: str, k: int, _scene: Scene) -> tuple[Placed, Part]:
     whole, found = _scene.placed, space(run, _scene.pairs, k)
     sides = found.rows["x"][whole.x_rows], found.rows["y"][whole.y_rows]
     draw = pca_map if whole.drawing.method == "pca" else mds_map
-    x, y = draw(*balance_sides(*sides, "center"))
+    x, y = draw(*align_sides(*sides, "center"))
     points = align(np.concatenate([x, y]), _scene.points)
     x, y = points[: len(x)], points[len(x) :]
     header, arrays = unpack(_scene.places)

@@ -15,7 +15,7 @@ from simviz.data.cells import percent
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import is_in_part, parts_present
 from simviz.evaluation.tables import csv_text
-from simviz.jobs.background import SHARES
+from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, SHARES
 from simviz.markdown import escape_markdown
 from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import Placed
@@ -23,10 +23,8 @@ from simviz.projection.quality import N_SEEDS, trust_level
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
 from simviz.workbench.map.view import (
-    BEST_DRAWING,
     COLOURS,
     DRAWINGS,
-    FIRST_DRAWING,
     View,
     bound,
 )
@@ -75,7 +73,7 @@ def show_page() -> None:
         meanwhile = drawings.best_kept(run)
         if meanwhile is None:
             # The first one is soon there; what was chosen then lies on it.
-            drawings.ask(run, pairs, FIRST_DRAWING, "the map")
+            drawings.ask(run, pairs, QUICK_LAYOUT, "the map")
             return
         names = [DRAWINGS[name[:-2]][0] for name in (view.drawing, meanwhile)]
         is_kept = drawings.ask(run, pairs, view.kept_as, *names)
@@ -105,7 +103,7 @@ def show_page() -> None:
     drawings.space(run, pairs)
     if (nearest := map_scene.nearest_part(run, pairs, drawing)) is not None:
         canvas.send(nearest, "nearest")
-    if is_kept and view.drawing == BEST_DRAWING:
+    if is_kept and view.drawing == DEFAULT_LAYOUT:
         drawings.draw_next_share(run, pairs)
 
 
@@ -142,7 +140,7 @@ def _choose_drawing(view: View) -> None:
             key="map-method",
             on_change=lambda: view.draw_by(st.session_state["map-method"]),
         )
-        if view.drawing != BEST_DRAWING:
+        if view.drawing != DEFAULT_LAYOUT:
             return
         st.select_slider(
             "Own side ↔ other side",
@@ -207,7 +205,7 @@ def _show_menu(
             format_func=lambda part: part or "All parts",
             **bound(view, "part", "map-part"),
         )
-        if view.drawing != BEST_DRAWING:
+        if view.drawing != DEFAULT_LAYOUT:
             _show_gap(view, placed.drawing)
         code.show_map(view, run)
         forms.download(

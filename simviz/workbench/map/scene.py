@@ -29,12 +29,13 @@ from simviz.charts.colours import Grouping, group_items
 from simviz.charts.style import ThemeName, clean_text, get_theme
 from simviz.data.description import paired_column, telling_columns
 from simviz.data.pairs import PairSet
+from simviz.jobs.background import QUICK_LAYOUT
 from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import GROUPS, ItemRanks, Placed, nearest_of_all, rank_items
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.selection import Answer
-from simviz.workbench.map.view import FIRST_DRAWING, View, bound, follow_canvas, write_link
+from simviz.workbench.map.view import View, bound, follow_canvas, write_link
 from simviz.workbench.shell import drawings, links, state
 
 _PARTNERS, _LONGEST_LINE = 60, 34
@@ -213,7 +214,7 @@ def show(view: View, scene: Scene) -> None:
     if dimensions.is_open(view, run) and scene.placed.drawing.method == "two-sided":
         # A slide from cut to cut must be quick: it goes by distances, from first to last.
         labelled = bool(scene.regions)
-        scene = scene_of(run, pairs, FIRST_DRAWING, scene.shown, scene.colour, labelled)
+        scene = scene_of(run, pairs, QUICK_LAYOUT, scene.shown, scene.colour, labelled)
         canvas.send(scene.places, "uncut")
     if k is not None:
         scene = dimensions.cut(scene, k)

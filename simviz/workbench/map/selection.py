@@ -99,7 +99,7 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
             map_topics.show_item((answer.side, item), scene.run, pairs)
         kept = None
         if item is not None and len(found):
-            kept = scene.placed.kept_near(item, found)
+            kept = scene.placed.neighbor_preservation(item, found)
         if len(found):
             _show_list(scene, answer, kept)
         _show_ways(view, scene, answer)

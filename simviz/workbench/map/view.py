@@ -14,7 +14,7 @@ from simviz._types import Side
 from simviz.charts.canvas import rows_of_bits
 from simviz.data.description import telling_columns
 from simviz.data.pairs import PairSet
-from simviz.jobs.background import AHEAD, FIRST, SHARES
+from simviz.jobs.background import DEFAULT_LAYOUT, SHARES
 from simviz.store.run import Run
 from simviz.workbench.map import canvas
 from simviz.workbench.shell import links, settings, state
@@ -36,8 +36,6 @@ DRAWINGS = {
     "mds": ("MDS", "Distances, large ones above all."),
     "pca": ("PCA", "The two directions in which the items differ most."),
 }
-#: The drawing that is made first, and the one that is made next.
-FIRST_DRAWING, BEST_DRAWING = FIRST, AHEAD
 #: What colours can mean beside columns of the data: the side, the part of the split, how soon an
 #: item finds what belongs to it, and how similar its nearest is.
 COLOURS = ("side", "part", "found", "score")
@@ -66,7 +64,7 @@ class View:
 
     dataset_id: str
     run_id: str | None = None
-    drawing: str = BEST_DRAWING
+    drawing: str = DEFAULT_LAYOUT
     across: int = SHARES[0]
     item: Item | None = None
     lost: str = ""
@@ -92,14 +90,14 @@ class View:
     @property
     def kept_as(self) -> str:
         """The name of the drawing, such as "umap-2-none" or "two-sided-2-50"."""
-        if self.drawing == BEST_DRAWING:
+        if self.drawing == DEFAULT_LAYOUT:
             return self.drawing if self.across == SHARES[0] else f"{self.drawing}-{self.across}"
         return self.drawing if self.balance == BALANCES[0] else f"{self.drawing}-{self.balance}"
 
     def draw_by(self, method: str) -> None:
         """Take another kind of drawing; how the sides are moved together is no matter of one."""
         self.drawing = f"{method}-2"
-        if self.drawing == BEST_DRAWING:
+        if self.drawing == DEFAULT_LAYOUT:
             self.balance = BALANCES[0]
 
     def select(self, item: Item | None) -> None:
@@ -218,7 +216,7 @@ def apply_link(
 def link_params(view: View, columns: Sequence[str]) -> dict[str, str]:
     """Return what a link says of the map beside the run; what is usual goes unsaid."""
     params = {
-        "drawing": None if view.kept_as == BEST_DRAWING else _link_drawing(view),
+        "drawing": None if view.kept_as == DEFAULT_LAYOUT else _link_drawing(view),
         "sel": None if view.item is None else f"{view.item[0]}{view.item[1]}",
         "ask": None if view.query is None else f"{view.query[0]}:{view.query[1][:_LONGEST]}",
         "regions": None if view.regions is None else str(int(view.regions)),
@@ -237,14 +235,14 @@ def link_params(view: View, columns: Sequence[str]) -> dict[str, str]:
 
 def _link_drawing(view: View) -> str:
     """Return what a link calls the drawing; the balance of the sides is said by itself."""
-    return view.kept_as if view.drawing == BEST_DRAWING else view.drawing
+    return view.kept_as if view.drawing == DEFAULT_LAYOUT else view.drawing
 
 
 def _with_drawing(view: View, link: dict[str, str]) -> dict[str, str]:
     """Return a link that says the drawing, the usual one only where it says places on it."""
     if link.keys() & {"at", "lasso"}:
         return {"drawing": _link_drawing(view)} | link
-    if view.kept_as == BEST_DRAWING:
+    if view.kept_as == DEFAULT_LAYOUT:
         return {name: value for name, value in link.items() if name != "drawing"}
     return link
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from simviz.data.sources import reading_limits, watched
+from simviz.data.sources import progress_listener, reading_limits
 from simviz.data.tables import Table, read_table
 from simviz.exceptions import DatasetError
 
@@ -32,7 +32,7 @@ def read(file: Any, key: str, n_columns: int = 2) -> Table:
     size = MEGABYTES * 2**20
     with (
         st.spinner("Reading the file"),
-        watched(watch),
+        progress_listener(watch),
         reading_limits(
             rows=MOST_ROWS,
             cells=20 * MOST_ROWS,

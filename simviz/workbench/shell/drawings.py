@@ -56,9 +56,11 @@ def parts(run: Run, pairs: PairSet) -> Any:
 
 def best_kept(run: Run) -> str | None:
     """The two-sided drawing where it is there already, else the first one if that is."""
-    from simviz.jobs.background import AHEAD, FIRST, kept_name
+    from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, kept_name
 
-    return next((name for name in (AHEAD, FIRST) if kept_name(name) in run.maps()), None)
+    return next(
+        (name for name in (DEFAULT_LAYOUT, QUICK_LAYOUT) if kept_name(name) in run.maps()), None
+    )
 
 
 def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "") -> bool:
@@ -74,11 +76,11 @@ def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "")
 
 def draw_ahead(run: Run, pairs: PairSet) -> bool:
     """Have the quick drawing of a run made, then the best; whether one of them is kept."""
-    from simviz.jobs.background import AHEAD, FIRST, draw_run
+    from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, draw_run
 
     is_kept = best_kept(run) is not None
     if not is_kept or state.drawing_background().is_idle:
-        wanted = AHEAD if is_kept else FIRST
+        wanted = DEFAULT_LAYOUT if is_kept else QUICK_LAYOUT
         draw_run(state.drawing_background(), run, pairs, wanted, _workspace())
     return is_kept
 
@@ -100,13 +102,15 @@ def show_again(run: Run, drawing: str) -> None:
 
 def draw_next_share(run: Run, pairs: PairSet) -> None:
     """Have the next stop of the slider drawn, if nobody waits for anything and it is quick."""
-    from simviz.jobs.background import AHEAD, SHARES, draw_run, kept_name
+    from simviz.jobs.background import DEFAULT_LAYOUT, SHARES, draw_run, kept_name
 
     if len(pairs.x) + len(pairs.y) > _QUICK or not state.drawing_background().is_idle:
         return
-    missing = [n for n in SHARES if kept_name(f"{AHEAD}-{n}") not in run.maps()]
+    missing = [n for n in SHARES if kept_name(f"{DEFAULT_LAYOUT}-{n}") not in run.maps()]
     if missing:
-        draw_run(state.drawing_background(), run, pairs, f"{AHEAD}-{missing[0]}", _workspace())
+        draw_run(
+            state.drawing_background(), run, pairs, f"{DEFAULT_LAYOUT}-{missing[0]}", _workspace()
+        )
 
 
 def _workspace() -> str:

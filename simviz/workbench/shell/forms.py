@@ -111,7 +111,7 @@ def show(
     return values(specs, key=key, start=start, defaults=defaults)
 
 
-def in_words(params: Mapping[str, Any]) -> str:
+def describe(params: Mapping[str, Any]) -> str:
     """Parameters as a line of text."""
     return ", ".join(f"{name} {_value(value)}" for name, value in params.items())
 

@@ -115,9 +115,9 @@ def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
     for status in statuses:
         name, spec = title(status), status.spec
         if counts[name] > 1 and spec is not None and spec.method in all_methods():
-            changed = dict(spec.set_params)
+            changed = dict(spec.non_default_params)
             changed |= {"seed": spec.split.seed} if spec.split.seed else {}
-            name += f", {forms.in_words(changed)}" if changed else ""
+            name += f", {forms.describe(changed)}" if changed else ""
         found[status.id] = name
     return found
 

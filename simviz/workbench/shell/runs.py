@@ -126,7 +126,7 @@ def looks(infos: Sequence[RunInfo]) -> dict[str, str]:
 
 def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
     """The parameters in which a run differs from others of its method, in words."""
-    usual = request_of(info).usual_params
+    usual = request_of(info).default_params
     values: dict[str, dict[str, Any]] = {}
     for i in kin:
         own, terms = i.spec.get("params", {}), i.spec.get("features", "usual")

@@ -15,7 +15,7 @@ from simviz.store.run import Part
 from simviz.workbench.shell import forms, state
 
 if TYPE_CHECKING:
-    from simviz.data.description import WhoAsks
+    from simviz.data.description import QuerySide
     from simviz.data.pairs import PairSet
     from simviz.data.splitting import SplitSuggestion
     from simviz.datasets._info import DemoInfo
@@ -75,7 +75,7 @@ def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -
 
 
 @state.cached(100)
-def usual_direction(dataset_id: str, pairs: PairSet) -> WhoAsks:
+def usual_direction(dataset_id: str, pairs: PairSet) -> QuerySide:
     """Who asks where nobody has chosen, and why."""
     from simviz.store.datasets import usual_asking
 

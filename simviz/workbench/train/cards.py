@@ -221,7 +221,7 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
             if label == "Parameters" and params:
                 kept = bool(preset) and preset.items() <= params.items()
                 others = {n: v for n, v in params.items() if not (kept and n in preset)}
-                words = ["as in the paper"] * kept + [forms.in_words(others)] * bool(others)
+                words = ["as in the paper"] * kept + [forms.describe(others)] * bool(others)
                 label += f": {', '.join(words)}"
             with st.popover(
                 label,
@@ -309,7 +309,7 @@ def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
         f"Values of {spec.name}",
         usual,
         default=usual,
-        format_func=lambda value: forms.in_words({"": value}).strip(),
+        format_func=lambda value: forms.describe({"": value}).strip(),
         key=key,
         persist_state="session",
     )

@@ -90,7 +90,7 @@ def _cluster_words() -> str:
 
     if not isinstance(queue, ClusterQueue):
         return ""
-    return queue.in_words(with_address=not deployment.public)
+    return queue.describe(with_address=not deployment.public)
 
 
 def jobs_on(dataset_id: str) -> tuple[list[JobStatus], list[JobStatus]]:
@@ -134,7 +134,7 @@ def show_searches(dataset_id: str) -> None:
             display.problem(error)
             continue
         spec, chosen = cast("SearchSpec", status.spec), selection.chosen
-        found = f"{forms.in_words(chosen.params)} · {selection.metric} {chosen.mean:.3f}"
+        found = f"{forms.describe(chosen.params)} · {selection.metric} {chosen.mean:.3f}"
         label = f"{spec.training().title}: {found}"
         with st.expander(label, expanded=i == 0, key=f"train-found-{status.id}"):
             _show_selection(status, spec, selection)
@@ -174,7 +174,7 @@ def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -
     measured_on = "on the validation part" if n_folds == 1 else f"the mean of {n_folds} folds"
     chosen = picked.chosen
     display.said(
-        f"{forms.in_words(chosen.params)}: {selection.metric} {chosen.mean:.3f}"
+        f"{forms.describe(chosen.params)}: {selection.metric} {chosen.mean:.3f}"
         + (f" ± {chosen.spread:.3f}" if chosen.spread == chosen.spread else "")
         + f", {measured_on}."
     )
@@ -228,7 +228,7 @@ def _draw(selection: Selection, key: str) -> None:
 
 def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) -> None:
     again = spec.training(**params)
-    again = replace(again, params=again.set_params, workspace=state.workspace())
+    again = replace(again, params=again.non_default_params, workspace=state.workspace())
     if state.store().runs.has(again.digest):
         st.caption(":material/check: Trained with these: it is one of the runs below.")
     elif st.button(

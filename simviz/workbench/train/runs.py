@@ -139,7 +139,7 @@ def _value(run_id: str, metric: str, direction: str) -> float | None:
 def _differences(run: RunInfo, split: SplitSpec) -> str:
     """Return what sets a run apart: terms and parameters off their defaults, another split."""
     request = shared_runs.request_of(run)
-    words, other = forms.in_words(request.set_values), request.split
+    words, other = forms.describe(request.set_values), request.split
     if other == split:
         return words
     return (f"{words}; " if words else "") + f"other split: by {other.by}, seed {other.seed}"
@@ -214,14 +214,14 @@ def _show_again(run: RunInfo) -> None:
     if spec.split.by not in ("column", "time"):
         specs["split seed"] = ParamSpec("split seed", "int", seed, _SEED_WORDS, low=0)
     name = st.selectbox("Change", list(specs), key=f"train-again-{run.id}")
-    usual = {**spec.usual_params, "split seed": seed, **spec.params}
+    usual = {**spec.default_params, "split seed": seed, **spec.params}
     key = f"train-again-{run.id}-form"
     varied = forms.show([specs[name]], key=key, defaults=usual, columns=1)
     if name == "split seed":
         changed = replace(spec, split=replace(spec.split, seed=int(varied.get(name, seed))))
     else:
         changed = replace(spec, params={**spec.params, **varied})
-        changed = replace(changed, params=changed.set_params)
+        changed = replace(changed, params=changed.non_default_params)
     is_same = changed.digest == spec.digest
     if not is_same and state.store().runs.has(changed.digest):
         display.quiet("This run exists already.")
@@ -255,7 +255,7 @@ def _show_differences(runs: Sequence[RunInfo]) -> None:
 def run_settings(run: RunInfo) -> dict[str, str]:
     """Return all that was set for a run, in words."""
     request = shared_runs.request_of(run)
-    split, usual, features = request.split, request.usual_params, request.features
+    split, usual, features = request.split, request.default_params, request.features
     if "shared" in usual:
         usual["shared"] = "automatic"
     augmented = [str(step.get("kind", "")) for step in request.augment]
@@ -269,7 +269,7 @@ def run_settings(run: RunInfo) -> dict[str, str]:
         **usual,
         **request.params,
     }
-    return {name: forms.in_words({"": value}).strip() for name, value in chosen.items()}
+    return {name: forms.describe({"": value}).strip() for name, value in chosen.items()}
 
 
 def _delete(run_ids: Sequence[str]) -> None:
@@ -315,7 +315,7 @@ def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
         values = [v for run in group if (v := _value(run.id, metric, direction)) is not None]
         if len(values) > 1:
             request = shared_runs.request_of(group[0])
-            set_to, name = forms.in_words(request.set_values), request.title
+            set_to, name = forms.describe(request.set_values), request.title
             label = f"{name}, {set_to}" if set_to else name
             figures = mean(values), stdev(values)
             rows.append([label, *(f"{figure:.3f}" for figure in figures), str(len(values))])
