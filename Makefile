@@ -14,7 +14,7 @@ $(BIN)/activate:
 	$(BIN)/pip install --quiet --upgrade pip
 
 .venv/.app: pyproject.toml | $(BIN)/activate
-	$(BIN)/pip install --quiet --editable .
+	$(BIN)/pip install --quiet --editable ".[neural]"
 	touch $@
 
 .venv/.dev: pyproject.toml | $(BIN)/activate

@@ -17,6 +17,10 @@ class StoreError(SimvizError):
     """A saved pipeline or run cannot be read or written."""
 
 
+class MissingLibraryError(SimvizError, ImportError):
+    """A library of an extra is not installed; names the command that installs it."""
+
+
 class JobCancelled(SimvizError):  # noqa: N818 -- a wish granted, not an error
     """A job was asked to stop before it had a result."""
 

@@ -31,7 +31,7 @@ from sklearn.base import BaseEstimator
 
 from simviz.base import PairModel
 from simviz.base.stored import Pending, Sizes, check_stored, check_values
-from simviz.exceptions import StoreError
+from simviz.exceptions import MissingLibraryError, SimvizError, StoreError
 from simviz.features._base import Transformer
 
 FORMAT = "simviz-2"
@@ -145,7 +145,7 @@ def load_state(
     try:
         objects, sizes = _read_state(path, known, max_bytes)
         return objects if build is None else build(objects, sizes)
-    except (StoreError, FileNotFoundError):
+    except (SimvizError, FileNotFoundError):
         raise
     except Exception as error:  # whatever a damaged file leads to
         raise StoreError(
@@ -379,6 +379,8 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]], classes: Mapping[str, t
         )
     params = {k: _unpack(v, arrays, classes) for k, v in value["params"].items()}
     cls = classes[value["class"]]
+    if issubclass(cls, PairModel) and (reason := cls.tags.why_missing()):
+        raise MissingLibraryError(reason)
     made = cls(**params)
     for k, v in value["fitted"].items():
         if not k.endswith("_") or k.startswith("_"):

@@ -14,8 +14,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted, validate_data
 
+from simviz._extras import why_missing
 from simviz.base.stored import Declared, Size, Texts, largest_value
 from simviz.callbacks import CallbackMixin
+from simviz.exceptions import MissingLibraryError
 from simviz.params import interval, validate_params
 from simviz.relevance import Relevance
 
@@ -65,6 +67,9 @@ class MethodTags:
         Whether a fit that is given a validation set stops, or chooses what it
         keeps, by its score there, so that figures on that set flatter it. A
         method that only tells how it does there says no.
+    extra : str
+        The extra of simviz whose libraries it needs, such as "neural"; empty where it
+        needs none.
     """
 
     title: str
@@ -76,6 +81,11 @@ class MethodTags:
     uses: Literal["unsupervised", "paired", "discriminative"]
     nested: bool = False
     stops_early: bool = False
+    extra: str = ""
+
+    def why_missing(self) -> str | None:
+        """Say what the method needs that is not installed; None where nothing is missing."""
+        return why_missing(self.extra, self.title) if self.extra else None
 
 
 def unit_rows(Z: Matrix) -> Matrix:
@@ -179,7 +189,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         self
             The same object.
         """
-        validate_params(self)
+        self._check_fit()
         X, Y = self._check_sides(X, y, reset=True)
         self._fit(X, Y, Relevance.coerce(relevance, X.shape[0], Y.shape[0]))
         return self
@@ -356,6 +366,12 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         """Whether both sides have the same features."""
         return self.tags.space == "one" or bool(getattr(self, "shared", False))
 
+    def _check_fit(self) -> None:
+        """Refuse parameters that do not fit, and a method whose libraries are not installed."""
+        validate_params(self)
+        if reason := self.tags.why_missing():
+            raise MissingLibraryError(reason)
+
     def _check_sides(self, X: Matrix, y: Matrix | None, *, reset: bool) -> tuple[Matrix, Matrix]:
         """Validate both sides; equal widths where they share one space."""
         X = self._check_x(X, reset=reset)
@@ -494,7 +510,7 @@ class IterativeMixin:
         ValueError
             If a parameter, a shape or a value does not fit.
         """
-        validate_params(self)
+        self._check_fit()
         X, Y = self._check_sides(X, y, reset=True)
         validation = None
         if X_val is not None:

@@ -11,6 +11,7 @@ import numpy as np
 from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._extras import require
 from simviz.charts.canvas import CSS, PAGE_SCRIPT, full_names, pack_alone, page_state
 from simviz.charts.style import DARK, LIGHT, clean_text
 from simviz.charts.tables import environment
@@ -133,16 +134,12 @@ class Drawing:
 
         Raises
         ------
-        ImportError
-            If anywidget is not installed.
+        MissingLibraryError
+            If anywidget is not installed; a drawing shows itself all the same.
         """
-        try:
-            from simviz.charts.widget import MapWidget
-        except ImportError as error:
-            raise ImportError(
-                'A widget needs anywidget: pip install "simviz[notebook]". Without it a drawing '
-                "shows itself all the same, and save writes it to a file."
-            ) from error
+        require("notebook", "A widget")
+        from simviz.charts.widget import MapWidget
+
         return MapWidget(self, color_by=color_by, height=f"{height}px")
 
     def save(self, path: str | Path, color_by: str | ArrayLike = "side") -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import io
 import json
 import tempfile
@@ -16,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._extras import why_missing
 from simviz.base import LinearPairModel
 from simviz.features import MultiHot, PretrainedText, TextCounts, Tfidf, Vectors
 from simviz.pipeline import BlendPipeline
@@ -104,11 +104,11 @@ def why_not(pipeline: Pipeline, form: Form) -> str | None:
     features = (pipeline.x_features_, pipeline.y_features_)
     if form == "numpy" and any(described(part) is None for part in features):
         return "The features of this model need simviz. Take the whole model instead."
-    if form == "onnx" and importlib.util.find_spec("onnx") is None:
-        return 'Writing ONNX needs a further library: pip install "simviz[onnx]".'
+    if form == "onnx" and (reason := why_missing("onnx", "Writing ONNX")):
+        return reason
     if form == "dense" and not all(isinstance(part, PretrainedText) for part in features):
         return "This form continues a pretrained sentence encoder, and this model does not."
-    return None
+    return why_missing("pretrained", "A Dense module") if form == "dense" else None
 
 
 def numpy_files(pipeline: Pipeline) -> bytes:

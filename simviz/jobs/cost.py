@@ -135,6 +135,8 @@ def estimate(
             params["shared"] = same_vocabulary(pairs)
         pipeline = default_pipeline(method, some, features=features, **params)
         validate_params(pipeline.model)
+        if reason := pipeline.model.tags.why_missing():
+            return Estimate(0.0, 0, reason)
         start = time.thread_time()
         rows, encoding = _features(pipeline, some)
         # Fitted once, applied about once more.

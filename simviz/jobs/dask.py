@@ -10,10 +10,10 @@ from collections.abc import Callable, Mapping
 from concurrent.futures import Executor, Future
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from importlib.util import find_spec
 from typing import Any
 from uuid import uuid4
 
+from simviz._extras import require
 from simviz.data import PairSet
 from simviz.exceptions import JobError, SimvizError
 from simviz.jobs import memory
@@ -233,11 +233,7 @@ class ClusterQueue(JobQueue):
 
 def cluster_queue(store: Store, address: str, limit: int = 8) -> ClusterQueue:
     """Train on a Dask cluster what would be trained in this process."""
-    if find_spec("distributed") is None:
-        raise SimvizError(
-            'Jobs on a cluster need Dask: pip install "simviz[cluster]". '
-            "Without SIMVIZ_SCHEDULER they are done by the app itself."
-        )
+    require("cluster", "A cluster (SIMVIZ_SCHEDULER)")
     executor = ClusterExecutor(address)
     # At the end of the process the queue closes first, and its jobs are called off.
     atexit.register(executor.shutdown, wait=False, cancel_futures=True)

@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz._blas import add_product
+from simviz._extras import missing, require
 from simviz._numba import threads_for
 from simviz._types import Array, Ints, Reals
 from simviz.methods._s2net_kernels import (
@@ -221,7 +222,9 @@ class TorchBlocks(FloatBlocks):
 
 @cache
 def has_fast_bfloat16() -> bool:
-    """Whether this processor multiplies bfloat16 faster than float32."""
+    """Whether this processor multiplies bfloat16 faster than float32, and torch does."""
+    if missing(["torch"]):
+        return False
     import torch
 
     cpu = torch.cpu.get_capabilities() if hasattr(torch.cpu, "get_capabilities") else {}
@@ -232,6 +235,8 @@ class Maker:
     """How blocks are made, chosen once for a fit; new ones overwrite those before."""
 
     def __init__(self, precision: str, device: str, dtype: Any, n_components: int) -> None:
+        if precision == "bfloat16":
+            require("neural", "precision='bfloat16'")
         self.device = torch_device(device)
         self.dtype = "bfloat16" if precision == "bfloat16" else np.dtype(dtype).name
         self._memory = Memory()

@@ -13,6 +13,7 @@ from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
+from simviz._extras import missing, require
 from simviz._types import Array
 from simviz.base import LinearPairModel, Matrix
 from simviz.relevance import Relevance
@@ -377,8 +378,9 @@ def _is_fitted(model: LinearPairModel) -> bool:
 
 def torch_device(name: str) -> str:
     """The device that a parameter asks for."""
-    if name == "cpu":
-        return name
+    if name == "cpu" or (name == "auto" and missing(["torch"])):
+        return "cpu"
+    require("neural", f"device={name!r}")
     import torch
 
     there = torch.cuda.is_available()

@@ -187,6 +187,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         space="either",
         uses="discriminative",
         stops_early=True,
+        extra="neural",
     )
     presets: ClassVar = {
         "paper": {

@@ -12,6 +12,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from simviz._extras import require
 from simviz.base import unit_rows
 from simviz.evaluation.significance import confidence_interval
 from simviz.exceptions import StoreError
@@ -256,7 +257,7 @@ class ApproximateIndex:
         From `build`, if the folder holds an index or shards already; from `open`,
         if it is not complete, the file is damaged, or the index was built of
         other vectors.
-    ImportError
+    MissingLibraryError
         If faiss is not installed.
 
     Notes
@@ -523,13 +524,9 @@ def _digest(path: Path) -> str:
 
 def library() -> Any:
     """faiss, of an extra."""
-    try:
-        import faiss
-    except ImportError as error:
-        raise ImportError(
-            'An approximate index needs faiss: pip install "simviz[search]". '
-            "Without it, exact_search looks at every item."
-        ) from error
+    require("search", "An approximate index, unlike exact_search,")
+    import faiss
+
     return faiss
 
 

@@ -11,6 +11,7 @@ import waiting
 from on_page import html, run, said
 from waiting import LONG
 
+from simviz import _extras
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec
@@ -134,6 +135,14 @@ def test_demo_starts_with_its_own_methods_and_says_what_does_not_fit(app):
     assert "not keyword with image items" in reasons
     assert "shared" not in {t.label for t in app.toggle}, "two kinds have no common vocabulary"
     assert "GB of memory" in html(app) and "new icons" in html(app)
+
+
+def test_a_method_whose_library_is_missing_says_what_to_install(own, monkeypatch):
+    monkeypatch.setitem(_extras.LIBRARIES, "neural", ("no_such_library",))
+    run(own)
+    methods = {c.key.rpartition("-")[2] for c in own.checkbox if "-tick-" in c.key}
+    assert "s2net" in methods and "siamese_blstm" not in methods
+    assert 'pip install "simviz[neural]"' in said(own)
 
 
 def test_unset_forms_ask_for_what_home_asks_for(app):

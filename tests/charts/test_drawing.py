@@ -12,6 +12,7 @@ import traitlets
 from simviz import Drawing, draw
 from simviz.charts.canvas import Part, unpack
 from simviz.data import Items, PairSet
+from simviz.exceptions import MissingLibraryError
 from simviz.pipeline import default_pipeline
 from simviz.projection import joint_map
 from simviz.relevance import Relevance
@@ -113,6 +114,5 @@ def test_a_notebook_is_asked_for_before_it_is_imported():
 
 def test_without_anywidget_it_is_said_how_to_install_it(drawing, monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
-    monkeypatch.delitem(sys.modules, "simviz.charts.widget", raising=False)
-    with pytest.raises(ImportError, match=r"simviz\[notebook\]"):
+    with pytest.raises(MissingLibraryError, match=r"simviz\[notebook\]"):
         drawing.widget()

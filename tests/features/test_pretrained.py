@@ -3,6 +3,7 @@ import importlib.util
 import numpy as np
 import pytest
 
+from simviz import _extras
 from simviz.base import MethodTags
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled
@@ -104,7 +105,7 @@ def test_parameters_are_checked(parameters):
 
 
 def test_without_the_extra_the_reason_names_it(monkeypatch):
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    monkeypatch.setattr(_extras, "find_spec", lambda name: None)
     assert 'pip install "simviz[pretrained]"' in pretrained.why_unavailable()
     assert why_impossible("text", "pretrained") == pretrained.why_unavailable()
 

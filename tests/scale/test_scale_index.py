@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import json
 from pathlib import Path
 from typing import Any
@@ -10,8 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from simviz import _extras
 from simviz.data import PairSet
-from simviz.exceptions import StoreError
+from simviz.exceptions import MissingLibraryError, StoreError
 from simviz.methods import get_method
 from simviz.pipeline import default_pipeline
 from simviz.scale import ApproximateIndex, VectorShards, embed, exact_search, write_vectors
@@ -177,13 +177,6 @@ def test_without_the_library_the_extra_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, vectors, _ = stored(tmp_path / "v", 0.0)
-    found = builtins.__import__
-
-    def missing(name: str, *rest: Any) -> Any:
-        if name == "faiss":
-            raise ImportError(name)
-        return found(name, *rest)
-
-    monkeypatch.setattr(builtins, "__import__", missing)
-    with pytest.raises(ImportError, match=r'pip install "simviz\[search\]"'):
+    monkeypatch.setattr(_extras, "find_spec", lambda name: None)
+    with pytest.raises(MissingLibraryError, match=r'pip install "simviz\[search\]"'):
         ApproximateIndex.build(vectors, tmp_path / "i")

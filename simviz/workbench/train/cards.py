@@ -403,6 +403,8 @@ def why_not(
     """Return why a method does not fit a data set, in one sentence; None where it fits."""
     # What training has of the pairs judged not relevant, if that is known.
     tags = cls.tags
+    if reason := tags.why_missing():
+        return reason
     if features != "usual" and why_no_adapter(tags):
         return f"Reads {INPUTS.get(tags.input, tags.input)}, not an encoder's vectors."
     for side in (pairs.x, pairs.y):
