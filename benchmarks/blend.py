@@ -23,8 +23,7 @@ from numpy.typing import NDArray
 from simviz.base import unit_rows
 from simviz.evaluation import MAP, Precision, evaluate, paired_randomization
 from simviz.evaluation.blends import ALPHAS, blend_curve
-from simviz.experiments import get_experiment
-from simviz.experiments._blending import HeldOut, Task
+from simviz.experiments import Parts, get_experiment
 from simviz.features import Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
@@ -122,23 +121,24 @@ def speed(n: int) -> None:
     )
 
 
-def measured(asked: HeldOut, **params: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Average precision and P@10 of each query, expanded by the documents that are ranked."""
+def measured(asked: Parts, **params: Any) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Average precision and P@10 of each test query, expanded by the documents that are ranked."""
     model = get_method("query_expansion")(**params)
-    pipeline = PairPipeline(model, Vectors(), Vectors()).fit(asked.pairs)
-    result = asked.evaluate(pipeline, [MAP(), Precision(10)])
+    pipeline = PairPipeline(model, Vectors(), Vectors()).fit(asked.test)
+    result = asked.ranked(pipeline, [MAP(), Precision(10)])
     return result.per_query(MAP()), result.per_query(Precision(10))
 
 
-def some(asked: HeldOut, n: int) -> HeldOut:
-    """Queries evenly spread, n or a few more."""
-    step = max(1, len(asked.pairs.x) // n)
-    return HeldOut(asked.pairs.take(range(0, len(asked.pairs.x), step)), asked.one_collection)
+def some(links: Parts, n: int) -> Parts:
+    """Validation queries evenly spread, n or a few more, in place of those of the test."""
+    asked = links.validation
+    step = max(1, len(asked.x) // n)
+    return replace(links, test=asked.take(range(0, len(asked.x), step)))
 
 
-def quality(links: Task) -> None:
+def quality(links: Parts) -> None:
     """MAP and P@10 of query expansion, its settings chosen on validation, and of TF-IDF."""
-    held_out = some(links.validation, MOST_QUERIES)
+    held_out = some(links, MOST_QUERIES)
     grid = [
         {"beta": beta, "n_feedback": fed, "n_terms": kept}
         for beta in BETAS[1:]
@@ -153,13 +153,13 @@ def quality(links: Task) -> None:
     best = max(grid, key=lambda params: held[str(params)])
     usual: dict[str, Any] = {}
     rows = []
-    precise, _ = measured(links.test, beta=0)
+    precise, _ = measured(links, beta=0)
     for title, params in (
         ("TF-IDF", {"beta": 0}),
         ("query expansion, defaults", usual),
         ("query expansion, chosen", best),
     ):
-        average, ten = measured(links.test, **params)
+        average, ten = measured(links, **params)
         found = paired_randomization(average, precise)
         told = "" if title == "TF-IDF" else ", ".join(f"{k} {v}" for k, v in params.items())
         rows.append(
@@ -167,7 +167,7 @@ def quality(links: Task) -> None:
              float(np.nanmean(ten)), found.difference,
              "" if title == "TF-IDF" else f"{found.p_value:.4f}")
         )  # fmt: skip
-    print(f"### {links.name}: {links.about}\n")
+    print(f"### {links.name}: {links.describe()}\n")
     heads = ("scores", "settings", "MAP, validation", "MAP", "P@10", "MAP to TF-IDF's", "p")
     show(heads, rows)
 

@@ -110,7 +110,7 @@ def demo_parts() -> dict[str, PairSet]:
 
 def taxonomy_parts(path: Path, n_groups: int = 300) -> dict[str, PairSet]:
     """Some groups of a taxonomy, one title of each with three or more held out to watch."""
-    titles = read_material(path, n_groups=n_groups, most_titles=6, unambiguous=True).titles
+    titles = read_material(path, n_groups).titles
     members: dict[str, list[str]] = {}
     for title, (group,) in titles.items():
         members.setdefault(group, []).append(title)

@@ -49,11 +49,15 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
         return _scatter(found.series, found.title, theme)
     if found.kind == "counts":
         chart = Chart(theme)
-        for s in found.series:
+        for place, s in enumerate(found.series):
             chart.figure.add_scatter(
-                x=s.x, y=s.y, mode="markers", name=safe_text(s.label, 40), showlegend=False,
-                marker={"color": chart.look.palette[0], "size": 7},
-                hovertemplate="%{x:,}: %{y:,}<extra></extra>",
+                x=s.x, y=s.y, mode="markers", name=safe_text(s.label, 40),
+                showlegend=len(found.series) > 1,
+                marker={
+                    "color": chart.look.palette[place % len(chart.look.palette)], "size": 7,
+                    "symbol": "circle-open" if place else "circle",
+                },
+                hovertemplate="%{x:,}: %{y:,}<extra>%{fullData.name}</extra>",
             )  # fmt: skip
         axes = [{"title": clean_text(n, 40), "type": "log"} for n in (found.x_name, found.y_name)]
         return chart.finish(f"{clean_text(found.title, 80)}.", x=axes[0], y=axes[1], legend="")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
 from typing import Any, NamedTuple
@@ -703,6 +703,22 @@ def typed(cells: Any, is_text: bool) -> NDArray[Any]:
         whole = np.isfinite(values).all() and (values == np.round(values)).all()
         return values.astype(np.int64) if whole and np.abs(values).max() < 2**53 else values
     return as_cells([c.strip() for c in cells])
+
+
+def grouped(members: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
+    """Texts with their groups; one that stands there several times has those of all."""
+    found: dict[str, dict[str, None]] = {}
+    for text, group in members:
+        found.setdefault(text, {})[group] = None
+    return {text: tuple(groups) for text, groups in found.items()}
+
+
+def read_taxonomy(source: Source) -> dict[str, tuple[str, ...]]:
+    """Titles, in lower case, with the groups of each, from the columns title and group_id."""
+    table = read_table(source)
+    if not {"title", "group_id"} <= {*table.frame}:
+        raise DatasetError(f"{table.name} needs the columns title and group_id.")
+    return grouped(zip(map(str.lower, table["title"]), table["group_id"], strict=True))
 
 
 def taxonomy_pairs(titles: Grouped, inputs: Grouped | None = None, **names: Any) -> PairSet:

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from simviz.data.pairs import Items, PairSet
-from simviz.data.readers import taxonomy_pairs
+from simviz.data.readers import grouped, taxonomy_pairs
 from simviz.datasets._info import DemoInfo
 
 Part = Literal["pool", "validation", "test"]
@@ -44,10 +44,7 @@ def load_job_titles() -> PairSet:
 
 def read_titles() -> dict[str, tuple[str, ...]]:
     """The taxonomy."""
-    groups: dict[str, tuple[str, ...]] = {}
-    for row in _rows("titles"):
-        groups[row["title"]] = (*groups.get(row["title"], ()), row["group"])
-    return groups
+    return grouped((row["title"], row["group"]) for row in _rows("titles"))
 
 
 def read_inputs(part: Part) -> dict[str, str]:

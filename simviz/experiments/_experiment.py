@@ -41,24 +41,21 @@ How a claim is written:
 * The verdict follows from the numbers, by one rule (``docs/papers.md``): "A is
   ahead of B" holds where the difference has its sign and the two-sided p,
   corrected for the claims made beside it, is ≤ 0.05; it does not hold where
-  the sign is the other one and p ≤ 0.05, or where the interval lies wholly
-  below a margin named beforehand; else it is undecided, also where both
+  the sign is the other one and p ≤ 0.05; else it is undecided, also where both
   have 0.99 or more of the highest value, or a network has not learned its
   own inputs (``siamese_blstm``). What was not run is not comparable.
-* `Claim.ahead` makes one such claim of a `Comparison`: give ``values=(a, b)``,
-  the metric of both, which is shown and tells the ceiling; ``published``, the
-  paper's numbers or words; and ``paper``, the paper's own test where that is
-  another one. `tests_of` makes several comparisons and corrects them together.
-  `claims_ahead` does all of it for triples (one, other, statement).
+* `claims_ahead` tests triples (one, other, statement) and corrects them together;
+  triples of an experiment stand in its `claims`. `published` says what the paper
+  has of each, and `paper` is the paper's own test where that is another one.
 * A claim over dimensions, tests or parts of the data is told by them::
 
-      parts = [Claim.ahead(f"k = {k}", found[k], "MRR", values=...) for k in ks]
-      Claim.at_every("S2Net is ahead of OPCA at every k.", parts)
+      parts = claims_ahead([(("A", k), ("B", k), f"k = {k}") for k in ks], values, ...)
+      Claim.at_every("A is ahead of B at every k.", parts)
 
-* `Claim.level` says that two are as good as each other, within a margin: it
-  holds where the interval lies inside, does not hold where it lies wholly
-  outside. ``Claim(statement, share, bound, low=low, high=high)`` says the same
-  of a number that has to reach a bound.
+* `Claim.level` says that two are as good as each other, within a margin, or one
+  no worse than the other: it holds where the interval lies inside, does not
+  hold where it lies wholly outside. ``Claim(statement, share, bound, low=low,
+  high=high)`` says the same of a number that has to reach a bound.
 """
 
 from __future__ import annotations
@@ -78,7 +75,6 @@ from pathlib import Path
 from typing import Any, ClassVar, Generic, Literal, TypeVar, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from simviz.data import PairSet
 from simviz.evaluation.metrics import parse_metric
@@ -91,8 +87,10 @@ from simviz.registry import find_classes, unknown_name
 
 Size = Literal["demo", "full"]
 SIZES: tuple[Size, ...] = ("demo", "full")
-#: Method (or what else has settings) to parameter to the values that are tried.
-Grids = Mapping[str, Mapping[str, Sequence[Any]]]
+#: Parameter to the values that are tried.
+Grid = Mapping[str, Sequence[Any]]
+#: Those of each method.
+Grids = Mapping[str, Grid]
 D = TypeVar("D")
 
 
@@ -196,15 +194,15 @@ def tried(
 
 
 def _variants(
-    params: dict[str, Any], model: Any, grid: Mapping[str, Sequence[Any]], sizes: Sequence[int]
+    params: dict[str, Any], model: Any, grid: Grid, sizes: Sequence[int]
 ) -> Iterator[tuple[dict[str, Any], Any]]:
     """What one fit gives."""
-    for k, small in (cut(model, sizes) if sizes else {}).items():
-        yield {**params, "n_components": k}, small
-    for measure in grid.get("measure", ()):
-        yield {**params, "measure": measure}, _measured_by(model, measure)
-    if not (sizes or "measure" in grid):
-        yield params, model
+    for k, small in (cut(model, sizes) if sizes else {0: model}).items():
+        named = {**params, "n_components": k} if k else params
+        if "measure" not in grid:
+            yield named, small
+        for measure in grid.get("measure", ()):
+            yield {**named, "measure": measure}, _measured_by(small, measure)
 
 
 def _measured_by(model: Any, measure: str) -> Any:
@@ -223,6 +221,7 @@ _WORDS = {
     "learning_rate": "rate {:g}",
     "negative_weight": "weight of negatives {}",
     "loss": "{}",
+    "form": "{}",
     "measure": "{}",
     "init": "from {}",
     "beta": "β = {:g}",
@@ -233,25 +232,6 @@ _WORDS = {
 def describe(params: Mapping[str, Any]) -> str:
     """Settings as tables show them."""
     return ", ".join(_WORDS.get(n, f"{n} {{}}").format(v) for n, v in params.items())
-
-
-class GivenScores:
-    """Scores that are known already: those of one scorer, or of both of a blend."""
-
-    def __init__(self, *scores: NDArray[Any]) -> None:
-        self.scores = scores
-
-    def iter_similarity(
-        self, x: object, y: object, /, *, block_size: int | None = None
-    ) -> Iterator[NDArray[Any]]:
-        """All of them at once."""
-        yield self.scores[0]
-
-    def iter_parts(
-        self, x: object, y: object, /, *, block_size: int | None = None
-    ) -> Iterator[tuple[Any, ...]]:
-        """Both of them at once."""
-        yield self.scores
 
 
 def two_texts(pairs: PairSet) -> bool:
@@ -306,6 +286,10 @@ class Experiment(Generic[D]):
         What must not stand in two parts, where the data do not say.
     fractions : tuple of 3 float
         Of train, validation and test, where the data do not say.
+    names : mapping of str to str
+        Method to what tables call it, where that is not its title.
+    costs : mapping of str to float
+        Method to how long it takes, about, in any unit; in the order of training.
     claims : tuple of (str, str, str)
         Which row is ahead of which, and how that is said.
     remarks : tuple of str
@@ -328,6 +312,8 @@ class Experiment(Generic[D]):
     pool: ClassVar[Pool] = "mates"
     split_by: ClassVar[Literal["pair", "x", "y"]] = "pair"
     fractions: ClassVar[tuple[float, float, float]] = (0.7, 0.1, 0.2)
+    names: ClassVar[Mapping[str, str]] = {}
+    costs: ClassVar[Mapping[str, float]] = {}
     claims: ClassVar[tuple[tuple[str, str, str], ...]] = ()
     remarks: ClassVar[tuple[str, ...]] = ()
 
@@ -542,6 +528,21 @@ class Experiment(Generic[D]):
     ) -> RunResult:
         """Train, choose and test."""
         raise NotImplementedError
+
+    def name(self, method: str) -> str:
+        """What tables call a method.
+
+        Parameters
+        ----------
+        method : str
+            Its id.
+
+        Returns
+        -------
+        str
+            Its title, unless the experiment has another name for it.
+        """
+        return self.names.get(method) or str(get_method(method).tags.title)
 
     def chosen(self, methods: Iterable[str] | None) -> tuple[str, ...]:
         """The methods that are asked for, in the experiment's order.

@@ -13,7 +13,6 @@ from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
 from simviz.data.cells import escape_cell
 from simviz.evaluation.comparisons import Correction, apply_correction
@@ -62,8 +61,6 @@ class Claim:
         Why the claim cannot be compared; it then has no other verdict.
     ours : str
         What was found, in words, where the number says too little.
-    margin : float
-        A number wholly below this, by its interval, does not hold; NaN for none.
     most : float
         What it may be at most, where no test is made; NaN for no limit.
     undecided : str
@@ -93,7 +90,6 @@ class Claim:
     paper_test: str = ""
     reason: str = ""
     ours: str = ""
-    margin: float = math.nan
     most: float = math.nan
     undecided: str = ""
     parts: tuple[Claim, ...] = ()
@@ -111,9 +107,9 @@ class Claim:
         if self.undecided:
             return "undecided"
         if not math.isnan(self.p_value):
-            if self.p_value <= ALPHA:
-                return "holds" if self.found > self.bound else "does not hold"
-            return "does not hold" if self.high < self.margin else "undecided"
+            if self.p_value > ALPHA:
+                return "undecided"
+            return "holds" if self.found > self.bound else "does not hold"
         low, high = (self.found if math.isnan(v) else v for v in (self.low, self.high))
         if self.bound <= low and not high > self.most:
             return "holds"
@@ -129,8 +125,6 @@ class Claim:
         values: tuple[float, float] | None = None,
         published: str = "",
         paper: Comparison | None = None,
-        higher_is_better: bool = True,
-        margin: float = math.nan,
         reason: str = "",
     ) -> Self:
         """A claim that one method is better than another.
@@ -145,16 +139,12 @@ class Claim:
         quantity : str
             What was compared, such as "MRR, S2Net − OPCA".
         values : tuple of two float, optional
-            The metric of both, which is at most 1 (or at least 0 where lower is
-            better). Where both are at the ceiling the claim is undecided.
+            The metric of both, which is at most 1. Where both are at the ceiling the
+            claim is undecided.
         published : str
             What the paper has, in words.
         paper : Comparison, optional
             The same by the test that the paper used.
-        higher_is_better : bool, default=True
-            False for metrics such as rank loss.
-        margin : float, optional
-            The smallest lead that would matter, named before the run.
         reason : str
             Why there is nothing to compare, where that is so.
 
@@ -162,29 +152,25 @@ class Claim:
         -------
         Claim
             It holds where the difference has the right sign and p ≤ 0.05, does
-            not hold where it has the other sign and p ≤ 0.05 or the interval
-            lies below the margin, and is undecided otherwise.
+            not hold where it has the other sign and p ≤ 0.05, and is undecided
+            otherwise.
         """
         if found is None:
             return cls(statement, published=published, reason=reason or "It was not run.")
-        if not higher_is_better:
-            found = found.swapped()
-            paper = None if paper is None else paper.swapped()
-        undecided = _at_ceiling(values, higher_is_better)
-        named = "" if math.isnan(margin) else f", margin {margin:g}"
         return cls(
             statement,
             found.difference,
             0.0,
             _with_values(quantity, values),
             published,
-            describe_test(found) + named,
+            describe_test(found),
             found.p_value,
             found.low,
             found.high,
             "" if paper is None else f"{describe_test(paper)}: {describe_p(paper.p_value)}",
-            margin=margin,
-            undecided="Too few values to test." if math.isnan(found.p_value) else undecided,
+            undecided=(
+                "Too few values to test." if math.isnan(found.p_value) else _at_ceiling(values)
+            ),
         )
 
     @classmethod
@@ -197,8 +183,9 @@ class Claim:
         *,
         values: tuple[float, float] | None = None,
         published: str = "",
+        or_better: bool = False,
     ) -> Self:
-        """A claim that two methods are as good as each other.
+        """A claim that two methods are as good as each other, or one no worse than the other.
 
         Parameters
         ----------
@@ -210,6 +197,8 @@ class Claim:
             The largest difference that would not matter, named before the run.
         quantity, values, published : str, tuple of two float, str
             As in `ahead`.
+        or_better : bool, default=False
+            Whether the first may be better by any amount.
 
         Returns
         -------
@@ -224,15 +213,23 @@ class Claim:
             -margin,
             _with_values(quantity, values),
             published,
-            f"{found.level:.0%} interval within ±{margin:g}, {counted(found)}",
+            f"{found.level:.0%} interval {'above −' if or_better else 'within ±'}{margin:g}, "
+            + counted(found),
             low=found.low,
             high=found.high,
-            most=margin,
-            undecided=_at_ceiling(values, True),
+            most=math.nan if or_better else margin,
+            undecided=_at_ceiling(values),
         )
 
     @classmethod
-    def at_every(cls, statement: str, parts: Iterable[Claim], *, published: str = "") -> Self:
+    def at_every(
+        cls,
+        statement: str,
+        parts: Iterable[Claim],
+        *,
+        published: str = "",
+        reason: str = "Nothing of it was run.",
+    ) -> Self:
         """A claim about several places, such as numbers of dimensions, with a verdict at each.
 
         Parameters
@@ -243,6 +240,8 @@ class Claim:
             A claim a place; its statement names the place, such as "25 dimensions".
         published : str
             What the paper has, in words.
+        reason : str
+            Why there is nothing to compare where there is no part.
 
         Returns
         -------
@@ -258,7 +257,7 @@ class Claim:
         'holds at k = 25; undecided at k = 50'
         """
         made = tuple(parts)
-        reason = "" if made else "Nothing of it was run."
+        reason = "" if made else reason
         tests = "; ".join(dict.fromkeys(part.test for part in made if part.test))
         return cls(statement, published=published, test=tests, reason=reason, parts=made)
 
@@ -299,58 +298,44 @@ def tests_of(
     return dict(zip(pairs, apply_correction(made, correction).values(), strict=True))
 
 
-@dataclass(frozen=True, slots=True)
-class Ahead:
-    """That one is ahead of another: both as a test takes them, None where one was not run."""
-
-    statement: str
-    both: tuple[Any, Any] | None
-    published: str = ""
-    quantity: str = ""
-    values: tuple[float, float] | None = None
-    paper: Comparison | None = None
-    reason: str = "It was not run."
-
-
-def claims_of(
-    wanted: Iterable[Ahead], test: Callable[..., Comparison] = paired_randomization
-) -> list[Claim]:
-    """Test what is wanted, corrected for how many can be tested, and claim it."""
-    wanted = list(wanted)
-    found = tests_of({i: w.both for i, w in enumerate(wanted) if w.both is not None}, test)
-    return [
-        Claim.ahead(
-            w.statement, found.get(i), w.quantity,
-            values=w.values, published=w.published, paper=w.paper, reason=w.reason,
-        )
-        for i, w in enumerate(wanted)
-    ]  # fmt: skip
+def _mean(values: Any) -> float:
+    return float(np.nanmean(np.asarray(values, dtype=np.float64)))
 
 
 def claims_ahead(
-    wanted: Iterable[tuple[str, str, str]],
-    values: Mapping[str, ArrayLike],
-    metric: str,
+    wanted: Iterable[tuple[K, K, str]],
+    values: Mapping[K, Any],
+    quantity: Callable[[K, K], str],
     test: Callable[..., Comparison] = paired_randomization,
+    *,
     paper: Callable[..., Comparison] | None = None,
-    published: Callable[[str, str], str] = lambda a, b: "",
+    correction: Correction = "none",
+    means: Callable[[Any], float] | None = _mean,
+    published: Callable[[K, K], str] = lambda a, b: "",
+    reason: str = "",
 ) -> list[Claim]:
-    """Claim that one is ahead of another: (one, other, statement), higher values being better."""
+    """Claim that one is ahead of another: (one, other, statement), higher values being better.
 
-    def ahead(a: str, b: str, words: str) -> Ahead:
-        what, reason = f"{metric}, {a} − {b}", f"{b if a in values else a} was not run."
-        if a not in values or b not in values:
-            return Ahead(words, None, published(a, b), what, reason=reason)
-        both = values[a], values[b]
-        theirs = None if paper is None else paper(*both)
-        return Ahead(words, both, published(a, b), what, _means(both), theirs)
-
-    return claims_of([ahead(*one) for one in wanted], test)
-
-
-def _means(both: tuple[ArrayLike, ArrayLike]) -> tuple[float, float]:
-    a, b = (float(np.nanmean(np.asarray(values, dtype=np.float64))) for values in both)
-    return a, b
+    `values` has what the tests take of each that was run, of which `means` makes what is shown and
+    tells the ceiling. `correction` is that of the paper's test; ours is Holm's, for all claims.
+    """
+    asked = list(wanted)
+    both = {i: (values[a], values[b]) for i, (a, b, _) in enumerate(asked) if {a, b} <= {*values}}
+    found = tests_of(both, test)
+    theirs = tests_of(both, paper, correction) if paper else {}
+    shown = {i: (means(a), means(b)) for i, (a, b) in both.items()} if means else {}
+    return [
+        Claim.ahead(
+            words,
+            found.get(i),
+            quantity(a, b) if i in both else "",
+            values=shown.get(i),
+            published=published(a, b),
+            paper=theirs.get(i),
+            reason=reason or f"{b if a in values else a} was not run.",
+        )
+        for i, (a, b, words) in enumerate(asked)
+    ]
 
 
 def _with_values(quantity: str, values: tuple[float, float] | None) -> str:
@@ -359,12 +344,9 @@ def _with_values(quantity: str, values: tuple[float, float] | None) -> str:
     return f"{quantity}, {values[0]:.3f} − {values[1]:.3f}".removeprefix(", ")
 
 
-def _at_ceiling(values: tuple[float, float] | None, higher_is_better: bool) -> str:
+def _at_ceiling(values: tuple[float, float] | None) -> str:
     """Why values of two methods decide nothing; empty where they can."""
-    if values is None:
-        return ""
-    worst = min(values) if higher_is_better else 1 - max(values)
-    return "Both are at the ceiling." if worst >= CEILING else ""
+    return "Both are at the ceiling." if values is not None and min(values) >= CEILING else ""
 
 
 def counted(found: Comparison) -> str:

@@ -1,18 +1,27 @@
-"""Data of an experiment: three parts, from a demo or from a folder."""
+"""Data of an experiment: three parts, from a demo or from a folder, and rankings of a part."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
+from numpy.typing import NDArray
 
-from simviz.data import PairSet, read_collection, split
+from simviz.base import PairModel
+from simviz.callbacks import Callback
+from simviz.data import Items, PairSet, read_collection, split
+from simviz.evaluation.metrics import Metric
+from simviz.evaluation.result import Evaluation
+from simviz.evaluation.scoring import evaluate
 from simviz.exceptions import DatasetError
 
 Pool = Literal["mates", "all"]
-_PARTS = ("train", "validation", "test")
+Part = Literal["train", "validation", "test"]
+Block = NDArray[np.floating[Any]]
+PARTS: tuple[Part, ...] = ("train", "validation", "test")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -29,7 +38,12 @@ class Parts:
     notes : tuple of str
         What to know about the parts.
     one_collection : bool
-        Whether the items of both sides are the same ones.
+        Whether the items of both sides are the same ones; an item then is no answer
+        to itself.
+    about : str
+        How much there is, in words, where that is more than sizes.
+    mates : PairSet, optional
+        Counterparts across languages, where these are not what is learned.
     """
 
     name: str
@@ -38,6 +52,8 @@ class Parts:
     test: PairSet
     notes: tuple[str, ...] = ()
     one_collection: bool = False
+    about: str = ""
+    mates: PairSet | None = None
 
     @classmethod
     def of(
@@ -74,7 +90,7 @@ class Parts:
         alone = pairs.x is pairs.y
         if pool == "mates":
             return cls(pairs.name, made.train, made.validation, made.test, made.notes, alone)
-        train, validation, test = (pairs.take(made.x_index[name]) for name in _PARTS)
+        train, validation, test = (pairs.take(made.x_index[name]) for name in PARTS)
         return cls(pairs.name, train, validation, test, one_collection=alone)
 
     def thinned(self, n_train: int | None, n_pool: int | None, *, pool: Pool = "mates") -> Self:
@@ -94,7 +110,7 @@ class Parts:
             The same where nothing is to be left out.
         """
         kept: dict[str, Any] = {}
-        for name, size in zip(_PARTS, (n_train, n_pool, n_pool), strict=True):
+        for name, size in zip(PARTS, (n_train, n_pool, n_pool), strict=True):
             part: PairSet = getattr(self, name)
             if size is not None and size < len(part.x):
                 x = np.arange(size)
@@ -102,11 +118,128 @@ class Parts:
                 kept[name] = part.take(x, judged if pool == "mates" else None)
         return replace(self, **kept)
 
+    def encoded(self, x: Callable[[Items], Any], y: Callable[[Items], Any] | None = None) -> Self:
+        """Vectors in place of texts.
+
+        Parameters
+        ----------
+        x, y : callable
+            What gives the vectors of items of a side; `x` for both where `y` is omitted.
+
+        Returns
+        -------
+        Parts
+            The same items. Those that several parts have are encoded once.
+        """
+        done: dict[tuple[int, int], Items] = {}
+
+        def vectors(side: Items, encode: Callable[[Items], Any]) -> Items:
+            key = id(side), id(encode)
+            if key not in done:
+                done[key] = Items(side.ids, encode(side), "vector", side.metadata)
+            return done[key]
+
+        def part(pairs: PairSet) -> PairSet:
+            return replace(pairs, x=vectors(pairs.x, x), y=vectors(pairs.y, y or x))
+
+        made: dict[str, Any] = {name: part(getattr(self, name)) for name in PARTS}
+        return replace(self, **made)
+
+    def ranked(
+        self,
+        scorer: Any,
+        metrics: Sequence[Metric | str],
+        part: Part = "test",
+        directions: Sequence[Literal["x2y", "y2x"]] = ("x2y",),
+        callback: Callback | None = None,
+    ) -> Evaluation:
+        """Rank the items of a part.
+
+        Parameters
+        ----------
+        scorer : PairModel, PairPipeline or BlendPipeline
+            Fitted; a model takes the content of both sides.
+        metrics : sequence of Metric or str
+            What is measured.
+        part : {"train", "validation", "test"}, default="test"
+            Whose queries, and whose items to rank.
+        directions : sequence of {"x2y", "y2x"}, default=("x2y",)
+            Which side asks.
+        callback : callable, optional
+            As `simviz.evaluation.evaluate` takes it.
+
+        Returns
+        -------
+        Evaluation
+            With the values of each query.
+        """
+        sides = self.sides(scorer, part)
+        scorer = WithoutItself(scorer) if self.one_collection else scorer
+        return evaluate(scorer, *sides, metrics, directions=directions, callback=callback)
+
+    def sides(self, scorer: Any, part: Part) -> tuple[Any, Any, Any]:
+        """Both sides of a part, as a scorer takes them, and their relevance.
+
+        Parameters
+        ----------
+        scorer : PairModel, PairPipeline or BlendPipeline
+            A model takes the content of items.
+        part : {"train", "validation", "test"}
+            Whose.
+
+        Returns
+        -------
+        tuple
+            Of x, y and relevance.
+        """
+        pairs: PairSet = getattr(self, part)
+        if isinstance(scorer, PairModel):
+            return pairs.x.content, pairs.y.content, pairs.relevance
+        return pairs.x, pairs.y, pairs.relevance
+
     def describe(self) -> str:
         """How much there is, in words."""
-        parts = {name: getattr(self, name) for name in _PARTS}
+        if self.about:
+            return self.about
+        parts = {name: getattr(self, name) for name in PARTS}
         sizes = (f"{name} {len(part.x):,} × {len(part.y):,}" for name, part in parts.items())
         return f"{', '.join(sizes)} ({self.test.x_name} × {self.test.y_name})"
+
+
+class WithoutItself:
+    """Scores in which an item never is an answer to itself."""
+
+    def __init__(self, scorer: Any) -> None:
+        self._scorer = scorer
+
+    def iter_similarity(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[Block]:
+        """Similarities in blocks of rows, an item's own below all others of its row."""
+        blocks = self._scorer.iter_similarity(x, y, block_size=block_size)
+        return (block for (block,) in _lowered(((block,) for block in blocks), x, y))
+
+    def iter_parts(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[tuple[Block, ...]]:
+        """Both similarities of a blend, treated in the same way."""
+        return _lowered(self._scorer.iter_parts(x, y, block_size=block_size), x, y)
+
+
+def _lowered(blocks: Iterator[tuple[Block, ...]], x: Items, y: Items) -> Iterator[Any]:
+    """Blocks in which an item's own similarity is below all others of its row."""
+    place = {name: j for j, name in enumerate(y.ids)}
+    own = np.array([place.get(name, -1) for name in x.ids], dtype=np.int64)
+    start = 0
+    for parts in blocks:
+        columns = own[start : start + len(parts[0])]
+        rows = np.flatnonzero(columns >= 0)
+        lowered = tuple(part.copy() for part in parts)
+        for part in lowered:
+            # A finite number, which any weight keeps below all others of its row.
+            part[rows, columns[rows]] = part[rows].min(axis=1) - 1
+        yield lowered
+        start += len(columns)
 
 
 def read_parts(

@@ -2,24 +2,18 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
-
-import numpy as np
-import scipy.sparse as sp
-from sklearn.base import BaseEstimator
 
 from simviz.callbacks import Callback
 from simviz.exceptions import JobCancelled
 from simviz.features._base import Transformer
-from simviz.persistence import load_state, replacing, save_state
+from simviz.persistence import load_state, replacing, save_state, state_digest
 
 #: Told in words what is done and how much is behind, in [0, 1]; answers True to stop.
 Listener = Callable[[str, float], bool]
@@ -37,54 +31,19 @@ def fewer_dimensions() -> Iterator[None]:
         yield
 
 
-def fitted(model: Any, *data: Any) -> Any:
-    """Fit a model or a pipeline, which may get fewer dimensions than were asked for."""
-    with fewer_dimensions():
-        return model.fit(*data)
-
-
 def request_key(*request: Any) -> str:
     """Name of a request by all that it says: what differs anywhere has another one."""
     # Methods and features by their class, parameters and what they have learned; data by their
     # content. What cannot be told apart by its content is refused, for its kept result could be
     # taken for that of another.
-    digest = hashlib.blake2b(digest_size=16)
-    _add(digest, request)
-    return digest.hexdigest()
+    return state_digest({"request": _told(request)})
 
 
-def _add(digest: Any, part: Any) -> None:
-    """Add a part of a request to a digest, with its kind and its length."""
-    kind = type(part)
-    digest.update(f"{kind.__module__}.{kind.__qualname__}(".encode())
-    if part is None or isinstance(part, str | bytes | bool | int | float):
-        text = part if isinstance(part, bytes) else repr(part).encode()
-        digest.update(f"{len(text)}:".encode() + text)
-    elif isinstance(part, np.ndarray | np.generic):
-        digest.update(f"{part.shape}{part.dtype}".encode())
-        if part.dtype.hasobject:
-            _add(digest, part.tolist())
-        else:
-            digest.update(np.ascontiguousarray(part).tobytes())
-    elif sp.issparse(part):
-        rows = sp.csr_array(part)
-        _add(digest, (rows.shape, rows.indptr, rows.indices, rows.data))
-    elif isinstance(part, Mapping):
-        _add(digest, list(part.items()))
-    elif isinstance(part, Sequence):
-        digest.update(f"{len(part)}:".encode())
-        for inner in part:
-            _add(digest, inner)
-    elif isinstance(part, BaseEstimator):
-        said = {n: v for n, v in vars(part).items() if not n.startswith("_")}
-        _add(digest, sorted(said.items()))
-    elif hasattr(part, "digest"):
-        _add(digest, part.digest)
-    elif is_dataclass(part):
-        _add(digest, [(f.name, getattr(part, f.name)) for f in fields(part)])
-    else:
-        raise TypeError(f"A {kind.__name__} has no content that tells it from another.")
-    digest.update(b")")
+def _told(part: Any) -> Any:
+    """A part of a request with the digests of data in place of them."""
+    if isinstance(part, tuple):
+        return tuple(map(_told, part))
+    return getattr(part, "digest", part)
 
 
 class Progress:
@@ -250,7 +209,8 @@ class Progress:
             vars(model).update(load_state(file, lambda learned, _: learned, trusted=tuple(own)))
             return model
         begin = time.monotonic()
-        fitted(model, *data)
+        with fewer_dimensions():
+            model.fit(*data)
         if file and time.monotonic() - begin >= _WORTH_KEEPING:
             file.parent.mkdir(parents=True, exist_ok=True)
             learned = {n: v for n, v in vars(model).items() if n[0] != "_" and n[-1] == "_"}

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -20,14 +20,17 @@ from simviz.evaluation import MAP, blend_curve, corrected_resampled_t, paired_t
 from simviz.exceptions import DatasetError
 from simviz.experiments._experiment import (
     Experiment,
-    GivenScores,
+    Grid,
+    Grids,
     RunResult,
     Size,
+    describe,
+    tried,
     two_texts,
 )
 from simviz.experiments._findings import Cell, Table, claims_ahead
 from simviz.experiments._parts import Parts, read_parts
-from simviz.experiments._progress import Progress, fitted
+from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
 from simviz.features import TextCounts, Tfidf
 from simviz.methods import get_method
@@ -35,52 +38,56 @@ from simviz.relevance import Relevance
 
 Ints = NDArray[np.integer[Any]]
 Scores = NDArray[np.floating[Any]]
-#: Scores of all documents for some queries, by setting, learned from other queries.
-Learner = Callable[[Ints, Ints], dict[str, Scores]]
 
 #: Share of the queries that each division tests on.
 TEST_SHARE = 0.2
 ALPHAS = np.linspace(0, 1, 11)
-_SVD = (5, 10, 20, 40, 80, 160)
-_WEIGHTS = ("balanced", "paper")
-_MEASURES = ("dot", "cosine")
 _CONSTRAINTS = 4_000
 N_TRIALS = 10
 #: Queries of the demo; the paper has 50.
 N_QUERIES = 250
 _FOLDS: Mapping[Size, int] = {"demo": 3, "full": 5}
 _FEWEST = 15
-#: Method to the rows that it gives, and which of its settings each may choose.
-_ROWS: Mapping[str, Mapping[str, Callable[[str], bool]]] = {
+#: Method to the rows that it gives, and what each may choose of its settings.
+_ROWS: Mapping[str, Mapping[str, Grid]] = {
     "mlc": {
-        "MLC": lambda setting: True,
-        "MLC as published (learned, dot)": (
-            lambda setting: setting.endswith("dot") and not setting.startswith("start")
-        ),
+        "MLC": {},
+        "MLC as published (learned, dot)": {"form": ("full", "diagonal"), "measure": ("dot",)},
     },
     "heterogeneous_svd": {
-        "heterogeneous SVD": lambda setting: True,
-        "heterogeneous SVD, the paper's weights": lambda setting: setting.startswith("paper"),
+        "heterogeneous SVD": {},
+        "heterogeneous SVD, the paper's weights": {"negative_weight": ("paper",)},
     },
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Measured:
+class Measured(NamedTuple):
     """A scorer on the test queries of one division."""
 
     value: float
     setting: str = ""
 
 
+class _Known(NamedTuple):
+    """Both scores of a blend, which are known already."""
+
+    scores: tuple[Scores, Scores]
+
+    def iter_parts(
+        self, x: object, y: object, /, *, block_size: int | None = None
+    ) -> Iterator[tuple[Scores, Scores]]:
+        """Both of them at once."""
+        yield self.scores
+
+
 class Collection:
     """Queries and documents, and everything that is not learned from pairs."""
 
-    def __init__(self, pairs: PairSet, mlc_dimensions: Sequence[int], seed: int) -> None:
+    def __init__(self, pairs: PairSet, grids: Grids, seed: int) -> None:
         queries, documents = pairs.x.content, pairs.y.content
         self.matrix = sp.csr_array(pairs.relevance.matrix)
         self.unjudged = pairs.relevance.unjudged
-        self.mlc_dimensions, self.seed = mlc_dimensions, seed
+        self.grids, self.seed = grids, seed
         tfidf = Tfidf(stop_words="english", min_df=2).fit(documents)
         counts = TextCounts(stop_words="english").fit(documents)
         self.X, self.Y = tfidf.transform(queries), tfidf.transform(documents)
@@ -89,7 +96,8 @@ class Collection:
         any_pairs = self.judged(np.arange(len(queries)))
         bm25: Any = get_method("bm25")(symmetric=False)
         self.bm25: Scores = bm25.fit(*sides, any_pairs).similarity(*sides)
-        self.space: Any = get_method("pca")(max(mlc_dimensions), random_state=seed)
+        largest = max(grids["mlc"]["n_components"])
+        self.space: Any = get_method("pca")(largest, random_state=seed)
         self.space.fit(self.X, self.Y, any_pairs)
         # Turned into the few dimensions that queries span: no inner product of queries, and no
         # learned similarity to a document, is changed by it.
@@ -103,60 +111,48 @@ class Collection:
         """Judgments of some queries, those that say "not relevant" among them."""
         return Relevance(sp.csr_array(self.matrix[rows]), unjudged=self.unjudged)
 
-    def mlc(self, train: Ints, test: Ints) -> dict[str, Scores]:
-        """Scores by MLC after PCA in both forms, and by its start, by dot product and cosine."""
-        found = {}
-        for k in self.mlc_dimensions:
-            space = self.space.truncate(min(k, self.space.n_components_))
-            sides = space.transform(self.X[test]), space.transform_y(self.Y)
-            found[f"start, {k} dimensions, dot"] = sides[0] @ sides[1].T
-            found[f"start, {k} dimensions, cosine"] = space.similarity(self.X[test], self.Y)
-            for form in ("full", "diagonal"):
-                model: Any = get_method("mlc")(
-                    space.n_components_, init=space, form=form,
-                    n_constraints=_CONSTRAINTS, tol=1e-3, validation_fraction=0,
-                    random_state=self.seed,
-                )  # fmt: skip
-                model.fit(self.X[train], self.Y, self.judged(train))
-                for measure in _MEASURES:
-                    scores = model.set_params(measure=measure).similarity(self.X[test], self.Y)
-                    found[f"{form}, {k} dimensions, {measure}"] = scores
-        return found
+    def learned(
+        self, method: str, train: Ints, test: Ints, progress: Progress
+    ) -> dict[str, tuple[Mapping[str, Any], Scores]]:
+        """Settings and scores of all documents for some queries, learned from other queries."""
+        cls, grid, judged = get_method(method), self.grids[method], self.judged(train)
+        X = self.turned if method == "heterogeneous_svd" else self.X
 
-    def svd(self, train: Ints, test: Ints) -> dict[str, Scores]:
-        """Scores by heterogeneous SVD, by both weights and in some dimensions."""
-        found = {}
-        top = min(max(_SVD), len(train), self.turned.shape[1], self.Y.shape[1])
-        for weight in _WEIGHTS:
-            model: Any = get_method("heterogeneous_svd")(
-                top, negative_weight=weight, measure="dot", random_state=self.seed
-            )
-            fitted(model, self.turned[train], self.Y, self.judged(train))
+        def make(n_components: int, form: str = "", **params: Any) -> tuple[Any, tuple[Any, ...]]:
+            data = X[train], self.Y, judged
+            if not form:
+                made = cls(n_components, measure="dot", random_state=self.seed, **params)
+                return made, data
+            space = self.space.truncate(min(n_components, self.space.n_components_))
+            made = cls(
+                space.n_components_, init=space, form="full" if form == "start" else form,
+                n_constraints=_CONSTRAINTS, tol=1e-3, validation_fraction=0,
+                random_state=self.seed,
+            )  # fmt: skip
+            if form == "start":  # stopped before its first step
+                return made.set_callbacks(lambda *_: True).fit(*data), ()
+            return made, data
+
+        found: dict[str, tuple[Mapping[str, Any], Scores]] = {}
+        for params, model in tried(method, grid, make, progress):
             # Folds that differ by a query may give a dimension more or less: names are those of
             # the grid, so that settings can be compared.
-            for k, before in zip(_SVD, (0, *_SVD), strict=False):
-                if before < model.n_components_:
-                    small = model.truncate(min(k, model.n_components_))
-                    found[f"{weight} weights, at most {k} dimensions"] = small.similarity(
-                        self.turned[test], self.Y
-                    )
+            k = min(k for k in grid["n_components"] if k >= params["n_components"])
+            params["n_components"] = k
+            found[describe(params)] = params, model.similarity(X[test], self.Y)
         return found
 
     def curve(self, scores: Scores, rows: Ints) -> Reals:
         """MAP of some queries by the weight of learned scores, beside BM25's in their spreads."""
         both = scores / (scores.std() or 1.0), self.bm25[rows] / (self.bm25.std() or 1.0)
         return blend_curve(
-            GivenScores(*both), self.X[rows], self.Y, self.judged(rows), ALPHAS,
+            _Known(both), self.X[rows], self.Y, self.judged(rows), ALPHAS,
             metrics=[MAP()], directions=["x2y"],
         ).values()  # fmt: skip
 
 
 def divided(
-    collection: Collection,
-    learners: Mapping[str, Learner],
-    trial: int,
-    n_folds: int,
-    progress: Progress,
+    collection: Collection, methods: Sequence[str], trial: int, n_folds: int, progress: Progress
 ) -> dict[str, Measured]:
     """Test scorers on a fifth of the queries, drawn at random."""
     rng = np.random.default_rng(trial)
@@ -166,13 +162,14 @@ def divided(
         "VSM": Measured(float(collection.curve(collection.vsm[test], test)[-1])),
         "BM25": Measured(float(collection.curve(collection.bm25[test], test)[0])),
     }
-    for (method, learn), part in progress.over({item: 1.0 for item in learners.items()}):
-        part(f"Trial {trial + 1}: {get_method(method).tags.title}")
+    for method, part in progress.over(methods):
         curves: dict[str, list[Reals]] = {}
-        for held in folds:
-            for setting, scores in learn(np.setdiff1d(train, held), held).items():
+        *inner, last = (one for _, one in part.over(range(n_folds + 1)))
+        for held, inside in zip(folds, inner, strict=True):
+            learned = collection.learned(method, np.setdiff1d(train, held), held, inside)
+            for setting, (_, scores) in learned.items():
                 curves.setdefault(setting, []).append(collection.curve(scores, held))
-        final = {n: collection.curve(scores, test) for n, scores in learn(train, test).items()}
+        final = collection.learned(method, train, test, last)
         # Folds of unequal size may allow one dimension more or less.
         means = {
             name: np.mean(lines, axis=0)
@@ -180,13 +177,18 @@ def divided(
             if len(lines) == n_folds and name in final
         }
         for name, allowed in _ROWS[method].items():
-            some = {setting: line for setting, line in means.items() if allowed(setting)}
+            some = {
+                setting: line
+                for setting, line in means.items()
+                if all(final[setting][0][n] in values for n, values in allowed.items())
+            }
             best = max(some, key=lambda setting: some[setting][-1])
             mixed = max(some, key=lambda setting: some[setting].max())
             at = int(some[mixed].argmax())
-            found[name] = Measured(float(final[best][-1]), best)
+            alone, blended = (collection.curve(final[s][1], test) for s in (best, mixed))
+            found[name] = Measured(float(alone[-1]), best)
             found[f"{name} + BM25"] = Measured(
-                float(final[mixed][at]), f"{mixed}, α = {ALPHAS[at]:.1f}"
+                float(blended[at]), f"{mixed}, α = {ALPHAS[at]:.1f}"
             )
     return found
 
@@ -222,9 +224,8 @@ class HeterogeneousRanking(Experiment[PairSet]):
     ) -> RunResult:
         """Divide, choose by folds of the training queries, and test; ten times."""
         progress("Weighing terms")
-        collection = Collection(data, self.grids[size]["mlc"]["n_components"], seed)
-        known = {"mlc": collection.mlc, "heterogeneous_svd": collection.svd}
-        learners = {method: known[method] for method in methods if method in known}
+        collection = Collection(data, self.grids[size], seed)
+        learners = [method for method in methods if method in _ROWS]
         others = (
             "documents that were not judged for a query are not ranked for it"
             if collection.unjudged == "ignore"
@@ -249,10 +250,10 @@ class HeterogeneousRanking(Experiment[PairSet]):
             claims=claims_ahead(
                 self.claims,
                 values,
-                "MAP",
+                lambda a, b: f"MAP, {a} − {b}",
                 partial(corrected_resampled_t, test_fraction=TEST_SHARE),
-                lambda a, b: replace(paired_t(a, b), unit="split"),
-                partial(PUBLISHED.ahead, "wxl", "table 1", "MAP"),
+                paper=lambda a, b: replace(paired_t(a, b), unit="split"),
+                published=partial(PUBLISHED.ahead, "wxl", "table 1", "MAP"),
             ),
             notes=notes,
         )

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
@@ -29,21 +27,19 @@ from simviz.data.augment import (
     mine,
 )
 from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet
-from simviz.data.readers import taxonomy_pairs
+from simviz.data.readers import Grouped, grouped, read_taxonomy, taxonomy_pairs
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import Comparison, paired_randomization
 from simviz.exceptions import DatasetError
-from simviz.experiments._blending import WithoutItself
 from simviz.experiments._experiment import Experiment, RunResult, Size
-from simviz.experiments._findings import Ahead, Claim, Figure, Series, Table, claims_of
-from simviz.experiments._parts import Parts
+from simviz.experiments._findings import Claim, Figure, Series, Table, claims_ahead
+from simviz.experiments._parts import Parts, WithoutItself
 from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.relevance import Relevance
 
-Grouped = Mapping[str, Sequence[str]]
 #: Hits on each text, by row and test.
 Hits = Mapping[tuple[str, str], Sequence[float]]
 
@@ -77,13 +73,12 @@ class Material:
     pool: Grouped = field(default_factory=dict)
     watched: Grouped = field(default_factory=dict)
     annotated: Grouped = field(default_factory=dict)
-    n_rows: int = 0
 
     @property
     def ceiling(self) -> float:
         """Share of rows of the taxonomy that looking titles up can get right."""
         # A title in several groups is looked up as one of them, and wrong for the others.
-        return len(self.titles) / (self.n_rows or sum(map(len, self.titles.values())))
+        return len(self.titles) / sum(map(len, self.titles.values()))
 
 
 def demo_material(every: int = 1) -> Material:
@@ -110,43 +105,22 @@ def demo_material(every: int = 1) -> Material:
 
 
 def read_material(
-    path: str | Path,
-    *,
-    n_groups: int | None = None,
-    most_titles: int | None = None,
-    unambiguous: bool = False,
-    synonyms: Sequence[tuple[str, str]] = (),
-    seed: int = 0,
+    path: Path, n_groups: int = _GROUPS, synonyms: Sequence[tuple[str, str]] = (), seed: int = 0
 ) -> Material:
-    """Read a taxonomy, or a part of it."""
-    path = Path(path)
-    opened = gzip.open if path.suffix == ".gz" else open
-    with opened(path, "rt", encoding="utf-8", newline="") as lines:
-        rows = list(csv.DictReader(lines, delimiter="\t", quoting=csv.QUOTE_NONE))
-    if not rows or not {"title", "group_id"} <= rows[0].keys():
-        raise DatasetError(f"{path.name} needs the columns title and group_id.")
-    groups_of: dict[str, dict[str, None]] = {}
-    for row in rows:
-        groups_of.setdefault(row["title"].lower(), {})[row["group_id"]] = None
+    """Read some groups of a taxonomy, without the titles that stand in several."""
     members: dict[str, list[str]] = {}
-    for title, of in groups_of.items():
-        if not (unambiguous and len(of) > 1):
-            for group in of:
-                members.setdefault(group, []).append(title)
-    chosen = sorted(group for group, titles in members.items() if len(titles) > 1)
-    if n_groups is not None:
-        if n_groups > len(chosen):
-            raise DatasetError(
-                f"{path.name} has {len(chosen)} groups of two titles or more, not {n_groups}."
-            )
-        drawn = np.random.default_rng(seed).choice(len(chosen), n_groups, replace=False)
-        chosen = [chosen[i] for i in np.sort(drawn)]
-    titles: dict[str, tuple[str, ...]] = {}
-    for group in chosen:
-        for title in members[group][:most_titles]:
-            titles[title] = (*titles.get(title, ()), group)
-    whole = n_groups is None and most_titles is None and not unambiguous
-    return Material(titles, path.parent.name, synonyms, n_rows=len(rows) if whole else 0)
+    for title, (group, *others) in read_taxonomy(path).items():
+        if not others:
+            members.setdefault(group, []).append(title)
+    known = sorted(group for group, titles in members.items() if len(titles) > 1)
+    if n_groups > len(known):
+        raise DatasetError(
+            f"{path.name} has {len(known)} groups of two titles or more, not {n_groups}."
+        )
+    drawn = np.random.default_rng(seed).choice(len(known), n_groups, replace=False)
+    chosen = [known[i] for i in np.sort(drawn)]
+    titles = {title: (group,) for group in chosen for title in members[group][:_TITLES]}
+    return Material(titles, path.parent.name, synonyms)
 
 
 def typos_test(titles: Grouped, rate: float = 0.05, seed: int = 0) -> Grouped:
@@ -387,30 +361,28 @@ def claims(trained: Table3, network: str) -> list[Claim]:
     none, typos, synonyms, extra, feedback = ROWS
     last = max((row for row, _ in known if row in ROWS), key=ROWS.index, default=none)
     over = "with all augmentations it is ahead of the n-gram matcher on {}."
-    wanted = {
-        (typos, none, TYPOS): "typos in training lift Typos.",
-        (synonyms, typos, COMPOSITION): "synonyms lift Composition.",
-        (extra, synonyms, EXTRA): "extra words lift Extra words.",
-        (extra, feedback, ANNOTATIONS): "Annotations fall with feedback.",
-        (last, BASELINE, COMPOSITION): over.format(COMPOSITION),
-        (last, BASELINE, ANNOTATIONS): over.format(ANNOTATIONS),
-    }
-
-    def ahead(a: str, b: str, test: str, words: str) -> Ahead:
-        one = feedback if b == BASELINE else a
-        said = PUBLISHED.ahead(*_TABLE_3, test, one, b)
-        what, reason = f"hits on {test}", "The data lack what the row or the test needs."
-        if not {(a, test), (b, test)} <= known.keys():
-            return Ahead(f"{network}: {words}", None, said, what, reason=reason)
-        both = known[a, test], known[b, test]
-        means = float(np.mean(both[0])), float(np.mean(both[1]))
-        return Ahead(f"{network}: {words}", both, said, what, means)
+    wanted = [
+        (typos, none, TYPOS, "typos in training lift Typos."),
+        (synonyms, typos, COMPOSITION, "synonyms lift Composition."),
+        (extra, synonyms, EXTRA, "extra words lift Extra words."),
+        (extra, feedback, ANNOTATIONS, "Annotations fall with feedback."),
+        (last, BASELINE, COMPOSITION, over.format(COMPOSITION)),
+        (last, BASELINE, ANNOTATIONS, over.format(ANNOTATIONS)),
+    ]
 
     def judged(claim: Claim, *rows: str) -> Claim:
         return replace(claim, undecided=_unlearned(trained.rows, rows) or claim.undecided)
 
-    found = claims_of([ahead(*key, words) for key, words in wanted.items()], _by_text)
-    made = [judged(claim, *key[:2]) for key, claim in zip(wanted, found, strict=True)]
+    def published(one: tuple[str, str], other: tuple[str, str]) -> str:
+        row = feedback if other[0] == BASELINE else one[0]
+        return PUBLISHED.ahead(*_TABLE_3, one[1], row, other[0])
+
+    reason = "The data lack what the row or the test needs."
+    found = claims_ahead(
+        [((a, test), (b, test), f"{network}: {words}") for a, b, test, words in wanted],
+        known, lambda one, _: f"hits on {one[1]}", _by_text, published=published, reason=reason,
+    )  # fmt: skip
+    made = [judged(claim, a, b) for claim, (a, b, *_) in zip(found, wanted, strict=True)]
     # What a step gains, text by text; the step with extra words against each of the others.
     steps = {
         "extra words": (extra, synonyms), "typos": (typos, none),
@@ -421,16 +393,14 @@ def claims(trained: Table3, network: str) -> list[Claim]:
         for words, (a, b) in steps.items()
         if {(a, ANNOTATIONS), (b, ANNOTATIONS)} <= known.keys()
     }
-    most, quantity = steps.pop("extra words"), "rise of hits on Annotations"
-    rises = [
-        Ahead(words, (gains["extra words"], gains[words]), quantity=quantity)
-        if {"extra words", words} <= gains.keys()
-        else Ahead(words, None)
-        for words in steps
-    ]
-    parts = [judged(claim, *most, *steps[claim.statement]) for claim in claims_of(rises, _by_text)]
+    most, *others = steps
+    rises = claims_ahead(
+        [(most, words, words) for words in others], gains,
+        lambda *_: "rise of hits on Annotations", _by_text, means=None, reason="It was not run.",
+    )  # fmt: skip
+    parts = [judged(claim, *steps[most], *steps[claim.statement]) for claim in rises]
     statement = f"{network}: Annotations rise most with extra words."
-    said = PUBLISHED.ahead(*_TABLE_3, f"rise of {ANNOTATIONS}", "extra words", "any other")
+    said = PUBLISHED.ahead(*_TABLE_3, f"rise of {ANNOTATIONS}", most, "any other")
     return [*made, Claim.at_every(statement, parts, published=said)]
 
 
@@ -452,13 +422,19 @@ def _unlearned(trained: Mapping[str, Row], rows: Iterable[str]) -> str:
     return f"Not trained to its end ({needed}): {'; '.join(told)}."
 
 
-def group_sizes(titles: Grouped) -> Figure:
-    """How many groups have so many titles."""
-    sizes = Counter(Counter(group for of in titles.values() for group in of).values())
-    found = sorted(sizes.items())
-    drawn = Series("groups", tuple(float(n) for n, _ in found), tuple(float(n) for _, n in found))
+def group_sizes(material: Material, most_synonyms: int | None, seed: int) -> Figure:
+    """How many groups have so many titles, before and after synonyms are added."""
+    added, _ = composition_test(
+        material.titles, material.synonyms, most=most_synonyms, share=0.0, seed=seed
+    )
+    series = []
+    for label, titles in (("titles", {}), ("with synonyms", added)):
+        known = {**material.titles, **titles}
+        sizes = Counter(Counter(group for of in known.values() for group in of).values())
+        x, y = zip(*sorted(sizes.items()), strict=True)
+        series.append(Series(label, tuple(map(float, x)), tuple(map(float, y))))
     return Figure(
-        "Figure 3: sizes of groups", "counts", (drawn,), "titles of a group", "groups",
+        "Figure 3: sizes of groups", "counts", tuple(series), "titles of a group", "groups",
         "Both axes are logarithmic, as in the paper.",
     )  # fmt: skip
 
@@ -481,14 +457,7 @@ class SiameseTable(Experiment[Material]):
         file = Path(path) / "titles.tsv.gz"
         if not file.exists():
             raise DatasetError(f"{Path(path).name} has no titles.tsv.gz (title, group_id).")
-        return read_material(
-            file,
-            n_groups=n_train or _GROUPS,
-            most_titles=_TITLES,
-            unambiguous=True,
-            synonyms=demo_material().synonyms,
-            seed=seed,
-        )
+        return read_material(file, n_train or _GROUPS, demo_material().synonyms, seed)
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs: y are titles with their groups."""
@@ -544,7 +513,7 @@ class SiameseTable(Experiment[Material]):
         return RunResult(
             f"{len(data.titles):,} titles",
             tables=tables,
-            figures=[group_sizes(data.titles)],
+            figures=[group_sizes(data, _SYNONYMS[size], seed)],
             claims=made,
             notes=[
                 f"Networks: {words}.",
@@ -555,12 +524,9 @@ class SiameseTable(Experiment[Material]):
         )
 
 
-def _grouped(items: Items) -> Grouped:
-    """Texts with their groups; a text that stands there twice has those of both."""
-    found: dict[str, dict[str, None]] = {}
-    for text, of in zip(items.content, items.metadata["group"], strict=True):
-        found.setdefault(text, {}).update(dict.fromkeys(of.split(GROUP_SEPARATOR)))
-    return {text: tuple(of) for text, of in found.items()}
+def _grouped(items: Items) -> dict[str, tuple[str, ...]]:
+    cells = zip(items.content, items.metadata["group"], strict=True)
+    return grouped((text, group) for text, of in cells for group in of.split(GROUP_SEPARATOR))
 
 
 def _share(values: Sequence[float] | None) -> float | None:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.data import PairSet
-from simviz.experiments._blending import BlendedRanking, HeldOut, Task
+from simviz.experiments._blending import BlendedRanking
 from simviz.experiments._experiment import graded, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Tfidf, default_features
@@ -175,11 +175,11 @@ class SsiLanguages(BlendedRanking):
         """Whether it can be run on pairs."""
         return two_texts(pairs) and pairs.relevance.unjudged == "negative"
 
-    def prepared(self, pairs: PairSet, **how: Any) -> Task:
+    def prepared(self, pairs: PairSet, **how: Any) -> Parts:
         """Make data of pairs that somebody brought."""
         return super().prepared(pairs, pool="all" if graded(pairs) else "mates", **how)
 
-    def _adapted(self, parts: Parts) -> Task:
+    def _adapted(self, parts: Parts) -> Parts:
         sides, linked = (parts.train, parts.validation, parts.test), graded(parts.train)
         if linked:
             same, links = np.unique(parts.train.relevance.positives.data)[:-3:-1]
@@ -197,14 +197,14 @@ class SsiLanguages(BlendedRanking):
                 "documents that they link to. Where each query has one, MAP is the mean "
                 "reciprocal rank, and P@10 at most 0.1."
             )
-        return Task(
-            parts.name, train, HeldOut(validation, linked), HeldOut(test, linked),
-            parts.describe(), (*parts.notes, how), mates,
+        return replace(
+            parts, train=train, validation=validation, test=test, one_collection=linked,
+            about=parts.describe(), notes=(*parts.notes, how), mates=mates,
         )  # fmt: skip
 
-    def _begun(self, data: Task) -> tuple[Task, PairPipeline]:
+    def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         """TFIDF of queries in the language of the documents, and how they came to be."""
-        held = data.validation.pairs, data.test.pairs
+        held = data.validation, data.test
         if all(TRANSLATION in part.x.metadata for part in (data.train, *held)):
             given: dict[str, str] = {}
             for part in (data.train, *held):
@@ -226,7 +226,7 @@ class SsiLanguages(BlendedRanking):
         return replace(data, notes=(*data.notes, how)), lexical
 
     def _pipeline(
-        self, method: str, task: Task, lexical: PairPipeline, seed: int, **params: Any
+        self, method: str, task: Parts, lexical: PairPipeline, seed: int, **params: Any
     ) -> PairPipeline:
         features = [
             default_features("text", "tfidf", content=side.content, tf="log1p", min_df=2)

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from simviz.data import Items, PairSet
+from simviz.data import PairSet
 from simviz.evaluation.significance import paired_randomization
-from simviz.experiments._blending import BlendedRanking, HeldOut, Scored, Task, TermWeights
+from simviz.experiments._blending import BlendedRanking, Scored, TermWeights
 from simviz.experiments._experiment import Size, describe, tried
 from simviz.experiments._findings import Claim
 from simviz.experiments._parts import Parts
@@ -28,8 +28,8 @@ _MOST_QUERIES = 300
 _MARGIN = 0.005
 
 
-def linked(parts: Parts) -> Task:
-    """Make a task of documents that link others, of one collection or of two sides."""
+def linked(parts: Parts) -> Parts:
+    """Prepare documents that link others, of one collection or of two sides."""
     train, validation, test = parts.train, parts.validation, parts.test
     if parts.one_collection:
         everything = test.y
@@ -45,39 +45,26 @@ def linked(parts: Parts) -> Task:
         )  # fmt: skip
         train = replace(train, x=documents, y=documents, relevance=whole.take(known, known))
         validation = validation.take(None, known)
-    train, validation, test = _weighted((train, validation, test))
-    if parts.one_collection:
-        train = replace(train, y=train.x)
     about = (
         f"{train.relevance.positives.nnz:,} links to learn from, {len(validation.x):,} and "
         f"{len(test.x):,} documents that ask in validation and test, {len(test.y):,} to rank in "
         "the test"
     )
-    held, asked = (HeldOut(part, parts.one_collection) for part in (validation, test))
-    return Task(parts.name, train, held, asked, about, parts.notes)
+    weigh = _weights(train)
+    made = replace(parts, train=train, validation=validation, test=test, about=about)
+    return made.encoded(lambda items: weigh(items.content))
 
 
-def _weighted(parts: Sequence[PairSet]) -> tuple[PairSet, PairSet, PairSet]:
-    """Texts and counts as tf·idf, with the document frequencies of the first part."""
-    train = parts[0]
+def _weights(train: PairSet) -> Callable[[Any], sp.csr_array]:
+    """What makes tf·idf of texts or of counts, with the document frequencies of training."""
+    sides = [train.x.content] if train.x is train.y else [train.x.content, train.y.content]
     if train.x.kind == "text":
         texts: Any = np.concatenate([train.x.content, train.y.content])
-        words = Tfidf(tf="log2", min_df=2, stop_words="english").fit(texts)
-        return _as_vectors(parts, words.transform)
-    sides = [train.x.content] if train.x is train.y else [train.x.content, train.y.content]
+        return Tfidf(tf="log2", min_df=2, stop_words="english").fit(texts).transform
     both = sp.csr_array(sp.vstack(sides))
     df = np.bincount(both.indices[both.data != 0], minlength=both.shape[1])
     idf = np.where(df > 0, np.log(both.shape[0] / np.maximum(df, 1)), 0.0)
-
-    return _as_vectors(parts, TermWeights(idf, "log2").fit(both).transform)
-
-
-def _as_vectors(parts: Sequence[PairSet], transform: Any) -> tuple[PairSet, PairSet, PairSet]:
-    def vectors(side: Items) -> Items:
-        return Items(side.ids, transform(side.content), "vector", side.metadata)
-
-    train, validation, test = (replace(p, x=vectors(p.x), y=vectors(p.y)) for p in parts)
-    return train, validation, test
+    return TermWeights(idf, "log2").fit(both).transform
 
 
 def are_counts(content: Any) -> bool:
@@ -89,7 +76,7 @@ def are_counts(content: Any) -> bool:
 class SsiLinks(BlendedRanking):
     """Rank loss, MAP and P@10 of what is learned from links, beside word matching."""
 
-    def prepared(self, pairs: PairSet, **how: Any) -> Task:
+    def prepared(self, pairs: PairSet, **how: Any) -> Parts:
         """Make data of pairs that somebody brought."""
         return super().prepared(pairs, pool="all" if pairs.x is pairs.y else "mates", **how)
 
@@ -101,14 +88,14 @@ class SsiLinks(BlendedRanking):
         one = counts and pairs.x.content.shape[1] == pairs.y.content.shape[1]
         return one or same_vocabulary(pairs)
 
-    def _adapted(self, parts: Parts) -> Task:
+    def _adapted(self, parts: Parts) -> Parts:
         return linked(parts)
 
-    def _begun(self, data: Task) -> tuple[Task, PairPipeline]:
+    def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         return data, _pipeline("tfidf_cosine").fit(data.train)
 
     def _pipeline(
-        self, method: str, task: Task, lexical: PairPipeline, seed: int, **params: Any
+        self, method: str, task: Parts, lexical: PairPipeline, seed: int, **params: Any
     ) -> PairPipeline:
         if method == "ssi":
             params["shared"] = True
@@ -117,34 +104,35 @@ class SsiLinks(BlendedRanking):
     def _tested(
         self,
         method: str,
-        task: Task,
+        task: Parts,
         lexical: PairPipeline,
         size: Size,
         seed: int,
         progress: Progress,
     ) -> dict[str, Scored]:
         if method == "query_expansion":
-            return {self._name(method): self._expanded(task, size, progress)}
+            return {self.name(method): self._expanded(task, size, progress)}
         return super()._tested(method, task, lexical, size, seed, progress)
 
-    def _expanded(self, task: Task, size: Size, progress: Progress) -> Scored:
+    def _expanded(self, task: Parts, size: Size, progress: Progress) -> Scored:
         """Query expansion, fed by the documents that are ranked."""
-        held = task.validation
-        step = -(-len(held.pairs.x) // _MOST_QUERIES)
-        few = HeldOut(held.pairs.take(range(0, len(held.pairs.x), step)), held.one_collection)
+        step = -(-len(task.validation.x) // _MOST_QUERIES)
+        few = replace(
+            task, validation=task.validation.take(range(0, len(task.validation.x), step))
+        )
 
         def make(**params: Any) -> tuple[PairPipeline, tuple[PairSet]]:
-            return _pipeline("query_expansion", **params), (few.pairs,)
+            return _pipeline("query_expansion", **params), (few.validation,)
 
         def value(one: tuple[Any, PairPipeline]) -> float:
-            return few.evaluate(one[1], [self.metric]).value(self.metric)
+            return few.ranked(one[1], [self.metric], "validation").value(self.metric)
 
         grid = self.grids[size]["query_expansion"]
         every = tried("query_expansion", grid, make, progress.part(0, 0.7))
         params, _ = max(every, key=value)
         progress("Testing query expansion", 0.7)
-        fed = _pipeline("query_expansion", **params).fit(task.test.pairs)
-        return Scored(task.test.evaluate(fed, self.metrics), describe(params))
+        fed = _pipeline("query_expansion", **params).fit(task.test)
+        return Scored(task.ranked(fed, self.metrics), describe(params))
 
     def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
         """What the paper concludes, each with its test."""

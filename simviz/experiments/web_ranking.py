@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,31 +12,34 @@ import numpy as np
 from simviz.data import Items, PairSet, split
 from simviz.datasets import load_demo
 from simviz.datasets.pydocs import SAME
-from simviz.evaluation.significance import paired_t
-from simviz.experiments._blending import BlendedRanking, HeldOut, Task, TermWeights
+from simviz.evaluation.significance import paired_randomization, paired_t
+from simviz.experiments._blending import BlendedRanking, Scored, TermWeights
 from simviz.experiments._experiment import graded, two_texts
+from simviz.experiments._findings import Claim, claims_ahead
 from simviz.experiments._parts import Parts
+from simviz.experiments._published import PUBLISHED
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
 _LINK_DEMO = "pydocs_links"
+#: A lead in NDCG@10 that would not matter.
+_MARGIN = 0.01
 
 
-def clicks(
-    name: str, train: PairSet, validation: PairSet, test: PairSet, notes: tuple[str, ...]
-) -> Task:
-    """Make a task of clicked pairs, and of judged queries of another set of the same kinds."""
+def clicks(parts: Parts, stands_for: str) -> Parts:
+    """Say how many clicked pairs there are to learn from, and what stands for clicks."""
+    train, validation, test = parts.train, parts.validation, parts.test
     about = (
         f"{train.relevance.matrix.nnz:,} clicks of {len(train.x):,} queries to learn from, "
         f"{len(validation.x):,} and {len(test.x):,} judged queries in validation and test, "
         f"{len(test.y):,} documents"
     )
-    return Task(name, train, HeldOut(validation), HeldOut(test), about, notes)
+    return replace(parts, about=about, notes=(*parts.notes, stands_for))
 
 
-def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Task:
+def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Parts:
     """Learn from links between documents, be measured by summaries that ask for documents."""
     parts = split(judged, by="x", seed=seed, candidates="judged")
     validation, test = (judged.take(parts.x_index[name]) for name in ("validation", "test"))
@@ -64,7 +69,7 @@ def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Task:
         "Links under See also stand for clicks: the summary of a page asks, and the pages that "
         "it links, or that link it, were clicked. Pages of the judged queries are left out."
     )
-    return clicks(judged.name, pairs, validation, test, (stands_for,))
+    return clicks(Parts(judged.name, pairs, validation, test), stands_for)
 
 
 def _introduced(judged: PairSet) -> dict[str, str]:
@@ -75,13 +80,12 @@ def _introduced(judged: PairSet) -> dict[str, str]:
     return dict(zip(documents, asks, strict=True))
 
 
-def of_judgments(parts: Parts) -> Task:
+def of_judgments(parts: Parts) -> Parts:
     """Learn from the relevant pairs of training queries as if they had been clicked."""
     stands_for = (
         "Relevant pairs of the training queries stand for clicks; their grades are dropped."
     )
-    notes = (*parts.notes, stands_for)
-    return clicks(parts.name, _clicked(parts.train), parts.validation, parts.test, notes)
+    return clicks(replace(parts, train=_clicked(parts.train)), stands_for)
 
 
 def _clicked(pairs: PairSet) -> PairSet:
@@ -99,45 +103,68 @@ class WebRanking(BlendedRanking):
 
     paper_test = paired_t
 
-    def prepared(self, pairs: PairSet, *, seed: int = 0, **how: Any) -> Task:
+    def prepared(self, pairs: PairSet, *, seed: int = 0, **how: Any) -> Parts:
         """Make data of pairs that somebody brought."""
         if pairs.name == self.demo:
             return of_links(pairs, load_demo(_LINK_DEMO), seed)
         return super().prepared(pairs, seed=seed, **how)
 
-    def _adapted(self, parts: Parts) -> Task:
+    def _adapted(self, parts: Parts) -> Parts:
         return of_judgments(parts)
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
         return two_texts(pairs) and graded(pairs)
 
-    def _begun(self, data: Task) -> tuple[Task, PairPipeline]:
+    def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
+        """What the talk concludes of S2Net, and of every model alone and combined."""
+        values = {name: one.result.per_query(self.metric) for name, one in scored.items()}
+        alone = [name for name in values if self.blend.format(name) in values]
+        said = partial(PUBLISHED.stated, "slides", self.shown_as.lower(), self.published_as)
+        others = [
+            Claim.level(
+                name,
+                paired_randomization(values[self.lexical], values[name]),
+                _MARGIN,
+                f"{self.metric}, {self.lexical} − {name}",
+                or_better=True,
+            )
+            for name in alone
+            if name != "S2Net"
+        ]
+        mixed = claims_ahead(
+            [(self.blend.format(name), name, name) for name in alone],
+            values,
+            lambda a, b: f"{self.metric}, {a} − {b}",
+        )
+        return [
+            *super()._claims(scored),
+            Claim.at_every(
+                "No model but S2Net ranks better alone than the vector space model.",
+                others,
+                published=said(self.lexical, "beaten by S2Net alone"),
+            ),
+            Claim.at_every(
+                "Every model ranks better when combined with the vector space model.",
+                mixed,
+                published=said("every model", "higher when combined with VSM"),
+            ),
+        ]
+
+    def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         """The words of all texts are counted once, for they are asked for many times."""
         clicked = data.train
         words = TextCounts(min_df=2, stop_words="english")
         both = words.fit_transform([*clicked.x.content, *clicked.y.content])
         df = np.bincount(both.indices, minlength=both.shape[1])
 
-        def vectors(pairs: PairSet) -> PairSet:
-            x, y = (
-                Items(side.ids, words.transform(side.content), "vector")
-                for side in (pairs.x, pairs.y)
-            )
-            return replace(pairs, x=x, y=y)
-
-        counts = replace(
-            data,
-            train=vectors(clicked),
-            validation=HeldOut(vectors(data.validation.pairs)),
-            test=HeldOut(vectors(data.test.pairs)),
-        )
+        counts = data.encoded(lambda items: words.transform(items.content))
         weights = TermWeights(np.log(both.shape[0] / df))
         lexical = PairPipeline(get_method("tfidf_cosine")(), weights, weights)
         return counts, lexical.fit(counts.train)
 
     def _pipeline(
-        self, method: str, task: Task, lexical: PairPipeline, seed: int, **params: Any
+        self, method: str, task: Parts, lexical: PairPipeline, seed: int, **params: Any
     ) -> PairPipeline:
         cls = get_method(method)
         features = Vectors() if cls.tags.input == "counts" else lexical.x_features

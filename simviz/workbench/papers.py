@@ -150,7 +150,10 @@ def _show_known(experiment: Experiment[Any]) -> None:
     if not known:
         return
     counts = _counts(claim.verdict for found in known for claim in found.claims)
-    display.quiet(f"Before this version was published, by full runs on open sets: {counts}.")
+    display.quiet(
+        f"Before this version was published, by full runs on open sets: {counts}. Rows and "
+        "claims that are newer come with a run."
+    )
     verdicts: dict[str, dict[str, str]] = {}
     for found in known:
         for claim in found.claims:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from simviz.charts.papers import paper_figure
@@ -45,6 +47,11 @@ def test_counts_have_logarithmic_axes():
     figure = paper_figure(Figure("Figure 3", "counts", (sizes,), "titles of a group", "groups"))
     assert figure.layout.xaxis.type == figure.layout.yaxis.type == "log"
     assert (figure.layout.xaxis.title.text, figure.data[0].x) == ("titles of a group", sizes.x)
+    assert not figure.data[0].showlegend
+    two = paper_figure(Figure("Figure 3", "counts", (sizes, replace(sizes, label="more"))))
+    assert [trace.name for trace in two.data if trace.showlegend] == ["groups", "more"]
+    assert two.data[0].marker.color != two.data[1].marker.color
+    assert two.data[0].marker.symbol != two.data[1].marker.symbol
 
 
 def test_other_kinds_are_refused():

@@ -19,7 +19,7 @@ from threadpoolctl import threadpool_info, threadpool_limits  # type: ignore[imp
 from simviz import from_frame
 from simviz.data import Items, PairSet
 from simviz.evaluation import paired_randomization
-from simviz.exceptions import DatasetError, JobCancelled
+from simviz.exceptions import DatasetError, JobCancelled, StoreError
 from simviz.experiments import (
     VERDICTS,
     Claim,
@@ -38,6 +38,7 @@ from simviz.experiments import (
     to_markdown,
 )
 from simviz.experiments.__main__ import main
+from simviz.experiments._experiment import tried
 from simviz.experiments._findings import claims_ahead
 from simviz.experiments._progress import request_key
 from simviz.experiments._published import PUBLISHED
@@ -88,7 +89,6 @@ def test_a_claim_of_being_ahead_needs_sign_and_p():
     assert Claim.ahead("B is ahead.", unsure.swapped()).verdict == "undecided"
     level = paired_randomization(BETTER, BETTER)
     assert Claim.ahead("A is ahead.", level).verdict == "undecided"
-    assert Claim.ahead("A is ahead.", level, margin=0.01).verdict == "does not hold"
     few = Claim.ahead("A is ahead.", paired_randomization(BETTER[:1], WORSE[:1]))
     assert few.verdict == "undecided" and "Too few" in few.numbers()
 
@@ -99,10 +99,6 @@ def test_data_at_the_ceiling_decide_nothing():
     assert high.verdict == "undecided"
     assert "0.996 − 0.992" in high.numbers() and "ceiling" in high.numbers()
     assert Claim.ahead("A is ahead.", found, values=(0.996, 0.98)).verdict == "holds"
-    loss = {"higher_is_better": False}
-    low = Claim.ahead("B loses less.", found, values=(0.006, 0.004), **loss)
-    assert low.verdict == "undecided"
-    assert Claim.ahead("B loses less.", found, values=(0.2, 0.004), **loss).verdict != "undecided"
     assert Claim.level("Level.", found, 0.5, values=(0.999, 0.995)).verdict == "undecided"
 
 
@@ -122,16 +118,12 @@ def test_a_claim_over_dimensions_is_told_by_dimension():
 def test_the_papers_numbers_stand_beside_ours():
     values = {"A": BETTER, "B": WORSE, "C": BETTER}
     wanted = [("A", "B", "A is ahead of B."), ("A", "C", "A is ahead of C."), ("A", "D", "Of D.")]
-    first, second, third = claims_ahead(wanted, values, "MRR", published="{} before {}".format)
+    first, second, third = claims_ahead(
+        wanted, values, "MRR, {} − {}".format, published="{} before {}".format
+    )
     assert first.verdict == "holds" and first.published == "A before B"
     assert second.verdict == "undecided" and second.published == "A before C"
     assert third.verdict == "not comparable" and third.numbers() == "D was not run."
-
-
-def test_lower_may_be_better():
-    found = paired_randomization(WORSE, BETTER)
-    claim = Claim.ahead("A loses less.", found, higher_is_better=False)
-    assert claim.verdict == "holds" and claim.found > 0 and claim.low > 0
 
 
 def test_level_is_shown_by_an_interval_and_not_by_a_large_p():
@@ -141,6 +133,10 @@ def test_level_is_shown_by_an_interval_and_not_by_a_large_p():
     apart = paired_randomization(BETTER, WORSE)
     assert Claim.level("They are level.", apart, 0.0001).verdict == "does not hold"
     assert "95% interval within ±0.01" in Claim.level("They are level.", found, 0.01).test
+    no_worse = Claim.level("A is no worse.", apart, 0.0001, or_better=True)
+    assert no_worse.verdict == "holds" and "95% interval above −0.0001" in no_worse.test
+    worse = Claim.level("B is no worse.", apart.swapped(), 0.0001, or_better=True)
+    assert worse.verdict == "does not hold"
 
 
 def test_what_was_not_run_is_not_comparable():
@@ -464,7 +460,7 @@ def test_a_request_is_all_that_it_says():
     assert len(set(keys)) == len(requests)
     again = PairPipeline(get_method("opca")(5), Tfidf()).set_callbacks(lambda *_: False)
     assert request_key((again, Parts.of(graded(), by="x", seed=0).train)) == keys[0]
-    with pytest.raises(TypeError, match="object has no content"):
+    with pytest.raises(StoreError, match="object, which cannot be stored"):
         request_key(object())
 
 
@@ -489,7 +485,6 @@ def test_rows_with_everything_kept_are_those_with_nothing_kept(
 @pytest.mark.parametrize("id", ["s2net_graded", "web_ranking"])
 def test_what_was_learned_before_an_end_is_not_learned_again(id, tmp_path, monkeypatch):
     monkeypatch.setattr("simviz.experiments._progress._WORTH_KEEPING", 0)
-    monkeypatch.setattr("simviz.experiments.s2net_graded._LARGEST", 20)
     learned = {"n_components": (4, 8), "loss": ("logistic",), "learning_rate": (0.1,)}
     grids = {"demo": {"pca": {"n_components": (20,)}, "s2net": learned}}
     experiment = get_experiment(id)
@@ -578,15 +573,38 @@ def test_languages_are_run_on_pairs_that_fit(few_settings):
         progress=Progress(lambda words, fraction: told.append(fraction)),
     )
     assert told == sorted(told)
-    assert len(result.claims) == 11
-    assert all(claim.verdict != "not comparable" for claim in result.claims)
-    studied = [row[:3] for row in result.tables[3].rows]
+    assert len(result.claims) == 13
+    open_ = [claim.statement for claim in result.claims if claim.verdict == "not comparable"]
+    assert open_ == ["S2Net with a quarter of OPCA's dimensions ranks no worse."]
+    assert result.tables[2].rows != result.tables[3].rows, "of test and of validation"
+    for row, watched in zip(result.tables[0].rows, result.tables[3].rows, strict=True):
+        assert row[8] == max(value for value in watched[1:] if value is not None)
+    studied = [row[:3] for row in result.tables[4].rows]
     assert studied[:3] == [("start", name, 10) for name in ("random numbers", "OPCA", "CL-LSI")]
     assert {what for what, *_ in studied[3:]} == {"solver", "slope γ", "penalty β, to the end"}
     assert [row[0] for row in result.tables[0].rows][:2] == ["S2Net", "OPCA"]
-    assert result.tables[0].rows[0][6] == 0.797
+    assert result.tables[0].columns[3] == "accuracy level with"
+    assert result.tables[0].rows[0][3] and result.tables[0].rows[0][7] == 0.797
     assert {s.method for s in result.figures[0].series} == set(experiment.methods)
     assert Findings.from_json(result.to_json()).tables == result.tables
+
+
+def test_no_worse_is_claimed_of_fewer_dimensions_and_of_a_start(few_settings):
+    experiment = get_experiment("s2net_languages")
+    more = {"n_components": (5, 20)}
+    grid = experiment.grids["demo"]
+    for method in ("opca", "s2net", "hdlr"):
+        grid[method] |= more
+    result = experiment.run(experiment.prepared(aligned()), methods=["opca", "s2net", "hdlr"])
+    claims = {claim.statement: claim for claim in result.claims}
+    few = claims["S2Net with a quarter of OPCA's dimensions ranks no worse."]
+    assert few.published == "only drawn in the paper" and few.bound == -0.01
+    mrr = {row[0]: row[1:] for row in result.tables[2].rows}
+    assert f"{mrr['S2Net'][0]:.3f} − {mrr['OPCA'][1]:.3f}" in few.quantity
+    start = claims["HDLR is no better than the OPCA that it starts from."]
+    assert [part.statement for part in start.parts] == ["5", "20"]
+    for part, k in zip(start.parts, range(2), strict=True):
+        assert part.quantity.endswith(f" − {mrr['HDLR'][k]:.3f}")
 
 
 def test_a_slope_that_leaves_no_start_says_nothing(few_settings, monkeypatch):
@@ -613,7 +631,6 @@ def test_graded_pairs_are_run_beside_tfidf(monkeypatch):
     learned = {"n_components": (4, 8), "loss": ("logistic",), "learning_rate": (0.03, 0.1)}
     grids = {"demo": {"pca": {"n_components": (5, 20)}, "s2net": learned}}
     monkeypatch.setattr(QueryDocument, "grids", grids)
-    monkeypatch.setattr("simviz.experiments.s2net_graded._LARGEST", 20)
     experiment = get_experiment("s2net_graded")
     pairs = graded()
     assert not experiment.refusal(pairs) and experiment.refusal(aligned())
@@ -623,8 +640,12 @@ def test_graded_pairs_are_run_beside_tfidf(monkeypatch):
     titles = [row[0] for row in result.tables[0].rows]
     assert titles == ["S2Net", "TFIDF", "PCA"]
     assert result.tables[0].rows[0][1] > 0.8
-    assert [row[0] for row in result.tables[2].rows] == ["S2Net, 4", "S2Net, 8", "TFIDF"]
-    assert len(result.claims) == 6
+    by_size = [row[0] for row in result.tables[2].rows]
+    assert by_size == ["S2Net, 4", "S2Net, 8", "PCA, 5", "PCA, 20", "TFIDF"]
+    assert len(result.claims) == 7
+    assert [c.reason for c in result.claims if "300" in c.statement] == [
+        "S2Net was not run with so many dimensions."
+    ]
     assert result.figures[0].kind == "roc"
     alone = experiment.run(parts, methods=["tfidf_cosine"])
     assert {claim.verdict for claim in alone.claims} == {"not comparable"}
@@ -635,9 +656,9 @@ def test_numbers_of_dimensions_are_cut_from_one_fit(monkeypatch):
     from simviz.methods.opca import OPCA
 
     grid = {"regularization": (0.1, 1.0), "n_components": (3, 8)}
-    collection = Graded(get_experiment("s2net_graded").prepared(graded()), {"opca": grid}, 0)
-    vectors = collection.vectors["tfidf"]
-    data = vectors["train"], vectors["y"], collection.judged["train"]
+    bench = Graded(get_experiment("s2net_graded").prepared(graded()), 0)
+    train, test = (getattr(bench.plain.parts, part) for part in ("train", "test"))
+    data = train.x.content, train.y.content, train.relevance
     alone = [
         OPCA(k, shared=True, regularization=ridge, random_state=0).fit(*data)
         for ridge, k in product(*grid.values())
@@ -646,11 +667,30 @@ def test_numbers_of_dimensions_are_cut_from_one_fit(monkeypatch):
     monkeypatch.setattr(
         OPCA, "regularization_path", lambda *a, **kw: paths.append(1) or path(*a, **kw)
     )
-    found = collection.tried("opca", Progress())
+    found = bench.tried("opca", grid, Progress())
     assert paths == [1]
-    for ranker, model in zip(found, alone, strict=True):
-        expected = model.similarity(vectors["test"], vectors["y"])
-        np.testing.assert_allclose(ranker.scores["test"], expected, atol=1e-5)
+    for point, model in zip(found, alone, strict=True):
+        scores, expected = (
+            m.similarity(test.x.content, test.y.content) for m in (point.model, model)
+        )
+        np.testing.assert_allclose(scores, expected, atol=1e-5)
+
+
+def test_one_fit_gives_every_number_of_dimensions_in_every_measure():
+    X, Y = (np.random.default_rng(seed).normal(size=(30, 12)) for seed in (0, 1))
+    fits = []
+
+    def make(**params):
+        fits.append(params)
+        return get_method("heterogeneous_svd")(**params, random_state=0), (X, Y)
+
+    grid = {"n_components": (2, 4), "measure": ("cosine", "dot")}
+    found = list(tried("heterogeneous_svd", grid, make, Progress()))
+    assert fits == [{"n_components": 4}]
+    assert [tuple(params.values()) for params, _ in found] == list(product(*grid.values()))
+    for params, model in found:
+        alone = get_method("heterogeneous_svd")(**params, random_state=0).fit(X, Y)
+        np.testing.assert_allclose(model.similarity(X, Y), alone.similarity(X, Y), atol=1e-6)
 
 
 def test_labels_in_words_are_run_as_grades(monkeypatch):
@@ -659,7 +699,6 @@ def test_labels_in_words_are_run_as_grades(monkeypatch):
     learned = {"n_components": (8,), "loss": ("logistic",), "learning_rate": (0.1,)}
     grids = {"demo": {"pca": {"n_components": (20,)}, "s2net": learned}}
     monkeypatch.setattr(QueryDocument, "grids", grids)
-    monkeypatch.setattr("simviz.experiments.s2net_graded._LARGEST", 20)
     words = ("same", "subset", "superset", "disjoint")
     rows = [
         (f"cheap w{i} t{i % 6}", f"buy w{(i + j) % 60} t{(i + 2 * j) % 6}", words[j])

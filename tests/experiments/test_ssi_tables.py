@@ -12,9 +12,9 @@ import scipy.sparse as sp
 import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
-from simviz.experiments import get_experiment
-from simviz.experiments._blending import ALPHAS, HeldOut, WithoutItself, choose
-from simviz.experiments._experiment import GivenScores
+from simviz.experiments import Parts, get_experiment
+from simviz.experiments._blending import ALPHAS, choose
+from simviz.experiments._parts import WithoutItself
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
@@ -49,7 +49,7 @@ def collection(tmp_path_factory):
 
 def test_no_link_of_a_document_that_asks_is_known(collection):
     data = get_experiment("ssi_links").load(collection)
-    train, validation, test = data.train, data.validation.pairs, data.test.pairs
+    train, validation, test = data.train, data.validation, data.test
     held = {*validation.x.ids, *test.x.ids}
     assert len(test.x) == 25 and len(test.y) == N
     assert set(train.x.ids) == set(test.y.ids) - held == set(validation.y.ids)
@@ -72,10 +72,15 @@ def test_links_are_ranked_and_claims_tested(collection, monkeypatch):
     monkeypatch.setattr(type(experiment), "grids", {"demo": grid})
     found = experiment.run(experiment.load(collection))
     rows = {row[0]: row for row in found.tables[0].rows}
-    assert next(iter(rows)) == "TFIDF" and len(rows) == 6
+    assert next(iter(rows)) == "TFIDF" and len(rows) == 8
+    assert found.tables[0].columns[4] == "MAP, 95 %" and "–" in rows["TFIDF"][4]
+    low, high = map(float, rows["SSI"][4].split("–"))
+    assert low < rows["SSI"][2] < high
+    published = rows["SSI as published (noise, margin 1)"]
+    assert published[5] == "10 dimensions, margin 1, from normal"
     assert all(0 <= value <= 1 for row in rows.values() for value in row[1:4])
-    assert rows["query expansion"][4].startswith("β = ")
-    assert rows["SSI"][4].startswith("10 dimensions, margin ")
+    assert rows["query expansion"][5].startswith("β = ")
+    assert rows["SSI"][5].startswith("10 dimensions, margin ")
     assert [claim.statement[:3] for claim in found.claims] == ["SSI"] * 3 + ["Que"]
     assert all("paired randomisation, Holm" in claim.test for claim in found.claims[:3])
     assert found.about.endswith("90 to rank in the test")
@@ -110,8 +115,8 @@ def test_an_item_is_no_answer_to_itself():
     blend = BlendPipeline.of(cosine, cosine, pairs)
     for part in next(WithoutItself(blend).iter_parts(some, items)):
         assert part.argmin(axis=1).tolist() == [2, 0]
-    asked = HeldOut(pairs, one_collection=True)
-    assert asked.evaluate(cosine, [MAP()]).value(MAP(), "x2y") == 1
+    asked = Parts("abc", pairs, pairs, pairs, one_collection=True)
+    assert asked.ranked(cosine, [MAP()]).value(MAP(), "x2y") == 1
 
 
 def test_the_weight_is_the_best_of_validation():
@@ -124,17 +129,15 @@ def test_the_weight_is_the_best_of_validation():
     pairs = PairSet(x, y, Relevance.identity(60))
     lexical = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
     cca = PairPipeline(get_method("cca")(8, shared=False), Vectors(), Vectors()).fit(pairs)
-    asked = HeldOut(pairs)
-    found = choose({"8": cca, "2": cca.truncate(2)}, lexical, pairs, asked, MAP())
-    assert (found.setting, found.learned) == ("8", cca)
-    assert found.alpha in ALPHAS
-    value = asked.evaluate(found.blend, [MAP()]).value(MAP(), "x2y")
-    assert found.blend_value == pytest.approx(value)
-    assert found.blend_value >= max(
-        found.value, asked.evaluate(lexical, [MAP()]).value(MAP(), "x2y")
-    )
+    asked = Parts("noise", pairs, pairs, pairs)
+    alone, mixed = choose({"8": cca, "2": cca.truncate(2)}, lexical, asked, MAP())
+    assert (alone.setting, alone.scorer) == ("8", cca)
+    assert mixed.scorer.alpha in ALPHAS and mixed.setting.startswith("α = ")
+    value = asked.ranked(mixed.scorer, [MAP()]).value(MAP(), "x2y")
+    assert mixed.value == pytest.approx(value)
+    assert mixed.value >= max(alone.value, asked.ranked(lexical, [MAP()]).value(MAP(), "x2y"))
     with pytest.raises(ValueError, match="nothing to choose from"):
-        choose({}, lexical, pairs, asked, MAP())
+        choose({}, lexical, asked, MAP())
 
 
 ENGLISH = ["red car", "red sea", "car", "blue sea", "blue car", "old car"]
@@ -181,6 +184,16 @@ def test_languages_are_blended(translated):
     assert json.dumps(found.to_json())
 
 
+class Known:
+    """Scores that are known already."""
+
+    def __init__(self, scores):
+        self.scores = scores
+
+    def iter_similarity(self, x, y, block_size=None):
+        yield self.scores
+
+
 def test_answers_are_what_the_counterpart_links_to():
     """As in the paper: a query's counterpart is of grade 3, what it links to of grade 2."""
     n, rng = 60, np.random.default_rng(0)
@@ -194,13 +207,13 @@ def test_answers_are_what_the_counterpart_links_to():
     pairs = PairSet(Items(ids, x, "text"), Items(ids, y, "text"), relevance, name="linked")
     experiment = get_experiment("ssi_languages")
     task = experiment.prepared(pairs)
-    for part in (task.train, task.validation.pairs, task.test.pairs):
+    for part in (task.train, task.validation, task.test):
         matrix = part.relevance.matrix.tocoo()
         found = zip(part.x.ids[matrix.row], part.y.ids[matrix.col], strict=True)
         assert {(int(b[1:]) - int(a[1:])) % n for a, b in found} == {6}
     mates = task.mates.relevance.matrix.tocoo()
     assert (task.mates.x.ids[mates.row] == task.mates.y.ids[mates.col]).all()
-    best = GivenScores(np.eye(n)[[int(i[1:]) for i in task.test.pairs.x.ids]])
-    assert task.test.evaluate(best, [MAP()]).value(MAP()) < 0.2, "a counterpart is no answer"
+    best = Known(np.eye(n)[[int(i[1:]) for i in task.test.x.ids]])
+    assert task.ranked(best, [MAP()]).value(MAP()) < 0.2, "a counterpart is no answer"
     result = experiment.run(task, methods=["cl_lsi"])
     assert any("counterpart links to" in note for note in result.notes)

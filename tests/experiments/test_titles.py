@@ -9,10 +9,11 @@ import pytest
 
 from simviz.data import PairSet
 from simviz.data.augment import Feedback
-from simviz.data.readers import taxonomy_pairs
+from simviz.data.readers import read_taxonomy, taxonomy_pairs
 from simviz.exceptions import DatasetError
 from simviz.experiments import Progress, get_experiment, siamese_blstm as blstm
 from simviz.experiments.siamese_blstm import (
+    Material,
     composition_test,
     demo_material,
     extra_words_test,
@@ -56,23 +57,26 @@ def test_an_input_of_no_known_group_is_refused():
 
 
 def test_a_taxonomy_is_read_whole_or_in_part(folder):
-    whole = read_material(folder / "titles.tsv.gz")
-    assert dict(whole.titles) == TITLES
-    assert whole.ceiling == pytest.approx(6 / 7)
-    part = read_material(folder / "titles.tsv.gz", n_groups=1, unambiguous=True)
-    assert dict(part.titles) == {t: of for t, of in TITLES.items() if of == ("developer",)}
-    assert part.ceiling == 1
-    few = read_material(folder / "titles.tsv.gz", most_titles=1)
-    assert len(few.titles) == 3
-    with pytest.raises(DatasetError, match="not 9"):
-        read_material(folder / "titles.tsv.gz", n_groups=9)
+    assert read_taxonomy(folder / "titles.tsv.gz") == TITLES
+    assert Material(TITLES, "some").ceiling == pytest.approx(6 / 7)
+    part = read_material(folder / "titles.tsv.gz", 1)
+    assert part.titles == {t: of for t, of in TITLES.items() if of == ("developer",)}
+    assert part.ceiling == 1 and part.name == folder.name
+    with pytest.raises(DatasetError, match="has 1 groups of two titles or more, not 9"):
+        read_material(folder / "titles.tsv.gz", 9)
+
+
+def test_a_group_has_as_many_titles_as_the_papers(tmp_path):
+    rows = [f"title {i}\tgroup" for i in range(9)]
+    (tmp_path / "titles.tsv").write_text("\n".join(["title\tgroup_id", *rows]))
+    assert len(read_material(tmp_path / "titles.tsv", 1).titles) == 6
 
 
 def test_a_table_without_titles_is_refused(tmp_path):
     path = tmp_path / "titles.tsv"
     path.write_text("name\tgroup_id\na\tb\n")
     with pytest.raises(DatasetError, match="columns title and group_id"):
-        read_material(path)
+        read_taxonomy(path)
 
 
 def test_typos_are_never_titles_and_rare():
@@ -94,6 +98,15 @@ def test_composition_keeps_some_titles_with_an_exchange_for_the_test():
     assert not {*made} & set(TITLES) and "railway guard" not in made
     assert composition_test(TITLES, synonyms, share=0)[1] == {}
     assert composition_test({"a": ("b",)}) == ({}, {})
+
+
+def test_sizes_of_groups_are_drawn_before_and_after_synonyms():
+    titles = Material(TITLES, "some", [("train", "railway"), ("conductor", "guard")])
+    before, after = blstm.group_sizes(titles, None, 0).series
+    assert (before.x, before.y) == ((2.0, 3.0), (2.0, 1.0))
+    made, _ = composition_test(TITLES, titles.synonyms, share=0)
+    assert sum(np.multiply(after.x, after.y)) == 7 + sum(map(len, made.values())) > 7
+    assert sum(after.y) == 3
 
 
 def test_extra_words_are_right_by_construction():

@@ -20,13 +20,13 @@ def demo():
 def test_no_click_knows_a_page_of_a_judged_query(demo):
     held = set()
     for asked in (demo.validation, demo.test):
-        matrix = asked.pairs.relevance.matrix
-        held |= set(asked.pairs.y.ids[matrix.indices[matrix.data == 3]])
+        matrix = asked.relevance.matrix
+        held |= set(asked.y.ids[matrix.indices[matrix.data == 3]])
     assert not held & set(demo.train.y.ids)
-    judged = {*demo.validation.pairs.x.content, *demo.test.pairs.x.content}
+    judged = {*demo.validation.x.content, *demo.test.x.content}
     assert not judged & set(demo.train.x.content)
     assert set(demo.train.relevance.matrix.data) == {1.0}
-    assert len(demo.test.pairs.y) == len(load_demo("pydocs").y)
+    assert len(demo.test.y) == len(load_demo("pydocs").y)
     assert "clicks of" in demo.about
 
 
@@ -54,8 +54,8 @@ def test_grades_are_dropped_and_unclicked_documents_unknown():
     parts = Parts.of(small(), by="x", pool="all")
     clicks = of_judgments(parts)
     assert set(clicks.train.relevance.matrix.data) == {1.0}
-    assert len(clicks.train.y) < 80 == len(clicks.test.pairs.y)
-    assert set(clicks.test.pairs.relevance.matrix.data) == {1.0, 2.0}
+    assert len(clicks.train.y) < 80 == len(clicks.test.y)
+    assert set(clicks.test.relevance.matrix.data) == {1.0, 2.0}
 
 
 def test_models_are_measured_alone_and_combined(monkeypatch):
@@ -72,11 +72,16 @@ def test_models_are_measured_alone_and_combined(monkeypatch):
     names = ["PLSA", "OPCA", "S2Net"]
     assert list(rows) == ["VSM", *(n for name in names for n in (name, f"{name} + VSM"))]
     assert all(0 <= value <= 1 for row in rows.values() for value in row[1:4])
-    assert len(found.claims) == 3
-    assert all("Holm, 3 comparisons" in claim.test for claim in found.claims)
-    assert all(claim.paper_test.startswith("paired t") for claim in found.claims)
+    *of_s2net, others, mixed = found.claims
+    assert len(of_s2net) == 3
+    assert all("Holm, 3 comparisons" in claim.test for claim in (*found.claims[:3], mixed))
+    assert all(claim.paper_test.startswith("paired t") for claim in of_s2net)
+    assert [part.statement for part in others.parts] == ["PLSA", "OPCA"]
+    assert all(part.bound == -0.01 and part.p_value != part.p_value for part in others.parts)
+    assert [part.statement for part in mixed.parts] == names
+    assert mixed.parts[2].found == of_s2net[2].found
     assert any("stand for clicks" in note for note in found.notes)
-    assert rows["S2Net"][4].startswith("20 dimensions, ")
-    assert rows["S2Net"][4].endswith(", rate 0.1")
+    assert rows["S2Net"][5].startswith("20 dimensions, ")
+    assert rows["S2Net"][5].endswith(", rate 0.1")
     alone = experiment.run(data, methods=["lsa"])
-    assert {claim.verdict for claim in alone.claims} == {"not comparable"}
+    assert {claim.verdict for claim in alone.claims[:3]} == {"not comparable"}
