@@ -17,6 +17,7 @@ import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import fields, is_dataclass
+from functools import partial
 from importlib.metadata import version
 from io import BufferedReader
 from math import prod
@@ -49,6 +50,9 @@ _DTYPES = {
     "U8": "u1",
     "BOOL": "?",
 }
+_NATIVE = set(map(np.dtype, _DTYPES.values()))
+#: What JSON knows.
+_PLAIN = {type(None), bool, int, float, str}
 Built = TypeVar("Built")
 
 
@@ -94,7 +98,9 @@ def require_writable(path: Path) -> None:
         raise InterruptedError  # what is there stays
 
 
-def save_state(objects: Mapping[str, Any], path: str | Path, *, sync: bool = False) -> None:
+def save_state(
+    objects: Mapping[str, Any], path: str | Path, *, sync: bool = False, level: int = 1
+) -> None:
     """Write estimators and dataclasses to one zip file; `sync`: so that it is on the disk."""
     arrays: dict[str, Any] = {}
     tree = {
@@ -104,11 +110,11 @@ def save_state(objects: Mapping[str, Any], path: str | Path, *, sync: bool = Fal
     }
     with (
         replacing(Path(path), sync=sync) as file,
-        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive,
+        zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=level) as archive,
     ):
         # Text from the web may hold lone surrogates; reading passes them on too.
-        text = json.dumps(tree, ensure_ascii=False).encode("utf-8", "surrogatepass")
-        archive.writestr(_TREE, text)
+        text = json.dumps(tree, ensure_ascii=False, separators=(",", ":"))
+        archive.writestr(_TREE, text.encode("utf-8", "surrogatepass"))
         archive.writestr(_ARRAYS, save(arrays))
 
 
@@ -166,13 +172,13 @@ def _read_state(
     path: str | Path, known: Mapping[str, type], max_bytes: int, *, fill_first: bool = False
 ) -> tuple[dict[str, Any], dict[str, Sizes]]:
     """The objects of a file, and the dimensions of the estimators among them."""
+    n_bytes = Path(path).stat().st_size
     with zipfile.ZipFile(path) as archive:
-        check_members(archive, allowed_bytes(path, max_bytes))
+        _check_members(archive, min(max_bytes, max(_LEAST, _INFLATION * n_bytes)))
         if sorted(archive.namelist()) != sorted([_TREE, _ARRAYS]):
             raise ValueError(f"it holds {str(archive.namelist())[:80]}")
-        if archive.getinfo(_TREE).file_size > max(
-            _LEAST, _TREE_INFLATION * Path(path).stat().st_size
-        ):
+        inflation = _INFLATION if fill_first else _TREE_INFLATION  # records may be texts alone
+        if archive.getinfo(_TREE).file_size > max(_LEAST, inflation * n_bytes):
             raise ValueError(f"{_TREE} is too large for the file")
         tree = json.loads(archive.read(_TREE), parse_int=_whole_number)
         if tree.get("format") != FORMAT:
@@ -193,7 +199,8 @@ def _read_state(
             if fill_first:
                 _fill(arrays, stream)
             objects = {
-                name: _unpack(value, left, known) for name, value in tree["objects"].items()
+                name: _unpack(value, left, known, is_filled=fill_first)
+                for name, value in tree["objects"].items()
             }
             if left:
                 raise ValueError(f"not a pipeline: nothing refers to the array {min(left)[:80]!r}")
@@ -209,12 +216,7 @@ def _read_state(
     return objects, sizes
 
 
-def allowed_bytes(path: str | Path, max_bytes: int) -> int:
-    """How many bytes a file that was written here may unpack to."""
-    return min(max_bytes, max(_LEAST, _INFLATION * Path(path).stat().st_size))
-
-
-def check_members(archive: zipfile.ZipFile, allowed: int) -> None:
+def _check_members(archive: zipfile.ZipFile, allowed: int) -> None:
     """Refuse an archive that unpacks to more than is allowed, or is packed in another way."""
     members = archive.infolist()
     size = sum(info.file_size for info in members)
@@ -284,11 +286,18 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         return value
     if isinstance(value, np.generic):
         return value.item()
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray) and (value.dtype.kind == "O" or not value.dtype.hasobject):
         if value.dtype.kind == "O":
-            return {"list": [_pack(v, name, arrays) for v in value.tolist()], "as": "object"}
+            shape = {} if value.ndim == 1 else {"shape": list(value.shape)}
+            return {
+                "list": _pack_all(value.ravel().tolist(), name, arrays),
+                "as": "object",
+            } | shape
         if value.dtype.kind == "U":
             return {"list": value.tolist(), "as": "str"}
+        if value.dtype not in _NATIVE:  # dates, or bytes in another order
+            arrays[name] = np.ascontiguousarray(value).reshape(-1).view(np.uint8)
+            return {"bytes": name, "dtype": value.dtype.str, "shape": list(value.shape)}
         # Bits of a product may depend on the layout of its factors: it is kept.
         turned = value.flags.f_contiguous and not value.flags.c_contiguous
         arrays[name] = value.T if turned else np.require(value, requirements="C")
@@ -299,9 +308,7 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
             arrays[f"{name}.{part}"] = np.require(getattr(value, part), requirements="C")
         return {"csr": name, "shape": list(value.shape)}
     if isinstance(value, list | tuple):
-        kind = type(value).__name__
-        packed = [_pack(v, f"{name}.{i}", arrays) for i, v in enumerate(value)]
-        return {"list": packed, "as": kind}
+        return {"list": _pack_all(value, name, arrays), "as": type(value).__name__}
     if isinstance(value, Mapping):
         keys = list(value)
         return {
@@ -333,10 +340,25 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     )
 
 
-def _unpack(value: Any, arrays: dict[str, NDArray[Any]], classes: Mapping[str, type]) -> Any:
+def _pack_all(values: Sequence[Any], name: str, arrays: dict[str, Any]) -> list[Any]:
+    if set(map(type, values)) <= _PLAIN:  # texts may be millions
+        return list(values)
+    return [_pack(v, f"{name}.{i}", arrays) for i, v in enumerate(values)]
+
+
+def _unpack(
+    value: Any,
+    arrays: dict[str, NDArray[Any]],
+    classes: Mapping[str, type],
+    *,
+    is_filled: bool = False,
+) -> Any:
     """What was packed; arrays, each of which is taken once, need not have their values yet."""
     if not isinstance(value, dict):
         return value
+    unpack = partial(_unpack, arrays=arrays, classes=classes, is_filled=is_filled)
+    if "bytes" in value:
+        return arrays.pop(value["bytes"]).view(value["dtype"]).reshape(value["shape"])
     if "array" in value:
         array = arrays.pop(value["array"])
         return array.T if value["turned"] else array
@@ -354,11 +376,13 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]], classes: Mapping[str, t
             raise ValueError(f"{str(value['csr'])[:80]!r} is no CSR array")
         matrix = sp.csr_array((rows, columns), dtype=data.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr
+        if is_filled:  # before compiled code follows them
+            matrix.check_format(full_check=True)
         return matrix
     if "list" in value:
         items = value["list"]
         if dict in set(map(type, items)):
-            items = [_unpack(v, arrays, classes) for v in items]
+            items = list(map(unpack, items))
         if value["as"] == "str":
             if len(items) * max(map(len, items), default=0) > _MOST_CHARACTERS:
                 raise ValueError("an array of strings is too large")
@@ -366,18 +390,17 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]], classes: Mapping[str, t
         if value["as"] == "object":
             array = np.empty(len(items), dtype=object)
             array[:] = items
-            return array
+            return array.reshape(value.get("shape", -1))
         return tuple(items) if value["as"] == "tuple" else items
     if "keys" in value:
-        keys = [_unpack(k, arrays, classes) for k in value["keys"]]
-        return dict(zip(keys, (_unpack(v, arrays, classes) for v in value["values"]), strict=True))
+        return dict(zip(*(map(unpack, value[what]) for what in ("keys", "values")), strict=True))
     if value["class"] not in classes:
         raise StoreError(
             f"The file names the class {value['class']!r}, which this version of simviz "
             "does not have. Load it with the version that wrote it, or, if the class is yours, by "
             "load_pipeline(path, trusted=[...])."
         )
-    params = {k: _unpack(v, arrays, classes) for k, v in value["params"].items()}
+    params = {k: unpack(v) for k, v in value["params"].items()}
     cls = classes[value["class"]]
     if issubclass(cls, PairModel) and (reason := cls.tags.why_missing()):
         raise MissingLibraryError(reason)
@@ -385,7 +408,7 @@ def _unpack(value: Any, arrays: dict[str, NDArray[Any]], classes: Mapping[str, t
     for k, v in value["fitted"].items():
         if not k.endswith("_") or k.startswith("_"):
             raise StoreError(f"{k!r} is not a fitted attribute.")
-        setattr(made, k, _unpack(v, arrays, classes))
+        setattr(made, k, unpack(v))
     return made
 
 

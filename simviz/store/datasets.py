@@ -8,19 +8,17 @@ import logging
 import sqlite3
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
-
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from simviz.data.cells import as_cells
 from simviz.data.description import QuerySide, infer_query_side
 from simviz.data.pairs import Items, PairSet
 from simviz.datasets import DEMOS, load_demo
 from simviz.exceptions import DatasetError, StoreError
+from simviz.persistence import load_records, save_state
 from simviz.relevance import Relevance
 from simviz.store.directory import (
     Connection,
@@ -29,18 +27,15 @@ from simviz.store.directory import (
     masked,
     not_found,
     printable,
-    read_arrays,
     read_json,
     sync_tree,
-    write_arrays,
     write_json,
 )
 
 _log = logging.getLogger(__name__)
 #: Data sets whose id begins so are read from installed packages and belong to all.
 DEMO_PREFIX = "demo:"
-FORMAT = "simviz-pairs-1"
-Arrays = dict[str, NDArray[Any]]
+_NAMES = "names.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,98 +84,34 @@ class DatasetInfo:
 
 
 def write_pairs(pairs: PairSet, folder: Path) -> None:
-    """Write a pair set as ``pairs.json`` and ``arrays.npz``."""
-    arrays: Arrays = {}
-    relevance = pairs.relevance
-    one_collection = pairs.x is pairs.y
-    tree = {
-        "format": FORMAT,
-        "names": [pairs.name, pairs.x_name, pairs.y_name],
-        "space": pairs.space,
-        "x": _pack_items(pairs.x, "x", arrays),
-        "y": None if one_collection else _pack_items(pairs.y, "y", arrays),
-        "relevance": {
-            "unjudged": relevance.unjudged,
-            "kind": relevance.kind,
-            "threshold": relevance.threshold,
-            "matrix": _pack(relevance.matrix, "relevance", arrays),
-        },
-    }
-    write_arrays(folder / "arrays.npz", arrays)
-    write_json(folder / "pairs.json", tree)
+    """Write a pair set as ``pairs.simviz``, and what it and its sides are called."""
+    y = None if pairs.y is pairs.x else _as_stored(pairs.y)
+    objects = {"x": _as_stored(pairs.x), "y": y, "relevance": pairs.relevance}
+    # Not compressed: somebody waits whenever it is read.
+    save_state(objects | {"space": pairs.space}, folder / "pairs.simviz", level=0)
+    write_json(folder / _NAMES, [pairs.name, pairs.x_name, pairs.y_name])
 
 
 def read_pairs(folder: Path) -> PairSet:
     """Read what `write_pairs` wrote."""
     remedy = "Delete the data set and upload it again."
-    tree = read_json(folder / "pairs.json", remedy)
-    arrays = read_arrays(folder / "arrays.npz", remedy)
+    names = read_json(folder / _NAMES, remedy)
     with damaged("The stored data set", remedy):
-        if tree["format"] != FORMAT:
-            raise StoreError(
-                f"The data set is stored as {tree['format']!r}, this version reads {FORMAT!r}. "
-                "Upload it again."
-            )
-        x = _unpack_items(tree["x"], arrays)
-        y = x if tree["y"] is None else _unpack_items(tree["y"], arrays)
-        judged = tree["relevance"]
-        relevance = Relevance(
-            _unpack(judged["matrix"], arrays),
-            unjudged=judged["unjudged"],
-            kind=judged["kind"],
-            threshold=judged["threshold"],
-        )
-        name, x_name, y_name = tree["names"]
-        names = {"name": name, "x_name": x_name, "y_name": y_name}
-        return PairSet(x, y, relevance, **names, space=tree.get("space"))
+        found = load_records(folder / "pairs.simviz", (Items, Relevance))
+        found["y"] = found["x"] if found["y"] is None else found["y"]
+        name, x_name, y_name = names
+        return PairSet(**found, name=name, x_name=x_name, y_name=y_name)
 
 
-def _pack_items(items: Items, side: str, arrays: Arrays) -> dict[str, Any]:
-    is_text = items.kind in ("text", "keyword")
-    content, name = items.content, f"{side}.content"
-    columns = [
-        [name, _pack(column, f"{side}.metadata.{i}", arrays)]
-        for i, (name, column) in enumerate(items.metadata.items())
-    ]
-    return {
-        "kind": items.kind,
-        "ids": items.ids.tolist(),
-        "content": {"texts": content.tolist()} if is_text else _pack(content, name, arrays),
-        "metadata": columns,
+def _as_stored(items: Items) -> Items:
+    """Items whose cells are of types that JSON knows: others become their texts."""
+    columns = {
+        name: as_cells([_as_json(cell) for cell in column.ravel()]).reshape(column.shape)
+        if column.dtype.kind == "O"
+        else column
+        for name, column in items.metadata.items()
     }
-
-
-def _unpack_items(tree: dict[str, Any], arrays: Arrays) -> Items:
-    content = tree["content"]
-    value = content["texts"] if "texts" in content else _unpack(content, arrays)
-    metadata = {name: _unpack(column, arrays) for name, column in tree["metadata"]}
-    return Items(tree["ids"], value, tree["kind"], metadata)
-
-
-def _pack(values: Any, name: str, arrays: Arrays) -> dict[str, Any]:
-    if sp.issparse(values):
-        for part in ("data", "indices", "indptr"):
-            arrays[f"{name}.{part}"] = getattr(values, part)
-        return {"csr": name, "shape": values.shape}
-    if values.dtype.kind == "O":
-        return {"shape": values.shape, "values": [_as_json(value) for value in values.ravel()]}
-    arrays[name] = values
-    return {"array": name}
-
-
-def _unpack(tree: dict[str, Any], arrays: Arrays) -> Any:
-    if "array" in tree:
-        return arrays[tree["array"]]
-    if "values" in tree:
-        return as_cells(tree["values"]).reshape(tree["shape"])
-    data, indices, indptr = (
-        arrays[f"{tree['csr']}.{part}"] for part in ("data", "indices", "indptr")
-    )
-    matrix = sp.csr_array((data, indices, indptr), shape=tuple(tree["shape"]))
-    # The constructor may narrow the index type, which the digest counts.
-    matrix.indices, matrix.indptr = indices, indptr
-    matrix.check_format(full_check=True)
-    return matrix
+    return replace(items, metadata=columns)
 
 
 def _as_json(value: Any) -> Any:
@@ -264,10 +195,9 @@ class Datasets:
         if is_demo(dataset_id):
             raise StoreError("A demo belongs to all and cannot be renamed.")
         self.info(dataset_id, workspace)
-        path = self._directory.folder("datasets", dataset_id) / "pairs.json"
-        tree, names = read_json(path), [name, x_name, y_name]
+        folder, names = self._directory.folder("datasets", dataset_id), (name, x_name, y_name)
         with self._directory.index.writing() as db:
-            write_json(path, {**tree, "names": names})
+            write_json(folder / _NAMES, names)
             query = "UPDATE datasets SET name=?, x_name=?, y_name=? WHERE id=?"
             db.execute(query, (*map(printable, names), dataset_id))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import hashlib
-import io
 import json
 import logging
 import os
@@ -13,24 +12,19 @@ import secrets
 import shutil
 import sqlite3
 import time
-import zipfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass
 from functools import cache
+from importlib import resources
 from importlib.metadata import version
-from math import prod
 from pathlib import Path
 from typing import IO, Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from simviz.exceptions import StoreError
-from simviz.persistence import allowed_bytes, check_members, lock, replacing
+from simviz.persistence import lock, replacing
 
 _log = logging.getLogger(__name__)
-MAX_BYTES = 8 * 2**30
 #: Kinds of directories, each holding one directory an id.
 FOLDERS = ("datasets", "runs", "jobs", "trash")
 _ID = re.compile(r"[0-9a-f]{32}(-[0-9]{1,6})?")
@@ -51,62 +45,6 @@ BUSY_SECONDS = 20.0
 #: than that free, nothing new is kept.
 SPARE_BYTES = 4 * 2**20
 _FULL = (errno.ENOSPC, errno.EDQUOT)
-_SCHEMA = """
-CREATE TABLE workspaces (id TEXT PRIMARY KEY, created REAL, touched REAL);
-CREATE TABLE datasets (
-    id TEXT PRIMARY KEY,
-    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
-    digest TEXT, name TEXT, x_name TEXT, y_name TEXT, x_kind TEXT, y_kind TEXT,
-    n_x INTEGER, n_y INTEGER, n_judged INTEGER, n_relevant INTEGER,
-    n_bytes INTEGER, created REAL, notes TEXT
-);
-CREATE INDEX datasets_of ON datasets(workspace);
-CREATE TABLE runs (
-    id TEXT PRIMARY KEY,
-    workspace TEXT REFERENCES workspaces(id) ON DELETE CASCADE,  -- NULL: a demo's, for all
-    dataset_id TEXT NOT NULL,
-    method TEXT, spec TEXT, summary TEXT, name TEXT, note TEXT,
-    seconds REAL, n_bytes INTEGER, created REAL, opened REAL
-);
-CREATE INDEX runs_of ON runs(workspace, dataset_id);
-CREATE TABLE shares (
-    token TEXT PRIMARY KEY,
-    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
-    kind TEXT, payload TEXT, created REAL, expires REAL  -- NULL: never
-);
-CREATE INDEX shares_of ON shares(workspace);
-CREATE TABLE jobs (
-    id TEXT PRIMARY KEY, digest TEXT NOT NULL, attempt INTEGER NOT NULL, created REAL,
-    UNIQUE (digest, attempt)
-);
-CREATE TABLE followers (
-    job_id TEXT NOT NULL REFERENCES jobs(id) ON DELETE CASCADE,
-    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
-    PRIMARY KEY (workspace, job_id)
-);
-CREATE INDEX followers_of ON followers(job_id);
-CREATE TABLE feedback (
-    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
-    dataset_id TEXT NOT NULL,
-    input TEXT NOT NULL, target TEXT NOT NULL, verdict REAL, created REAL,
-    PRIMARY KEY (workspace, dataset_id, input, target)
-);
-CREATE TABLE trash (
-    id TEXT PRIMARY KEY,
-    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
-    dataset_id TEXT NOT NULL,
-    method TEXT, spec TEXT, summary TEXT, name TEXT, note TEXT,
-    seconds REAL, n_bytes INTEGER, created REAL, opened REAL, deleted REAL
-);
-CREATE TABLE shown (  -- which part of the split is looked at, and who asks
-    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
-    dataset_id TEXT NOT NULL,
-    name TEXT NOT NULL,
-    value TEXT NOT NULL,
-    PRIMARY KEY (workspace, dataset_id, name)
-);
-CREATE TABLE written_by (simviz TEXT);
-"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -428,7 +366,8 @@ class Index:
         with self.writing() as connection:
             if not self._is_made():  # by nobody else meanwhile
                 self._refuse_beside_data()
-                _run(connection, _SCHEMA)
+                schema = resources.files("simviz.store").joinpath("schema.sql")
+                _run(connection, schema.read_text(encoding="utf-8"))
                 connection.insert("written_by", (version("simviz"),))
                 connection.execute(f"PRAGMA user_version={SCHEMA_VERSION}")
 
@@ -447,8 +386,8 @@ class Index:
             f"The store at {root} was written by {writer} and has version {found}; simviz "
             f"{version('simviz')} reads version {SCHEMA_VERSION}. Nothing in it was changed. Use "
             "the simviz that wrote it, or set SIMVIZ_HOME to another directory. Its data sets "
-            f"lie as plain files in {root / 'datasets'}, a directory each: texts and ids in "
-            "pairs.json, numbers and pictures in arrays.npz."
+            f"lie as plain files in {root / 'datasets'}, a directory each: texts and ids as "
+            "JSON, numbers and pictures as arrays; files that end in .simviz are zips of both."
         )
 
     def _refuse_beside_data(self) -> None:
@@ -594,67 +533,6 @@ def read_json(path: Path, remedy: str = "") -> Any:
     """What a JSON file holds."""
     with damaged(f"The file {path.name} of the store", remedy):
         return json.loads(path.read_bytes())
-
-
-def write_arrays(path: Path, arrays: Mapping[str, NDArray[Any]]) -> None:
-    """Replace an npz file, see `write_bytes`; nothing is pickled."""
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as archive:
-        for name, array in arrays.items():
-            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                try:
-                    np.lib.format.write_array(entry, np.asanyarray(array), allow_pickle=False)
-                except ValueError as error:
-                    raise StoreError(
-                        f"The array {name!r} holds objects of Python, which cannot be stored."
-                    ) from error
-    write_bytes(path, buffer.getvalue())
-
-
-def read_arrays(path: Path, remedy: str = "") -> dict[str, NDArray[Any]]:
-    """All arrays of an npz file by name."""
-    with damaged(f"The file {path.name} of the store", remedy):
-        with zipfile.ZipFile(path) as archive:
-            check_members(archive, allowed_bytes(path, MAX_BYTES))
-            found = {}
-            for name in archive.namelist():
-                with archive.open(name) as stream:
-                    found[name.removesuffix(".npy")] = _read_array(stream)
-        return found
-
-
-def _read_array(stream: IO[bytes]) -> NDArray[Any]:
-    """An array in the format of `numpy.save`."""
-    # numpy has the header parsed by `ast`, whose depth CPython 3.11 counts for all threads
-    # together: a page that is compiled meanwhile would fail, or this.
-    start = stream.read(8)
-    if start[:6] != b"\x93NUMPY":
-        raise ValueError("it holds other things than arrays")
-    length = int.from_bytes(stream.read(2 if start[6] == 1 else 4), "little")
-    text = stream.read(length).decode("latin-1" if start[6] < 3 else "utf-8")
-    for python, other in (
-        ("'", '"'),
-        ("(", "["),
-        (")", "]"),
-        ("False", "false"),
-        ("True", "true"),
-    ):
-        text = text.replace(python, other)
-    header = json.loads(re.sub(r",\s*([\]}])", r"\1", text))
-    dtype = np.dtype(str(header["descr"]))
-    if dtype.hasobject:
-        raise ValueError("it holds Python objects, which are never unpickled")
-    order = "F" if header["fortran_order"] else "C"
-    array = np.empty(prod(header["shape"]), dtype)
-    room: Any = array.view(np.uint8).data if array.nbytes else b""
-    while len(room):
-        n = stream.readinto(room)  # type: ignore[attr-defined]
-        if not n:
-            raise EOFError("it ends too early")
-        room = room[n:]
-    if stream.read(1):  # compares the checksum, too
-        raise ValueError("it is longer than it says")
-    return array.reshape(header["shape"], order=order)  # type: ignore[call-overload]
 
 
 @contextmanager

@@ -58,11 +58,11 @@ def empty(path):
     path.write_bytes(b"")
 
 
-DATA = ["datasets/*/pairs.json", "datasets/*/arrays.npz"]
+DATA = ["datasets/*/pairs.simviz", "datasets/*/names.json"]
 RUN = ["runs/*/*.json", "runs/*/*.simviz", "runs/*/*/*.json", "runs/*/*/*.simviz"]
 #: Kind of what is damaged, how, which files; and the pages that show it.
 FEW = [
-    ("data", gone, "datasets/*/pairs.json", ["map"]),
+    ("data", gone, "datasets/*/pairs.simviz", ["map"]),
     ("data", foreign, "datasets/*", ["train"]),
     ("run", cut, "runs/*/about.json", ["compare"]),
     ("run", cut, "runs/*/*/run.simviz", ["compare"]),

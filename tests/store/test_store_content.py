@@ -1,9 +1,11 @@
+import json
 import zipfile
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
+from safetensors.numpy import load, save
 
 from simviz.data import Items, PairSet
 from simviz.data.cells import mended
@@ -95,71 +97,60 @@ def test_a_column_of_records_with_objects_is_refused(tmp_path):
         write_pairs(PairSet(x, x, Relevance.identity(2)), tmp_path)
 
 
-@pytest.mark.parametrize("name", ["pairs.json", "arrays.npz"])
+@pytest.mark.parametrize("name", ["pairs.simviz", "names.json"])
 @pytest.mark.parametrize("damage", [b"", b"{}", b"\xff\xfe", b"[" * 100_000])
 def test_damaged_files_are_a_store_error(tmp_path, name, damage):
     write_pairs(PairSet.from_texts(["a", "b"], ["c", "d"]), tmp_path)
     (tmp_path / name).write_bytes(damage)
-    with pytest.raises(StoreError):
+    with pytest.raises(StoreError, match="Delete the data set"):
         read_pairs(tmp_path)
 
 
-def test_indices_from_a_damaged_file_are_not_trusted(tmp_path):
-    from simviz.store.directory import read_arrays, write_arrays
+def written_again(path, tree=lambda tree: tree, arrays=lambda arrays: arrays):
+    """Change what a file of the store says, as damage or a stranger might."""
+    with zipfile.ZipFile(path) as archive:
+        found = json.loads(archive.read("objects.json")), load(archive.read("arrays.safetensors"))
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("objects.json", json.dumps(tree(found[0])))
+        archive.writestr("arrays.safetensors", save(arrays(found[1])))
 
+
+def test_indices_from_a_damaged_file_are_not_trusted(tmp_path):
     write_pairs(PairSet.from_texts(["a", "b"], ["c", "d"]), tmp_path)
-    arrays = read_arrays(tmp_path / "arrays.npz")
-    arrays["relevance.indices"] = arrays["relevance.indices"] + 7
-    write_arrays(tmp_path / "arrays.npz", arrays)
+    name = "relevance.matrix.indices"
+    path = tmp_path / "pairs.simviz"
+    written_again(path, arrays=lambda arrays: arrays | {name: arrays[name] + 7})
     with pytest.raises(StoreError, match="damaged"):
         read_pairs(tmp_path)
 
 
-def test_pickled_arrays_are_never_loaded(tmp_path):
-    write_pairs(PairSet.from_texts(["a"], ["b"]), tmp_path)
-    np.savez(tmp_path / "arrays.npz", evil=np.array([object()], dtype=object))
-    with pytest.raises(StoreError):
+@pytest.mark.parametrize("dtype", ["|O", "O", "no type"])
+def test_objects_are_made_of_no_bytes(tmp_path, dtype):
+    days = np.arange(2).astype("datetime64[D]")
+    x = Items("ab", "ab", "text", {"day": days})
+    write_pairs(PairSet(x, x, Relevance.identity(2)), tmp_path)
+
+    def of_objects(tree):
+        (column,) = tree["objects"]["x"]["params"]["metadata"]["values"]
+        assert column["dtype"] == days.dtype.str
+        column["dtype"] = dtype
+        return tree
+
+    assert read_pairs(tmp_path).x.metadata["day"].tolist() == days.tolist()
+    written_again(tmp_path / "pairs.simviz", tree=of_objects)
+    with pytest.raises(StoreError, match="damaged"):
         read_pairs(tmp_path)
 
 
-def test_arrays_are_read_without_a_parser_that_threads_share(tmp_path, monkeypatch):
-    from simviz.store.directory import read_arrays
-
-    arrays = {
-        "a": np.arange(6.0).reshape(2, 3),
-        "f": np.asfortranarray(np.eye(3, dtype=np.float32)),
-        "0": np.array(7, dtype=np.int8),
-        "none": np.empty((0, 4)),
-        "words": np.array(["ä", "bc"]),
-        "big": np.arange(100_000),
-        "bits": np.array([True, False]),
-        "swapped": np.arange(3, dtype=">i4"),
-    }
-    np.savez_compressed(tmp_path / "arrays.npz", **arrays)
-    expected = dict(np.load(tmp_path / "arrays.npz"))
-    monkeypatch.setattr("ast.literal_eval", None)
-    found = read_arrays(tmp_path / "arrays.npz")
-    assert found.keys() == arrays.keys()
-    for name, array in expected.items():
-        np.testing.assert_array_equal(found[name], array)
-        assert found[name].dtype == array.dtype and found[name].flags.writeable
-        assert found[name].flags.f_contiguous == array.flags.f_contiguous
+def test_texts_that_repeat_are_read_back(tmp_path):
+    n = 40_000
+    x = Items([str(i) for i in range(n)], ["the same words in all of them"] * n, "text")
+    write_pairs(PairSet(x, x, Relevance.identity(n)), tmp_path)
+    assert read_pairs(tmp_path).x.digest == x.digest
 
 
-@pytest.mark.parametrize(
-    "content",
-    [
-        b"",
-        b"no array",
-        b"\x93NUMPY\x01\x00\x0f\x00{'descr': '|O'}",
-        b"\x93NUMPY\x01\x00\x35\x00{'descr': '<f8', 'fortran_order': 0, 'shape': (3,), }1234",
-        b"\x93NUMPY\x01\x00\x36\x00{'descr': '<f8', 'fortran_order': 0, 'shape': (-1,), }1234",
-    ],
-)
-def test_what_is_no_array_is_refused(tmp_path, content):
-    from simviz.store.directory import read_arrays
-
-    with zipfile.ZipFile(tmp_path / "arrays.npz", "w") as archive:
-        archive.writestr("a.npy", content)
-    with pytest.raises(StoreError, match=r"arrays\.npz of the store is damaged"):
-        read_arrays(tmp_path / "arrays.npz")
+def test_a_column_of_several_cells_an_item_comes_back(tmp_path):
+    cells = np.array([["a", None], [1, 2.5]], dtype=object)
+    x = Items("ab", "ab", "text", {"cells": cells})
+    write_pairs(PairSet(x, x, Relevance.identity(2)), tmp_path)
+    assert read_pairs(tmp_path).x.metadata["cells"].tolist() == cells.tolist()

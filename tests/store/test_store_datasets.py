@@ -1,6 +1,7 @@
 import re
 import sqlite3
 import time
+import zipfile
 from contextlib import closing
 from pathlib import Path
 
@@ -205,7 +206,8 @@ def test_a_store_of_another_version_is_refused_and_left_as_it_is(tmp_path, of_ot
     with pytest.raises(StoreError, match=message) as refused:
         Store(tmp_path)
     place = re.search(message, str(refused.value))[1]
-    assert '"y1"' in (Path(place) / dataset_id / "pairs.json").read_text()
+    with zipfile.ZipFile(Path(place) / dataset_id / "pairs.simviz") as archive:
+        assert b'"y1"' in archive.read("objects.json")
     assert files_below(tmp_path) == before and sorted(tmp_path.iterdir()) == names
 
 
