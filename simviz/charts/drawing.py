@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz._extras import require
 from simviz.charts.canvas import CSS, PAGE_SCRIPT, full_names, pack_alone, page_state
 from simviz.charts.style import DARK, LIGHT, clean_text
-from simviz.charts.tables import environment
+from simviz.charts.tables import template
 from simviz.data.pairs import PairSet
 from simviz.pipeline import Pipeline
 from simviz.projection import JointMap, Quality
@@ -25,28 +25,6 @@ if TYPE_CHECKING:
 
     from simviz.charts.widget import MapWidget
 
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ title }}</title>
-<style>
-:root { color-scheme: light dark; }
-body { margin: 0; background: light-dark({{ light }}, {{ dark }}); }
-{{ css }}
-.sv-map { display: flex; flex-direction: column; height: 100dvh;
-  padding: 8px; box-sizing: border-box; }
-.sv-stage { flex: 1; min-height: 0; }
-</style>
-</head>
-<body>
-<div id="map"></div>
-<script type="application/json" id="map-state">{{ state }}</script>
-<script>{{ script }}</script>
-</body>
-</html>
-"""
 #: Light letters around it say that the notebook is dark. The words are for a notebook that is not
 #: trusted: it shows no frame.
 _FRAME = """<iframe sandbox="allow-scripts" style="width:100%;height:600px;border:0"
@@ -164,17 +142,13 @@ class Drawing:
             self.map, self.pairs, nearest=self.nearest, color_by=color_by, scrolls=True
         )
         title = clean_text(f"{self.pairs.x_name} and {self.pairs.y_name}", 90)
-        return (
-            environment()
-            .from_string(_PAGE)
-            .render(
-                title=title,
-                light=LIGHT.paper,
-                dark=DARK.paper,
-                css=Markup(CSS),
-                state=Markup(page_state(packed)),
-                script=Markup(PAGE_SCRIPT),
-            )
+        return template("simviz.charts", "drawing.html").render(
+            title=title,
+            light=LIGHT.paper,
+            dark=DARK.paper,
+            css=Markup(CSS),
+            state=Markup(page_state(packed)),
+            script=Markup(PAGE_SCRIPT),
         )
 
     def __repr__(self) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
+from importlib import resources
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
@@ -15,29 +16,6 @@ class Cell(NamedTuple):
 
     content: object
     attributes: Mapping[str, object]
-
-
-_TABLE = """
-{%- if scroll %}<div class="{{ scroll }}" tabindex="0">{% endif -%}
-<table{{ attributes|xmlattr }}>
-{%- if caption %}<caption>{{ caption }}</caption>{% endif -%}
-{%- if head %}<thead><tr>
-{%- for content, attributes in head -%}
-<th scope="col"{% if attributes %}{{ attributes|xmlattr }}{% endif %}>{{ content }}</th>
-{%- endfor -%}
-</tr></thead>{% endif -%}
-<tbody>
-{%- for css, row in rows -%}
-<tr{% if css %} class="{{ css }}"{% endif %}>
-{%- for content, attributes in row -%}
-{% set tag = "th" if "scope" in attributes else "td" -%}
-<{{ tag }}{% if attributes %}{{ attributes|xmlattr }}{% endif %}>{{ content }}</{{ tag }}>
-{%- endfor -%}
-</tr>
-{%- endfor -%}
-</tbody></table>
-{%- if scroll %}</div>{% endif -%}
-"""
 
 
 def html_table(
@@ -55,7 +33,7 @@ def html_table(
     # table and of each row, `label` names it for those who cannot see it, and `scroll` is the
     # class of a box around it that scrolls sideways.
     lines = [[_cell(cell) for cell in row] for row in rows]
-    return _table().render(
+    return template("simviz.charts", "table.html").render(
         head=[_cell(cell) for cell in head],
         rows=zip(row_looks or [""] * len(lines), lines, strict=True),
         attributes={"class": look or None, "aria-label": label or None},
@@ -71,9 +49,15 @@ def environment() -> Environment:
     return Environment(autoescape=True, undefined=StrictUndefined)
 
 
-@lru_cache(maxsize=1)
-def _table() -> Template:
-    return environment().from_string(_TABLE)
+@lru_cache
+def template(package: str, name: str) -> Template:
+    """Return a template that lies in a package, see `environment`."""
+    return environment().from_string(read_text(package, name))
+
+
+def read_text(package: str, name: str) -> str:
+    """Return a text that lies in a package."""
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _cell(content: object) -> Cell:

@@ -11,7 +11,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import lru_cache
-from importlib import resources
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +21,7 @@ from simviz.charts import dimension_figure, roc_figure
 from simviz.charts.canvas import CSS, PAGE_SCRIPT, pack_alone, page_state
 from simviz.charts.curves import MOST_BANDS
 from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style, script_json
-from simviz.charts.tables import Cell, environment, html_table
+from simviz.charts.tables import Cell, environment, html_table, read_text
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparisons
 from simviz.evaluation.differences import query_metric
@@ -151,7 +150,7 @@ def html_report(
     packed, caption = _map(entries[0], pairs, drawing)
     # A browser reads line ends as one character, and takes the digest of that.
     plotly = get_plotlyjs().strip().replace("\r\n", "\n").replace("\r", "\n")
-    scripts = [plotly, _file("page.js")] if drawn else []
+    scripts = [plotly, read_text("simviz.reports", "page.js")] if drawn else []
     scripts += [PAGE_SCRIPT] if packed else []
     digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
     allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
@@ -183,15 +182,11 @@ def html_report(
     )
 
 
-def _file(name: str) -> str:
-    return resources.files("simviz.reports").joinpath(name).read_text(encoding="utf-8")
-
-
 @lru_cache(maxsize=1)
 def _template() -> Template:
     made = environment()
     made.filters["line"] = lambda text, limit=300: clean_text(text, limit)
-    return made.from_string(_file("page.html"))
+    return made.from_string(read_text("simviz.reports", "page.html"))
 
 
 def style() -> str:
@@ -202,7 +197,7 @@ def style() -> str:
         f"--faint:{theme.faint};--accent:{theme.accent};--panel:{panel};color-scheme:{name};"
         for name, (theme, panel) in panels.items()
     }
-    return string.Template(_file("page.css")).substitute(colours, font=FONT)
+    return string.Template(read_text("simviz.reports", "page.css")).substitute(colours, font=FONT)
 
 
 def _figures(charts: Sequence[Chart]) -> str:

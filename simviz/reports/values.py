@@ -9,48 +9,11 @@ from typing import Any
 
 from markupsafe import Markup
 
-from simviz.charts.tables import environment, html_table
+from simviz.charts.tables import html_table, template
 from simviz.evaluation import compare_all, confidence_interval, power_analysis
 from simviz.evaluation.run_values import RunValues
 from simviz.evaluation.significance import ALPHA, plural, signed
 from simviz.evaluation.verdicts import Verdict
-
-_PAGE = """<!DOCTYPE html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{{ runs|length }} runs by {{ metric }}</title>
-<style>{{ style }}</style>
-</head>
-<body>
-<h1>{{ runs|length }} runs by {{ metric }}</h1>
-<p class="lead">{{ verdict_words }}</p>
-{% if reason %}<p>{{ reason }}</p>{% endif %}
-{% if power_words %}<p>{{ power_words }}</p>{% endif %}
-<section><h2>Runs</h2>
-{{ run_table }}
-{% if groups %}<p class="note">Runs that share a letter cannot be told apart at 5 %.</p>{% endif %}
-</section>
-<section><h2>Differences</h2>
-{{ pair_table }}
-<p class="note">{{ method }}</p>
-</section>
-{% if notes %}<section><h2>Notes</h2>
-<ul>{% for note in notes %}<li>{{ note }}</li>{% endfor %}</ul>
-</section>{% endif %}
-{% if files %}<section><h2>Files</h2>
-<ul>
-{% for name, digest in files.items() %}
-<li>{{ name }}: SHA-256 <code>{{ digest }}</code></li>
-{% endfor %}
-</ul>
-</section>{% endif %}
-<footer>Made with simviz {{ version }}. Nothing on this page is fetched from anywhere.</footer>
-</body>
-</html>
-"""
 
 
 def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str, Any]:
@@ -165,25 +128,16 @@ def values_page(summary: Mapping[str, Any]) -> str:
         for one in summary["comparisons"]
     ]
     n = f"{summary['n']:,} {plural(summary['unit'], summary['n'])}"
-    return (
-        environment()
-        .from_string(_PAGE)
-        .render(
-            summary,
-            style=Markup(style()),
-            groups="groups" in head,
-            run_table=Markup(html_table(head, runs, scroll="scroll")),
-            pair_table=Markup(
-                html_table(
-                    ["runs", "difference", "95 % interval", "p", "told apart"],
-                    pairs,
-                    scroll="scroll",
-                )
-            ),
-            method=f"{_sentence(summary['test'] + ', ' + n)} Intervals of values: bootstrap over "
-            f"{plural(summary['unit'], 2)}.",
-            version=version("simviz"),
-        )
+    columns = ["runs", "difference", "95 % interval", "p", "told apart"]
+    return template("simviz.reports", "values.html").render(
+        summary,
+        style=Markup(style()),
+        groups="groups" in head,
+        run_table=Markup(html_table(head, runs, scroll="scroll")),
+        pair_table=Markup(html_table(columns, pairs, scroll="scroll")),
+        method=f"{_sentence(summary['test'] + ', ' + n)} Intervals of values: bootstrap over "
+        f"{plural(summary['unit'], 2)}.",
+        version=version("simviz"),
     )
 
 
