@@ -1,4 +1,4 @@
-"""Search among many learned vectors: by looking at all, in lists, and by a graph.
+"""Search among many learned vectors: by looking at all, and in lists.
 
 ``python benchmarks/neighbors.py FOLDER [--items 1000000]`` learns from pairs of texts,
 embeds many more of them, builds an index and prints tables. What is in the folder
@@ -26,11 +26,8 @@ from simviz.scale import ApproximateIndex, VectorShards, embed, exact_search, wr
 
 WORDS, TOPICS, TOKENS, COPIED = 50_000, 1_000, 35, 0.3
 TRAINING, CHUNK, QUERIES = 20_000, 50_000, 1_000
-#: Lists that are looked through, or candidates on the walk through a graph.
-EFFORTS = {
-    "lists": ("n_probe", (8, 16, 32, 64, 128, 192, 256)),
-    "graph": ("ef_search", (64, 128, 256, 512, 768, 1024)),
-}
+#: Lists that are looked through.
+PROBES = (8, 16, 32, 64, 128, 192, 256)
 ROUNDS, EXACT_A_ROUND, FAST_A_ROUND, ASKED = 3, 5, 100, 300
 
 
@@ -134,10 +131,9 @@ def measure(folder: Path, vectors: VectorShards, how: dict[str, object]) -> None
         "all, one query: numpy": (scan, EXACT_A_ROUND),
         "all, one query: exact_search": (lambda q: exact_search(vectors, q, 10), EXACT_A_ROUND),
     }
-    effort, values = EFFORTS[index.kind]
-    for value in values:
-        works[f"{index.kind}, {effort} {value}"] = (
-            lambda q, value=value: index.search(q, 10, **{effort: value}),
+    for value in PROBES:
+        works[f"lists, n_probe {value}"] = (
+            lambda q, value=value: index.search(q, 10, n_probe=value),
             FAST_A_ROUND,
         )
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
@@ -158,10 +154,10 @@ def measure(folder: Path, vectors: VectorShards, how: dict[str, object]) -> None
     print("|---|---|---|---|---|---|---|")
     for name, (wall, cpu) in middle.items():
         told = "1 | 1"
-        if name.startswith(index.kind):
-            how_much = {effort: int(name.split()[-1])}
+        if name.startswith("lists"):
+            n_probe = int(name.split()[-1])
             recalls = [
-                index.recall(one, 10, exact=known, **how_much)
+                index.recall(one, 10, exact=known, n_probe=n_probe)
                 for one, known in zip(Q, exact, strict=True)
             ]
             ends = ", ".join(f"{end:.3f}" for end in recalls[0].interval)
@@ -185,7 +181,6 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=1_000_000)
     parser.add_argument("--components", type=int, default=200)
     parser.add_argument("--method", default="s2net")
-    parser.add_argument("--kind", default="lists")
     parser.add_argument("--storage", default="float16")
     asked = parser.parse_args()
     limit_threads(1)
@@ -194,7 +189,7 @@ def main() -> None:
         make(asked.folder, asked.items, asked.method, asked.components)
     vectors = VectorShards(asked.folder / "vectors")
     print(json.loads((asked.folder / "made.json").read_text()), flush=True)
-    how = {"kind": asked.kind, "storage": asked.storage}
+    how = {"storage": asked.storage}
     measure(asked.folder, vectors, how)
 
 

@@ -64,7 +64,7 @@ GUARDS = {
     "store/directory": _STORE,
     "store/datasets": _STORE,
     "store/run": _STORE,
-    "scale/files": "store/test_store_guards.py scale/test_scale_folder.py",
+    "scale/shards": "store/test_store_guards.py scale/test_scale_folder.py",
     "persistence": "test_pipeline.py store/test_store_runs.py",
     "jobs/queue": "jobs/test_job_queue.py jobs/test_round_robin.py jobs/test_stopping.py",
     "jobs/cost": "jobs/test_job_cost.py jobs/test_job_time_left.py",

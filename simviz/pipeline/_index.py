@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz._types import Side
-from simviz.base import EmbeddingModel
+from simviz.base import EmbeddingModel, unit_rows
 from simviz.data.pairs import Items, as_items
 from simviz.persistence import save_state
 
@@ -32,7 +32,8 @@ MANY = 1_000_000
 _ENTRIES = 2**23
 #: Vectors a list that its middle is learned from, rounds of it, and candidates a wanted
 #: item that are compared once more by their own vectors.
-_LEARNED, _ITERATIONS, _RESCORED = 40, 5, 4
+LEARNED, _ITERATIONS, _RESCORED = 40, 5, 4
+_ROWS = 2**15  # sorted into lists at a time
 #: How near a list has to be to be looked through, from the mean of all (0) to the nearest (1):
 #: the first of these by which so many vectors of the index find this share of their nearest.
 _NEAR, _ASKED, _RECALL = tuple(i / 20 for i in range(10, -1, -1)), 200, 0.97
@@ -242,24 +243,13 @@ class ItemIndex:
         if len(self) < MANY or not is_cosine or find_spec("faiss") is None:
             return None
         if self._lists is None:
-            import faiss
-
             _log.warning("Sorting %s vectors into lists, once.", f"{len(self):,}")
             vectors = np.ascontiguousarray(self._encoded, dtype=np.float32)
             n_lists = int(2 * np.sqrt(len(vectors)))
-            lists = faiss.IndexIVFScalarQuantizer(
-                faiss.IndexFlatIP(vectors.shape[1]),
-                vectors.shape[1],
-                n_lists,
-                faiss.ScalarQuantizer.QT_fp16,
-                faiss.METRIC_INNER_PRODUCT,
-                False,
-            )
-            lists.cp.spherical, lists.cp.niter = True, _ITERATIONS
-            lists.cp.max_points_per_centroid = _LEARNED
-            sample = np.random.default_rng(0).permutation(len(vectors))[: _LEARNED * n_lists]
-            lists.train(vectors[np.sort(sample)])
-            lists.add(vectors)
+            sample = np.random.default_rng(0).permutation(len(vectors))[: LEARNED * n_lists]
+            learned = vectors[np.sort(sample)]
+            blocks = ((i, vectors[i : i + _ROWS]) for i in range(0, len(vectors), _ROWS))
+            lists = lists_of(learned, blocks, n_lists, _ITERATIONS)
             lists.nprobe = n_lists
             middles = lists.quantizer.reconstruct_n(0, n_lists)
             own = self._encoded[sample[:_ASKED]]
@@ -272,6 +262,37 @@ class ItemIndex:
                     break
             self._lists = made
         return self._lists
+
+
+def lists_of(
+    sample: Vectors,
+    blocks: Iterable[tuple[int, Vectors]],
+    n_lists: int,
+    n_rounds: int,
+    code: str = "QT_fp16",
+    ranged: Vectors | None = None,
+) -> Any:
+    """Blocks of vectors, each with its first number, in lists of about one direction, by faiss.
+
+    Middles are learned from a sample, and how numbers are rounded from another one, if any.
+    """
+    import faiss
+
+    width, metric = sample.shape[1], faiss.METRIC_INNER_PRODUCT
+    middles = faiss.IndexFlatIP(width)
+    code = getattr(faiss.ScalarQuantizer, code)
+    lists = faiss.IndexIVFScalarQuantizer(middles, width, n_lists, code, metric, False)
+    lists.cp.niter, lists.cp.spherical = n_rounds, True
+    lists.cp.min_points_per_centroid, lists.cp.max_points_per_centroid = 1, LEARNED
+    lists.train(unit_rows(sample))
+    if ranged is not None:
+        lists.sq.train(ranged)
+    for start, block in blocks:
+        _, nearest = middles.search(unit_rows(block), 1)
+        numbers = np.arange(start, start + len(block), dtype=np.int64)
+        lists.add_core(len(block), *map(faiss.swig_ptr, (block, numbers, nearest.ravel())))
+    lists.own_fields, lists.referenced_objects = False, [middles]
+    return lists
 
 
 def stacked(above: Any, below: Any) -> Any:

@@ -1,4 +1,3 @@
-from .csr import SparseShards as SparseShards
 from .fit import fit_s2net as fit_s2net
 from .index import (
     ApproximateIndex as ApproximateIndex,
@@ -11,4 +10,5 @@ from .parquet import (
     fit_vocabulary as fit_vocabulary,
     write_features as write_features,
 )
+from .shards import SparseShards as SparseShards
 from .vectors import VectorShards as VectorShards, embed as embed, write_vectors as write_vectors

@@ -14,8 +14,8 @@ from simviz.methods._s2net_training import Batches, batches_of_a_pass
 from simviz.methods.s2net import S2Net
 from simviz.params import validate_params
 from simviz.relevance import Relevance
-from simviz.scale.csr import SparseShards
 from simviz.scale.pairs import PairRows
+from simviz.scale.shards import SparseShards
 
 M = TypeVar("M", bound=S2Net)
 Data = tuple[Matrix, Matrix, Relevance]

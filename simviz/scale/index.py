@@ -13,18 +13,16 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._extras import require
-from simviz.base import unit_rows
 from simviz.evaluation.significance import confidence_interval
 from simviz.exceptions import StoreError
-from simviz.scale.files import new_folder, read_meta, write_meta
+from simviz.pipeline._index import LEARNED, lists_of
+from simviz.scale.shards import new_folder, read_meta, write_meta
 from simviz.scale.vectors import VectorShards
 
 Reals = NDArray[np.float32]
 Positions = NDArray[np.int64]
 Callback = Callable[[int, int], object] | None
-Kind = Literal["lists", "graph"]
 Storage = Literal["float16", "int8"]
-Neighborhood = Literal["cosine", "inner_product"]
 
 #: Queries that are compared at a time, scores of them (32 MB), and rows, least and most.
 _QUERIES, _ENTRIES, _ROWS_AT_ONCE, _MOST_ROWS = 1024, 2**23, 2**13, 2**16
@@ -34,12 +32,10 @@ _LISTED = 2**22
 FORMAT = "simviz-index-1"
 _FILE = "index.faiss"
 _ROWS = 2**15  # added to an index at a time
-#: Vectors a list from which the middles of lists are learned, and rounds of it.
-_LEARNED, _ITERATIONS = 40, 10
+_ITERATIONS = 10  # in which the middles of lists are learned
 #: Candidates that are looked at once more by their stored vectors, a wanted item.
 _RESCORED = 4
 CODES = {"float16": "QT_fp16", "int8": "QT_8bit"}
-TYPES = {"lists": "IndexIVFScalarQuantizer", "graph": "IndexHNSWSQ"}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -220,7 +216,7 @@ class Recall:
 
 
 class ApproximateIndex:
-    """An index by faiss of vectors on disk: lists of similar items, or a graph.
+    """An index by faiss of vectors on disk: lists of items in about one direction.
 
     Made by `build`, opened by `open`. Vectors in the index are rounded; what a
     search meets is compared once more by the vectors themselves. Scores are
@@ -241,8 +237,6 @@ class ApproximateIndex:
     ----------
     vectors : VectorShards
         The items.
-    kind : {"lists", "graph"}
-        What it is.
     storage : {"float16", "int8"}
         What numbers are rounded to.
     settings : dict
@@ -262,15 +256,10 @@ class ApproximateIndex:
 
     Notes
     -----
-    *Lists* [1]_: k-means finds middles of directions, every item is in the list
-    of the nearest one, and a query looks through the lists nearest to it.
-    *Graph* [2]_: every item knows some neighbours, and a query walks from one to
-    the next. Lists are built much faster and take less memory; a graph looks at
-    less among few items (benchmarks/README.md).
-
-    Where lengths differ, a few long vectors are everybody's neighbours in a graph
-    by inner product [3]_. Here neighbours are those of the greatest cosine and
-    only the walk goes by inner products, unless asked otherwise.
+    K-means finds middles of directions, every item is in the list of the nearest
+    one, and a query looks through the lists nearest to it [1]_. A graph of
+    neighbours took longer to build and to search among a million vectors
+    (benchmarks/README.md); among few, `exact_search` looks at all.
 
     A file that was damaged is refused by its sum. One that was made on purpose
     brings its own, and faiss does not check all places: open only what you built
@@ -281,11 +270,6 @@ class ApproximateIndex:
     .. [1] Jégou, Douze & Schmid (2011), Product quantization for nearest
        neighbor search. IEEE TPAMI 33(1); and Douze et al. (2024), The Faiss
        library. arXiv:2401.08281.
-    .. [2] Malkov & Yashunin (2020), Efficient and robust approximate nearest
-       neighbor search using hierarchical navigable small world graphs. IEEE
-       TPAMI 42(4).
-    .. [3] Morozov & Babenko (2018), Non-metric similarity graphs for maximum
-       inner product search. NeurIPS.
 
     Examples
     --------
@@ -307,7 +291,7 @@ class ApproximateIndex:
     ) -> None:
         self.folder, self.vectors, self._index = folder, vectors, index
         self.settings = dict(meta["settings"])
-        self.kind, self.storage = str(meta["kind"]), str(self.settings["storage"])
+        self.storage = str(self.settings["storage"])
 
     @classmethod
     def build(
@@ -315,12 +299,8 @@ class ApproximateIndex:
         vectors: VectorShards,
         folder: str | Path,
         *,
-        kind: Kind = "lists",
         storage: Storage = "float16",
         n_lists: int | None = None,
-        connectivity: int = 32,
-        ef_construction: int = 128,
-        neighbors: Neighborhood = "cosine",
         n_threads: int | None = 1,
         callback: Callable[[int, int], object] | None = None,
     ) -> ApproximateIndex:
@@ -332,22 +312,11 @@ class ApproximateIndex:
             The items.
         folder : str or Path
             A new or empty directory.
-        kind : {"lists", "graph"}, default="lists"
-            See Notes of the class.
         storage : {"float16", "int8"}, default="float16"
             What the numbers in the index are rounded to.
         n_lists : int, optional
             Number of lists; twice the square root of the number of items when
             omitted, and never so many that lists have fewer than some 10.
-        connectivity : int, default=32
-            Neighbours (M) of an item on the upper levels of a graph; there are
-            twice as many on the lowest. More find more and take more memory.
-        ef_construction : int, default=128
-            Candidates that are kept while the neighbours of a new item of a
-            graph are sought. More give a better graph, and take longer.
-        neighbors : {"cosine", "inner_product"}, default="cosine"
-            Who is whose neighbour in a graph; it makes no difference where
-            all vectors have one length.
         n_threads : int or None, default=1
             Threads that build. With one the same vectors give the same index;
             None takes as many as OpenMP offers.
@@ -362,35 +331,23 @@ class ApproximateIndex:
         from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 
         faiss = library()
-        known = kind in TYPES and storage in CODES
-        known = known and neighbors in ("cosine", "inner_product")
-        in_range = 2 <= connectivity <= 512 and ef_construction >= 1
-        if not (known and in_range and (n_lists is None or n_lists >= 1)):
+        if storage not in CODES or (n_lists is not None and n_lists < 1):
             raise ValueError(
-                "kind is lists or graph, storage float16 or int8, n_lists at least 1, "
-                "connectivity in 2..512, ef_construction at least 1, neighbors cosine or "
-                f"inner_product; got {kind!r}, {storage!r}, {n_lists}, {connectivity}, "
-                f"{ef_construction}, {neighbors!r}."
+                "storage is float16 or int8, and n_lists at least 1; got "
+                f"{storage!r} and {n_lists}."
             )
         if not vectors.n_items:
             raise ValueError("There are no items to build an index of.")
         folder = new_folder(folder)
-        settings: dict[str, Any] = {"storage": storage}
+        n_lists = n_lists or round(2 * vectors.n_items**0.5)
+        n_lists = max(1, min(n_lists, vectors.n_items // 10))
         with threadpool_limits(limits=n_threads, user_api="openmp"):  # faiss builds with it
-            if kind == "lists":
-                wanted = n_lists or round(2 * vectors.n_items**0.5)
-                settings["n_lists"] = max(1, min(wanted, vectors.n_items // 10))
-                index = _lists(vectors, settings, callback)
-            else:
-                settings |= {"connectivity": connectivity, "ef_construction": ef_construction}
-                settings["neighbors"] = neighbors
-                index = _graph(vectors, settings, callback)
+            index = _build(vectors, storage, n_lists, callback)
         faiss.write_index(index, str(folder / _FILE))  # it counts with the note that follows
         meta = {
             "format": FORMAT,
             "library": f"faiss {faiss.__version__}",
-            "kind": kind,
-            "settings": settings,
+            "settings": {"storage": storage, "n_lists": n_lists},
             "vectors": vectors.digest,
             "sha256": _digest(folder / _FILE),
         }
@@ -431,22 +388,21 @@ class ApproximateIndex:
                 raise ValueError("it is not what was written")
             with _at_most((folder / _FILE).stat().st_size):
                 read = faiss.read_index(str(folder / _FILE), faiss.IO_FLAG_MMAP_IFC)
-            index, kind = cls(folder, vectors, read, meta), TYPES[meta["kind"]]
+            index = cls(folder, vectors, read, meta)
         except (OSError, RuntimeError, MemoryError, KeyError, TypeError, ValueError) as error:
             raise StoreError(
                 f"The index in {folder} cannot be read ({str(error)[-200:]}). Build it again."
             ) from error
         found = (type(read).__name__, read.ntotal, read.d, read.metric_type)
-        wanted = (kind, vectors.n_items, vectors.n_components, faiss.METRIC_INNER_PRODUCT)
+        size = vectors.n_items, vectors.n_components
+        wanted = ("IndexIVFScalarQuantizer", *size, faiss.METRIC_INNER_PRODUCT)
         if found != wanted:
             raise StoreError(
                 f"The index in {folder} is {found}, expected {wanted}. Build it again."
             )
         return index
 
-    def search(
-        self, queries: ArrayLike, k: int = 10, *, n_probe: int = 128, ef_search: int = 256
-    ) -> Neighbors:
+    def search(self, queries: ArrayLike, k: int = 10, *, n_probe: int = 128) -> Neighbors:
         """Some k items that are hardly worse than the nearest ones.
 
         Parameters
@@ -457,9 +413,6 @@ class ApproximateIndex:
             Items wanted.
         n_probe : int, default=128
             Lists that are looked through. More find more and take longer.
-        ef_search : int, default=256
-            Candidates (ef) that are kept on the walk through a graph, at least
-            k. More find more and take longer.
 
         Returns
         -------
@@ -467,18 +420,11 @@ class ApproximateIndex:
             With min(k, n_items) columns; scores are those of `exact_search`.
         """
         Q = as_queries(self.vectors, queries, k)
-        if n_probe < 1 or ef_search < 1:
-            raise ValueError(
-                f"n_probe and ef_search must be at least 1, got {n_probe} and {ef_search}."
-            )
-        faiss = library()
+        if n_probe < 1:
+            raise ValueError(f"n_probe must be at least 1, got {n_probe}.")
         k = min(k, self.vectors.n_items)
         n_seen = min(_RESCORED * k, self.vectors.n_items)
-        if self.kind == "lists":
-            how = faiss.SearchParametersIVF(nprobe=min(n_probe, int(self._index.nlist)))
-        else:
-            n_seen = max(k, min(ef_search, n_seen))
-            how = faiss.SearchParametersHNSW(efSearch=max(ef_search, n_seen))
+        how = library().SearchParametersIVF(nprobe=min(n_probe, int(self._index.nlist)))
         _, positions = self._index.search(Q, n_seen, params=how)
         query, place = np.nonzero((positions >= 0) & (positions < self.vectors.n_items))
         met = positions[query, place]
@@ -491,14 +437,13 @@ class ApproximateIndex:
         k: int = 10,
         *,
         n_probe: int = 128,
-        ef_search: int = 256,
         exact: Neighbors | None = None,
     ) -> Recall:
         """Share of the k best items that a search finds.
 
         Parameters
         ----------
-        queries, k, n_probe, ef_search : array-like and int
+        queries, k, n_probe : array-like and int
             As for `search`.
         exact : Neighbors, optional
             What `simviz.scale.exact_search` finds for these queries, with at
@@ -511,7 +456,7 @@ class ApproximateIndex:
             as found, whichever of them it is.
         """
         truth = exact_search(self.vectors, queries, k) if exact is None else exact
-        found = self.search(queries, k, n_probe=n_probe, ef_search=ef_search)
+        found = self.search(queries, k, n_probe=n_probe)
         last = truth.scores[:, found.scores.shape[1] - 1, None]
         shares = (found.scores >= last).mean(axis=1)
         return Recall(shares, float(shares.mean()), confidence_interval(shares))
@@ -530,55 +475,24 @@ def library() -> Any:
     return faiss
 
 
-def _lists(vectors: VectorShards, settings: dict[str, Any], callback: Callback) -> Any:
+def _build(vectors: VectorShards, storage: Storage, n_lists: int, callback: Callback) -> Any:
     """Items in lists of those that point in about the same direction."""
-    faiss = library()
-    width, metric = vectors.n_components, faiss.METRIC_INNER_PRODUCT
-    middles = faiss.IndexFlatIP(width)
-    code, n_lists = getattr(faiss.ScalarQuantizer, CODES[settings["storage"]]), settings["n_lists"]
-    index = faiss.IndexIVFScalarQuantizer(middles, width, n_lists, code, metric, False)
-    index.cp.niter, index.cp.spherical = _ITERATIONS, True
-    index.cp.min_points_per_centroid, index.cp.max_points_per_centroid = 1, _LEARNED
-    learned = unit_rows(_sample(vectors, max(_LEARNED * n_lists, 2**14)))
-    index.train(learned)
-    if vectors.similarity == "dot":  # the range of numbers is another one
-        index.sq.train(_sample(vectors, 2**16))
-    for start, block in _blocks(vectors):
-        _, nearest = middles.search(unit_rows(block), 1)
-        chosen, numbers = nearest.ravel(), np.arange(start, start + len(block), dtype=np.int64)
-        index.add_core(len(block), *map(faiss.swig_ptr, (block, numbers, chosen)))
-        if callback is not None:
-            callback(start + len(block), vectors.n_items)
-    index.own_fields = False
-    index.referenced_objects = [middles]
-    return index
 
+    def blocks() -> Iterator[tuple[int, Reals]]:
+        for start, block in vectors.blocks(_ROWS):
+            yield start, _scaled(block, vectors)
+            if callback is not None:
+                callback(start + len(block), vectors.n_items)
 
-def _graph(vectors: VectorShards, settings: dict[str, Any], callback: Callback) -> Any:
-    """A graph of neighbours; by directions only, where asked for."""
-    faiss = library()
-    directed = settings["neighbors"] == "cosine" and vectors.similarity == "dot"
-    made: Callable[[Reals], Reals] = unit_rows if directed else np.asarray
-    width = vectors.n_components
-    code = getattr(faiss.ScalarQuantizer, CODES[settings["storage"]])
-    index = faiss.IndexHNSWSQ(width, code, settings["connectivity"], faiss.METRIC_INNER_PRODUCT)
-    index.hnsw.efConstruction = settings["ef_construction"]
-    index.train(made(_sample(vectors, 2**16)))
-    for start, block in _blocks(vectors):
-        index.add(made(block))
-        if callback is not None:
-            callback(start + len(block), vectors.n_items)
-    if directed:  # the graph stays, and its vectors get back their lengths
-        index.storage.reset()
-        index.storage.train(_sample(vectors, 2**16))
-        for _, block in _blocks(vectors):
-            index.storage.add(block)
-    return index
-
-
-def _blocks(vectors: VectorShards) -> Iterator[tuple[int, Reals]]:
-    """Yield the position of the first, and scaled vectors, some at a time."""
-    return ((start, _scaled(block, vectors)) for start, block in vectors.blocks(_ROWS))
+    return lists_of(
+        _sample(vectors, max(LEARNED * n_lists, 2**14)),
+        blocks(),
+        n_lists,
+        _ITERATIONS,
+        CODES[storage],
+        # Where lengths differ, the range of numbers is another one than that of directions.
+        _sample(vectors, 2**16) if vectors.similarity == "dot" else None,
+    )
 
 
 def _sample(vectors: VectorShards, n: int) -> Reals:

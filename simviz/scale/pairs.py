@@ -13,8 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.data.cells import counted, shown
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance, Unjudged
-from simviz.scale.csr import SparseShards
 from simviz.scale.parquet import GRADES, IDS, id_texts, open_files, read_batches
+from simviz.scale.shards import SparseShards
 
 logger = logging.getLogger(__name__)
 

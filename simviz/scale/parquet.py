@@ -15,9 +15,8 @@ from simviz.data.arrow import is_string
 from simviz.data.cells import counted, did_you_mean, shown
 from simviz.exceptions import DatasetError
 from simviz.features.text import TermFeatures
-from simviz.scale.csr import SparseShards, finish, write_shard
 from simviz.scale.dask import each, joined
-from simviz.scale.files import new_folder
+from simviz.scale.shards import SparseShards, finish, new_folder, write_shard
 
 if TYPE_CHECKING:
     from distributed import Client

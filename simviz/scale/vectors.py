@@ -18,10 +18,10 @@ from simviz.base import EmbeddingModel, unit_rows
 from simviz.data.pairs import Items
 from simviz.exceptions import StoreError
 from simviz.persistence import state_digest
-from simviz.scale.csr import SparseShards
 from simviz.scale.dask import each
-from simviz.scale.files import (
+from simviz.scale.shards import (
     Shards,
+    SparseShards,
     columns,
     map_array,
     new_folder,

@@ -39,12 +39,9 @@ def stored(folder: Path, spread: float, seed: int = 0) -> tuple[Any, VectorShard
 @pytest.mark.parametrize(
     ("spread", "how"),
     [
-        (0.0, {"kind": "lists"}),
-        (0.4, {"kind": "lists", "n_lists": 40}),
-        (1.5, {"kind": "lists", "n_lists": 20}),
-        (0.0, {"kind": "graph"}),
-        (0.3, {"kind": "graph"}),
-        (1.5, {"kind": "graph", "neighbors": "inner_product"}),
+        (0.0, {}),
+        (0.4, {"n_lists": 40}),
+        (1.5, {"n_lists": 20}),
     ],
 )
 def test_it_finds_nearly_all(tmp_path: Path, spread: float, how: Any, storage: Any) -> None:
@@ -71,24 +68,17 @@ def test_it_finds_nearly_all(tmp_path: Path, spread: float, how: Any, storage: A
 
 def test_more_candidates_find_more(tmp_path: Path) -> None:
     _, vectors, Q = stored(tmp_path / "v", 0.0)
-    how = {"kind": "graph", "connectivity": 4, "ef_construction": 16}
-    index = ApproximateIndex.build(vectors, tmp_path / "i", **how)
-    means = [index.recall(Q, 10, ef_search=ef).mean for ef in (1, 32, 400)]
-    assert means[0] < means[1] < means[2] and means[2] > 0.95
-    index = ApproximateIndex.build(vectors, tmp_path / "j", n_lists=64)
+    index = ApproximateIndex.build(vectors, tmp_path / "i", n_lists=64)
     means = [index.recall(Q, 10, n_probe=n).mean for n in (1, 8, 64)]
     assert means[0] < means[1] < means[2] == 1
 
 
-@pytest.mark.parametrize("kind", ["lists", "graph"])
-def test_it_opens_again_and_builds_alike(tmp_path: Path, kind: Any) -> None:
+def test_it_opens_again_and_builds_alike(tmp_path: Path) -> None:
     _, vectors, Q = stored(tmp_path / "v", 0.4)
-    ApproximateIndex.build(vectors, tmp_path / "i", kind=kind, connectivity=8, n_lists=9)
+    ApproximateIndex.build(vectors, tmp_path / "i", n_lists=9)
     index = ApproximateIndex.open(tmp_path / "i", VectorShards(tmp_path / "v"))
-    assert (index.kind, index.storage) == (kind, "float16")
-    expected = {"n_lists": 9} if kind == "lists" else {"connectivity": 8}
-    assert expected.items() <= index.settings.items()
-    again = ApproximateIndex.build(vectors, tmp_path / "j", kind=kind, connectivity=8, n_lists=9)
+    assert index.settings == {"storage": "float16", "n_lists": 9} and index.storage == "float16"
+    again = ApproximateIndex.build(vectors, tmp_path / "j", n_lists=9)
     assert (index.search(Q, 5).positions == again.search(Q, 5).positions).all()
     files = [tmp_path / name / "index.faiss" for name in "ij"]
     assert files[0].read_bytes() == files[1].read_bytes()
@@ -121,29 +111,28 @@ def test_from_a_text_to_ids(tmp_path: Path) -> None:
     assert found.ids(vectors)[0][0] == pairs.y.ids[S[0].argmax()]
 
 
-@pytest.mark.parametrize("kind", ["lists", "graph"])
-def test_damaged_and_foreign_ones_are_refused(tmp_path: Path, kind: Any) -> None:
+def test_damaged_and_foreign_ones_are_refused(tmp_path: Path) -> None:
     _, vectors, Q = stored(tmp_path / "v", 0.0)
     home = tmp_path / "i"
-    ApproximateIndex.build(vectors, home, kind=kind, connectivity=4, ef_construction=8)
-    graph, note = home / "index.faiss", home / "meta.json"
-    good, meta = graph.read_bytes(), json.loads(note.read_text())
+    ApproximateIndex.build(vectors, home)
+    file, note = home / "index.faiss", home / "meta.json"
+    good, meta = file.read_bytes(), json.loads(note.read_text())
     _, others, _ = stored(tmp_path / "w", 0.0, seed=1)
     with pytest.raises(StoreError, match="not built of the vectors"):
         ApproximateIndex.open(home, others)
     for bad in (b"", good[: len(good) // 2], b"IxFI" + good[4:], b"\xff" * 300, good[:9] + good):
-        graph.write_bytes(bad)
+        file.write_bytes(bad)
         for verify in (True, False):
             with pytest.raises(StoreError, match="Build it again"):
                 ApproximateIndex.open(home, vectors, verify=verify)
     bad = bytearray(good)
     bad[len(bad) // 2] ^= 1
-    graph.write_bytes(bad)
+    file.write_bytes(bad)
     with pytest.raises(StoreError, match="not what was written"):
         ApproximateIndex.open(home, vectors)
-    graph.write_bytes(good)
+    file.write_bytes(good)
     ApproximateIndex.open(home, vectors, verify=False).search(Q[:20], 3)
-    for told in ({"format": "no"}, {"kind": "a"}, {"settings": None}, {"vectors": 3}):
+    for told in ({"format": "no"}, {"settings": None}, {"vectors": 3}):
         note.write_text(json.dumps(meta | told))
         with pytest.raises(StoreError):
             ApproximateIndex.open(home, vectors)
@@ -154,19 +143,12 @@ def test_damaged_and_foreign_ones_are_refused(tmp_path: Path, kind: Any) -> None
 
 def test_parameters_out_of_range_are_refused(tmp_path: Path) -> None:
     _, vectors, Q = stored(tmp_path / "v", 0.0)
-    for how in (
-        {"connectivity": 1},
-        {"ef_construction": 0},
-        {"storage": "bits"},
-        {"neighbors": "L1"},
-        {"kind": "tree"},
-        {"n_lists": 0},
-    ):
-        with pytest.raises(ValueError, match="kind is lists or graph"):
+    for how in ({"storage": "bits"}, {"n_lists": 0}):
+        with pytest.raises(ValueError, match="storage is float16 or int8"):
             ApproximateIndex.build(vectors, tmp_path / "i", **how)
-    index = ApproximateIndex.build(vectors, tmp_path / "i", connectivity=4, ef_construction=8)
-    with pytest.raises(ValueError, match="ef_search"):
-        index.search(Q, ef_search=0)
+    index = ApproximateIndex.build(vectors, tmp_path / "i")
+    with pytest.raises(ValueError, match="n_probe"):
+        index.search(Q, n_probe=0)
     with pytest.raises(ValueError, match="12 dimensions"):
         index.search(Q[:, :3])
     with pytest.raises(StoreError, match="holds shards already"):

@@ -13,8 +13,7 @@ import pytest
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
-from simviz.persistence import load_state, save_state
-from simviz.scale.files import replacing
+from simviz.persistence import load_state, replacing, save_state
 from simviz.store import Limits, Store, run as store_run
 from simviz.store.directory import write_bytes
 
