@@ -54,9 +54,7 @@ class Job:
         self.history: list[Mapping[str, Any]] = []
         self.traceback = ""
         self._is_changed = False
-        self._unsaved: list[Mapping[str, Any]] = []
         self._stride, self._n_events = 1, 0
-        self._is_thinned = False
         self._saved = 0.0
 
     def change(self, **changes: Any) -> None:
@@ -75,11 +73,9 @@ class Job:
         if at % self._stride:
             return
         self.history.append(event)
-        self._unsaved.append(event)
         if len(self.history) > MAX_EVENTS:
             self.history = self.history[::2]
             self._stride *= 2
-            self._is_thinned = True
 
     def end(self, state: State, message: str = "", run_id: str | None = None) -> bool:
         """Give it its last state; return False if it has one already."""
@@ -92,23 +88,21 @@ class Job:
     def save(self, lock: AbstractContextManager[Any]) -> bool:
         """Write what changed, unless it was a moment ago; return True after the last time."""
         with lock:
-            status, unsaved, thinned = self.status, self._unsaved, self._is_thinned
-            is_last = not status.is_active
+            status, is_last = self.status, not self.status.is_active
             is_recent = time.monotonic() - self._saved < _SAVE_SECONDS
             if not self._is_changed or (is_recent and not is_last):
                 return False
-            history = list(self.history)
-            self._unsaved, self._is_thinned, self._is_changed = [], False, False
+            self._is_changed = False
         try:
-            if thinned or unsaved:
-                self.folder.write_events(history if thinned else unsaved, append=not thinned)
+            if is_last:
+                self.folder.write_history(self.history)
             if self.traceback:
                 text = self.traceback.encode("utf-8", "replace")
                 write_bytes(self.folder.path / "traceback.txt", text)
             self.folder.write_status(status)
         except OSError:
             with lock:
-                self._is_changed, self._is_thinned = True, True
+                self._is_changed = True
             if not self.folder.path.exists():
                 return is_last  # its workspace was deleted; there is nothing to keep
             raise
@@ -531,7 +525,7 @@ class JobQueue:
                 return replace(job.status, queue_position=position, history=events)
         folder = self._folder(job_id)
         status = self._read_status(folder)
-        return replace(status, history=folder.read_events()) if history else status
+        return replace(status, history=folder.read_history()) if history else status
 
     def _position(self, job: Job) -> int:
         """Return the place of a job in the line; 1 if a worker has it but did not say so yet."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import secrets
 import time
 from collections.abc import Mapping, Sequence
@@ -20,7 +19,6 @@ from simviz.store.directory import (
     is_alive,
     own_process,
     read_json,
-    write_bytes,
     write_json,
 )
 
@@ -35,7 +33,6 @@ _WRITTEN = (
     *("ends", "run_id", "owner"),
 )
 _RESULT = "result.simviz"
-_MAX_EVENT_BYTES = 4_000_000
 Event = Mapping[str, Any]
 #: Queues of this process that still work.
 _LIVING: set[str] = set()
@@ -69,7 +66,7 @@ class JobStatus:
         1 for the job that is next.
     history : tuple of mapping
         Progress so far: "seconds" since the start, "stage", "fraction" and
-        metrics such as "loss". Empty in lists of jobs.
+        metrics such as "loss". Empty in lists of jobs, and where another process runs it.
     """
 
     id: str
@@ -114,7 +111,7 @@ class JobFolder:
     """Reads and writes the files of one job, in a directory named by its id."""
 
     # Only the process that runs a job writes its status. Reading never fails: a damaged file is
-    # an unknown status, a damaged line is left out.
+    # an unknown status, or no history.
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -175,32 +172,18 @@ class JobFolder:
         except SimvizError:
             return None
 
-    def write_events(self, events: Sequence[Event], *, append: bool) -> None:
-        """Write lines of ``events.jsonl``, behind those that are there or in their place."""
-        lines = [json.dumps(dict(event), separators=(",", ":")).encode() for event in events]
-        data = b"".join(line + b"\n" for line in lines)
-        if append:
-            with (self.path / "events.jsonl").open("ab") as file:
-                file.write(data)
-        else:
-            write_bytes(self.path / "events.jsonl", data)
+    def write_history(self, events: Sequence[Event]) -> None:
+        """Keep how it went."""
+        write_json(self.path / "history.json", list(events))
 
-    def read_events(self) -> tuple[Event, ...]:
-        """The events whose lines can be read."""
+    def read_history(self) -> tuple[Event, ...]:
+        """How it went; nothing while it runs, or where that cannot be read."""
         try:
-            with (self.path / "events.jsonl").open("rb") as file:
-                lines = file.read(_MAX_EVENT_BYTES).splitlines()
-        except OSError:
+            events = read_json(self.path / "history.json")
+        except SimvizError:
             return ()
-        events: list[Event] = []
-        for line in lines:
-            try:
-                event = json.loads(line)
-            except (ValueError, RecursionError):
-                continue
-            if isinstance(event, dict):
-                events.append(event)
-        return tuple(events[-MAX_EVENTS:])
+        known = events if isinstance(events, list) else []
+        return tuple(event for event in known if isinstance(event, dict))
 
     def request_cancel(self) -> None:
         """Leave word for the process that runs the job."""

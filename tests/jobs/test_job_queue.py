@@ -380,8 +380,9 @@ def test_damaged_files_of_a_job_are_tolerated(store, ask, mine, damage):
     with JobQueue(store) as queue:
         job_id = queue.wait(queue.submit(ask()), LONG).id
         path = store.jobs.folder(job_id)
-        (path / "events.jsonl").write_bytes(damage + b"\n" + b'{"fraction": 1}\n' + damage)
-        assert {"fraction": 1} in queue.status(job_id).history
+        assert queue.status(job_id).history
+        (path / "history.json").write_bytes(damage)
+        assert queue.status(job_id).history == ()
         (path / "spec.json").write_bytes(damage)
         assert queue.status(job_id).spec is None
         with pytest.raises(JobError, match="cannot be read"):
@@ -415,7 +416,7 @@ def test_the_history_of_a_long_job_stays_bounded(tmp_path, ask):
             job.save(lock)
     job.end("succeeded")
     assert job.save(lock)
-    kept = [event["seconds"] for event in folder.read_events()]
+    kept = [event["seconds"] for event in folder.read_history()]
     assert kept == [event["seconds"] for event in job.history]
     assert MAX_EVENTS / 3 < len(kept) <= MAX_EVENTS
     gaps = np.diff(kept)
@@ -426,15 +427,15 @@ def test_a_full_disk_delays_what_is_written_but_loses_nothing(tmp_path, ask, mon
     folder = JobFolder(tmp_path)
     job = Job(JobStatus("x-1", "running", started=1.0), ask(), folder)
     job.add_event({"stage": "training", "fraction": 0.5, "seconds": 1})
+    job.end("failed")
     lock = threading.RLock()
     with monkeypatch.context() as patched:
         refuse = lambda *_, **__: (_ for _ in ()).throw(OSError)  # noqa: E731
-        patched.setattr(folder, "write_events", refuse)
+        patched.setattr(folder, "write_history", refuse)
         with pytest.raises(OSError):
             job.save(lock)
-    job.end("failed")
-    assert job.save(lock)
-    assert folder.read_status().state == "failed" and len(folder.read_events()) == 1
+    assert folder.read_status() is None and job.save(lock)
+    assert folder.read_status().state == "failed" and len(folder.read_history()) == 1
 
 
 def test_two_queues_of_one_store_share_what_is_done(tmp_path, ask):
