@@ -82,6 +82,7 @@ async def titles(port: int) -> dict[str, list[str]]:
     return found
 
 
+@pytest.mark.soak("`.ci/run` asks it of the package that it installs")
 def test_one_command_opens_home_and_files(command, browser, tmp_path):
     lines = (f"question {i},answer {i}\n" for i in range(60))
     (tmp_path / "pairs.csv").write_text("query,document\n" + "".join(lines))
@@ -125,8 +126,16 @@ def test_one_command_opens_home_and_files(command, browser, tmp_path):
             process.kill()
 
 
-def test_the_demo_picture_and_the_canvas_are_in_the_wheel(packages: Path):
-    assert (packages / "simviz/workbench/site/docs/home-light.png").is_file()
-    assert (packages / "simviz/charts/canvas/mount.js").is_file()
-    assert (packages / "simviz/workbench/shell/icon.svg").is_file()
-    assert (packages / "simviz/evaluation/__init__.pyi").is_file()
+def test_all_that_the_app_reads_is_in_the_wheel(packages: Path):
+    made = (".pyc", ".nbi", ".nbc")
+    ours = {
+        path.relative_to(ROOT)
+        for path in (ROOT / "simviz").rglob("*")
+        if path.is_file() and path.suffix not in made and "__pycache__" not in path.parts
+    }
+    assert len(ours) > 250
+    assert not [path for path in ours if not (packages / path).is_file()]
+    site = packages / "simviz/workbench/site"
+    for path in [ROOT / "app.py", *(ROOT / "pages").glob("*.py"), ROOT / ".streamlit/config.toml"]:
+        assert (site / path.relative_to(ROOT)).is_file(), path
+    assert (site / "docs/home-light.png").is_file()
