@@ -54,11 +54,10 @@ class Scored(NamedTuple):
 
 
 class Chosen(NamedTuple):
-    """A setting that validation chose, the scorer it makes, and the metric of validation."""
+    """A setting that validation chose, and the scorer that it makes."""
 
     setting: str
     scorer: PairPipeline | BlendPipeline
-    value: float
 
 
 def choose(
@@ -89,14 +88,8 @@ def choose(
     alone = max(values, key=lambda setting: values[setting][-1])
     mixed = max(values, key=lambda setting: values[setting].max())
     alpha = curves[mixed].best()
-    return (
-        Chosen(alone, candidates[alone], float(sign * values[alone][-1])),
-        Chosen(
-            f"α = {alpha:.2f}, {mixed}",
-            blends[mixed].with_alpha(alpha),
-            float(sign * values[mixed].max()),
-        ),
-    )
+    blend = blends[mixed].with_alpha(alpha)
+    return Chosen(alone, candidates[alone]), Chosen(f"α = {alpha:.2f}, {mixed}", blend)
 
 
 class BlendedRanking(Experiment[Parts]):

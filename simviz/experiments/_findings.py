@@ -59,8 +59,6 @@ class Claim:
         What the paper's own test says, with its p-value.
     reason : str
         Why the claim cannot be compared; it then has no other verdict.
-    ours : str
-        What was found, in words, where the number says too little.
     most : float
         What it may be at most, where no test is made; NaN for no limit.
     undecided : str
@@ -89,7 +87,6 @@ class Claim:
     high: float = math.nan
     paper_test: str = ""
     reason: str = ""
-    ours: str = ""
     most: float = math.nan
     undecided: str = ""
     parts: tuple[Claim, ...] = ()
@@ -272,13 +269,11 @@ class Claim:
         if self.parts:
             at = {v: [p.statement for p in self.parts if p.verdict == v] for v in VERDICTS}
             return "; ".join(f"{v} at {', '.join(names)}" for v, names in at.items() if names)
-        if self.reason or self.ours or math.isnan(self.found):
-            return self.reason or self.ours
+        if self.reason or math.isnan(self.found):
+            return self.reason
         numbers, tested = signed(self.found), not math.isnan(self.p_value)
         if not math.isnan(self.low):
             numbers += f" [{signed(self.low)}, {signed(self.high)}]"
-        elif not tested:
-            numbers += f" (needed {signed(self.bound)})"
         p = f", {describe_p(self.p_value)}" if tested else ""
         told = f"{f'{self.quantity}: ' if self.quantity else ''}{numbers}{p}"
         return f"{told}. {self.undecided}" if self.undecided else told

@@ -175,7 +175,10 @@ class Tested:
     def against(self, other: Tested, metric: str) -> str:
         """What is compared, with the values of both."""
         both = f"{self.result.value(metric):.3f} − {other.result.value(metric):.3f}"
-        return f"AUC by query (pooled: {both})" if metric == "AUC" else f"{metric}, {both}"
+        names = f"{self.title} − {other.title}"
+        if metric == "AUC":
+            return f"AUC by query, {names} (pooled: {both})"
+        return f"{metric}, {names}, {both}"
 
 
 def papers_test(a: Tested, b: Tested, metric: str, seed: int = 0) -> Comparison:
