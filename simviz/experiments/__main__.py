@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import shlex
 import shutil
 import sys
 import time
@@ -130,14 +129,12 @@ def _findings(
     data = experiment.load(options.data, **how, n_train=options.train, n_pool=options.pool)
     progress = Progress(heard, folder=folder)
     found = experiment.run(data, **how, methods=options.methods, progress=progress)
-    parts = ["python", "-m", "simviz.experiments", experiment.id]
-    # Where somebody keeps data is nobody's business.
-    parts += [] if options.data is None else ["--data", options.data.name]
-    parts += ["--size", size, "--seed", str(options.seed)]
-    parts += ["--methods", *options.methods] if options.methods else []
-    parts += ["--train", str(options.train)] if options.train else []
-    parts += ["--pool", str(options.pool)] if options.pool else []
-    return replace(found, seconds=time.monotonic() - begin, command=shlex.join(parts))
+    command = experiment.command(
+        size, options.seed, methods=options.methods, train=options.train, pool=options.pool,
+        # Where somebody keeps data is nobody's business.
+        data=options.data and options.data.name,
+    )  # fmt: skip
+    return replace(found, seconds=time.monotonic() - begin, command=command)
 
 
 class _Run(NamedTuple):

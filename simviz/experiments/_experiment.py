@@ -67,6 +67,7 @@ import importlib
 import itertools
 import json
 import math
+import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -447,6 +448,34 @@ class Experiment(Generic[D]):
         }
         guess = self.minutes * settings["full"] / settings["demo"] if settings["demo"] else 0.0
         return self.full_minutes.get(data or self.demo, max(guess, self.minutes))
+
+    def command(self, size: Size, seed: int, **options: Any) -> str:
+        """The line that runs it.
+
+        Parameters
+        ----------
+        size, seed : {"demo", "full"}, int
+            As `run` takes them.
+        **options : object
+            What else the command line takes, such as ``methods``; what is None or
+            empty is left out.
+
+        Returns
+        -------
+        str
+            For a shell.
+
+        Examples
+        --------
+        >>> get_experiment("ssi_links").command("demo", 0, methods=("lsa", "ssi"))
+        'python -m simviz.experiments ssi_links --size demo --seed 0 --methods lsa ssi'
+        """
+        parts = ["python", "-m", "simviz.experiments", self.id]
+        for name, value in {"size": size, "seed": seed, **options}.items():
+            several = value if isinstance(value, list | tuple) else [value]
+            if value is not None and several:
+                parts += [f"--{name}", *map(str, several)]
+        return shlex.join(parts)
 
     def refusal(self, pairs: PairSet) -> str:
         """Why it cannot be run on these pairs.

@@ -580,9 +580,8 @@ class ExperimentSpec(JobSpec):
             data = experiment.load(size=size, seed=seed)
         progress = Progress(lambda words, fraction: report(words, fraction, {}))
         findings = experiment.run(data, size=size, seed=seed, methods=methods, progress=progress)
-        command = f"python -m simviz.experiments {name} --size {size} --seed {seed}"
-        command += f" --methods {' '.join(methods)}" if methods else ""
-        command += f" --data FOLDER --train {MOST_TRAIN} --pool {MOST_POOL}" if own else ""
+        brought = {"data": "FOLDER", "train": MOST_TRAIN, "pool": MOST_POOL} if own else {}
+        command = experiment.command(size, seed, methods=methods, **brought)
         seconds = round(time.monotonic() - start, 3)
         findings = replace(findings, seconds=seconds, command=command)
         return JobResult(findings, seconds)

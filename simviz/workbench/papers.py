@@ -121,8 +121,7 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
         f"{progress.duration(60 * minutes)} on “{escape(demo)}”</p>"
     )
     if minutes > _LONGEST:
-        command = f"python -m simviz.experiments {experiment.id} --size full --seed {how.seed}"
-        runs.code(command, language="bash")
+        runs.code(experiment.command("full", how.seed), language="bash")
     found = [jobs.get((experiment.id, target.dataset_id, how)) for target in targets]
     if not any(status is not None and status.state == "succeeded" for status in found):
         _show_known(experiment)
