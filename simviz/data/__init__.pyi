@@ -6,7 +6,6 @@ from .description import (
     infer_query_side as infer_query_side,
 )
 from .health import check_health as check_health
-from .images import read_images as read_images
 from .pairs import Items as Items, PairSet as PairSet
 from .readers import (
     ReadResult as ReadResult,

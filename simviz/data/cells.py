@@ -41,18 +41,27 @@ class Note(str):
         Numbers of rows in the file.
     column : str, optional
         Of a column that is dropped, its name.
+    reasons : sequence of str, optional
+        Of rows that are not in the pairs, why each is not.
     """
 
     kind: NoteKind
     rows: tuple[int, ...]
     column: str
+    reasons: tuple[str, ...]
 
     def __new__(
-        cls, words: str, kind: NoteKind = "info", rows: Iterable[int] = (), column: str = ""
+        cls,
+        words: str,
+        kind: NoteKind = "info",
+        rows: Iterable[int] = (),
+        column: str = "",
+        reasons: Iterable[str] = (),
     ) -> Self:
         """Make a sentence that knows what it is about."""
         note = super().__new__(cls, words)
         note.kind, note.rows, note.column = kind, tuple(map(int, rows)), column
+        note.reasons = tuple(reasons)
         return note
 
 

@@ -1,4 +1,4 @@
-"""Images with keywords: a zip of pictures and a table of words to learn from."""
+"""Images with keywords: pictures in files and a table of words to learn from."""
 
 from __future__ import annotations
 
@@ -13,18 +13,10 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Note, as_cells, counted, factorize, first_of, shown
 from simviz.data.pairs import Items, PairSet
-from simviz.data.readers import ReadResult, SkippedRow
+from simviz.data.readers import ReadResult
 from simviz.data.roles import Roles
-from simviz.data.sources import (
-    Source,
-    get_limits,
-    load_bytes,
-    open_zip,
-    report_progress,
-    safe_entries,
-    unpack,
-)
-from simviz.data.tables import Table, read_table
+from simviz.data.sources import get_limits, report_progress
+from simviz.data.tables import Table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -122,74 +114,7 @@ def as_kept(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.
     return grey if is_white else 255 - grey
 
 
-_TABLE_ENDINGS = (".csv", ".tsv", ".txt", ".jsonl")
 _SENTENCE = 5  # words; keywords separated by commas are rarely as many
-
-
-def read_images(
-    source: Source,
-    keywords: Source | None = None,
-    *,
-    name: str | None = None,
-    keywords_name: str | None = None,
-) -> ReadResult:
-    r"""Read a zip of images with a table of keywords.
-
-    The table has a column with file names and one with keywords, several in a
-    cell separated by ``|``, ``;`` or ``,``, or one a row. Capitals do not count.
-
-    Parameters
-    ----------
-    source : str, Path or bytes
-        The zip; PNG, JPEG, GIF (its first frame), WebP and BMP are read.
-    keywords : str, Path or bytes, optional
-        The table, where it is not in the zip.
-    name, keywords_name : str, optional
-        File names, where bytes are given.
-
-    Returns
-    -------
-    ReadResult
-        x: the keywords; y: the images, 64 × 64 RGB on white, by their path.
-
-    Raises
-    ------
-    DatasetError
-        If the zip is unsafe or too large, or its table names no image.
-
-    Examples
-    --------
-    >>> import io, zipfile
-    >>> from PIL import Image
-    >>> picture, archive = io.BytesIO(), io.BytesIO()
-    >>> Image.new("RGB", (90, 30), "red").save(picture, "PNG")
-    >>> with zipfile.ZipFile(archive, "w") as z:
-    ...     z.writestr("a.png", picture.getvalue())
-    ...     z.writestr("words.csv", "file,keywords\na.png,red|bar\n")
-    >>> pairs = read_images(archive.getvalue(), name="a.zip").pairs
-    >>> list(pairs.x.content), pairs.y.content.shape
-    (['red', 'bar'], (1, 64, 64, 3))
-    """
-    name, data = load_bytes(source, name)
-    with open_zip(name, data) as archive:
-        entries = {e.filename: e for e in safe_entries(name, archive)}
-        if keywords is None:
-            tables = [path for path in entries if _ending(path) in _TABLE_ENDINGS]
-            if len(tables) != 1:
-                listed = f"several tables ({', '.join(map(shown, tables[:4]))})"
-                raise DatasetError(
-                    f"{name} holds {listed if tables else 'no table'}. Put one CSV with the "
-                    "columns file and keywords into the zip, or give it beside it."
-                )
-            table = read_table(unpack(name, archive, entries[tables[0]]), tables[0])
-        else:
-            table = read_table(keywords, keywords_name)
-        images = [path for path in entries if _ending(path) in IMAGE_ENDINGS]
-        if not images:
-            raise DatasetError(
-                f"{name} holds no image. Add files that end in {', '.join(IMAGE_ENDINGS)}."
-            )
-        return assemble(name, lambda path: unpack(name, archive, entries[path]), images, table)
 
 
 def assemble(
@@ -229,15 +154,15 @@ def assemble(
             f"{counted(len(unknown), 'row')} of {table.name} left out: no image in {name} has "
             f"that file name ({table.named(unknown)}; {example})."
         )
-        notes.append(Note(said, "lost", table.rows[unknown]))
+        reasons = ["no image of that name"] * len(unknown)
+        notes.append(Note(said, "lost", table.rows[unknown], reasons=reasons))
     if empty:
         said = (
             f"{counted(len(empty), 'row')} of {table.name} left out: no keyword (the first is "
             f"{table.unit} {table.rows[empty[0]]})."
         )
-        notes.append(Note(said, "lost", table.rows[empty]))
-    reasons = dict.fromkeys(unknown, "no image of that name") | dict.fromkeys(empty, "no keyword")
-    left_out = tuple(SkippedRow(int(table.rows[row]), reasons[row]) for row in sorted(reasons))
+        reasons = ["no keyword"] * len(empty)
+        notes.append(Note(said, "lost", table.rows[empty], reasons=reasons))
     wanted = {path for path, _ in links}
     sprites, more = make_sprites(name, read, [path for path in images if path in wanted])
     notes += more
@@ -256,7 +181,7 @@ def assemble(
         y=file_column,
         reasons={"x": "the column with keywords", "y": "its cells name files in the zip"},
     )
-    return ReadResult(pairs, tuple(notes), left_out, table, roles)
+    return ReadResult(pairs, tuple(notes), table, roles)
 
 
 def _pair_set(
@@ -278,10 +203,6 @@ def _pair_set(
         x_name="keywords" if kind == "keyword" else "captions",
         y_name="images",
     )
-
-
-def _ending(path: str) -> str:
-    return PurePosixPath(path).suffix.lower()
 
 
 def keys_of(images: Iterable[str]) -> dict[str, str | None]:

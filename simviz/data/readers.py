@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -23,7 +22,6 @@ from simviz.data.cells import (
     factorize,
     is_missing,
     release_unused,
-    rows_named,
     shown,
 )
 from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet, Space
@@ -79,8 +77,6 @@ class ReadResult:
         What was read.
     notes : tuple of Note
         What was guessed, mended, merged or dropped, in plain words.
-    left_out : tuple of SkippedRow
-        Rows that are not in the pairs, in the order of the file.
     table : Table
         The file as it was read, for a preview.
     roles : Roles
@@ -94,26 +90,27 @@ class ReadResult:
 
     pairs: PairSet
     notes: tuple[Note, ...]
-    left_out: tuple[SkippedRow, ...]
     table: Table
     roles: Roles
     disputed: NDArray[np.intp] | None = None
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
+    @property
+    def left_out(self) -> tuple[SkippedRow, ...]:
+        """Rows that are not in the pairs, in the order of the file."""
+        skipped = (zip(note.rows, note.reasons, strict=False) for note in self.notes)
+        return tuple(sorted(SkippedRow(*one) for rows in skipped for one in rows))
 
-def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[SkippedRow]]:
-    """Rows with something on both sides, and the others with the reason."""
+
+def complete_rows(table: Table, columns: Sequence[str]) -> tuple[Codes, list[Note]]:
+    """Rows with something on both sides, and notes of the others."""
     x, y = map(table.blank, columns)
     reasons = {
-        (True, True): "both sides are empty",
-        (True, False): "the x side is empty",
-        (False, True): "the y side is empty",
+        "both sides are empty": x & y,
+        "the x side is empty": x & ~y,
+        "the y side is empty": y & ~x,
     }
-    left_out = [
-        SkippedRow(int(table.rows[row]), reasons[bool(x[row]), bool(y[row])])
-        for row in np.flatnonzero(x | y)
-    ]
-    rows = np.flatnonzero(~(x | y))
+    rows, left_out = np.flatnonzero(~(x | y)), _left_out(table, reasons)
     if not len(rows):
         raise DatasetError(
             f"{table.name}: no row has text in both column {shown(columns[0])} and column "
@@ -350,7 +347,7 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
     if [roles.x, roles.y, roles.label] == [names[1], *names[3:5]] and (
         header := parse_header(names)
     ):
-        return ReadResult(from_long_form(table, header), table.notes, (), table, roles)
+        return ReadResult(from_long_form(table, header), table.notes, table, roles)
     if roles.shape == "groups":
         return _from_groups(table, roles)
     if roles.shape == "triplets":
@@ -361,15 +358,12 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
 
 def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     """A row is one pair, with a label or without."""
-    notes = list(table.notes)
     report_progress(0.65)
     rows, left_out = complete_rows(table, (roles.x, roles.y))
     report_progress(0.7)
     rows, values, kind, more, unjudged = judged_rows(table, roles, rows)
-    notes += more
-    left_out += unjudged
-    left_out.sort(key=lambda item: item.row)
-    notes += _left_out_notes(table, left_out)
+    left_out = sorted(left_out + unjudged, key=lambda note: note.rows[0])
+    notes = [*table.notes, *more, *left_out]
     report_progress(0.75)
     x, *x_items = distinct_items(table, roles.x, roles.x_id, rows)
     report_progress(0.8)
@@ -410,23 +404,26 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
         x_name=roles.x,
         y_name=roles.y,
     )
-    return ReadResult(pairs, tuple(notes), tuple(left_out), table, roles, disputed)
+    return ReadResult(pairs, tuple(notes), table, roles, disputed)
 
 
 def judged_rows(
     table: Table, roles: Roles, rows: Codes
-) -> tuple[Codes, NDArray[np.float64] | None, Kind, list[Note], list[SkippedRow]]:
-    """Rows whose label says something, their values, and the rows that are left out."""
+) -> tuple[Codes, NDArray[np.float64] | None, Kind, list[Note], list[Note]]:
+    """Rows whose label says something, their values, and notes of all and of those left out."""
     if roles.label is None:
         return rows, None, roles.label_kind or "grade", [], []
     values, kind, notes = parse_labels(
         table, roles.label, rows, roles.label_kind, roles.threshold, roles.labels
     )
     judged = ~np.isnan(values)
-    empty = table.where(roles.label, is_missing)
-    reasons = {True: "the label is empty", False: "the label says: not judged"}
-    left_out = [SkippedRow(int(table.rows[r]), reasons[bool(empty[r])]) for r in rows[~judged]]
-    return rows[judged], values[judged], kind, notes, left_out
+    empty, unjudged = table.where(roles.label, is_missing), np.zeros(len(table), dtype=bool)
+    unjudged[rows[~judged]] = True
+    reasons = {
+        "the label is empty": unjudged & empty,
+        "the label says: not judged": unjudged & ~empty,
+    }
+    return rows[judged], values[judged], kind, notes, _left_out(table, reasons)
 
 
 def _from_groups(table: Table, roles: Roles) -> ReadResult:
@@ -434,7 +431,6 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
     rows, left_out = complete_rows(table, (roles.x, roles.y))
     grouping, *items = distinct_items(table, roles.x, roles.x_id, rows)
     groups = factorize(table.stripped(roles.y)[rows])[0]
-    notes = [*table.notes, *_left_out_notes(table, left_out)]
     relevance, more = pairs_of_groups(table.name, grouping[0], groups, len(grouping[1]))
     described = replace(roles, group=roles.y, label=None)
     metadata, said = attach(table, described, rows, {"x": grouping})
@@ -447,7 +443,8 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
         x_name=roles.x,
         y_name=roles.x,
     )
-    return ReadResult(pairs, (*notes, *more, *said), tuple(left_out), table, roles)
+    left_out.sort(key=lambda note: note.rows[0])
+    return ReadResult(pairs, (*table.notes, *left_out, *more, *said), table, roles)
 
 
 def _merge_notes(
@@ -481,13 +478,14 @@ def _merge_notes(
     return notes, np.column_stack([x[at], y[at]])
 
 
-def _left_out_notes(table: Table, left_out: Sequence[SkippedRow]) -> list[Note]:
-    """One note for each reason."""
+def _left_out(table: Table, reasons: Mapping[str, NDArray[np.bool_]]) -> list[Note]:
+    """A note for each reason for which some rows are not in the pairs."""
     notes = []
-    for reason, n in Counter(item.reason for item in left_out).items():
-        rows = [item.row for item in left_out if item.reason == reason]
-        words = f"{counted(n, 'row')} left out because {reason} ({rows_named(table.unit, rows)})."
-        notes.append(Note(words, "left_out", rows))
+    for reason, is_out in reasons.items():
+        if n := int(is_out.sum()):
+            where = table.named(np.flatnonzero(is_out))
+            words = f"{counted(n, 'row')} left out because {reason} ({where})."
+            notes.append(Note(words, "left_out", table.rows[is_out], reasons=[reason] * n))
     return notes
 
 

@@ -241,7 +241,10 @@ REFUSED = {
         {"x.csv": b"id,text\n1,a\n1,b\n", "y.csv": Y},
         "id '1' stands for 'b' here",
     ),
-    "zip in zip": ({"x.zip": zipped({"a.csv": X}), "y.jsonl": Y}, "is a zip archive, not a table"),
+    "zip in zip": (
+        {"all.zip": zipped({"x.zip": zipped({"a.csv": X}), "y.jsonl": Y})},
+        "is a zip archive, not a table",
+    ),
 }
 
 

@@ -12,7 +12,7 @@ def test_every_public_name_is_found_and_listed():
 
 def test_importing_and_splitting_need_no_heavy_library():
     code = (
-        "import sys, simviz.data as d; d.read_pairs; d.split; d.read_images; d.write_pairs; "
+        "import sys, simviz.data as d; d.read_pairs; d.split; d.read_collection; d.write_pairs; "
         "heavy = {'pandas', 'pyarrow', 'PIL', 'torch', 'sklearn'} & set(sys.modules); "
         "sys.exit(', '.join(heavy) or 0)"
     )

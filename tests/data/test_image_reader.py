@@ -8,7 +8,7 @@ import pytest
 from PIL import Image
 
 from simviz.data import read_collection
-from simviz.data.images import ImageError, make_sprite, read_images
+from simviz.data.images import ImageError, make_sprite
 from simviz.data.sources import progress_listener, reading_limits
 from simviz.exceptions import DatasetError
 
@@ -29,6 +29,10 @@ def packed(files, compression=zipfile.ZIP_DEFLATED):
 
 PAIR = {"a.png": picture(), "b.png": picture(colour="blue")}
 WORDS = b"file,keywords\na.png,red|warm\nb.png,blue|Warm\n"
+
+
+def read_images(archive, words=None, name="p.zip"):
+    return read_collection({name: archive} | ({} if words is None else {"words.csv": words}))
 
 
 def has_note(result, *parts):
@@ -59,7 +63,7 @@ def test_a_zip_with_its_table():
 def test_the_table_may_stand_beside_in_many_forms(words, tmp_path):
     path = tmp_path / "pictures.zip"
     path.write_bytes(packed(PAIR))
-    pairs = read_images(path, words, keywords_name="words").pairs
+    pairs = read_images(path, words).pairs
     rows, columns = pairs.relevance.matrix.nonzero()
     found = set(zip(pairs.x.content[rows], pairs.y.ids[columns], strict=True))
     assert found == {
@@ -80,7 +84,7 @@ def test_full_paths_tell_equal_file_names_apart():
 def test_what_is_left_out_is_named():
     files = {**PAIR, "fake.png": b"MZ this is a program", "spare.png": picture()}
     words = WORDS + b"fake.png,odd\ngone.png,lost\na.png,\n"
-    result = read_images(packed(files), words, keywords_name="words.csv")
+    result = read_images(packed(files), words)
     assert list(result.pairs.y.ids) == ["a.png", "b.png"]
     assert "odd" not in result.pairs.x.content
     assert has_note(result, "1 image left out: 'fake.png' is no image, whatever its name says")
@@ -105,9 +109,8 @@ def test_paths_that_lead_out_are_refused(path):
 @pytest.mark.parametrize(
     ("files", "message"),
     [
-        ({**PAIR}, "holds no table"),
+        ({**PAIR}, "no table of keywords"),
         ({**PAIR, "a.csv": WORDS, "b.csv": WORDS}, r"several tables \('a\.csv', 'b\.csv'\)"),
-        ({"words.csv": WORDS}, "holds no image"),
         ({**PAIR, "words.csv": b"x,y\n1,2\n"}, "no column names an image in the zip"),
         ({"a.png": b"no", "words.csv": WORDS}, "no image can be used.*'a.png' is no image"),
     ],

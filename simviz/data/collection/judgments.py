@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, Note, counted, parse_number, shown
-from simviz.data.readers import SkippedRow, judged_rows
+from simviz.data.readers import judged_rows
 from simviz.data.roles import (
     Labels,
     Roles,
@@ -160,7 +160,6 @@ class Judgments:
     kind: Kind
     table: Table
     roles: Roles
-    left_out: list[SkippedRow]
     notes: list[Note]
 
 
@@ -183,21 +182,15 @@ def read_judgments(
         raise DatasetError(f"{table.name}: column {shown(label)} cannot be the label.")
     x_at, y_at = (positions(table, c, index) for c, index in ((x_column, x), (y_column, y)))
     known = (x_at >= 0) & (y_at >= 0)
-    left_out = [
-        SkippedRow(
-            int(table.rows[row]),
-            "no x item has that id" if x_at[row] < 0 else "no y item has that id",
-        )
-        for row in np.flatnonzero(~known)
-    ]
-    rows = np.flatnonzero(known)
+    rows, others = np.flatnonzero(known), np.flatnonzero(~known)
     notes = list(table.notes)
-    if left_out:
+    if len(others):
+        reasons = [f"no {'x' if x_at[row] < 0 else 'y'} item has that id" for row in others]
         words = (
-            f"{counted(len(left_out), 'row')} of {table.name} left out: they name items that are "
-            f"not there ({table.named(np.flatnonzero(~known))})."
+            f"{counted(len(others), 'row')} of {table.name} left out: they name items that are "
+            f"not there ({table.named(others)})."
         )
-        notes.append(Note(words, "lost", table.rows[~known]))
+        notes.append(Note(words, "lost", table.rows[others], reasons=reasons))
     if not len(rows):
         raise DatasetError(
             f"{table.name}: no row names an item of both sides ({table.place(0)}: "
@@ -215,9 +208,8 @@ def read_judgments(
     if label is None:
         notes += said_of_unread(table, [c for c in table.frame if c not in free])
     rows, values, kind, more, unjudged = judged_rows(table, roles, rows)
-    notes += more
-    left_out += unjudged
-    return Judgments(x_at[rows], y_at[rows], values, kind, table, roles, left_out, notes)
+    notes += more + unjudged
+    return Judgments(x_at[rows], y_at[rows], values, kind, table, roles, notes)
 
 
 def read_judgment_table(path: str, data: bytes, x: Index) -> Table:

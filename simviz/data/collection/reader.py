@@ -84,14 +84,15 @@ def read_collection(
     .svmlight, a column of lists) with ``ids.txt``, or images. Without
     judgments, items of equal ids belong together; with one side only, the
     judgments link its items. ``split``, ``folds`` and ``groups`` describe
-    items. Images with a table of keywords or in folders named after them, and
-    a single table, are read, too.
+    items. Images with a table of keywords, several in a cell separated by ``|``,
+    ``;`` or ``,``, or in folders named after them, and a single table, are read,
+    too.
 
     Parameters
     ----------
     source : str, Path, bytes or mapping
         A folder or zip by its path; the content of a zip; or file names to
-        contents or paths.
+        contents or paths, of which one may be a zip.
     name : str, optional
         Of the data set, where the source has none.
     parts : mapping of str to str, optional
@@ -185,20 +186,23 @@ def read_collection(
     )
     if judged is None:
         table, roles = _preview(files.name, pairs)
-        return ReadResult(pairs, tuple(notes), (), table, roles)
-    left_out = tuple(sorted(judged.left_out, key=lambda item: item.row))
+        return ReadResult(pairs, tuple(notes), table, roles)
     offered = {} if one_side else _offered(files, plan, x, y, judged)
-    return ReadResult(pairs, tuple(notes), left_out, judged.table, judged.roles, parts=offered)
+    return ReadResult(pairs, tuple(notes), judged.table, judged.roles, parts=offered)
 
 
 def open_files(source: str | Path | bytes | Sources, name: str | None = None) -> Files:
     """The files of a folder, a zip, or of those handed in one by one."""
     if isinstance(source, Mapping):
+        zips = [path for path in source if path.lower().endswith(".zip")]
+        if len(zips) != 1:
+            return from_mapping(name or "the files", source)
+        files = from_zip(*load_bytes(source[zips[0]], zips[0]))
         if len(source) == 1:
-            path, content = next(iter(source.items()))
-            if path.lower().endswith(".zip"):
-                return from_zip(*load_bytes(content, path))
-        return from_mapping(name or "the files", source)
+            return files
+        # Such as a table of keywords beside the pictures.
+        beside = from_mapping(files.name, {k: v for k, v in source.items() if k != zips[0]})
+        return replace(files, openers={**files.openers, **beside.openers})
     if not isinstance(source, bytes) and Path(source).is_dir():
         return from_folder(Path(source).resolve())
     return from_zip(*load_bytes(source, name))
@@ -343,8 +347,8 @@ def _joined(found: Sequence[tuple[str, Judgments]]) -> Judgments:
         "score" if kinds == {"score"} else "grade",
         first.table,
         first.roles,
-        first.left_out,
-        [note for judged in parts for note in judged.notes],
+        # Rows of other files are not those of the table that is shown.
+        [*first.notes, *(Note(n, n.kind, n.rows) for one in parts[1:] for n in one.notes)],
     )
 
 

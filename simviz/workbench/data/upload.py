@@ -486,7 +486,7 @@ def _digest(files: Files) -> str:
 
 def _read(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
     """Read files, with the corrections of an earlier session."""
-    from simviz.data import Roles, guess_roles, read_collection, read_images, read_table
+    from simviz.data import Roles, guess_roles, read_collection, read_table
 
     name, data = files[0]
     if len(files) == 1 and not name.lower().endswith(".zip") and not _is_vectors(name):
@@ -501,13 +501,9 @@ def _read(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
             upload.corrected["space"] = corrected["space"]
         upload.read_as(roles)
         return upload
-    if len(files) == 2 and name.lower().endswith(".zip"):
-        result = read_images(data, files[1][1], name=name, keywords_name=files[1][0])
-    else:
-        names = [name for name, _ in files]
-        called = name if len(files) == 1 else _common_name(names)
-        result = read_collection(dict(files), called, parts=corrected.get("parts"))
-    result = _named(result)
+    is_whole = len(files) == 1 or name.lower().endswith(".zip")
+    called = name if is_whole else _common_name([name for name, _ in files])
+    result = _named(read_collection(dict(files), called, parts=corrected.get("parts")))
     upload = Upload(digest, result.table, result.roles, True, result.roles, result)
     upload.corrected = dict(corrected)
     upload.set_relevance(**corrected.get("relevance", {}))
