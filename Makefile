@@ -29,7 +29,10 @@ app: compiled
 
 cluster: .venv/.app
 	$(BIN)/pip install --quiet --editable ".[cluster]"
-	$(BIN)/python -m simviz.jobs.local_cluster
+	$(BIN)/dask scheduler --host 127.0.0.1 --port 8786 --no-dashboard & \
+	trap "kill $$!" EXIT; \
+	OMP_NUM_THREADS=1 $(BIN)/dask worker tcp://127.0.0.1:8786 --nworkers 2 --nthreads 1 \
+	  --no-dashboard --preload simviz
 
 check: .venv/.dev
 	$(BIN)/ruff check .

@@ -20,9 +20,8 @@ import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 # isort: split
 import numpy as np
 import scipy.sparse as sp
-from distributed import Client
+from distributed import Client, LocalCluster
 
-from simviz.jobs.local_cluster import cluster_here
 from simviz.jobs.worker import limit_threads
 from simviz.methods._s2net_losses import Loss, Settings
 from simviz.relevance import Relevance
@@ -39,7 +38,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     asked = parser.parse_args()
     limit_threads(1)
-    with cluster_here(2) as cluster, Client(cluster) as client:
+    quiet = {"dashboard_address": None, "host": "127.0.0.1"}
+    with LocalCluster(2, threads_per_worker=1, **quiet) as cluster, Client(cluster) as client:
         for n in asked.pairs:
             measure(n, asked.terms, asked.components, asked.rounds, client)
 

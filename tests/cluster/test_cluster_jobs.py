@@ -9,12 +9,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from local_cluster import cluster_here
 from waiting import LONG, until
 
 from simviz.data import Items
 from simviz.jobs import JobQueue, SplitSpec, blend_spec, memory, search_spec
 from simviz.jobs.dask import ClusterExecutor, cluster_queue
-from simviz.jobs.local_cluster import cluster_here
 from simviz.jobs.worker import run_job
 from simviz.store import Store
 

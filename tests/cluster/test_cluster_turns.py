@@ -1,10 +1,10 @@
 """On a cluster too, nobody waits for all that another asked for."""
 
+from local_cluster import cluster_here
 from waiting import LONG, until
 
 from simviz.jobs import JobSpec
 from simviz.jobs.dask import cluster_queue
-from simviz.jobs.local_cluster import cluster_here
 
 
 def test_who_comes_late_does_not_wait_for_all_of_another(store, theirs, ask, endless):

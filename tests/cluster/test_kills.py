@@ -16,10 +16,10 @@ import pytest
 import scipy.sparse as sp
 from distributed import Client
 from distributed.utils import get_mp_context
+from local_cluster import cluster_here
 from waiting import LONG, until
 
 from simviz.jobs.dask import cluster_queue
-from simviz.jobs.local_cluster import cluster_here
 from simviz.methods._training import held_out_values
 from simviz.methods.s2net import S2Net
 from simviz.scale.gradients import Share, fit_s2net

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from distributed import Client
+from local_cluster import cluster_here
 
 from simviz.jobs import JobError
-from simviz.jobs.local_cluster import cluster_here
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net

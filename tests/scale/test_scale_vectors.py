@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from distributed import Client
+from local_cluster import cluster_here
 
 from simviz.data import PairSet
 from simviz.data.pairs import Items
 from simviz.exceptions import StoreError
-from simviz.jobs.local_cluster import cluster_here
 from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, default_pipeline, load_pipeline
 from simviz.scale import SparseShards, VectorShards, embed, exact_search, write_vectors

@@ -10,9 +10,9 @@ import pyarrow.parquet as pq
 import pytest
 from distributed import Client
 from hypothesis import given, settings, strategies as st
+from local_cluster import cluster_here
 
 from simviz.features import HashedText, TextCounts, Tfidf
-from simviz.jobs.local_cluster import cluster_here
 from simviz.scale import TextFolder, fit_vocabulary, write_features
 
 LEARNED = ("vocabulary_", "idf_", "n_texts_")
