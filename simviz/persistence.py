@@ -22,7 +22,7 @@ from importlib.metadata import version
 from io import BufferedReader
 from math import prod
 from pathlib import Path
-from typing import IO, Any, TypeVar, cast, overload
+from typing import IO, Any, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -118,27 +118,17 @@ def save_state(
         archive.writestr(_ARRAYS, save(arrays))
 
 
-@overload
-def load_state(path: str | Path, *, max_bytes: int = ...) -> dict[str, Any]: ...
-
-
-@overload
-def load_state(
-    path: str | Path,
-    build: Callable[[dict[str, Any], dict[str, Sizes]], Built],
-    *,
-    max_bytes: int = ...,
-    trusted: Sequence[type] = ...,
-) -> Built: ...
+def _as_objects(objects: dict[str, Any], sizes: dict[str, Sizes]) -> Any:
+    return objects
 
 
 def load_state(
     path: str | Path,
-    build: Any = None,
+    build: Callable[[dict[str, Any], dict[str, Sizes]], Built] = _as_objects,
     *,
     max_bytes: int = MAX_BYTES,
     trusted: Sequence[type] = (),
-) -> Any:
+) -> Built:
     """Read back what `save_state` wrote, as objects by name or what `build` makes of them.
 
     `build` is also given the dimensions that the objects have, by their names; see
@@ -149,8 +139,7 @@ def load_state(
         if known.setdefault(cls.__name__, cls) is not cls:
             raise ValueError(f"There is a class {cls.__name__} in simviz. Name yours otherwise.")
     try:
-        objects, sizes = _read_state(path, known, max_bytes)
-        return objects if build is None else build(objects, sizes)
+        return build(*_read_state(path, known, max_bytes))
     except (SimvizError, FileNotFoundError):
         raise
     except Exception as error:  # whatever a damaged file leads to
