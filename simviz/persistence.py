@@ -32,7 +32,7 @@ from sklearn.base import BaseEstimator
 
 from simviz.base import PairModel
 from simviz.base.stored import Pending, Sizes, check_stored, check_values
-from simviz.exceptions import MissingLibraryError, SimvizError, StoreError
+from simviz.exceptions import MissingLibraryError, StoreError
 from simviz.features._base import Transformer
 
 FORMAT = "simviz-2"
@@ -140,7 +140,7 @@ def load_state(
             raise ValueError(f"There is a class {cls.__name__} in simviz. Name yours otherwise.")
     try:
         return build(*_read_state(path, known, max_bytes))
-    except (SimvizError, FileNotFoundError):
+    except (MissingLibraryError, StoreError, FileNotFoundError):
         raise
     except Exception as error:  # whatever a damaged file leads to
         raise StoreError(
