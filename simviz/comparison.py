@@ -56,7 +56,7 @@ from simviz.reports.summary import (
     Entry,
     compare_runs,
     estimate,
-    rank_key,
+    ranked,
     records_by_dimension,
     roc_curves,
     verdict_of,
@@ -431,9 +431,8 @@ class Result:
 
     @property
     def names(self) -> list[str]:
-        """What was compared, the best on the validation part first."""
-        values = {n: e.value(self.metric) for n, e in self.evaluations("validation").items()}
-        return sorted(values, key=lambda name: rank_key(values[name], self.metric.name))
+        """What was compared, in the order of `simviz.reports.summary.ranked`."""
+        return [run.info.name for run in self._ranked]
 
     @property
     def pipelines(self) -> dict[str, Pipeline]:
@@ -442,7 +441,11 @@ class Result:
 
     @property
     def best(self) -> Pipeline:
-        """The pipeline that is best on the validation part."""
+        """The pipeline that is best on the validation part, by more than chance.
+
+        That is one that learns nothing from pairs, such as the plain cosine of vectors, unless
+        another is ahead of it by more than one standard error of their difference.
+        """
         return self[self.names[0]]
 
     def __getitem__(self, name: str) -> Pipeline:
@@ -614,16 +617,23 @@ class Result:
     @cached_property
     def _entries(self) -> list[Entry]:
         """The runs on the test part, the best first, as reports read them."""
+        looks = {name: self._look(name) for name in self.runs}
+        return [Entry(run, run.info.name, looks[run.info.name], "test") for run in self._ranked]
+
+    @cached_property
+    def _ranked(self) -> list[Run]:
+        """The runs as the store would keep them, the best first."""
         given = {} if self._is_repeatable() else {"given": True}
-        entries = {}
+        runs: list[Run] = []
         for number, (name, result) in enumerate(self.runs.items()):
             spec = self._spec(result.pipeline)
             tree = spec.to_json()
             tree["split"] |= given
             about = str(number), spec.dataset_id, spec.method, tree
-            info = RunInfo(*about, name=name, seconds=sum(result.seconds.values()))
-            entries[name] = Entry(_Trained(info, result=result), name, self._look(name), "test")
-        return [entries[name] for name in self.names]
+            seconds = sum(result.seconds.values())
+            info = RunInfo(*about, name=name, seconds=seconds, created=number)
+            runs.append(_Trained(info, result=result))
+        return ranked(runs, self.metric.name, self.direction, "validation")
 
     def _is_repeatable(self) -> bool:
         """Whether the request for the split makes these parts, unlike folds and one's own."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import lru_cache
 from math import isnan
 from statistics import fmean
 from typing import Any, NamedTuple, cast
@@ -21,6 +23,7 @@ from simviz.evaluation import (
     Evaluation,
     Verdict,
     compare_all_evaluations,
+    compare_evaluations,
     compared_metric,
     dimension_curve as measure_dimensions,
     verdict,
@@ -30,7 +33,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking, PartResult, curve_records, values_in
 from simviz.evaluation.roc import Roc
 from simviz.evaluation.tables import Estimate, TableRow, finding, ranked_against
-from simviz.exceptions import StoreError
+from simviz.exceptions import SimvizError, StoreError
 from simviz.features.pretrained import DEFAULT_MODEL
 from simviz.methods import all_methods, get_method
 from simviz.pipeline import Features, encoder_of
@@ -47,6 +50,8 @@ Record = Mapping[str, Any]
 BASELINES = {"popularity": "guessing by popularity", "chance": "pure chance"}
 #: A curve has nearly reached its best from this share of it on.
 NEARLY = 0.95
+#: Share of normal errors that are smaller than one standard error.
+_WITHIN_ONE_ERROR = 0.6827
 _SPLITS = {
     "pair": "new pairs",
     "x": "new {x}",
@@ -143,8 +148,57 @@ def ranked(runs: Sequence[Run], metric: str, direction: str, part: Part) -> list
     values = {run.id: run.value(metric, direction) for run in runs}
     if all(isnan(value) for value in values.values()):
         values = {run.id: run.value(metric, direction, part) for run in runs}
+    else:
+        part = "validation"
     oldest = sorted(runs, key=lambda run: (run.info.created, run.id))
-    return sorted(oldest, key=lambda run: rank_key(values[run.id], metric))
+    ordered = sorted(oldest, key=lambda run: rank_key(values[run.id], metric))
+    return base_first(ordered, metric, direction, part)
+
+
+def base_first(
+    ordered: Sequence[Run], metric: str, direction: str, part: Part = "validation"
+) -> list[Run]:
+    """Put the best run that learns nothing first, unless the best of all is ahead of it.
+
+    Parameters
+    ----------
+    ordered : sequence of Run
+        By their values, the best first.
+    metric, direction, part : str
+        By which they were ordered.
+
+    Returns
+    -------
+    list of Run
+        The best of few queries is often so by luck: ahead means by more than one standard
+        error of the paired difference, the rule of Breiman et al. (1984).
+    """
+    known = [run for run in ordered if not isnan(value_of(run, metric, direction, part))]
+    bases = (run for run in known if is_base(run.info.method))
+    base = next((run for run in bases if group_key(run) == group_key(known[0])), None)
+    if base is None or base is known[0]:
+        return list(ordered)
+    with suppress(SimvizError):  # damaged: its page says so
+        best, other = (run.part(part).evaluation for run in (known[0], base))
+        if not _is_ahead(best, other, metric, direction):
+            return [base, *(run for run in ordered if run is not base)]
+    return list(ordered)
+
+
+def value_of(run: Run, metric: str, direction: str, part: Part = "validation") -> float:
+    """The value of a run, see `Run.value`; NaN where its figures are damaged."""
+    with suppress(SimvizError):
+        return run.value(metric, direction, part)
+    return float("nan")
+
+
+@lru_cache(maxsize=64)
+def _is_ahead(one: Evaluation, other: Evaluation, metric: str, direction: str) -> bool:
+    """Whether a run is ahead of another by more than one standard error."""
+    found = compare_evaluations(
+        one, other, metric, _asking(direction), "t", level=_WITHIN_ONE_ERROR
+    )
+    return found.low > 0 if parse_metric(metric).higher_is_better else found.high < 0
 
 
 def rank_key(value: float, metric: str) -> tuple[bool, float]:
@@ -578,8 +632,15 @@ def order(entries: Sequence[Entry]) -> str:
     """What the order of the runs rests on, see `ranked`."""
     part = entries[0].part
     if part == "validation" or not is_chosen_here(entries):
-        is_whole = all("validation" in one.run.measured for one in entries)
-        return "by the validation part" + ("" if is_whole else ", those without it last")
+        words = "by the validation part"
+        if not all("validation" in one.run.measured for one in entries):
+            words += ", those without it last"
+        if is_base(entries[0].run.info.method):
+            words += (
+                f"; {entries[0].label}, which learns nothing from pairs, is first unless another "
+                "is ahead of it by more than one standard error"
+            )
+        return words
     return f"by the {part} part: no run was measured on validation"
 
 

@@ -30,7 +30,7 @@ def quick(monkeypatch, give_demos):
     give_demos(monkeypatch, {"emoji": pairs, "pydocs_links": pairs})
 
     def change(**more):
-        methods = {"tfidf_cosine": {}, "hdlr": {"max_iter": 3}}
+        methods = {"plsa": {"n_components": 5, "max_iter": 5}, "hdlr": {"max_iter": 3}}
         info = replace(datasets.DEMOS["emoji"], methods=methods, **more)
         monkeypatch.setattr(datasets, "DEMOS", {**datasets.DEMOS, "emoji": info})
 

@@ -18,8 +18,10 @@ from simviz.workbench.train import cards
 
 pytestmark = pytest.mark.app
 DATA = "demo:emoji"
-METHODS = {"tfidf_cosine": {}, "cca": {"n_components": 20}}
-TITLES = {"CCA": "cca", "TF-IDF cosine": "tfidf_cosine"}
+#: Neither learns from pairs, so that the next one is the strongest baseline, too.
+METHODS = {"tfidf_cosine": {}, "bm25": {"k1": 20.0}}
+TITLES = {"BM25": "bm25", "TF-IDF cosine": "tfidf_cosine"}
+BOTH = f"({'|'.join(TITLES)})"
 
 
 @pytest.fixture(scope="module")
@@ -67,7 +69,7 @@ def test_six_places_say_the_same(home, pages, tmp_path, capsys):
     (one,) = result.verdict.against.values()
     words = str(result.verdict)
     assert re.fullmatch(
-        r"TF-IDF cosine and CCA cannot be told apart: MRR \+0\.\d+ \[−0\.\d+, \+0\.\d+\], "
+        rf"{BOTH} and {BOTH} cannot be told apart: MRR \+0\.\d+ \[−0\.\d+, \+0\.\d+\], "
         r"p = 0\.\d+, paired randomisation, 100 queries\.",
         words,
     )
@@ -88,10 +90,10 @@ def test_on_validation_the_same_is_said_without_p(home, pages):
     runs = [home.run(name) for name in METHODS]
     report = unescape(html_report(runs, home.pairs["emoji"], metric="MRR", part="validation"))
     (words,) = set(pages("validation").values())
-    assert words.startswith("On the validation part, CCA ") and words in report
+    assert re.match(f"On the validation part, {BOTH} ", words) and words in report
     assert re.search(
         r": MRR \+\d\.\d+ \[.*\], 50 queries\. "
-        r"On the test part, CCA has MRR 0\.\d{3} ± 0\.\d{3}\.$",
+        rf"On the test part, {BOTH} has MRR 0\.\d+ ± 0\.\d+\.$",
         words,
     )
 

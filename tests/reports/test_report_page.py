@@ -235,7 +235,8 @@ def test_the_best_on_validation_is_first_and_its_value_is_the_stored_one(world, 
     assert order_in(text, runs)[0].id == best.id
     cells = re.findall(r'<td>(?:<span class="sv-best">)?(\d\.\d{3})<?', text)
     assert cells[0] == f"{means(best, part):.3f}"
-    assert "Runs are ordered by the validation part." in text
+    said = re.search("Runs are ordered by the validation part; (.*), which learns nothing", text)
+    assert said and order_in(text, runs)[0].info.method == "bm25"
 
 
 def test_every_figure_names_part_and_size_and_validation_has_no_verdict(world):

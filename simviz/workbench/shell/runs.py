@@ -13,10 +13,12 @@ from simviz.data.cells import counted, numbered
 from simviz.exceptions import SimvizError
 from simviz.reports.summary import (
     Entry,
+    base_first,
     group_key,
     is_base,
     rank_key,
     split_words,
+    value_of,
 )
 from simviz.store.run import Part
 from simviz.workbench.shell import settings, state
@@ -161,13 +163,10 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
     metric = usual_metric(dataset_id, pairs)
     direction = settings.current_direction(dataset_id, pairs)
 
-    def rank(info: RunInfo) -> tuple[bool, float]:
-        value = float("nan")
-        with suppress(SimvizError):  # damaged: its page says so
-            value = state.run(info.id).value(metric, direction)
-        return rank_key(value, metric)
-
-    return sorted(runs, key=rank)
+    read = [state.run(info.id) for info in runs]
+    values = {run.id: value_of(run, metric, direction) for run in read}
+    ordered = sorted(read, key=lambda run: rank_key(values[run.id], metric))
+    return [run.info for run in base_first(ordered, metric, direction)]
 
 
 def main_metric(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> str:
