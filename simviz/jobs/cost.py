@@ -43,7 +43,8 @@ _MEETING = 3e-8  # seconds for each weight of a full matrix
 _DENSE_ROW = 200  # entries of a row up to which triples are taken one by one
 _PAIR = 4e-9  # to rank one pair
 _WHOLE_SIDE = 1_500  # all eigenvectors are found up to this side
-_FACTOR_SIDE = 24_000  # what is whitened is factored up to this one
+#: What is whitened is factored up to so many columns or rows, else by so many directions.
+_FACTOR_SIDE, _FACTOR_ROWS, _DIRECTIONS = 24_000, 12_000, 200
 _BASIS = 3.5  # times as many directions are searched as are wanted
 #: Share of the items that are trained on.
 _TRAINED = 0.7
@@ -264,6 +265,14 @@ class _Size:
         return [min(n, d) for n, d in zip(self.n, self.d, strict=True)]
 
     @property
+    def factors(self) -> list[int]:
+        """Sides of the factors by which each side is whitened; 0 where there is none."""
+        return [
+            side if n <= _FACTOR_ROWS or d <= _FACTOR_SIDE else 0
+            for side, n, d in zip(self.sides, self.n, self.d, strict=True)
+        ]
+
+    @property
     def joint(self) -> int:
         """What is decomposed where both sides meet."""
         return min(max(self.n), sum(self.d))
@@ -338,11 +347,12 @@ def _spectral_seconds(size: _Size, *, whitens: bool = True) -> float:
         basis = min(size.joint, _BASIS * size.k)
         return seconds + 4 * size.joint * basis**2 / _GEMM + 6.0 * basis**3 / _FLOPS
     # Each side is whitened before they meet.
-    for side in (*size.sides, size.joint):
+    parts = [*zip(size.sides, size.factors, strict=True), (size.joint, max(size.factors))]
+    for side, factored in parts:
         if side <= _WHOLE_SIDE:
             seconds += 6.0 * side**3 / _FLOPS
             continue
-        basis, factored = min(side, _BASIS * size.k), min(side, _FACTOR_SIDE)
+        basis = min(side, _BASIS * (size.k if factored else max(size.k, _DIRECTIONS)))
         flops = factored**3 + 4 * factored**2 * basis + 4 * side * basis**2
         seconds += flops / _GEMM + 6.0 * basis**3 / _FLOPS
     return seconds
@@ -409,7 +419,8 @@ def _bytes(model: PairModel, size: _Size) -> float:
     if model.tags.family == "spectral":
         peak += 2 * 4 * size.joint * _BASIS * size.k + 4 * 8 * _WHOLE_SIDE**2
         if "rank" in params:
-            peak += sum(2 * 4 * min(side, _FACTOR_SIDE) ** 2 for side in size.sides)
+            for factored, d in zip(size.factors, size.d, strict=True):
+                peak += 2 * 4 * (factored**2 or d * _BASIS * _DIRECTIONS)
         if landmarks := params.get("max_landmarks"):
             peak += sum(3 * 8 * n * min(n, landmarks) for n in size.n)
     return peak

@@ -131,6 +131,8 @@ class Operator:
     gram: Callable[[Any], Array] | None = None
     rgram: Callable[[Any], Array] | None = None
     dtype: Any = np.float64
+    #: The squared length of each column.
+    squares: Callable[[], Array] | None = None
 
     @property
     def T(self) -> Operator:  # noqa: N802 -- as numpy names a transpose
@@ -202,7 +204,14 @@ def rows_operator(Z: Any, weights: Array | None = None, groups: Sequence[slice] 
             add_product(C, M.T * sums, M, -1.0)
         return C
 
-    return Operator(products.shape, matmat, rmatmat, gram, rgram, products.dtype)
+    def squares() -> Array:
+        own = products.transpose.power(2) if sp.issparse(Z) else np.square(Z.T)
+        total: Array = own.astype(np.float64) @ w
+        for rows, mean in zip(groups, means, strict=True):
+            total -= w[rows].sum() * mean**2
+        return np.maximum(total, 0.0)
+
+    return Operator(products.shape, matmat, rmatmat, gram, rgram, products.dtype, squares)
 
 
 def group_means(Z: Any, weights: Array, groups: Sequence[slice]) -> list[Array]:

@@ -4,15 +4,16 @@ A whitening gives coordinates in which weighted, centred data plus a ridge have 
 
 For rows Ẑ = diag(√w)(Z − means) with C = ẐᵀẐ, a whitening is a matrix W with
 Wᵀ(C + κI)W = I. CCA and OPCA are leading singular vectors or eigenvectors of
-small matrices in such coordinates. Two routes give W: the principal directions
-of Ẑ, after which every κ is free, and a Cholesky factor of C + κI, which is
-exact for many rows without finding thousands of directions first.
+small matrices in such coordinates. Three routes give W: the principal directions
+of Ẑ, after which every κ is free; a Cholesky factor of C + κI, which is
+exact for many rows without finding thousands of directions first; and, where
+that would not fit into memory, a low-rank model of C + κI.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
 from typing import Any, Protocol
 
@@ -28,6 +29,7 @@ from simviz.methods._linalg import (
     Notify,
     Operator,
     group_means,
+    leading_symmetric,
     left_svd,
     matrix_operator,
     numerical_rank,
@@ -41,6 +43,7 @@ _LARGEST_FACTOR = 24_000  # columns whose factor fits: 2.3 GB in single precisio
 _MOST_ROWS = 12_000  # rows whose Gram matrix and its two factors do, where columns are more
 _ALL_DIRECTIONS = 6_000  # rows or columns up to which all directions are found
 _MOST_DIRECTIONS = 3_000  # principal directions beyond that
+_LEADING = 200  # directions in which columns hang together, where there is no factor
 _PANEL = 1_024  # columns of a Cholesky factor that are found together
 _WIDEST = 4_096  # features of which a whole matrix of weights is learned
 _LEAST_RIDGE = 1e-6  # of the mean variance: what double precision still sees
@@ -111,6 +114,11 @@ def stacked(X: Matrix, Y: Matrix) -> Matrix:
     return sp.csr_array(sp.vstack([X, Y])) if sp.issparse(X) else np.vstack([X, Y])
 
 
+def is_default(model: Any) -> bool:
+    """Whether nobody asked for this number of dimensions."""
+    return bool(model.n_components == getattr(type(model), "n_components", None))
+
+
 def capped_components(
     model: Any, s: NDArray[np.floating], shape: tuple[int, int], most: int | None = None
 ) -> int:
@@ -119,7 +127,7 @@ def capped_components(
     rank = rank if most is None else min(rank, most)
     # Fewer values than were asked for and possible: a fit that was ended, not poor data.
     ended = len(s) < min(model.n_components, *shape) and rank == len(s)
-    if rank < model.n_components and not ended:
+    if rank < model.n_components and not ended and not is_default(model):
         warnings.warn(
             f"{type(model).__name__}: n_components={model.n_components} is more than the data "
             f"can give, {rank} are kept. Further directions would be arbitrary.",
@@ -213,14 +221,16 @@ def _inverse(value: Any) -> Any:
     return np.divide(1.0, value, out=np.zeros_like(value), where=value > 0)
 
 
-def factor_whitening(op: Operator, rank: int | None) -> type[CholeskyWhitening] | None:
-    """The shortest way to whiten all of an operator by factors, if there is one."""
+def factor_whitening(
+    op: Operator, rank: int | None
+) -> type[CholeskyWhitening] | type[ScaledWhitening] | None:
+    """The shortest way to whiten all of an operator without its directions, if there is one."""
     m, n = op.shape
     if rank is not None or min(m, n) <= _FEW:
         return None
     if m < n and m <= _MOST_ROWS:
         return RowsWhitening
-    return CholeskyWhitening if n <= _LARGEST_FACTOR else None
+    return CholeskyWhitening if n <= _LARGEST_FACTOR else ScaledWhitening
 
 
 class Whitening(Protocol):
@@ -228,6 +238,13 @@ class Whitening(Protocol):
 
     rank: int
     n_features: int
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether Wᵀ(C + κI)W is the identity, not only about it."""
+
+    def gram(self, B: Array) -> Array:
+        """Bᵀ Wᵀ(C + κI)W B, where that is not BᵀB."""
 
     def forward(self, B: Array) -> Array:
         """Ẑ W B of shape (n, b) for B of shape (r, b)."""
@@ -240,6 +257,16 @@ class Whitening(Protocol):
 
     def coordinates(self, v: Array) -> Array:
         """Wᵀ v of shape (r,) for v of shape (d,)."""
+
+
+class _Exact:
+    """What whitens up to rounding."""
+
+    is_exact = True
+
+    def gram(self, B: Array) -> Array:
+        """BᵀB."""
+        return B.T @ B
 
 
 class Directions:
@@ -274,7 +301,7 @@ class Directions:
         return SpectralWhitening(self, ridge)
 
 
-class SpectralWhitening:
+class SpectralWhitening(_Exact):
     """Whitening by principal directions."""
 
     def __init__(self, directions: Directions, ridge: float) -> None:
@@ -301,7 +328,7 @@ class SpectralWhitening:
         return (self.U.T @ rows)[:, 0] / (self.s * self.spread)
 
 
-class CholeskyWhitening:
+class CholeskyWhitening(_Exact):
     """Whitening by C + κI = L Lᵀ, W = L⁻ᵀ."""
 
     def __init__(
@@ -366,6 +393,63 @@ class RowsWhitening(CholeskyWhitening):
         return super().coordinates(solve_triangular(self._rows.T, rows, transposed=True)[:, 0])
 
 
+class ScaledWhitening:
+    """Whitening by columns of variance one, and their leading directions.
+
+    With D the diagonal of C + κI, M = D^-½ (C + κI) D^-½ has ones on its diagonal: what it holds
+    beside them is how columns hang together. Its leading eigenvectors V are found, and all others
+    get the mean μ̄ of their eigenvalues: W = D^-½ (V diag(μ)^-½ Vᵀ + μ̄^-½ (I − V Vᵀ)).
+    """
+
+    is_exact = False
+
+    def __init__(
+        self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
+    ) -> None:
+        assert op.squares is not None
+        self.op, self.ridge, d = op, ridge, op.shape[1]
+        self.rank = self.n_features = d
+        total = op.squares() + ridge
+        self._scale = (1 / np.sqrt(total)).astype(dtype)[:, None]
+        share = (ridge / total).astype(dtype)[:, None]
+
+        def correlated(B: Array) -> Array:
+            return self._scale * op.rmatmat(op.matmat(self._scale * B)) + share * B
+
+        # The seed is of the search for V, which is no choice of the method's.
+        mu, V = leading_symmetric(correlated, d, _LEADING, dtype, random_state=0, notify=notify)
+        rest = (d - mu.sum()) / (d - len(mu)) if len(mu) < d else 1.0
+        self._V, self._usual = V.astype(dtype), 1 / np.sqrt(rest)
+        self._own = (1 / np.sqrt(mu) - self._usual)[:, None]
+
+    def gram(self, B: Array) -> Array:
+        """Bᵀ Wᵀ(C + κI)W B."""
+        D = self.directions(B)
+        F = self.op.matmat(D).astype(np.float64)
+        D = D.astype(np.float64)
+        return F.T @ F + self.ridge * (D.T @ D)
+
+    def _root(self, B: Array) -> Array:
+        inner = self._own.astype(B.dtype) * (self._V.T @ B)
+        return B.dtype.type(self._usual) * B + self._V @ inner
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ W B."""
+        return self.op.matmat(self.directions(B))
+
+    def backward(self, C: Array) -> Array:
+        """Its transpose."""
+        return self._root(self._scale * self.op.rmatmat(C))
+
+    def directions(self, B: Array) -> Array:
+        """W B."""
+        return self._scale * self._root(B)
+
+    def coordinates(self, v: Array) -> Array:
+        """Wᵀ v."""
+        return self._root(self._scale * v[:, None])[:, 0]
+
+
 def _trace_of_variance(G: Array) -> float:
     """What a Gram matrix needs on its diagonal for a Cholesky factor to exist."""
     n, eps = len(G), float(np.finfo(G.dtype).eps)
@@ -404,6 +488,12 @@ class Blocks:
         self.n_features = sum(part.n_features for part in parts)
         self._rows = np.cumsum(n_rows)[:-1]
         self._ranks = np.cumsum([part.rank for part in parts])[:-1]
+        self.is_exact = all(part.is_exact for part in parts)
+
+    def gram(self, B: Array) -> Array:
+        """The sum over all parts."""
+        split = np.split(B, self._ranks)
+        return np.sum([p.gram(b) for p, b in zip(self.parts, split, strict=True)], axis=0)
 
     def forward(self, B: Array) -> Array:
         """Rows of all parts."""
@@ -428,6 +518,24 @@ class Blocks:
         return np.concatenate([p.coordinates(u) for p, u in zip(self.parts, split, strict=True)])
 
 
+def of_variance_one(whitening: Whitening, B: Array) -> Array:
+    """A basis of the span of B whose columns have variance one, exactly."""
+    L = np.linalg.cholesky(whitening.gram(B).astype(np.float64))
+    return np.linalg.solve(L, B.T.astype(np.float64)).T.astype(B.dtype)
+
+
+def exact_within(
+    whitening: Whitening, apply: Callable[[Array], Array], mu: Array, U: Array
+) -> tuple[Array, Array]:
+    """Eigenpairs within the span of U where the whitening that they were found by is not exact."""
+    if whitening.is_exact:
+        return mu, U
+    U = of_variance_one(whitening, U)
+    S = np.asarray(U.T @ apply(U), dtype=np.float64)
+    mu, T = np.linalg.eigh((S + S.T) / 2)
+    return mu[::-1], U @ T[:, ::-1].astype(U.dtype)
+
+
 class Inflated:
     """A whitening of C + κI + δδᵀ from one of C + κI."""
 
@@ -437,6 +545,13 @@ class Inflated:
         # (I + ww')^(-1/2) = I - c ww'
         self._c = (1 - 1 / np.sqrt(1 + length2)) / length2 if length2 else 0.0
         self._w = delta[:, None]
+        self.is_exact = base.is_exact
+
+    def gram(self, B: Array) -> Array:
+        """Bᵀ (I + ww')^-½ (base + ww') (I + ww')^-½ B."""
+        B = self._root(B)
+        along = self._w.T @ B
+        return self.base.gram(B) + along.T @ along
 
     def _root(self, B: Array) -> Array:
         return B - (self._c * self._w).astype(B.dtype) @ (self._w.T.astype(B.dtype) @ B)

@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from simviz._extras import missing, require
 from simviz._types import Array
 from simviz.base import LinearPairModel, Matrix
+from simviz.methods._spectral import is_default
 from simviz.relevance import Relevance
 
 Data = tuple[Matrix, Matrix, Relevance]
@@ -358,7 +359,7 @@ def initial_model(model: Any, data: Data, *, shared: bool) -> tuple[LinearPairMo
     k = linear.n_components_
     if k > model.n_components and linear.tags.nested:
         return linear.truncate(model.n_components), stopped
-    if k < model.n_components:
+    if k < model.n_components and not is_default(model):
         warnings.warn(
             f"{type(model).__name__}: n_components={model.n_components} is more than the data "
             f"can give {type(linear).__name__} to start from, {k} are kept.",

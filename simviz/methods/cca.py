@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from simviz._types import Array
 from simviz.base import COMMON_PARAMETERS, LinearPairModel, MethodTags
 from simviz.base.stored import Declared, StoredArray
 from simviz.methods._linalg import leading_symmetric, truncated_svd
@@ -15,6 +16,8 @@ from simviz.methods._spectral import (
     PairedSides,
     RegularizationPathMixin,
     capped_components,
+    exact_within,
+    of_variance_one,
 )
 from simviz.params import interval
 
@@ -41,9 +44,9 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         from every pair taken in both orders.
     rank : int or None, default=None
         Principal directions of each side that enter, a second regulariser
-        that is independent of `n_components`. None keeps them all (the
-        leading 3,000 where a side has more than 24,000 features, and more
-        than 12,000 items).
+        that is independent of `n_components`. None keeps them all; of more
+        than 24,000 features and 12,000 items of a side, the variance of each feature
+        and the 200 leading directions in which they vary together.
     correlation_power : float, default=0.5
         Columns are scaled by the canonical correlations to this power, so that
         uncertain directions weigh less in a similarity; 0 is the textbook.
@@ -127,13 +130,14 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         settings = {"random_state": self.random_state, "notify": self._notify}
         if self.shared:
             (z,) = whitenings
+
+            def agreement(B: Array) -> Array:
+                return z.backward(sides.across(z.forward(B)))
+
             rho, U = leading_symmetric(
-                lambda B: z.backward(sides.across(z.forward(B))),
-                z.rank,
-                self.n_components,
-                sides.dtype,
-                **settings,
+                agreement, z.rank, self.n_components, sides.dtype, **settings
             )
+            rho, U = exact_within(z, agreement, rho, U)
             keep = rho > 0  # directions on which the sides oppose each other tell nothing
             rho, V, shape = rho[keep], U[:, keep], (z.rank, z.rank)
             U = V
@@ -143,6 +147,10 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
             across = sides.correlations(x, y)
             U, rho, Vt = truncated_svd(across, self.n_components, **settings)
             V = Vt.T
+            if not (x.is_exact and y.is_exact):
+                U, V = of_variance_one(x, U), of_variance_one(y, V)
+                P, rho, Qt = np.linalg.svd(U.T @ across.matmat(V))
+                U, V = U @ P, V @ Qt.T
         if not len(rho):
             raise ValueError(
                 "CCA with shared=True found no direction on which relevant pairs agree. "

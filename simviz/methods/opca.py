@@ -22,6 +22,7 @@ from simviz.methods._spectral import (
     RegularizationPathMixin,
     Whitening,
     capped_components,
+    exact_within,
 )
 from simviz.methods._training import best_on_held_out
 from simviz.params import interval, options
@@ -68,8 +69,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         this power.
     rank : int or None, default=None
         Principal directions that enter, a second regulariser. None keeps them
-        all (the leading 3,000 where a side has more than 24,000 features, and
-        more than 12,000 items).
+        all; see `simviz.methods.cca.RidgeCCA` for more than 24,000 features.
     random_state : int, RandomState instance or None, default=0
         Start of the iterative solver for large data.
 
@@ -194,6 +194,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
             random_state=self.random_state,
             notify=self._notify,
         )
+        mu, U = exact_within(whitening, signal, mu, U)
         if self.regularization == 0 and mu[0] > 1 - 1e-9:
             raise ValueError(
                 "OPCA without regularization needs noise in every direction; with "

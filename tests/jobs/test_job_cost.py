@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from simviz.data import Items, PairSet
-from simviz.jobs import estimate
+from simviz.jobs import cost, estimate
 from simviz.jobs.cost import MAX_SECONDS
-from simviz.methods import all_methods
+from simviz.methods import all_methods, get_method
 from simviz.methods.opca import OPCA
 from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.relevance import Relevance
@@ -97,6 +97,15 @@ def test_too_large_is_refused_with_a_sentence(sentences, monkeypatch):
     monkeypatch.setattr("simviz.jobs.cost.free_bytes", lambda: 1_000_000)
     reason = estimate("cca", sentences).reason_to_refuse
     assert "GB of memory" in reason and "Take a sample" in reason
+
+
+def test_what_is_too_wide_for_a_factor_needs_none():
+    def needed(n, d):
+        size = cost._Size((n, n), (d, d), (10.0 * n, 10.0 * n), (False, False), n, 100, 50)
+        return cost._bytes(get_method("cca")(100), size)
+
+    assert needed(200_000, 2**16) < 4e9 < needed(200_000, 24_000)
+    assert needed(12_000, 2**16) < needed(12_001, 2**16)
 
 
 @pytest.mark.parametrize("method", ["bm25", "tfidf_cosine"])

@@ -374,3 +374,11 @@ def test_trace_objective_is_the_sum_of_singular_values_and_maximal(sides):
     for _ in range(50):
         A, B = (np.linalg.qr(rng.standard_normal((d, 3)))[0] for d in (9, 7))
         assert np.trace(B.T @ M @ A) <= reached + 1e-9
+
+
+def test_nobody_is_warned_of_a_default(recwarn):
+    X = np.random.default_rng(0).standard_normal((40, 5))
+    assert RidgeCCA().fit(X, X + 0.1).n_components_ == 5
+    assert not recwarn
+    with pytest.warns(UserWarning, match="n_components=7 is more"):
+        RidgeCCA(7).fit(X, X + 0.1)

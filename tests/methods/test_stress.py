@@ -35,6 +35,8 @@ LOWERED = [
     (_spectral, "_PANEL", 4),
     (_spectral, "_ALL_DIRECTIONS", 5),
     (_spectral, "_MOST_DIRECTIONS", 4),
+    (_spectral, "_LARGEST_FACTOR", 9),
+    (_spectral, "_LEADING", 3),
     (_linalg, "_DENSE_FLOPS", 0),
     (_linalg, "_GRAM_SIDE", 3),
     (_linalg, "_LARGEST_GRAM", 6),

@@ -14,6 +14,7 @@ from simviz.methods._spectral import (
     Directions,
     Inflated,
     RowsWhitening,
+    ScaledWhitening,
     cholesky_in_place,
     factor_whitening,
 )
@@ -35,6 +36,8 @@ def op(request):
 def whitened(op, route):
     if route == "factor":
         return CholeskyWhitening(op, RIDGE, np.float64)
+    if route == "scaled":
+        return ScaledWhitening(op, RIDGE, np.float64)
     return Directions(op, None, 0, None).whitened(RIDGE)
 
 
@@ -51,7 +54,7 @@ def check(whitening, C, rows):
     np.testing.assert_allclose(whitening.backward(F), W.T @ (rows.T @ F), atol=1e-10)
 
 
-@pytest.mark.parametrize("route", ["factor", "directions"])
+@pytest.mark.parametrize("route", ["factor", "directions", "scaled"])
 def test_ridge(op, route):
     whitening = whitened(op, route)
     check(whitening, covariance(op) + RIDGE * np.eye(D), op.matmat(np.eye(D)))
@@ -60,7 +63,7 @@ def test_ridge(op, route):
     np.testing.assert_allclose(whitening.coordinates(v), W.T @ v, atol=1e-10)
 
 
-@pytest.mark.parametrize("route", ["factor", "directions"])
+@pytest.mark.parametrize("route", ["factor", "directions", "scaled"])
 def test_rank_one_more(op, route):
     base = whitened(op, route)
     delta = RNG.standard_normal(D)
@@ -72,7 +75,8 @@ def test_rank_one_more(op, route):
 @pytest.mark.parametrize("sparse", [False, True])
 def test_fewer_rows_than_columns(sparse):
     """Whitened inside the span of the rows, where all the data are."""
-    A = RNG.standard_normal((9, D))
+    rng = np.random.default_rng(0)
+    A = rng.standard_normal((9, D))
     A[4], A[5] = A[3], 0  # a copy and an empty row
     weights = np.full(9, 1 / 9)
     op = rows_operator(sp.csr_array(A) if sparse else A, weights, [slice(None)])
@@ -81,7 +85,7 @@ def test_fewer_rows_than_columns(sparse):
     rows = op.matmat(np.eye(D))
     W, V = whitening.directions(np.eye(9)), full.directions(np.eye(full.rank))
     np.testing.assert_allclose(rows @ W @ W.T @ rows.T, rows @ V @ V.T @ rows.T, atol=1e-10)
-    F, B, v = RNG.standard_normal((9, 3)), RNG.standard_normal((9, 3)), rows[2]
+    F, B, v = rng.standard_normal((9, 3)), rng.standard_normal((9, 3)), rows[2]
     np.testing.assert_allclose(whitening.backward(F), W.T @ (rows.T @ F), atol=1e-6)
     np.testing.assert_allclose(whitening.forward(B), rows @ (W @ B), atol=1e-6)
     np.testing.assert_allclose(whitening.coordinates(v), W.T @ v, atol=1e-6)
@@ -131,7 +135,44 @@ def test_the_shorter_way_is_taken():
     assert way(40_000, 20_000) is CholeskyWhitening
     assert way(15_000, 20_000) is CholeskyWhitening
     assert way(40_000, 20_000, rank=3_000) is None
-    assert way(40_000, 60_000) is None
+    assert way(40_000, 60_000) is ScaledWhitening
+
+
+def test_beyond_the_leading_directions_columns_keep_their_variance(op, monkeypatch):
+    monkeypatch.setattr(_spectral, "_LEADING", 3)
+    C = covariance(op) + RIDGE * np.eye(D)
+    scale = 1 / np.sqrt(np.diag(C))
+    mu, V = np.linalg.eigh(C * scale * scale[:, None])
+    mu[:-3] = mu[:-3].mean()
+    expected = scale[:, None] * (V / np.sqrt(mu)) @ V.T
+    whitening = ScaledWhitening(op, RIDGE, np.float64)
+    np.testing.assert_allclose(whitening.directions(np.eye(D)), expected, atol=1e-10)
+    delta = RNG.standard_normal(D)
+    more = Inflated(whitening, whitening.coordinates(delta))
+    for one, within in ((whitening, C), (more, C + np.outer(delta, delta))):
+        W = one.directions(np.eye(D))
+        np.testing.assert_allclose(one.gram(np.eye(D)), W.T @ within @ W, atol=1e-10)
+
+
+@pytest.mark.parametrize("shared", [False, True])
+def test_far_more_words_than_fit_are_learned_from(shared, monkeypatch):
+    """Where no factor fits, correlations are about those of the factor."""
+    rng = np.random.default_rng(0)
+    topics = rng.integers(0, 8, 4_000)
+    X, Y = (
+        sp.csr_array(np.eye(1_600, dtype=np.float32)[200 * topics + rng.integers(0, 200, 4_000)])
+        for _ in "XY"
+    )
+    for method in (OPCA, RidgeCCA):
+        exact = method(7, shared=shared).fit(X, Y)
+        with monkeypatch.context() as lowered:
+            lowered.setattr(_spectral, "_LARGEST_FACTOR", 1_500)
+            # Fewer than hang together: what is found is measured exactly all the same.
+            lowered.setattr(_spectral, "_LEADING", 3)
+            model = method(7, shared=shared).fit(X, Y)
+        assert (model.spectrum_ <= exact.spectrum_ * 1.001).all()
+        np.testing.assert_allclose(model.spectrum_, exact.spectrum_, rtol=0.05)
+        assert model.score(X[:400], Y[:400]) > 0.9 * exact.score(X[:400], Y[:400])
 
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])

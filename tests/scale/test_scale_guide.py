@@ -4,6 +4,7 @@ import re
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
@@ -35,7 +36,7 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     write("documents", id=ids, text=sides["document"])
     write("clicks", x_id=ids, y_id=ids[::-1], grade=rng.integers(1, 3, 400))
     told = GUIDE.read_text()
-    names: dict[str, object] = {}
+    names: dict[str, object] = {"frame": pd.DataFrame(sides)}
     for block in re.findall(r"```python\n(.*?)```", told.split("\n## Search")[0], re.DOTALL):
         exec(compile(block, str(GUIDE), "exec"), names)
     model, pipeline = names["model"], names["pipeline"]
@@ -43,3 +44,4 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     asked, offered = Items(["0"], ["query3"], "text"), [f"document{i}" for i in range(20)]
     found = pipeline.similarity(asked, Items(offered, offered, "text"))
     assert found.argmax() == 3
+    assert names["hashed"].similarity(["query3"], offered).argmax() == 3
