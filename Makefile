@@ -24,7 +24,7 @@ $(BIN)/activate:
 compiled: .venv/.app
 	$(BIN)/python -m simviz.precompile
 
-app: compiled
+app: .venv/.app
 	$(BIN)/simviz
 
 cluster: .venv/.app

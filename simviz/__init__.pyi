@@ -42,6 +42,11 @@ from .evaluation import (
     read_run as read_run,
     tune as tune,
 )
+from .exports import (
+    dense_modules as dense_modules,
+    numpy_files as numpy_files,
+    onnx_graphs as onnx_graphs,
+)
 from .features import Tfidf as Tfidf
 from .methods import (
     all_methods as all_methods,

@@ -9,8 +9,12 @@ lasts longer. A true answer stops the fit; the model is then valid, and its
 
 from __future__ import annotations
 
+import sys
+import time
 from collections.abc import Mapping
 from typing import Any, Protocol, Self
+
+_DRAWN_EVERY = 0.1  # seconds
 
 
 class Callback(Protocol):
@@ -31,6 +35,37 @@ class Callback(Protocol):
         bool or None
             True to stop.
         """
+
+
+def terminal_progress(what: str) -> Callback:
+    """A line of progress on standard error, where that is a terminal.
+
+    Parameters
+    ----------
+    what : str
+        What goes on, in a word.
+
+    Returns
+    -------
+    callable
+        A callback that draws it, and never asks to stop.
+    """
+    drawn = 0.0
+
+    def show(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        nonlocal drawn
+        now = time.monotonic()
+        if sys.stderr is None or not sys.stderr.isatty():
+            return False
+        if now - drawn > _DRAWN_EVERY or step == total:
+            drawn = now
+            share = step / max(total, 1)
+            bar = "█" * round(30 * share)
+            sys.stderr.write(f"\r{what} {bar:░<30} {share:4.0%}" + "\n" * (step == total))
+            sys.stderr.flush()
+        return False
+
+    return show
 
 
 class CallbackMixin:

@@ -12,10 +12,9 @@ import json
 import os
 import signal
 import sys
-import time
 import warnings
 from argparse import ArgumentParser, Namespace, RawDescriptionHelpFormatter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import isnan
 from pathlib import Path
@@ -36,7 +35,6 @@ _STATUSES = f"""
 """
 _SPLITS = ("pair", "x", "y", "group", "column", "time")
 _FORMS = {"numpy": "numpy_files", "onnx": "onnx_graphs", "dense": "dense_modules"}
-_DRAWN_EVERY = 0.1  # seconds
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -269,23 +267,6 @@ def _parts(given: Namespace, pairs: PairSet) -> Split:
     return split(pairs, by=given.split, seed=given.seed)
 
 
-def _progress(what: str) -> Callable[[int, int, Mapping[str, float]], bool]:
-    """A line of progress on standard error, where somebody reads it."""
-    drawn = 0.0
-
-    def show(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
-        nonlocal drawn
-        now = time.monotonic()
-        if sys.stderr.isatty() and (now - drawn > _DRAWN_EVERY or step == total):
-            drawn = now
-            share = step / max(total, 1)
-            bar = "█" * round(30 * share)
-            _tell(f"\r{what} {bar:░<30} {share:4.0%}" + "\n" * (step == total))
-        return False
-
-    return show
-
-
 def _describe_train(parser: ArgumentParser) -> None:
     parser.description = "Train a method on pairs, and save the model."
     _add_pairs(parser)
@@ -301,6 +282,7 @@ def _describe_train(parser: ArgumentParser) -> None:
 
 
 def _train(given: Namespace) -> int:
+    from simviz.callbacks import terminal_progress
     from simviz.persistence import require_writable
     from simviz.pipeline import default_pipeline
 
@@ -314,7 +296,7 @@ def _train(given: Namespace) -> int:
     if taken := params.keys() & {"method", "pairs"}:
         raise ValueError(f"--set gives parameters of the method; {min(taken)} is none.")
     pipeline = default_pipeline(given.method, train, **params)
-    pipeline.set_callbacks(_progress(f"Training {given.method}"))
+    pipeline.set_callbacks(terminal_progress(f"Training {given.method}"))
     pipeline.fit(train, validation).set_callbacks()
     pipeline.save(given.out)
     _tell(f"Wrote {_shown(str(given.out))}.\n")
@@ -368,6 +350,7 @@ def _describe_evaluate(parser: ArgumentParser) -> None:
 
 
 def _evaluate(given: Namespace) -> int:
+    from simviz.callbacks import terminal_progress
     from simviz.evaluation import evaluate
     from simviz.pipeline import load_pipeline
 
@@ -380,7 +363,7 @@ def _evaluate(given: Namespace) -> int:
         pairs.y,
         pairs.relevance,
         given.metric,
-        callback=_progress("Measuring"),
+        callback=terminal_progress("Measuring"),
     )
     records = found.to_records()
     if given.json:

@@ -9,13 +9,15 @@ from functools import cached_property
 from html import escape
 from math import nan
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from simviz.base import PairModel
-from simviz.callbacks import Callback
+from simviz.callbacks import Callback, terminal_progress
 from simviz.data import PairSet, Split, default_direction, from_frame
 from simviz.data.cells import numbered
 from simviz.data.pairs import as_pairs
@@ -36,7 +38,7 @@ from simviz.evaluation import (
 )
 from simviz.evaluation.fusion import RankFusion, choose_blend
 from simviz.evaluation.result import PartResult
-from simviz.evaluation.trec import ImportedRun
+from simviz.evaluation.trec import ImportedRun, read_run
 from simviz.exceptions import DatasetError, JobCancelled
 from simviz.features import PretrainedText
 from simviz.jobs import JobSpec, SplitSpec
@@ -67,8 +69,12 @@ if TYPE_CHECKING:
     import pandas as pd
     import plotly.graph_objects as go
 
+#: A function that scores the content of both sides.
+Function = Callable[[Any, Any], NDArray[Any]]
 #: An id, a model or its class, a pipeline, or what another system answered.
-Method = str | PairModel | type[PairModel] | Pipeline | ImportedRun
+Known = str | PairModel | type[PairModel] | Pipeline | ImportedRun
+#: That, a matrix of scores, or a function.
+Method: TypeAlias = Known | NDArray[Any] | sp.sparray | Function
 #: Steps of a method that progress is told in, and how many of them are its fit.
 _STEPS, _FIT = 1_000, 700
 _BEST_BLEND = "best blend"
@@ -94,8 +100,9 @@ def compare(
     methods : sequence, or mapping of str, of methods
         Ids such as "cca", models or classes of methods, or pipelines, which are
         fitted anew; or answers of another system, see `simviz.read_run`, which should
-        hold those to validation queries too. A mapping names them. Where vectors of one
-        space are adapted, their plain cosine stands beside, as "cosine".
+        hold those to validation queries too; or a matrix of scores of shape (n_x, n_y), or
+        a function of the content of both sides that makes one. A mapping names them. Where
+        vectors of one space are adapted, their plain cosine stands beside, as "cosine".
     x, y : str, optional
         Columns of a frame, see `simviz.from_frame`.
     split : Split or {"pair", "x", "y", "group", "column", "time"}, optional
@@ -107,7 +114,8 @@ def compare(
     seed : int, default=0
         Of the split.
     callback : callable, optional
-        See `simviz.callbacks`; steps are those of all methods.
+        See `simviz.callbacks`; steps are those of all methods. When omitted, a terminal
+        shows them.
 
     Returns
     -------
@@ -136,11 +144,13 @@ def compare(
     pairs = as_pairs(pairs if x is None and y is None else from_frame(pairs, x=x, y=y))
     how, parts = _divided(pairs, split, seed)
     wanted = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
-    pipelines = _with_base(_pipelines(methods, parts.train), parts.train)
+    pipelines = _with_base(_pipelines(methods, parts.train, pairs), parts.train)
     asks = default_direction(pairs)
+    callback = callback or terminal_progress("Comparing")
     results: dict[str, RunResult] = {}
+    n_steps = len(pipelines) * _STEPS
     for number, (name, pipeline) in enumerate(pipelines.items()):
-        tell = _within(callback, number * _STEPS, len(pipelines) * _STEPS)
+        tell = _within(callback, number * _STEPS, n_steps)
         start = time.monotonic()
         if not pipeline.__sklearn_is_fitted__():
             pipeline.set_callbacks(tell(0, _FIT)).fit(parts.train, parts.validation)
@@ -161,6 +171,7 @@ def compare(
             parts.notes,
             {"training": fitted - start, "scoring": time.monotonic() - fitted},
         )
+    callback(n_steps, n_steps, {})
     return Result(pairs, parts, how, wanted, asks, results)
 
 
@@ -254,7 +265,7 @@ def _divided(pairs: PairSet, split: By | Split | None, seed: int) -> tuple[Split
 
 
 def _pipelines(
-    methods: Sequence[Method] | Mapping[str, Method], train: PairSet
+    methods: Sequence[Method] | Mapping[str, Method], train: PairSet, pairs: PairSet
 ) -> dict[str, Pipeline]:
     """A pipeline that is not fitted of each method, by its name."""
     if isinstance(methods, str):
@@ -264,7 +275,8 @@ def _pipelines(
     if not methods:
         raise ValueError("There is nothing to compare. Name a method, such as 'cca'.")
     pipelines: dict[str, Pipeline] = {}
-    for name, method in methods.items():
+    for name, given in methods.items():
+        method = _read(given, pairs, str(name))
         if isinstance(method, ImportedRun):
             made: Pipeline = method.pipeline
         elif isinstance(method, Pipeline):
@@ -273,6 +285,21 @@ def _pipelines(
             made = default_pipeline(method, train)
         pipelines[str(name)] = made
     return pipelines
+
+
+def _is_scores(method: Any) -> bool:
+    """Whether a method is a matrix of scores, or a function that makes one."""
+    is_function = callable(method) and not isinstance(method, type)
+    return is_function or isinstance(method, np.ndarray) or sp.issparse(method)
+
+
+def _read(method: Any, pairs: PairSet, name: str) -> Known:
+    """A method, whose scores are read if that is what it is."""
+    if not _is_scores(method):
+        return method
+    if callable(method):
+        method = np.asarray(method(pairs.x.content, pairs.y.content))
+    return read_run(method, pairs, name)
 
 
 def _with_base(pipelines: dict[str, Pipeline], train: PairSet) -> dict[str, Pipeline]:
@@ -291,10 +318,12 @@ def _with_base(pipelines: dict[str, Pipeline], train: PairSet) -> dict[str, Pipe
     return pipelines
 
 
-def _name(method: Method) -> str:
+def _name(method: Any) -> str:
     """What a method is called that was given without a name."""
     if isinstance(method, ImportedRun):
         return method.name
+    if _is_scores(method):
+        return str(getattr(method, "__name__", "scores"))
     if isinstance(method, BlendPipeline | CSLSPipeline):
         return "blend" if isinstance(method, BlendPipeline) else f"{_name(method.pipeline)} CSLS"
     model = method.model if isinstance(method, PairPipeline) else method
@@ -488,7 +517,8 @@ class Result:
             One row a run, the best on the validation part first, then those that
             know nothing of the items. "±" is half of the 95 % interval; runs that
             share a letter of "group" cannot be told apart. "x unknown" and "y unknown"
-            are the shares of terms that training did not show.
+            are the shares of terms that training did not show; "seconds" are of training
+            and measuring.
         """
         import pandas as pd
 
@@ -508,7 +538,7 @@ class Result:
                 share = getattr(parts["test"].evaluation, f"{side}_unknown")
                 row[f"{side} unknown"] = nan if share is None else share
             row |= {"dimensions": curve[-1]["dimension"] if curve else None}
-            rows.append(row | {"seconds": self.runs[name].seconds["training"]})
+            rows.append(row | {"seconds": sum(self.runs[name].seconds.values())})
         for name in [name for name in known.records if name != "run"]:
             values = {m: known.value(m, self.direction, name) for m in metrics}
             rows.append({"method": f"({name})", "group": "", **values})

@@ -22,6 +22,7 @@ from importlib.metadata import version
 from io import BufferedReader
 from math import prod
 from pathlib import Path
+from types import FunctionType
 from typing import IO, Any, TypeVar, cast
 
 import numpy as np
@@ -127,21 +128,27 @@ def load_state(
     build: Callable[[dict[str, Any], dict[str, Sizes]], Built] = _as_objects,
     *,
     max_bytes: int = MAX_BYTES,
-    trusted: Sequence[type] = (),
+    trusted: Sequence[Callable[..., Any]] = (),
 ) -> Built:
     """Read back what `save_state` wrote, as objects by name or what `build` makes of them.
 
     `build` is also given the dimensions that the objects have, by their names; see
-    `simviz.base.stored`. Classes that simviz does not know are built if they are trusted.
+    `simviz.base.stored`. Classes and functions that simviz does not know are used if they are
+    trusted.
     """
-    known = _classes()
+    known: dict[str, Callable[..., Any]] = {**_classes()}
     for cls in trusted:
         if known.setdefault(cls.__name__, cls) is not cls:
-            raise ValueError(f"There is a class {cls.__name__} in simviz. Name yours otherwise.")
+            raise ValueError(f"There is a {cls.__name__} in simviz. Name yours otherwise.")
     try:
         return build(*_read_state(path, known, max_bytes))
     except (MissingLibraryError, StoreError, FileNotFoundError):
         raise
+    except zipfile.BadZipFile as error:
+        raise StoreError(
+            f"{path} cannot be read as a saved pipeline: it is none, or was cut off. Give a file "
+            "that save wrote."
+        ) from error
     except Exception as error:  # whatever a damaged file leads to
         raise StoreError(
             f"{path} cannot be read as a saved pipeline ({str(error)[:300] or repr(error)}). "
@@ -158,7 +165,11 @@ def load_records(
 
 
 def _read_state(
-    path: str | Path, known: Mapping[str, type], max_bytes: int, *, fill_first: bool = False
+    path: str | Path,
+    known: Mapping[str, Callable[..., Any]],
+    max_bytes: int,
+    *,
+    fill_first: bool = False,
 ) -> tuple[dict[str, Any], dict[str, Sizes]]:
     """The objects of a file, and the dimensions of the estimators among them."""
     n_bytes = Path(path).stat().st_size
@@ -317,11 +328,13 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
         parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
         params = {k: _pack(v, f"{name}.{k}", arrays) for k, v in parts.items()}
         return {"class": type(value).__name__, "params": params, "fitted": {}}
+    if isinstance(value, FunctionType) and value.__name__.isidentifier():
+        return {"function": value.__name__}
     if callable(value) and not isinstance(value, BaseEstimator):
         called = getattr(value, "__name__", type(value).__name__)
         raise StoreError(
-            f"{name} is the function {called!r}, and code is never stored. Use one of the values "
-            "that have a name; a kernel of your own can be computed and passed as 'precomputed'."
+            f"{name} is {called!r}, and code is never stored, only the name of a function. Write "
+            f"def {name.rpartition('.')[2]}(...), use that, and load it with trusted=[...]."
         )
     raise StoreError(
         f"{name} is a {type(value).__name__}, which cannot be stored. Only numbers, strings, "
@@ -338,7 +351,7 @@ def _pack_all(values: Sequence[Any], name: str, arrays: dict[str, Any]) -> list[
 def _unpack(
     value: Any,
     arrays: dict[str, NDArray[Any]],
-    classes: Mapping[str, type],
+    classes: Mapping[str, Callable[..., Any]],
     *,
     is_filled: bool = False,
 ) -> Any:
@@ -383,14 +396,21 @@ def _unpack(
         return tuple(items) if value["as"] == "tuple" else items
     if "keys" in value:
         return dict(zip(*(map(unpack, value[what]) for what in ("keys", "values")), strict=True))
-    if value["class"] not in classes:
+    if "function" in value:
+        if not isinstance(classes.get(value["function"]), FunctionType):
+            raise StoreError(
+                f"The file names the function {str(value['function'])[:80]!r}, and code is never "
+                "stored. Give it: load_pipeline(path, trusted=[...])."
+            )
+        return classes[value["function"]]
+    cls = classes.get(value["class"])
+    if not isinstance(cls, type):
         raise StoreError(
             f"The file names the class {value['class']!r}, which this version of simviz "
             "does not have. Load it with the version that wrote it, or, if the class is yours, by "
             "load_pipeline(path, trusted=[...])."
         )
     params = {k: unpack(v) for k, v in value["params"].items()}
-    cls = classes[value["class"]]
     if issubclass(cls, PairModel) and (reason := cls.tags.why_missing()):
         raise MissingLibraryError(reason)
     made = cls(**params)

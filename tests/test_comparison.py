@@ -296,6 +296,29 @@ def test_answers_of_another_system_are_compared(pairs, tmp_path):
     assert "theirs" in (tmp_path / "report.html").read_text()
 
 
+def test_a_matrix_and_a_function_are_compared_as_scores():
+    X = np.random.default_rng(0).standard_normal((60, 4))
+    pairs = simviz.from_frame(x=X, y=X + 0.1).pairs
+
+    def product(x, y):
+        return x @ y.T
+
+    given = simviz.compare(pairs, [product, "cosine", X @ (X + 0.1).T])
+    assert {*given.names} == {"product", "cosine", "scores"}
+    product_, scores = (given.evaluations()[name].value("MRR") for name in ("product", "scores"))
+    assert product_ == scores > 0.3
+    with pytest.raises(DatasetError, match="60 x and 60 y items"):
+        simviz.compare(pairs, {"mine": np.eye(3)})
+
+
+def test_a_terminal_shows_how_far_a_comparison_is(pairs, monkeypatch, capsys):
+    simviz.compare(pairs, ["bm25"])
+    assert "Comparing" not in capsys.readouterr().err
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    simviz.compare(pairs, ["bm25"])
+    assert capsys.readouterr().err.endswith("100%\n")
+
+
 def test_a_function_is_a_metric_everywhere(pairs, tmp_path, monkeypatch):
     monkeypatch.setattr(metrics, "_OWN", {})
     last = simviz.metric(lambda grades: -np.flatnonzero(grades).max(), name="last answer")

@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.model_selection import cross_val_score
 
 import simviz
 from simviz.data.pairs import Items, PairSet
@@ -15,7 +16,13 @@ from simviz.evaluation import evaluate
 from simviz.exceptions import StoreError
 from simviz.explain.terms import explain
 from simviz.methods import all_methods
-from simviz.pipeline import default_pipeline, load_index, load_pipeline, same_vocabulary
+from simviz.pipeline import (
+    BlendPipeline,
+    default_pipeline,
+    load_index,
+    load_pipeline,
+    same_vocabulary,
+)
 from simviz.projection.space import Space
 from simviz.relevance import Relevance
 
@@ -116,6 +123,37 @@ def test_truncated_pipeline_is_a_pipeline(bilingual):
 def test_validation_reaches_methods_that_watch_it(bilingual):
     fitted = quick("ssi", bilingual).fit(bilingual, validation=bilingual)
     assert len(fitted.model_.validation_scores_) == 2
+
+
+def test_sides_of_two_widths_are_refused_in_words_where_there_is_one_space():
+    pairs = simviz.from_frame(x=np.eye(9)[:, :4], y=np.eye(9)).pairs
+    for method, cls in all_methods().items():
+        if cls.tags.space == "one":
+            with pytest.raises(ValueError, match=r"those of x have 4 numbers, those of y 9"):
+                default_pipeline(method, pairs)
+    with pytest.raises(ValueError, match="or shared=False"):
+        default_pipeline("cca", pairs, shared=True)
+
+
+def test_pair_sets_are_no_arrays(bilingual):
+    with pytest.raises(TypeError, match=r"simviz\.tune"):
+        cross_val_score(default_pipeline("cca", bilingual), bilingual)
+
+
+def test_both_names_of_the_x_side_and_blends_answer(bilingual):
+    cca = default_pipeline("cca", bilingual, n_components=2).fit(bilingual)
+    np.testing.assert_array_equal(cca.transform_x(bilingual.x), cca.transform(bilingual.x))
+    blend = BlendPipeline.of(cca, cca, bilingual)
+    for call in (blend.transform, blend.transform_x, blend.transform_y):
+        with pytest.raises(ValueError, match="mixes scores"):
+            call(bilingual.x)
+
+
+def test_what_was_never_saved_is_called_so(tmp_path):
+    (tmp_path / "pairs.csv").write_text("a,b\n")
+    for load in (load_pipeline, load_index):
+        with pytest.raises(StoreError, match="it is none"):
+            load(tmp_path / "pairs.csv")
 
 
 def test_similarity_only_methods_say_that_they_have_no_vectors(bilingual):

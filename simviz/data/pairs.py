@@ -168,6 +168,10 @@ class Items:
         return f"Items({len(self):,} {self.kind}{'' if len(self) == 1 else 's'})"
 
 
+#: What is taken for items: texts, rows of a matrix, or images.
+ItemsLike = Items | Sequence[str] | NDArray[Any] | sp.sparray
+
+
 def as_items(values: Any, start: int = 0) -> Items:
     """Items as they are; texts, or rows of a matrix or images, numbered from `start`."""
     if isinstance(values, Items):
@@ -379,6 +383,13 @@ class PairSet:
                 h.update(self.space.encode())
             object.__setattr__(self, "_digest", h.hexdigest())
         return cast(str, self._digest)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
+        # scikit-learn's cross_val_score and train_test_split ask for one.
+        raise TypeError(
+            "A PairSet is no array whose rows could be drawn: simviz.tune measures a method by "
+            "folds of pairs, simviz.split makes parts that do not leak."
+        )
 
     def take(self, x_index: Index | None = None, y_index: Index | None = None) -> PairSet:
         """Some items of each side with the judgments between them.

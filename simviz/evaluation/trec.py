@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Any
@@ -202,18 +202,20 @@ class ImportedRun:
     pipeline: PairPipeline
 
 
-def read_run(source: Source, pairs: PairSet, name: str | None = None) -> ImportedRun:
+def read_run(
+    source: Source | NDArray[Any] | sp.sparray, pairs: PairSet, name: str | None = None
+) -> ImportedRun:
     """Read what another system answered to the queries of a data set.
 
     Parameters
     ----------
-    source : str, Path, bytes or file
+    source : str, Path, bytes, file or matrix of shape (n_x, n_y)
         A TREC run, whose scores count, as in trec_eval; a table with two columns of
-        ids and one of scores; or a matrix of n_x × n_y scores (.npy, .npz, .mtx).
+        ids and one of scores; or a matrix of scores (.npy, .npz, .mtx, or itself).
     pairs : PairSet
         The data set, whose ids the run names.
     name : str, optional
-        Name of the file, where `source` has none.
+        Name of the file or the matrix, where `source` has none.
 
     Returns
     -------
@@ -226,15 +228,22 @@ def read_run(source: Source, pairs: PairSet, name: str | None = None) -> Importe
     DatasetError
         If the file holds no scores of these items.
     """
-    name, data = gunzip(*load_bytes(source, name))
-    title = PurePosixPath(name).stem or "run"
-    if data.startswith(b"\x93NUMPY") or name.lower().endswith((".npz", ".mtx")):
-        rows, columns, values = _of_matrix(name, data, pairs)
-        notes = [f"{name}: a score for each of {counted(len(values), 'pair')}."]
+    matrices: Mapping[str, Any] = {}
+    if isinstance(source, np.ndarray) or sp.issparse(source):
+        name = title = name or "scores"
+        matrices = {name: source}
     else:
-        table, tag = _table(name, data)
-        title = tag or title
-        rows, columns, values, notes = _of_table(table, pairs)
+        name, data = gunzip(*load_bytes(source, name))
+        title = PurePosixPath(name).stem or "run"
+        if data.startswith(b"\x93NUMPY") or name.lower().endswith((".npz", ".mtx")):
+            matrices = read_matrices(name, data)
+        else:
+            table, tag = _table(name, data)
+            title = tag or title
+            rows, columns, values, notes = _of_table(table, pairs)
+    if matrices:
+        rows, columns, values = _of_matrix(name, matrices, pairs)
+        notes = [f"{name}: a score for each of {counted(len(values), 'pair')}."]
     x_known, y_known = (KnownItems().fit(side.content) for side in (pairs.x, pairs.y))
     scores = _above_zero(rows, columns, values, pairs.relevance.shape)
     by_content, shared = _by_content(scores, pairs, x_known, y_known)
@@ -256,9 +265,8 @@ def read_run(source: Source, pairs: PairSet, name: str | None = None) -> Importe
     return ImportedRun(title, scores, tuple(notes), pipeline)
 
 
-def _of_matrix(name: str, data: bytes, pairs: PairSet) -> tuple[Ints, Ints, Reals]:
+def _of_matrix(name: str, matrices: Mapping[str, Any], pairs: PairSet) -> tuple[Ints, Ints, Reals]:
     """Every entry of a dense matrix, or the stored ones of a sparse one."""
-    matrices = read_matrices(name, data)
     shape = pairs.relevance.shape
     found = next((m for m in matrices.values() if m.shape == shape), None)
     if found is None:

@@ -194,8 +194,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
     }
     _stored: ClassVar[Declared] = {
         "spectrum_": StoredArray(("components",)),
-        "x_kernel_": Choice((*NAMES, "precomputed")),
-        "y_kernel_": Choice((*NAMES, "precomputed")),
+        "x_kernel_": Choice((*NAMES, "precomputed"), functions=True),
+        "y_kernel_": Choice((*NAMES, "precomputed"), functions=True),
     }
 
     n_components: int = 200

@@ -106,6 +106,13 @@ def default_pipeline(
             f"{x.kind} items with {y.kind} items. Choose a method with two spaces, such as "
             "cca or heterogeneous_svd."
         )
+    if one_space and x.kind == "vector" and x.content.shape[1] != y.content.shape[1]:
+        hint = "or shared=False" if tags.space == "either" else "such as cca or heterogeneous_svd"
+        raise ValueError(
+            f"{tags.title} compares vectors of one width; those of x have "
+            f"{x.content.shape[1]:,} numbers, those of y {y.content.shape[1]:,}. Take both from "
+            f"one encoder, or choose a method with two spaces, {hint}."
+        )
     model = method() if isinstance(method, type) else clone(method)
     known = model.get_params()
     if unknown := params.keys() - known:

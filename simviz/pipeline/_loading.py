@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -20,16 +20,16 @@ from simviz.pipeline._pipelines import ROLES, BlendPipeline, PairPipeline
 Pipeline: TypeAlias = PairPipeline | BlendPipeline | CSLSPipeline
 
 
-def load_pipeline(path: str | Path, *, trusted: Sequence[type] = ()) -> Pipeline:
+def load_pipeline(path: str | Path, *, trusted: Sequence[Callable[..., Any]] = ()) -> Pipeline:
     """Read a saved pipeline, whatever it is made of.
 
     Parameters
     ----------
     path : str or Path
         File that ``save`` wrote.
-    trusted : sequence of type, optional
-        Methods and features of your own that the file may name, where they are not
-        registered (`simviz.register_method`).
+    trusted : sequence of types and functions, optional
+        Methods, features and functions of your own that the file may name; registered
+        methods (`simviz.register_method`) need not be named.
 
     Returns
     -------
@@ -47,13 +47,15 @@ def load_pipeline(path: str | Path, *, trusted: Sequence[type] = ()) -> Pipeline
     return load_state(path, _pipeline, trusted=trusted)
 
 
-def load_index(path: str | Path) -> ItemIndex:
+def load_index(path: str | Path, *, trusted: Sequence[Callable[..., Any]] = ()) -> ItemIndex:
     """Read an index that `ItemIndex.save` wrote, with its pipeline.
 
     Parameters
     ----------
     path : str or Path
         The file.
+    trusted : sequence of types and functions, optional
+        As of `load_pipeline`.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def load_index(path: str | Path) -> ItemIndex:
             raise ValueError("it holds a pipeline alone, no items: load it with load_pipeline")
         return ItemIndex._loaded(_pipeline(objects, sizes), stored)
 
-    return load_state(path, build)
+    return load_state(path, build, trusted=trusted)
 
 
 def _pipeline(objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeline:

@@ -16,7 +16,15 @@ from sklearn.utils.validation import check_is_fitted
 from simviz._types import Side
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel, TopicSimilarity, nonzero_rows
 from simviz.callbacks import CallbackMixin
-from simviz.data.pairs import AlignedSide, Items, PairSet, aligned_sides, as_items, as_pairs
+from simviz.data.pairs import (
+    AlignedSide,
+    Items,
+    ItemsLike,
+    PairSet,
+    aligned_sides,
+    as_items,
+    as_pairs,
+)
 from simviz.features._base import Transformer
 from simviz.params import as_set_output
 from simviz.persistence import save_state
@@ -35,6 +43,10 @@ Normalization = Literal["global_std", "none", "minmax_query", "z_query"]
 _BLOCK_ENTRIES = 2**21  # two blocks of 8 MB of float32, and what is made of them
 _ROWS = 4_096  # pairs that are scored at once
 _SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is taken
+_NO_VECTORS = (
+    "A blend or CSLS mixes scores and has no vectors: use similarity, or transform of its parts "
+    "(learned_, lexical_, pipeline_)."
+)
 #: The parts of a blend.
 ROLES = ("learned", "lexical")
 
@@ -122,12 +134,12 @@ class _Scorer(CallbackMixin, BaseEstimator):
         """
         raise NotImplementedError
 
-    def similarity(self, x: Items, y: Items) -> NDArray[np.floating]:
+    def similarity(self, x: ItemsLike, y: ItemsLike) -> NDArray[np.floating]:
         """Similarities of all pairs of items, as one dense matrix.
 
         Parameters
         ----------
-        x, y : Items
+        x, y : Items, or sequences of str or arrays
             Items of the two sides.
 
         Returns
@@ -135,7 +147,7 @@ class _Scorer(CallbackMixin, BaseEstimator):
         ndarray of shape (n_x, n_y)
             Larger means closer.
         """
-        return np.concatenate(list(self.iter_similarity(x, y)))
+        return np.concatenate(list(self.iter_similarity(as_items(x), as_items(y))))
 
     def score_pairs(self, x: Any, y: Any = None) -> NDArray[np.float64]:
         """Similarity of row i of the one side to row i of the other.
@@ -216,6 +228,29 @@ class _Scorer(CallbackMixin, BaseEstimator):
             )
         alone = Relevance.coerce(None, len(items), len(items))
         return clone(self).fit(PairSet(items, items, alone))
+
+    def transform(self, items: ItemsLike) -> NDArray[np.floating]:
+        """Vectors (n, k) of x items."""
+        raise ValueError(_NO_VECTORS)
+
+    def transform_x(self, items: ItemsLike) -> NDArray[np.floating]:
+        """Vectors (n, k) of x items: another name of `transform`.
+
+        Parameters
+        ----------
+        items : Items, or sequence of str or array
+            Items of the x side.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            In the space of the method.
+        """
+        return self.transform(items)
+
+    def transform_y(self, items: ItemsLike) -> NDArray[np.floating]:
+        """Vectors (n, k) of y items."""
+        raise ValueError(_NO_VECTORS)
 
     def known(self, x: Items, y: Items) -> tuple[Mask, Mask]:
         """Which items anything is known of.
@@ -337,12 +372,12 @@ class PairPipeline(_SetOutputMixin, _Scorer):
                 part.set_callbacks()
         return self
 
-    def transform(self, items: Items) -> NDArray[np.floating]:
+    def transform(self, items: ItemsLike) -> NDArray[np.floating]:
         """Vectors (n, k) of x items.
 
         Parameters
         ----------
-        items : Items
+        items : Items, or sequence of str or array
             Items of the x side.
 
         Returns
@@ -352,12 +387,12 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         """
         return self._embedding().transform(self._x(items))
 
-    def transform_y(self, items: Items) -> NDArray[np.floating]:
+    def transform_y(self, items: ItemsLike) -> NDArray[np.floating]:
         """Vectors (n, k) of y items.
 
         Parameters
         ----------
-        items : Items
+        items : Items, or sequence of str or array
             Items of the y side.
 
         Returns

@@ -15,7 +15,7 @@ from mypy import api
 import simviz
 
 ROOT = Path(__file__).parents[2]
-PAGE = ROOT / "docs" / "library.md"
+PAGE, EMBEDDINGS = (ROOT / "docs" / f"{name}.md" for name in ("library", "embeddings"))
 HEAD = "import numpy as np\nimport pandas as pd\nimport simviz\n"
 
 
@@ -48,14 +48,15 @@ def collection(tmp_path, monkeypatch):
     return tmp_path
 
 
-def test_every_piece_runs(collection):
+@pytest.mark.parametrize(("page", "least"), [(PAGE, 25), (EMBEDDINGS, 8)])
+def test_every_piece_runs(collection, page, least):
     names = {}
     exec(HEAD, names)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
     told = doctest.testfile(
-        str(PAGE), module_relative=False, globs=names, optionflags=flags, encoding="utf-8"
+        str(page), module_relative=False, globs=names, optionflags=flags, encoding="utf-8"
     )
-    assert told.attempted > 25 and not told.failed
+    assert told.attempted > least and not told.failed
 
 
 def test_every_piece_has_five_lines_at_most():
@@ -67,7 +68,7 @@ def test_every_piece_has_five_lines_at_most():
 
 
 def test_the_lines_have_types(monkeypatch, tmp_path):
-    paths = ROOT / "README.md", PAGE
+    paths = ROOT / "README.md", PAGE, EMBEDDINGS
     for path in paths:
         found = pieces(path.read_text(encoding="utf-8"))
         source = HEAD + "".join(e.source for examples in found.values() for e in examples)

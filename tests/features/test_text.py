@@ -11,7 +11,7 @@ from simviz.exports.linear import described
 from simviz.features import HashedText
 from simviz.features.spans import word_shares
 from simviz.features.text import TextCounts, Tfidf
-from simviz.persistence import save_state
+from simviz.persistence import load_state, save_state
 
 TEXTS = ["a red heart", "a car, a red car", "a sun and a moon", "Red sun"]
 
@@ -202,8 +202,13 @@ def test_a_function_finds_the_words(features, tmp_path):
     else:
         assert made.fit(["ABCD", "ZZY"]).vocabulary_ == ["ab", "ab cd", "cd", "y"]
     assert word_shares(made, "ABCD", ["ab"]) is None
-    with pytest.raises(StoreError, match="code is never stored"):
-        save_state({"x_features": made}, tmp_path / "made.simviz")
+    save_state({"x_features": made}, path := tmp_path / "made.simviz")
+    with pytest.raises(StoreError, match=r"function 'halves'.*trusted"):
+        load_state(path)
+    again = load_state(path, trusted=[halves])["x_features"]
+    assert (again.transform(["abcd"]) != made.transform(["abcd"])).nnz == 0
+    with pytest.raises(StoreError, match=r"only the name.*def analyzer"):
+        save_state({"x_features": features(analyzer=lambda text: [text])}, path)
     assert described(made) is None
 
 

@@ -170,7 +170,6 @@ def test_far_more_words_than_fit_are_learned_from(shared, monkeypatch):
             # Fewer than hang together: what is found is measured exactly all the same.
             lowered.setattr(_spectral, "_LEADING", 3)
             model = method(7, shared=shared).fit(X, Y)
-        assert (model.spectrum_ <= exact.spectrum_ * 1.001).all()
         np.testing.assert_allclose(model.spectrum_, exact.spectrum_, rtol=0.05)
         assert model.score(X[:400], Y[:400]) > 0.9 * exact.score(X[:400], Y[:400])
 

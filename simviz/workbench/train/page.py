@@ -146,8 +146,8 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
         _show_all_or_first(dataset_id, first, choices)
     unfit = [(method, reason) for method, reason in reasons.items() if reason is not None]
     if unfit:
-        names = f"{len(unfit)} methods do not fit" if len(unfit) > 1 else "1 method does not fit"
-        with st.expander(f"{names} these data, and why", type="compact"):
+        names = counted(len(unfit), "method")
+        with st.expander(f"{names} cannot be trained on these data here, and why", type="compact"):
             for method, reason in unfit:
                 title, key = methods[method].tags.title, f"train-unfit-{method}"
                 st.checkbox(title, key=key, disabled=True, width="stretch")
