@@ -11,7 +11,7 @@ import streamlit as st
 from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import frame, progress, settings, state
+from simviz.workbench.shell import address, frame, progress, settings, state
 
 if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
@@ -204,7 +204,7 @@ def _wait() -> None:
 
 def _choose(demo: str) -> None:
     st.session_state.dataset_id = f"demo:{demo}"
-    st.query_params["demo"] = demo
+    address.replace({"demo": demo})
 
 
 def show_demo(demo: str) -> None:
@@ -214,7 +214,7 @@ def show_demo(demo: str) -> None:
     info = demos()[demo]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(info.title)
-        st.button("Other demos", on_click=st.query_params.clear, type="tertiary")
+        st.button("Other demos", on_click=address.replace, args=({},), type="tertiary")
     st.caption(f"{info.description} {info.size}. Data: {info.source}. {info.licence}.")
     # Asked for once a session: what the visitor cancelled does not start by itself again.
     key = f"home-jobs-{demo}"
@@ -250,7 +250,7 @@ def _show_outline(n_methods: int) -> None:
 @frame.page("Home")
 def show_page() -> None:
     """Show Home: the demo that the link names, else the cards."""
-    demo = st.query_params.get("demo")
+    demo = address.value("demo")
     if demo in demos():
         show_demo(demo)
     else:

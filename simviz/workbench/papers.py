@@ -36,7 +36,7 @@ from simviz.jobs.cost import MAX_SECONDS
 from simviz.markdown import escape_markdown
 from simviz.methods import get_method
 from simviz.store.run import EXPERIMENT
-from simviz.workbench.shell import display, forms, frame, progress, state
+from simviz.workbench.shell import address, display, forms, frame, progress, state
 from simviz.workbench.shell.figures import show_chart
 
 _STYLE = Path(__file__).with_name("cards.css")
@@ -72,11 +72,10 @@ def show_page() -> None:
     st.html(_STYLE)
     display.style()
     known = all_experiments()
-    wanted = st.query_params.get("experiment", "")
+    wanted = address.value("experiment")
     if wanted in known:
-        forms.quiet_button(
-            "All papers", "arrow_back", "papers-all", st.query_params.pop, "experiment"
-        )
+        none = {"experiment": None}
+        forms.quiet_button("All papers", "arrow_back", "papers-all", address.put, kwargs=none)
         known = {wanted: known[wanted]}
     else:
         st.html(
@@ -220,7 +219,7 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
     demo_id = f"demo:{experiment.demo}"
     found = [Target(demo_id, "Run on the demo", "demo")]
     own = state.current_dataset_id()
-    if own and own != demo_id and "share" not in st.query_params:
+    if own and own != demo_id and not address.value("share"):
         try:
             pairs = state.dataset(own)
         except SimvizError:

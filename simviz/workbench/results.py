@@ -53,7 +53,7 @@ def show(
             if not (key == "train" and page == "pages/train.py"):
                 ids = {"runs": ",".join(run.id for run in ordered), "run": seen.id}
                 where = {"data": dataset_id}
-                where |= {takes: ids[takes], settings.PART_LINK: part} if takes else {}
+                where |= {takes: ids[takes], "part": part} if takes else {}
                 st.page_link(page, label=label, icon=icon, query_params=where)
     missing = [run for run in ordered if part not in run.measured]
     progress.tell_missing_part([shell_runs.run_title(run.info) for run in missing], part)
@@ -121,7 +121,7 @@ def show_hardest(entry: summary.Entry, direction: str, pairs: PairSet) -> None:
                     icon=":material/help:",
                     query_params={
                         **{"data": entry.run.info.dataset_id, "run": entry.run.id},
-                        **{settings.PART_LINK: entry.part, "ask": f"{side}{at}"},
+                        **{"part": entry.part, "ask": f"{side}{at}"},
                     },
                 )
                 st.caption(f"right answer at rank {rank:,.4g}", width="content")

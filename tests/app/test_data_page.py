@@ -86,10 +86,8 @@ def test_chosen_split_is_remembered_for_training(app):
         "seed": 7,
         "group_key": None,
     }
-    app.query_params["data"] = "demo:icons"
-    app.run()
-    app.query_params["data"] = "demo:emoji"
-    app.run()
+    app.selectbox(key="data-switch").select("demo:icons").run()
+    app.selectbox(key="data-switch").select("demo:emoji").run()
     assert app.number_input(key="data-split-demo:emoji-seed").value == 7
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 import streamlit as st
+from streamlit.runtime.state.query_params import QueryParams
 
 from simviz.workbench.map import canvas, view as map_view
+from simviz.workbench.shell import address
 
 pytestmark = pytest.mark.app
 
@@ -13,16 +15,15 @@ pytestmark = pytest.mark.app
 @pytest.fixture(autouse=True)
 def session(monkeypatch):
     monkeypatch.setattr(st, "session_state", {})
+    monkeypatch.setattr(st, "query_params", QueryParams())
+    address.follow("Map")
     return st.session_state
 
 
 @pytest.mark.parametrize("place", [(0.1, -0.25, 4.0), (0.0, 0.0, 2.5), (-1.0, 1.0, 0.6)])
 def test_link_says_the_place(place):
-    assert map_view.parse_camera(map_view.camera_params(place)["at"]) == place
-
-
-def test_whole_map_needs_no_words():
-    assert map_view.camera_params(None) == map_view.camera_params(map_view.WHOLE_MAP) == {}
+    told = map_view.link_params(map_view.View("d", at=place), ())
+    assert map_view.parse_camera(told["at"]) == place
 
 
 @pytest.mark.parametrize(
@@ -42,23 +43,14 @@ def test_nonsense_from_the_browser_changes_nothing(session, told):
     assert view.at == (0.0, 0.5, 2.0)
 
 
-def test_link_follows_the_camera(session, monkeypatch):
-    class Address(dict):
-        def from_dict(self, told):
-            self.clear()
-            self.update(told)
-
-    address = Address(data="d", sel="x1", at="0,0,9", part="test")
-    monkeypatch.setattr(st, "query_params", address)
-    session["map-link"] = {"data": "d", "sel": "x1", "at": "0,0,9"}
+def test_link_follows_the_camera(session):
+    address.replace({"data": "d", "sel": "x1", "at": "0,0,9", "part": "test"})
     view = map_view.View("d")
     session[canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
     map_view.follow_browser(view)
     assert view.at == (0.5, 0.0, 2.0)
-    # A place is one on some drawing, which is said then.
-    placed = {"drawing": "two-sided-2", "at": "0.5,0,2"}
-    assert session["map-link"] == {"data": "d", "sel": "x1"} | placed
-    assert address == session["map-link"] | {"part": "test"}
+    whole = {"data": "d", "sel": "x1", "part": "test"}
+    assert st.query_params.to_dict() == whole | {"at": "0.5,0,2"}
     session[canvas.CAMERA_KEY] = {"at": [0, 0, 1]}
     map_view.follow_browser(view)
-    assert address == {"data": "d", "sel": "x1", "part": "test"}
+    assert st.query_params.to_dict() == whole, "the whole map needs no words"

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, strategies as some
 
 from simviz.workbench.map import view as map_view
+from simviz.workbench.shell.address import PAGES
 
 pytestmark = pytest.mark.app
 COLUMNS = ("kind", "<b>year</b>")
@@ -29,6 +30,12 @@ WHOLE = {
 }
 
 
+def unusual(view):
+    """What the address says of a view: what is usual goes unsaid."""
+    told = map_view.link_params(view, COLUMNS)
+    return {name: value for name, value in told.items() if value != PAGES["Map"][name]}
+
+
 def again(view, pairs):
     """What another visitor's map shows after the link of this one."""
     other = map_view.View(view.dataset_id)
@@ -39,13 +46,13 @@ def again(view, pairs):
 @pytest.mark.parametrize("name", WHOLE)
 def test_each_choice_comes_back(name, pairs):
     view = map_view.View("d", **{name: WHOLE[name]})
-    assert len(map_view.link_params(view, COLUMNS)) == 1
+    assert len(unusual(view)) == 1
     assert getattr(again(view, pairs), name) == WHOLE[name]
 
 
 def test_stop_of_the_two_sided_drawing_comes_back(pairs):
     view = map_view.View("d", across=30)
-    assert map_view.link_params(view, COLUMNS) == {"drawing": "two-sided-2-30"}
+    assert unusual(view) == {"drawing": "two-sided-2-30"}
     assert again(view, pairs).kept_as == "two-sided-2-30"
     assert again(map_view.View("d"), pairs).kept_as == "two-sided-2"
 
@@ -53,7 +60,7 @@ def test_stop_of_the_two_sided_drawing_comes_back(pairs):
 def test_balance_of_the_sides_is_no_matter_of_the_two_sided_drawing():
     view = map_view.View("d", drawing="umap-2", balance="rank")
     view.draw_by("two-sided")
-    assert (view.kept_as, map_view.link_params(view, COLUMNS)) == ("two-sided-2", {})
+    assert (view.kept_as, unusual(view)) == ("two-sided-2", {})
 
 
 def test_all_choices_come_back_at_once(pairs):
@@ -72,8 +79,13 @@ def test_what_was_asked_of_the_model_comes_back(pairs):
     assert again(long, pairs).query == ("x", "a" * 200)
 
 
-def test_what_is_usual_needs_no_words():
-    assert map_view.link_params(map_view.View("d"), COLUMNS) == {}
+def test_a_link_that_says_all_takes_back_what_was_chosen(pairs):
+    usual = map_view.link_params(map_view.View("d"), COLUMNS)
+    assert unusual(map_view.View("d")) == {}
+    assert usual.keys() | {"part", "direction"} == PAGES["Map"].keys()
+    other = map_view.View("d", **WHOLE)
+    map_view.apply_link(other, usual, pairs, COLUMNS)
+    assert unusual(other) == {}
 
 
 NAMES = "drawing sel ask regions gap halos table colour side only dims find hide lasso at".split()

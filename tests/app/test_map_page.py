@@ -174,7 +174,8 @@ def test_click_shows_the_nearest_in_the_model(trained, sentences):
     told = canvas(app)
     assert told["selected"] is None
     assert "60 left items and 60 right items" in told["alt"] and "list beside" in told["alt"]
-    assert link(app) == {"data": dataset_id, "run": run_id, "part": "validation"}
+    shown = {"part": "validation", "direction": "x2y"}
+    assert link(app) == {"data": dataset_id, "run": run_id} | shown
     tell(app, picked={"key": "x7"})
     assert link(app)["sel"] == "x7"
     text = words(app)
@@ -429,10 +430,9 @@ def test_dimensions_slide_and_all_follows(app, sentences):
     assert "at 2." in charts(app)[0].proto.alt
 
 
-def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
+def test_figures_are_of_the_part_that_is_shown(app, sentences):
     from simviz.workbench.shell import state
 
-    monkeypatch.setattr("simviz.workbench.shell.settings._LATE", 0.0)
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
     path = state.store().runs.get(run_id).folder / "test" / "figures.json"
@@ -448,7 +448,7 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences, monkeypatch):
     assert link(app)["part"] == "test"
     assert "0.250 at 12" in charts(app)[0].proto.alt != before
     assert shown(app) == (60, 60), "no item is hidden"
-    go(app, data=dataset_id, run=run_id, dims="12", part="validation")
+    app.segmented_control(key="part-shown").set_value("validation").run()
     assert charts(app)[0].proto.alt == before
 
 
@@ -468,7 +468,8 @@ def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
     go(app, data=dataset_id, dims="12", part="test")
-    app.button(key="map-publish").click().run()
+    app.session_state["map-share"] = True
+    app.run().button(key="map-publish").click().run()
     (published,) = state.store().shares.find(mine)
     assert published.view["part"] == "test" and published.run_ids == (run_id,)
     for name in ("part-chosen", "map-view"):
@@ -509,7 +510,8 @@ def test_a_link_to_a_demo_trains_and_draws_the_same_elsewhere(
     home = make_home({}, {"here": spec}, drawn=["here"])
     serve(home.root)
     here = go(open_page(PAGE, home.mine), data="demo:emoji", run=home.runs["here"])
-    address = next(code.value for code in here.code if "/map?" in code.value)
+    here.session_state["map-share"] = True
+    address = next(code.value for code in here.run().code if "/map?" in code.value)
     told = dict(parse_qsl(urlsplit(address).query))
     assert told["demo"] == "emoji" and told["method"] == "lsa" and "run" not in told
     serve(tmp_path / "elsewhere")

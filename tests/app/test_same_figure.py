@@ -7,7 +7,7 @@ from html import unescape
 
 import numpy as np
 import pytest
-from on_page import control, html
+from on_page import control, html, link
 
 from simviz.data import PairSet
 from simviz.datasets import DEMOS, load_demo
@@ -119,9 +119,7 @@ def every_place(show, home, name, metric, direction, part):
         drawn = app.get("plotly_chart")[-1].proto.spec
         assert f"best {metric[:20]}" in drawn, "quality by dimension is of the same metric"
     app = show("map", name, dims=str(METHODS[name][1]["n_components"]))
-    # What a published map says to its readers.
-    usual = direction == FIRST[name][1]
-    assert ("direction" in app.query_params) is not usual
+    assert link(app)["direction"] == direction, "what a published map says to its readers"
     told["Map"] = re.search(rf"<b>([0-9.]+)</b><span>{re.escape(metric)}</span>", html(app))[1]
     report = html_report([run], pairs, metric=metric, direction=direction, part=part)
     told["report"] = cell(report, metric)

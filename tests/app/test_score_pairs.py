@@ -188,7 +188,8 @@ def test_a_published_view_opens_in_this_mode_with_its_rate(scoring, open_page):
 
     scoring.number_input(key="score-rate").set_value(2.5)
     run(scoring)
-    scoring.button(key="search-publish").click()
+    scoring.session_state["search-share"] = True
+    scoring.run().button(key="search-publish").click()
     run(scoring)
     [share] = state.store().shares.find(scoring.session_state.workspace)
     visitor = open_page("search")

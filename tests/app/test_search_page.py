@@ -179,10 +179,12 @@ def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences, op
     run(trained)
     show_part(trained, "test")
     test = rows(trained, "x_test")[0]
-    trained.button(key="search-publish").click()
+    trained.session_state["search-share"] = True
+    trained.run().button(key="search-publish").click()
     run(trained)
     [share] = state.store().shares.find(trained.session_state.workspace)
-    assert dict(share.view) == {"part": "test", "ask": f"x{test}"}
+    shown = {"runs": ",".join(share.run_ids), "part": "test", "ask": f"x{test}"}
+    assert dict(share.view) == shown | {"mode": "query", "rate": "1"}
     visitor = open_page(PAGE)
     visitor.query_params["share"] = share.token
     run(visitor)

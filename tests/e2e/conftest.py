@@ -19,7 +19,7 @@ SHARED = pytest.StashKey[Shared]()
 #: then those that take longest, and the short ones last, so that no process waits for the other.
 ORDER = (
     *("first_minute", "wheel", "sudden_server", "report_file"),
-    *("access", "hostile_text", "map_address", "journey", "container", "outside"),
+    *("access", "hostile_text", "map_address", "page_address", "journey", "container", "outside"),
     *("map", "touch", "notebook"),
 )
 #: What is shared, by the fixtures that ask for it.

@@ -34,7 +34,7 @@ from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry, ranked
 from simviz.store.run import Part, Run
-from simviz.workbench.shell import forms, progress, runs as shell_runs, settings, state
+from simviz.workbench.shell import address, forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.display import aside, mark_pills, problem
 
 #: What stands below the table and the curve, by what the link calls it.
@@ -57,11 +57,7 @@ CURVES = {
     "training": "Training",
     "size": "Training size",
 }
-#: Parameters that say what is looked at, of whatever runs.
-VIEW = ("part", "direction", "metric", "against", "test", "correction", "tab", "a", "b", "query")
 _LONGEST = 22  # characters of a control
-_RUN = re.compile(r"[0-9a-f]{32}")
-_QUERY = re.compile(r"(x2y|y2x):(\d{1,9})")
 _GROUP = "compare-group"
 #: Metrics that stored ranks, or a stored ROC curve, answer for any k.
 _ANSWERED: tuple[Metric, ...] = (
@@ -106,94 +102,32 @@ class Choice:
 # -- the link -------------------------------------------------------------------------
 
 
-def follow_link() -> None:
-    """Take what a published view shows, or the data set of the runs that a link names."""
-    if "share" in st.query_params:
-        _follow_share(st.query_params["share"])
-        return
-    if "data" in st.query_params or "demo" in st.query_params:
-        return
-    for run_id in _run_ids(st.query_params.get("runs") or st.query_params.get("run") or ""):
-        with suppress(SimvizError):
-            st.session_state.dataset_id = state.run(run_id).info.dataset_id
-            return
-
-
-def _follow_share(token: str) -> None:
-    """Set the address as its owner saw it, once a visit: what the visitor changes then stays."""
-    if st.session_state.get("compare-share") == token:
-        return
-    try:
-        share = state.share()
-    except SimvizError:  # the page says so
-        return
-    st.session_state["compare-share"] = token
-    if share is not None and share.kind == "compare":
-        view = {k: v for k, v in share.view.items() if k in VIEW and k not in st.query_params}
-        st.query_params.update(view)
-
-
-def view() -> dict[str, str]:
-    """What is on the screen, for a published view: all of the address but data and runs."""
-    return {name: st.query_params[name] for name in VIEW if name in st.query_params}
-
-
-def put_in_link(**values: str | None) -> None:
-    """Keep these parameters in the address, or take them out."""
-    for name, value in values.items():
-        if value is None:
-            st.query_params.pop(name, None)
-            continue
-        _written(name).add(value)
-        if st.query_params.get(name) != value:
-            st.query_params[name] = value
-
-
-def linked_query() -> tuple[str, int] | None:
-    """The query that the link names, else the last one: direction, and position in the data."""
-    asked = st.query_params.get("query") or st.session_state.get("compare-query", "")
-    match = _QUERY.fullmatch(asked)
-    return (match[1], int(match[2])) if match else None
-
-
-def _set_widgets() -> None:
-    """Set the widgets as the link says."""
-    for name in ("metric", "a", "b", "test", "correction", "against"):
-        if value := _new_in_link(name):
-            st.session_state[f"compare-{name}"] = _full_name(value) if name == "metric" else value
-            if name == "test":
-                st.session_state["compare-pair-test"] = value
-    tab = _new_in_link("tab")
-    if tab in CURVES:
+def _follow_address() -> None:
+    """Set the widgets as the visitor's address says."""
+    news = address.news()
+    if "metric" in news:
+        with suppress(ValueError):  # it may be written in short, such as "NDCG@3"
+            news["metric"] = parse_metric(news["metric"]).name
+    for name in news.keys() & {"metric", "a", "b", "test", "correction", "against"}:
+        st.session_state[f"compare-{name}"] = news[name]
+    if "query" in news:
+        open_query(news["query"])
+    if "test" in news:
+        st.session_state["compare-pair-test"] = news["test"]
+    if (tab := news.get("tab")) in CURVES:
         st.session_state["compare-curve"] = tab
     if tab in (*CURVES, *TABS):
         st.session_state["compare-tab"] = tab if tab in TABS else None
 
 
-def _full_name(metric: str) -> str:
-    """The name of a metric that may be written in short, such as "NDCG@3"."""
-    try:
-        return parse_metric(metric).name
-    except ValueError:
-        return metric
-
-
-def _new_in_link(name: str) -> str:
-    """A parameter of the link that the visitor wrote or followed; else nothing."""
-    value = st.query_params.get(name, "")
-    return "" if value in _written(name) else value
-
-
-def _written(name: str) -> set[str]:
-    """What this page has put into the address before."""
-    # A click may arrive with the address of an earlier run of the page: only what the page never
-    # wrote was typed or followed by the visitor.
-    written: dict[str, set[str]] = st.session_state.setdefault("compare-written", {})
-    return written.setdefault(name, set())
-
-
-def _run_ids(text: str) -> list[str]:
-    return [run_id for run_id in text.split(",") if _RUN.fullmatch(run_id)]
+def open_query(query: str) -> None:
+    """Select a query by its place in the data set, whatever was selected before."""
+    st.session_state["compare-query"] = query
+    # The table keeps its own selection: another table begins with this one, among all queries.
+    st.session_state["compare-opened"] = st.session_state.get("compare-opened", 0) + 1
+    for key in list(st.session_state):
+        if str(key).startswith(("compare-outcome", "compare-column-", "compare-terms-")):
+            del st.session_state[key]
 
 
 # -- the controls ---------------------------------------------------------------------
@@ -214,7 +148,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         for name in ("metric", "a", "b", "query"):
             st.session_state.pop(f"compare-{name}", None)
         st.session_state["compare-data"] = dataset_id
-    _set_widgets()
+    _follow_address()
     if not groups:
         return None
     wanted = _wanted_runs(runs)
@@ -246,7 +180,9 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     # Kept for other pages and in the address.
     run_ids = [run.id for run in chosen]
     st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
-    put_in_link(data=dataset_id, demo=None, run=None, runs=",".join(run_ids), metric=metric)
+    address.news().clear()
+    place: dict[str, str | None] = {"demo": None, "run": None, **address.place(dataset_id)}
+    address.put(**place, runs=",".join(run_ids), metric=metric)
     missing = [labels[run.id] for run in chosen if part not in run.measured]
     progress.tell_missing_part(missing, part)
     if metric not in shared:
@@ -296,7 +232,7 @@ def _measured_on(runs: Sequence[Run], part: Part) -> PartResult:
 def _wanted_runs(runs: Sequence[Run]) -> list[str]:
     """Runs that were asked for since this page was last shown: by link, or on another page."""
     known = {run.id for run in runs}
-    wanted = _run_ids(_new_in_link("runs") or _new_in_link("run"))
+    wanted = state.run_ids(address.news())
     if missing := sum(run_id not in known for run_id in wanted):
         aside(
             f"{missing} of the {len(wanted)} runs in this link {'is' if missing == 1 else 'are'} "

@@ -38,8 +38,8 @@ from simviz.reports.summary import (
     records_by_dimension,
 )
 from simviz.workbench.compare import pair_curves
-from simviz.workbench.compare.choice import CURVES, Choice, held_out, put_in_link
-from simviz.workbench.shell import display, forms, progress, state
+from simviz.workbench.compare.choice import CURVES, Choice, held_out
+from simviz.workbench.shell import address, display, forms, progress, state
 from simviz.workbench.shell.figures import show_beside
 from simviz.workbench.shell.forms import segments
 
@@ -67,7 +67,7 @@ def show(choice: Choice) -> None:
         )
         about = st.popover("Figures", icon=":material/info:", type="tertiary", key="compare-told")
     if st.session_state.get("compare-tab") is None:
-        put_in_link(tab=kind)
+        address.put(tab=kind)
     columns = st.container(), about
     show_kind = {
         "scores": pair_curves.show_histograms,

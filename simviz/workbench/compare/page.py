@@ -31,11 +31,10 @@ from simviz.workbench.compare.choice import (
     TABS,
     Choice,
     choose,
-    follow_link,
     part_of,
-    put_in_link,
 )
 from simviz.workbench.shell import (
+    address,
     display,
     drawings,
     empty,
@@ -59,7 +58,6 @@ _FEW = ("top-1", "MRR")
 
 def show_page() -> None:
     """Show the Compare page."""
-    follow_link()
     with frame.page("Compare"):
         dataset_id = state.current_dataset_id()
         if dataset_id is None:
@@ -130,11 +128,11 @@ def _show_further(choice: Choice) -> None:
         persist_state="session",
     )
     if name != "queries":
-        put_in_link(a=None, b=None, query=None)
+        address.put(a=None, b=None, query=None)
     if name is None:
-        put_in_link(tab=st.session_state["compare-curve"])
+        address.put(tab=st.session_state["compare-curve"])
         return
-    put_in_link(tab=name)
+    address.put(tab=name)
     if name == "topics":
         topics.show(topical, choice.pairs)
     elif name == "parameters":

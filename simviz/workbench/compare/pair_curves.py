@@ -36,8 +36,7 @@ from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
 from simviz.store.run import MEASURED, Run
-from simviz.workbench.compare import queries
-from simviz.workbench.compare.choice import Choice, held_out, part_of
+from simviz.workbench.compare.choice import Choice, held_out, open_query, part_of
 from simviz.workbench.compare.significance import is_by_query
 from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.figures import kept_figure, show_beside
@@ -347,7 +346,7 @@ def _open_query(entry: Entry, direction: str, query: int) -> None:
     """Go to both lists of answers to a query."""
     position = int(entry.run.arrays()[f"{direction[0]}_{entry.part}"][query])
     st.session_state["compare-tab"] = "queries"
-    queries.open_query(direction, position)
+    open_query(f"{direction}:{position}")
 
 
 # -- scores, and what they mean -------------------------------------------------------

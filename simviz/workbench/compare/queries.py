@@ -22,14 +22,8 @@ from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
 from simviz.workbench.compare import significance
-from simviz.workbench.compare.choice import (
-    Choice,
-    choose_two,
-    linked_query,
-    part_of,
-    put_in_link,
-)
-from simviz.workbench.shell import display, drawings, forms, state
+from simviz.workbench.compare.choice import Choice, choose_two, part_of
+from simviz.workbench.shell import address, display, drawings, forms, state
 from simviz.workbench.shell.display import mark, mark_pills
 
 #: Most lines that are sent to the browser; with pictures each weighs more.
@@ -47,8 +41,6 @@ _IDEAL = 8
 #: is drawn between two lists meets them.
 _ROW, _HEAD, _BETWEEN = 46, 34, 84
 _GOLD = "#c9941a"
-#: In the session: how many queries were opened from elsewhere.
-_OPENED = "compare-opened"
 
 
 class Line(NamedTuple):
@@ -77,9 +69,9 @@ class Both(NamedTuple):
         found = self.found
         return [Line(str(found.direction[i]), int(found.query[i])) for i in rows]
 
-    def position(self, line: Line) -> tuple[str, int]:
+    def position(self, line: Line) -> str:
         """Where a query stands in the whole data set, as links name it."""
-        return line.direction, int(_positions(self.a)[line.direction][line.query])
+        return f"{line.direction}:{_positions(self.a)[line.direction][line.query]}"
 
 
 @state.cached(8)
@@ -100,7 +92,7 @@ def show(choice: Choice) -> None:
         return
     first_two = [entry.run.id for entry in choice.entries[:2]]
     a, b = choose_two(choice, {"a": "Run A", "b": "Run B"}, first_two)
-    put_in_link(a=a.run.id, b=b.run.id)
+    address.put(a=a.run.id, b=b.run.id)
     both = compare_two(choice, a, b)
     if not len(both.found):
         st.caption(_why_none(choice))
@@ -126,24 +118,13 @@ def show(choice: Choice) -> None:
         st.caption("No query of this kind.")
         return
     line = _choose_line(both, group, rows, f"{key}-{name}")
-    direction, position = both.position(line)
-    query = st.session_state["compare-query"] = f"{direction}:{position}"
-    put_in_link(query=query)
+    query = st.session_state["compare-query"] = both.position(line)
+    address.put(query=query)
     st.space("small")
     try:
         _show_answers(both, line)
     except SimvizError as error:  # a model that was deleted since, or is damaged
         st.error(escape_markdown(str(error)))
-
-
-def open_query(direction: str, position: int) -> None:
-    """Select a query by its place in the data set, whatever was selected before."""
-    st.query_params["query"] = f"{direction}:{position}"
-    # The table keeps its own selection: another table begins with this one, among all queries.
-    st.session_state[_OPENED] = st.session_state.get(_OPENED, 0) + 1
-    for key in list(st.session_state):
-        if str(key).startswith(("compare-outcome", "compare-column-", "compare-terms-")):
-            del st.session_state[key]
 
 
 def compare_two(choice: Choice, a: Entry, b: Entry) -> Both:
@@ -280,16 +261,15 @@ def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) ->
     pictured = any(group.sides[direction].kind == "image" for direction in directions)
     limit = _MOST_PICTURES if pictured else _MOST_LINES
     lines = group.lines(rows[:limit])
-    linked, start = linked_query(), 0
-    for at, line in enumerate(lines):
-        if linked == group.position(line):
-            start = at
+    asked = st.session_state.get("compare-query")
+    names = [group.position(line) for line in lines]
+    start = names.index(asked) if asked in names else 0
     frame, config = _frame(group, rows[:limit], lines)
     # Rows are known by their place, so other lines must not inherit the selection.
     kind = st.session_state.get("compare-outcome")
     event: Any = st.dataframe(
         frame,
-        key=f"compare-lines-{shown_as}-{kind}-{st.session_state.get(_OPENED, 0)}",
+        key=f"compare-lines-{shown_as}-{kind}-{st.session_state.get('compare-opened', 0)}",
         on_select="rerun",
         selection_mode="single-row",
         selection_default={"selection": {"rows": [start]}},

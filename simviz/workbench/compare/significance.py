@@ -38,8 +38,8 @@ from simviz.evaluation.pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import mean, plural
 from simviz.reports.summary import Entry, is_base
 from simviz.store.run import Run
-from simviz.workbench.compare.choice import Choice, part_of, put_in_link
-from simviz.workbench.shell import display, drawings, forms, settings, state
+from simviz.workbench.compare.choice import Choice, part_of
+from simviz.workbench.shell import address, display, drawings, forms, settings, state
 
 #: Tests of queries by what the link calls them: on the control, and what each does.
 TESTS = {
@@ -118,9 +118,11 @@ def current_setting(choice: Choice) -> Setting:
     base = next((e for e in choice.entries if is_base(e.run.info.method)), None)
     usual_run = (base or choice.entries[-1]).run.id
     against = st.session_state.get("compare-against")
-    unchosen = base and against == st.session_state.get("compare-usual") != usual_run
+    unchosen = base and usual_run != against == st.session_state.get("compare-usual")
     if unchosen or against not in choice.by_id:
-        st.session_state["compare-against"] = st.session_state["compare-usual"] = usual_run
+        against = st.session_state["compare-against"] = usual_run
+    if against == usual_run:
+        st.session_state["compare-usual"] = usual_run
     tests = _offered(choice)
     key, usual_test = _test_key(tests), next(iter(tests))
     if st.session_state.get(key) not in tests:
@@ -128,12 +130,8 @@ def current_setting(choice: Choice) -> Setting:
     if st.session_state.get("compare-correction") not in _CORRECTIONS:
         st.session_state["compare-correction"] = "holm"
     chosen, correction = st.session_state[key], st.session_state["compare-correction"]
-    against = choice.by_id[st.session_state["compare-against"]]
-    put_in_link(
-        test=None if chosen == usual_test else chosen,
-        correction=None if correction == "holm" else correction,
-        against=None if against.run.id == usual_run else against.run.id,
-    )
+    address.put(test=chosen, correction=correction, against=against)
+    against = choice.by_id[against]
     if chosen != "published":
         return Setting(chosen, chosen, correction, against)
     protocol = published_protocol(choice.metric)

@@ -36,7 +36,7 @@ from simviz.reports.summary import (
     verdict_words,
 )
 from simviz.workbench.compare import files, significance
-from simviz.workbench.compare.choice import Choice, view
+from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.significance import Verdicts
 from simviz.workbench.shell import code, display, links, state
 from simviz.workbench.shell.display import mark
@@ -117,7 +117,7 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
             st.divider()
             files.show_model_files(choice.entries)
             code.show_compare(choice, now.test, now.correction)
-        links.show_button("compare", runs, view())
+        links.show_button("compare", runs)
     columns = [metric_column(rows, metric, choice.metric) for metric in metrics]
     if verdicts is not None:
         columns[1:1] = _tested_columns(choice, verdicts, everything=everything)

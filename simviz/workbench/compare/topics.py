@@ -17,7 +17,7 @@ from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.explain.topics import RunTopics, TopicTerms, topic_rows
 from simviz.store.run import Run
-from simviz.workbench.shell import display, forms, state
+from simviz.workbench.shell import address, display, forms, state
 from simviz.workbench.shell.forms import segments
 
 #: Topics shown before all are asked for, and typical items of each.
@@ -71,9 +71,7 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
 def _show_below(
     run: Run, pairs: PairSet, found: RunTopics, matching: Sequence[TopicTerms]
 ) -> None:
-    link = {"data": run.info.dataset_id, "run": run.id}
-    if "share" in st.query_params:
-        link = {"share": st.query_params["share"]}
+    link = {"run": run.id} | address.place(run.info.dataset_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(matching) > _FEW:
             st.toggle(f"All {len(matching):,} topics", key="topics-all")

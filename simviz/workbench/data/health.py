@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from simviz.charts.tables import html_table
-from simviz.workbench.shell import display, forms, settings, state
+from simviz.workbench.shell import address, display, forms, settings, state
 
 if TYPE_CHECKING:
     from simviz.data.health import Finding, HealthReport, Remedy
@@ -83,7 +83,7 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
     with left:
         st.html(finding_html(finding, pairs))
     remedy = finding.remedy
-    if remedy is not None and "share" not in st.query_params:
+    if remedy is not None and not address.value("share"):
         right.button(
             remedy.label,
             key=f"data-remedy-{finding.kind}",

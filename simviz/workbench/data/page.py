@@ -15,6 +15,7 @@ from simviz.data.cells import counted, items_named, spread
 from simviz.exceptions import SimvizError, StoreError
 from simviz.workbench.data import health, review, split, upload
 from simviz.workbench.shell import (
+    address,
     code,
     display,
     forms,
@@ -72,8 +73,9 @@ def _choose_view() -> str:
     """Choose between the current data set and other data; a published view has only its own."""
     if state.share() is not None:
         return "this"
-    if st.query_params.pop("view", "") == "other":
+    if address.value("view") == "other":
         st.session_state["data-view"] = "other"
+    address.put(view=None)
     first = "other" if upload.waiting() or upload.is_reading() else "this"
     st.session_state.setdefault("data-view", first)
     return forms.segmented("Show", VIEWS, "data-view")

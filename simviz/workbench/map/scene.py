@@ -219,7 +219,7 @@ def show(view: View, scene: Scene) -> None:
     if k is not None:
         scene = dimensions.cut(scene, k)
     selection.find_enclosed(view, scene)
-    own = write_link(view, run, pairs)
+    write_link(view, run, pairs)
     answer = None
     if view.item is not None or view.query is not None:
         space = drawings.space(run, pairs) if k is None else dimensions.space(run, pairs, k)
@@ -231,7 +231,7 @@ def show(view: View, scene: Scene) -> None:
             if answer is not None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
-                links.show_button("map", [run], own)
+                links.show_button("map", [run])
                 words = "A list of all items, with histograms to filter them."
                 st.toggle("Items", help=words, **bound(view, "has_table", "map-table"))
                 dimensions.show_switch(view, run)

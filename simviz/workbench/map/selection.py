@@ -24,7 +24,7 @@ from simviz.projection.space import Space, ranked
 from simviz.workbench.map import canvas, topics as map_topics
 from simviz.workbench.map.view import View, rows_inside
 from simviz.workbench.search import why
-from simviz.workbench.shell import display, forms, frame, runs
+from simviz.workbench.shell import address, display, forms, frame, runs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -181,9 +181,7 @@ def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
             if forms.quiet_button("Why", "help", "map-why", None):
                 _explain(scene, answer)
         if not st.context.is_embedded:
-            where = {"data": scene.run.info.dataset_id}
-            if "share" in st.query_params:
-                where = {"share": st.query_params["share"]}
+            where = address.place(scene.run.info.dataset_id)
             if answer.item is not None:
                 where["ask"] = f"{answer.side}{answer.item}"
             frame.page_link("pages/search.py", "Search this", ":material/search:", **where)

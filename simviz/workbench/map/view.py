@@ -17,7 +17,7 @@ from simviz.data.pairs import PairSet
 from simviz.jobs.background import DEFAULT_LAYOUT, SHARES
 from simviz.store.run import Run
 from simviz.workbench.map import canvas
-from simviz.workbench.shell import links, settings, state
+from simviz.workbench.shell import address, links, settings, state
 
 Item = tuple[Side, int]
 #: How far across and up from the middle of the map, in halves of its extent; and the zoom.
@@ -52,10 +52,6 @@ _FILTER = re.compile(r"(\d:\d{1,2}(\.\d{1,2}){0,30};?){0,6}")
 #: Characters of typed texts, entries of the legend and corners of an outline that a link holds.
 _LONGEST, _MOST_CLOSED, _MOST_CORNERS = 200, 12, 40
 _LONGEST_QUERY = 2_000
-#: What of the link only the browser knows at first.
-_OF_BROWSER = ("at", "find", "hide", "filter")
-#: Parameters of the link that every page has.
-_OF_ALL_PAGES = (settings.PART_LINK, settings.DIRECTION_LINK)
 
 
 @dataclass(slots=True)
@@ -115,7 +111,7 @@ def current(dataset_id: str) -> View:
     if not isinstance(view, View) or view.dataset_id != dataset_id:
         view = View(dataset_id)
         st.session_state["map-view"] = view
-        for key in ("map-link", "map-run", canvas.KEY, canvas.CAMERA_KEY):
+        for key in ("map-run", canvas.KEY, canvas.CAMERA_KEY):
             st.session_state.pop(key, None)
     return view
 
@@ -142,13 +138,13 @@ def columns(pairs: PairSet) -> tuple[str, ...]:
 
 
 def follow_link(view: View, pairs: PairSet) -> list[str]:
-    """Take over what the address says, unless the page itself wrote it; return jobs to await."""
-    params = st.query_params.to_dict()
-    own = {name: value for name, value in params.items() if name not in _OF_ALL_PAGES}
-    if not state.is_news(own):
+    """Take over what the visitor's address says; return jobs to await."""
+    news = address.news()
+    own = news.keys() - {"part", "direction"}  # which are followed where they are chosen
+    if not own:
         return []
     view.lost = ""
-    if "run" in params or "method" in params:
+    if news.keys() & {"run", "method"}:
         wanted = links.wanted_run(view.dataset_id)
         if wanted is not None:
             view.run_id = wanted.id
@@ -158,17 +154,10 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
             view.lost = (
                 "The run of this link is not here: it was deleted, or it is in another workspace."
             )
-    _keep_link(own)
-    seen = state.share()
-    if seen is not None:
-        params = dict(seen.view) | params
-    apply_link(view, params, pairs, columns(pairs))
+    apply_link(view, news, pairs, columns(pairs))
+    for name in own:
+        del news[name]
     return []
-
-
-def _keep_link(own: dict[str, str]) -> None:
-    st.session_state["map-link"] = own
-    state.remember(own)
 
 
 def apply_link(
@@ -178,8 +167,8 @@ def apply_link(
     drawing = _DRAWING.fullmatch(params.get("drawing", ""))
     if drawing:
         view.drawing, view.across = f"{drawing[1]}-2", int(drawing[2] or SHARES[0])
-    if params.get("regions") in ("0", "1"):
-        view.regions = params["regions"] == "1"
+    if params.get("regions") in ("", "0", "1"):
+        view.regions = params["regions"] == "1" if params["regions"] else None
     if params.get("gap") in BALANCES:
         view.balance = params["gap"]
     if "halos" in params:
@@ -187,98 +176,79 @@ def apply_link(
     if "table" in params:
         view.has_table = params["table"] == "1"
     view.colour = _parse_colour(params.get("colour", ""), columns) or view.colour
-    if params.get("side") in ("x", "y"):
-        view.side = cast(Side, params["side"])
-    if params.get("only") in PARTS:
+    if params.get("side") in ("", "x", "y"):
+        view.side = cast(Literal["", "x", "y"], params["side"])
+    if params.get("only") in ("", *PARTS):
         view.part = params["only"]
-    dims = params.get("dims", "")[:5]
-    if dims.isascii() and dims.isdigit():
-        view.dims = int(dims)
+    dims = params.get("dims", "-")[:5]
+    if (dims.isascii() and dims.isdigit()) or not dims:
+        view.dims = int(dims) if dims else None
     if "sel" in params:
         view.item = links.linked_item(params["sel"], pairs)
-    side, query = _parse_typed(params.get("ask", ""))
-    if side in ("x", "y") and view.item is None:
-        view.query = cast(Side, side), query
-    way, words = _parse_typed(params.get("find", ""))
-    if way in WAYS:
-        view.find, view.set_n = (WAYS[way], words), view.set_n + 1
+    if "ask" in params:
+        side, query = _parse_typed(params["ask"])
+        is_asked = side in ("x", "y") and view.item is None
+        view.query = (cast(Side, side), query) if is_asked else None
+    if "find" in params:
+        way, words = _parse_typed(params["find"])
+        view.find, view.set_n = (WAYS[way], words) if way in WAYS else None, view.set_n + 1
     if "hide" in params:
         view.closed, view.set_n = valid_closed(params["hide"].split(",")), view.set_n + 1
-    if wanted := valid_filter(params.get("filter")):
+    if (wanted := params.get("filter")) is not None and wanted == valid_filter(wanted):
         view.filter, view.set_n = wanted, view.set_n + 1
-    if corners := _parse_outline(params.get("lasso", "")):
-        view.outline, view.enclosed = corners, None
+    if "lasso" in params:
+        view.clear_region()
+        if corners := _parse_outline(params["lasso"]):
+            view.outline, view.enclosed = corners, None
     camera = parse_camera(params.get("at"))
     if camera is not None:
         view.at, view.at_n = camera, view.at_n + 1
 
 
 def link_params(view: View, columns: Sequence[str]) -> dict[str, str]:
-    """Return what a link says of the map beside the run; what is usual goes unsaid."""
-    params = {
-        "drawing": None if view.kept_as == DEFAULT_LAYOUT else _link_drawing(view),
-        "sel": None if view.item is None else f"{view.item[0]}{view.item[1]}",
-        "ask": None if view.query is None else f"{view.query[0]}:{view.query[1][:_LONGEST]}",
-        "regions": None if view.regions is None else str(int(view.regions)),
-        "gap": None if view.balance == BALANCES[0] else view.balance,
-        "halos": "1" if view.has_halos else None,
-        "table": "1" if view.has_table else None,
+    """Return what a link says of the map beside the run."""
+    is_best = view.drawing == DEFAULT_LAYOUT  # elsewhere the balance is said by itself
+    return {
+        "drawing": view.kept_as if is_best else view.drawing,
+        "sel": "" if view.item is None else f"{view.item[0]}{view.item[1]}",
+        "ask": "" if view.query is None else f"{view.query[0]}:{view.query[1][:_LONGEST]}",
+        "regions": "" if view.regions is None else str(int(view.regions)),
+        "gap": view.balance,
+        "halos": str(int(view.has_halos)),
+        "table": str(int(view.has_table)),
         "colour": _link_colour(view.colour, columns),
-        "side": view.side or None,
-        "only": view.part or None,
-        "dims": None if view.dims is None else str(view.dims),
-        "lasso": ";".join(f"{x:.3f},{y:.3f}" for x, y in view.outline) or None,
-    }
-    unusual = {name: value for name, value in params.items() if value is not None}
-    return unusual | _browser_params(view)
-
-
-def _link_drawing(view: View) -> str:
-    """Return what a link calls the drawing; the balance of the sides is said by itself."""
-    return view.kept_as if view.drawing == DEFAULT_LAYOUT else view.drawing
-
-
-def _with_drawing(view: View, link: dict[str, str]) -> dict[str, str]:
-    """Return a link that says the drawing, the usual one only where it says places on it."""
-    if link.keys() & {"at", "lasso"}:
-        return {"drawing": _link_drawing(view)} | link
-    if view.kept_as == DEFAULT_LAYOUT:
-        return {name: value for name, value in link.items() if name != "drawing"}
-    return link
+        "side": view.side,
+        "only": view.part,
+        "dims": "" if view.dims is None else str(view.dims),
+        "lasso": ";".join(f"{x:.3f},{y:.3f}" for x, y in view.outline),
+    } | _browser_params(view)
 
 
 def _browser_params(view: View) -> dict[str, str]:
     """Return what only the browser knows at first: camera, what was looked for, the legend."""
-    params = camera_params(view.at)
+    find = ""
     if view.find is not None:
         way = next(short for short, name in WAYS.items() if name == view.find[0])
-        params["find"] = f"{way}:{view.find[1][:_LONGEST]}"
-    if view.closed:
-        params["hide"] = ",".join(view.closed)
-    if view.filter:
-        params["filter"] = view.filter
-    return params
+        find = f"{way}:{view.find[1][:_LONGEST]}"
+    at = ",".join(f"{value:.3f}".rstrip("0").rstrip(".") for value in view.at or WHOLE_MAP)
+    return {"at": at, "find": find, "hide": ",".join(view.closed), "filter": view.filter}
 
 
-def write_link(view: View, run: Run, pairs: PairSet) -> dict[str, str]:
-    """Put the view into the address; return what a published view says of it."""
-    own = _with_drawing(view, link_params(view, columns(pairs)))
-    if state.share() is not None:
-        base = {"share": st.query_params["share"]}
-    else:
-        base = links.demo_link(run) or {"data": view.dataset_id, "run": run.id}
-    shown: dict[str, str] = {settings.PART_LINK: settings.current_part(view.dataset_id)}
-    direction = settings.current_direction(view.dataset_id, pairs)
-    if direction != settings.usual_direction(view.dataset_id, pairs).direction:
-        shown[settings.DIRECTION_LINK] = direction
-    if st.query_params.to_dict() != base | own | shown:
-        st.query_params.from_dict(base | own | shown)
-    _keep_link(base | own)
-    selected = {view.dataset_id: own.get("sel") or own.get("ask", "")}
+def write_link(view: View, run: Run, pairs: PairSet) -> None:
+    """Put the view into the address."""
+    base = address.place(view.dataset_id)
+    if "data" in base:
+        base = links.demo_link(run) or base | {"run": run.id}
+    shown = {
+        "part": settings.current_part(view.dataset_id),
+        "direction": settings.current_direction(view.dataset_id, pairs),
+    }
+    own = link_params(view, columns(pairs))
+    address.replace(base | own | shown)
+    selected = {view.dataset_id: own["sel"] or own["ask"]}
     if selected != st.session_state.get("map-told"):
         # For Search, once: what is asked there since is not taken back by a look at the map.
         st.session_state["map-selected"] = st.session_state["map-told"] = selected
-    return own | shown
 
 
 def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
@@ -315,14 +285,7 @@ def follow_browser(view: View) -> None:
             view.find = (find[0], text) if text else None
         view.closed = valid_closed(closed if isinstance(closed, list) else [])
         view.filter = valid_filter(done.get("filter"))
-    before = st.session_state.get("map-link")
-    if isinstance(before, dict):
-        link = {name: value for name, value in before.items() if name not in _OF_BROWSER}
-        link = _with_drawing(view, link | _browser_params(view))
-        if link != before:
-            _keep_link(link)
-            kept = {name: v for name, v in st.query_params.items() if name in _OF_ALL_PAGES}
-            st.query_params.from_dict(link | kept)
+    address.put(**_browser_params(view))
 
 
 def parse_camera(text: str | None) -> Camera | None:
@@ -331,13 +294,6 @@ def parse_camera(text: str | None) -> Camera | None:
         return _valid_camera([float(value) for value in (text or "")[:60].split(",")])
     except ValueError:
         return None
-
-
-def camera_params(camera: Camera | None) -> dict[str, str]:
-    """Return what a link says of a camera; nothing for the whole map."""
-    if camera is None or camera == WHOLE_MAP:
-        return {}
-    return {"at": ",".join(f"{value:.3f}".rstrip("0").rstrip(".") for value in camera)}
 
 
 def _valid_camera(value: object) -> Camera | None:
@@ -398,11 +354,9 @@ def _parse_colour(text: str, columns: Sequence[str]) -> str | None:
     return None
 
 
-def _link_colour(colour: str, columns: Sequence[str]) -> str | None:
-    if colour in COLOURS:
-        return None if colour == COLOURS[0] else colour
+def _link_colour(colour: str, columns: Sequence[str]) -> str:
     name = colour.removeprefix("=")
-    return f"c{columns.index(name)}" if name in columns else None
+    return f"c{columns.index(name)}" if name in columns and name != colour else colour
 
 
 def rows_inside(corners: Outline, points: Any) -> Any:

@@ -23,6 +23,7 @@ from simviz.store.run import Part
 from simviz.workbench.search import normalise, query as search_query, score, why
 from simviz.workbench.search.query import Query
 from simviz.workbench.shell import (
+    address,
     code,
     display,
     drawings,
@@ -41,8 +42,6 @@ MODES = {"query": "Search", "score": "Score pairs", "column": "Normalise"}
 _STYLE = Path(__file__).with_name("style.css")
 #: Runs asked at first; each further one takes room from the others.
 FEW = 3
-#: What of a link says nothing of a run.
-_OF_THE_PAGE = ("ask", "mode", "rate", settings.PART_LINK)
 # In the session: the chosen runs, and the run and the answer that are explained.
 _RUNS, _WHY = "search-runs", "search-why"
 #: Answers of a list, and characters of an answer.
@@ -77,6 +76,8 @@ def show_page() -> None:
     display.style()
     st.html(_STYLE)
     st.title(TITLE)
+    if not address.value("demo"):
+        address.put(**address.place(dataset_id))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         mode = _choose_mode(pairs)
         part = None if mode == "score" else settings.part_switch(dataset_id)
@@ -90,15 +91,15 @@ def show_page() -> None:
 
 def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
     """Ask the run of the link; return the jobs to wait for until it is there."""
-    asked = {k: v for k, v in st.query_params.to_dict().items() if k not in _OF_THE_PAGE}
-    if not {"run", "method"} & set(asked) or asked == st.session_state.get("search-link"):
-        return []
-    wanted = links.wanted_run(dataset_id)
-    if wanted is None and (jobs := links.wanted_jobs()):
-        return jobs
-    st.session_state["search-link"] = asked
-    if wanted is not None:
-        st.session_state[_RUNS] = [wanted.id]
+    news, wanted = address.news(), None
+    if news.keys() & {"run", "method"}:
+        wanted = links.wanted_run(dataset_id)
+        if wanted is None and (jobs := links.wanted_jobs()):
+            return jobs
+    if ids := state.run_ids(news) or [run.id for run in (wanted,) if run is not None]:
+        st.session_state[_RUNS] = ids
+    for name in {"run", "runs", "method"} & news.keys():
+        del news[name]
     return []
 
 
@@ -107,16 +108,12 @@ def _choose_mode(pairs: PairSet) -> str:
     if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
         return "query"
     modes = {k: v for k, v in MODES.items() if k != "column" or pairs.x is not pairs.y}
-    if "search-mode" not in st.session_state:
-        shared = state.share()
-        view = dict(shared.view) if shared else {}
-        st.session_state["search-mode"] = st.query_params.get("mode") or view.get("mode")
-    if st.session_state["search-mode"] not in modes:
+    if "mode" in address.news():
+        st.session_state["search-mode"] = address.news().pop("mode")
+    if st.session_state.get("search-mode") not in modes:
         st.session_state["search-mode"] = "query"
     chosen: str = forms.segmented("Mode", modes, "search-mode", persist_state="session")
-    st.query_params["mode"] = chosen
-    if chosen == "query":
-        st.query_params.pop("mode")
+    address.put(mode=chosen)
     return chosen
 
 
@@ -141,11 +138,8 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     _show_known(found, pairs, items_named(asked.y_name), query)
     if explained is not None:
         _show_why(*explained, pairs, query)
-    view = {settings.PART_LINK: str(part)}
-    if query.at is not None:
-        view["ask"] = f"{query.side}{query.at}"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        links.show_button("search", [a.run for a in found], view)
+        links.show_button("search", [a.run for a in found])
         code.show_search(found[0].run, pairs, query)
 
 
@@ -166,6 +160,7 @@ def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Ru
     )
     if not chosen:
         st.info("Choose at least one run above.")
+    address.put(run=None, runs=",".join(run_id for run_id in labels if run_id in chosen))
     return [state.run(run_id) for run_id in labels if run_id in chosen]
 
 

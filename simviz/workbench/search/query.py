@@ -14,13 +14,13 @@ from simviz.data.images import ImageError, as_kept, make_sprite
 from simviz.data.pairs import Items, PairSet
 from simviz.markdown import escape_markdown
 from simviz.store.run import Part
-from simviz.workbench.shell import display, forms, links, state
+from simviz.workbench.shell import address, display, forms, links, state
 
 #: Items offered in a list; more would make every answer of the page heavy.
 MOST_OFFERED = 3_000
 LONGEST = 5_000  # characters of a query
 _OWN, _ITEM, _SIDE = "search-own", "search-item", "search-side"
-_OF, _WRITTEN = "search-of", "search-written"
+_OF = "search-of"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,57 +43,40 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
     with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
         own = _ask_own(items, side, name)
         at = _pick(items, side, name, _labels(pairs.digest, side))
+    # An item goes by its number; words of the visitor's own never are in the address.
+    address.put(ask=None if own is not None or at is None else f"{side}{at}")
     if own is not None:
-        _put_in_link(None)
         same = () if own.kind == "image" else np.flatnonzero(items.content == own.content[0])
         return Query(side, own, int(same[0]) if len(same) else None)
     if at is None:
         display.quiet("Type a query, or choose one from the data.")
         return None
-    _put_in_link(f"{side}{at}")
     return Query(side, items.take([at]), at)
 
 
 def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> None:
     """Ask what a new link asks, else what was selected on the map; an example at first."""
-    seen = state.share()
     selected = st.session_state.pop("map-selected", {}).get(state.current_dataset_id(), "")
     of, before = (pairs.digest[:12], part), st.session_state.get(_OF, ("", ""))
     st.session_state[_OF] = of
-    is_other = of[0] != before[0]
-    if is_other:
+    if of[0] != before[0]:
         for key in [k for k in st.session_state if str(k).startswith((_OWN, _ITEM))]:
             st.session_state.pop(key, None)
     if of != before:
         for side, at in examples.items():
             st.session_state[f"{_ITEM}-{side}"] = at
-    asked = st.query_params.get("ask", "")
-    if not (is_other or state.is_news(asked)):
-        asked = ""
-    asked = asked or selected
+    asked = address.news().pop("ask", "") or selected
     side, _, words = selected.partition(":")
     if asked == selected and words and side in ("x", "y"):
         # Typed on the map: there the address says it.
         st.session_state[_SIDE], st.session_state[f"{_OWN}-{side}"] = side, words
         return
-    if seen is not None and _WRITTEN not in st.session_state:
-        asked = asked or dict(seen.view).get("ask", "")
     linked = links.linked_item(asked, pairs)
     if linked is not None:
         side, at = linked
         st.session_state[_SIDE] = side
         st.session_state[f"{_ITEM}-{side}"] = at
         st.session_state.pop(f"{_OWN}-{side}", None)
-
-
-def _put_in_link(item: str | None) -> None:
-    """Name an item in the address by its number; words of the visitor's own never are there."""
-    st.session_state[_WRITTEN] = True
-    state.remember(item or "")
-    if item is None:
-        st.query_params.pop("ask", None)
-    elif st.query_params.get("ask") != item:
-        st.query_params["ask"] = item
 
 
 def _choose_side(pairs: PairSet) -> Side:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from simviz.store import Run, RunInfo
 from simviz.workbench.search import files
 from simviz.workbench.search.normalise import choose_run
 from simviz.workbench.search.query import LONGEST
-from simviz.workbench.shell import display, drawings, forms, links, state
+from simviz.workbench.shell import address, display, drawings, forms, links, state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -56,18 +57,14 @@ def show(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     limit = float("nan") if point is None else point.threshold
     _score_by_hand(run, pairs, limit)
     _score_file(run, pairs, limit)
-    links.show_button("search", [run], {"mode": "score", "rate": f"{100 * rate:g}"})
+    links.show_button("search", [run])
 
 
 def _choose_rate() -> tuple[float, float | None]:
     """Choose a false-alarm rate and, where it differs from the data's, a prevalence."""
-    if _RATE not in st.session_state:
-        shared = state.share()
-        asked = st.query_params.get("rate") or dict(shared.view if shared else ()).get("rate", "")
-        try:
-            st.session_state[_RATE] = min(50.0, max(0.01, float(asked)))
-        except ValueError:
-            st.session_state[_RATE] = 1.0
+    st.session_state.setdefault(_RATE, 1.0)
+    with suppress(ValueError):
+        st.session_state[_RATE] = min(50.0, max(0.01, float(address.news().pop("rate", ""))))
     width: Any = "stretch" if state.is_narrow() else 210
     rate = st.number_input(
         "False alarms, %",
@@ -93,6 +90,7 @@ def _choose_rate() -> tuple[float, float | None]:
         persist_state="session",
         help="Share of your pairs that belong together. Precision depends on it.",
     )
+    address.put(rate=f"{rate:g}")
     return rate / 100, None if prevalence is None else prevalence / 100
 
 

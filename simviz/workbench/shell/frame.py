@@ -19,7 +19,7 @@ from simviz.data.cells import counted
 from simviz.exceptions import StoreError
 from simviz.store.directory import why_not_written
 from simviz.workbench.server import ROOT as ROOT
-from simviz.workbench.shell import display, forms, progress, state
+from simviz.workbench.shell import address, display, forms, progress, state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -119,7 +119,6 @@ STEPS = {
 
 def begin(title: str) -> Callable[[], None]:
     """Start a page, before anything else is drawn; return what brings its count up to date."""
-    state.enter(title)
     st.set_page_config(
         page_title=f"{title} · simviz" if title != "Home" else "simviz",
         # An icon of Streamlit's would be loaded from a font server on the internet.
@@ -136,8 +135,11 @@ def begin(title: str) -> Callable[[], None]:
         st.stop()
     if state.is_warm():
         state.renew_workspace()
-    if "share" in st.query_params:
+    address.follow(title)
+    is_shared = address.value("share") != ""
+    if is_shared:
         _open_share()
+    state.follow_address(title)
     if st.context.is_embedded:
         # There is no bar at the top to stay clear of.
         st.html("<style>.stApp .stMainBlockContainer { padding: .75rem 1rem 1rem; }</style>")
@@ -147,16 +149,13 @@ def begin(title: str) -> Callable[[], None]:
     notices = st.empty()
     with st.sidebar:
         st.markdown("### simviz")
-        is_shared = "share" in st.query_params
         if is_shared:
             st.caption("A published view, read only")
         else:
             _show_switch(title, dataset_id)
         place = st.empty()
         was_active = _show_counts(place, dataset_id)
-        params = {"data": dataset_id} if dataset_id else {}
-        if is_shared:
-            params = {"share": st.query_params["share"]}
+        params = address.place(dataset_id or "") if is_shared or dataset_id else {}
         for path, label, icon in PAGES:
             if not (is_shared and path == _NOT_SHARED):
                 page_link(path, label, icon, **({} if is_shared and path == "app.py" else params))
@@ -190,7 +189,7 @@ def page(title: str) -> Iterator[None]:
     notice = ""
     try:
         count_again = begin(title)
-        if state.is_warm() and state.store().is_full and "share" not in st.query_params:
+        if state.is_warm() and state.store().is_full and not address.value("share"):
             notice = why_not_written(state.store().root)
             display.style()
             display.problem(notice)
@@ -218,9 +217,9 @@ def end() -> None:
 def _open_dataset(title: str) -> str | None:
     """The data set being worked on; where the address names none, the one opened last."""
     dataset_id = state.current_dataset_id()
-    if "share" in st.query_params:
+    if address.value("share"):
         return dataset_id
-    asks = any(name in st.query_params for name in ("run", "runs"))  # which name their data
+    asks = state.run_ids(address.shown())  # which name their data
     if dataset_id is None and title in _WORK and not asks:
         with suppress(StoreError):
             dataset_id = state.open_last()
@@ -260,21 +259,19 @@ def _switch(title: str) -> None:
     dataset_id = st.session_state[_SWITCH]
     if dataset_id is None:
         return
-    shown = st.query_params.to_dict() if title in _OF_NO_DATA else {}
+    shown = address.shown() if title in _OF_NO_DATA else {}
     state.choose_dataset(dataset_id)
-    st.query_params.update(shown | {"data": dataset_id})
+    address.put(**shown | {"data": dataset_id})
     st.session_state["data-view"] = "this"
     if title == "Home":
-        st.query_params.clear()
-        if dataset_id.startswith("demo:"):
-            st.query_params["demo"] = dataset_id.removeprefix("demo:")
-        else:
-            st.session_state[_LEAVE] = True
+        is_demo = dataset_id.startswith("demo:")
+        address.replace({"demo": dataset_id.removeprefix("demo:")} if is_demo else {})
+        st.session_state[_LEAVE] = not is_demo
 
 
 def _show_counts(place: DeltaGenerator, dataset_id: str | None) -> bool:
     """Show how many runs the data set has; whether jobs run, so that the count moves."""
-    is_shared = "share" in st.query_params
+    is_shared = address.value("share") != ""
     is_active = not is_shared and _active() > 0
     if not is_shared and (dataset_id is not None or is_active):
         with place.container():
@@ -323,15 +320,16 @@ def begin_tour() -> None:
     """Show around from now on, beginning with what the demo found."""
     st.session_state[_ON] = True
     st.session_state.dataset_id = f"demo:{DEMO}"
-    st.query_params.from_dict({"demo": DEMO})
+    address.replace({"demo": DEMO})
 
 
 def follow_tour_link(title: str) -> None:
     """Begin where the link says so; on Home with a demo, which the others need too."""
-    if not st.query_params.pop(PARAMETER, ""):
+    if not address.value(PARAMETER):
         return
+    address.put(**{PARAMETER: None})
     st.session_state[_ON] = True
-    if title == "Home" and "demo" not in st.query_params:
+    if title == "Home" and not address.value("demo"):
         begin_tour()
 
 

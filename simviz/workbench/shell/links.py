@@ -20,7 +20,7 @@ import streamlit as st
 from simviz.data.cells import counted
 from simviz.exceptions import StoreError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import progress, settings, state
+from simviz.workbench.shell import address, progress, settings, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -58,10 +58,10 @@ def wanted_spec() -> JobSpec | None:
     from simviz.datasets import DEMOS
     from simviz.methods import all_methods
 
-    demo, method = st.query_params.get("demo"), st.query_params.get("method")
+    demo, method = address.value("demo"), address.value("method")
     if demo not in DEMOS or method not in all_methods():
         return None
-    params = _params(all_methods()[method], st.query_params.to_dict())
+    params = _params(all_methods()[method], address.shown())
     return progress.demo_spec(demo, method, params)
 
 
@@ -79,7 +79,7 @@ def wanted_run(dataset_id: str) -> Run | None:
             if spec.digest not in started:
                 started[spec.digest] = [state.queue().submit(spec)]
             return None
-        run_id = st.query_params.get("run", "")
+        run_id = address.value("run")
         run = state.run(run_id) if run_id else None
     except SimvizError:
         return None
@@ -144,11 +144,16 @@ _PAGES = ("data", "train", "compare", "map", "search", "methods", "papers")
 _DAYS = {"in a week": 7, "in a month": 30, "in a year": 365, "never": None}
 
 
-def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None = None) -> None:
-    """Offer a link to this screen."""
+@st.fragment
+def show_button(kind: str, runs: Sequence[Run]) -> None:
+    """Offer a link to this screen, as it is when the offer is opened."""
     if not runs or state.share() is not None or st.context.is_embedded:
         return
-    with st.popover("Share", icon=":material/share:"):
+    box = st.popover("Share", icon=":material/share:", key=f"{kind}-share", on_change="rerun")
+    if not box.open:
+        return
+    view = address.view()
+    with box:
         # No link trains a blend or another system: they are of this server.
         repeatable = not any(run.info.is_derived or run.info.is_imported for run in runs)
         demo = demo_link(runs[0]) if repeatable else None
@@ -157,19 +162,18 @@ def show_button(kind: str, runs: Sequence[Run], view: Mapping[str, str] | None =
                 "Opens this comparison. On another server it first offers to train the demo's "
                 "methods; runs with other settings are on this one only."
             )
-            shown = {"data": runs[0].info.dataset_id, "runs": ",".join(run.id for run in runs)}
-            _show_link(url(kind, shown | dict(view or {})))
+            _show_link(url(kind, {"data": runs[0].info.dataset_id} | view))
         elif demo is not None:
             st.markdown("Works on every simviz server: the same run is trained there.")
-            _show_link(url(kind, {**demo, **(view or {})}))
+            _show_link(url(kind, demo | view))
         else:
-            _publish(kind, runs, dict(view or {}))
+            _publish(kind, runs)
         _show_published()
 
 
 def url(page: str, params: Mapping[str, str]) -> str:
     """Address of a page on this server, with parameters, as others reach it."""
-    return f"{_base()}/{page}?{urlencode(params)}"
+    return f"{_base()}/{page}?{urlencode({n: v for n, v in params.items() if v})}"
 
 
 def _base() -> str:
@@ -177,23 +181,23 @@ def _base() -> str:
     given = state.deployment().base_url
     if given:
         return given
-    address = urlsplit(st.context.url or "")
-    folder, _, last = address.path.rpartition("/")
-    root = folder if last in _PAGES else address.path
-    return f"{address.scheme}://{address.netloc}{root.rstrip('/')}" if address.netloc else ""
+    here = urlsplit(st.context.url or "")
+    folder, _, last = here.path.rpartition("/")
+    root = folder if last in _PAGES else here.path
+    return f"{here.scheme}://{here.netloc}{root.rstrip('/')}" if here.netloc else ""
 
 
-def _show_link(address: str) -> None:
+def _show_link(link: str) -> None:
     """A link to copy, its embedded form, and what keeps it from reaching a colleague."""
-    st.code(address, language=None, wrap_lines=True)
-    if state.is_this_computer(urlsplit(address).netloc, None):
+    st.code(link, language=None, wrap_lines=True)
+    if state.is_this_computer(urlsplit(link).netloc, None):
         st.caption(
             "Opens on this computer only. For others, set `SIMVIZ_BASE_URL` to this server's "
             "address, or send *Report as one page* of Compare."
         )
         return
     with st.expander("Embed"):
-        framed = escape(f"{address}&embed=true", quote=True)
+        framed = escape(f"{link}&embed=true", quote=True)
         st.code(
             f'<iframe src="{framed}" width="100%" height="720" style="border:0"></iframe>',
             language="html",
@@ -201,7 +205,7 @@ def _show_link(address: str) -> None:
         )
 
 
-def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
+def _publish(kind: str, runs: Sequence[Run]) -> None:
     st.markdown(
         "Publishes a read-only view of these runs, their models and their data for anyone with "
         "its link, on this server and until it expires."
@@ -215,7 +219,7 @@ def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
         key=f"{kind}-publish",
         type="primary",
         on_click=_put_share,
-        args=(kind, runs, view),
+        args=(kind, runs),
     )
     if problem := st.session_state.pop(f"{kind}-publish-problem", ""):
         st.text(problem)
@@ -224,14 +228,14 @@ def _publish(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
         _show_link(url(kind, {"share": token}))
 
 
-def _put_share(kind: str, runs: Sequence[Run], view: dict[str, str]) -> None:
+def _put_share(kind: str, runs: Sequence[Run]) -> None:
     try:
         st.session_state[f"{kind}-published"] = state.store().shares.publish(
             state.workspace(),
             kind,
             run_ids=[run.id for run in runs],
             dataset_ids=[runs[0].info.dataset_id],
-            view=view,
+            view=address.view(),
             days=_DAYS[st.session_state[f"{kind}-share-days"]],
         )
     except StoreError as error:

@@ -15,7 +15,7 @@ import streamlit as st
 from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import forms, settings, state
+from simviz.workbench.shell import address, forms, settings, state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -79,7 +79,7 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
     active = [s for s in statuses if s.is_active]
     names = titles(statuses)
     shown = st.session_state.setdefault(_ON_PAGE, {})
-    shown.setdefault(st.session_state.get("page"), set()).update(job_ids)
+    shown.setdefault(address.page(), set()).update(job_ids)
     if active:
         _watch([s.id for s in active], names, key)
         # Of a long line, what waits is cancelled all at once, see the page.
@@ -269,7 +269,7 @@ def has_ended_elsewhere() -> bool:
     before = st.session_state.get(_WERE_ACTIVE, frozenset())
     active = frozenset(status.id for status in statuses if status.is_active)
     st.session_state[_WERE_ACTIVE] = active
-    shown = st.session_state.get(_ON_PAGE, {}).get(st.session_state.get("page"), ())
+    shown = st.session_state.get(_ON_PAGE, {}).get(address.page(), ())
     ended = [
         s.id
         for s in statuses

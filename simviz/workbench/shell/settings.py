@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any, cast, get_args
 
@@ -12,7 +12,7 @@ import streamlit as st
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.store.run import Part
-from simviz.workbench.shell import forms, state
+from simviz.workbench.shell import address, forms, state
 
 if TYPE_CHECKING:
     from simviz.data.description import QuerySide
@@ -22,9 +22,6 @@ if TYPE_CHECKING:
     from simviz.jobs import SplitSpec
     from simviz.store.run import Shown
 
-PART_LINK, DIRECTION_LINK = "part", "direction"
-#: A click may arrive with the address of the run of the page before it, for so many seconds.
-_LATE = 3.0
 _SIDES = ("x2y", "y2x")
 _PARTS: dict[Part, str] = {"validation": "Validation", "test": "Test"}
 _PART_HELP = (
@@ -101,33 +98,24 @@ def _offered(measured: Sequence[str]) -> list[str]:
 
 
 def _chosen(name: Shown, dataset_id: str, known: Collection[str]) -> str | None:
-    """What was chosen: as the link says, else as here before, else as published or stored."""
-    chosen: dict[str, tuple[str, float]] = st.session_state.setdefault(f"{name}-chosen", {})
-    before, at = chosen.get(dataset_id, (None, 0.0))
-    linked = st.query_params.get(name)
-    # What the page itself wrote, maybe of another data set, is no news.
-    news = linked in known and linked not in (before, st.session_state.get(f"{name}-written"))
-    if news and linked is not None and time.monotonic() - at > _LATE:
+    """What was chosen: as the link says, else as here before, else as stored."""
+    linked = address.news().get(name)
+    if linked in known:
         _keep(name, dataset_id, linked)
-        return linked
-    if before is not None:
-        return before
-    share = state.share()
-    if share is not None:
-        published = share.view.get(name)
-        return published if published in known else None
+        del address.news()[name]
+    here: str | None = st.session_state.get(f"{name}-chosen", {}).get(dataset_id)
+    if here is not None or state.share() is not None:
+        return here
     return state.store().choices.get(dataset_id, state.workspace(), name)
 
 
 def _keep(name: Shown, dataset_id: str, value: str) -> None:
     """Look at it so from now on, here and in other browsers of this workspace."""
-    st.session_state.setdefault(f"{name}-chosen", {})[dataset_id] = value, time.monotonic()
-    _put_in_link(name, value)
+    st.session_state.setdefault(f"{name}-chosen", {})[dataset_id] = value
+    address.put(**{name: value})
     if state.share() is None:
-        try:
+        with suppress(SimvizError):  # another's data set: the page says so
             state.store().choices.put(dataset_id, state.workspace(), name, value)
-        except SimvizError:  # another's data set: the page says so
-            return
 
 
 def _switch(
@@ -146,13 +134,7 @@ def _switch(
         _keep(name, dataset_id, st.session_state[key])
 
     forms.segmented(label, options, key, is_labelled=True, on_change=keep, **how)
-    _put_in_link(name, value)
-
-
-def _put_in_link(name: Shown, value: str) -> None:
-    st.session_state[f"{name}-written"] = value
-    if st.query_params.get(name) != value:
-        st.query_params[name] = value
+    address.put(**{name: value})
 
 
 # -- the split ------------------------------------------------------------------------

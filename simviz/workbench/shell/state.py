@@ -17,12 +17,11 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 from urllib.parse import urlsplit
 
 import streamlit as st
-from streamlit.runtime.scriptrunner import get_script_run_ctx
 
 from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.store.directory import LOCAL_WORKSPACE, claim, default_root
-from simviz.workbench.shell import log
+from simviz.workbench.shell import address, log
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -53,8 +52,7 @@ SECURE_COOKIE = f"__Host-{COOKIE}"
 _YEAR, _HOUR = 31_536_000, 3_600  # seconds
 _MEGABYTE = 10**6
 _ID = re.compile(r"[A-Za-z0-9:_-]{1,80}")
-#: Addresses of a page that are remembered.
-_MOST_SAID = 50
+_RUN = re.compile(r"\b[0-9a-f]{32}\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,8 +343,8 @@ def _dataset(dataset_id: str, owner: str) -> PairSet:
 
 def share() -> Share | None:
     """The published view that the link opens, or None for an ordinary visit."""
-    token = st.query_params.get("share")
-    return None if token is None else store().shares.resolve(token)
+    token = address.value("share")
+    return store().shares.resolve(token) if token else None
 
 
 def dataset(dataset_id: str) -> PairSet:
@@ -365,17 +363,34 @@ def demo_of(dataset_id: str) -> DemoInfo | None:
 
 
 def current_dataset_id() -> str | None:
-    """The data set being worked on: of the link, else of this session, else None."""
+    """The data set being worked on, if there is one."""
+    return _shared_dataset_id() if address.value("share") else st.session_state.get("dataset_id")
+
+
+def follow_address(page: str) -> None:
+    """Work on what the visitor's address names: a published view, a data set, or one of runs."""
+    news = address.news()
+    seen = share() if "share" in news else None
+    if seen is not None and st.session_state.get("share-seen") != news["share"]:
+        # Once a visit: what a reader changes afterwards stays changed.
+        names = seen.view if seen.kind == page.lower() else ("part", "direction")
+        news |= {n: v for n, v in seen.view.items() if n in names and n not in news}
+        st.session_state["share-seen"] = news["share"]
     # ``?demo=icons`` is short for ``?data=demo:icons``.
-    asked = st.query_params.get("data")
-    if "share" in st.query_params:
-        return _shared_dataset_id()
-    demo = st.query_params.get("demo")
-    if demo:
-        asked = f"demo:{demo}"
-    if asked and _ID.fullmatch(asked):
+    asked = f"demo:{news['demo']}" if news.get("demo") else news.get("data", "")
+    for run_id in run_ids(news) if not asked and seen is None else ():
+        with suppress(SimvizError):
+            asked = run(run_id).info.dataset_id
+            break
+    if _ID.fullmatch(asked):
         st.session_state.dataset_id = asked
-    return st.session_state.get("dataset_id")
+    for name in ("share", "demo", "data"):
+        news.pop(name, None)
+
+
+def run_ids(named: Mapping[str, str]) -> list[str]:
+    """The runs that an address names."""
+    return _RUN.findall(named.get("runs") or named.get("run", ""))
 
 
 def open_last() -> str | None:
@@ -405,29 +420,6 @@ def dataset_names() -> dict[str, str]:
     return dict(zip((info.id for info in infos), names, strict=True))
 
 
-def enter(page: str) -> None:
-    """Forget what was said in addresses of another page."""
-    if st.session_state.get("page") != page:
-        st.session_state["page"], st.session_state["said"] = page, []
-
-
-def is_news(said: object) -> bool:
-    """Whether the visitor brought what the address says: by a link, by *Back*, or typed."""
-    # What is done on a page may arrive with an address that the page wrote some time ago: the
-    # browser had not heard of the last one.
-    known = st.session_state.get("said", [])
-    if said not in known:
-        return True
-    run = get_script_run_ctx()
-    return said != known[-1] and run is not None and run.is_history_navigation
-
-
-def remember(said: object) -> None:
-    """Remember what a page followed in the address or put into it."""
-    known = st.session_state.get("said", [])
-    st.session_state["said"] = [*(one for one in known if one != said), said][-_MOST_SAID:]
-
-
 def _shared_dataset_id() -> str | None:
     """The data set of a published view; the page says what is wrong with a dead one."""
     from simviz.exceptions import StoreError
@@ -445,8 +437,7 @@ def choose_dataset(dataset_id: str) -> None:
         raise ValueError(f"{dataset_id!r} is no id of a data set.")
     st.session_state.dataset_id = dataset_id
     st.session_state.pop("run_ids", None)
-    st.query_params.clear()
-    st.query_params["data"] = dataset_id
+    address.replace({"data": dataset_id})
 
 
 def rename_dataset(dataset_id: str, name: str, x_name: str, y_name: str) -> None:
@@ -461,7 +452,7 @@ def forget_dataset(dataset_id: str) -> None:
     if st.session_state.get("dataset_id") == dataset_id:
         st.session_state.pop("dataset_id")
         st.session_state.pop("run_ids", None)
-        st.query_params.clear()
+        address.replace({})
 
 
 def runs(dataset_id: str) -> list[RunInfo]:
@@ -475,7 +466,7 @@ def runs(dataset_id: str) -> list[RunInfo]:
 
 def jobs() -> list[JobStatus]:
     """The visitor's jobs, newest first; who only reads what is published needs no workspace."""
-    if "share" in st.query_params and "workspace" not in st.session_state:
+    if address.value("share") and "workspace" not in st.session_state:
         return []
     return queue().jobs(workspace())
 

@@ -19,6 +19,7 @@ from simviz.pipeline import Features
 from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.data import split
 from simviz.workbench.shell import (
+    address,
     code,
     display,
     empty,
@@ -45,7 +46,7 @@ _NAMED = 6
 def show_page() -> None:
     """Show the Train page: the methods, the jobs, and the runs that came of them."""
     dataset_id = state.current_dataset_id()
-    if "share" in st.query_params:
+    if address.value("share"):
         _show_no_data(
             "Nothing can be trained in a published view. Use data of your own, or a demo."
         )
