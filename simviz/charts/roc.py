@@ -18,10 +18,6 @@ if TYPE_CHECKING:
 #: Where a logarithmic axis of false positives begins.
 LOWEST_RATE = 1e-4
 _RATES = {"tickformat": ".0%", "showgrid": True}
-#: Rates on the axes of a DET curve.
-_TICKS = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99)
-#: Lowest and highest rate that is drawn there.
-_RANGE = (5e-5, 0.995)
 #: Points drawn on a curved piece of a precision-recall curve.
 _BENT = 12
 
@@ -219,7 +215,7 @@ def _essential(
     return kept[few], fpr[few], tpr[few]
 
 
-class DetectionCurve(NamedTuple):
+class PrecisionCurve(NamedTuple):
     """What one method's pairs do as the threshold falls."""
 
     method: str
@@ -231,7 +227,7 @@ class DetectionCurve(NamedTuple):
 
 
 def precision_recall_figure(
-    curves: Sequence[DetectionCurve], *, theme: ThemeName | Theme = "light"
+    curves: Sequence[PrecisionCurve], *, theme: ThemeName | Theme = "light"
 ) -> go.Figure:
     """Draw precision against recall, with the precision of chance."""
     # Where relevant and other pairs tie, precision runs along a bow rather than a straight line.
@@ -272,67 +268,8 @@ def precision_recall_figure(
     )
 
 
-def det_figure(
-    curves: Sequence[DetectionCurve], *, theme: ThemeName | Theme = "light"
-) -> go.Figure:
-    """Draw misses against false alarms on normal-deviate axes."""
-    # Scores of two bell-shaped classes of equal width give a straight line there, and
-    # differences far from the middle can be seen [1]_.
-    # A. Martin, G. Doddington, T. Kamm, M. Ordowski and M. Przybocki. "The DET curve in
-    # assessment of detection task performance." Eurospeech 1997.
-    chart = Chart(theme)
-    drawn = sorted(curves, key=lambda curve: curve.value)
-    ends = _deviate(np.array(_RANGE))
-    chart.dotted(ends, ends)
-    for curve in drawn:
-        if curve.band is not None:
-            at, low, high = floats(*curve.band)
-            inside = (at >= _RANGE[0]) & (at <= _RANGE[1])
-            bounds = (_deviate(1 - part[inside]) for part in (high, low))
-            chart.band(chart.style(curve).colour, _deviate(at[inside]), *bounds)
-    for curve in drawn:
-        fp, tp, thresholds = _counts(curve)
-        fpr, miss = fp / fp[-1], 1 - tp / tp[-1]
-        # Straight pieces bend on these axes: drawn in small steps.
-        rates = np.unique(np.concatenate([fpr, np.geomspace(*_RANGE, 200)]))
-        rates = rates[(rates >= _RANGE[0]) & (rates <= _RANGE[1])]
-        missed = np.interp(rates, fpr, miss)
-        cut = np.interp(rates, fpr, np.where(np.isfinite(thresholds), thresholds, np.nan))
-        x, y = _deviate(rates), _deviate(missed)
-        few = thinned(*((part - ends[0]) / (ends[1] - ends[0]) for part in (x, y)))
-        chart.line(
-            curve,
-            _value(curve.value, curve.ci),
-            x[few],
-            y[few],
-            "misses %{customdata[2]} of the relevant<br>at %{customdata[1]} false alarms"
-            "<br>threshold %{customdata[3]}",
-            _texts(rates, few, "{:.3%}"),
-            _texts(missed, few, "{:.1%}"),
-            _texts(cut, few, "{:.4g}"),
-        )
-        meets = _deviate(np.array([curve.value]))
-        chart.ring(chart.style(curve).colour, meets, meets, 11)
-    axis = {
-        "range": list(ends),
-        "tickvals": _deviate(np.array(_TICKS)).tolist(),
-        "showgrid": True,
-    }
-    names = [f"{100 * tick:g}%" for tick in _TICKS]
-    # Every second has its name below the axis: in a narrow figure more would overlap.
-    below = [name if k % 2 == 0 else "" for k, name in enumerate(names)]
-    return chart.finish(
-        f"Misses against false alarms of {len(drawn)} methods on normal-deviate axes, by equal "
-        f"error rate (chance is 0.5): {listed((c.label, c.value) for c in drawn)}.",
-        x={"title_text": "false alarms", "tickangle": 0, "ticktext": below, **axis},
-        y={"title_text": "misses", "ticktext": names, **axis},
-        legend="equal error rate",
-        square=1.0,
-    )
-
-
-def detection_records(curves: Sequence[DetectionCurve]) -> list[dict[str, Any]]:
-    """List the rows behind both figures: every point of every curve."""
+def precision_records(curves: Sequence[PrecisionCurve]) -> list[dict[str, Any]]:
+    """List the rows behind the figure: every point of every curve."""
     return [
         row
         for c in curves
@@ -346,7 +283,7 @@ def detection_records(curves: Sequence[DetectionCurve]) -> list[dict[str, Any]]:
     ]
 
 
-def _counts(curve: DetectionCurve) -> list[NDArray[np.float64]]:
+def _counts(curve: PrecisionCurve) -> list[NDArray[np.float64]]:
     """False and true positives, and thresholds; both classes must be there."""
     roc = curve.roc
     if not roc.n_positive or not roc.n_negative:
@@ -374,10 +311,3 @@ def _bowed(
         np.interp(at, index, tp),
         thresholds[np.ceil(at - 1e-9).astype(int)],
     )
-
-
-def _deviate(rates: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Rates as deviates of the normal distribution, none of them infinite."""
-    from scipy.special import ndtri
-
-    return np.asarray(ndtri(np.clip(rates, _RANGE[0], 1 - _RANGE[0])), dtype=np.float64)

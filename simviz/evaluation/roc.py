@@ -162,19 +162,6 @@ class Roc:
         every = Ranking(n, place, np.ones(len(place)), above, tied, size)
         return float(expected_average_precision(every)[0])
 
-    @property
-    def equal_error_rate(self) -> float:
-        """Rate at which as large a share of others passes as of the relevant is missed.
-
-        NaN where a class is empty.
-        """
-        if not self.n_positive or not self.n_negative:
-            return float("nan")
-        gap = self.fpr - (1 - self.tpr)  # rises from -1 to 1
-        after = int(np.argmax(gap >= 0))
-        share = -gap[after - 1] / (gap[after] - gap[after - 1])
-        return float(self.fpr[after - 1] + share * (self.fpr[after] - self.fpr[after - 1]))
-
     def tpr_at(self, fpr: float) -> float:
         """Highest share of relevant pairs that pass at a false-positive rate.
 

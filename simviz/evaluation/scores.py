@@ -434,7 +434,7 @@ class CurveBands:
         True against false positive rate.
     precision : Band
         Precision against recall.
-    auc, average_precision, equal_error_rate : tuple of float
+    auc, average_precision : tuple of float
         Lower and upper bound; NaN where a class is empty.
     n_queries : int
         Queries, or groups of them, that were drawn again.
@@ -444,7 +444,6 @@ class CurveBands:
     precision: Band
     auc: Interval
     average_precision: Interval
-    equal_error_rate: Interval
     n_queries: int
 
 
@@ -513,36 +512,32 @@ def curve_bands(
         curves += map(_read_off, drawn @ passing[0], drawn @ passing[1])
     tpr, precision, areas = (np.array(part) for part in zip(*curves, strict=True))
     _, _, whole = _read_off(passing[0].sum(axis=0), passing[1].sum(axis=0))
-    exact = np.array([roc.auc, roc.average_precision, roc.equal_error_rate])
+    exact = np.array([roc.auc, roc.average_precision])
     shares = [(1 - confidence) / 2, (1 + confidence) / 2]
     bounds = _percentiles(areas, shares) + (exact - whole)
-    auc, average, equal = (
-        (float(low), float(high)) for low, high in np.clip(bounds, 0, 1).T.tolist()
-    )
+    auc, average = ((float(low), float(high)) for low, high in np.clip(bounds, 0, 1).T.tolist())
     return CurveBands(
         tpr=Band(_RATES, *_percentiles(tpr, shares)),
         precision=Band(_RECALLS, *_percentiles(precision, shares)),
         auc=auc,
         average_precision=average,
-        equal_error_rate=equal,
         n_queries=n,
     )
 
 
 def _read_off(fp: Reals, tp: Reals) -> tuple[Reals, Reals, Reals]:
-    """Both curves at fixed places, and the three areas, of one draw."""
+    """Both curves at fixed places, and the areas, of one draw."""
     if not fp[-1] or not tp[-1]:
-        return np.full(_RATES.shape, np.nan), np.full(_RECALLS.shape, np.nan), np.full(3, np.nan)
+        return np.full(_RATES.shape, np.nan), np.full(_RECALLS.shape, np.nan), np.full(2, np.nan)
     fpr, tpr = fp / fp[-1], tp / tp[-1]
     # Backwards, so that of several points with one recall the first counts.
     with_recall = -np.interp(-_RECALLS, -tpr[::-1], -fp[::-1])
     found = _RECALLS * tp[-1]
     precision = found / (found + with_recall)
-    gap = np.interp(0.0, fpr - (1 - tpr), fpr)
     return (
         np.interp(_RATES, fpr, tpr),
         precision,
-        np.array([np.trapezoid(tpr, fpr), precision.mean(), gap]),
+        np.array([np.trapezoid(tpr, fpr), precision.mean()]),
     )
 
 

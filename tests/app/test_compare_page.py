@@ -402,7 +402,6 @@ def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(visit, kind):
     ("kind", "words"),
     [
         ("precision", "recall"),
-        ("det", "equal error rate"),
         ("scores", "share of each class"),
         ("reliability", "mean gap to the diagonal"),
         ("dimensions", "dimensions"),
@@ -410,7 +409,7 @@ def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(visit, kind):
 )
 def test_other_curves(visit, kind, words):
     page = visit(data="demo:icons", tab=kind)
-    (chart,) = page.get("plotly_chart")
+    chart = page.get("plotly_chart")[-1]
     assert words in chart.proto.spec
     assert link(page)["tab"] == kind
 
@@ -674,7 +673,7 @@ def test_a_published_view_opens_as_its_owner_saw_it(visit, home):
     from simviz.workbench.shell import state
 
     runs = [home.runs[name] for name in ("own", "own too")]
-    view = {"metric": "AUC", "direction": "y2x", "against": runs[1], "test": "t", "tab": "det"}
+    view = {"metric": "AUC", "direction": "y2x", "against": runs[1], "test": "t", "tab": "scores"}
     token = state.store().shares.publish(
         home.mine, "compare", run_ids=runs, dataset_ids=[home.data["own"]], view=view
     )
@@ -683,7 +682,7 @@ def test_a_published_view_opens_as_its_owner_saw_it(visit, home):
     assert page.session_state["compare-direction"] == "y2x"
     assert page.session_state["compare-against"] == runs[1]
     assert page.session_state["compare-test"] == "t"
-    assert page.session_state["compare-curve"] == "det"
+    assert page.session_state["compare-further"] == "scores"
     # What a reader changes afterwards stays changed.
     page.selectbox(key="compare-metric").select("MRR").run()
     assert page.session_state["compare-metric"] == "MRR"

@@ -1,10 +1,9 @@
-"""Precision-recall, DET, scores, reliability, and curves of training."""
+"""Precision-recall, scores, reliability, and curves of training."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import norm
 
 from simviz.charts import method_style, roc_figure, roc_records
 from simviz.charts.curves import (
@@ -14,10 +13,9 @@ from simviz.charts.curves import (
     training_figure,
 )
 from simviz.charts.roc import (
-    DetectionCurve,
-    det_figure,
-    detection_records,
+    PrecisionCurve,
     precision_recall_figure,
+    precision_records,
 )
 from simviz.charts.scores import (
     ReliabilityCurve,
@@ -36,7 +34,7 @@ def curve(label="CCA", n=400, seed=0, **more):
     rng = np.random.default_rng(seed)
     relevant = rng.random(n) < 0.3
     roc = Roc.from_scores(rng.normal(size=n) + 1.5 * relevant, relevant)
-    return roc, DetectionCurve("cca", label, roc, roc.average_precision, **more)
+    return roc, PrecisionCurve("cca", label, roc, roc.average_precision, **more)
 
 
 def roc_of(*columns):
@@ -79,7 +77,7 @@ def test_precision_recall_has_chance_and_passes_through_its_points():
 
 
 def test_a_tie_of_both_classes_is_drawn_as_a_bow():
-    drawn = DetectionCurve("cca", "CCA", roc_of([0, 0, 100], [0, 10, 100], [np.inf, 2, 1]), 0.6)
+    drawn = PrecisionCurve("cca", "CCA", roc_of([0, 0, 100], [0, 10, 100], [np.inf, 2, 1]), 0.6)
     line = precision_recall_figure([drawn]).data[0]
     middle = int(np.argmin(np.abs(np.asarray(line.x) - 0.55)))
     # Half of the tie: 50 others and 55 relevant pairs, not the mean of both ends.
@@ -87,28 +85,9 @@ def test_a_tie_of_both_classes_is_drawn_as_a_bow():
     assert (len(line.x)) > 10
 
 
-def test_det_axes_follow_the_normal_distribution():
-    rng = np.random.default_rng(0)
-    scores = np.r_[rng.normal(size=20_000), rng.normal(size=20_000) + 2]
-    roc = Roc.from_scores(scores, np.arange(40_000) >= 20_000)
-    drawn = DetectionCurve(
-        "cca",
-        "CCA",
-        roc,
-        roc.equal_error_rate,
-        band=(np.array([0.0, 0.1, 1.0]), np.array([0.1, 0.5, 1.0]), np.array([0.3, 0.7, 1.0])),
-    )
-    figure = det_figure([drawn])
-    below, beside = figure.layout.xaxis, figure.layout.yaxis
-    assert below.tickvals == beside.tickvals and below.ticktext[1::2] == ("",) * 4
-    line, ring = figure.data[2], figure.data[3]
-    inside = (np.abs(np.asarray(line.x)) < 2) & (np.abs(np.asarray(line.y)) < 2)
-    straight = np.asarray(line.x)[inside] + np.asarray(line.y)[inside]
-    np.testing.assert_allclose(straight, -2, atol=0.12)  # equal bells, two apart
-    assert ring.x[0] == pytest.approx(norm.ppf(roc.equal_error_rate))
-    assert roc.equal_error_rate == pytest.approx(norm.cdf(-1), abs=0.01)
-    assert "equal error rate" in figure.layout.meta["alt"]
-    rows = detection_records([drawn])
+def test_numbers_behind_a_curve_are_its_points():
+    roc, drawn = curve()
+    rows = precision_records([drawn])
     assert len(rows) == len(roc.fpr) and np.isnan(rows[0]["precision"])
 
 
@@ -171,7 +150,6 @@ def test_nothing_and_hostile_names_are_drawn():
     _, detection = curve(EVIL)
     drawn = [
         (precision_recall_figure, detection),
-        (det_figure, detection._replace(value=0.3)),
         (histogram_figure, ScoreHistogram("cca", EVIL, [0, 1], {"relevant": [1]})),
         (reliability_figure, reliable(EVIL)),
         (lambda c, **k: training_figure(c, metric=EVIL, **k), ProgressCurve("a", EVIL, [1], [2])),
@@ -201,6 +179,8 @@ def test_scores_that_hardly_move_look_so():
 
 def test_what_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="both classes; got 1 relevant and 0 others"):
-        det_figure([DetectionCurve("a", "A", roc_of([0, 0], [0, 1], [1.0, 0.0]), 0.5)])
+        precision_recall_figure(
+            [PrecisionCurve("a", "A", roc_of([0, 0], [0, 1], [1.0, 0.0]), 0.5)]
+        )
     with pytest.raises(ValueError, match="lengths"):
         training_figure([ProgressCurve("a", "A", [1, 2], [1])], metric="loss")

@@ -98,7 +98,6 @@ def test_bands_enclose_the_curve_and_match_drawing_queries_by_hand():
     np.testing.assert_allclose(bands.auc, expected, atol=0.12 * width)
     assert bands.auc[0] < roc.auc < bands.auc[1]
     assert bands.average_precision[0] < roc.average_precision < bands.average_precision[1]
-    assert bands.equal_error_rate[0] < roc.equal_error_rate < bands.equal_error_rate[1]
     inside = np.array([roc.tpr_at(rate) for rate in bands.tpr.at])
     slack = 0.02  # between cuts the drawn curves are straight
     assert (bands.tpr.low - slack <= inside).all()
@@ -132,11 +131,9 @@ def test_average_precision_equals_sklearn_and_averages_over_ties():
     assert Roc.from_scores(tied, few).average_precision == pytest.approx(brute, abs=1e-12)
 
 
-def test_precision_and_equal_error_rate():
+def test_precision_along_the_curve():
     roc = Roc.from_scores([4.0, 3.0, 2.0, 1.0], [True, False, True, False])
     np.testing.assert_allclose(roc.precision, [np.nan, 1, 1 / 2, 2 / 3, 1 / 2])
-    assert roc.equal_error_rate == 0.5
-    assert np.isnan(Roc.from_scores([1.0], [True]).equal_error_rate)
 
 
 def test_calibration_is_isotonic_regression():

@@ -41,18 +41,21 @@ from simviz.workbench.shell.display import aside, mark_pills, problem
 TABS = {
     "queries": "Where they differ",
     "parameters": "Parameters",
-    "divisions": "Repeat on random splits",
     "topics": "Topics",
     "blend": "Blend",
     "hubs": "Hubs",
+    "more": "More",
+}
+#: What fewer ask for, behind *More*.
+MORE = {
+    "scores": "Scores",
+    "reliability": "Reliability",
+    "divisions": "Repeat on random splits",
 }
 #: Curves beside the table by what the link calls them, in place of what stands below.
 CURVES = {
     "roc": "ROC",
     "precision": "Precision–recall",
-    "det": "DET",
-    "scores": "Scores",
-    "reliability": "Reliability",
     "dimensions": "Dimensions",
     "training": "Training",
     "size": "Training size",
@@ -114,10 +117,12 @@ def _follow_address() -> None:
         open_query(news["query"])
     if "test" in news:
         st.session_state["compare-pair-test"] = news["test"]
-    if (tab := news.get("tab")) in CURVES:
-        st.session_state["compare-curve"] = tab
-    if tab in (*CURVES, *TABS):
-        st.session_state["compare-tab"] = tab if tab in TABS else None
+    tab = news.get("tab")
+    for key, known in (("compare-curve", CURVES), ("compare-further", MORE)):
+        if tab in known:
+            st.session_state[key] = tab
+    if tab in (*CURVES, *TABS, *MORE):
+        st.session_state["compare-tab"] = "more" if tab in MORE else tab if tab in TABS else None
 
 
 def open_query(query: str) -> None:

@@ -70,8 +70,6 @@ def show(choice: Choice) -> None:
         address.put(tab=kind)
     columns = st.container(), about
     show_kind = {
-        "scores": pair_curves.show_histograms,
-        "reliability": pair_curves.show_reliability,
         "dimensions": show_dimensions,
         "training": show_training,
         "size": show_sizes,

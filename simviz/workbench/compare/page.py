@@ -22,12 +22,14 @@ from simviz.workbench.compare import (
     curves,
     divisions,
     hubs,
+    pair_curves,
     parameters,
     queries,
     table,
     topics,
 )
 from simviz.workbench.compare.choice import (
+    MORE,
     TABS,
     Choice,
     choose,
@@ -132,14 +134,35 @@ def _show_further(choice: Choice) -> None:
     if name is None:
         address.put(tab=st.session_state["compare-curve"])
         return
+    if name == "more":
+        _show_more(choice)
+        return
     address.put(tab=name)
     if name == "topics":
         topics.show(topical, choice.pairs)
     elif name == "parameters":
         parameters.show(choice, differing)
     else:
-        pages = {"queries": queries, "divisions": divisions, "blend": blend, "hubs": hubs}
-        pages[name].show(choice)
+        {"queries": queries, "blend": blend, "hubs": hubs}[name].show(choice)
+
+
+def _show_more(choice: Choice) -> None:
+    """What scores mean by themselves, and whether another split would say the same."""
+    head = st.container(horizontal=True, vertical_alignment="center", gap="small")
+    with head:
+        kind = forms.segments("More", MORE, "compare-further", is_labelled=False, wrap=True)
+    address.put(tab=kind)
+    if kind == "divisions":
+        divisions.show(choice)
+        return
+    about = head.popover(
+        "Figures", icon=":material/info:", type="tertiary", key="compare-told-more"
+    )
+    show_kind = pair_curves.show_histograms if kind == "scores" else pair_curves.show_reliability
+    try:
+        show_kind(choice, (st.container(), about))
+    except SimvizError as error:  # a model that was deleted since, or is damaged
+        display.problem(error)
 
 
 def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:

@@ -11,12 +11,7 @@ import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
 from simviz.charts import RocCurve, roc_figure, roc_records, scores
-from simviz.charts.roc import (
-    DetectionCurve,
-    det_figure,
-    detection_records,
-    precision_recall_figure,
-)
+from simviz.charts.roc import PrecisionCurve, precision_recall_figure, precision_records
 from simviz.data.pairs import PairSet
 from simviz.evaluation import (
     Calibration,
@@ -82,16 +77,6 @@ KINDS = {
         "Chance has {chance:.2g} %, the dotted line: among that many pairs few belong together, "
         "so precision is the harder test.",
     ),
-    "det": Kind(
-        "equal_error_rate",
-        "equal error rate",
-        "tpr",
-        "Share of true pairs missed, by the share of false alarms allowed (detection error "
-        "trade-off). It is the ROC curve turned over and stretched: lower is better, and both "
-        "axes follow the normal distribution, so that small rates are told apart. A straight "
-        "line means that the scores of both classes are bell-shaped. The ring marks the "
-        "equal error rate: as large a share of true pairs is missed as of others let through.",
-    ),
 }
 
 
@@ -103,7 +88,7 @@ class Traced(NamedTuple):
     bands: CurveBands | None
 
 
-# -- ROC, precision and recall, misses and false alarms -------------------------------
+# -- ROC, precision and recall --------------------------------------------------------
 
 
 def show(choice: Choice, kind: str, columns: Sequence[DeltaGenerator]) -> None:
@@ -137,7 +122,7 @@ def show(choice: Choice, kind: str, columns: Sequence[DeltaGenerator]) -> None:
         columns,
         kind,
         kept_figure(kind, curves, drawn_by, lambda: _figure(kind, curves, axis)),
-        lambda: (roc_records if kind == "roc" else detection_records)(curves),
+        lambda: (roc_records if kind == "roc" else precision_records)(curves),
         ["method", KINDS[kind].title, *_cells(kind, roc)],
         [
             [one.entry.label, _estimate(curve), *_cells(kind, one.roc).values()]
@@ -145,18 +130,15 @@ def show(choice: Choice, kind: str, columns: Sequence[DeltaGenerator]) -> None:
         ],
         caption,
         _say_bands(choice, traced),
-        pressed=kind != "det",
+        pressed=True,
     )
-    if kind != "det":
-        _show_errors(choice, event, traced, kind)
+    _show_errors(choice, event, traced, kind)
 
 
 def _cells(kind: str, roc: Roc) -> dict[str, str]:
     """Figures of a run, by the headings of their columns."""
     if kind == "precision":
         return {f"at {_rate(x)}": _percent(_precision_at(roc, x)) for x in _RECALLS}
-    if kind == "det":
-        return {_rate(rate): _percent(1 - roc.tpr_at(rate)) for rate in _RATES}
     found = {_rate(rate): f"{100 * roc.tpr_at(rate):.0f} %" for rate in _RATES}
     return {f"pAUC {_rate(_LOW)}": f"{roc.partial_auc(_LOW):.3f}"} | found
 
@@ -172,7 +154,7 @@ def _curve(kind: str, one: Traced, *, banded: bool) -> Any:
     if kind == "roc":
         ends = roc.thresholds, roc.precision
         return RocCurve(*named, roc.fpr, roc.tpr, figure, interval, *ends, drawn)
-    return DetectionCurve(*named, roc, figure, interval, drawn)
+    return PrecisionCurve(*named, roc, figure, interval, drawn)
 
 
 def _estimate(curve: Any) -> str:
@@ -187,8 +169,7 @@ def _figure(kind: str, curves: Sequence[Any], axis: str) -> Any:
     if kind == "roc":
         end = _LOW if axis == "low" else 1.0
         return roc_figure(curves, log_fpr=axis == "log", max_fpr=end, theme=theme)
-    draw_curves = precision_recall_figure if kind == "precision" else det_figure
-    return draw_curves(curves, theme=theme)
+    return precision_recall_figure(curves, theme=theme)
 
 
 def _traced(choice: Choice) -> list[Traced]:
