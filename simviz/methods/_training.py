@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.sparse as sp
+from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
@@ -197,9 +199,9 @@ def hold_out_parts(
     model: Any, data: Data, validation: Any, rng: Any, queries: int = _POOL
 ) -> HeldOut:
     """Watch what was given, else hold out some of the training items."""
-    # One-to-one pairs are held out whole. Where it is not known which items will be new, of items
-    # with several partners some of each side are: a keyword that nobody has seen says nothing of
-    # pictures, and new pictures say nothing of queries that are new.
+    # Pairs are held out whole where they hang together in small groups. Else, where it is not
+    # known which items will be new, some of each side are: a keyword that nobody has seen says
+    # nothing of pictures, and new pictures say nothing of queries that are new.
     if validation is not None:
         return HeldOut(data, [validation_sample(validation, rng, queries)], own=False)
     divided = getattr(model, "_divided", None)
@@ -213,7 +215,7 @@ def hold_out_parts(
         part = X[x_held], Y[y_held], relevance.take(x_held, y_held)
         parts.append(validation_sample(part, rng, queries))
         data = X[rows], Y[columns], relevance.take(rows, columns)
-        if divided or one_to_one(relevance):
+        if divided or one_to_one(relevance) or not relevance.take(rows, y_held).matrix.nnz:
             break
     return HeldOut(data, parts, own=bool(parts))
 
@@ -307,7 +309,7 @@ def hold_out(
     if n < _FEWEST or n == len(queries):
         return None
     held = np.zeros(matrix.shape[0], dtype=bool)
-    held[rng.permutation(queries)[:n]] = True
+    held[_whole_groups(matrix, rng.permutation(queries), n)] = True
     watched, learned = relevance.take(held.nonzero()[0]), relevance.take((~held).nonzero()[0])
     judged = relevance.unjudged == "ignore"
     if not watched.positives.nnz or (judged and not watched.negatives.nnz):
@@ -317,6 +319,23 @@ def hold_out(
     alone = not (seen & spared).any()
     columns = spared.nonzero()[0] if alone else np.arange(matrix.shape[1])
     return (~held).nonzero()[0], (seen | ~spared).nonzero()[0], held.nonzero()[0], columns
+
+
+def _whole_groups(matrix: sp.csr_array, order: Any, n: int) -> Any:
+    """The first n queries of an order, those that share partners together."""
+    # A query whose neighbours were learned from is easier than a new one. Where a group is more
+    # than half of what is held out, queries are taken one by one.
+    links = sp.csr_array((np.ones(matrix.nnz), matrix.indices, matrix.indptr), shape=matrix.shape)
+    _, label = connected_components(sp.block_array([[None, links], [links.T, None]]), False)
+    _, first, group, sizes = np.unique(
+        label[order], return_index=True, return_inverse=True, return_counts=True
+    )
+    if 2 * sizes.max() > n:
+        return order[:n]
+    by_place = np.argsort(first)
+    taken = np.zeros(len(sizes), dtype=bool)
+    taken[by_place] = np.cumsum(sizes[by_place]) <= n
+    return order[taken[group]]
 
 
 def initial_model(model: Any, data: Data, *, shared: bool) -> tuple[LinearPairModel, bool]:

@@ -61,8 +61,8 @@ class PAMIR(TripleMixin, PairModel):
         Share of the items held out to choose the pass, where neither a
         validation set nor triples are given to `fit` and there would be at
         least 20 of them; in the end all items are learned from, in as many
-        passes. One-to-one pairs are held out whole; else some x items are, and
-        some y items, or those of the side that a split divided. 0: none.
+        passes. Pairs that hang together in small groups are held out whole; else some
+        x items are, and some y items, or those of the side that a split divided. 0: none.
     normalize : bool, default=True
         Whether items are scaled to length 1 first; the margin of 1 is meant
         for such items.

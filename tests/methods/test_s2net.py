@@ -302,6 +302,28 @@ def test_what_was_held_out_is_learned_from_in_the_end(texts):
     assert both_ways(model, *test) > both_ways(start, *test)
 
 
+@pytest.mark.parametrize("divided", [None, "x", "y"])
+def test_items_that_share_partners_are_held_out_together(divided):
+    """Else what is new would be near what was learned from; larger groups are taken apart."""
+    at = np.arange(200)
+    group = at // 5
+    blocks = Relevance(sp.csr_array((group[:, None] == group).astype(float)))
+    model = S2Net(validation_fraction=0.2)
+    if divided:
+        model._divided = divided
+    eye = sp.eye_array(200, format="csr")
+    held = hold_out_parts(model, (eye, eye, blocks), None, np.random.RandomState(0))
+    ((new_x, new_y, watched),) = held.parts
+    assert watched.shape == (40, 40) and held.data[2].shape == (160, 160)
+    for new, learned in ((new_x, held.data[0]), (new_y, held.data[1])):
+        assert not set(group[new.indices]) & set(group[learned.indices])
+    wide = at // 50
+    large = Relevance(sp.csr_array((wide[:, None] == wide).astype(float)))
+    apart = hold_out_parts(model, (eye, eye, large), None, np.random.RandomState(0))
+    assert len(apart.parts) == (1 if divided else 2)
+    assert set(wide[apart.parts[0][0].indices]) & set(wide[apart.data[0].indices])
+
+
 def test_pairs_are_held_out_whole():
     rows, columns, x_held, y_held = hold_out(
         Relevance.identity(100), 0.2, np.random.RandomState(0)
