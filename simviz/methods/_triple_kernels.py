@@ -152,11 +152,13 @@ def _gather(rows: Any, i: int, v: Any) -> float:
 
 @njit(fastmath=_FAST)
 def low_rank_steps(x: Any, y: Any, triples: Any, group: int, U: Any, V: Any, margin: float,
-                   rate: Any, identity: bool) -> float:  # fmt: skip
+                   rate: Any, identity: bool, x_squares: Any,
+                   y_squares: Any) -> float:  # fmt: skip
     """Step U and V in place on the triples that violate the margin; the summed loss."""
     # `U` (d_x, N) and `V` (d_y, N) may be one array, for the symmetric form; rows that fill
     # cache lines, see `simviz.methods._triples.aligned`, are fastest. Up to `group` successive
-    # triples of one pair make one step: they share the costly sums over its terms.
+    # triples of one pair make one step: they share the costly sums over its terms. Its length is
+    # bounded as `bounded_rates` says, by the squared lengths of the rows.
     one = V.dtype.type(1)
     t = np.empty(U.shape[1], U.dtype)
     best, pull = np.empty_like(t), np.empty_like(t)
@@ -184,6 +186,10 @@ def low_rank_steps(x: Any, y: Any, triples: Any, group: int, U: Any, V: Any, mar
             _scatter(x, q, one, query)
             lexical = _gather(y, plus, query)
         count = 0
+        steepest = 0.0
+        own = 0.0
+        for c in range(len(t)):
+            own += t[c] * t[c]
         pull[:] = 0
         for k in range(stop - start):
             minus = triples[start + k, 2]
@@ -199,15 +205,21 @@ def low_rank_steps(x: Any, y: Any, triples: Any, group: int, U: Any, V: Any, mar
                 count += 1
                 total += margin - gap
                 pull += s[k]
+                other = 0.0
+                for c in range(len(t)):
+                    other += s[k, c] * s[k, c]
+                slope = x_squares[q] * other + 2 * (y_squares[plus] + y_squares[minus]) * own
+                steepest = max(steepest, slope)
         if identity:
             _clear(x, q, query)
         if count:
             # All updates use t and s from before any of them.
-            _add_outer(x, q, rate, pull, U)
-            _add_outer(y, plus, rate * U.dtype.type(count), t, V)
+            step = rate if rate * steepest <= 1 else U.dtype.type(1 / steepest)
+            _add_outer(x, q, step, pull, U)
+            _add_outer(y, plus, step * U.dtype.type(count), t, V)
             for k in range(stop - start):
                 if violated[k]:
-                    _add_outer(y, triples[start + k, 2], -rate, t, V)
+                    _add_outer(y, triples[start + k, 2], -step, t, V)
         start = stop
     return total
 

@@ -400,6 +400,7 @@ class BatchSteps:
     ) -> None:
         self.x, self.y = _Side(X, identity), _Side(Y, identity or V is None)
         self.U, self.V = U, V
+        self.x_squares, self.y_squares = squares(X), squares(Y)
         self.size = int(np.clip(n_pairs // 16, 8, 256))
         self.margin, self.rate, self.identity = margin, U.dtype.type(rate), identity
 
@@ -427,7 +428,11 @@ class BatchSteps:
         if not bad.any():
             return 0.0
         # Both steps use T and S from before either.
-        T, S = T[bad] * self.rate, S[bad] * self.rate
+        T, S, rate = T[bad], S[bad], self.rate
+        if self.V is not None:
+            lengths = self.x_squares[q[bad]], self.y_squares[plus[bad]], self.y_squares[minus[bad]]
+            rate = bounded_rates(rate, T, S, *lengths)[:, None]
+        T, S = T * rate, S * rate
         self.x.update(q[bad], None if query is None else query[bad], S, self.U)
         if self.V is not None:
             if delta is None:
@@ -436,6 +441,21 @@ class BatchSteps:
             else:
                 self.y.update(plus[bad], delta[bad], T, self.V)
         return float((self.margin - gap[bad]).sum())
+
+
+def bounded_rates(
+    rate: Any, T: Any, S: Any, query: Any, plus: Any, minus: Any
+) -> NDArray[np.floating]:
+    """Steps of triples that change a score by 1 at most, to first order."""
+    # The slope of the score is |q|² |S|² + |d+ - d-|² |T|²; longer steps feed on themselves.
+    slope = query * (S * S).sum(axis=1) + 2 * (plus + minus) * (T * T).sum(axis=1)
+    return np.minimum(rate, 1 / np.maximum(slope, 1e-30)).astype(T.dtype)
+
+
+def squares(Z: Matrix) -> NDArray[np.floating]:
+    """Squared length of each row."""
+    found = Z.multiply(Z).sum(axis=1) if sp.issparse(Z) else np.einsum("ij,ij->i", Z, Z)
+    return np.asarray(found).ravel()
 
 
 def _row_products(A: Any, B: Any) -> NDArray[np.float64]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +24,9 @@ from simviz.methods._training import (
 )
 from simviz.params import interval, options
 from simviz.relevance import Relevance
+
+if TYPE_CHECKING:
+    from simviz.methods._metric import LogDetProjections
 
 _GAMMAS, _USUAL_GAMMA = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0), 0.01
 _SAMPLE = 10_000  # pairs whose distances say what is near and what is far
@@ -69,8 +73,8 @@ class HDLR(IterativeMixin, LinearPairModel):
         Sweeps with one γ without a better validation score before stopping.
     validation_fraction : float, default=0.1
         Share of the x items, or of the side that a split divided, held out to
-        stop early, where no validation set is given to `fit` and there would be
-        at least 20 of them.
+        choose γ and the sweep, where no validation set is given to `fit` and there
+        would be at least 20 of them; in the end all items are learned from.
     random_state : int, RandomState instance or None, default=0
         Seed of the start, of what is held out, and of the constraints.
 
@@ -201,7 +205,8 @@ class HDLR(IterativeMixin, LinearPairModel):
         from simviz.methods._metric import bend, bent_values
 
         rng = check_random_state(self.random_state)
-        data, validation = split_validation(self, (X, Y, relevance), validation, rng)
+        everything, given = (X, Y, relevance), validation
+        data, validation = split_validation(self, everything, validation, rng)
         start, stopped = initial_model(self, data, shared=True)
 
         scored = bent_values(self, start, validation, usual_directions(relevance))
@@ -217,27 +222,24 @@ class HDLR(IterativeMixin, LinearPairModel):
             if not stopped:
                 self._sweep(start, data, rng, watch, gammas)
         except Stopped:
-            pass
+            stopped = True
         watch = least_change([watch])
+        kept = gammas[: watch.best_iter]
+        if given is None and validation is not None and not stopped:
+            start, watch.best = self._repeat(everything, kept, rng, watch, start)
         bend(self, start, _root(watch.best))
         self.metric_ = watch.best
         watch.record(self)
-        self.gamma_ = gammas[watch.best_iter - 1] if watch.best_iter else None
+        self.gamma_ = kept[-1] if kept else None
 
     def _sweep(
         self, start: LinearPairModel, data: Data, rng: Any, watch: Any, gammas: list[float]
     ) -> None:
         """Sweep with one γ after the other; `gammas` hears of each sweep's."""
-        from simviz.methods._metric import LogDetProjections, draw_constraints
-
-        X, Y, _ = data
-        P, Q = start.transform(X), start.transform_y(Y)
-        pairs = draw_constraints(data, self.n_constraints, rng, "HDLR")
-        self.n_constraints_ = len(pairs)
-        self.bounds_ = self._bounds(P, Q, rng)
+        make = self._projections(start, data, rng)
         worse = 0
         for gamma in self._gammas(watch.values is not None):
-            projections = LogDetProjections(P, Q, pairs, self.bounds_, gamma)
+            projections = make(gamma)
             scores = [-np.inf]
             before = watch.best_score
             while len(scores) - 1 - np.argmax(scores) < self.patience:
@@ -252,6 +254,36 @@ class HDLR(IterativeMixin, LinearPairModel):
             worse = 0 if watch.best_score > before else worse + 1
             if watch.best_iter and worse == 2:
                 return
+
+    def _repeat(
+        self, data: Data, gammas: list[float], rng: Any, watch: Any, chosen: LinearPairModel
+    ) -> tuple[LinearPairModel, NDArray[np.floating]]:
+        """Start from all items, and make the sweeps with the γ that was chosen."""
+        start, stopped = initial_model(self, data, shared=True)
+        if stopped:
+            return chosen, watch.best
+        if not gammas:
+            return start, np.eye(start.n_components_)
+        projections = self._projections(start, data, rng)(gammas[-1])
+        try:
+            for _ in range(gammas.count(gammas[-1])):
+                projections.sweep(watch.tick)
+        except Stopped:
+            return chosen, watch.best
+        return start, projections.B
+
+    def _projections(
+        self, start: LinearPairModel, data: Data, rng: Any
+    ) -> Callable[[float], LogDetProjections]:
+        """Constraints between the start's vectors, to be met with any γ."""
+        from simviz.methods._metric import LogDetProjections, draw_constraints
+
+        X, Y, _ = data
+        P, Q = start.transform(X), start.transform_y(Y)
+        pairs = draw_constraints(data, self.n_constraints, rng, "HDLR")
+        self.n_constraints_ = len(pairs)
+        self.bounds_ = self._bounds(P, Q, rng)
+        return lambda gamma: LogDetProjections(P, Q, pairs, self.bounds_, gamma)
 
     def _gammas(self, watched: bool) -> tuple[float, ...]:
         """Weights of the constraints, in the order in which they are tried."""

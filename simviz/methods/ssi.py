@@ -30,6 +30,7 @@ from simviz.methods._triples import (
     row_scorer,
     rows_of,
     same_items,
+    squares,
 )
 from simviz.params import interval, options
 from simviz.relevance import Relevance
@@ -67,7 +68,8 @@ class SSI(TripleMixin, PairModel):
         By how much a relevant item should score higher; cosines of items that
         belong together are often not much larger.
     learning_rate : float, default=0.1
-        Step of the gradient descent.
+        Step of the gradient descent. With factors a step is shortened where it would change
+        the score of its triple by more than 1, so that no rate diverges.
     max_iter : int, default=50
         Passes; each samples as many triples as there are relevant pairs, at
         least 20,000.
@@ -77,8 +79,8 @@ class SSI(TripleMixin, PairModel):
         Share of the items held out to choose the pass, where neither a
         validation set nor triples are given to `fit` and there would be at
         least 20 of them; in the end all items are learned from, in as many
-        passes. One-to-one pairs are held out whole; else some x items are, and
-        some y items, or those of the side that a split divided. 0: none.
+        passes. Pairs that hang together in small groups are held out whole; else some
+        x items are, and some y items, or those of the side that a split divided. 0: none.
     normalize : bool, default=True
         Whether items are scaled to length 1 first, as the paper's tf·idf
         vectors are; margin and learning rate are meant for such items.
@@ -113,8 +115,8 @@ class SSI(TripleMixin, PairModel):
     ------
     ValueError
         From `fit`, if the judgments are of one sign, the form needs one
-        vocabulary, a full matrix would not fit into memory, or the learning
-        rate is so large that the scores overflow.
+        vocabulary, a full matrix would not fit into memory, or the scores of
+        items that are not scaled overflow.
 
     See Also
     --------
@@ -322,10 +324,10 @@ class SSI(TripleMixin, PairModel):
                 ),
                 filled(X) * width,
             )
-        group, shared = source.group, self.shared
+        group, shared, lengths = source.group, self.shared, (squares(X), squares(Y))
         return (
             lambda triples: _triple_kernels.low_rank_steps(
-                x, y, triples, group, U, V, margin, rate, shared
+                x, y, triples, group, U, V, margin, rate, shared, *lengths
             ),
             width * self.n_components,
         )

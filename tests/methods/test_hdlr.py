@@ -194,6 +194,15 @@ def test_noise_is_unlearned_and_the_best_sweep_kept():
     assert model.gamma_ in (0.01, 0.1, 1.0, 10.0)
 
 
+def test_what_was_held_out_is_learned_from_in_the_end():
+    train = loud()
+    model = HDLR(13, init="pca", n_constraints=4_000, validation_fraction=0.2).fit(*train)
+    assert model.gamma_ is not None and model.best_iter_ > 0
+    start = get_method("pca")(13).fit(*train)
+    expected = start.x_projection_ @ _root(model.metric_)
+    np.testing.assert_allclose(model.x_projection_, expected, atol=1e-9)
+
+
 def test_more_constraints_teach_more():
     train, test = loud(), loud(200, seed=2)
     few, many = (

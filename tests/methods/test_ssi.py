@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from simviz.base import unit_rows
 from simviz.methods import _triple_kernels as kernels, get_method
-from simviz.methods._triples import BatchSteps, is_dense, rows_of
+from simviz.methods._triples import BatchSteps, is_dense, rows_of, squares
 from simviz.methods.ssi import SSI
 from simviz.methods.tfidf_cosine import TfidfCosine
 from simviz.relevance import Relevance
@@ -63,15 +63,16 @@ def start(form):
     return [rng.standard_normal(shape) for shape in shapes.get(form, [(4, 4)])]
 
 
-def step(form, params, triples, margin, identity, batched=False, group=1):
+def step(form, params, triples, margin, identity, batched=False, group=1, rate=RATE):
     """One call of a kernel, or of a batch, on what is learned; the loss."""
     x, y = sp.csr_array(x_row[None]), sp.csr_array(y_rows)
     if batched:
         V = None if form == "full" else params[-1]
         steps = BatchSteps(
-            x, y, params[0], V, 10_000, margin, RATE, identity=identity and form != "full"
+            x, y, params[0], V, 10_000, margin, rate, identity=identity and form != "full"
         )
         return steps(triples)
+    lengths = squares(x), squares(y)
     x, y = rows_of(x), rows_of(y)
     if form == "diagonal":
         return kernels.diagonal_steps(x, y, triples, params[0], margin, RATE)
@@ -79,7 +80,7 @@ def step(form, params, triples, margin, identity, batched=False, group=1):
         none = np.empty((0, 0))
         return kernels.full_steps(x, y, triples, params[0], margin, RATE, False, none, 0)
     U, V = params[0], params[-1]
-    return kernels.low_rank_steps(x, y, triples, group, U, V, margin, RATE, identity)
+    return kernels.low_rank_steps(x, y, triples, group, U, V, margin, rate, identity, *lengths)
 
 
 @pytest.mark.parametrize(
@@ -114,6 +115,28 @@ def test_a_step_follows_the_gradient(form, identity, batched):
                 values.append(loss(other))
             slope = (values[0] - values[1]) / 2e-6
             assert moved[index] - old[index] == pytest.approx(-RATE * slope, abs=1e-8)
+
+
+@pytest.mark.parametrize("batched", [False, True])
+@pytest.mark.parametrize("form", ["low_rank", "symmetric"])
+def test_a_step_of_any_rate_changes_a_score_by_one_at_most(form, batched):
+    """To first order, and in the direction of the gradient."""
+    short, long = ([p.copy() for p in start(form)] for _ in range(2))
+    triples = np.array([[0, 0, 1]], np.int32)
+    for params, rate in ((short, RATE), (long, 1e3)):
+        step(form, params, triples, 9.0, True, batched, rate=rate)
+    slopes = [(p - old) / RATE for p, old in zip(short, start(form), strict=True)]
+    moved = [p - old for p, old in zip(long, start(form), strict=True)]
+    change = sum(float((slope * by).sum()) for slope, by in zip(slopes, moved, strict=True))
+    assert 0.2 < change <= 1 + 1e-9
+    np.testing.assert_allclose(moved[0] / moved[0][0, 0], slopes[0] / slopes[0][0, 0])
+
+
+def test_no_rate_diverges(documents):
+    X, R = documents
+    model = SSI(8, shared=True, learning_rate=100, max_iter=20, validation_fraction=0)
+    scores = model.fit(X, X, R).similarity(X, X)
+    assert np.isfinite(scores).all() and np.abs(scores).max() < 1e4
 
 
 @pytest.mark.parametrize("form", FORMS)
