@@ -412,11 +412,46 @@ def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, 
     assert fitted.y_features_.model == str(Path(tiny_clip).resolve())
 
 
+def with_texts(app, workspace):
+    """The page on texts, for one workspace, with an encoder chosen."""
+    from simviz.workbench.shell import state
+
+    texts = [f"word{i % 9} and word{i % 7}" for i in range(63)]
+    pairs = PairSet.from_texts(texts, [f"a {text}" for text in texts], name="texts")
+    app.session_state.workspace = workspace
+    app.session_state.dataset_id = state.store().datasets.put(pairs, workspace)
+    run(app)
+    app.segmented_control(key=f"train-{app.session_state.dataset_id}-features").set_value(
+        "pretrained"
+    )
+    return run(app)
+
+
+def test_an_encoder_of_texts_is_read_from_a_folder(app, tiny_clip):
+    from simviz.workbench.shell import state
+
+    with_texts(app, state.store().workspaces.open(LOCAL_WORKSPACE))
+    assert "Until a folder of a model is named, all-MiniLM-L6-v2 reads the texts." in html(app)
+    app.text_input(key=f"train-{app.session_state.dataset_id}-encoder").set_value(tiny_clip)
+    run(app)
+    assert "Until a folder" not in html(app)
+    tick_only(app, "cosine")
+    run(app)
+    button(app).click()
+    run(app)
+    until_trained(app)
+    (info,) = state.store().runs.find(LOCAL_WORKSPACE)
+    fitted = state.store().runs.get(info.id, LOCAL_WORKSPACE).pipeline()
+    assert fitted.x_features_.model == str(Path(tiny_clip).resolve())
+
+
 def test_visitors_name_no_folder_of_the_computer(app):
     from simviz.workbench.shell import state
 
     with_pictures(app, state.store().workspaces.create())
     assert not [c for c in app.segmented_control if c.key.endswith("-features")]
+    with_texts(app, state.store().workspaces.create())
+    assert not [c for c in app.text_input if c.key.endswith("-encoder")]
 
 
 def segmented(app, key):

@@ -13,6 +13,7 @@ from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.exceptions import SimvizError
 from simviz.features import why_impossible
+from simviz.features.pretrained import DEFAULT_MODEL, why_unavailable
 from simviz.jobs import SplitSpec
 from simviz.methods import all_methods
 from simviz.pipeline import Features
@@ -200,10 +201,12 @@ def _tick(keys: Mapping[str, str], wanted: Set[str], curve: str | None = None) -
 def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     """Choose what texts and pictures become; asked only where an encoder can be had."""
     kinds = (pairs.x.kind, pairs.y.kind)
-    pictures = "image" in kinds
-    # No encoder of pictures comes along: only who sits at the computer may name a folder of it.
-    able = state.workspace() == LOCAL_WORKSPACE if pictures else "text" in kinds
-    if not able or why_impossible("text", "pretrained"):
+    pictures, is_owner = "image" in kinds, state.workspace() == LOCAL_WORKSPACE
+    # Only who sits at the computer may name a folder of an encoder. None of pictures comes along;
+    # of texts a static one is read where that which does cannot be.
+    comes_along = not why_impossible("text", "pretrained")
+    able = is_owner and comes_along if pictures else "text" in kinds and (is_owner or comes_along)
+    if not able:
         return "usual"
     titles = OF_PICTURES if pictures else FEATURES
     chosen: Features | None = forms.segmented(
@@ -219,33 +222,44 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
         else "Words and parts of words, or the vectors of a sentence encoder trained on a "
         "billion English pairs. On vectors, every method learns an adapter from your pairs.",
     )
-    if pictures and chosen == "pretrained":
-        return _choose_encoder(dataset_id)
+    if chosen == "pretrained" and is_owner:
+        usual = "usual" if pictures or not comes_along else "pretrained"
+        return _choose_encoder(dataset_id, usual, pictures=pictures)
     return chosen or "usual"
 
 
-def _choose_encoder(dataset_id: str) -> Features:
-    """Choose a folder that holds an encoder of pictures; the usual features until there is one."""
+def _choose_encoder(dataset_id: str, usual: Features, *, pictures: bool) -> Features:
+    """Choose a folder that holds an encoder; the usual features until there is one."""
     text = st.text_input(
         "Folder of the encoder",
         key=f"train-{dataset_id}-encoder",
-        placeholder="such as ~/models/clip",
+        placeholder="such as ~/models/clip" if pictures else "such as ~/models/multilingual",
         persist_state="session",
         help="A sentence-transformers model that reads pictures, on this computer, such as "
-        "`SentenceTransformer('clip-ViT-B-32').save('clip')` writes. Nothing is downloaded.",
+        "`SentenceTransformer('clip-ViT-B-32').save('clip')` writes. Nothing is downloaded."
+        if pictures
+        else "A sentence-transformers model on this computer, or a static one (model2vec), which "
+        "needs no PyTorch. Nothing is downloaded.",
     ).strip()
-    until = "Until a folder of a model is named, methods read edges, light and colour."
+    if usual == "pretrained":
+        until = f"Until a folder of a model is named, {DEFAULT_MODEL} reads the texts."
+    else:
+        read = "edges, light and colour" if pictures else "words and characters"
+        until = f"Until a folder of a model is named, methods read {read}."
     if not text:
         display.quiet(until)
-        return "usual"
+        return usual
+    problem = f"{text} holds no model: no modules.json and no config.json is there."
     try:
         folder = Path(text).expanduser().resolve()
         if any((folder / name).is_file() for name in ("modules.json", "config.json")):
-            return f"pretrained:{folder}"
+            problem = why_unavailable(str(folder)) or ""
+            if not problem:
+                return f"pretrained:{folder}"
     except (OSError, RuntimeError, ValueError):
         pass  # no folder has such a name
-    display.problem(f"{text} holds no model: no modules.json and no config.json is there. {until}")
-    return "usual"
+    display.problem(f"{problem} {until}")
+    return usual
 
 
 def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
