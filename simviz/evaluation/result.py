@@ -341,22 +341,8 @@ class PartResult:
         return replace(self, records=records, metrics=[*self.metrics, metric])
 
     def record(self, metric: str, direction: str, of: str = "run") -> Record | None:
-        """The record of a metric; one that pools all pairs is the same in all directions.
-
-        Parameters
-        ----------
-        metric : str
-            Its name.
-        direction : str
-            Which side asks, or "mean".
-        of : str, default="run"
-            What was measured: what was trained, or a baseline.
-
-        Returns
-        -------
-        dict or None
-            See `Evaluation.to_records`; None where it was not measured.
-        """
+        """The record of a metric and of "run" or a baseline; None where it was not measured."""
+        # One that pools all pairs is the same in all directions.
         wanted = (direction, "pairs")
         known = self.records.get(of, ())
         return next((r for r in known if r["metric"] == metric and r["direction"] in wanted), None)

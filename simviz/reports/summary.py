@@ -158,21 +158,9 @@ def ranked(runs: Sequence[Run], metric: str, direction: str, part: Part) -> list
 def base_first(
     ordered: Sequence[Run], metric: str, direction: str, part: Part = "validation"
 ) -> list[Run]:
-    """Put the best run that learns nothing first, unless the best of all is ahead of it.
-
-    Parameters
-    ----------
-    ordered : sequence of Run
-        By their values, the best first.
-    metric, direction, part : str
-        By which they were ordered.
-
-    Returns
-    -------
-    list of Run
-        The best of few queries is often so by luck: ahead means by more than one standard
-        error of the paired difference, the rule of Breiman et al. (1984).
-    """
+    """Put the best run that learns nothing first, unless the best of all is ahead of it."""
+    # The best of few queries is often so by luck: ahead means by more than one standard error of
+    # the paired difference, the rule of Breiman et al. (1984).
     known = [run for run in ordered if not isnan(value_of(run, metric, direction, part))]
     bases = (run for run in known if is_base(run.info.method))
     base = next((run for run in bases if group_key(run) == group_key(known[0])), None)
@@ -435,20 +423,8 @@ def findings(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: s
 
 
 def nothing_known(entries: Sequence[Entry], pairs: PairSet) -> list[str]:
-    """Say which items are empty to a run, how many terms training did not show, and what follows.
-
-    Parameters
-    ----------
-    entries : sequence of Entry
-        Runs; those without such items or terms are not named.
-    pairs : PairSet
-        What they were trained on, for the names of the sides.
-
-    Returns
-    -------
-    list of str
-        A sentence for runs of equal shares, which are those of the part shown.
-    """
+    """Say which items are empty to runs, how many terms training did not show, what follows."""
+    # A sentence for runs of equal shares, which are those of the part shown; none without any.
     said = [
         f"{labels}: {shares} are empty (no feature known from training) and score 0."
         for shares, labels in _shares(entries, pairs, "empty", "the ").items()
@@ -489,20 +465,8 @@ def is_base(method: str) -> bool:
 def adapted_vectors(
     runs: Iterable[tuple[str, str, Features]], pairs: PairSet
 ) -> tuple[str, str] | None:
-    """Of runs in their order, the first that learned from ready vectors, and their plain cosine.
-
-    Parameters
-    ----------
-    runs : iterable of (str, str, features)
-        Name, method, and what texts became; see `simviz.pipeline.default_pipeline`.
-    pairs : PairSet
-        What they were trained on.
-
-    Returns
-    -------
-    tuple of two str, or None
-        Names; None unless both are there.
-    """
+    """The first run that learned from ready vectors, and their plain cosine; None without."""
+    # Runs are names, methods, and what texts became.
     read = [(name, method, _vectors_read(method, how, pairs)) for name, method, how in runs]
     cosines = {of: name for name, method, of in reversed(read) if of and is_base(method)}
     for name, method, of in read:
