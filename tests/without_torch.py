@@ -60,4 +60,5 @@ def main(models):
     sys.stdout.write(f"{len(simviz.all_methods())} methods found in the installed package\n")
 
 
-main(sys.argv[1:])
+if __name__ == "__main__":
+    main(sys.argv[1:])

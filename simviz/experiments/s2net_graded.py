@@ -307,6 +307,7 @@ def _claims(
     tested: Mapping[str, Tested], by_size: Mapping[tuple[str, int], Tested], seed: int
 ) -> list[Claim]:
     base, few = tested[_PLAIN], min((k for method, k in by_size if method == "s2net"), default=0)
+    reason = "S2Net was not run." if not few else "S2Net was not run with so many dimensions."
     tested = {**tested, **{f"s2net, {k}": one for (m, k), one in by_size.items() if m == "s2net"}}
     known = {(name, metric): (one, metric) for name, one in tested.items() for metric in _METRICS}
 
@@ -321,7 +322,7 @@ def _claims(
             paper=lambda a, b: papers_test(a[0], b[0], a[1], seed),
             means=None,
             published=lambda a, b: said[a],
-            reason="S2Net was not run with so many dimensions.",
+            reason=reason,
         )
 
     high = PUBLISHED.stated("s2net", "abstract", "accuracy", "s2net", "high with few dimensions")
