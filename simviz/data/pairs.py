@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from operator import is_
 from types import MappingProxyType
 from typing import Any, Literal, cast
 
@@ -13,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.data.cells import are_distinct, as_cells, heading_named, items_named, mended
+from simviz.data.cells import all_whole, are_distinct, as_cells, heading_named, items_named, mended
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -242,10 +241,11 @@ def _as_texts(values: Any) -> NDArray[np.object_]:
     """Values as strings; an array of strings that nobody can change is taken as it is."""
     # Halves of a surrogate pair are no characters, and no file could hold them.
     given = values if not set(map(type, values)) - {str} else [str(v) for v in values]
-    texts = list(map(mended, given))
-    if isinstance(given, np.ndarray) and given.dtype == object and all(map(is_, texts, given)):
+    if not all_whole(given):
+        return as_cells(list(map(mended, given)))
+    if isinstance(given, np.ndarray) and given.dtype == object:
         return given.copy() if given.flags.writeable else given
-    return as_cells(texts)
+    return as_cells(list(given))
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

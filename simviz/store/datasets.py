@@ -107,11 +107,11 @@ def _as_stored(items: Items) -> Items:
     """Items whose cells are of types that JSON knows: others become their texts."""
     columns = {
         name: as_cells([_as_json(cell) for cell in column.ravel()]).reshape(column.shape)
-        if column.dtype.kind == "O"
-        else column
         for name, column in items.metadata.items()
+        if column.dtype.kind == "O"
     }
-    return replace(items, metadata=columns)
+    # Texts are not looked through again where nothing changes.
+    return replace(items, metadata={**items.metadata, **columns}) if columns else items
 
 
 def _as_json(value: Any) -> Any:
