@@ -20,6 +20,7 @@ from typing import Any, Protocol
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from scipy.linalg import block_diag
 from sklearn.base import clone
 
 from simviz._blas import gram_of_factor, solve_triangular
@@ -240,8 +241,8 @@ class Whitening(Protocol):
     n_features: int
 
     @property
-    def is_exact(self) -> bool:
-        """Whether Wᵀ(C + κI)W is the identity, not only about it."""
+    def leading(self) -> Array | None:
+        """Directions in which Wᵀ(C + κI)W is known best; None where it is the identity."""
 
     def gram(self, B: Array) -> Array:
         """Bᵀ Wᵀ(C + κI)W B, where that is not BᵀB."""
@@ -262,7 +263,7 @@ class Whitening(Protocol):
 class _Exact:
     """What whitens up to rounding."""
 
-    is_exact = True
+    leading: Array | None = None
 
     def gram(self, B: Array) -> Array:
         """BᵀB."""
@@ -401,8 +402,6 @@ class ScaledWhitening:
     get the mean μ̄ of their eigenvalues: W = D^-½ (V diag(μ)^-½ Vᵀ + μ̄^-½ (I − V Vᵀ)).
     """
 
-    is_exact = False
-
     def __init__(
         self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
     ) -> None:
@@ -419,7 +418,8 @@ class ScaledWhitening:
         # The seed is of the search for V, which is no choice of the method's.
         mu, V = leading_symmetric(correlated, d, _LEADING, dtype, random_state=0, notify=notify)
         rest = (d - mu.sum()) / (d - len(mu)) if len(mu) < d else 1.0
-        self._V, self._usual = V.astype(dtype), 1 / np.sqrt(rest)
+        self.leading: Array = V.astype(dtype)
+        self._usual = 1 / np.sqrt(rest)
         self._own = (1 / np.sqrt(mu) - self._usual)[:, None]
 
     def gram(self, B: Array) -> Array:
@@ -430,8 +430,8 @@ class ScaledWhitening:
         return F.T @ F + self.ridge * (D.T @ D)
 
     def _root(self, B: Array) -> Array:
-        inner = self._own.astype(B.dtype) * (self._V.T @ B)
-        return B.dtype.type(self._usual) * B + self._V @ inner
+        inner = self._own.astype(B.dtype) * (self.leading.T @ B)
+        return B.dtype.type(self._usual) * B + self.leading @ inner
 
     def forward(self, B: Array) -> Array:
         """Ẑ W B."""
@@ -488,7 +488,10 @@ class Blocks:
         self.n_features = sum(part.n_features for part in parts)
         self._rows = np.cumsum(n_rows)[:-1]
         self._ranks = np.cumsum([part.rank for part in parts])[:-1]
-        self.is_exact = all(part.is_exact for part in parts)
+        self.leading = None
+        if any(part.leading is not None for part in parts):
+            own = (np.zeros((p.rank, 0)) if p.leading is None else p.leading for p in parts)
+            self.leading = block_diag(*own)
 
     def gram(self, B: Array) -> Array:
         """The sum over all parts."""
@@ -518,22 +521,26 @@ class Blocks:
         return np.concatenate([p.coordinates(u) for p, u in zip(self.parts, split, strict=True)])
 
 
-def of_variance_one(whitening: Whitening, B: Array) -> Array:
-    """A basis of the span of B whose columns have variance one, exactly."""
-    L = np.linalg.cholesky(whitening.gram(B).astype(np.float64))
-    return np.linalg.solve(L, B.T.astype(np.float64)).T.astype(B.dtype)
+def candidates(whitening: Whitening, U: Array) -> Array:
+    """What was found and the leading directions, in a basis of variance one, exactly."""
+    # Directions whose variance was taken for less than it is may have come before all others.
+    assert whitening.leading is not None
+    Q = np.linalg.qr(np.hstack([U, whitening.leading]))[0]
+    L = np.linalg.cholesky(whitening.gram(Q).astype(np.float64))
+    return np.linalg.solve(L, Q.T.astype(np.float64)).T.astype(U.dtype)
 
 
 def exact_within(
     whitening: Whitening, apply: Callable[[Array], Array], mu: Array, U: Array
 ) -> tuple[Array, Array]:
-    """Eigenpairs within the span of U where the whitening that they were found by is not exact."""
-    if whitening.is_exact:
+    """The best eigenpairs among `candidates` where the whitening is not exact."""
+    if whitening.leading is None:
         return mu, U
-    U = of_variance_one(whitening, U)
+    k = len(mu)
+    U = candidates(whitening, U)
     S = np.asarray(U.T @ apply(U), dtype=np.float64)
     mu, T = np.linalg.eigh((S + S.T) / 2)
-    return mu[::-1], U @ T[:, ::-1].astype(U.dtype)
+    return mu[::-1][:k], U @ T[:, ::-1][:, :k].astype(U.dtype)
 
 
 class Inflated:
@@ -545,7 +552,7 @@ class Inflated:
         # (I + ww')^(-1/2) = I - c ww'
         self._c = (1 - 1 / np.sqrt(1 + length2)) / length2 if length2 else 0.0
         self._w = delta[:, None]
-        self.is_exact = base.is_exact
+        self.leading = base.leading
 
     def gram(self, B: Array) -> Array:
         """Bᵀ (I + ww')^-½ (base + ww') (I + ww')^-½ B."""

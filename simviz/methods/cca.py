@@ -15,9 +15,9 @@ from simviz.methods._linalg import leading_symmetric, truncated_svd
 from simviz.methods._spectral import (
     PairedSides,
     RegularizationPathMixin,
+    candidates,
     capped_components,
     exact_within,
-    of_variance_one,
 )
 from simviz.params import interval
 
@@ -147,10 +147,11 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
             across = sides.correlations(x, y)
             U, rho, Vt = truncated_svd(across, self.n_components, **settings)
             V = Vt.T
-            if not (x.is_exact and y.is_exact):
-                U, V = of_variance_one(x, U), of_variance_one(y, V)
-                P, rho, Qt = np.linalg.svd(U.T @ across.matmat(V))
-                U, V = U @ P, V @ Qt.T
+            if not (x.leading is None and y.leading is None):
+                found = len(rho)
+                U, V = (B if w.leading is None else candidates(w, B) for w, B in ((x, U), (y, V)))
+                P, rho, Qt = np.linalg.svd(U.T @ across.matmat(V), full_matrices=False)
+                U, rho, V = U @ P[:, :found], rho[:found], V @ Qt[:found].T
         if not len(rho):
             raise ValueError(
                 "CCA with shared=True found no direction on which relevant pairs agree. "
