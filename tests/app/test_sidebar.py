@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import parse_qsl
 
 import pytest
 from on_page import html, link, run
@@ -132,6 +133,20 @@ def test_a_page_that_shows_the_job_does_not_say_it_twice(visit, home, queued):
     app.session_state["jobs-on-page"] = {"Methods": {home.jobs["bm25"]}}
     queued.state = "succeeded"
     assert not notices(run(app))
+
+
+def test_the_link_to_a_page_leads_there_from_itself_each_time(visit):
+    app = visit(None, data="demo:emoji")
+    for _ in range(2):
+        home = next(e.proto for e in app.get("page_link") if e.proto.label == "Home")
+        app.query_params.clear()
+        for name, value in parse_qsl(home.query_string):
+            app.query_params[name] = value
+        app.run()
+        assert app.title[0].value == "Learned similarity, measured honestly"
+        assert link(app) == {"data": "demo:emoji"}
+        app.button(key="try-emoji").click().run()
+        assert link(app) == {"demo": "emoji"}
 
 
 def test_own_data_and_their_sides_are_renamed_on_all_pages(visit, home):

@@ -31,6 +31,8 @@ PAGES: Mapping[str, Mapping[str, str | None]] = {
     "Methods": {"method": ""},
     "Papers": {"experiment": ""},
 }
+#: In links of a page to itself: a number of its own, so that each press is news.
+_AGAIN = "again"
 #: Addresses that are remembered: far more than can be on their way to a browser.
 _MOST = 200
 
@@ -43,6 +45,7 @@ class _Address:
     shown: dict[str, str] = field(default_factory=dict)
     written: list[dict[str, str]] = field(default_factory=list)
     news: dict[str, str] = field(default_factory=dict)
+    n_news: int = 0
 
 
 def _own() -> _Address:
@@ -61,8 +64,10 @@ def follow(title: str) -> None:
     # What a page wrote is whole, so that Back takes back also what has become unusual since.
     usual = {n: v for n, v in PAGES.get(title, {}).items() if v is not None} if is_back else {}
     # What was written last may still be on its way.
-    own.written = [*own.written[-1:], brought]
-    own.page, own.shown, own.news = title, brought, usual | brought
+    own.written, own.n_news = [*own.written[-1:], brought], own.n_news + 1
+    followed = {name: value for name, value in brought.items() if name != _AGAIN}
+    own.page, own.news = title, usual | followed
+    _write(own, followed)
 
 
 def page() -> str:
@@ -89,6 +94,11 @@ def place(dataset_id: str) -> dict[str, str]:
     """What a link to another page says of the data, within a published view of that view."""
     share = value("share")
     return {"share": share} if share else {"data": dataset_id}
+
+
+def again() -> dict[str, str]:
+    """What a link to the page on which it stands says beside, to be news at each press."""
+    return {_AGAIN: str(_own().n_news)}
 
 
 def put(**values: str | None) -> None:

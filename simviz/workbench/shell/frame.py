@@ -158,7 +158,8 @@ def begin(title: str) -> Callable[[], None]:
         params = address.place(dataset_id or "") if is_shared or dataset_id else {}
         for path, label, icon in PAGES:
             if not (is_shared and path == _NOT_SHARED):
-                page_link(path, label, icon, **({} if is_shared and path == "app.py" else params))
+                to = {} if is_shared and path == "app.py" else params
+                page_link(path, label, icon, **to | (address.again() if label == title else {}))
         st.html(_HISTORY, unsafe_allow_javascript=True)
     if not is_shared:
         progress.show_ended(notices)

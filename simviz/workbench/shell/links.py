@@ -254,7 +254,7 @@ def _show_published() -> None:
         left.page_link(
             f"pages/{share.kind}.py",
             label=f"{share.kind.capitalize()}, {runs}{_until(share)}",
-            query_params={"share": share.token},
+            query_params={"share": share.token} | address.again(),
         )
         right.button(
             "Withdraw",
