@@ -123,7 +123,7 @@ def test_without_a_topic_model_there_is_no_such_tab(compare):
     app = compare("cca")
     further = control(app, "Look further").proto.options
     assert "Topics" not in [option.content for option in further]
-    assert link(app)["tab"] == "roc"
+    assert app.session_state["compare-curve"] == "roc"
 
 
 def told(app):
