@@ -156,7 +156,7 @@ class HDLR(IterativeMixin, LinearPairModel):
     >>> from simviz.methods.pca import PCA
     >>> start = PCA(13).fit(X, Y)
     >>> round(start.score(X, Y), 2), round(model.score(X, Y), 2)
-    (0.03, 0.13)
+    (0.03, 0.12)
     """
 
     tags: ClassVar[MethodTags] = MethodTags(

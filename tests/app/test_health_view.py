@@ -82,8 +82,7 @@ def test_remedy_for_a_demo_leaves_the_demo_alone(app):
     assert not app.exception
     assert not app.session_state.dataset_id.startswith("demo:")
     assert "1,339" in html(app)
-    app.query_params["data"] = "demo:icons"
-    app.run()
+    app.selectbox(key="data-switch").select("demo:icons").run()
     assert "1,340" in html(app)
 
 
