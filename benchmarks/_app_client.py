@@ -97,6 +97,12 @@ class Tab:
         self._states[proto.id] = WidgetState(id=proto.id, trigger_value=True)
         return await self._ask(delta.fragment_id)
 
+    async def unfold(self, key: str) -> float:
+        """Open what draws its content when it is open; the seconds until that was drawn."""
+        delta, proto = self._found(key)
+        self._states[proto.id] = WidgetState(id=proto.id, bool_value=True)
+        return await self._ask(delta.fragment_id)
+
     async def write(self, key: str, text: str) -> float:
         """Write into a field; the seconds until the answer was drawn."""
         delta, proto = self._found(key)
@@ -318,9 +324,9 @@ class Tab:
 
 
 def _proto(delta: Any) -> Any:
-    """What a part of the page is; None where it only holds others."""
+    """What a part of the page is; None where it only holds others, and cannot be opened."""
     if delta.WhichOneof("type") != "new_element":
-        return None
+        return delta.add_block.popover if delta.add_block.HasField("popover") else None
     return getattr(delta.new_element, delta.new_element.WhichOneof("type") or "", None)
 
 

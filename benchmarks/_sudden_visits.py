@@ -191,9 +191,11 @@ async def publishes(port: int, told: Promises, data: str) -> None:
 async def publish(tab: Tab, told: Promises, data: str, page: str) -> str:
     """Publish what a page shows; the token of its link."""
     await tab.open(page, f"data={data}")
-    while f"{page}-publish" not in tab.keys():  # a map is drawn first
-        await asyncio.sleep(0.5)
-        await tab.open(page, f"data={data}")
+    async with asyncio.timeout(tab.patience):
+        while f"{page}-share" not in tab.keys():  # a map is drawn first
+            await asyncio.sleep(0.5)
+            await tab.open(page, f"data={data}")
+    await tab.unfold(f"{page}-share")
     before = set(told.shares)
     told.publishing, told.open["publish"] = 1, 1
     await tab.press(f"{page}-publish")
