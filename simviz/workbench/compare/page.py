@@ -119,7 +119,8 @@ def _show_further(choice: Choice) -> None:
         "hubs": bool(hubs.correctable(choice)),
     }
     known = {name: label for name, label in TABS.items() if fits.get(name, True)}
-    if st.session_state.get("compare-tab") not in known:
+    # What a page sets, a browser takes over, whatever was pressed in the meantime.
+    if st.session_state.get("compare-tab") not in (None, *known):
         st.session_state["compare-tab"] = None
     name = st.segmented_control(
         "Look further",
