@@ -372,7 +372,7 @@ class JobQueue:
         Parameters
         ----------
         timeout : float, default=10.0
-            Seconds to wait at most.
+            Seconds to wait at most for the files, and a tenth of them for jobs to stop.
         """
         if self._owner.partition("/")[0] != own_process():
             return  # a fork of the process whose jobs these are
@@ -383,8 +383,11 @@ class JobQueue:
             self._stop(job, "interrupted", _INTERRUPTED)
         self._has_news.set()
         self._writer.join(timeout)
-        if self._own_executor:
+        if self._own_executor and isinstance(self._executor, DaemonPool):
             self._executor.shutdown(wait=False, cancel_futures=True)
+            # CPython 3.11 ends a daemon thread that comes back from a library after the
+            # interpreter has ended; where that unwinds C++, the whole process aborts.
+            self._executor.join(timeout / 10)
         retire_owner(self._owner)
         atexit.unregister(self.close)
 

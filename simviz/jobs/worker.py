@@ -260,6 +260,12 @@ class DaemonPool(Executor):
             for thread in self._threads:
                 thread.join()
 
+    def join(self, timeout: float) -> None:
+        """Wait for threads to end, for so many seconds in all; they do after `shutdown`."""
+        end = time.monotonic() + timeout
+        for thread in self._threads:
+            thread.join(max(0.0, end - time.monotonic()))
+
     def _next(self) -> _Task | None:
         """Wait for a call to make; None at the end."""
         with self._changed:

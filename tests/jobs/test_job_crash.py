@@ -4,10 +4,11 @@ import os
 import subprocess
 import sys
 import textwrap
+import threading
 
-from waiting import LONG
+from waiting import LONG, until
 
-from simviz.jobs import JobQueue
+from simviz.jobs import JobQueue, JobSpec
 from simviz.store import Store
 
 LEFT = """
@@ -24,6 +25,17 @@ LEFT = """
         job_id = jobs.submit(JobSpec("demo:emoji", digest, "ssi", params, workspace=mine))
         print(job_id)
 """
+
+
+def test_a_queue_that_is_closed_leaves_no_thread_in_a_library(store, mine):
+    digest = store.datasets.get("demo:emoji").digest
+    before = set(threading.enumerate())
+    jobs = JobQueue(store, max_workers=1)
+    params = {"max_iter": 3_000, "patience": 3_000}
+    job_id = jobs.submit(JobSpec("demo:emoji", digest, "ssi", params, workspace=mine))
+    until(lambda: jobs.status(job_id).fraction > 0)
+    jobs.close(LONG)
+    assert set(threading.enumerate()) <= before
 
 
 def test_the_interpreter_ends_without_waiting_for_what_would_take_minutes(tmp_path):
