@@ -515,6 +515,14 @@ def test_a_tab_is_found_as_it_was_left(visit):
     assert link(page)["query"] == left
 
 
+def test_a_part_is_set_by_its_visitor_alone(visit):
+    page = visit(data="demo:icons")
+    # A browser takes over what a page sets, and would undo what is pressed meanwhile.
+    assert not control(page.run(), "Look further").proto.set_value
+    press(page, "Look further", "more")
+    assert not any(control(page.run(), part).proto.set_value for part in ("Look further", "More"))
+
+
 def test_each_pair_behind_a_point_opens_its_query(visit):
     page = visit(data="demo:icons", tab="queries")
     control(page, "Queries").set_value("b").run()
