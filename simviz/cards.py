@@ -46,7 +46,7 @@ FAMILIES = {
     "topic": "Topics",
     "metric": "Metric learning",
     "gradient": "Ranking by gradient",
-    "sequence": "Sequences",
+    "encoder": "Encoders",
 }
 _SPACES = {
     "one": "Both sides described by the same features, such as words of one language.",

@@ -52,7 +52,7 @@ class MethodTags:
         Author and year of the paper.
     year : int
         Year of that paper.
-    family : {"lexical", "spectral", "topic", "metric", "gradient", "sequence"}
+    family : {"lexical", "spectral", "topic", "metric", "gradient", "encoder"}
         Kin it stands with.
     input : {"tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"}
         Features it is made for.
@@ -75,7 +75,7 @@ class MethodTags:
     title: str
     reference: str
     year: int
-    family: Literal["lexical", "spectral", "topic", "metric", "gradient", "sequence"]
+    family: Literal["lexical", "spectral", "topic", "metric", "gradient", "encoder"]
     input: Literal["tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"]
     space: Literal["one", "two", "either"]
     uses: Literal["unsupervised", "paired", "discriminative"]

@@ -54,7 +54,7 @@ class Cosine(EmbeddingModel):
         title="Cosine of vectors",
         reference="Reimers & Gurevych 2019",
         year=2019,
-        family="sequence",
+        family="encoder",
         input="pretrained",
         space="one",
         uses="unsupervised",

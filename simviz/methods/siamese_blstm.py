@@ -182,7 +182,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         title="Siamese BLSTM",
         reference="Neculoiu et al. 2016",
         year=2016,
-        family="sequence",
+        family="encoder",
         input="characters",
         space="either",
         uses="discriminative",
