@@ -52,7 +52,6 @@ Tick = Callable[[], None]
 _CHUNK = 64  # texts of like lengths that are read together in training
 _MANY = 256  # the same without gradients
 _RATIO = 4  # of what negatives and positives weigh in the contrastive loss, at most
-_LONGEST_STEP = 5.0  # norm that gradients are clipped to
 
 
 @dataclass(frozen=True, slots=True)
@@ -389,18 +388,19 @@ class Reader:
 
 
 class Trainer:
-    """Adam on batches of texts, and the running average of its points."""
+    """Adam on batches of texts, and the running average of its points where `model` wants it."""
 
     def __init__(
         self,
+        model: Any,
         reader: Reader,
         sides: tuple[list[Texts], list[tuple[int, Index]]],
         goal: Goal,
-        rate: float,
         dropout: Dropout,
         rng: Any,
     ) -> None:
-        self.reader, self.goal, self.rate = reader, goal, rate
+        self.reader, self.goal, self.rate = reader, goal, model.learning_rate
+        self.longest, self.averages = model.max_gradient, model.averaging
         self.texts, self.items = sides
         self.noise = (dropout, rng)
 
@@ -443,14 +443,16 @@ class Trainer:
                     loss = self.loss(theta, batch, tick)
                     (gradient,) = torch.autograd.grad(loss, theta)
                 step += 1
-                norm = float(gradient.norm())
-                gradient.mul_(min(1.0, _LONGEST_STEP / max(norm, 1e-12)))
+                if self.longest is not None:
+                    norm = float(gradient.norm())
+                    gradient.mul_(min(1.0, self.longest / max(norm, 1e-12)))
                 mean.lerp_(gradient, 0.1)
                 square.lerp_(gradient.square(), 0.001)
                 scale = (square / (1 - 0.999**step)).sqrt_().add_(1e-8)
                 point.addcdiv_(mean, scale, value=-self.rate / (1 - 0.9**step))
                 # The average looks back about one pass, but never at the very beginning.
-                average.lerp_(point, max(1 / step, 1 / (1 + batches.n)))
+                share = max(1 / step, 1 / (1 + batches.n)) if self.averages else 1.0
+                average.lerp_(point, share)
                 costs.append(float(loss.detach()))
             yield float(np.mean(costs)), average.cpu().numpy()
 
@@ -524,7 +526,7 @@ def _begin(
         data.relevance.unjudged == "ignore",
     )
     batches = Batches(data.relevance, data.same, model.batch_size, model.n_negatives, rng)
-    trainer = Trainer(reader, (data.texts, data.items), goal, model.learning_rate, dropout, rng)
+    trainer = Trainer(model, reader, (data.texts, data.items), goal, dropout, rng)
     return start, trainer, batches
 
 

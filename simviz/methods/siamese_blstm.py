@@ -85,6 +85,11 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         time grows with it.
     learning_rate : float, default=0.002
         Length of a step of Adam.
+    max_gradient : float or None, default=5.0
+        Norm that gradients are clipped to; None clips none.
+    averaging : bool, default=True
+        Whether the parameters that are kept are a running average over about
+        one pass; else those of its last step.
     batch_size : int, default=256
         Texts of a batch, about; fewer where that would leave less than 8
         batches, but 64.
@@ -140,8 +145,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     (DropConnect), and units between layers are left out for all steps at once.
     Texts of like lengths are read together, each turned round in itself for
     the backward direction, so that what stands behind its end changes nothing.
-    In a batch every text is read once, and the parameters that are kept are
-    a running average over about one pass. Pairs judged not relevant are read
+    In a batch every text is read once. Pairs judged not relevant are read
     in one batch where unjudged pairs are negative, too; of a query that has no
     others, these alone are negative.
 
@@ -222,6 +226,8 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         "padding": [options("none", "fixed")],
         "max_length": [interval(Integral, 1, 10_000)],
         "learning_rate": [interval(Real, 0, None, closed="neither")],
+        "max_gradient": [interval(Real, 0, None, closed="neither"), None],
+        "averaging": ["boolean"],
         "batch_size": [interval(Integral, 2, None)],
         "device": [options("cpu", "cuda", "auto")],
     }
@@ -254,6 +260,8 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     padding: str = "none"
     max_length: int = 100
     learning_rate: float = 2e-3
+    max_gradient: float | None = 5.0
+    averaging: bool = True
     batch_size: int = 256
     max_iter: int = 100
     patience: int = 10

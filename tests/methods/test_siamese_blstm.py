@@ -159,6 +159,21 @@ def test_torch_keeps_its_random_state_and_threads_change_nothing(titles):
     assert np.abs(first - other.transform(titles[0])).max() > 1e-3
 
 
+def test_an_average_is_kept_or_the_last_point(titles):
+    average, last = (learned(*titles, averaging=kind, max_iter=3) for kind in (True, False))
+    assert average.loss_curve_ == last.loss_curve_
+    assert np.abs(average.transform(titles[0]) - last.transform(titles[0])).max() > 1e-4
+
+
+def test_gradients_are_clipped_where_a_norm_is_given(titles):
+    def moved(most):
+        few, more = (learned(*titles, max_gradient=most, max_iter=n) for n in (1, 4))
+        return np.abs(few.transform(titles[0]) - more.transform(titles[0])).max()
+
+    # What is left of so short a gradient is nothing beside the 1e-8 that Adam divides by.
+    assert moved(1e-20) < 1e-6 < 1e-2 < moved(None)
+
+
 def test_the_pipeline_keeps_as_many_characters_as_the_network_reads():
     pairs = PairSet.from_texts(["a long text", "another"], ["ab" * 90, "c"])
     for shared in (True, False):
