@@ -577,8 +577,11 @@ def test_languages_are_run_on_pairs_that_fit(few_settings):
     open_ = [claim.statement for claim in result.claims if claim.verdict == "not comparable"]
     assert open_ == ["S2Net with a quarter of OPCA's dimensions ranks no worse."]
     assert result.tables[2].rows != result.tables[3].rows, "of test and of validation"
-    for row, watched in zip(result.tables[0].rows, result.tables[3].rows, strict=True):
+    *rows, published = result.tables[0].rows
+    for row, watched in zip(rows, result.tables[3].rows, strict=True):
         assert row[8] == max(value for value in watched[1:] if value is not None)
+    assert published[:2] == ("S2Net as published", 10)
+    assert published[9].startswith("from OPCA") and published[9].endswith("logistic")
     studied = [row[:3] for row in result.tables[4].rows]
     assert studied[:3] == [("start", name, 10) for name in ("random numbers", "OPCA", "CL-LSI")]
     assert {what for what, *_ in studied[3:]} == {"solver", "slope γ", "penalty β, to the end"}
