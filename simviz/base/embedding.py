@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from abc import abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, clone
+from sklearn.base import TransformerMixin, clone
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base.pair_model import Matrix, PairModel, RowScorer, nonzero_rows, unit_rows
@@ -16,10 +17,11 @@ from simviz.base.stored import Declared, Size, StoredArray
 from simviz.params import as_set_output
 
 
-class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairModel):
+class EmbeddingModel(TransformerMixin, PairModel):
     """A pair model that puts both sides into one vector space.
 
-    Subclasses write ``_fit``, ``_embed_x`` and ``_embed_y``; where two vectors
+    Subclasses write ``_fit``, and ``_embed_x(X)`` and ``_embed_y(Y)``, which turn validated
+    rows into vectors of shape (n, k), as many as ``n_components_`` says; where two vectors
     may be compared in more than one way, the parameter is called ``measure``
     (`similarity` is the method that computes it). Nested methods name their
     fitted arrays over components in ``_component_arrays``.
@@ -82,6 +84,23 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
         check_is_fitted(self)
         dtype = [np.float64, np.float32]
         return as_set_output(self, self._embed_y(self._check_y(y, dtype=dtype, reset=False)), y)
+
+    def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
+        """Names of the columns of vectors, by the title of the method: "cca0", "cca1".
+
+        Parameters
+        ----------
+        input_features : object, optional
+            Ignored.
+
+        Returns
+        -------
+        ndarray of str of shape (k,)
+            Both sides have the same; ``set_output(transform="pandas")`` shows them.
+        """
+        check_is_fitted(self)
+        title = re.sub(r"\W", "", self.tags.title).lower()
+        return np.array([f"{title}{i}" for i in range(self.n_components_)], dtype=object)
 
     def coordinates(
         self, X: Matrix, y: Matrix | None = None
@@ -193,10 +212,6 @@ class EmbeddingModel(ClassNamePrefixFeaturesOutMixin, TransformerMixin, PairMode
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         P, Q = self._comparable(self._embed_x(X)), self._comparable(self._embed_y(Y))
         return np.einsum("ik,ik->i", P, Q)
-
-    @property
-    def _n_features_out(self) -> int:
-        return self.n_components_
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -145,9 +145,17 @@ def row_blocks(n_x: int, n_y: int, size: int | None = None) -> Iterator[slice]:
 class PairModel(CallbackMixin, BaseEstimator, ABC):
     """Scores every item of one side against every item of the other.
 
-    Subclasses define ``tags``, ``_parameter_constraints``, ``_fit`` and
-    ``_row_scorer``, and in ``_stored`` what their fitted attributes are: files of
-    models are checked against it. Larger similarities mean closer, always.
+    Subclasses define ``tags`` and ``_parameter_constraints``, three methods that are given
+    validated matrices of one floating type, CSR or dense, and in ``_stored`` what their
+    fitted attributes are: files of models are checked against it.
+
+    - ``_fit(X, Y, relevance)`` learns, and sets attributes that end in ``_``;
+    - ``_row_scorer(X, candidates)`` returns a function that answers a slice of rows of X
+      with their similarities to all candidates, dense, of shape (rows, n_y); candidates
+      are ``_candidates(Y)``, which is Y unless overridden;
+    - ``_pair_score(X, Y)`` returns the similarities of row i to row i, of shape (n,).
+
+    Larger similarities mean closer, always.
 
     Raises
     ------

@@ -1,6 +1,7 @@
 """Methods: one learning algorithm, one class, one file.
 
-A method is found by its file; its id is the module's name.
+A method is found by its file; its id is the module's name. Classes are imported from here:
+``from simviz.methods import CCA, OPCA``.
 """
 
 from __future__ import annotations
@@ -53,6 +54,15 @@ def all_methods() -> dict[str, type[PairModel]]:
     'spectral'
     """
     return dict(sorted({**_found(), **_registered}.items()))
+
+
+def __getattr__(name: str) -> type[PairModel]:
+    """A class by its name, or its title where that is a name: RidgeCCA is CCA, too."""
+    if name[:1].isupper():
+        for cls in all_methods().values():
+            if name in (cls.__name__, cls.tags.title):
+                return cls
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def get_method(method: str) -> type[PairModel]:
