@@ -293,7 +293,7 @@ def _train(given: Namespace) -> int:
         parts = _parts(given, pairs)
         train, validation = parts.train, parts.validation
     params = dict(map(_parameter, given.set))
-    if taken := params.keys() & {"method", "pairs"}:
+    if taken := params.keys() & {"method", "pairs", "x", "y"}:
         raise ValueError(f"--set gives parameters of the method; {min(taken)} is none.")
     pipeline = default_pipeline(given.method, train, **params)
     pipeline.set_callbacks(terminal_progress(f"Training {given.method}"))

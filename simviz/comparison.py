@@ -18,9 +18,9 @@ from sklearn.base import clone
 
 from simviz.base import PairModel
 from simviz.callbacks import Callback, terminal_progress
-from simviz.data import PairSet, Split, default_direction, from_frame
+from simviz.data import PairSet, Split, default_direction
 from simviz.data.cells import numbered
-from simviz.data.pairs import as_pairs
+from simviz.data.readers import pairs_of
 from simviz.data.splitting import PARTS, By, split as split_pairs, suggest_split
 from simviz.evaluation import (
     Comparison,
@@ -29,6 +29,7 @@ from simviz.evaluation import (
     Direction,
     Evaluation,
     Metric,
+    VectorScorer,
     Verdict,
     compare_evaluations,
     default_metric,
@@ -47,6 +48,7 @@ from simviz.methods import get_method, method_id
 from simviz.methods._imported import ImportedScores
 from simviz.pipeline import (
     BlendPipeline,
+    Chosen,
     CSLSPipeline,
     PairPipeline,
     Pipeline,
@@ -101,8 +103,9 @@ def compare(
         Ids such as "cca", models or classes of methods, or pipelines, which are
         fitted anew; or answers of another system, see `simviz.read_run`, which should
         hold those to validation queries too; or a matrix of scores of shape (n_x, n_y), or
-        a function of the content of both sides that makes one. A mapping names them. Where
-        vectors of one space are adapted, their plain cosine stands beside, as "cosine".
+        a function of the content of both sides that makes one; or a `VectorScorer`. A mapping
+        names them. Where vectors of one space are adapted, their plain cosine stands beside,
+        as "cosine".
     x, y : str, optional
         Columns of a frame, see `simviz.from_frame`.
     split : Split or {"pair", "x", "y", "group", "column", "time"}, optional
@@ -141,7 +144,7 @@ def compare(
     >>> result.to_frame()["top-1"].round(2).to_dict()
     {'tfidf_cosine': 1.0, 'bm25': 1.0, '(popularity)': 0.33, '(chance)': 0.33}
     """
-    pairs = as_pairs(pairs if x is None and y is None else from_frame(pairs, x=x, y=y))
+    pairs = pairs_of(pairs, x, y)
     how, parts = _divided(pairs, split, seed)
     wanted = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
     pipelines = _with_base(_pipelines(methods, parts.train, pairs), parts.train)
@@ -290,13 +293,18 @@ def _pipelines(
 def _is_scores(method: Any) -> bool:
     """Whether a method is a matrix of scores, or a function that makes one."""
     is_function = callable(method) and not isinstance(method, type)
-    return is_function or isinstance(method, np.ndarray) or sp.issparse(method)
+    return is_function or isinstance(method, np.ndarray | VectorScorer) or sp.issparse(method)
 
 
 def _read(method: Any, pairs: PairSet, name: str) -> Known:
     """A method, whose scores are read if that is what it is."""
     if not _is_scores(method):
         return method
+    if isinstance(method, VectorScorer):
+        X, Y = method.factors(pairs.x.content, pairs.y.content)
+        if method.similarity == "cosine":
+            return "cosine"
+        method = X @ Y.T
     if callable(method):
         method = np.asarray(method(pairs.x.content, pairs.y.content))
     return read_run(method, pairs, name)
@@ -323,7 +331,7 @@ def _name(method: Any) -> str:
     if isinstance(method, ImportedRun):
         return method.name
     if _is_scores(method):
-        return str(getattr(method, "__name__", "scores"))
+        return str(getattr(method, "__name__", getattr(method, "similarity", "scores")))
     if isinstance(method, BlendPipeline | CSLSPipeline):
         return "blend" if isinstance(method, BlendPipeline) else f"{_name(method.pipeline)} CSLS"
     model = method.model if isinstance(method, PairPipeline) else method
@@ -331,13 +339,13 @@ def _name(method: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Blended:
+class Blended(Chosen):
     """What `blend` chose, and what it gains on the test part; says so when it is shown.
 
     Parameters
     ----------
-    pipeline : BlendPipeline, or the pipeline of a single run
-        Fitted, with ``similarity``, ``index`` and ``save``.
+    best : BlendPipeline, or the pipeline of a single run
+        Fitted; all that it answers, this object answers too.
     shares : mapping of str to float
         The weight of each run; one run alone where no blend is better.
     single : str
@@ -353,7 +361,7 @@ class Blended:
         By which it was chosen and compared.
     """
 
-    pipeline: Pipeline
+    best: Pipeline
     shares: Mapping[str, float]
     single: str
     validation: tuple[float, float]
@@ -638,7 +646,7 @@ class Result:
             )
         runs = [entry.run for entry in self._entries]
         if not runs[0].maps():
-            drawn = draw(self.best, self.pairs, seed=self.how.seed, balance="center")
+            drawn = draw(self.best, self.pairs, seed=self.how.seed, method="mds")
             runs[0].put_map(DRAWING, *drawn)
         looks = {entry.run.id: entry.look for entry in self._entries}
         text = html_report(runs, self.pairs, metric=self.metric.name, looks=looks)

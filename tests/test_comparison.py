@@ -12,7 +12,7 @@ import pytest
 import simviz
 from simviz import methods
 from simviz.base import LinearPairModel, MethodTags
-from simviz.evaluation import VectorScorer, metrics
+from simviz.evaluation import VectorScorer, evaluate, metrics
 from simviz.evaluation.trec import trec_run
 from simviz.exceptions import DatasetError, JobCancelled, StoreError
 from simviz.methods.cca import RidgeCCA
@@ -311,12 +311,20 @@ def test_a_matrix_and_a_function_are_compared_as_scores():
         simviz.compare(pairs, {"mine": np.eye(3)})
 
 
-def test_a_terminal_shows_how_far_a_comparison_is(pairs, monkeypatch, capsys):
-    simviz.compare(pairs, ["bm25"])
-    assert "Comparing" not in capsys.readouterr().err
+@pytest.mark.parametrize(
+    ("what", "call"),
+    [
+        ("Comparing", lambda pairs: simviz.compare(pairs, ["bm25"])),
+        ("Choosing", lambda pairs: simviz.tune("bm25", pairs, {"k1": [1.0]}, folds=2)),
+    ],
+)
+def test_a_terminal_shows_how_far_it_is(pairs, monkeypatch, capsys, what, call):
+    call(pairs)
+    assert what not in capsys.readouterr().err
     monkeypatch.setattr("sys.stderr.isatty", lambda: True)
-    simviz.compare(pairs, ["bm25"])
-    assert capsys.readouterr().err.endswith("100%\n")
+    call(pairs)
+    told = capsys.readouterr().err
+    assert told.startswith(f"\r{what}") and told.endswith("100%\n")
 
 
 def test_a_function_is_a_metric_everywhere(pairs, tmp_path, monkeypatch):
@@ -410,6 +418,21 @@ def test_no_cosine_is_added_where_it_means_nothing_or_is_there():
         simviz.from_frame(x=words, y=[f"the {w}" for w in words]), [RidgeCCA(4)]
     )
     assert texts.names == ["cca"]
+
+
+def test_a_scorer_of_vectors_is_a_method():
+    X, Y = _vectors(0.6)
+    pairs = simviz.from_frame(x=X, y=Y).pairs
+    result = simviz.compare(pairs, [VectorScorer(), VectorScorer("dot"), RidgeCCA(4)])
+    assert sorted(result.names) == ["cca", "cosine", "dot"]
+    test = result.parts.test
+    expected = evaluate(VectorScorer("dot"), test.x.content, test.y.content, test.relevance)
+    assert result.evaluations()["dot"].value("MRR") == expected.value("MRR")
+    with pytest.raises(ValueError, match="Vectors are a matrix"):
+        words = [f"number {i}" for i in range(60)]
+        simviz.compare(simviz.from_frame(x=words, y=words), [VectorScorer()])
+    with pytest.raises(ValueError, match="those of x have 8 numbers, those of y 7"):
+        evaluate(VectorScorer(), X[:, :8], Y[:, :7])
 
 
 def test_adapters_are_held_against_the_cosine_of_what_they_read():

@@ -13,7 +13,7 @@ from sklearn.model_selection import cross_val_score
 import simviz
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation import evaluate
-from simviz.exceptions import StoreError
+from simviz.exceptions import DatasetError, StoreError
 from simviz.explain.terms import explain
 from simviz.methods import all_methods
 from simviz.pipeline import (
@@ -140,15 +140,6 @@ def test_pair_sets_are_no_arrays(bilingual):
         cross_val_score(default_pipeline("cca", bilingual), bilingual)
 
 
-def test_both_names_of_the_x_side_and_blends_answer(bilingual):
-    cca = default_pipeline("cca", bilingual, n_components=2).fit(bilingual)
-    np.testing.assert_array_equal(cca.transform_x(bilingual.x), cca.transform(bilingual.x))
-    blend = BlendPipeline.of(cca, cca, bilingual)
-    for call in (blend.transform, blend.transform_x, blend.transform_y):
-        with pytest.raises(ValueError, match="mixes scores"):
-            call(bilingual.x)
-
-
 def test_what_was_never_saved_is_called_so(tmp_path):
     (tmp_path / "pairs.csv").write_text("a,b\n")
     for load in (load_pipeline, load_index):
@@ -156,9 +147,28 @@ def test_what_was_never_saved_is_called_so(tmp_path):
             load(tmp_path / "pairs.csv")
 
 
-def test_similarity_only_methods_say_that_they_have_no_vectors(bilingual):
-    with pytest.raises(ValueError, match="without vectors"):
-        quick("bm25", bilingual).fit(bilingual).transform(bilingual.x)
+def test_what_has_no_vectors_has_no_transform_and_says_why(bilingual):
+    bm25, cca = (quick(method, bilingual) for method in ("bm25", "cca"))
+    blend = BlendPipeline(cca, bm25).fit(bilingual)
+    for pipeline, reason in ((bm25, "without vectors"), (blend, "transform of its parts")):
+        for name in ("transform", "transform_x", "transform_y"):
+            assert not hasattr(pipeline, name) and hasattr(cca, name)
+            with pytest.raises(AttributeError, match=reason):
+                getattr(pipeline, name)
+    fitted = cca.fit(bilingual)
+    np.testing.assert_array_equal(fitted.transform_x(bilingual.x), fitted.transform(bilingual.x))
+
+
+def test_columns_of_a_frame_are_fitted_as_the_pairs_they_are(bilingual):
+    frame = {"left": list(bilingual.x), "right": list(bilingual.y)}
+    columns = {"x": "left", "y": "right"}
+    pairs = simviz.from_frame(frame, **columns).pairs
+    expected = default_pipeline("cca", pairs, n_components=2).fit(pairs)
+    made = default_pipeline("cca", frame, **columns, n_components=2).fit(frame, **columns)
+    sides = bilingual.x, bilingual.y
+    np.testing.assert_array_equal(made.similarity(*sides), expected.similarity(*sides))
+    with pytest.raises(DatasetError, match="got a dict"):
+        made.fit(frame)
 
 
 @pytest.mark.parametrize(
@@ -412,7 +422,7 @@ def test_frames_of_both_sides_are_made_where_they_are_asked(bilingual):
         (pipeline.transform_y, pipeline.model_.transform_y, bilingual.y),
     ):
         frame = transform(items)
-        assert frame.columns.tolist() == ["ridgecca0", "ridgecca1"] and len(frame) == 6
+        assert frame.columns.tolist() == ["cca0", "cca1"] and len(frame) == 6
         rows = pipeline._x(items) if items is bilingual.x else pipeline._y(items)
         np.testing.assert_array_equal(frame, model_transform(rows))
         pipeline.model_.set_output(transform="pandas")

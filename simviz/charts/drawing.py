@@ -16,7 +16,7 @@ from simviz.charts.canvas import CSS, PAGE_SCRIPT, full_names, pack_alone, page_
 from simviz.charts.style import DARK, LIGHT, clean_text
 from simviz.charts.tables import template
 from simviz.data.pairs import PairSet
-from simviz.pipeline import Pipeline
+from simviz.pipeline import Chosen, Pipeline
 from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import Placed, draw as lay_out, nearest_of_all
 
@@ -160,19 +160,19 @@ class Drawing:
         return _FRAME.format(page=escape(self._page("side")), said=escape(repr(self)))
 
 
-def draw(pipeline: Pipeline, pairs: PairSet, *, seed: int = 0, **options: Any) -> Drawing:
+def draw(pipeline: Pipeline | Chosen, pairs: PairSet, *, seed: int = 0, **options: Any) -> Drawing:
     """Draw pairs on one map, as a fitted pipeline sees them.
 
     Parameters
     ----------
-    pipeline : PairPipeline or BlendPipeline
+    pipeline : PairPipeline, BlendPipeline, CSLSPipeline, Tuned or Blended
         Fitted.
     pairs : PairSet
         What to draw; of many items a sample.
     seed : int, default=0
         Of the map and the sample.
     **options
-        See `simviz.joint_map`; the method is "two-sided" when omitted.
+        See `simviz.joint_map`.
 
     Returns
     -------
@@ -188,6 +188,7 @@ def draw(pipeline: Pipeline, pairs: PairSet, *, seed: int = 0, **options: Any) -
     >>> simviz.draw(pipeline, pairs).to_frame().columns.tolist()
     ['side', 'id', 'text', 'horizontal', 'vertical']
     """
-    made, x, y = lay_out(pipeline, pairs, seed=seed, **{"method": "two-sided", **options})
-    nearest = nearest_of_all(pipeline, pairs, Placed(made, x, y))
+    best: Any = getattr(pipeline, "best", pipeline)
+    made, x, y = lay_out(best, pairs, seed=seed, **options)
+    nearest = nearest_of_all(best, pairs, Placed(made, x, y))
     return Drawing(made, pairs.take(x, y), nearest)

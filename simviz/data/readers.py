@@ -24,7 +24,7 @@ from simviz.data.cells import (
     release_unused,
     shown,
 )
-from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet, Space
+from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet, Space, as_pairs
 from simviz.data.roles import (
     SPLIT_WORDS,
     Labels,
@@ -309,6 +309,11 @@ def from_frame(
     roles = roles_with(table, roles, labels)
     result = to_pairs(table, replace(roles, unjudged=unjudged) if unjudged else roles)
     return replace(result, pairs=replace(result.pairs, space=space)) if space else result
+
+
+def pairs_of(pairs: Any, x: Any = None, y: Any = None) -> PairSet:
+    """A pair set as it is, that of what a reader found, or those in named columns of a frame."""
+    return as_pairs(pairs if x is None and y is None else from_frame(pairs, x=x, y=y))
 
 
 def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Roles:

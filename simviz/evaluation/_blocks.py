@@ -142,11 +142,9 @@ def bounds(n_rows: int, n_columns: int, size: int | None = None) -> Iterator[tup
 def as_vectors(values: ArrayLike) -> Block:
     """A dense matrix of float32 or float64."""
     array = np.asarray(values)
-    if array.dtype not in (np.float32, np.float64):
-        array = array.astype(np.float64)
     if array.ndim != 2:
         raise ValueError(f"Vectors are a matrix, one row an item; got shape {array.shape}.")
-    return array
+    return array if array.dtype in (np.float32, np.float64) else array.astype(np.float64)
 
 
 def vectors_of(scorer: object, x: object, y: object) -> tuple[Block, Block] | None:

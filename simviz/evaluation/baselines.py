@@ -88,7 +88,7 @@ class VectorScorer(Scorer[NDArray[np.floating[Any]]]):
     Raises
     ------
     ValueError
-        If there is no such similarity, or the methods are given no matrices.
+        If there is no such similarity, or the methods are given no matrices of one width.
 
     Examples
     --------
@@ -133,6 +133,11 @@ class VectorScorer(Scorer[NDArray[np.floating[Any]]]):
             Of length 1, or 0, for cosines.
         """
         X, Y = as_vectors(x), as_vectors(y)
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"Vectors of one width are compared; those of x have {X.shape[1]:,} numbers, "
+                f"those of y {Y.shape[1]:,}. Take both from one encoder."
+            )
         if self.similarity == "dot":
             return X, Y
         from simviz.base import unit_rows

@@ -20,7 +20,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.validation import check_is_fitted
 
 from simviz.base import PairModel
-from simviz.callbacks import Callback
+from simviz.callbacks import Callback, terminal_progress
 from simviz.data import PairSet, Split, default_direction
 from simviz.data.pairs import as_pairs
 from simviz.data.splitting import suggest_split
@@ -37,7 +37,7 @@ from simviz.evaluation.metrics import Metric, check_choice, default_metric, pars
 from simviz.evaluation.result import Asking
 from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import JobCancelled
-from simviz.pipeline import Pipeline, default_pipeline
+from simviz.pipeline import Chosen, Pipeline, default_pipeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -138,7 +138,7 @@ def tune(
     seed : int, default=0
         Of the folds and the draw.
     callback : callable, optional
-        See `simviz.callbacks`.
+        See `simviz.callbacks`; when omitted, a terminal shows progress.
 
     Returns
     -------
@@ -177,7 +177,7 @@ def tune(
         direction=default_direction(pairs),
         n_iter=n_iter,
         seed=seed,
-        callback=callback,
+        callback=callback or terminal_progress("Choosing"),
     )
     return Tuned(selection, selection.refit(made, pairs, by, key, seed))
 
@@ -347,8 +347,8 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tuned:
-    """What `tune` found.
+class Tuned(Chosen):
+    """What `tune` found; answers all that its best pipeline does.
 
     Parameters
     ----------

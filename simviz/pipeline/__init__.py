@@ -4,7 +4,7 @@ What is trained, stored and served.
 """
 
 from simviz.pipeline._csls import CSLSPipeline
-from simviz.pipeline._defaults import (  # two of them for our own packages alone
+from simviz.pipeline._defaults import (  # some of them for our own packages alone
     Features,
     default_pipeline,
     encoder_of as encoder_of,
@@ -13,7 +13,7 @@ from simviz.pipeline._defaults import (  # two of them for our own packages alon
     why_no_adapter as why_no_adapter,
 )
 from simviz.pipeline._index import ItemIndex
-from simviz.pipeline._loading import Pipeline, load_index, load_pipeline
+from simviz.pipeline._loading import Chosen as Chosen, Pipeline, load_index, load_pipeline
 from simviz.pipeline._pipelines import BlendPipeline, Normalization, PairPipeline
 
 __all__ = [

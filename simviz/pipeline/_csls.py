@@ -11,7 +11,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from simviz._types import Reals, Side
-from simviz.data.pairs import AlignedSide, Items, PairSet, as_pairs
+from simviz.data.pairs import AlignedSide, Items, PairSet
 from simviz.pipeline._pipelines import _BLOCK_ENTRIES, Block, Mask, _Scorer, scored
 from simviz.registry import unknown_name
 
@@ -93,10 +93,9 @@ class CSLSPipeline(_Scorer):
     _: KW_ONLY
     queries: Queries = "given"
 
-    def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
+    def _fit(self, pairs: PairSet, validation: PairSet | None) -> Self:
         """Train the pipeline, and keep training items to find neighbours among."""
         self.check_parameters()
-        pairs = as_pairs(pairs)
         inner = clone(self.pipeline).set_callbacks(*getattr(self, "_callbacks", ()))
         return self._joined(inner.fit(pairs, validation).set_callbacks(), pairs)
 

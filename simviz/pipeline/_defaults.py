@@ -12,7 +12,8 @@ from sklearn.base import BaseEstimator, clone
 
 from simviz.base import MethodTags, PairModel
 from simviz.data import guess_space
-from simviz.data.pairs import ItemKind, PairSet, as_pairs
+from simviz.data.pairs import ItemKind, PairSet
+from simviz.data.readers import pairs_of
 from simviz.features import PretrainedImages, PretrainedText, Tfidf, Vectors, default_features
 from simviz.features.pretrained import why_unavailable
 from simviz.methods import get_method
@@ -30,8 +31,10 @@ N_UNSEEN = 2**18
 
 def default_pipeline(
     method: str | PairModel | type[PairModel],
-    pairs: PairSet,
+    pairs: Any,
     *,
+    x: Any = None,
+    y: Any = None,
     features: Features = "usual",
     max_features: int | None = None,
     preset: str | None = None,
@@ -43,9 +46,11 @@ def default_pipeline(
     ----------
     method : str, PairModel or type
         Id of a method; or a model or its class, which need not be one of ours.
-    pairs : PairSet
+    pairs : PairSet, ReadResult or frame
         Training pairs; kinds of items decide the features, lengths of texts
         decide between words and character n-grams.
+    x, y : str, optional
+        Columns of a frame, see `simviz.from_frame`.
     features : {"usual", "pretrained"} or str or mapping, default="usual"
         What texts and pictures become: what suits the method, or the vectors of
         pretrained encoders (`simviz.features.PretrainedText`,
@@ -77,7 +82,7 @@ def default_pipeline(
     ValueError
         If the method or its preset is unknown, or it cannot read such items or features.
     """
-    pairs = as_pairs(pairs)
+    pairs = pairs_of(pairs, x, y)
     if isinstance(method, str):
         method = get_method(method)
     elif not isinstance(method, PairModel) and not (

@@ -20,6 +20,18 @@ from simviz.pipeline._pipelines import ROLES, BlendPipeline, PairPipeline
 Pipeline: TypeAlias = PairPipeline | BlendPipeline | CSLSPipeline
 
 
+class Chosen:
+    """What answers as the pipeline that was chosen, ``best``, where it has no answer itself."""
+
+    __slots__ = ()
+    best: Pipeline
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "best" or name.startswith("__"):  # while it is copied
+            raise AttributeError(name)
+        return getattr(self.best, name)
+
+
 def load_pipeline(path: str | Path, *, trusted: Sequence[Callable[..., Any]] = ()) -> Pipeline:
     """Read a saved pipeline, whatever it is made of.
 

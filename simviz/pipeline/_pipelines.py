@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Self, cast, get_args
+from types import MethodType
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,8 +24,8 @@ from simviz.data.pairs import (
     PairSet,
     aligned_sides,
     as_items,
-    as_pairs,
 )
+from simviz.data.readers import pairs_of
 from simviz.features._base import Transformer
 from simviz.params import as_set_output
 from simviz.persistence import save_state
@@ -43,12 +44,28 @@ Normalization = Literal["global_std", "none", "minmax_query", "z_query"]
 _BLOCK_ENTRIES = 2**21  # two blocks of 8 MB of float32, and what is made of them
 _ROWS = 4_096  # pairs that are scored at once
 _SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is taken
-_NO_VECTORS = (
-    "A blend or CSLS mixes scores and has no vectors: use similarity, or transform of its parts "
-    "(learned_, lexical_, pipeline_)."
-)
 #: The parts of a blend.
 ROLES = ("learned", "lexical")
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+class _OfVectors:
+    """A method that `hasattr` finds only where there are vectors; elsewhere it says why not."""
+
+    def __init__(self, method: Callable[..., Any]) -> None:
+        self._method = method
+
+    def __get__(self, pipeline: _Scorer | None, owner: type) -> Any:
+        if pipeline is None:
+            return self._method
+        if reason := pipeline._why_no_vectors():
+            raise AttributeError(reason)
+        return MethodType(self._method, pipeline)
+
+
+def of_vectors(method: Method) -> Method:
+    """Offer a method where there are vectors."""
+    return cast("Method", _OfVectors(method))
 
 
 class _Scorer(CallbackMixin, BaseEstimator):
@@ -57,15 +74,19 @@ class _Scorer(CallbackMixin, BaseEstimator):
     #: Whether a similarity depends on the other queries that it is asked for with.
     looks_at_queries = False
 
-    def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
-        """Learn from a pair set.
+    def fit(
+        self, pairs: Any, validation: PairSet | None = None, *, x: Any = None, y: Any = None
+    ) -> Self:
+        """Learn from pairs.
 
         Parameters
         ----------
-        pairs : PairSet
+        pairs : PairSet, ReadResult or frame
             Training pairs.
         validation : PairSet, optional
             Only watched, by methods that stop early.
+        x, y : str, optional
+            Columns of a frame, see `simviz.from_frame`.
 
         Returns
         -------
@@ -78,6 +99,9 @@ class _Scorer(CallbackMixin, BaseEstimator):
             If the content or a parameter does not fit, or a part of a blend cannot
             read such items.
         """
+        return self._fit(pairs_of(pairs, x, y), validation)
+
+    def _fit(self, pairs: PairSet, validation: PairSet | None) -> Self:
         raise NotImplementedError
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
@@ -229,12 +253,19 @@ class _Scorer(CallbackMixin, BaseEstimator):
         alone = Relevance.coerce(None, len(items), len(items))
         return clone(self).fit(PairSet(items, items, alone))
 
-    def transform(self, items: ItemsLike) -> NDArray[np.floating]:
-        """Vectors (n, k) of x items."""
-        raise ValueError(_NO_VECTORS)
+    def _why_no_vectors(self) -> str | None:
+        """Say why there are no vectors; None where there are."""
+        return (
+            "A blend or CSLS mixes scores and has no vectors: use similarity, or transform of its "
+            "parts (learned_, lexical_, pipeline_)."
+        )
 
-    def transform_x(self, items: ItemsLike) -> NDArray[np.floating]:
-        """Vectors (n, k) of x items: another name of `transform`.
+    def _vectors(self, items: ItemsLike, side: Side) -> NDArray[np.floating]:
+        raise NotImplementedError
+
+    @of_vectors
+    def transform(self, items: ItemsLike) -> NDArray[np.floating]:
+        """Vectors (n, k) of x items.
 
         Parameters
         ----------
@@ -244,13 +275,27 @@ class _Scorer(CallbackMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, k)
-            In the space of the method.
+            In the space of the method. What has no vectors has no such method.
         """
-        return self.transform(items)
+        return self._vectors(items, "x")
 
+    transform_x = transform  # its name beside transform_y
+
+    @of_vectors
     def transform_y(self, items: ItemsLike) -> NDArray[np.floating]:
-        """Vectors (n, k) of y items."""
-        raise ValueError(_NO_VECTORS)
+        """Vectors (n, k) of y items.
+
+        Parameters
+        ----------
+        items : Items, or sequence of str or array
+            Items of the y side.
+
+        Returns
+        -------
+        ndarray of shape (n, k)
+            In the space of `transform`.
+        """
+        return self._vectors(items, "y")
 
     def known(self, x: Items, y: Items) -> tuple[Mask, Mask]:
         """Which items anything is known of.
@@ -325,9 +370,9 @@ class PairPipeline(_SetOutputMixin, _Scorer):
     Raises
     ------
     ValueError
-        From `fit`, if the content or a parameter does not fit; from `transform`,
-        `transform_y` and `coordinates`, if the method has no vectors (unfold its
-        similarities by `simviz.projection.unfold` instead).
+        From `fit`, if the content or a parameter does not fit; from `coordinates`, if
+        the method has no vectors (unfold its similarities by `simviz.projection.unfold`
+        instead).
 
     Examples
     --------
@@ -343,9 +388,8 @@ class PairPipeline(_SetOutputMixin, _Scorer):
     y_features: BaseEstimator | None = None
     x_column: str | None = None
 
-    def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
+    def _fit(self, pairs: PairSet, validation: PairSet | None) -> Self:
         """Learn the features, then the method."""
-        pairs = as_pairs(pairs)
         x, y = self.x_content(pairs.x), pairs.y.content
         if self.y_features is None:
             both = x if pairs.x is pairs.y else np.concatenate([x, y])
@@ -372,38 +416,14 @@ class PairPipeline(_SetOutputMixin, _Scorer):
                 part.set_callbacks()
         return self
 
-    def transform(self, items: ItemsLike) -> NDArray[np.floating]:
-        """Vectors (n, k) of x items.
-
-        Parameters
-        ----------
-        items : Items, or sequence of str or array
-            Items of the x side.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            In the space of the method.
-        """
-        return self._embedding().transform(self._x(items))
-
-    def transform_y(self, items: ItemsLike) -> NDArray[np.floating]:
-        """Vectors (n, k) of y items.
-
-        Parameters
-        ----------
-        items : Items, or sequence of str or array
-            Items of the y side.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            In the space of the method, that of `transform`.
-        """
-        return as_set_output(self, self._embedding().transform_y(self._y(items)), items)
+    def _vectors(self, items: ItemsLike, side: Side) -> NDArray[np.floating]:
+        model = self._embedding()
+        if side == "x":
+            return as_set_output(self, model.transform(self._x(items)), items)
+        return as_set_output(self, model.transform_y(self._y(items)), items)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Names of the columns of vectors, such as "ridgecca0".
+        """Names of the columns of vectors, such as "cca0".
 
         Parameters
         ----------
@@ -415,8 +435,7 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         ndarray of str of shape (k,)
             Both sides have the same; ``set_output(transform="pandas")`` shows them.
         """
-        names: NDArray[np.object_] = self._embedding().get_feature_names_out()
-        return names
+        return self._embedding().get_feature_names_out()
 
     def coordinates(self, x: Items, y: Items) -> tuple[NDArray[np.floating], NDArray[np.floating]]:
         """Both sides as points whose distances mirror the similarity.
@@ -617,16 +636,21 @@ class PairPipeline(_SetOutputMixin, _Scorer):
             relevant, else AUC.
         """
         check_is_fitted(self)
-        pairs = as_pairs(pairs)
+        pairs = pairs_of(pairs)
         return self.model_.score(self._x(pairs.x), self._y(pairs.y), pairs.relevance)
+
+    def _why_no_vectors(self) -> str | None:
+        if isinstance(self.model, EmbeddingModel):
+            return None
+        return (
+            f"{self.model.tags.title} gives similarities without vectors. "
+            "Use similarity, or simviz.projection.unfold for a map."
+        )
 
     def _embedding(self) -> EmbeddingModel:
         check_is_fitted(self)
         if not isinstance(self.model_, EmbeddingModel):
-            raise ValueError(
-                f"{self.model_.tags.title} gives similarities without vectors. "
-                "Use similarity, or simviz.projection.unfold for a map."
-            )
+            raise ValueError(self._why_no_vectors())
         return self.model_
 
 
@@ -764,10 +788,9 @@ class BlendPipeline(_Scorer):
         """Whether a similarity of one of the parts depends on other queries."""
         return any(part.looks_at_queries for part in (self.learned_, self.lexical_))
 
-    def fit(self, pairs: PairSet, validation: PairSet | None = None) -> Self:
+    def _fit(self, pairs: PairSet, validation: PairSet | None) -> Self:
         """Train both parts."""
         self.check_parameters()
-        pairs = as_pairs(pairs)
         fitted: list[Pipeline] = []
         for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
             part = clone(part).set_callbacks(*getattr(self, "_callbacks", ()))

@@ -152,4 +152,4 @@ def test_the_runs_of_a_comparison_are_blended_and_the_gain_is_tested(pairs, tmp_
         assert one.difference == pytest.approx(values[best] - values[name])
         assert one.low <= one.difference <= one.high
     assert "best blend: " in repr(found) and f"to {single}" in repr(found)
-    assert simviz.draw(found.pipeline, pairs, method="pca").quality is not None
+    assert simviz.draw(found, pairs, method="pca").quality is not None

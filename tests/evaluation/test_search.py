@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from copy import deepcopy
 from dataclasses import replace
 from math import isnan
 
@@ -18,6 +20,7 @@ from sklearn.model_selection import (
     cross_val_score,
 )
 
+from simviz.charts import draw
 from simviz.data import Items, PairSet, split
 from simviz.evaluation import evaluate
 from simviz.evaluation._search_fits import PairUnits
@@ -27,10 +30,11 @@ from simviz.evaluation.search import (
     UnitEstimator,
     development,
     search,
+    tune,
 )
 from simviz.exceptions import DatasetError, JobCancelled
 from simviz.methods.cca import RidgeCCA
-from simviz.pipeline import BlendPipeline, default_pipeline
+from simviz.pipeline import BlendPipeline, default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 
 GRID = {"n_components": [2, 5, 12], "regularization": [0.1, 1.0]}
@@ -313,6 +317,23 @@ def test_it_tells_how_far_it_is_and_stops_when_asked(vectors):
     assert steps == sorted(steps) and steps[-1] == 1.0
     with pytest.raises(JobCancelled):
         search(cca(vectors), vectors, GRID, cv=3, callback=lambda step, *_: step > 100)
+
+
+def test_what_was_tuned_answers_as_its_best_pipeline(sentences, tmp_path):
+    tuned = tune("cca", sentences, {"n_components": [2, 3]}, folds=2)
+    x, y = sentences.x, sentences.y
+    expected = tuned.best.similarity(x, y)
+    for same in (tuned, pickle.loads(pickle.dumps(tuned)), deepcopy(tuned)):
+        np.testing.assert_array_equal(same.similarity(x, y), expected)
+    tuned.save(tmp_path / "best.simviz")
+    np.testing.assert_array_equal(
+        load_pipeline(tmp_path / "best.simviz").similarity(x, y), expected
+    )
+    drawn = draw(tuned, sentences)
+    np.testing.assert_array_equal(drawn.map.x, draw(tuned.best, sentences).map.x)
+    assert not hasattr(tuned, "no_such_method")
+    lexical = tune("bm25", sentences, {"k1": [1.0]}, folds=2)
+    assert hasattr(tuned, "transform_y") and not hasattr(lexical, "transform_y")
 
 
 def test_one_standard_error_chooses_the_simplest_near_the_best():
