@@ -156,7 +156,8 @@ def _drawn(model: PairPipeline, shown: PairSet, group: NDArray[np.int64]) -> Dra
     pictures = np.unique(order)
     votes = np.zeros((len(pictures), group.max() + 1))
     np.add.at(votes, (np.searchsorted(pictures, order).ravel(), np.repeat(group, _N_PICTURES)), 1)
-    drawn = joint_map(*model.coordinates(shown.x, shown.y.take(pictures)), quality=False)
+    sides = model.coordinates(shown.x, shown.y.take(pictures))
+    drawn = joint_map(*sides, "mds", quality=False)
     return Drawn(group, drawn.x, pictures, votes.argmax(axis=1), drawn.y)
 
 

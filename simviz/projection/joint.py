@@ -98,7 +98,7 @@ class JointMap:
 def joint_map(
     x_vectors: ArrayLike,
     y_vectors: ArrayLike,
-    method: Method = "mds",
+    method: Method = "two-sided",
     balance: Balance = "center",
     random_state: int = 0,
     callback: Callback | None = None,
@@ -115,7 +115,7 @@ def joint_map(
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates in the model's space: rows of unit length for a model that compares by
         cosine.
-    method : {"mds", "two-sided", "umap", "pca"}, default="mds"
+    method : {"two-sided", "mds", "umap", "pca"}, default="two-sided"
         "two-sided" keeps what is near within a side and across the sides, "mds" keeps distances,
         "umap" keeps neighbourhoods of all points as one cloud, "pca" shows what differs within
         the sides, weighing both alike.
@@ -151,7 +151,7 @@ def joint_map(
     --------
     >>> drawn = joint_map([[0.0, 1.0], [1.0, 0.0]], [[0.1, 0.9], [0.8, 0.3], [0.5, 0.5]])
     >>> drawn
-    JointMap(2 x + 3 y, mds, balance='center')
+    JointMap(2 x + 3 y, two-sided, balance='none')
     >>> drawn.quality.trustworthiness
     1.0
     """

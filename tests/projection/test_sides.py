@@ -53,10 +53,10 @@ def test_balancing_one_item_or_a_side_without_spread_is_finite():
 
 def test_a_map_reports_its_gap_before_and_after():
     x, y = sides()
-    drawn = joint_map(x, y + 20, quality=False)
+    drawn = joint_map(x, y + 20, "mds", quality=False)
     assert drawn.gap.distance_ratio < 0.2 and drawn.gap_balanced.distance_ratio == 1
     assert "moved together" in drawn.notes[0] and drawn.quality is None
-    plain = joint_map(x, y + 20, balance="none")
+    plain = joint_map(x, y + 20, "mds", balance="none")
     assert plain.gap == plain.gap_balanced and plain.notes == ()
     assert abs(plain.x[:, 0].mean() - plain.y[:, 0].mean()) > 40
 
@@ -135,7 +135,7 @@ def test_neighbor_preservation_counts_what_the_drawing_kept():
         ({"x_vectors": np.empty((0, 5))}, "at least one row"),
         ({"x_vectors": sp.eye_array(5, format="csr")}, "dense"),
         ({"method": "tsne"}, "mds, umap, pca"),
-        ({"balance": "both"}, "none, center, rms"),
+        ({"method": "mds", "balance": "both"}, "none, center, rms"),
     ],
 )
 def test_refusals(arguments, message):
