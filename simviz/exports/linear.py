@@ -29,6 +29,9 @@ _DATE = (1980, 1, 1, 0, 0, 0)
 #: Of ONNX; 18 brought the reductions in the form used here, and runtimes know it since 2023.
 _OPSET, _IR_VERSION = 18, 8
 
+_FORMULA = """An item with the features v is embedded as v @ projection - offset{unit}, an item
+without any known feature as zeros; similarities are products of embeddings."""
+
 _NUMPY_README = """{title}, exported from simviz
 
 embed.py and analysis.py need Python 3.11, numpy and scipy; simviz is not needed.
@@ -38,20 +41,24 @@ embed.py and analysis.py need Python 3.11, numpy and scipy; simviz is not needed
     model.embed(items, "x"), model.embed(items, "y"), model.similarity(x_items, y_items)
 
 x_projection.npy is a matrix of {d_x} features by {k} dimensions, y_projection.npy one of
-{d_y} by {k}. An item with the features v is embedded as v @ projection - offset, an item
-without any known feature as zeros; similarities are {kind}. The features are described in
-model.json: terms stand in the order of the rows of the projection.
+{d_y} by {k}. {formula} The
+features are described in model.json: terms stand in the order of the rows of the projection.
 """
 
 _ONNX_README = """{title}, exported from simviz
 
 x.onnx takes a float32 matrix "features" of n by {d_x} and gives "embedding" of n by {k};
-y.onnx likewise from n by {d_y}. The product of an x and a y embedding is their similarity.
-features.json says what the columns are, where simviz could tell.
+y.onnx likewise from n by {d_y}. {formula}
+features.json says what the columns are, where simviz could tell; then embed.py makes them:
 
-    import onnxruntime
+    import json, onnxruntime
+    from embed import features
+    told = json.load(open("features.json"))
     x = onnxruntime.InferenceSession("x.onnx")
-    (embedding,) = x.run(None, {{"features": features}})
+    (embedding,) = x.run(None, {{"features": features(items, told["x"]).toarray()}})
+
+Vectors are an array already: leave out .toarray(). embed.py and analysis.py need Python 3.11,
+numpy and scipy.
 """
 
 _DENSE_README = """{title} on {encoder}, exported from simviz
@@ -141,14 +148,11 @@ def numpy_files(pipeline: Pipeline) -> bytes:
     b'PK'
     """
     sides = linear_sides(pipeline, "numpy")
-    is_unit = sides["x"].is_unit
-    kind = "products of vectors of length 1" if is_unit else "products of the vectors"
-    settings = {"similarity": "cosine" if is_unit else "dot", **_features(pipeline)}
+    settings = {"similarity": "cosine" if sides["x"].is_unit else "dot", **_features(pipeline)}
     found = {
-        "README.txt": _readme(_NUMPY_README, pipeline, sides, kind=kind),
+        "README.txt": _readme(_NUMPY_README, pipeline, sides),
         "model.json": _json(settings),
-        "embed.py": (files("simviz.exports") / "standalone.py").read_bytes(),
-        "analysis.py": (files("simviz.features") / "_analysis.py").read_bytes(),
+        **_standalone(),
     }
     for name, side in sides.items():
         for part in ("projection", "offset"):
@@ -169,8 +173,8 @@ def onnx_graphs(pipeline: Pipeline) -> bytes:
     Returns
     -------
     bytes
-        A zip of ``x.onnx``, ``y.onnx`` (opset 18, float32, any number of
-        rows) and ``features.json``.
+        A zip of ``x.onnx``, ``y.onnx`` (opset 18, float32, any number of rows),
+        ``features.json``, and ``embed.py``, which makes features where it can.
 
     Raises
     ------
@@ -181,6 +185,7 @@ def onnx_graphs(pipeline: Pipeline) -> bytes:
     found = {
         "README.txt": _readme(_ONNX_README, pipeline, sides),
         "features.json": _json(_features(pipeline)),
+        **_standalone(),
     }
     found |= {f"{name}.onnx": _graph(name, side) for name, side in sides.items()}
     return zipped(found)
@@ -285,7 +290,17 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
 def _readme(text: str, pipeline: Any, sides: Mapping[str, LinearSide], **further: str) -> bytes:
     (d_x, k), (d_y, _) = sides["x"].projection.shape, sides["y"].projection.shape
     title = pipeline.model_.tags.title
+    unit = ", divided by its length" if sides["x"].is_unit else ""
+    further |= {"formula": _FORMULA.format(unit=unit)}
     return text.format(title=title, d_x=d_x, d_y=d_y, k=k, **further).encode()
+
+
+def _standalone() -> dict[str, bytes]:
+    """What makes features where simviz is not installed."""
+    return {
+        "embed.py": (files("simviz.exports") / "standalone.py").read_bytes(),
+        "analysis.py": (files("simviz.features") / "_analysis.py").read_bytes(),
+    }
 
 
 def _features(pipeline: Any) -> dict[str, Any]:

@@ -38,7 +38,7 @@ class Model:
 
     def embed(self, items: Sequence[str] | np.ndarray, side: str) -> np.ndarray:
         """Vectors of items."""
-        V = _features(items, self.settings[side])
+        V = features(items, self.settings[side])
         Z = np.asarray(V @ self.arrays[f"{side}_projection"])
         known = np.asarray(abs(V).sum(axis=1)).ravel() > 0
         # What holds nothing that was met in training is similar to nothing.
@@ -52,8 +52,8 @@ class Model:
         return self.embed(x, "x") @ self.embed(y, "y").T
 
 
-def _features(items: Any, told: dict[str, Any]) -> Any:
-    """Items as rows of numbers, as in training."""
+def features(items: Any, told: dict[str, Any]) -> Any:
+    """Items as rows of numbers, as in training; `told` is one side of ``model.json``."""
     if told["kind"] == "vectors":
         V = np.asarray(items, dtype=np.float32)
         return _unit(V) if told["normalize"] else V

@@ -101,9 +101,18 @@ def test_arrays_of_vectors(tmp_path, normalize, elsewhere):
     np.testing.assert_allclose(found, pipeline.similarity(pairs.x, pairs.y), atol=3e-6)
 
 
+#: The lines of the README, where simviz cannot be imported.
+ALONE = """
+import sys
+sys.modules["simviz"], items = None, {items!r}
+{lines}
+print(embedding.tolist())
+"""
+
+
 @pytest.mark.parametrize("method", ["cca", "s2net", "heterogeneous_svd"])
 def test_onnx_graphs_give_the_same_vectors(pairs, tmp_path, method):
-    onnxruntime = pytest.importorskip("onnxruntime", reason="runs the exported graphs")
+    pytest.importorskip("onnxruntime", reason="runs the exported graphs")
     pipeline = (
         default_pipeline(method, pairs, n_components=3, shared=False)
         if (method != "heterogeneous_svd")
@@ -111,11 +120,17 @@ def test_onnx_graphs_give_the_same_vectors(pairs, tmp_path, method):
     )
     pipeline.fit(pairs)
     folder = unpacked(onnx_graphs(pipeline), tmp_path)
-    items = texts([*X, *NEW])
-    features = pipeline.x_features_.transform(items.content).toarray().astype(np.float32)
-    session = onnxruntime.InferenceSession(str(folder / "x.onnx"))
-    (found,) = session.run(None, {"features": features})
-    expected = pipeline.model_.coordinates_of(features, "x")
+    items, readme = [*X, *NEW], (folder / "README.txt").read_text()
+    assert "embedded as v @ projection - offset" in readme
+    lines = [line[4:] for line in readme.splitlines() if line[:4] == "    "]
+    told = subprocess.run(
+        [sys.executable, "-c", ALONE.format(items=items, lines="\n".join(lines))],
+        cwd=folder,
+        capture_output=True,
+        check=True,
+    )
+    found = np.array(json.loads(told.stdout))
+    expected = pipeline.model_.coordinates_of(pipeline.rows(items, "x"), "x")
     assert (expected[len(X) + 1] == 0).all() and found.shape == expected.shape
     np.testing.assert_allclose(found, expected, atol=2e-6)
 
