@@ -11,6 +11,7 @@ from simviz.exceptions import MissingLibraryError
 LIBRARIES = {
     "neural": ("torch",),
     "pretrained": ("sentence_transformers", "torch"),
+    "static": ("tokenizers",),
     "onnx": ("onnx",),
     "cluster": ("distributed",),
     "search": ("faiss",),

@@ -13,10 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz._extras import missing
-from simviz.exceptions import MissingLibraryError
+from simviz._extras import require
 
-_NEEDED = ("tokenizers", "safetensors")
+STATIC = "A static encoder"
 #: Files of a model, and the most bytes that are read of each.
 _FILES = {"config.json": 2**20, "tokenizer.json": 2**26, "model.safetensors": 2**31}
 _KIND, _MATRIX, _LONGEST = "model2vec", "embeddings", 512  # the last: tokens of a text
@@ -28,17 +27,6 @@ def is_static(folder: str) -> bool:
         return _config(Path(folder)).get("model_type") == _KIND
     except (OSError, ValueError):
         return False
-
-
-def why_unavailable() -> str | None:
-    """Say why no static model can be read here, or None where one can."""
-    names = missing(_NEEDED)
-    if not names:
-        return None
-    return (
-        f"A static encoder needs {' and '.join(names)}, which are not installed. "
-        f"Install them with: pip install {' '.join(names)}"
-    )
 
 
 def _config(folder: Path) -> dict[str, Any]:
@@ -62,8 +50,7 @@ class StaticModel:
     """A matrix with a vector for each token, and what finds the tokens of a text."""
 
     def __init__(self, folder: str) -> None:
-        if reason := why_unavailable():
-            raise MissingLibraryError(reason)
+        require("static", STATIC)
         from safetensors import SafetensorError, safe_open
         from tokenizers import Tokenizer
 

