@@ -12,6 +12,7 @@ that would not fit into memory, a low-rank model of C + κI.
 
 from __future__ import annotations
 
+import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
@@ -39,6 +40,7 @@ from simviz.methods._linalg import (
 from simviz.params import validate_params
 from simviz.relevance import Relevance
 
+_log = logging.getLogger(__name__)
 _FEW = 1_500  # rows or columns whose principal directions take a fraction of a second
 _LARGEST_FACTOR = 24_000  # columns whose factor fits: 2.3 GB in single precision
 _MOST_ROWS = 12_000  # rows whose Gram matrix and its two factors do, where columns are more
@@ -407,6 +409,13 @@ class ScaledWhitening:
     ) -> None:
         assert op.squares is not None
         self.op, self.ridge, d = op, ridge, op.shape[1]
+        _log.warning(
+            "A side of %s by %s has too many features for all of their covariances (%.1f GB): the "
+            "variance of each and %d directions are used.",
+            *(f"{n:,}" for n in op.shape),
+            4e-9 * d**2,
+            _LEADING,
+        )
         self.rank = self.n_features = d
         total = op.squares() + ridge
         self._scale = (1 / np.sqrt(total)).astype(dtype)[:, None]

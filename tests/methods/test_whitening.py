@@ -138,7 +138,7 @@ def test_the_shorter_way_is_taken():
     assert way(40_000, 60_000) is ScaledWhitening
 
 
-def test_beyond_the_leading_directions_columns_keep_their_variance(op, monkeypatch):
+def test_beyond_the_leading_directions_columns_keep_their_variance(op, monkeypatch, caplog):
     monkeypatch.setattr(_spectral, "_LEADING", 3)
     C = covariance(op) + RIDGE * np.eye(D)
     scale = 1 / np.sqrt(np.diag(C))
@@ -146,6 +146,7 @@ def test_beyond_the_leading_directions_columns_keep_their_variance(op, monkeypat
     mu[:-3] = mu[:-3].mean()
     expected = scale[:, None] * (V / np.sqrt(mu)) @ V.T
     whitening = ScaledWhitening(op, RIDGE, np.float64)
+    assert "too many features" in caplog.text and "and 3 directions are used" in caplog.text
     np.testing.assert_allclose(whitening.directions(np.eye(D)), expected, atol=1e-10)
     delta = RNG.standard_normal(D)
     more = Inflated(whitening, whitening.coordinates(delta))
