@@ -9,16 +9,18 @@ unexport PYTHONDONTWRITEBYTECODE
 .PHONY: app compiled cluster test soak soak-tests soak-numerics soak-readers soak-damage
 .PHONY: soak-server mutants check format clean
 
+# A part of what is installed is imported: Python compiles that to bytecode when it is.
+INSTALL := $(BIN)/pip install --quiet --no-compile --editable
+
 $(BIN)/activate:
 	$(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --upgrade pip
 
 .venv/.app: pyproject.toml | $(BIN)/activate
-	$(BIN)/pip install --quiet --editable ".[neural]"
+	$(INSTALL) ".[neural]"
 	touch $@
 
 .venv/.dev: pyproject.toml | $(BIN)/activate
-	$(BIN)/pip install --quiet --editable ".[dev]"
+	$(INSTALL) ".[dev]"
 	touch $@ .venv/.app
 
 compiled: .venv/.app
@@ -28,7 +30,7 @@ app: .venv/.app
 	$(BIN)/simviz
 
 cluster: .venv/.app
-	$(BIN)/pip install --quiet --editable ".[cluster]"
+	$(INSTALL) ".[cluster]"
 	$(BIN)/dask scheduler --host 127.0.0.1 --port 8786 --no-dashboard & \
 	trap "kill $$!" EXIT; \
 	OMP_NUM_THREADS=1 $(BIN)/dask worker tcp://127.0.0.1:8786 --nworkers 2 --nthreads 1 \
