@@ -409,13 +409,8 @@ class ScaledWhitening:
     ) -> None:
         assert op.squares is not None
         self.op, self.ridge, d = op, ridge, op.shape[1]
-        _log.warning(
-            "A side of %s by %s has too many features for all of their covariances (%.1f GB): the "
-            "variance of each and %d directions are used.",
-            *(f"{n:,}" for n in op.shape),
-            4e-9 * d**2,
-            _LEADING,
-        )
+        what = "Covariances of %d features take %d GB: their variances and %d directions are used."
+        _log.warning(what, d, 4e-9 * d**2, _LEADING)
         self.rank = self.n_features = d
         total = op.squares() + ridge
         self._scale = (1 / np.sqrt(total)).astype(dtype)[:, None]

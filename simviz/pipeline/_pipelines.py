@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from types import MethodType
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
 import numpy as np
@@ -52,15 +51,13 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 class _OfVectors:
     """A method that `hasattr` finds only where there are vectors; elsewhere it says why not."""
 
-    def __init__(self, method: Callable[..., Any]) -> None:
+    def __init__(self, method: Any) -> None:
         self._method = method
 
     def __get__(self, pipeline: _Scorer | None, owner: type) -> Any:
-        if pipeline is None:
-            return self._method
-        if reason := pipeline._why_no_vectors():
+        if pipeline is not None and (reason := pipeline._why_no_vectors()):
             raise AttributeError(reason)
-        return MethodType(self._method, pipeline)
+        return self._method.__get__(pipeline, owner)
 
 
 def of_vectors(method: Method) -> Method:
@@ -418,9 +415,8 @@ class PairPipeline(_SetOutputMixin, _Scorer):
 
     def _vectors(self, items: ItemsLike, side: Side) -> NDArray[np.floating]:
         model = self._embedding()
-        if side == "x":
-            return as_set_output(self, model.transform(self._x(items)), items)
-        return as_set_output(self, model.transform_y(self._y(items)), items)
+        transform = model.transform if side == "x" else model.transform_y
+        return as_set_output(self, transform(self.rows(items, side)), items)
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
         """Names of the columns of vectors, such as "cca0".
@@ -600,11 +596,10 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         return self.y_features_.transform(as_items(items).content)
 
     def _known(self, items: Items, side: Side) -> Mask:
-        return _known_rows(self.model_, self._x(items) if side == "x" else self._y(items), side)
+        return _known_rows(self.model_, self.rows(items, side), side)
 
     def _encoded(self, items: Items, side: Side) -> Any:
-        rows = self._x(items) if side == "x" else self._y(items)
-        model = self.model_
+        rows, model = self.rows(items, side), self.model_
         return model.coordinates_of(rows, side) if _compares_points(model) else rows
 
     def _scorer(self, items: Any, side: Side) -> Callable[[Any], Block]:
