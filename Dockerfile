@@ -4,8 +4,9 @@ FROM python:3.11-slim
 # torch comes with libraries for GPUs unless pip is shown an index with builds for processors only:
 # docker build --build-arg PIP_EXTRA_INDEX_URL=... .
 ARG PIP_EXTRA_INDEX_URL=""
-# "[neural]" brings torch, "[pretrained]" a sentence encoder too, "[onnx]" one more form of models.
-ARG EXTRAS="[neural,onnx]"
+# "[demos]" brings icons, "[neural]" torch, "[pretrained]" a sentence encoder too, "[onnx]" one more
+# form of models.
+ARG EXTRAS="[demos,neural,onnx]"
 
 RUN apt-get update \
     && apt-get install -y --no-install-recommends libgomp1 fonts-noto-color-emoji \

@@ -16,7 +16,7 @@ $(BIN)/activate:
 	$(PYTHON) -m venv .venv
 
 .venv/.app: pyproject.toml | $(BIN)/activate
-	$(INSTALL) ".[neural]"
+	$(INSTALL) ".[demos,neural]"
 	touch $@
 
 .venv/.dev: pyproject.toml | $(BIN)/activate

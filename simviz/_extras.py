@@ -9,6 +9,7 @@ from simviz.exceptions import MissingLibraryError
 
 #: What is imported of an extra.
 LIBRARIES = {
+    "demos": ("fontawesomefree",),
     "neural": ("torch",),
     "pretrained": ("sentence_transformers", "torch"),
     "static": ("tokenizers",),

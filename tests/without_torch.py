@@ -1,4 +1,4 @@
-"""Train every method as if PyTorch were not installed: python tests/without_torch.py [MODEL].
+"""Train every method as if no extra were installed: python tests/without_torch.py [MODEL].
 
 MODEL is a saved Siamese BLSTM. Any error ends it; the last line counts the methods.
 """
@@ -8,7 +8,7 @@ import warnings
 
 
 class Without:
-    """Finds what another finder does, but for PyTorch."""
+    """Finds what another finder does, but for PyTorch and icons."""
 
     def __init__(self, finder):
         self.finder = finder
@@ -17,7 +17,8 @@ class Without:
         return getattr(self.finder, name)
 
     def find_spec(self, name, path=None, target=None):
-        return None if name == "torch" else self.finder.find_spec(name, path, target)
+        is_extra = name in ("torch", "fontawesomefree")
+        return None if is_extra else self.finder.find_spec(name, path, target)
 
 
 def main(models):
@@ -29,11 +30,11 @@ def main(models):
     from simviz.exceptions import MissingLibraryError
     from simviz.methods.s2net import S2Net
 
-    def refused(call, *arguments):
+    def refused(call, *arguments, extra="neural"):
         try:
             call(*arguments)
         except MissingLibraryError as error:
-            return 'pip install "simviz[neural]"' in str(error)
+            return f'pip install "simviz[{extra}]"' in str(error)
         return False
 
     warnings.simplefilter("ignore")
@@ -53,6 +54,7 @@ def main(models):
     for params in ({"device": "cuda"}, {"precision": "bfloat16"}):
         assert refused(S2Net(2, **params).fit, X, X)
     assert all(refused(simviz.load_pipeline, model) for model in models)
+    assert refused(simviz.load_demo, "icons", extra="demos")
     result = simviz.compare(pairs, ["bm25", "opca"])
     result.save("report.html")
     simviz.draw(result.best, pairs)

@@ -51,18 +51,22 @@ def load_demo(demo_id: str) -> PairSet:
     ------
     DatasetError
         If there is no such demo, or the package it reads is not as expected.
+    MissingLibraryError
+        If that package is not installed.
 
     Examples
     --------
     >>> load_demo("icons")
     PairSet('icons': 618 keywords × 1,340 icons, 6,654 relevant)
     """
+    from simviz.exceptions import DatasetError, MissingLibraryError
+    from simviz.registry import unknown_name
+
     demos = _find_demos()
     if demo_id not in demos:
-        from simviz.exceptions import DatasetError
-        from simviz.registry import unknown_name
-
         raise DatasetError(unknown_name("demo", demo_id, demos))
+    if reason := demos[demo_id].why_missing():
+        raise MissingLibraryError(reason)
     return demos[demo_id].loader()
 
 

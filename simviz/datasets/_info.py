@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from simviz._extras import why_missing
 from simviz.data.description import Direction
 from simviz.data.pairs import PairSet
 
@@ -34,3 +35,9 @@ class DemoInfo:
     seconds: int = 10
     variant_of: str | None = None
     word_lists: Callable[[], Mapping[str, Sequence[str]]] | None = None
+    #: Of simviz, whose libraries it is read from.
+    extra: str = ""
+
+    def why_missing(self) -> str | None:
+        """Say what to install to read it; None where nothing is missing."""
+        return why_missing(self.extra, f"The demo “{self.title}”") if self.extra else None

@@ -128,4 +128,5 @@ DEMO = DemoInfo(
     size="1,340 pictures, 618 words",
     loader=load_icons,
     position=10,
+    extra="demos",
 )

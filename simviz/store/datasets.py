@@ -17,7 +17,7 @@ from simviz.data.cells import as_cells
 from simviz.data.description import QuerySide, infer_query_side
 from simviz.data.pairs import Items, PairSet
 from simviz.datasets import DEMOS, load_demo
-from simviz.exceptions import DatasetError, StoreError
+from simviz.exceptions import DatasetError, MissingLibraryError, StoreError
 from simviz.persistence import load_records, save_state
 from simviz.relevance import Relevance
 from simviz.store.directory import (
@@ -246,7 +246,7 @@ def usual_asking(dataset_id: str, pairs: PairSet) -> QuerySide:
 def _demo(name: str) -> PairSet:
     try:
         return load_demo(name)
-    except DatasetError as error:
+    except (DatasetError, MissingLibraryError) as error:
         raise StoreError(str(error)) from error
 
 

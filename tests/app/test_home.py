@@ -10,7 +10,7 @@ import pytest
 from on_page import html, said
 from waiting import LONG, until, until_trained
 
-from simviz import datasets
+from simviz import _extras, datasets
 from simviz.jobs import spec
 
 pytestmark = pytest.mark.app
@@ -20,6 +20,16 @@ def drawn(app):
     """What the map on the page is told."""
     told = [e.proto for e in app.get("bidi_component")]
     return next(json.loads(p.json) for p in told if p.component_name == "simviz_map")
+
+
+def test_a_demo_whose_package_is_missing_says_what_to_install(app, monkeypatch):
+    monkeypatch.setitem(_extras.LIBRARIES, "demos", ("no_such_library",))
+    app.run()
+    assert "simviz[demos]" not in app.button(key="try-emoji").label
+    assert 'pip install "simviz[demos]"' in app.button(key="try-icons").label
+    app.button(key="try-icons").click().run()
+    assert not app.exception and "simviz[demos]" in html(app)
+    assert not app.get("skeleton")
 
 
 @pytest.fixture

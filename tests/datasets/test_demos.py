@@ -4,8 +4,10 @@ import sys
 
 import pytest
 
+from simviz import _extras
 from simviz.datasets import DEMOS, load_demo
-from simviz.exceptions import DatasetError
+from simviz.exceptions import DatasetError, MissingLibraryError, StoreError
+from simviz.store.datasets import _demo
 
 
 def test_cards_show_without_reading_anything():
@@ -55,6 +57,15 @@ def test_variants_name_a_demo_that_has_a_card():
 def test_near_miss_is_answered_with_the_demo_meant():
     with pytest.raises(DatasetError, match="Did you mean 'icons'"):
         load_demo("icon")
+
+
+def test_a_demo_whose_package_is_missing_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(_extras.LIBRARIES, "demos", ("no_such_library",))
+    with pytest.raises(MissingLibraryError, match=r'pip install "simviz\[demos\]"'):
+        load_demo("icons")
+    with pytest.raises(StoreError, match=r"needs no_such_library"):
+        _demo.__wrapped__("icons")
+    assert len(load_demo("emoji").x)
 
 
 def test_no_other_attribute_is_invented():
