@@ -68,6 +68,29 @@ def terminal_progress(what: str) -> Callback:
     return show
 
 
+def within(callback: Callback | None, start: float, stop: float) -> Callback:
+    """A callback for a piece of what another one hears of, in thousandths.
+
+    Parameters
+    ----------
+    callback : callable or None
+        The other one, if there is one.
+    start, stop : float
+        Where the piece begins and ends, of 0 to 1.
+
+    Returns
+    -------
+    callable
+        Which answers as the other one does.
+    """
+
+    def inner(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        done = start + (stop - start) * (step / total if total else 1.0)
+        return callback is not None and bool(callback(round(1_000 * done), 1_000, metrics))
+
+    return inner
+
+
 class CallbackMixin:
     """Adds `set_callbacks`; callbacks are dropped by cloning and pickling."""
 

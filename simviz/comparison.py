@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from simviz.base import PairModel
-from simviz.callbacks import Callback, terminal_progress
+from simviz.callbacks import Callback, terminal_progress, within
 from simviz.data import PairSet, Split, default_direction
 from simviz.data.cells import numbered
 from simviz.data.readers import pairs_of
@@ -77,8 +77,8 @@ Function = Callable[[Any, Any], NDArray[Any]]
 Known = str | PairModel | type[PairModel] | Pipeline | ImportedRun
 #: That, a matrix of scores, or a function.
 Method: TypeAlias = Known | NDArray[Any] | sp.sparray | Function
-#: Steps of a method that progress is told in, and how many of them are its fit.
-_STEPS, _FIT = 1_000, 700
+#: Of the time of a method, as progress tells of it: when it is fitted, and each part measured.
+_SHARES = (0.0, 0.7, 0.85, 1.0)
 _BEST_BLEND = "best blend"
 
 
@@ -149,19 +149,24 @@ def compare(
     wanted = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
     pipelines = _with_base(_pipelines(methods, parts.train, pairs), parts.train)
     asks = default_direction(pairs)
-    callback = callback or terminal_progress("Comparing")
+    hear = callback or terminal_progress("Comparing")
+
+    def heard(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
+        if hear(step, total, metrics):
+            raise JobCancelled("The comparison was stopped.")
+        return False
+
     results: dict[str, RunResult] = {}
-    n_steps = len(pipelines) * _STEPS
     for number, (name, pipeline) in enumerate(pipelines.items()):
-        tell = _within(callback, number * _STEPS, n_steps)
+        fits, *ends = ((number + share) / len(pipelines) for share in _SHARES)
         start = time.monotonic()
         if not pipeline.__sklearn_is_fitted__():
-            pipeline.set_callbacks(tell(0, _FIT)).fit(parts.train, parts.validation)
+            pipeline.set_callbacks(within(heard, fits, ends[0])).fit(parts.train, parts.validation)
             pipeline.set_callbacks()
         fitted = time.monotonic()
         measured: dict[Part, PartResult] = {}
-        for part, begin in zip(MEASURED, (_FIT, (_FIT + _STEPS) // 2), strict=True):
-            inner = tell(begin, begin + (_STEPS - _FIT) // 2)
+        for part, begins, stop in zip(MEASURED, ends, ends[1:], strict=False):
+            inner = within(heard, begins, stop)
             held_out = getattr(parts, part)
             measured[part] = measure(
                 pipeline, parts.train, held_out, callback=inner, asks=asks, metric=wanted
@@ -174,7 +179,6 @@ def compare(
             parts.notes,
             {"training": fitted - start, "scoring": time.monotonic() - fitted},
         )
-    callback(n_steps, n_steps, {})
     return Result(pairs, parts, how, wanted, asks, results)
 
 
@@ -382,21 +386,6 @@ class Blended(Chosen):
             for name, one in self.against.items()
         ]
         return "\n".join(lines)
-
-
-def _within(callback: Callback | None, before: int, total: int) -> Callable[[int, int], Callback]:
-    """Callbacks for pieces of a method, in steps of all; they raise where asked to stop."""
-
-    def piece(start: int, stop: int) -> Callback:
-        def inner(step: int, of: int, metrics: Mapping[str, float], /) -> bool:
-            done = before + start + round((stop - start) * (step / of if of else 1.0))
-            if callback is not None and callback(done, total, metrics):
-                raise JobCancelled("The comparison was stopped.")
-            return False
-
-        return inner
-
-    return piece
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
 from simviz.base import EmbeddingModel
-from simviz.callbacks import Callback
+from simviz.callbacks import Callback, within
 from simviz.data import Items, PairSet, Split, split
 from simviz.data.augment import augment, from_json
 from simviz.evaluation._search_fits import UnitBy
@@ -174,7 +174,7 @@ def measure(
     # By the usual metrics, and by a further one if asked.
     sides = (held_out.x, held_out.y, held_out.relevance)
     directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
-    inner = _within(callback, 0.0, 0.4)
+    inner = within(callback, 0.0, 0.4)
     evaluation = evaluate(pipeline, *sides, directions=directions, callback=inner)
     if metric is not None and metric not in evaluation.metrics:
         evaluation = replace(evaluation, metrics=(*evaluation.metrics, metric))
@@ -184,9 +184,9 @@ def measure(
     }
     baselines = {}
     for i, (name, scorer) in enumerate(scorers.items()):
-        inner = _within(callback, 0.4 + 0.2 * i, 0.6 + 0.2 * i)
+        inner = within(callback, 0.4 + 0.2 * i, 0.6 + 0.2 * i)
         baselines[name] = evaluate(scorer, *sides, metrics=evaluation.metrics, callback=inner)
-    curve = _curve(pipeline, held_out, dimensions, _within(callback, 0.8, 1.0))
+    curve = _curve(pipeline, held_out, dimensions, within(callback, 0.8, 1.0))
     return PartResult.of(evaluation, baselines, curve)
 
 
@@ -213,18 +213,6 @@ def _figures(part: Part, evaluation: Evaluation) -> dict[str, float]:
     metric = next((m for m in evaluation.metrics if m.name == "MRR"), evaluation.metrics[0])
     value = evaluation.value(metric)
     return {} if value != value else {f"{part} {metric.name}": value}
-
-
-def _within(callback: Callback | None, start: float, stop: float) -> Callback | None:
-    """A callback for a piece of what another one hears of, in thousandths."""
-    if callback is None:
-        return None
-
-    def inner(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
-        done = start + (stop - start) * (step / total if total else 1.0)
-        return bool(callback(round(1_000 * done), 1_000, metrics))
-
-    return inner
 
 
 def augmented(
