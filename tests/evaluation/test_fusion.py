@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
+
 import numpy as np
 import pytest
 
@@ -152,4 +154,8 @@ def test_the_runs_of_a_comparison_are_blended_and_the_gain_is_tested(pairs, tmp_
         assert one.difference == pytest.approx(values[best] - values[name])
         assert one.low <= one.difference <= one.high
     assert "best blend: " in repr(found) and f"to {single}" in repr(found)
+    copied = deepcopy(found)
+    np.testing.assert_array_equal(
+        copied.similarity(pairs.x, pairs.y), found.best.similarity(pairs.x, pairs.y)
+    )
     assert simviz.draw(found, pairs, method="pca").quality is not None
