@@ -11,7 +11,7 @@ import streamlit as st
 from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import address, display, frame, progress, settings, state
+from simviz.workbench.shell import address, frame, progress, settings, state
 
 if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
@@ -217,9 +217,6 @@ def show_demo(demo: str) -> None:
         st.title(info.title)
         st.button("Other demos", on_click=address.replace, args=({},), type="tertiary")
     st.caption(f"{info.description} {info.size}. Data: {info.source}. {info.licence}.")
-    if reason := info.why_missing():
-        display.problem(reason)
-        return
     # Asked for once a session: what the visitor cancelled does not start by itself again.
     key = f"home-jobs-{demo}"
     if key not in st.session_state:
