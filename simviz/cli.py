@@ -51,13 +51,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         Exit status.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    describe, run = _COMMANDS.get(words[0] if words else "", (_describe_workbench, _workbench))
-    if run is not _workbench:
-        parser = ArgumentParser(f"simviz {words[0]}", formatter_class=RawDescriptionHelpFormatter)
-        words = words[1:]
-    else:
-        parser = ArgumentParser("simviz", formatter_class=RawDescriptionHelpFormatter)
-    describe(parser)
+    name = words.pop(0) if words and words[0] in _COMMANDS else ""
+    summary, describe, run = _COMMANDS.get(name, _WORKBENCH)
+    parser = ArgumentParser(
+        f"simviz {name}".strip(),
+        description=summary,
+        formatter_class=RawDescriptionHelpFormatter,
+    )
+    if describe is not None:
+        describe(parser)
     if sys.stdout is None:  # closed by whoever started this
         sys.stdout = Path(os.devnull).open("w")
     from simviz.exceptions import SimvizError
@@ -123,16 +125,9 @@ def _tell(words: str) -> None:
 
 
 def _describe_workbench(parser: ArgumentParser) -> None:
-    parser.description = "Open the workbench in the browser, on files or without."
+    commands = "".join(f"  simviz {name:<10}  {one[0]}\n" for name, one in _COMMANDS.items())
     parser.epilog = (
-        "commands:\n"
-        "  simviz compare     which run is ahead, and is it more than luck?\n"
-        "  simviz train       train a method on pairs, and save the model\n"
-        "  simviz evaluate    measure a model on pairs\n"
-        "  simviz search      ask a model for its nearest items\n"
-        "  simviz export      write a model for other programs\n"
-        "  simviz methods     name the methods that train takes\n"
-        "  simviz precompile  compile once what is otherwise compiled behind the app\n"
+        f"commands:\n{commands}"
         "\nEach has a --help. A file named like a command is opened by ./NAME.\n"
         f"\nexit status:\n  0    done{_STATUSES}"
         f"  {_INTERRUPTED}  interrupted\n  {_UNREAD}  nobody read the output to its end\n"
@@ -176,8 +171,9 @@ def _workbench(given: Namespace) -> int:
 
 def _describe_compare(parser: ArgumentParser) -> None:
     parser.description = (
-        "Compare runs: TREC runs or tables of query, document and score (with --qrels), tables of "
-        "values\n(one row a query, one column a run), or folders of results of MTEB."
+        f"{parser.description}\nRuns are TREC runs or tables of query, document and score (with "
+        "--qrels), tables of values\n(one row a query, one column a run), or folders of results "
+        "of MTEB."
     )
     parser.epilog = (
         "exit status:\n"
@@ -268,7 +264,6 @@ def _parts(given: Namespace, pairs: PairSet) -> Split:
 
 
 def _describe_train(parser: ArgumentParser) -> None:
-    parser.description = "Train a method on pairs, and save the model."
     _add_pairs(parser)
     parser.add_argument("--method", default="opca", help="such as cca, opca, s2net, bm25")
     parser.add_argument(
@@ -340,7 +335,6 @@ def _parameter(words: str) -> tuple[str, Any]:
 
 
 def _describe_evaluate(parser: ArgumentParser) -> None:
-    parser.description = "Measure a model on pairs; with --split, on the test part."
     parser.add_argument("model", type=Path, help="as simviz train wrote it")
     _add_pairs(parser)
     parser.add_argument(
@@ -390,9 +384,8 @@ def _unknown(one: Record) -> dict[str, str | None]:
 
 
 def _describe_search(parser: ArgumentParser) -> None:
-    parser.description = "Ask a model for its nearest items. Queries are arguments, or lines read."
     parser.add_argument("model", type=Path, help="as simviz train wrote it, or a saved index")
-    parser.add_argument("queries", nargs="*", help="texts")
+    parser.add_argument("queries", nargs="*", help="texts; else lines are read")
     parser.add_argument(
         "--items", dest="files", nargs=1, metavar="FILE", help="a text a line (.txt), or pairs"
     )
@@ -447,7 +440,6 @@ def _shown(text: str) -> str:
 
 
 def _describe_export(parser: ArgumentParser) -> None:
-    parser.description = "Write a linear model for other programs, as a zip."
     parser.add_argument("model", type=Path, help="as simviz train wrote it")
     parser.add_argument(
         "--form", choices=_FORMS, default="numpy", help="dense: modules of sentence-transformers"
@@ -466,10 +458,6 @@ def _export(given: Namespace) -> int:
     return 0
 
 
-def _describe_methods(parser: ArgumentParser) -> None:
-    parser.description = "Name the methods: id, title, year, and what a model learns from."
-
-
 def _methods(given: Namespace) -> int:
     from simviz.methods import all_methods
 
@@ -486,10 +474,6 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _describe_precompile(parser: ArgumentParser) -> None:
-    parser.description = "Compile all kernels, once on this machine."
-
-
 def _precompile(given: Namespace) -> int:
     from simviz.precompile import main as precompile
 
@@ -497,13 +481,16 @@ def _precompile(given: Namespace) -> int:
     return 0
 
 
-_Command = tuple[Callable[[ArgumentParser], None], Callable[[Namespace], int]]
+#: What it does, in a line; its options; and what runs it.
+_Command = tuple[str, Callable[[ArgumentParser], None] | None, Callable[[Namespace], int]]
+_OPEN = "Open the workbench in the browser, on files or without."
+_WORKBENCH: _Command = _OPEN, _describe_workbench, _workbench
 _COMMANDS: dict[str, _Command] = {
-    "compare": (_describe_compare, _compare),
-    "train": (_describe_train, _train),
-    "evaluate": (_describe_evaluate, _evaluate),
-    "search": (_describe_search, _search),
-    "export": (_describe_export, _export),
-    "methods": (_describe_methods, _methods),
-    "precompile": (_describe_precompile, _precompile),
+    "compare": ("Say which run is ahead, if not by luck.", _describe_compare, _compare),
+    "train": ("Train a method on pairs, and save the model.", _describe_train, _train),
+    "evaluate": ("Measure a model on pairs, or on a part of them.", _describe_evaluate, _evaluate),
+    "search": ("Ask a model for its nearest items.", _describe_search, _search),
+    "export": ("Write a linear model for other programs.", _describe_export, _export),
+    "methods": ("Name the methods: id, title, year, what they learn from.", None, _methods),
+    "precompile": ("Compile now what is else compiled behind the app.", None, _precompile),
 }
