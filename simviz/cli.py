@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import isnan
 from pathlib import Path
+from traceback import extract_tb
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -101,11 +102,9 @@ def _end_by_exception() -> None:
 
 def _fault(error: Exception) -> str:
     """What went wrong where, on one line."""
-    at = error.__traceback__
-    while at is not None and at.tb_next is not None:
-        at = at.tb_next
-    where = f" ({Path(at.tb_frame.f_code.co_filename).name}, line {at.tb_lineno})" if at else ""
-    return _shown(f"a fault of simviz{where}: {type(error).__name__}: {error}")
+    at = extract_tb(error.__traceback__)[-1]
+    where = f"{Path(at.filename).name}, line {at.lineno}"
+    return _shown(f"a fault of simviz ({where}): {type(error).__name__}: {error}")
 
 
 def _drop_output() -> None:

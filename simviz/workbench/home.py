@@ -181,8 +181,8 @@ def _show_still() -> None:
     if picture.exists():
         st.image(str(picture), width="stretch", alt=PICTURED)
         st.caption(
-            "CCA, trained on 70 % of the icons. Drawn earlier with simviz; shown until this "
-            "machine has computed its own."
+            "CCA, trained on 70 % of the icons. Drawn earlier with simviz; shown where this "
+            "machine has computed none."
         )
     if compilation.progress() is not None:
         _show_compiling()
