@@ -47,10 +47,10 @@ CHOICES: dict[str, dict[str, tuple[str, dict[str, Any]]]] = {
         "tf": ("tfidf_cosine", {"features": {"tf": "raw"}}),
         "ln(1 + tf)": ("tfidf_cosine", {"features": {"tf": "log1p"}}),
         "1 + log2 tf": ("tfidf_cosine", {"features": {"tf": "log2"}}),
-        "BM25, two documents": ("bm25", {"symmetric": True}),
-        "BM25, query": ("bm25", {"symmetric": False}),
+        "BM25, two documents": ("bm25", {"k1": 1.2}),
+        "BM25, query": ("bm25", {"preset": "paper"}),
     },
-    "k1": {f"k1 = {k1:g}": ("bm25", {"k1": k1}) for k1 in (1.2, 2.0, 4.0, 8.0)},
+    "k1": {f"k1 = {k1:g}": ("bm25", {"k1": k1}) for k1 in (1.2, 2.0, 3.0, 4.0)},
     "svd": {
         "two vocabularies": ("heterogeneous_svd", {"shared": False}),
         "one": ("heterogeneous_svd", {"shared": True}),

@@ -26,8 +26,9 @@ class BM25(PairModel):
 
     Parameters
     ----------
-    k1 : float, default=1.2
-        How soon repeated terms stop counting; 0 only asks whether they occur.
+    k1 : float, default=3.0
+        How late repeated terms stop counting; 0 only asks whether they occur. Where both
+        sides are documents each is damped, so that the 1.2 of plain queries damps twice.
     b : float, default=0.75
         How much long documents are discounted, from 0 to 1.
     idf : {"lucene", "robertson"}, default="lucene"
@@ -75,7 +76,7 @@ class BM25(PairModel):
     >>> import numpy as np
     >>> docs = np.array([[2.0, 0, 1], [0, 1, 1], [0, 0, 3]])
     >>> query = np.array([[1.0, 0, 0]])
-    >>> BM25(symmetric=False).fit(docs).similarity(query, docs).round(3)
+    >>> BM25(1.2, symmetric=False).fit(docs).similarity(query, docs).round(3)
     array([[1.303, 0.   , 0.   ]])
     """
 
@@ -88,7 +89,7 @@ class BM25(PairModel):
         space="one",
         uses="unsupervised",
     )
-    presets: ClassVar = {"paper": {"symmetric": False}}
+    presets: ClassVar = {"paper": {"k1": 1.2, "symmetric": False}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "k1": [interval(Real, 0, None)],
         "b": [interval(Real, 0, 1)],
@@ -102,7 +103,7 @@ class BM25(PairModel):
         "x_average_length_": Number(0),
     }
 
-    k1: float = 1.2
+    k1: float = 3.0
     _: KW_ONLY
     b: float = 0.75
     idf: str = "lucene"

@@ -27,7 +27,7 @@ def test_bm25_equals_bm25s_but_for_its_constant(counts, variant):
               for row in (docs[[i]] for i in range(40))]  # fmt: skip
     peer = bm25s.BM25(method=variant, k1=1.2, b=0.75)
     peer.index(corpus, show_progress=False)
-    ours = BM25(idf=variant, symmetric=False).fit(docs).similarity(queries, docs)
+    ours = BM25(idf=variant, **BM25.presets["paper"]).fit(docs).similarity(queries, docs)
     frequent = np.bincount(docs.indices, minlength=30) > 20  # where Robertson's idf is negative
     for i in range(8):
         terms = [words[t] for t in queries[[i]].indices]
