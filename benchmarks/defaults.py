@@ -204,31 +204,56 @@ def divisions(folder: Path, pairs: PairSet, part: str) -> list[tuple[Any, Any]]:
 
 def costs(folder: Path, name: str) -> None:
     """Print what is chosen by held-out pairs costs, beside the same with a fixed setting."""
-    texts = parts_of(folder, name, "dev", 2_000, 0)
-    assert texts is not None
-    train, held = texts
+    texts, offers = (
+        parts_of(folder, name, "dev", 2_000, 0),
+        parts_of(folder, "abt_buy", "dev", 500, 0),
+    )
+    assert texts is not None and offers is not None
+    (train, held), (words, _) = texts, offers
     lsa = default_pipeline("lsa", train, n_components=300).fit(train)
     vectors = simviz.from_frame(x=lsa.transform(train.x), y=lsa.transform_y(train.y)).pairs
     fixed = {"learning_rate": 0.1, "validation_fraction": 0.0, "max_iter": 8}
+    closed: dict[str, Any] = {"features": {"n_unseen": 0, "tf": "raw"}}
+    k = {"n_components": 100}
     opca = default_pipeline("opca", train, n_components=100).fit(train)
     result = simviz.compare(train, ["tfidf_cosine", "bm25", "opca", "cca"])
 
-    def fitted(method: str, pairs: PairSet, **params: Any) -> Callable[[], object]:
-        pipeline = default_pipeline(method, pairs, n_components=100, **params)
+    def fitted(method: str, pairs: PairSet, **params: Any) -> Callable[[], Any]:
+        pipeline = default_pipeline(method, pairs, **params)
         return lambda: pipeline.fit(pairs)
 
-    def ranked(pipeline: Callable[[], Any]) -> Callable[[], object]:
-        return lambda: evaluate(pipeline(), held.x, held.y, held.relevance, metrics=["MRR"])
+    def ranked(pipeline: Callable[[], Any], on: PairSet = held) -> Callable[[], object]:
+        return lambda: evaluate(pipeline(), on.x, on.y, on.relevance, metrics=["MRR"])
 
     rows = {
         "S2Net: 8 passes; as many as held-out pairs say": (
-            fitted("s2net", train, **fixed), fitted("s2net", train)
+            fitted("s2net", train, **k, **fixed), fitted("s2net", train, **k)
         ),
         "OPCA on vectors: ridge 1; chosen of 5": (
-            fitted("opca", vectors, regularization=1.0), fitted("opca", vectors)
+            fitted("opca", vectors, **k, regularization=1.0), fitted("opca", vectors, **k)
         ),
         "SSI: 50 passes; as many as held-out pairs say": (
-            fitted("ssi", train, validation_fraction=0.0), fitted("ssi", train)
+            fitted("ssi", train, **k, validation_fraction=0.0), fitted("ssi", train, **k)
+        ),
+        "SSI: 100 factors; 200": (fitted("ssi", train, **k), fitted("ssi", train)),
+        "TF-IDF, fitted and measured: closed vocabulary, raw counts; open": (
+            ranked(fitted("tfidf_cosine", train, **closed)),
+            ranked(fitted("tfidf_cosine", train)),
+        ),
+        "BM25, fitted and measured: closed, as in the paper; open, two documents": (
+            ranked(fitted("bm25", train, preset="paper", **closed)),
+            ranked(fitted("bm25", train)),
+        ),
+        "heterogeneous SVD of shared words: two maps; one": (
+            fitted("heterogeneous_svd", words, **k, shared=False),
+            fitted("heterogeneous_svd", words, **k),
+        ),
+        "PAMIR of shared words: two vocabularies; one, from the identity": (
+            fitted("pamir", words, shared=False), fitted("pamir", words)
+        ),
+        "CCA on vectors, fitted and measured; their cosine besides": (
+            ranked(fitted("cca", vectors, **k), vectors),
+            ranked(fitted("cosine", vectors), vectors),
         ),
         "OPCA measured; k of CSLS chosen, and measured": (
             ranked(lambda: opca), ranked(lambda: simviz.csls(opca, train, held))

@@ -80,7 +80,7 @@ DEMO = DemoInfo(
     split_by="pair",
     methods={
         "tfidf_cosine": {},
-        "hdlr": {"max_iter": 5},
+        "hdlr": {"n_components": 100, "max_iter": 5},
         "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
     },
     metric="MRR",

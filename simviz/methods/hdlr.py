@@ -46,7 +46,7 @@ class HDLR(IterativeMixin, LinearPairModel):
 
     Parameters
     ----------
-    n_components : int, default=100
+    n_components : int, default=200
         Dimensions of the learned space. More than the start can give are
         capped with a warning; `n_components_` tells the truth.
     init : str or LinearPairModel, default="opca"
@@ -186,7 +186,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         "gamma_": Number(optional=True),
     }
 
-    n_components: int = 100
+    n_components: int = 200
     _: KW_ONLY
     init: Any = "opca"
     n_constraints: int = 100_000

@@ -194,13 +194,39 @@ def test_noise_is_unlearned_and_the_best_sweep_kept():
     assert model.gamma_ in (0.01, 0.1, 1.0, 10.0)
 
 
-def test_what_was_held_out_is_learned_from_in_the_end():
+def test_what_was_held_out_is_learned_from_in_the_end(monkeypatch):
+    made = []
+
+    class Counted(LogDetProjections):
+        def __init__(self, P, Q, pairs, bounds, gamma):
+            super().__init__(P, Q, pairs, bounds, gamma)
+            made.append([gamma, len(P), 0])
+
+        def sweep(self, tick):
+            made[-1][-1] += 1
+            return super().sweep(tick)
+
+    monkeypatch.setattr(_metric, "LogDetProjections", Counted)
     train = loud()
     model = HDLR(13, init="pca", n_constraints=4_000, validation_fraction=0.2).fit(*train)
-    assert model.gamma_ is not None and model.best_iter_ > 0
     start = get_method("pca")(13).fit(*train)
     expected = start.x_projection_ @ _root(model.metric_)
     np.testing.assert_allclose(model.x_projection_, expected, atol=1e-9)
+    # With the γ that was chosen, and as many sweeps as it had made by then.
+    *tried, (gamma, n, sweeps) = made
+    before = [count for weight, _, count in tried if weight < model.gamma_]
+    assert len(before) > 1 and {240} == {n for _, n, _ in tried}
+    assert (gamma, n, sweeps) == (model.gamma_, 300, model.best_iter_ - sum(before))
+    assert sweeps > 1
+
+
+def test_a_start_that_is_kept_is_learned_from_all_items():
+    train = loud()
+    model = HDLR(13, n_constraints=4_000, validation_fraction=0.2).fit(*train)
+    assert (model.best_iter_, model.gamma_) == (0, None)
+    start = get_method("opca")(13, shared=True).fit(*train)
+    np.testing.assert_array_equal(model.metric_, np.eye(13))
+    np.testing.assert_allclose(model.x_projection_, start.x_projection_, atol=1e-9)
 
 
 def test_more_constraints_teach_more():
