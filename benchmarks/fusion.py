@@ -36,7 +36,8 @@ def drawn(folder: Path, name: str, seed: int) -> tuple[PairSet, simviz.data.Spli
     """Pairs of a set, and their parts: half for training, a quarter each to choose and to test."""
     if name in DEMOS:
         pairs = simviz.load_demo(name)
-        return pairs, simviz.split(pairs, fractions=(0.5, 0.25, 0.25), seed=seed)
+        by = "x" if name == "pydocs" else "pair"  # whose documents answer several queries
+        return pairs, simviz.split(pairs, by=by, fractions=(0.5, 0.25, 0.25), seed=seed)
     pairs = parts(folder, name)[0]
     at = np.random.default_rng(seed).permutation(len(pairs.x))[:MOST]
     pairs = pairs.take(at, at)
