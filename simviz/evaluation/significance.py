@@ -190,7 +190,7 @@ class Comparison:
         if math.isnan(self.p_value):
             return finding
         correction = f" ({self.correction})" if self.correction else ""
-        return f"{finding}, {self.p_text}{correction}, {self.test}, {self.counted}"
+        return f"{finding}, {describe_p(self.p_value)}{correction}, {self.test}, {self.counted}"
 
     def finding(
         self,
@@ -215,6 +215,10 @@ class Comparison:
         """
         if math.isnan(self.p_value):
             return f"{a_name} and {b_name} cannot be compared on {self.counted}"
+        won, _, lost = self.outcomes or (self.low != 0, 0, self.high != 0)
+        if not won and not lost:
+            agree = f"{a_name} and {b_name} agree on every {self.unit}"
+            return f"{agree} by {metric}" if metric else agree
         better = self
         if self.difference != 0 and (self.difference > 0) != higher_is_better:
             better, a_name, b_name = self.swapped(), b_name, a_name
@@ -227,16 +231,23 @@ class Comparison:
         return f"{relation}: {f'{metric} {numbers}'.strip()}"
 
     @property
-    def p_text(self) -> str:
-        """The p-value to three decimals."""
-        if self.p_value < 0.001:
-            return "p < 0.001"
-        return "p = 1" if self.p_value >= 0.9995 else f"p = {self.p_value:.3f}"
-
-    @property
     def counted(self) -> str:
         """How many queries, or what else was counted."""
         return f"{self.n:,} {plural(self.unit, self.n)}"
+
+    @property
+    def basis(self) -> str:
+        """The test, what was done because of other comparisons, and what was counted."""
+        return ", ".join(filter(None, (self.test, self.correction, self.counted)))
+
+
+def describe_p(p: float) -> str:
+    """A p-value to three decimals, or that it is smaller."""
+    if math.isnan(p):
+        return "p unknown"
+    if p < 0.001:
+        return "p < 0.001"
+    return f"p = {p:.3f}" if p < 0.9995 else "p = 1"
 
 
 def plural(unit: str, n: int) -> str:

@@ -13,7 +13,7 @@ from simviz.evaluation.comparisons import (
 )
 from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Direction, Evaluation
-from simviz.evaluation.significance import Comparison, State
+from simviz.evaluation.significance import Comparison, State, describe_p
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -123,11 +123,10 @@ class Verdict:
             for name, one in self.against.items()
         ]
         if first.state() != "undecided":
-            rests = first.counted
+            rests = first.basis if with_p else first.counted
             if with_p:
                 found = zip(words, self.against.values(), strict=True)
-                words = [f"{said}, {one.p_text}" for said, one in found]
-                rests = ", ".join(filter(None, (first.test, first.correction, rests)))
+                words = [f"{said}, {describe_p(one.p_value)}" for said, one in found]
             if len(words) == 1:
                 return f"{words[0]}, {rests}."
             words.append(rests[0].upper() + rests[1:])
@@ -145,7 +144,7 @@ class Verdict:
         if self.speaks_of(learned, vectors):
             return f"{words}."
         found = one.finding(learned, vectors, self.metric, higher_is_better=self.higher_is_better)
-        return f"{words} ({found}{f', {one.p_text}' if with_p else ''})."
+        return f"{words} ({found}{f', {describe_p(one.p_value)}' if with_p else ''})."
 
     def __str__(self) -> str:
         """All of it in words."""

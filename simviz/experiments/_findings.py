@@ -16,7 +16,13 @@ import numpy as np
 
 from simviz.data.cells import escape_cell
 from simviz.evaluation.comparisons import Correction, apply_correction
-from simviz.evaluation.significance import ALPHA, Comparison, paired_randomization, plural, signed
+from simviz.evaluation.significance import (
+    ALPHA,
+    Comparison,
+    describe_p,
+    paired_randomization,
+    signed,
+)
 
 if TYPE_CHECKING:
     from simviz.experiments._experiment import Experiment
@@ -160,11 +166,11 @@ class Claim:
             0.0,
             _with_values(quantity, values),
             published,
-            describe_test(found),
+            found.basis,
             found.p_value,
             found.low,
             found.high,
-            "" if paper is None else f"{describe_test(paper)}: {describe_p(paper.p_value)}",
+            "" if paper is None else f"{paper.basis}: {describe_p(paper.p_value)}",
             undecided=(
                 "Too few values to test." if math.isnan(found.p_value) else _at_ceiling(values)
             ),
@@ -211,7 +217,7 @@ class Claim:
             _with_values(quantity, values),
             published,
             f"{found.level:.0%} interval {'above −' if or_better else 'within ±'}{margin:g}, "
-            + counted(found),
+            + found.counted,
             low=found.low,
             high=found.high,
             most=math.nan if or_better else margin,
@@ -342,23 +348,6 @@ def _with_values(quantity: str, values: tuple[float, float] | None) -> str:
 def _at_ceiling(values: tuple[float, float] | None) -> str:
     """Why values of two methods decide nothing; empty where they can."""
     return "Both are at the ceiling." if values is not None and min(values) >= CEILING else ""
-
-
-def counted(found: Comparison) -> str:
-    """How many of what a test rests on, such as "1,032 queries"."""
-    return f"{found.n:,} {plural(found.unit, found.n)}"
-
-
-def describe_test(found: Comparison) -> str:
-    """Which test it was, what was done about others, and what it counted."""
-    return ", ".join(filter(None, (found.test, found.correction, counted(found))))
-
-
-def describe_p(p: float) -> str:
-    """A p-value as it is written."""
-    if math.isnan(p):
-        return "p unknown"
-    return "p < 0.001" if p < 0.001 else f"p = {p:.3f}"
 
 
 @dataclass(frozen=True, slots=True)

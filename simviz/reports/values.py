@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import isnan
@@ -12,7 +13,7 @@ from markupsafe import Markup
 from simviz.charts.tables import html_table, template
 from simviz.evaluation import compare_all, confidence_interval, power_analysis
 from simviz.evaluation.run_values import RunValues
-from simviz.evaluation.significance import ALPHA, plural, signed
+from simviz.evaluation.significance import ALPHA, describe_p, plural, signed
 from simviz.evaluation.verdicts import Verdict
 
 
@@ -122,7 +123,7 @@ def values_page(summary: Mapping[str, Any]) -> str:
             f"{one['a']} − {one['b']}",
             signed(one["difference"]),
             _interval(one, signed),
-            "–" if (p := one["p_value"]) is None else "< 0.001" if p < 0.001 else f"{p:.3f}",
+            "–" if (p := one["p_value"]) is None else re.sub("p (= )?", "", describe_p(p)),
             "yes" if one["told_apart"] else "no",
         ]
         for one in summary["comparisons"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import isnan
@@ -35,7 +36,7 @@ from simviz.evaluation import (
 from simviz.evaluation.comparisons import Correction, published_protocol
 from simviz.evaluation.differences import Differences, paired_differences, query_metric
 from simviz.evaluation.pair_tests import UNIT, interval_of_pairs
-from simviz.evaluation.significance import mean, plural
+from simviz.evaluation.significance import describe_p, mean, plural
 from simviz.reports.summary import Entry, is_base
 from simviz.store.run import Run
 from simviz.workbench.compare.choice import Choice, part_of
@@ -357,12 +358,8 @@ def interval_text(one: Comparison) -> str:
 
 
 def p_text(p: float) -> str:
-    """A p-value as the verdict says it: three decimals, or that it is smaller."""
-    if isnan(p):
-        return "–"
-    if p < 0.001:
-        return "<0.001"
-    return f"{p:.3f}" if p < 0.9995 else "1"
+    """A p-value as the verdict says it, for a cell."""
+    return "–" if isnan(p) else re.sub("[p= ]", "", describe_p(p))
 
 
 def _compare(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
