@@ -230,22 +230,13 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
     return found
 
 
+@display.problems(tell=display.toast)
 def _start_job(name: str, dataset_id: str, how: How) -> None:
     """Ask for an experiment; an answer that is known comes at once."""
-    try:
-        digest = state.dataset(dataset_id).digest
-        spec = experiment_spec(
-            name,
-            dataset_id,
-            digest,
-            size=how.size,
-            seed=how.seed,
-            methods=how.methods or None,
-            workspace=state.workspace(),
-        )
-        state.queue().submit(spec)
-    except SimvizError as error:
-        st.toast(escape_markdown(str(error)))
+    asked: dict[str, Any] = {"size": how.size, "seed": how.seed, "methods": how.methods or None}
+    digest = state.dataset(dataset_id).digest
+    spec = experiment_spec(name, dataset_id, digest, **asked, workspace=state.workspace())
+    state.queue().submit(spec)
 
 
 def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> None:

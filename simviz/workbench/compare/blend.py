@@ -20,7 +20,6 @@ from simviz.evaluation import (
     parse_metric,
 )
 from simviz.evaluation.differences import query_metric
-from simviz.exceptions import SimvizError
 from simviz.jobs import JobSpec, blend_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
@@ -51,6 +50,17 @@ class Blend(NamedTuple):
     metric: str
 
     @property
+    def cache_key(self) -> tuple[Any, ...]:
+        """What its figures depend on."""
+        return (
+            self.learned.run,
+            self.lexical.run,
+            self.normalization,
+            self.metric,
+            self.choice.pairs,
+        )
+
+    @property
     def alpha_key(self) -> str:
         """Where the weight is in the session: other runs or scales have their own."""
         learned, lexical = self.learned.run.id[:8], self.lexical.run.id[:8]
@@ -77,6 +87,7 @@ def take_kept() -> None:
 
 
 @st.fragment
+@display.problems(ValueError)
 def show(choice: Choice) -> None:
     """Choose two of the runs, and a weight between them; the slider runs only this."""
     st.markdown(
@@ -85,20 +96,14 @@ def show(choice: Choice) -> None:
         "words finds rare words, names and numbers. Together they often beat both."
     )
     blend = _choose_blend(choice)
-    try:
+    with display.problems(ValueError):
         _offer_best(blend)
-    except (SimvizError, ValueError) as error:
-        display.problem(error)
     curves: dict[str, BlendCurve] = {}
     parts: tuple[Part, ...] = ("validation", "test")
-    try:
-        with st.spinner("Measuring at each weight", show_time=False):
-            for part in parts if choice.part == "test" else parts[:1]:
-                if (curve := _curve(blend, part)) is not None:
-                    curves[part] = curve
-    except (SimvizError, ValueError) as error:
-        display.problem(error)
-        return
+    with st.spinner("Measuring at each weight", show_time=False):
+        for part in parts if choice.part == "test" else parts[:1]:
+            if (curve := _curve(blend, part)) is not None:
+                curves[part] = curve
     if not curves:
         st.caption("No query of the validation part has an answer. Switch to *Test*.")
         return
@@ -378,6 +383,7 @@ def _offer_to_keep(blend: Blend, alpha: float) -> None:
     offer_to_keep(lambda: blend_spec(*infos, alpha, **how), "blend", about)
 
 
+@display.problems()
 def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
     """A button that makes something of runs a run, unless it is one."""
     if state.share() is not None:
@@ -385,11 +391,7 @@ def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
     if refusal := st.session_state.pop(_REFUSAL, None):
         display.problem(refusal)
     mine = state.workspace()
-    try:
-        spec = made()
-    except SimvizError as error:
-        display.problem(error)
-        return
+    spec = made()
     if state.store().runs.has(spec.digest):
         st.caption(f":material/check: This {what} is kept: it is one of the runs above.")
         return
@@ -406,9 +408,7 @@ def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
         help="Makes it a run of its own: measured like any run, to be compared, mapped, shared "
         f"and downloaded. {about}",
     ):
-        try:
+        with display.problems(tell=display.later(_REFUSAL)):
             state.queue().submit(spec)
             st.session_state[_KEPT] = spec.digest
-        except SimvizError as error:
-            st.session_state[_REFUSAL] = str(error)
         st.rerun(scope="app")  # the page shows how far the job is

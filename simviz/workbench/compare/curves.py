@@ -20,7 +20,7 @@ from simviz.charts.curves import (
 )
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import query_metric
-from simviz.exceptions import SimvizError, StoreError
+from simviz.exceptions import StoreError
 from simviz.jobs.background import (
     Report,
     smaller_dimensions,
@@ -74,13 +74,11 @@ def show(choice: Choice) -> None:
         "training": show_training,
         "size": show_sizes,
     }
-    try:
+    with display.problems():  # a model that was deleted since, or is damaged
         if kind in pair_curves.KINDS:
             pair_curves.show(choice, kind, columns)
         else:
             show_kind[kind](choice, columns)
-    except SimvizError as error:  # a model that was deleted since, or is damaged
-        display.problem(error)
 
 
 def _without(choice: Choice, drawn: Sequence[str], words: str) -> str:

@@ -10,7 +10,6 @@ import streamlit as st
 
 from simviz.charts.search import DividedValues, divisions_figure, divisions_records
 from simviz.evaluation import Comparisons, RepeatedSplits, parse_metric
-from simviz.exceptions import SimvizError
 from simviz.jobs import JobSpec, JobStatus, divisions_spec
 from simviz.jobs.spec import DivisionsSpec
 from simviz.markdown import escape_markdown
@@ -30,6 +29,7 @@ _WORDS = (
 )
 
 
+@display.problems()
 def show(choice: Choice) -> None:
     """Offer to repeat, show what is being repeated, or what that found."""
     kept = [entry for entry in choice.entries if _is_repeatable(entry)]
@@ -39,11 +39,7 @@ def show(choice: Choice) -> None:
     st.markdown(_WORDS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         n = int(forms.segments("Splits", _COUNTS, "compare-n-divisions"))
-        try:
-            spec = _asked(kept, n, choice)
-        except SimvizError as error:
-            display.problem(error)
-            return
+        spec = _asked(kept, n, choice)
         status = _last(spec)
         if status is None or not (status.is_active or status.state == "succeeded"):
             _offer(spec, choice)
@@ -54,11 +50,7 @@ def show(choice: Choice) -> None:
     if status.state != "succeeded":
         progress.show_progress([status.id], key="compare-divisions")
         return
-    try:
-        found = state.queue().result(status.id, state.workspace()).found
-    except SimvizError as error:
-        display.problem(error)
-        return
+    found = state.queue().result(status.id, state.workspace()).found
     _show_found(found, spec, kept, choice)
 
 
@@ -101,11 +93,9 @@ def _offer(spec: DivisionsSpec, choice: Choice) -> None:
     st.caption(f"about {max(1.0, expected.seconds):,.0f} s, in the background", width="content")
 
 
+@display.problems(tell=display.toast)
 def _submit(spec: JobSpec) -> None:
-    try:
-        state.queue().submit(spec)
-    except SimvizError as error:
-        st.toast(escape_markdown(str(error)))
+    state.queue().submit(spec)
 
 
 def _show_found(

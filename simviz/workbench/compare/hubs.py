@@ -9,7 +9,6 @@ import streamlit as st
 
 from simviz.evaluation import parse_metric
 from simviz.evaluation.hubs import csls_values
-from simviz.exceptions import SimvizError
 from simviz.jobs import JobSpec, csls_spec
 from simviz.reports.summary import Entry
 from simviz.store.run import CSLS
@@ -34,6 +33,7 @@ def correctable(choice: Choice) -> Sequence[Entry]:
 
 
 @st.fragment
+@display.problems(ValueError)
 def show(choice: Choice) -> None:
     """Choose a run and a form, and show the metric at each k."""
     st.markdown(
@@ -49,12 +49,8 @@ def show(choice: Choice) -> None:
     )
     words = "The nearest are looked for among"
     queries: Queries = forms.segments(words, _FORMS, "compare-neighbours")
-    try:
-        with st.spinner("Measuring at each k", show_time=False):
-            values = _values(choice, entries[run_id], queries)
-    except (SimvizError, ValueError) as error:
-        display.problem(error)
-        return
+    with st.spinner("Measuring at each k", show_time=False):
+        values = _values(choice, entries[run_id], queries)
     better = 1 if parse_metric(choice.metric).higher_is_better else -1
     known = {k: better * value for k, value in values.items() if k and value == value}
     if not known:

@@ -160,10 +160,8 @@ def _show_more(choice: Choice) -> None:
         "Figures", icon=":material/info:", type="tertiary", key="compare-told-more"
     )
     show_kind = pair_curves.show_histograms if kind == "scores" else pair_curves.show_reliability
-    try:
+    with display.problems():  # a model that was deleted since, or is damaged
         show_kind(choice, (st.container(), about))
-    except SimvizError as error:  # a model that was deleted since, or is damaged
-        display.problem(error)
 
 
 def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
@@ -192,17 +190,13 @@ def _show_against_all_items(choice: Choice) -> None:
     wanted = dict.fromkeys(m for m in (choice.metric, *_FEW) if m in choice.metrics)
     metrics = [m for m in wanted if parse_metric(m).level == "query"]
     rows, pool = [], 0
-    with fold:
-        try:
-            with st.spinner("Ranking against all items", show_time=False):
-                for entry in entries:
-                    found = _evaluation(entry, sides, choice.pairs)
-                    values = [found.value(m, choice.direction) for m in metrics]
-                    rows.append([entry.label, *(f"{value:.3f}" for value in values)])
-                    pool = max(int(r.n_candidates.max()) for r in found.rankings.values())
-        except SimvizError as error:  # a model that was deleted since, or is damaged
-            display.problem(error)
-            return
+    with fold, display.problems():  # a model that was deleted since, or is damaged
+        with st.spinner("Ranking against all items", show_time=False):
+            for entry in entries:
+                found = _evaluation(entry, sides, choice.pairs)
+                values = [found.value(m, choice.direction) for m in metrics]
+                rows.append([entry.label, *(f"{value:.3f}" for value in values)])
+                pool = max(int(r.n_candidates.max()) for r in found.rankings.values())
         display.table(["method", *metrics], rows)
         part = part_of(entries[0], choice.pairs)
         st.caption(

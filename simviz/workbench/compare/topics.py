@@ -14,7 +14,6 @@ from simviz.charts.style import clean_text
 from simviz.charts.tables import Cell, html_table
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
-from simviz.exceptions import SimvizError
 from simviz.explain.topics import RunTopics, TopicTerms, topic_rows
 from simviz.store.run import Run
 from simviz.workbench.shell import address, display, forms, state
@@ -35,6 +34,7 @@ def topics_of(run: Run, pairs: PairSet) -> RunTopics:
 
 
 @st.fragment
+@display.problems()  # a model that was deleted since, or is damaged
 def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
     """Show the topics of one of several runs."""
     # Run by itself, so that a search leaves the rest of the page alone.
@@ -53,11 +53,7 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
             icon=":material/search:",
             **kept,
         )
-    try:
-        found = topics_of(run, pairs)
-    except SimvizError as error:  # a model that was deleted since, or is damaged
-        display.problem(error)
-        return
+    found = topics_of(run, pairs)
     matching = search(ordered(found.topics, order), wanted)
     if not matching:
         st.caption("No topic has such a term among its leading ones.")

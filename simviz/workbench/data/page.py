@@ -12,7 +12,7 @@ import streamlit as st
 
 from simviz.data import guess_space
 from simviz.data.cells import counted, items_named, spread
-from simviz.exceptions import SimvizError, StoreError
+from simviz.exceptions import StoreError
 from simviz.workbench.data import health, review, split, upload
 from simviz.workbench.shell import (
     address,
@@ -147,10 +147,8 @@ def _show_rename(info: DatasetInfo, pairs: PairSet) -> None:
 
 def _rename(dataset_id: str, key: str, names: Mapping[str, str]) -> None:
     given = [st.session_state[f"{key}-{part}"].strip() or old for part, old in names.items()]
-    try:
+    with display.problems(tell=display.later(_REFUSED)):  # deleted meanwhile, in another tab
         state.rename_dataset(dataset_id, *given)
-    except SimvizError as error:  # deleted meanwhile, in another tab
-        st.session_state[_REFUSED] = str(error)
     st.session_state[_RENAMED] = st.session_state.get(_RENAMED, 0) + 1
 
 
@@ -434,13 +432,10 @@ def _describe(used: Usage) -> str:
     return " and ".join(", ".join(counts).rsplit(", ", 1))
 
 
+@display.problems(tell=display.later(_REFUSED))
 def _delete_everything() -> None:
     upload.drop()
-    try:
-        gone = state.delete_everything()
-    except SimvizError as error:
-        st.session_state[_REFUSED] = str(error)
-        return
+    gone = state.delete_everything()
     st.session_state[_GONE] = f"Deleted: {_describe(gone)}. Nothing of yours is on this server."
 
 
@@ -460,14 +455,11 @@ def _choose(dataset_id: str) -> None:
     st.session_state["data-view"] = "this"
 
 
+@display.problems(tell=display.later(_REFUSED))
 def _delete(dataset_id: str) -> None:
     """Stop what still trains on it, delete it, and work on nothing if it was the current one."""
-    try:
-        for job in state.queue().jobs(state.workspace()):
-            if job.is_active and job.spec and job.spec.dataset_id == dataset_id:
-                state.queue().cancel(job.id, state.workspace())
-        state.store().datasets.delete(dataset_id, state.workspace())
-    except SimvizError as error:
-        st.session_state[_REFUSED] = str(error)
-        return
+    for job in state.queue().jobs(state.workspace()):
+        if job.is_active and job.spec and job.spec.dataset_id == dataset_id:
+            state.queue().cancel(job.id, state.workspace())
+    state.store().datasets.delete(dataset_id, state.workspace())
     state.forget_dataset(dataset_id)

@@ -377,10 +377,8 @@ def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> None:
     new = [verdict for verdict in corrected if verdict not in there]
     if not new:
         return
-    try:
+    with display.problems():
         state.store().feedback.put(dataset_id, state.workspace(), new)
-    except SimvizError as error:
-        display.problem(error)
 
 
 def _show_feedback(dataset_id: str, run: Run) -> None:
@@ -424,26 +422,23 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
     )
 
 
+@display.problems(tell=display.later(_PROBLEM))
 def _train_again(dataset_id: str, run_id: str, kept: tuple[Verdict, ...]) -> None:
     """Ask for the same method on the same split, with the corrections among its pairs."""
     store, mine = state.store(), state.workspace()
     run = state.run(run_id)
-    try:
-        own = dataset_id
-        if dataset_id.startswith("demo:"):
-            own = store.datasets.put(state.dataset(dataset_id), mine)
-            store.feedback.put(own, mine, kept)
-        spec = JobSpec.from_json(run.spec, mine)
-        steps = [step for step in spec.augment if step.get("kind") != "feedback"]
-        step = {"kind": "feedback", "pairs": [list(verdict) for verdict in kept]}
-        digest = store.datasets.info(own, mine).digest
-        asked = replace(
-            spec, dataset_id=own, dataset_digest=digest, augment=(*steps, step), workspace=mine
-        )
-        st.session_state[_JOBS] = [state.queue().submit(asked)]
-    except SimvizError as error:
-        st.session_state[_PROBLEM] = str(error)
-        return
+    own = dataset_id
+    if dataset_id.startswith("demo:"):
+        own = store.datasets.put(state.dataset(dataset_id), mine)
+        store.feedback.put(own, mine, kept)
+    spec = JobSpec.from_json(run.spec, mine)
+    steps = [step for step in spec.augment if step.get("kind") != "feedback"]
+    step = {"kind": "feedback", "pairs": [list(verdict) for verdict in kept]}
+    digest = store.datasets.info(own, mine).digest
+    asked = replace(
+        spec, dataset_id=own, dataset_digest=digest, augment=(*steps, step), workspace=mine
+    )
+    st.session_state[_JOBS] = [state.queue().submit(asked)]
     st.session_state[_BEFORE] = run_id
     if own != dataset_id:
         state.choose_dataset(own)

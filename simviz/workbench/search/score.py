@@ -16,7 +16,6 @@ from simviz.data.splitting import groups
 from simviz.data.tables import Table
 from simviz.evaluation import Estimate, OperatingPoint, choose_threshold, operating_point
 from simviz.evaluation.tables import csv_text
-from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.store import Run, RunInfo
 from simviz.workbench.search import files
@@ -48,10 +47,8 @@ def show(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
         run = choose_run(own)
         rate, prevalence = _choose_rate()
     point = None
-    try:
+    with display.problems(ValueError):
         point = _point(run, pairs, rate, prevalence)
-    except (SimvizError, ValueError) as error:
-        display.problem(error)
     if point is not None:
         _show_point(point, rate)
     limit = float("nan") if point is None else point.threshold
@@ -141,6 +138,7 @@ def _percent(share: float) -> str:
     return f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"
 
 
+@display.problems(ValueError)
 def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
     """Score two texts; at first a pair of the validation part."""
     keys = {side: f"score-{side}-{pairs.digest[:12]}" for side in "xy"}
@@ -164,15 +162,12 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
     x, y = (" ".join(text.split()) for text in texts)
     if not x or not y:
         return
-    try:
-        score = float(drawings.pipeline(run).score_pairs([x], [y])[0])
-    except (SimvizError, ValueError) as error:
-        display.problem(error)
-        return
+    score = float(drawings.pipeline(run).score_pairs([x], [y])[0])
     words = "" if np.isnan(limit) else f", {ABOVE if score >= limit else 'below the threshold'}"
     display.said(f"Score {display.number(score)}{words}.")
 
 
+@display.problems(ValueError)
 def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
     """Score a file of pairs, show those around the threshold, and offer all."""
     file = st.file_uploader(
@@ -185,15 +180,11 @@ def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
         st.session_state.pop(_TABLE, None)
         st.session_state.pop(_SCORES, None)
         return
-    try:
-        table = files.read(file, _TABLE)
-        chosen = _choose_columns(table, pairs, file.file_id)
-        if chosen is None:
-            return
-        scores = _scores(run, table, file.file_id, *chosen)
-    except (SimvizError, ValueError) as error:
-        display.problem(error)
+    table = files.read(file, _TABLE)
+    chosen = _choose_columns(table, pairs, file.file_id)
+    if chosen is None:
         return
+    scores = _scores(run, table, file.file_id, *chosen)
     _show_scores(table, chosen, scores, limit)
     forms.download(
         "Download the scores",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from functools import lru_cache
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import lru_cache, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from urllib.parse import quote
 import numpy as np
 import streamlit as st
 
+from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.workbench.shell import state
 
@@ -29,6 +31,25 @@ def style() -> None:
 def problem(message: object) -> None:
     """Say what is wrong; in the way of nothing else on the page."""
     st.html(f'<div class="sv-problem" role="alert">{escape(str(message))}</div>')
+
+
+def toast(message: str) -> None:
+    """Say what is wrong from a callback, for a moment."""
+    st.toast(escape_markdown(message))
+
+
+def later(key: str) -> Callable[[str], None]:
+    """What keeps what is wrong in the session, for the page that is drawn next."""
+    return partial(st.session_state.__setitem__, key)
+
+
+@contextmanager
+def problems(*others: type[Exception], tell: Callable[[str], None] = problem) -> Iterator[None]:
+    """Say what is wrong where some lines, or a function that this decorates, end with an error."""
+    try:
+        yield
+    except (SimvizError, *others) as error:
+        tell(str(error))
 
 
 def said(text: str) -> None:

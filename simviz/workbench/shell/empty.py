@@ -109,9 +109,7 @@ def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str) -> None
         frame.page_link("pages/train.py", label, icon, data=dataset_id)
 
 
+@display.problems(tell=display.toast)
 def _train_demo(dataset_id: str) -> None:
-    try:
-        for spec in progress.demo_specs(dataset_id.removeprefix("demo:")):
-            state.queue().submit(spec)
-    except SimvizError as error:
-        st.toast(escape_markdown(str(error)))
+    for spec in progress.demo_specs(dataset_id.removeprefix("demo:")):
+        state.queue().submit(spec)

@@ -15,7 +15,7 @@ import streamlit as st
 from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import address, forms, settings, state
+from simviz.workbench.shell import address, display, forms, settings, state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -142,13 +142,10 @@ def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) ->
         st.text(status.message)
 
 
+@display.problems(tell=display.toast)
 def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
     """Start again; the new attempt takes the old one's place where the page keeps a list."""
-    try:
-        again = state.queue().repeat(job_id, state.workspace())
-    except SimvizError as error:
-        st.toast(escape_markdown(str(error)))
-        return
+    again = state.queue().repeat(job_id, state.workspace())
     # A second click, made before the page is drawn anew, finds the list already changed.
     if isinstance(job_ids, list) and job_id in job_ids:
         job_ids[job_ids.index(job_id)] = again

@@ -36,11 +36,9 @@ N_SUBMITTED = "train-turn"
 
 def submit(specs: Iterable[JobSpec]) -> None:
     """Ask for jobs; the page then runs anew and shows them."""
-    try:
+    with display.problems(tell=display.later(_REFUSAL)):
         for spec in specs:
             state.queue().submit(spec)
-    except SimvizError as error:
-        st.session_state[_REFUSAL] = str(error)
     st.session_state[_SCROLL_DOWN] = True
     st.session_state[N_SUBMITTED] = st.session_state.get(N_SUBMITTED, 0) + 1
     st.rerun(scope="app")

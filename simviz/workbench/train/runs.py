@@ -200,10 +200,8 @@ def _show_name_and_note(run: RunInfo) -> None:
 
 def _write(run_id: str, field: str, key: str) -> None:
     text = {field: st.session_state[key].strip()}
-    try:
+    with display.problems(tell=display.later(_PROBLEM)):  # deleted meanwhile, in another tab
         state.store().runs.rename(run_id, state.workspace(), **text)
-    except SimvizError as error:  # deleted meanwhile, in another tab
-        st.session_state[_PROBLEM] = str(error)
 
 
 def _show_again(run: RunInfo) -> None:
@@ -302,10 +300,8 @@ def _show_deleted(dataset_id: str) -> None:
 
 def _restore(run_ids: Sequence[str]) -> None:
     for run_id in run_ids:
-        try:
+        with display.problems(tell=display.later(_PROBLEM)):
             state.store().runs.restore(run_id, state.workspace())
-        except SimvizError as error:
-            st.session_state[_PROBLEM] = str(error)
 
 
 def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
@@ -357,16 +353,13 @@ def _show_import(dataset_id: str, pairs: PairSet) -> None:
             _import(dataset_id, pairs, file.name, file.getvalue(), name)
 
 
+@display.problems(ValueError)
 def _import(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: str) -> None:
-    try:
-        with st.spinner("Reading and measuring"):
-            run = read_run(data, pairs, file_name)
-            run = replace(run, name=name.strip() or run.name)
-            split = settings.current_split(dataset_id)
-            keep_run(state.store(), dataset_id, pairs, run, split, state.workspace())
-    except (SimvizError, ValueError) as error:
-        display.problem(error)
-        return
+    with st.spinner("Reading and measuring"):
+        run = read_run(data, pairs, file_name)
+        run = replace(run, name=name.strip() or run.name)
+        split = settings.current_split(dataset_id)
+        keep_run(state.store(), dataset_id, pairs, run, split, state.workspace())
     st.session_state[_NOTES] = " ".join(run.notes)
     st.session_state[_N_IMPORTED] = st.session_state.get(_N_IMPORTED, 0) + 1
     st.rerun()
