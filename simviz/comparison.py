@@ -529,8 +529,8 @@ class Result:
         for name, parts in measured.items():
             curve = parts["test"].curve
             found = {m: estimate(parts["test"].record(m, self.direction)) for m in metrics}
-            row = {"method": name, f"validation {main}": nan, main: nan, "±": found[main].reach}
-            row |= {"group": letters.get(name, ""), **{m: one.value for m, one in found.items()}}
+            row = {"method": name, f"validation {main}": nan, main: nan, "±": found[main][1]}
+            row |= {"group": letters.get(name, ""), **{m: found[m][0] for m in metrics}}
             row[f"validation {main}"] = parts["validation"].evaluation.value(self.metric)
             for side in "xy":
                 share = getattr(parts["test"].evaluation, f"{side}_unknown")

@@ -384,6 +384,11 @@ class PairSet:
             object.__setattr__(self, "_digest", h.hexdigest())
         return cast(str, self._digest)
 
+    @property
+    def cache_key(self) -> tuple[str, str, str]:
+        """What stands for them in caches of what shows the names, too."""
+        return self.digest, self.x_name, self.y_name
+
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         # scikit-learn's cross_val_score and train_test_split ask for one.
         raise TypeError(

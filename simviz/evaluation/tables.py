@@ -14,6 +14,7 @@ from simviz.data.cells import escape_cell
 from simviz.evaluation.metrics import MAP, MRR, NDCG, Metric, Precision, TopOne, parse_metric
 from simviz.markdown import escape_markdown
 
+_UNKNOWN = (nan, nan)
 _TEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -26,19 +27,13 @@ _TEX = {
 }
 
 
-class Estimate(NamedTuple):
-    """A mean and how far it may be off."""
-
-    value: float
-    reach: float = nan
-
-
 @dataclass(frozen=True, slots=True)
 class TableRow:
     """One line of a results table."""
 
     label: str
-    values: Mapping[str, Estimate] = field(default_factory=dict)
+    #: By metric, a mean and how far it may be off; NaN where that is not known.
+    values: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     dimensions: int | None = None
     seconds: float | None = None
     is_baseline: bool = False
@@ -55,8 +50,7 @@ def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
     for row in rows:
         cells: list[object] = [row.label]
         for metric in metrics:
-            estimate = row.values.get(metric, Estimate(nan))
-            cells += estimate
+            cells += row.values.get(metric, _UNKNOWN)
         cells += [row.further.get(name) for name in further]
         lines.append([*cells, row.dimensions, row.seconds])
     return csv_text(lines)
@@ -122,7 +116,7 @@ def _cells(rows: Sequence[TableRow], metrics: Sequence[str], style: _Style) -> l
     for i, row in enumerate(rows):
         cells = [style.text(row.label)]
         for metric in metrics:
-            value, reach = row.values.get(metric, Estimate(nan))
+            value, reach = row.values.get(metric, _UNKNOWN)
             shown = style.none if isnan(value) else f"{value:.3f}"
             if (i, metric) == (0, metrics[0]) and not isnan(value):
                 shown = style.strong.format(shown)

@@ -1,4 +1,4 @@
-from .cost import STAGES as STAGES, Estimate as Estimate, estimate as estimate
+from .cost import STAGES as STAGES, Cost as Cost, estimate as estimate
 from .queue import JobQueue as JobQueue
 from .spec import (
     JobError as JobError,

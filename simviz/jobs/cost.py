@@ -60,7 +60,7 @@ _GROWTH = 0.7  # vocabulary grows with texts to this power (Heaps' law)
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
+class Cost:
     """What training will cost.
 
     Parameters
@@ -90,7 +90,7 @@ def estimate(
     pairs: PairSet,
     params: Mapping[str, Any] | None = None,
     features: Features = "usual",
-) -> Estimate:
+) -> Cost:
     """What training a method on a pair set will cost.
 
     Features are tried on a small sample of the items, the rest follows from
@@ -109,7 +109,7 @@ def estimate(
 
     Returns
     -------
-    Estimate
+    Cost
         Right to a factor of about 3; a reason to refuse where the items do
         not suit the method or the cost is beyond `MAX_SECONDS` or the memory
         of the machine.
@@ -137,13 +137,13 @@ def estimate(
         pipeline = default_pipeline(method, some, features=features, **params)
         validate_params(pipeline.model)
         if reason := pipeline.model.tags.why_missing():
-            return Estimate(0.0, 0, reason)
+            return Cost(0.0, 0, reason)
         start = time.thread_time()
         rows, encoding = _features(pipeline, some)
         # Fitted once, applied about once more.
         seconds = 2 * (time.thread_time() - start) + encoding
     except (ValueError, TypeError) as error:
-        return Estimate(0.0, 0, str(error))
+        return Cost(0.0, 0, str(error))
     seconds *= (len(pairs.x) + len(pairs.y)) / (len(some.x) + len(some.y))
     model, size = pipeline.model, _size(pipeline, pairs, rows)
     n_x, n_y = (round(_TRAINED * n) for n in size.n)
@@ -161,10 +161,10 @@ def estimate(
     needed = int(_bytes(model, size) + _content_bytes(pairs))
     has_passes = "max_iter" in model.get_params(deep=False)
     passes = size.passes / size.max_iter if has_passes else 0.0
-    return Estimate(seconds, needed, _reason(model, seconds, needed), stages, passes)
+    return Cost(seconds, needed, _reason(model, seconds, needed), stages, passes)
 
 
-def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
+def estimate_search(spec: JobSpec, pairs: PairSet) -> Cost:
     """What a search will cost: fits that settings share are counted once."""
     search: Mapping[str, Any] = spec.search or {}
     try:
@@ -172,7 +172,7 @@ def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
         pipeline = searched_pipeline(spec, pairs)
         groups = grouped(pipeline, candidates)
     except ValueError as error:
-        return Estimate(0.0, 0, str(error))
+        return Cost(0.0, 0, str(error))
     # The largest setting of some groups, from the first to the last, stands for all.
     step = max(1, (len(groups) - 1) // (_ESTIMATED - 1))
     costs = []
@@ -182,7 +182,7 @@ def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
     # Ridges share a decomposition at best; where they do not, each is a fit.
     n_fits = sum(len({repr(own.get(_RIDGE)) for own in group.free}) for group in groups)
     if reason := next((c.reason_to_refuse for c in costs if c.reason_to_refuse), None):
-        return Estimate(0.0, 0, reason)
+        return Cost(0.0, 0, reason)
     share = 1 - spec.split.fractions[2]
     folds = search["folds"]
     share *= 1 if folds == 1 else (folds - 1) / folds
@@ -193,7 +193,7 @@ def estimate_search(spec: JobSpec, pairs: PairSet) -> Estimate:
             f"This search would take about {seconds / 3_600:.1f} hours; jobs may take "
             f"{MAX_SECONDS / 3_600:.0f}. Give fewer values or folds, or draw some at random."
         )
-    return Estimate(seconds, max(cost.bytes for cost in costs), reason)
+    return Cost(seconds, max(cost.bytes for cost in costs), reason)
 
 
 def searched_pipeline(spec: JobSpec, pairs: PairSet) -> PairPipeline:

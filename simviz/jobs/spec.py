@@ -20,7 +20,7 @@ from simviz.evaluation.divisions import MIN_DIVISIONS, evaluate_repeated_splits
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import Asking
 from simviz.exceptions import DatasetError, JobError as JobError, StoreError
-from simviz.jobs.cost import MAX_SECONDS, Estimate, estimate, estimate_search
+from simviz.jobs.cost import MAX_SECONDS, Cost, estimate, estimate_search
 from simviz.jobs.training import run_search, train
 from simviz.methods import all_methods, get_method
 from simviz.params import param_specs, validate_params
@@ -52,7 +52,7 @@ MAX_DIVISIONS, MAX_DIVIDED = 50, 60
 MOST_TRAIN, MOST_POOL = 5_000, 1_500
 #: Trained pipelines that a job builds on, by their role.
 Models = Mapping[str, Pipeline]
-#: Hears of the stage, how far it is, and metrics; returns True to stop. Where `Estimate` does not
+#: Hears of the stage, how far it is, and metrics; returns True to stop. Where `Cost` does not
 #: know the stage, how far the whole is.
 Report = Callable[[str, float, Mapping[str, float]], bool]
 _RUN = re.compile(r"[0-9a-f]{32}")
@@ -264,7 +264,7 @@ class JobSpec:
         """
         return {}
 
-    def estimate(self, pairs: PairSet) -> Estimate:
+    def estimate(self, pairs: PairSet) -> Cost:
         """What the job will cost.
 
         Parameters
@@ -274,11 +274,11 @@ class JobSpec:
 
         Returns
         -------
-        Estimate
+        Cost
             With a reason to refuse where it is too much.
         """
         if self.is_cheap:
-            return Estimate(0.0, 0)
+            return Cost(0.0, 0)
         return estimate(self.method, pairs, self.params, self.features)
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> RunResult | JobResult:
@@ -517,7 +517,7 @@ class SearchSpec(JobSpec):
                 "Give fewer values."
             )
 
-    def estimate(self, pairs: PairSet) -> Estimate:
+    def estimate(self, pairs: PairSet) -> Cost:
         """Estimate all fits together, see `simviz.jobs.cost.estimate_search`."""
         return estimate_search(self, pairs)
 
@@ -549,7 +549,7 @@ class ExperimentSpec(JobSpec):
         get_experiment(str(self.params.get("name"))).chosen(self.params.get("methods"))
         _refuse_unknown("size", [str(self.params.get("size"))], SIZES)
 
-    def estimate(self, pairs: PairSet) -> Estimate:
+    def estimate(self, pairs: PairSet) -> Cost:
         """As long as the demo takes, with a refusal of what takes hours."""
         from simviz.experiments import get_experiment
 
@@ -561,7 +561,7 @@ class ExperimentSpec(JobSpec):
                 f"It takes about {seconds / 3_600:.1f} hours; jobs may take "
                 f"{MAX_SECONDS / 3_600:.0f}. Run it from the command line."
             )
-        return Estimate(seconds, 0, reason)
+        return Cost(seconds, 0, reason)
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
         """Run the experiment on its own data, or on pairs that somebody brought."""
@@ -634,7 +634,7 @@ class DivisionsSpec(JobSpec):
             for spec in specs:
                 JobSpec._check(spec)
 
-    def estimate(self, pairs: PairSet) -> Estimate:
+    def estimate(self, pairs: PairSet) -> Cost:
         """Estimate all trainings of all divisions together."""
         costs = [spec.estimate(pairs) for specs in self.trainings().values() for spec in specs]
         seconds = self.params["n"] * sum(cost.seconds for cost in costs)
@@ -644,7 +644,7 @@ class DivisionsSpec(JobSpec):
                 f"These divisions would take about {seconds / 3_600:.1f} hours; jobs may take "
                 f"{MAX_SECONDS / 3_600:.0f}. Choose fewer runs or divisions."
             )
-        return Estimate(seconds, max(cost.bytes for cost in costs), reason)
+        return Cost(seconds, max(cost.bytes for cost in costs), reason)
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
         """Train and test all settings on each division."""

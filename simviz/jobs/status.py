@@ -51,7 +51,7 @@ class JobStatus:
     spec : JobSpec or None
         What was asked for, without the workspace; None if it cannot be read.
     stage : str
-        What it is doing: such as "training", see `simviz.jobs.cost.Estimate`.
+        What it is doing: such as "training", see `simviz.jobs.cost.Cost`.
     fraction : float
         How much is done, in [0, 1].
     message : str

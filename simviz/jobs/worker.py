@@ -15,7 +15,7 @@ from typing import Any, NamedTuple, ParamSpec, TypeVar
 from simviz import compilation
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, JobError
-from simviz.jobs.cost import Estimate
+from simviz.jobs.cost import Cost
 from simviz.jobs.memory import watched
 from simviz.jobs.spec import JobResult, JobSpec, Models, Report
 from simviz.store.run import RunResult
@@ -47,7 +47,7 @@ def run_job(
     channel.put((job_id, "started", {"time": time.time()}))
     limit_threads(n_threads)
     began = time.monotonic(), time.thread_time()
-    unknown = Estimate(0.0, 0)
+    unknown = Cost(0.0, 0)
     if compilation.progress() is not None:
         _reporter(job_id, channel, stop, unknown, began)("compiling", 0.0, {})
         compilation.wait(spec.method, stop.is_set)
@@ -72,7 +72,7 @@ def _reporter(
     job_id: str,
     channel: Any,
     stop: Any,
-    expected: Estimate,
+    expected: Cost,
     began: tuple[float, float],
     require: Callable[[], None] = lambda: None,
 ) -> Report:
@@ -104,7 +104,7 @@ def _reporter(
 class _Outlook:
     """How far a job is and what it may still take, from its estimate and its own pace."""
 
-    def __init__(self, expected: Estimate) -> None:
+    def __init__(self, expected: Cost) -> None:
         self._stages, self._passes = expected.stages, expected.passes
         self._names = list(expected.stages)
         self._stage, self._began, self._first, self._has_moved = "", 0.0, 0.0, False

@@ -31,10 +31,10 @@ from simviz.projection.drawing import BEST, DRAWING
 from simviz.reports import summary
 from simviz.reports.code import repeat_code
 from simviz.reports.summary import (
-    Column,
     Entry,
+    column,
+    cost_columns,
     dimension_curve,
-    dimensions_column,
     metric_column,
     milestones,
     part_words,
@@ -43,7 +43,6 @@ from simviz.reports.summary import (
     records_by_dimension,
     shared_metrics,
     table_rows,
-    time_column,
 )
 from simviz.store.run import Part, Run, load_map
 
@@ -340,11 +339,10 @@ def _results_table(
     columns = [metric_column(rows, metric, metrics[0]) for metric in metrics]
     if compared is not None:
         letters = compared.letters()
-        columns.insert(1, Column("group", "", [letters.get(row.label) or "–" for row in rows]))
-    columns += [dimensions_column(rows), time_column(rows)]
-    lines = list(zip(names, *(column.cells for column in columns), strict=True))
+        columns.insert(1, column("group", [letters.get(row.label) or "–" for row in rows]))
+    head, *lines = zip(["run", *names], *columns, *cost_columns(rows), strict=True)
     looks = ["base" if row.is_baseline else "" for row in rows]
-    return _table(["run", *(column.head for column in columns)], lines, looks)
+    return _table([getattr(cell, "content", cell) for cell in head], lines, looks)
 
 
 def _named(one: Entry) -> Markup:

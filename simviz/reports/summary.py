@@ -14,6 +14,7 @@ import numpy as np
 from markupsafe import Markup
 
 from simviz.charts import DimensionCurve, RocCurve
+from simviz.charts.tables import Cell
 from simviz.data.cells import is_noun, numbered
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
@@ -32,7 +33,7 @@ from simviz.evaluation.differences import REACH
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking, PartResult, curve_records, values_in
 from simviz.evaluation.roc import Roc
-from simviz.evaluation.tables import Estimate, TableRow, finding, ranked_against
+from simviz.evaluation.tables import TableRow, finding, ranked_against
 from simviz.exceptions import SimvizError, StoreError
 from simviz.features.pretrained import DEFAULT_MODEL
 from simviz.methods import all_methods, get_method
@@ -70,6 +71,11 @@ class Entry:
     label: str
     look: str
     part: Part
+
+    @property
+    def cache_key(self) -> tuple[Any, ...]:
+        """What its figures depend on: not on what it is called."""
+        return self.run, self.part
 
     @property
     def measured(self) -> PartResult:
@@ -134,11 +140,11 @@ def group_key(run: Run) -> str:
     return f"{run.spec.get('dataset_digest', '')[:8]}-{run.about['split']}-{pool}"
 
 
-def estimate(record: Record | None) -> Estimate:
+def estimate(record: Record | None) -> tuple[float, float]:
     """Value and half of the 95 % interval of a record."""
     if record is None:
-        return Estimate(float("nan"))
-    return Estimate(record["value"], REACH * record["standard_error"])
+        return float("nan"), float("nan")
+    return record["value"], REACH * record["standard_error"]
 
 
 def ranked(runs: Sequence[Run], metric: str, direction: str, part: Part) -> list[Run]:
@@ -221,15 +227,12 @@ def table_rows(entries: Sequence[Entry], metrics: Sequence[str], direction: str)
     return rows
 
 
-class Column(NamedTuple):
-    """A column of the table."""
-
-    head: str
-    hover: str
-    cells: Sequence[str]
+def column(head: object, cells: Sequence[object], hover: str = "") -> list[object]:
+    """A column of the table: its heading, what that says when pointed at, and its cells."""
+    return [Cell(head, {"title": hover or None}), *cells]
 
 
-def metric_column(rows: Sequence[TableRow], name: str, headline: str) -> Column:
+def metric_column(rows: Sequence[TableRow], name: str, headline: str) -> list[object]:
     """A metric with its interval; what the headline says of the first run is bold."""
     cells = []
     for i, row in enumerate(rows):
@@ -240,7 +243,7 @@ def metric_column(rows: Sequence[TableRow], name: str, headline: str) -> Column:
         if not isnan(reach) and not row.is_baseline:
             cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
         cells.append(cell)
-    return Column(name, parse_metric(name).description, cells)
+    return column(name, cells, parse_metric(name).description)
 
 
 def bold(cell: str) -> Markup:
@@ -248,16 +251,11 @@ def bold(cell: str) -> Markup:
     return Markup('<span class="sv-best">{}</span>').format(cell)
 
 
-def dimensions_column(rows: Sequence[TableRow]) -> Column:
-    """How many dimensions each model has."""
-    cells = ["–" if row.dimensions is None else f"{row.dimensions:,}" for row in rows]
-    return Column("dimensions", "", cells)
-
-
-def time_column(rows: Sequence[TableRow]) -> Column:
-    """How long each run took."""
-    cells = ["–" if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
-    return Column("time", "Training and evaluation", cells)
+def cost_columns(rows: Sequence[TableRow]) -> list[list[object]]:
+    """How many dimensions each model has, and how long each run took."""
+    sizes = ["–" if row.dimensions is None else f"{row.dimensions:,}" for row in rows]
+    times = ["–" if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
+    return [column("dimensions", sizes), column("time", times, "Training and evaluation")]
 
 
 def roc_curves(entries: Sequence[Entry]) -> list[tuple[RocCurve, Roc]]:
@@ -569,7 +567,7 @@ def finding_of(
     by_pairs = record["direction"] == "pairs"
     baseline = baseline_of(entries, metric, direction)
     rows = table_rows(entries, [shown], direction)
-    known = next((row.values[shown].value for row in rows if row.label == baseline), float("nan"))
+    known = next((row.values[shown][0] for row in rows if row.label == baseline), float("nan"))
     return finding(
         best.label,
         shown,

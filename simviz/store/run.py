@@ -254,6 +254,11 @@ class Run:
         return self.info.id
 
     @property
+    def cache_key(self) -> str:
+        """What stands for it in caches: a run never changes."""
+        return self.id
+
+    @property
     def spec(self) -> Mapping[str, Any]:
         """What was asked for, as JSON."""
         return self.info.spec

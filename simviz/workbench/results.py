@@ -10,7 +10,6 @@ from simviz.charts import dimension_figure, roc_figure
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import hardest_queries, query_metric
-from simviz.exceptions import SimvizError
 from simviz.jobs.background import QUICK_LAYOUT
 from simviz.markdown import escape_markdown
 from simviz.relevance import FEW_JUDGED
@@ -81,8 +80,7 @@ def show_table(
     metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
     rows = summary.table_rows(entries, metrics, direction)
     columns = [summary.metric_column(rows, metric, headline) for metric in metrics]
-    columns += [summary.dimensions_column(rows), summary.time_column(rows)]
-    table.draw_columns(rows, entries, columns)
+    table.draw_columns(rows, entries, columns + summary.cost_columns(rows))
     record = entries[0].record(metrics[0], direction) if metrics else None
     if record is None:
         return
@@ -146,12 +144,10 @@ def show_curves(
         st.markdown("#### Quality by number of dimensions")
         metric = query_metric(metric).name
         made = {}
-        try:
+        with display.problems():  # a model that was deleted since, or is damaged
             for entry in entries:
                 records = curves.curve_of(entry, metric, pairs)
                 made[entry.label] = summary.dimension_curve(entry, direction, records)
-        except SimvizError as error:  # a model that was deleted since, or is damaged
-            display.problem(error)
         if drawn := [curve for curve in made.values() if curve is not None]:
             show_chart(dimension_figure(drawn, metric=metric, theme=state.theme()), "curve")
         if flat := [label for label, curve in made.items() if curve is None]:

@@ -7,9 +7,9 @@ import io
 from dataclasses import replace
 
 import numpy as np
+from numpy import nan
 
 from simviz.evaluation.tables import (
-    Estimate,
     TableRow,
     csv_text,
     table_csv,
@@ -18,9 +18,9 @@ from simviz.evaluation.tables import (
 
 METRICS = ["MRR", "rank loss"]
 ROWS = [
-    TableRow("=SUM(A1)", {"MRR": Estimate(0.5, 0.02), "rank loss": Estimate(0.2)}, 20, 1.25),
-    TableRow("50%_a & b\\{x}\n\nsecond", {"MRR": Estimate(0.4, 0.03)}),
-    TableRow("chance", {"MRR": Estimate(0.9), "rank loss": Estimate(0.01)}, is_baseline=True),
+    TableRow("=SUM(A1)", {"MRR": (0.5, 0.02), "rank loss": (0.2, nan)}, 20, 1.25),
+    TableRow("50%_a & b\\{x}\n\nsecond", {"MRR": (0.4, 0.03)}),
+    TableRow("chance", {"MRR": (0.9, nan), "rank loss": (0.01, nan)}, is_baseline=True),
 ]
 
 

@@ -18,7 +18,7 @@ from simviz.jobs import (
     SplitSpec,
     search_spec,
 )
-from simviz.jobs.cost import Estimate
+from simviz.jobs.cost import Cost
 from simviz.jobs.training import unit_of
 from simviz.pipeline import default_pipeline
 
@@ -100,7 +100,7 @@ def test_shared_fits_are_estimated_once(ask, sentences, monkeypatch):
     folds = search_spec(spec, {"rank": [5, 9]}, folds=5)
     with monkeypatch.context() as fixed:
         # Costs are partly timed on the spot; here each fit takes as long as another.
-        fixed.setattr("simviz.jobs.cost.estimate", lambda *_: Estimate(1.0, 1_000))
+        fixed.setattr("simviz.jobs.cost.estimate", lambda *_: Cost(1.0, 1_000))
         few = search_spec(spec, {"n_components": [5, 9]}).estimate(sentences)
         many = search_spec(spec, {"n_components": [5, 6, 7, 8, 9]}).estimate(sentences)
         assert few.reason_to_refuse is None and many.seconds == few.seconds

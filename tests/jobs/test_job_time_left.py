@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from simviz.jobs import Estimate, JobSpec, JobStatus, worker
+from simviz.jobs import Cost, JobSpec, JobStatus, worker
 from simviz.jobs.cost import STAGES
 from simviz.jobs.queue import Job
 
@@ -31,7 +31,7 @@ class Simulated:
         spec = JobSpec("d", "0" * 32, "bm25", workspace="w")
         self.job = Job(JobStatus("x-1", "running", started=1e9), spec, None)
         planned = dict.fromkeys(STAGES, 0.0) | (stages or {})
-        expected = Estimate(sum(planned.values()), 0, None, planned, passes)
+        expected = Cost(sum(planned.values()), 0, None, planned, passes)
         channel = SimpleNamespace(put=lambda message: self.job.add_event(message[2]))
         self.report = worker._reporter("x-1", channel, threading.Event(), expected, (0.0, 0.0))
 

@@ -82,7 +82,7 @@ class Choice:
     metrics: Sequence[str]
 
     @property
-    def measured_by(self) -> tuple[Any, ...]:
+    def cache_key(self) -> tuple[Any, ...]:
         """What the figures of one run depend on, for caches: not on the other runs."""
         return self.pairs, self.part, self.direction, self.metric
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from html import escape
+from itertools import zip_longest
 from math import isnan
 from pathlib import Path
 
@@ -14,24 +15,23 @@ from markupsafe import Markup
 from streamlit.delta_generator import DeltaGenerator
 
 from simviz.charts.style import clean_text
-from simviz.charts.tables import Cell, html_table
+from simviz.charts.tables import html_table
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparison, Comparisons, Verdict
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.tables import TableRow
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import (
-    Column,
     Entry,
     asked,
     bold,
-    dimensions_column,
+    column,
+    cost_columns,
     finding_of,
     metric_column,
     nothing_known,
     order,
     table_rows,
-    time_column,
     verdict_of,
     verdict_words,
 )
@@ -122,7 +122,7 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
     if verdicts is not None:
         columns[1:1] = _tested_columns(choice, verdicts, everything=everything)
     if everything or verdicts is None:
-        columns += [dimensions_column(rows), time_column(rows)]
+        columns += cost_columns(rows)
     with st.container(key="compare-table" + "-wide" * everything):
         draw_columns(rows, choice.entries, columns, indented=True)
     # A popover would lie on the table.
@@ -157,7 +157,7 @@ def _by_method(entries: Sequence[Entry]) -> list[Entry]:
 def draw_columns(
     rows: Sequence[TableRow],
     entries: Sequence[Entry],
-    columns: Sequence[Column],
+    columns: Sequence[Sequence[object]],
     *,
     indented: bool = False,
 ) -> None:
@@ -174,17 +174,8 @@ def draw_columns(
     for i, entry in enumerate(entries):
         marked = Markup('<span class="sv-mark sv-run-{}"></span>{}{}')
         names[i] = marked.format(i, names[i], "†" * entry.is_stopped_early)
-    cells = [[name] for name in names]
-    for column in columns:
-        for i, line in enumerate(cells):
-            line.append(column.cells[i] if i < len(column.cells) else _NOTHING)
-    table = html_table(
-        ["method", *(Cell(c.head, {"title": c.hover or None}) for c in columns)],
-        cells,
-        look="sv-table",
-        row_looks=looks,
-        scroll="sv-scroll",
-    )
+    head, *lines = zip_longest(["method", *names], *columns, fillvalue=_NOTHING)
+    table = html_table(head, lines, look="sv-table", row_looks=looks, scroll="sv-scroll")
     marks = "".join(
         f".sv-run-{i} {{ background-image: {mark(entry.look)}; }}"
         for i, entry in enumerate(entries)
@@ -195,20 +186,20 @@ def draw_columns(
         st.caption("† Early-stopped on this part: its figures here are optimistic.")
 
 
-def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[Column]:
+def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[list[object]]:
     """What tests found: tie groups, differences and p-values; more of it where asked."""
     now, found = verdicts.setting, verdicts.found
     base = now.against.label
     by_pairs, counted = significance.is_by_pairs(found), significance.counted(found)
 
-    def column(
+    def tested_column(
         head: str, hover: str, text: Callable[[Comparison], str], found: Comparisons = found
-    ) -> Column:
+    ) -> list[object]:
         lines = significance.against(choice, verdicts._replace(found=found))
-        return Column(head, hover, [_NOTHING if one is None else text(one) for one in lines])
+        return column(head, [_NOTHING if one is None else text(one) for one in lines], hover)
 
     name, test = significance.tested_name(choice, now), significance.test_name(found)
-    delta = column(
+    delta = tested_column(
         f"Δ to {clean_text(base, _LONGEST)}",
         f"{name} minus that of {base}, on the same queries.",
         lambda one: display.signed(one.difference),
@@ -217,20 +208,17 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
     if by_pairs:
         kind = "normal" if now.test == "delong" else "Student"
     hover = f"Interval of the difference: {kind}."
-    reach = column("Δ, 95 %", hover, significance.interval_text)
+    reach = tested_column("Δ, 95 %", hover, significance.interval_text)
     if choice.part == "validation":
         return [delta, reach]
     letters = found.letters()
-    ties = Column(
-        "group",
-        f"Runs that share a letter cannot be told apart at 5 %: {test}.",
-        [letters[entry.run.id] for entry in choice.entries],
-    )
-    tests = [column(_p_head(significance.SHORT[now.test]), f"Against {base}: {test}.", _p)]
+    marks = [letters[entry.run.id] for entry in choice.entries]
+    ties = column("group", marks, f"Runs that share a letter cannot be told apart at 5 %: {test}.")
+    tests = [tested_column(_p_head(significance.SHORT[now.test]), f"Against {base}: {test}.", _p)]
     if (beside := verdicts.beside) is not None:
         short = "bootstrap" if significance.is_by_pairs(beside) else "randomisation"
         hover = f"The better test: {significance.test_name(beside)}."
-        tests.append(column(_p_head(short), hover, _p, beside))
+        tests.append(tested_column(_p_head(short), hover, _p, beside))
     if not everything:
         return [ties, delta, *tests]
     tested = significance.tested_metric(choice)
@@ -243,23 +231,23 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
     unit = "of the paired differences (d_z)" if paired else "of the values"
     unit = "of one item's draw" if by_pairs else unit
     return [
-        Column(
+        column(
             "bootstrap 95\N{NO-BREAK SPACE}%",
-            f"{what} lies: from 2,000 draws of {drawn}.",
             [
                 _NOTHING if isnan(low) else f"{display.number(low)} to {display.number(high)}"
                 for low, high in intervals
             ],
+            f"{what} lies: from 2,000 draws of {drawn}.",
         ),
         ties,
         delta,
         reach,
-        column(
+        tested_column(
             "Δ %",
             f"The difference as a share of {base}'s mean.",
             lambda one: _percent(one.difference, mean),
         ),
-        column(
+        tested_column(
             "better / same / worse",
             f"{counted} on which the run does better than {base}, the same, and worse.",
             lambda one: (
@@ -267,7 +255,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
             ),
         ),
         *tests,
-        column(
+        tested_column(
             "effect",
             f"Difference in standard deviations {unit}, corrected for small samples (Hedges).",
             lambda one: display.number(one.effect_size, "+.2f").replace("inf", "∞"),

@@ -65,9 +65,9 @@ def news(name: str, key: str = KEY) -> dict[str, Any] | None:
     return dict(sent)
 
 
-def last_heard(name: str, key: str = KEY) -> float:
+def last_heard(name: str) -> float:
     """The number of what was last heard under a name; 0 before anything was."""
-    return float(st.session_state.get(f"{key}-heard-{name}", 0))
+    return float(st.session_state.get(f"{KEY}-heard-{name}", 0))
 
 
 def packed(data: bytes) -> str:

@@ -9,11 +9,12 @@ import re
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from functools import wraps
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 from urllib.parse import urlsplit
 
 import streamlit as st
@@ -34,18 +35,6 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=Callable[..., Any])
 T = TypeVar("T")
-#: What stands for an argument of a cached function: runs never change.
-_KEYS: dict[str | type, Callable[[Any], Any]] = {
-    "simviz.store.run.Run": lambda run: run.id,
-    "simviz.data.pairs.PairSet": lambda pairs: (pairs.digest, pairs.x_name, pairs.y_name),
-    "simviz.reports.summary.Entry": lambda entry: (entry.run.id, entry.part),
-    # What the figures of one run depend on; which others are chosen does not matter to it.
-    "simviz.workbench.compare.choice.Choice": lambda choice: choice.measured_by,
-    "simviz.workbench.compare.blend.Blend": lambda blend: (
-        *(entry.run.id for entry in (blend.learned, blend.lexical)),
-        *(blend.normalization, blend.metric, blend.choice.pairs),
-    ),
-}
 COOKIE = "simviz_workspace"
 #: Over TLS: by this name browsers take it from this very host alone, and never unencrypted.
 SECURE_COOKIE = f"__Host-{COOKIE}"
@@ -156,10 +145,31 @@ def _scheduler(address: str) -> str:
 
 
 def cached(max_entries: int, spinner: str = "") -> Callable[[F], F]:
-    """Keep what a function of runs and data sets returns, for all visitors."""
-    return st.cache_resource(
-        show_spinner=spinner or False, max_entries=max_entries, hash_funcs=_KEYS
-    )
+    """Keep what a function returns, for all visitors, by the `cache_key` of its arguments."""
+
+    def keep(function: F) -> F:
+        def call(key: Any, _given: Sequence[Any]) -> Any:
+            return function(*_given)
+
+        def by_key(*given: Any) -> Any:
+            named = zip(names, given, strict=False)
+            return kept([_cache_key(value) for name, value in named if name[0] != "_"], given)
+
+        names = function.__code__.co_varnames
+        # By which Streamlit tells caches apart.
+        call.__module__, call.__qualname__ = function.__module__, function.__qualname__
+        kept = st.cache_resource(call, show_spinner=spinner or False, max_entries=max_entries)
+        by_key.clear = kept.clear  # type: ignore[attr-defined]
+        return cast(F, wraps(function)(by_key))
+
+    return keep
+
+
+def _cache_key(value: Any) -> Any:
+    """What stands for an argument, or for each of several."""
+    if hasattr(value, "cache_key"):
+        return _cache_key(value.cache_key)
+    return tuple(map(_cache_key, value)) if isinstance(value, list | tuple) else value
 
 
 @st.cache_resource(show_spinner=False)

@@ -19,9 +19,8 @@ from simviz.cards import FAMILIES
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
-from simviz.exceptions import SimvizError
 from simviz.features import why_impossible
-from simviz.jobs import Estimate, JobSpec, search_spec
+from simviz.jobs import Cost, JobSpec, search_spec
 from simviz.methods import get_method
 from simviz.params import ParamSpec, interval, param_specs
 from simviz.pipeline import Features, encoder_of, same_vocabulary, why_no_adapter
@@ -130,7 +129,7 @@ class Task:
     """One training that may be asked for."""
 
     spec: JobSpec
-    expected: Estimate
+    expected: Cost
     mark: str
 
     @property
@@ -349,6 +348,7 @@ def _show_sweep(
     return tuple(setting.task(spec) for spec in specs)
 
 
+@display.problems()
 def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     """Show the folds, what a search will cost, and the button that starts it."""
     folds = st.selectbox(
@@ -364,19 +364,10 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     if n < n_all:
         display.quiet(f"{n_all:,} combinations; {n} of them are drawn at random.")
     metric = runs.usual_metric(setting.dataset_id, setting.pairs)
-    try:
-        if once.spec.augment:
-            display.quiet("Searched without augmentation.")
-        spec = search_spec(
-            replace(once.spec, augment=()),
-            values,
-            folds=folds,
-            metric=metric,
-            n_iter=n if n < n_all else None,
-        )
-    except SimvizError as error:
-        display.problem(error)
-        return
+    if once.spec.augment:
+        display.quiet("Searched without augmentation.")
+    plain, n_iter = replace(once.spec, augment=()), n if n < n_all else None
+    spec = search_spec(plain, values, folds=folds, metric=metric, n_iter=n_iter)
     cost = _cost(json.dumps(spec.to_json(), sort_keys=True), spec, setting.pairs)
     if cost.reason_to_refuse:
         display.problem(cost.reason_to_refuse)
@@ -538,6 +529,6 @@ def _content(dataset_id: str, _pairs: PairSet) -> tuple[str, bool]:
 
 
 @st.cache_data(show_spinner=False, max_entries=2_500, ttl=3_600)
-def _cost(key: str, _spec: JobSpec, _pairs: PairSet) -> Estimate:
+def _cost(key: str, _spec: JobSpec, _pairs: PairSet) -> Cost:
     """Return what a job will cost; free memory, which it counts, changes with the hour."""
     return _spec.estimate(_pairs)
