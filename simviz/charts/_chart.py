@@ -99,9 +99,9 @@ class Chart:
             showlegend=False,
         )
 
-    def dotted(self, x: ArrayLike, y: ArrayLike, colour: str = "") -> None:
+    def dotted(self, x: ArrayLike, y: ArrayLike) -> None:
         """Add a thin dotted line, such as that of a score that knows nothing."""
-        line = {"color": colour or self.look.muted, "width": 1, "dash": "dot"}
+        line = {"color": self.look.muted, "width": 1, "dash": "dot"}
         self.figure.add_scatter(
             x=x, y=y, mode="lines", line=line, hoverinfo="skip", showlegend=False
         )

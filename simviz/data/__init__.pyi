@@ -23,7 +23,6 @@ from .sources import (
 from .splitting import (
     Split as Split,
     folds as folds,
-    repeated_splits as repeated_splits,
     split as split,
 )
 from .tables import (

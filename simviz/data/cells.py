@@ -200,9 +200,9 @@ def numbered(labels: Sequence[str]) -> list[str]:
     return names
 
 
-def percent(share: float, digits: int = 0) -> str:
+def percent(share: float) -> str:
     """A share of one, as texts write it."""
-    return f"{100 * share:.{digits}f} %"
+    return f"{100 * share:.0f} %"
 
 
 def spread(n: int, most: int) -> Codes:

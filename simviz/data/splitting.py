@@ -233,41 +233,6 @@ def folds(
         yield _split(pairs, parts, by, seed, [f"Fold {fold + 1} of {n}.", *notes])
 
 
-def repeated_splits(
-    pairs: PairSet,
-    n: int = 10,
-    by: By = "x",
-    fractions: Sequence[float] = (0.7, 0.1, 0.2),
-    seed: int = 0,
-    group_key: str | None = None,
-) -> Iterator[Split]:
-    """Draw a split n times, as in "ten random splits of 80 and 20 per cent by query".
-
-    Parameters
-    ----------
-    pairs : PairSet
-        What to split.
-    n : int, default=10
-        How often; the i-th split has the seed ``seed + i``.
-    by, fractions, seed, group_key : as in `split`
-        The papers' 80 per cent are train and validation together.
-
-    Yields
-    ------
-    Split
-        Each like one that `split` draws.
-
-    Examples
-    --------
-    >>> words = [f"word {i}" for i in range(100)]
-    >>> drawn = list(repeated_splits(PairSet.from_texts(words, words), n=3))
-    >>> [parts.seed for parts in drawn], len(drawn[0].test.x)
-    ([0, 1, 2], 20)
-    """
-    for i in range(n):
-        yield split(pairs, by, fractions, seed + i, group_key)
-
-
 def _split(
     pairs: PairSet,
     parts: Partition,

@@ -7,15 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from simviz._types import Reals
+from simviz._types import Index, Reals
+from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet
 
 if TYPE_CHECKING:
-    from simviz.data.pairs import Items, PairSet
     from simviz.pipeline import Pipeline
-
-Ints = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,17 +21,17 @@ class Assignment:
     """The group of each item, and the one that comes second."""
 
     names: tuple[str, ...]
-    group: Ints
-    runner_up: Ints
+    group: Index
+    runner_up: Index
     score: Reals
     runner_up_score: Reals
-    nearest: Ints
+    nearest: Index
 
     def __len__(self) -> int:
         return len(self.group)
 
 
-def group_names(pairs: PairSet, separator: str = " | ") -> list[tuple[str, ...]]:
+def group_names(pairs: PairSet) -> list[tuple[str, ...]]:
     """The groups that each y item stands in."""
     y = pairs.y
     own = y.content if y.kind in ("text", "keyword") else y.ids
@@ -41,7 +39,7 @@ def group_names(pairs: PairSet, separator: str = " | ") -> list[tuple[str, ...]]
         return [(str(name),) for name in own]
     cells = y.metadata["group"].tolist()
     return [
-        tuple(str(cell).split(separator)) if cell not in (None, "") else (str(name),)
+        tuple(str(cell).split(GROUP_SEPARATOR)) if cell not in (None, "") else (str(name),)
         for cell, name in zip(cells, own, strict=True)
     ]
 

@@ -122,21 +122,6 @@ class Evaluation:
         found = parse_metric(metric)
         return sum(int(found.certain(r).sum()) for r in self._rankings(direction))
 
-    def n_skipped(self, direction: Asking | None = None) -> int:
-        """Queries without a relevant candidate, which no metric counts.
-
-        Parameters
-        ----------
-        direction : {"x2y", "y2x", "mean"}, optional
-            Which side asks, the first when omitted; "mean" counts all sides.
-
-        Returns
-        -------
-        int
-            Number of queries.
-        """
-        return sum(int((r.n_relevant == 0).sum()) for r in self._rankings(direction))
-
     def per_query(self, metric: Metric | str, direction: Direction | None = None) -> Reals:
         """Value of each query.
 

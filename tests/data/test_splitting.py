@@ -16,7 +16,6 @@ from simviz.data.splitting import (
     folds,
     group_columns,
     part_columns,
-    repeated_splits,
     split,
     suggest_split,
     time_columns,
@@ -407,14 +406,6 @@ def test_folds_keep_groups_whole():
     for parts in folds(pairs, n=4, by="group"):
         sets = [set(p.x.metadata["group"]) for p in (parts.train, parts.validation, parts.test)]
         assert sum(map(len, sets)) == len(set.union(*sets)) == 20
-
-
-def test_repeated_splits_differ_by_their_seed():
-    names = [f"item {i}" for i in range(50)]
-    found = list(repeated_splits(PairSet.from_texts(names, names), n=3, seed=5))
-    assert [parts.seed for parts in found] == [5, 6, 7]
-    assert len({parts.test.digest for parts in found}) == 3
-    assert found[1].test.digest == split(PairSet.from_texts(names, names), "x", seed=6).test.digest
 
 
 def test_the_latest_items_are_the_test():

@@ -93,7 +93,6 @@ def test_equals_full_matrices(problem):
             assert result.n_certain(direction) == certain.sum()
             can_fail &= ~certain
         assert result.n_queries(direction) == can_fail.sum()
-        assert result.n_skipped(direction) == (side[1] <= 0).all(axis=1).sum()
     relevant = grades[judged] > 0
     if relevant.any() and not relevant.all():
         assert result.value(AUC()) == pytest.approx(roc_auc_score(relevant, scores[judged]))
@@ -283,7 +282,7 @@ def test_no_relevant_pair_at_all():
     result = evaluate(Table(np.ones((3, 4))), np.ones((3, 1)), np.ones((4, 1)), none)
     assert math.isnan(result.value("MRR"))
     assert math.isnan(result.value("AUC"))
-    assert (result.n_queries(), result.n_skipped(), result.n_skipped("mean")) == (0, 3, 7)
+    assert result.n_queries() == 0
     assert result.roc.n_negative == 12
     assert all(math.isnan(r["value"]) for r in result.to_records())
 

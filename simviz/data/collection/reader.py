@@ -32,7 +32,7 @@ from simviz.data.collection.judgments import (
     read_marked,
 )
 from simviz.data.images import assemble, keys_of, make_sprites
-from simviz.data.pairs import ItemKind, Items, PairSet
+from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet
 from simviz.data.readers import ReadResult, read_pairs, typed
 from simviz.data.roles import SPLIT_WORDS, Labels, Roles, is_label_name
 from simviz.data.sources import decode_text, load_bytes, signature
@@ -41,7 +41,6 @@ from simviz.data.tables import Table, items_by_id, make_table, read_table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance, Unjudged
 
-_SEPARATOR = " | "
 _FILES, _COLUMNS = ("x", "y", "relevance"), ("x_id", "x_text", "y_id", "y_text", "label")
 _ID_NAMES = ("id", "_id", "docid", "docno", "doc_id", "document_id", "qid", "query_id", "x_id")
 _TEXT_NAMES = ("text", "contents", "content", "body", "title", "query", "question", "name")
@@ -661,7 +660,7 @@ def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[Note]:
         for i, cell in zip(at, table[other], strict=True):
             if i >= 0 and cell.strip() and cell.strip() not in values[int(i)]:
                 values[int(i)].append(cell.strip())
-        cells = as_cells([_SEPARATOR.join(values.get(i, ())) for i in range(len(side.ids))])
+        cells = as_cells([GROUP_SEPARATOR.join(values.get(i, ())) for i in range(len(side.ids))])
         words = {c.lower() for v in values.values() for c in v}
         title = other
         if words and words <= SPLIT_WORDS.keys() and all(len(v) < 2 for v in values.values()):
