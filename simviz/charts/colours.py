@@ -44,9 +44,7 @@ def _largest_first(counts: Counter[str]) -> list[str]:
     return [name for name, _ in sorted(counts.items(), key=lambda g: (-g[1], g[0]))]
 
 
-def _shares(
-    values: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], tuple[float, float] | None]:
+def _shares(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float] | None]:
     """How far numbers lie between the least and the greatest, NaN where not finite; both."""
     finite = np.isfinite(values)
     if not finite.any():

@@ -129,9 +129,7 @@ def dimension_figure(
     )
 
 
-def dimension_records(
-    curves: Sequence[DimensionCurve | tuple[Any, ...]],
-) -> list[dict[str, Any]]:
+def dimension_records(curves: Sequence[DimensionCurve | tuple[Any, ...]]) -> list[dict[str, Any]]:
     """List the rows behind `dimension_figure`.
 
     Parameters

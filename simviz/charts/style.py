@@ -239,11 +239,7 @@ def apply_theme(figure: go.Figure, theme: ThemeName | Theme = "light") -> go.Fig
             "align": "left",
         },
         legend={"font": {"size": 12, "color": look.ink}, "bgcolor": "rgba(0,0,0,0)"},
-        modebar={
-            "bgcolor": "rgba(0,0,0,0)",
-            "color": look.muted,
-            "activecolor": look.accent,
-        },
+        modebar={"bgcolor": "rgba(0,0,0,0)", "color": look.muted, "activecolor": look.accent},
     )
     figure.update_xaxes(**axis)
     figure.update_yaxes(**axis)

@@ -20,14 +20,6 @@ from .sources import (
     get_limits as get_limits,
     reading_limits as reading_limits,
 )
-from .splitting import (
-    Split as Split,
-    folds as folds,
-    split as split,
-)
-from .tables import (
-    Table as Table,
-    read_table as read_table,
-    table_from_frame as table_from_frame,
-)
+from .splitting import Split as Split, folds as folds, split as split
+from .tables import Table as Table, read_table as read_table, table_from_frame as table_from_frame
 from .write import dump_pairs as dump_pairs, write_pairs as write_pairs

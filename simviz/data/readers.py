@@ -637,11 +637,7 @@ def attach(
 
 
 def _attach_split(
-    table: Table,
-    column: str,
-    rows: Codes,
-    sides: Mapping[str, Grouping],
-    metadata: Metadata,
+    table: Table, column: str, rows: Codes, sides: Mapping[str, Grouping], metadata: Metadata
 ) -> list[Note]:
     """Store the parts of a split on the sides that they follow from, or nearly."""
     ranks = _split_ranks(table, column, rows)

@@ -119,10 +119,7 @@ DEMO = DemoInfo(
     x_name="keywords",
     y_name="icons",
     split_by="y",
-    methods={
-        "opca": {},
-        "s2net": {"learning_rate": 0.1},
-    },
+    methods={"opca": {}, "s2net": {"learning_rate": 0.1}},
     metric="P@5",
     direction="y2x",
     size="1,340 pictures, 618 words",

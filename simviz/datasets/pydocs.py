@@ -53,11 +53,7 @@ def pair_summaries(library: Library) -> PairSet:
     of, to, grade = zip(*graded, strict=True)
     # A pair that is listed twice keeps its highest grade.
     relevance = Relevance.from_pairs(
-        [asks[i] for i in of],
-        to,
-        grade,
-        shape=(len(query), len(y)),
-        unjudged="negative",
+        [asks[i] for i in of], to, grade, shape=(len(query), len(y)), unjudged="negative"
     )
     first = [asks.index(i) for i in range(len(query))]
     metadata = {name: y.metadata[name][first] for name in ("package", "module")}

@@ -140,11 +140,7 @@ class TrainFits:
 
     def features(self, pipeline: PairPipeline) -> tuple[Any, Any, Matrix, Matrix]:
         """Fitted transformers of both sides, and what they make of the training items."""
-        key = (
-            key_of(pipeline.x_features),
-            key_of(pipeline.y_features),
-            _is_iterative(pipeline),
-        )
+        key = (key_of(pipeline.x_features), key_of(pipeline.y_features), _is_iterative(pipeline))
         if key not in self._features:
             train, _ = self._part(pipeline)
             # As a pipeline fits them, with a method that takes no time.

@@ -14,13 +14,7 @@ from simviz.evaluation.metrics import Metric, default_metric, parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking, meant
 from simviz.evaluation.scoring import evaluate
 from simviz.pipeline import CSLSPipeline, Pipeline
-from simviz.pipeline._csls import (
-    Queries,
-    local_means,
-    locally_scaled,
-    references,
-    top_means,
-)
+from simviz.pipeline._csls import Queries, local_means, locally_scaled, references, top_means
 
 #: Numbers of neighbours that are tried.
 NEIGHBORS = (1, 2, 5, 10, 20, 50)

@@ -350,9 +350,7 @@ def values_in(pool: Pool, metric: Metric, ranking: Ranking) -> Reals:
 
 
 def curve_records(
-    points: Sequence[dict[str, Any]],
-    per_query: Mapping[tuple[str, Any], Reals],
-    **constant: str,
+    points: Sequence[dict[str, Any]], per_query: Mapping[tuple[str, Any], Reals], **constant: str
 ) -> list[dict[str, Any]]:
     """Tidy table of values by (metric, direction), of shape (n_points, n_queries)."""
     return [

@@ -83,11 +83,7 @@ class ScoreCounts:
             at = inside[np.unique(near)]
         edges = np.concatenate([[self.lowest], self.cuts[at], [self.highest]])
         starts = np.concatenate([[0], at + 1])
-        classes = {
-            "relevant": self.relevant,
-            "rejected": self.rejected,
-            "unjudged": self.unjudged,
-        }
+        classes = {"relevant": self.relevant, "rejected": self.rejected, "unjudged": self.unjudged}
         return edges, {
             name: np.add.reduceat(counts.sum(axis=0), starts) for name, counts in classes.items()
         }

@@ -35,13 +35,7 @@ from simviz.evaluation.metrics import (
     is_graded,
     parse_metric,
 )
-from simviz.evaluation.result import (
-    DIRECTIONS,
-    Direction,
-    Evaluation,
-    Pool,
-    check_directions,
-)
+from simviz.evaluation.result import DIRECTIONS, Direction, Evaluation, Pool, check_directions
 from simviz.evaluation.roc import Roc
 from simviz.ranking import Ranking, rank_block, rank_listed
 from simviz.relevance import Relevance

@@ -346,12 +346,7 @@ def _index(items: Items) -> dict[str, int]:
     return {trec_id(key): i for key, i in own.items()} | own
 
 
-def _above_zero(
-    rows: Ints,
-    columns: Ints,
-    values: Reals,
-    shape: tuple[int, int],
-) -> sp.csr_array:
+def _above_zero(rows: Ints, columns: Ints, values: Reals, shape: tuple[int, int]) -> sp.csr_array:
     """Scores in the same order, all above 0."""
     least, most = float(values.min()), float(values.max())
     raised = values - least + (most - least) / 1_000 if most > least else np.ones(len(values))

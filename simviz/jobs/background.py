@@ -268,11 +268,7 @@ def kept_name(drawing: str) -> str:
 
 
 def draw_run(
-    background: Background,
-    run: Run,
-    pairs: PairSet,
-    drawing: str,
-    workspace: str = "",
+    background: Background, run: Run, pairs: PairSet, drawing: str, workspace: str = ""
 ) -> Progress | None:
     """Have a drawing made and kept with the run, once for all; return None if it is there."""
     key = (run.id, drawing)

@@ -888,12 +888,7 @@ def divisions_spec(
     ]
     params = {"candidates": candidates, "n": n, "metric": metric, "direction": direction}
     made = _as(
-        DivisionsSpec,
-        specs[0],
-        method=DIVISIONS,
-        params=params,
-        features="usual",
-        dimensions=None,
+        DivisionsSpec, specs[0], method=DIVISIONS, params=params, features="usual", dimensions=None
     )
     made.check()
     return made

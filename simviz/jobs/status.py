@@ -14,13 +14,7 @@ from simviz.evaluation.search import Selection, Trial
 from simviz.exceptions import SimvizError
 from simviz.jobs.spec import JobResult, JobSpec
 from simviz.persistence import load_records, save_state
-from simviz.store.directory import (
-    damaged,
-    is_alive,
-    own_process,
-    read_json,
-    write_json,
-)
+from simviz.store.directory import damaged, is_alive, own_process, read_json, write_json
 
 State = Literal["queued", "running", "succeeded", "failed", "cancelled", "interrupted"]
 #: States that end by themselves.

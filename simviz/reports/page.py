@@ -311,9 +311,7 @@ def _map(one: Entry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
 
 
 def _table(
-    head: Sequence[object],
-    rows: Sequence[Sequence[object]],
-    row_looks: Sequence[str] = (),
+    head: Sequence[object], rows: Sequence[Sequence[object]], row_looks: Sequence[str] = ()
 ) -> Markup:
     """A table that scrolls sideways; each text on one line."""
 
@@ -325,10 +323,7 @@ def _table(
 
 
 def _results_table(
-    entries: Sequence[Entry],
-    metrics: Sequence[str],
-    direction: str,
-    compared: Comparisons | None,
+    entries: Sequence[Entry], metrics: Sequence[str], direction: str, compared: Comparisons | None
 ) -> Markup:
     """The runs by metric in their order."""
     rows = table_rows(entries, metrics, direction)

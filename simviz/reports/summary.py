@@ -39,12 +39,7 @@ from simviz.features.pretrained import DEFAULT_MODEL
 from simviz.methods import all_methods, get_method
 from simviz.pipeline import Features, encoder_of
 from simviz.store.datasets import DEMO_PREFIX
-from simviz.store.run import (
-    BLEND,
-    Part,
-    Run,
-    stopped_by_validation,
-)
+from simviz.store.run import BLEND, Part, Run, stopped_by_validation
 
 Record = Mapping[str, Any]
 #: Scorers that know nothing of the items, as tables call them.
@@ -553,11 +548,7 @@ def verdict_words(found: Verdict, best: Entry, metric: str, direction: str) -> s
 
 
 def finding_of(
-    entries: Sequence[Entry],
-    pairs: PairSet,
-    metric: str,
-    direction: str,
-    shown: str | None = None,
+    entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str, shown: str | None = None
 ) -> str:
     """What the best run can do beside the baseline, in a sentence, by another metric if asked."""
     best, shown = entries[0], shown or metric

@@ -105,10 +105,7 @@ class TextFolder:
 
 
 def write_features(
-    features: BaseEstimator,
-    source: TextFolder,
-    folder: str | Path,
-    client: Client | None = None,
+    features: BaseEstimator, source: TextFolder, folder: str | Path, client: Client | None = None
 ) -> SparseShards:
     """Write the features of all texts of a folder, a shard a batch of rows.
 

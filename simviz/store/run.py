@@ -27,13 +27,7 @@ from simviz.pipeline import BlendPipeline, CSLSPipeline, Pipeline, load_pipeline
 from simviz.projection import JointMap, ModalityGap, Quality
 from simviz.ranking import Ranking
 from simviz.store.datasets import DEMO_PREFIX
-from simviz.store.directory import (
-    damaged,
-    read_json,
-    sync_tree,
-    why_not_written,
-    write_json,
-)
+from simviz.store.directory import damaged, read_json, sync_tree, why_not_written, write_json
 
 Part = Literal["validation", "test"]
 #: What is chosen of how a data set is looked at.

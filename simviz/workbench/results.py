@@ -31,12 +31,7 @@ _FURTHER = (
 
 
 def show(
-    dataset_id: str,
-    pairs: PairSet,
-    runs: Sequence[Run],
-    metric: str,
-    direction: str,
-    key: str,
+    dataset_id: str, pairs: PairSet, runs: Sequence[Run], metric: str, direction: str, key: str
 ) -> Run | None:
     """Show what runs on one split found on the part looked at; return the run of the verdict."""
     part = settings.current_part(dataset_id)

@@ -13,13 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, Note, counted, parse_number, shown
 from simviz.data.readers import judged_rows
-from simviz.data.roles import (
-    Labels,
-    Roles,
-    is_label_name,
-    known_words,
-    said_of_unread,
-)
+from simviz.data.roles import Labels, Roles, is_label_name, known_words, said_of_unread
 from simviz.data.sources import decode_text, signature
 from simviz.data.tables import Record, Table, make_table, read_table
 from simviz.exceptions import DatasetError

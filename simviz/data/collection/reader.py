@@ -25,12 +25,7 @@ from simviz.data.collection.files import (
     plan_parts,
     read_matrices,
 )
-from simviz.data.collection.judgments import (
-    Judgments,
-    positions,
-    read_judgments,
-    read_marked,
-)
+from simviz.data.collection.judgments import Judgments, positions, read_judgments, read_marked
 from simviz.data.images import assemble, keys_of, make_sprites
 from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet
 from simviz.data.readers import ReadResult, read_pairs, typed

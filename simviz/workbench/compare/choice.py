@@ -47,11 +47,7 @@ TABS = {
     "more": "More",
 }
 #: What fewer ask for, behind *More*.
-MORE = {
-    "scores": "Scores",
-    "reliability": "Reliability",
-    "divisions": "Repeat on random splits",
-}
+MORE = {"scores": "Scores", "reliability": "Reliability", "divisions": "Repeat on random splits"}
 #: Curves beside the table by what the link calls them, in place of what stands below.
 CURVES = {
     "roc": "ROC",

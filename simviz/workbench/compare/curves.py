@@ -69,11 +69,7 @@ def show(choice: Choice) -> None:
     if st.session_state.get("compare-tab") is None:
         address.put(tab=kind)
     columns = st.container(), about
-    show_kind = {
-        "dimensions": show_dimensions,
-        "training": show_training,
-        "size": show_sizes,
-    }
+    show_kind = {"dimensions": show_dimensions, "training": show_training, "size": show_sizes}
     with display.problems():  # a model that was deleted since, or is damaged
         if kind in pair_curves.KINDS:
             pair_curves.show(choice, kind, columns)

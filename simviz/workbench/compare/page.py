@@ -28,13 +28,7 @@ from simviz.workbench.compare import (
     table,
     topics,
 )
-from simviz.workbench.compare.choice import (
-    MORE,
-    TABS,
-    Choice,
-    choose,
-    part_of,
-)
+from simviz.workbench.compare.choice import MORE, TABS, Choice, choose, part_of
 from simviz.workbench.shell import (
     address,
     display,

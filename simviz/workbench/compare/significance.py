@@ -53,10 +53,7 @@ TESTS = {
         "Paired bootstrap",
         "Draws the queries again; its interval follows skewed differences.",
     ),
-    "wilcoxon": (
-        "Wilcoxon signed-rank",
-        "Ranks the differences. It does not test the mean.",
-    ),
+    "wilcoxon": ("Wilcoxon signed-rank", "Ranks the differences. It does not test the mean."),
     "published": (
         "As in the papers",
         "The test that published tables of this metric rest on, a better one beside it.",

@@ -53,11 +53,7 @@ _STYLE = Path(__file__).with_name("table.css")
 
 
 def show_finding(
-    entries: Sequence[Entry],
-    pairs: PairSet,
-    metric: str,
-    direction: str,
-    shown: str | None = None,
+    entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str, shown: str | None = None
 ) -> None:
     """Say what the best run can do, by a metric that is easy to read, and the verdict."""
     best, part = entries[0], entries[0].part

@@ -353,10 +353,7 @@ def _show_demos() -> None:
             st.markdown(info.description)
             st.caption(info.size)
             st.button(
-                f"Open {demo}",
-                key=f"data-demo-{demo}",
-                on_click=_choose,
-                args=(f"demo:{demo}",),
+                f"Open {demo}", key=f"data-demo-{demo}", on_click=_choose, args=(f"demo:{demo}",)
             )
             st.caption(f"Data: {info.source}. {info.licence}.")
 

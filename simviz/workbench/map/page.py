@@ -22,12 +22,7 @@ from simviz.projection.drawing import Placed
 from simviz.projection.quality import N_SEEDS, trust_level
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
-from simviz.workbench.map.view import (
-    COLOURS,
-    DRAWINGS,
-    View,
-    bound,
-)
+from simviz.workbench.map.view import COLOURS, DRAWINGS, View, bound
 from simviz.workbench.shell import code, display, drawings, empty, forms, frame, runs, state
 
 TITLE = "Map"

@@ -125,10 +125,7 @@ def bound(
 ) -> dict[str, Any]:
     """Tie a widget, which shows what `shown` makes of it, to a field, which `taken` sets."""
     st.session_state[key] = shown(getattr(view, name))
-    return {
-        "key": key,
-        "on_change": lambda: setattr(view, name, taken(st.session_state[key])),
-    }
+    return {"key": key, "on_change": lambda: setattr(view, name, taken(st.session_state[key]))}
 
 
 @state.cached(12)

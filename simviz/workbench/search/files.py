@@ -34,10 +34,7 @@ def read(file: Any, key: str, n_columns: int = 2) -> Table:
         st.spinner("Reading the file"),
         progress_listener(watch),
         reading_limits(
-            rows=MOST_ROWS,
-            cells=20 * MOST_ROWS,
-            file_bytes=2 * size,
-            unpacked_bytes=4 * size,
+            rows=MOST_ROWS, cells=20 * MOST_ROWS, file_bytes=2 * size, unpacked_bytes=4 * size
         ),
     ):
         table = read_table(file.getvalue(), file.name, n_columns=n_columns)

@@ -91,10 +91,7 @@ def choose_run(infos: Sequence[RunInfo]) -> Run:
         elsewhere = [i for i in asked if i in labels]
         st.session_state[_RUN] = (elsewhere or list(labels))[0]
     st.selectbox(
-        "Run",
-        **forms.options(labels),
-        key=_RUN,
-        width="stretch" if state.is_narrow() else 420,
+        "Run", **forms.options(labels), key=_RUN, width="stretch" if state.is_narrow() else 420
     )
     return state.run(st.session_state[_RUN])
 
@@ -320,9 +317,7 @@ def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> li
             **{name: st.column_config.Column(width=width) for name, width in widths.items()},
             "score": st.column_config.NumberColumn(format="%.3f", width=64),
             "runner-up is right": st.column_config.CheckboxColumn(
-                "right",
-                width=70,
-                help="The group is wrong, and the runner-up is the right one.",
+                "right", width=70, help="The group is wrong, and the runner-up is the right one."
             ),
             "right group": st.column_config.SelectboxColumn(
                 width=widths["right group"],

@@ -152,10 +152,7 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
     with st.container(horizontal=not state.is_narrow(), vertical_alignment="bottom"):
         texts = [
             st.text_input(
-                escape_markdown(name),
-                key=keys[side],
-                max_chars=LONGEST,
-                persist_state="session",
+                escape_markdown(name), key=keys[side], max_chars=LONGEST, persist_state="session"
             )
             for side, name in zip("xy", pairs.headings, strict=True)
         ]

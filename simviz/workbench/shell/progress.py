@@ -125,10 +125,7 @@ def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
 def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) -> None:
     why = ": the app was restarted" if status.state == "interrupted" else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.markdown(
-            f"{ENDED[status.state]} **{name}** {status.state}{why}",
-            width="content",
-        )
+        st.markdown(f"{ENDED[status.state]} **{name}** {status.state}{why}", width="content")
         st.button(
             "Retry",
             key=f"{key}-again-{status.id}",

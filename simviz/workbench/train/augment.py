@@ -67,11 +67,7 @@ _KINDS = {
         "not belong there.",
         "pairs",
     ),
-    "typos": _Kind(
-        "Typos",
-        "One character in five replaced, one in twenty left out.",
-        share=10,
-    ),
+    "typos": _Kind("Typos", "One character in five replaced, one in twenty left out.", share=10),
 }
 
 
