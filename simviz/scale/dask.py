@@ -60,7 +60,14 @@ def disconnect(client: Client) -> None:
         client.close(timeout=_CONNECT_SECONDS)
 
 
-def repeated(client: Client, address: str, attempt: Callable[[], T], most: int) -> T:
+def repeated(
+    client: Client,
+    address: str,
+    attempt: Callable[[], T],
+    most: int,
+    pause: float = 0.0,
+    final: tuple[type[BaseException], ...] = (),
+) -> T:
     """Repeat what the loss of a worker interrupts; raise `lost` if it does not end well."""
     from distributed.client import ClosedClientError
 
@@ -70,8 +77,9 @@ def repeated(client: Client, address: str, attempt: Callable[[], T], most: int) 
             return attempt()
         except (WorkerLost, CancelledError, OSError, ClosedClientError) as reason:
             error = reason
-            if client.status != "running":
+            if client.status != "running" or isinstance(reason, final):
                 break
+            time.sleep(pause)
     raise lost(address) from error
 
 
@@ -109,7 +117,7 @@ class Link:
     """One connection; when it breaks, another one is made."""
 
     def __init__(self, address: str, hear: Callable[[Any], None]) -> None:
-        self.client = connect(address)
+        self.address, self.client = address, connect(address)
         self.topic = f"simviz-{uuid4().hex}"
         self._hear = hear
         self._kept: OrderedDict[Any, Any] = OrderedDict()
@@ -152,20 +160,12 @@ class Link:
         return found
 
     def scatter(self, data: Any) -> Any:
-        """Send data to a worker."""
-        for _ in range(_CALLS - 1):
-            try:
-                return self._scatter(data)
-            except TimeoutError:  # there is no worker
-                raise
-            except (OSError, KeyError):  # it was just killed; there may be another one
-                if not self.is_open:
-                    raise
-                time.sleep(_AGAIN_SECONDS)
-        return self._scatter(data)
-
-    def _scatter(self, data: Any) -> Any:
-        return self.client.scatter([data], hash=False, timeout=_WORKER_SECONDS)[0]
+        """Send data to a worker; where it was just killed, there may be another one."""
+        send = partial(scattered, self.client, [data], timeout=_WORKER_SECONDS)
+        # Without any worker it waits as long as one takes to be started, but once.
+        no_worker = (TimeoutError,)
+        address = self.address
+        return repeated(self.client, address, send, _CALLS, _AGAIN_SECONDS, no_worker)[0]
 
     def forget(self, name: Any) -> None:
         """Send these data anew when they are needed next."""
