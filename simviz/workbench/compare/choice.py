@@ -219,7 +219,7 @@ def choose_two(
     columns = st.columns(2, gap="medium")
     for column, key, label in zip(columns, keys, labels.values(), strict=True):
         names = {i: entry.label for i, entry in by_id.items() if i not in chosen}
-        run_id = column.selectbox(label, **forms.options(names), key=key, persist_state="session")
+        run_id = column.selectbox(label, **forms.kept(names, key))
         chosen.append(run_id)
     return by_id[chosen[0]], by_id[chosen[1]]
 

@@ -58,12 +58,7 @@ def show(choice: Choice) -> None:
         st.session_state["compare-curve"] = "roc"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         kind = st.selectbox(
-            "Curve",
-            **forms.options(CURVES),
-            key="compare-curve",
-            label_visibility="collapsed",
-            persist_state="session",
-            width=190,
+            "Curve", **forms.kept(CURVES, "compare-curve"), label_visibility="collapsed", width=190
         )
         about = st.popover("Figures", icon=":material/info:", type="tertiary", key="compare-told")
     if st.session_state.get("compare-tab") is None:

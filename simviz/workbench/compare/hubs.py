@@ -44,9 +44,7 @@ def show(choice: Choice) -> None:
     names = {run_id: entry.label for run_id, entry in entries.items()}
     if st.session_state.get("compare-scaled") not in names:
         st.session_state["compare-scaled"] = next(iter(names))
-    run_id = st.selectbox(
-        "Run", **forms.options(names), key="compare-scaled", persist_state="session"
-    )
+    run_id = st.selectbox("Run", **forms.kept(names, "compare-scaled"))
     words = "The nearest are looked for among"
     queries: Queries = forms.segments(words, _FORMS, "compare-neighbours")
     with st.spinner("Measuring at each k", show_time=False):

@@ -117,12 +117,7 @@ def _show_further(choice: Choice) -> None:
     if st.session_state.get("compare-tab") not in (None, *known):
         st.session_state["compare-tab"] = None
     name = st.segmented_control(
-        "Look further",
-        **forms.options(known),
-        key="compare-tab",
-        label_visibility="collapsed",
-        wrap=True,
-        persist_state="session",
+        "Look further", **forms.kept(known, "compare-tab"), label_visibility="collapsed", wrap=True
     )
     if name != "queries":
         address.put(a=None, b=None, query=None)

@@ -151,14 +151,13 @@ def _choose_group(both: Both, key: str) -> tuple[str, NDArray[Any]]:
     """Let the visitor narrow the queries down; answers with a name and their places."""
     name, queries = "", np.arange(len(both.found))
     if groups := _groups(key, both):
+        sizes = {name: f"{name} ({len(at):,})" for name, at in groups.items()}
         value = st.selectbox(
             "Only queries with",
-            **forms.options({name: f"{name} ({len(at):,})" for name, at in groups.items()}),
+            **forms.kept(sizes, f"compare-column-{key}"),
             index=None,
             placeholder="All queries",
-            key=f"compare-column-{key}",
             width=320,
-            persist_state="session",
         )
         if value is not None:
             name, queries = value, groups[value]

@@ -148,35 +148,24 @@ def current_setting(choice: Choice) -> Setting:
 def choose_test(choice: Choice, now: Setting) -> None:
     """The controls: against which run, by which test."""
     with st.popover("Baseline", key="compare-baseline"):
-        st.selectbox(
-            "Compare with",
-            **forms.options({entry.run.id: entry.label for entry in choice.entries}),
-            key="compare-against",
-            persist_state="session",
-        )
+        labels = {entry.run.id: entry.label for entry in choice.entries}
+        st.selectbox("Compare with", **forms.kept(labels, "compare-against"))
         if choice.part == "validation":  # a test belongs to the test part
             return
         tests = _offered(choice)
         titles = {name: title for name, (title, _) in tests.items()}
-        st.selectbox(
-            "Which test tells two runs apart",
-            **forms.options(titles),
-            key=_test_key(tests),
-            persist_state="session",
-        )
+        st.selectbox("Which test tells two runs apart", **forms.kept(titles, _test_key(tests)))
         words, pairs = tests[now.chosen][1], _judged_pairs(choice)
         if pairs is not None and pairs.drawn != ("pairs",):
             words += " DeLong's test is not offered: items are in several pairs, which it ignores."
         st.caption(words)
         st.radio(
             "Multiple-comparison correction",
-            **forms.options(_CORRECTIONS),
-            key="compare-correction",
+            **forms.kept(_CORRECTIONS, "compare-correction"),
             horizontal=True,
             disabled=now.chosen == "published",
             help="Among twenty comparisons of equal runs one shows p below 0.05 by luck. Holm and "
             "Bonferroni keep the risk of any false mark at 5 %; Holm finds more.",
-            persist_state="session",
         )
 
 

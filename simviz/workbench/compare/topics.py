@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import isnan
-from typing import Any
 
 import streamlit as st
 from markupsafe import Markup, escape
@@ -42,8 +41,7 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
         by_id, labels = {run.id: run for _, run in labelled}, {run.id: n for n, run in labelled}
         if st.session_state.get("topics-run") not in by_id:
             st.session_state["topics-run"] = next(iter(by_id))
-        kept: dict[str, Any] = {"width": 220, "persist_state": "session"}
-        chosen = st.selectbox("Topics of", **forms.options(labels), key="topics-run", **kept)
+        chosen = st.selectbox("Topics of", **forms.kept(labels, "topics-run"), width=220)
         run = by_id[chosen]
         order = segments("Order by", _ORDERS, "topics-order")
         wanted = st.text_input(
@@ -51,7 +49,8 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
             key="topics-search",
             placeholder="Part of a term",
             icon=":material/search:",
-            **kept,
+            width=220,
+            persist_state="session",
         )
     found = topics_of(run, pairs)
     matching = search(ordered(found.topics, order), wanted)

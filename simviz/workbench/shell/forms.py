@@ -26,6 +26,11 @@ def options(words: Collection[Any]) -> dict[str, Any]:
     return {"options": list(words), "format_func": names}
 
 
+def kept(words: Collection[Any], key: str) -> dict[str, Any]:
+    """Return the options of a widget whose choice is kept for other pages, with its key."""
+    return {**options(words), "key": key, "persist_state": "session"}
+
+
 def segmented(
     label: str, words: Collection[Any], key: str, *, is_labelled: bool = False, **more: Any
 ) -> Any:

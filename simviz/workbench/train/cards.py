@@ -353,9 +353,7 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     """Show the folds, what a search will cost, and the button that starts it."""
     folds = st.selectbox(
         "Measured on",
-        **forms.options(_FOLDS),
-        key=f"{key}-folds",
-        persist_state="session",
+        **forms.kept(_FOLDS, f"{key}-folds"),
         help="Never the test part. Folds are of train and validation together: slower, less "
         "random.",
     )
