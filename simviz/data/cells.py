@@ -137,7 +137,7 @@ def are_numbers(cells: Iterable[str]) -> bool:
 def shown(value: object, limit: int = 40) -> str:
     """Quote a value for a message, cut so that a hostile cell cannot fill the screen."""
     text = str(value)
-    return repr(text if len(text) <= limit else text[:limit] + "…")
+    return repr(cut(text, limit))
 
 
 def rows_named(unit: str, rows: Sequence[int]) -> str:
@@ -151,6 +151,11 @@ def first_of(texts: Sequence[str], limit: int, between: str = ", ") -> str:
     """Join the first of some texts and count the rest."""
     more = f" and {len(texts) - limit:,} more" if len(texts) > limit else ""
     return between.join(texts[:limit]) + more
+
+
+def cut(text: str, limit: int) -> str:
+    """So much of a text, with three dots where it goes on."""
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def counted(n: int, one: str, many: str | None = None) -> str:
@@ -186,8 +191,8 @@ def side_name(heading: str, side: str) -> str:
     items, heading = f"{_SIDE[side]} items", " ".join(heading.split())
     if heading.casefold() in ("", _SIDE[side]):
         return items
-    cut = heading if len(heading) <= _HEADING else heading[: _HEADING - 1] + "…"
-    return f"{items} ({cut})"
+    short = cut(heading, _HEADING - 1) if len(heading) > _HEADING else heading
+    return f"{items} ({short})"
 
 
 def numbered(labels: Sequence[str]) -> list[str]:

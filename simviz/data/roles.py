@@ -16,6 +16,7 @@ from simviz.data.cells import (
     Note,
     as_cells,
     counted,
+    cut,
     did_you_mean,
     factorize,
     first_of,
@@ -270,7 +271,7 @@ def _rank(word: LabelWord) -> float:
 
 
 def _meaning(word: LabelWord) -> str:
-    name = word.word if len(word.word) <= 40 else f"{word.word[:40]}…"
+    name = cut(word.word, 40)
     grade = word.grade
     return f"{name} = " + ("not judged" if grade is None or np.isnan(grade) else f"{grade:g}")
 

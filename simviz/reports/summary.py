@@ -15,7 +15,7 @@ from markupsafe import Markup
 
 from simviz.charts import DimensionCurve, RocCurve
 from simviz.charts.tables import Cell
-from simviz.data.cells import is_noun, numbered
+from simviz.data.cells import counted, is_noun, numbered
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
 from simviz.evaluation import (
@@ -634,7 +634,7 @@ def _left_out(one: Entry, direction: str) -> str:
     found = one.evaluation
     side = cast(Asking, direction)
     n, graded = found.n_certain(side), found.n_certain(side, "NDCG")
-    words = f"{n:,} quer{'y' if n == 1 else 'ies'} with relevant candidates only"
+    words = f"{counted(n, 'query', 'queries')} with relevant candidates only"
     if graded < n:
         words += f"; NDCG counts {n - graded:,} of them, whose candidates differ in grade"
     return words if n else ""

@@ -16,7 +16,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz._types import Index
-from simviz.data.cells import as_cells, counted, factorize, percent, spread
+from simviz.data.cells import as_cells, counted, cut, factorize, percent, spread
 from simviz.data.description import are_short, plain_text, words_of
 from simviz.data.health.findings import (
     Finding,
@@ -195,11 +195,11 @@ class Subject:
         items = self.items[side]
         is_text = items.kind in ("text", "keyword")
         text = items.content[item] if is_text else items.labels[item]
-        return ItemName(_cut(str(text)), side, item)
+        return ItemName(cut(str(text), _EXAMPLE_CHARACTERS), side, item)
 
     def id(self, side: str, item: int) -> str:
         """The id of an item, as an example shows it."""
-        return _cut(str(self.items[side].ids[item]))
+        return cut(str(self.items[side].ids[item]), _EXAMPLE_CHARACTERS)
 
     def twins(self, side: str, one: int, other: int) -> Example:
         """An example of two items of the same content."""
@@ -260,10 +260,6 @@ class Subject:
         for number in (2, 1, 0):
             found[self.members[side][PARTS[number]]] = number
         return found
-
-
-def _cut(text: str) -> str:
-    return text if len(text) <= _EXAMPLE_CHARACTERS else text[:_EXAMPLE_CHARACTERS] + "…"
 
 
 def _leave_out(n: int) -> str:

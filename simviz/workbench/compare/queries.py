@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from simviz.charts import method_style
 from simviz.charts.tables import Cell, html_table
-from simviz.data.cells import items_named
+from simviz.data.cells import counted, items_named
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.differences import Answers, Differences, TermGroup, shared_terms
 from simviz.evaluation.tables import csv_text
@@ -109,7 +109,7 @@ def show(choice: Choice) -> None:
     group = both._replace(found=both.found.take(queries))
     if name:
         n = len(queries)
-        words = f"{name}: {n:,} quer{'y' if n == 1 else 'ies'}"
+        words = f"{name}: {counted(n, 'query', 'queries')}"
         if n:
             words += f", mean difference {display.signed(group.found.mean())} (A − B)"
         st.caption(escape_markdown(f"{words}."))

@@ -16,6 +16,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from simviz.charts.style import clean_text
 from simviz.charts.tables import html_table
+from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparison, Comparisons, Verdict
 from simviz.evaluation.metrics import parse_metric
@@ -186,7 +187,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
     """What tests found: tie groups, differences and p-values; more of it where asked."""
     now, found = verdicts.setting, verdicts.found
     base = now.against.label
-    by_pairs, counted = significance.is_by_pairs(found), significance.counted(found)
+    by_pairs, units = significance.is_by_pairs(found), significance.counted(found)
 
     def tested_column(
         head: str, hover: str, text: Callable[[Comparison], str], found: Comparisons = found
@@ -245,7 +246,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
         ),
         tested_column(
             "better / same / worse",
-            f"{counted} on which the run does better than {base}, the same, and worse.",
+            f"{units} on which the run does better than {base}, the same, and worse.",
             lambda one: (
                 " / ".join(f"{n:,}" for n in significance.outcomes(found, one) or ()) or _NOTHING
             ),
@@ -343,7 +344,7 @@ def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
     if not n:
         return ""
     one = n == 1
-    words = f"{n:,} quer{'y' if one else 'ies'}"
+    words = counted(n, "query", "queries")
     if anything_ranked:
         return f" {words} with relevant candidates only {'is' if one else 'are'} left out."
     return (

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from simviz.data import guess_space
-from simviz.data.cells import Note, counted, first_of, shown, spread
+from simviz.data.cells import Note, counted, cut, first_of, shown, spread
 from simviz.markdown import escape_markdown
 from simviz.workbench.data import health, split, upload
 from simviz.workbench.shell import display, forms, frame as page_frame, settings, state
@@ -283,9 +283,7 @@ def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
     chosen: dict[str, float | None] = {}
     with st.container(horizontal=True):
         for word in sorted(words, key=lambda w: w.grade is not None):  # unknown ones first
-            name = (
-                word.word if len(word.word) <= _LONGEST_WORD else f"{word.word[:_LONGEST_WORD]}…"
-            )
+            name = cut(word.word, _LONGEST_WORD)
             # Keys of widgets are no place for what a file holds.
             raw = f"{column}\0{word.word}".encode("utf-8", "replace")
             key = hashlib.blake2b(raw, digest_size=8).hexdigest()
@@ -311,7 +309,8 @@ def _show_table(file: Upload) -> None:
     display.legend((colours[role], _ROLES[role][0]) for role in dict.fromkeys(roles.values()))
     # Names of the file may be anything: the frame has its own.
     frame = table.frame.head(_ROWS)
-    frame = frame.set_axis([f"c{i}" for i in range(frame.shape[1])], axis="columns").map(_short)
+    names = [f"c{i}" for i in range(frame.shape[1])]
+    frame = frame.set_axis(names, axis="columns").map(cut, limit=_CELL)
     # The two sides are what is looked at: they get twice the room of the rest.
     sides = (file.roles.x, file.roles.y)
     width = column_width(table.frame.shape[1] + len(sides))
@@ -330,8 +329,8 @@ def _show_table(file: Upload) -> None:
     st.dataframe(styled, column_config=config, height=height, key=f"data-table-{file.digest}")
     more = len(table) - len(frame)
     of = f"{len(frame)} of {len(table):,} rows" if more > 0 else f"All {len(table):,} rows"
-    cut = f", separated by {DELIMITERS[table.delimiter]}" if table.delimiter else ""
-    display.quiet(f"{of} of {table.name}{cut}.")
+    separated = f", separated by {DELIMITERS[table.delimiter]}" if table.delimiter else ""
+    display.quiet(f"{of} of {table.name}{separated}.")
 
 
 def show_pairs(pairs: PairSet, key: str, n: int, most: int) -> None:
@@ -390,11 +389,7 @@ def cells(items: Items, index: Any) -> list[str]:
 
 def short(texts: Iterable[Any]) -> list[str]:
     """Return cells no longer than a table can show."""
-    return [_short(str(text)) for text in texts]
-
-
-def _short(cell: str) -> str:
-    return cell if len(cell) <= _CELL else cell[:_CELL] + "…"
+    return [cut(str(text), _CELL) for text in texts]
 
 
 def column(items: Items, name: str, width: int) -> Any:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from simviz.data.cells import counted
+from simviz.data.cells import counted, cut
 from simviz.data.pairs import PairSet
 from simviz.data.roles import named_roles
 from simviz.data.splitting import groups
@@ -252,7 +252,7 @@ def _show_scores(
         [*chosen, "score", "above"],
         [
             [
-                *(_short(table[name][row]) for name in chosen),
+                *(cut(table[name][row], _SHOWN) for name in chosen),
                 display.number(scores[row]),
                 "✓" if scores[row] >= limit else "",
             ]
@@ -262,10 +262,6 @@ def _show_scores(
     if len(listed) < len(order):
         what = "with the highest scores" if np.isnan(limit) else "around the threshold"
         display.quiet(f"Shown: the {len(listed)} pairs {what}.")
-
-
-def _short(text: str) -> str:
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
 
 
 def scored_csv(table: Table, scores: NDArray[np.float64], limit: float) -> str:
