@@ -1,9 +1,9 @@
-"""Two runs blended: quality at every weight, and the blend kept as a run."""
+"""Runs made of others: two blended at a weight, one with its hubs corrected; kept as runs."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import streamlit as st
 
@@ -20,7 +20,8 @@ from simviz.evaluation import (
     parse_metric,
 )
 from simviz.evaluation.differences import query_metric
-from simviz.jobs import JobSpec, blend_spec
+from simviz.evaluation.hubs import csls_values
+from simviz.jobs import JobSpec, blend_spec, csls_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline
@@ -30,6 +31,10 @@ from simviz.workbench.compare.choice import Choice, choose_two, held_out
 from simviz.workbench.shell import display, forms, settings, state
 from simviz.workbench.shell.figures import show_chart
 
+if TYPE_CHECKING:
+    from simviz.evaluation.result import Asking
+    from simviz.pipeline._csls import Queries
+
 #: Runs that the best blend is chosen among, the first ones.
 _MOST_RUNS = 10
 #: Names in the session: what the best blend was chosen for, the blend that was kept, and why one
@@ -38,6 +43,8 @@ _FOUND, _KEPT, _REFUSAL = "compare-blend-found", "compare-kept", "compare-blend-
 #: What is blended first: a lexical run with a learned one. A blend comes into another one only
 #: where somebody says so.
 _KINDS = ("lexical", "learned", "blend")
+#: Among what the nearest are looked for.
+_NEIGHBORS = {"given": "The other queries", "training": "Training items"}
 
 
 class Blend(NamedTuple):
@@ -412,3 +419,72 @@ def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
             state.queue().submit(spec)
             st.session_state[_KEPT] = spec.digest
         st.rerun(scope="app")  # the page shows how far the job is
+
+
+# -- hubs -----------------------------------------------------------------------------
+
+
+def correctable(choice: Choice) -> Sequence[Entry]:
+    """Runs whose hubs can be corrected: not what is corrected already, nor answers of others."""
+    return [
+        entry
+        for entry in choice.entries
+        if entry.run.info.method != CSLS and not entry.run.info.is_imported
+    ]
+
+
+@st.fragment
+@display.problems(ValueError)
+def show_hubs(choice: Choice) -> None:
+    """Choose a run and a form, and show the metric at each k."""
+    st.markdown(
+        "Some answers are near to very many queries: hubs. CSLS, cross-domain similarity local "
+        "scaling, takes the mean similarity of both items to their k nearest off each score."
+    )
+    entries = {entry.run.id: entry for entry in correctable(choice)}
+    names = {run_id: entry.label for run_id, entry in entries.items()}
+    if st.session_state.get("compare-scaled") not in names:
+        st.session_state["compare-scaled"] = next(iter(names))
+    run_id = st.selectbox("Run", **forms.kept(names, "compare-scaled"))
+    words = "The nearest are looked for among"
+    queries: Queries = forms.segments(words, _NEIGHBORS, "compare-neighbours")
+    with st.spinner("Measuring at each k", show_time=False):
+        values = _values_by_k(choice, entries[run_id], queries)
+    better = 1 if parse_metric(choice.metric).higher_is_better else -1
+    known = {k: better * value for k, value in values.items() if k and value == value}
+    if not known:
+        display.quiet("No query of the validation part has an answer, so k cannot be chosen.")
+        return
+    best = max(known, key=known.__getitem__)
+    rows = [["without CSLS", f"{values[0]:.3f}", ""]]
+    for k, value in values.items():
+        if k:
+            name = f"k = {k}, best" if k == best else f"k = {k}"
+            rows.append([name, f"{value:.3f}", display.signed(value - values[0])])
+    display.table([f"{choice.metric}, validation", "value", "Δ"], rows, look="sv-tight")
+    st.caption(
+        "As published, CSLS looks at the other queries: a score depends on what else is asked, so "
+        "figures are of asking all queries of a part at once. Single queries, as in Search, find "
+        "their nearest among training items."
+        if queries == "given"
+        else "A score depends on its two items and the model alone, however many queries ask."
+    )
+    info, mine = entries[run_id].run.info, state.workspace()
+    about = "It stays whole when that run is deleted."
+
+    def made() -> JobSpec:
+        return csls_spec(info, best, queries=queries, workspace=mine)
+
+    offer_to_keep(made, "correction", about)
+
+
+@state.cached(60)
+def _values_by_k(choice: Choice, entry: Entry, queries: Queries) -> dict[int, float]:
+    """The metric on the validation part at each k, and under 0 without CSLS."""
+    run, pairs = entry.run, choice.pairs
+    held = held_out(run, "validation", pairs)
+    if not (len(held.x) and len(held.y) and held.relevance.positives.nnz):
+        return {}
+    train, direction = run.take(pairs, "train"), cast("Asking", choice.direction)
+    metric = parse_metric(choice.metric)
+    return csls_values(run.pipeline(), train, held, queries, metric, direction)

@@ -21,7 +21,6 @@ from simviz.workbench.compare import (
     blend,
     curves,
     divisions,
-    hubs,
     pair_curves,
     parameters,
     queries,
@@ -110,7 +109,7 @@ def _show_further(choice: Choice) -> None:
         "parameters": bool(differing),
         "topics": bool(topical),
         "blend": len(choice.entries) > 1,
-        "hubs": bool(hubs.correctable(choice)),
+        "hubs": bool(blend.correctable(choice)),
     }
     known = {name: label for name, label in TABS.items() if fits.get(name, True)}
     # What a page sets, a browser takes over, whatever was pressed in the meantime.
@@ -133,7 +132,7 @@ def _show_further(choice: Choice) -> None:
     elif name == "parameters":
         parameters.show(choice, differing)
     else:
-        {"queries": queries, "blend": blend, "hubs": hubs}[name].show(choice)
+        {"queries": queries.show, "blend": blend.show, "hubs": blend.show_hubs}[name](choice)
 
 
 def _show_more(choice: Choice) -> None:
