@@ -746,25 +746,16 @@ def blend_spec(
                 f"These two runs were not trained on the same {words}, so that one may have seen "
                 "what the other is tested on. Train both on one split and blend those."
             )
-    trained = JobSpec.from_json(learned.spec)
-    spec = BlendSpec(
-        dataset_id=trained.dataset_id,
-        dataset_digest=trained.dataset_digest,
-        method=BLEND,
-        params={
-            "learned": learned.id,
-            "lexical": lexical.id,
-            "alpha": round(float(alpha), 6),
-            "normalization": normalization,
-            # What a list of runs calls it, even when a part was deleted.
-            "learned_method": learned.method,
-            "lexical_method": lexical.method,
-        },
-        split=trained.split,
-        workspace=workspace,
-    )
-    spec.check()
-    return spec
+    params = {
+        "learned": learned.id,
+        "lexical": lexical.id,
+        "alpha": round(float(alpha), 6),
+        "normalization": normalization,
+        # What a list of runs calls it, even when a part was deleted.
+        "learned_method": learned.method,
+        "lexical_method": lexical.method,
+    }
+    return _derived(BlendSpec, BLEND, learned, params, workspace)
 
 
 def csls_spec(run: RunInfo, k: int, *, queries: str = "given", workspace: str = "") -> JobSpec:
@@ -791,15 +782,16 @@ def csls_spec(run: RunInfo, k: int, *, queries: str = "given", workspace: str = 
     JobError
         If a setting does not fit.
     """
-    trained = JobSpec.from_json(run.spec)
-    spec = CSLSSpec(
-        dataset_id=trained.dataset_id,
-        dataset_digest=trained.dataset_digest,
-        method=CSLS,
-        params={"scaled": run.id, "k": k, "queries": queries, "scaled_method": run.method},
-        split=trained.split,
-        workspace=workspace,
-    )
+    params = {"scaled": run.id, "k": k, "queries": queries, "scaled_method": run.method}
+    return _derived(CSLSSpec, CSLS, run, params, workspace)
+
+
+def _derived(
+    kind: type[DerivedSpec], method: str, run: RunInfo, params: Mapping[str, Any], workspace: str
+) -> JobSpec:
+    """Ask for what is made of finished runs, on the pairs and the split of one of them."""
+    of = JobSpec.from_json(run.spec)
+    spec = kind(of.dataset_id, of.dataset_digest, method, params, of.split, workspace=workspace)
     spec.check()
     return spec
 
