@@ -32,7 +32,7 @@ from simviz.data.roles import (
     guess_roles,
     named_roles,
     parse_labels,
-    said_of_unread,
+    unread_notes,
 )
 from simviz.data.sources import Source, get_limits, report_progress
 from simviz.data.splitting import PARTS
@@ -383,7 +383,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
         shared = {
             c for s, (_, first) in sides.items() if len(first) < len(rows) for c in metadata[s]
         }
-        notes += said_of_unread(table, shared | roles.used())
+        notes += unread_notes(table, shared | roles.used())
     notes += more
     report_progress(0.9)
     relevance = Relevance.from_pairs(

@@ -357,7 +357,7 @@ def known_words(table: Table, column: str, labels: Labels | None = None) -> tupl
     return words if fit and _n_known(table, column) == sum(w.count for w in words) else ()
 
 
-def said_of_unread(table: Table, taken: Collection[str]) -> list[Note]:
+def unread_notes(table: Table, taken: Collection[str]) -> list[Note]:
     r"""Say which columns may judge the pairs, where none was read as the label."""
     found = [
         c

@@ -167,7 +167,7 @@ def score_counts(
         samples.append(block.ravel()[start % step :: step].astype(np.float64))
     score, relevant = np.concatenate(scores), queries.grade > 0
     if cuts is None:
-        chosen = _usual_cuts(lowest, highest, score[relevant], np.concatenate(samples))
+        chosen = _default_cuts(lowest, highest, score[relevant], np.concatenate(samples))
     else:
         chosen = np.asarray(cuts, dtype=np.float64)
     if chosen.ndim != 1 or (np.diff(chosen) <= 0).any() or np.isnan(chosen).any():
@@ -194,7 +194,7 @@ def score_counts(
     )
 
 
-def _usual_cuts(lowest: float, highest: float, relevant: Reals, sample: Reals) -> Reals:
+def _default_cuts(lowest: float, highest: float, relevant: Reals, sample: Reals) -> Reals:
     """Steps of equal width, and of equal shares of relevant and of all pairs."""
     few = 1 - np.geomspace(_LEAST_SHARE, 1, _SHARES)
     parts = [np.linspace(lowest, highest, _WIDE + 1)[1:-1]]

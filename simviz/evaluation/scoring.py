@@ -188,7 +188,7 @@ def evaluate(
         )
     if rel.unjudged == "ignore":
         pool = "judged"
-    asked = _asked(metrics, rel)
+    asked = _metrics_of(metrics, rel)
     trace = any(metric.level == "roc" for metric in asked)
     backwards = "y2x" in directions
     left_out = None if known is None or pool == "judged" else _left_out(known, rel)
@@ -382,7 +382,9 @@ def _lowered(
         start = stop
 
 
-def _asked(metrics: Iterable[Metric | str] | None, relevance: Relevance) -> tuple[Metric, ...]:
+def _metrics_of(
+    metrics: Iterable[Metric | str] | None, relevance: Relevance
+) -> tuple[Metric, ...]:
     if metrics is None:
         graded = (NDCG(10),) if is_graded(relevance) else ()
         scores = (Spearman(), Pearson()) if relevance.kind == "score" else ()

@@ -34,7 +34,7 @@ from simviz.projection.joint import METHODS, Balance, JointMap
 from simviz.projection.layout import align
 from simviz.projection.quality import N_SEEDS, points_moved
 from simviz.ranking import Ranking
-from simviz.store.datasets import usual_asking
+from simviz.store.datasets import default_query_side
 from simviz.store.run import IMPORTED, MEASURED, Part, Run, RunResult, load_map
 from simviz.store.store import Store
 
@@ -213,7 +213,7 @@ def train_dimensions(run: Run, pairs: PairSet, report: Report) -> None:
     train, *held_out = (run.take(pairs, name) for name in ("train", "validation", "test"))
     parts: dict[Part, PairSet] = dict(zip(MEASURED, held_out, strict=True))
     dimensions = smaller_dimensions(run)
-    asks = usual_asking(run.info.dataset_id, pairs).direction
+    asks = default_query_side(run.info.dataset_id, pairs).direction
     directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
     found: dict[Part, dict[int, Mapping[Direction, Ranking]]] = {part: {} for part in run.measured}
     reached = 0.0

@@ -21,7 +21,7 @@ from simviz.evaluation.search import Selection, development, search
 from simviz.exceptions import JobCancelled
 from simviz.jobs.cost import searched_pipeline
 from simviz.pipeline import PairPipeline, Pipeline, default_pipeline
-from simviz.store.datasets import usual_asking
+from simviz.store.datasets import default_query_side
 from simviz.store.run import Part, RunResult
 
 if TYPE_CHECKING:
@@ -93,7 +93,7 @@ def train(
 
     progress.report("scoring")
     measured: dict[Part, PartResult] = {}
-    asks = usual_asking(spec.dataset_id, pairs).direction
+    asks = default_query_side(spec.dataset_id, pairs).direction
     done = 0.0
     for part, share in _measurable(parts, pipeline if spec.may_lack_scores else None).items():
         callback = progress.during("scoring", done, done + share)
@@ -144,7 +144,7 @@ def run_search(spec: JobSpec, pairs: PairSet, report: Report) -> Selection:
         by=unit_of(how, pairs),
         group_key=how.group_key,
         metric=request["metric"],
-        direction=usual_asking(spec.dataset_id, pairs).direction,
+        direction=default_query_side(spec.dataset_id, pairs).direction,
         n_iter=request["n_iter"],
         seed=how.seed,
         callback=callback,

@@ -185,7 +185,7 @@ def value_of(run: Run, metric: str, direction: str, part: Part = "validation") -
 def _is_ahead(one: Evaluation, other: Evaluation, metric: str, direction: str) -> bool:
     """Whether a run is ahead of another by more than one standard error."""
     found = compare_evaluations(
-        one, other, metric, _asking(direction), "t", level=_WITHIN_ONE_ERROR
+        one, other, metric, _directions(direction), "t", level=_WITHIN_ONE_ERROR
     )
     return found.low > 0 if parse_metric(metric).higher_is_better else found.high < 0
 
@@ -354,19 +354,19 @@ def _title(run: Run) -> str:
     return known[run.info.method].tags.title if run.info.method in known else run.info.method
 
 
-class Asked(NamedTuple):
+class SideNames(NamedTuple):
     """What queries and answers are called."""
 
     queries: str
     answers: str
 
 
-def asked(pairs: PairSet, direction: str) -> Asked:
+def side_names(pairs: PairSet, direction: str) -> SideNames:
     """What a direction calls queries and answers."""
     if direction == "mean":
-        return Asked("queries", "answers")
+        return SideNames("queries", "answers")
     queries, answers = (pairs.x_name, pairs.y_name)[:: 1 if direction == "x2y" else -1]
-    return Asked(
+    return SideNames(
         queries if is_noun(queries) else "queries", answers if is_noun(answers) else "items"
     )
 
@@ -529,7 +529,7 @@ def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction:
     evaluations = _evaluations(kept)
     if baseline not in evaluations:
         evaluations[baseline] = guessed(baseline, best.measured)
-    asking = _asking(direction)
+    asking = _directions(direction)
     about = {"baseline": baseline, "vectors": vectors, "is_chosen_here": is_here}
     return verdict(evaluations, metric, asking, **about)  # type: ignore[arg-type]
 
@@ -554,7 +554,7 @@ def finding_of(
     best, shown = entries[0], shown or metric
     record = best.record(shown, direction)
     assert record is not None
-    who = asked(pairs, direction)
+    who = side_names(pairs, direction)
     by_pairs = record["direction"] == "pairs"
     baseline = baseline_of(entries, metric, direction)
     rows = table_rows(entries, [shown], direction)
@@ -578,7 +578,7 @@ def compare_runs(entries: Sequence[Entry], metric: str, direction: str) -> Compa
     # That is the randomisation test of queries, or the bootstrap of judged pairs.
     if len(entries) < 2 or entries[0].part == "validation":
         return None
-    return compare_all_evaluations(_evaluations(entries), metric, _asking(direction))
+    return compare_all_evaluations(_evaluations(entries), metric, _directions(direction))
 
 
 def order(entries: Sequence[Entry]) -> str:
@@ -625,7 +625,7 @@ def _evaluations(entries: Sequence[Entry]) -> dict[str, Evaluation]:
     return {one.label: one.evaluation for one in entries}
 
 
-def _asking(direction: str) -> list[Direction]:
+def _directions(direction: str) -> list[Direction]:
     return list(DIRECTIONS) if direction == "mean" else [cast(Direction, direction)]
 
 

@@ -233,7 +233,7 @@ def is_demo(dataset_id: object) -> bool:
     return isinstance(dataset_id, str) and dataset_id.startswith(DEMO_PREFIX)
 
 
-def usual_asking(dataset_id: str, pairs: PairSet) -> QuerySide:
+def default_query_side(dataset_id: str, pairs: PairSet) -> QuerySide:
     """Which side of a stored data set or a demo asks, and why."""
     demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX))
     if demo is None or not dataset_id.startswith(DEMO_PREFIX):

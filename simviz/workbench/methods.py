@@ -37,7 +37,7 @@ def show_page() -> None:
         key=lambda card: (order.index(card.tags.family), card.tags.year, card.id),
     )
     if not cards:
-        display.said("No method can use all of that.")
+        display.sentence("No method can use all of that.")
         return
     ids = [card.id for card in cards]
     wanted = address.value("method")

@@ -109,7 +109,7 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
     info = DEMOS.get(experiment.demo)
     demo = info.title if info else experiment.demo
     place = st.empty()
-    display.said(experiment.sentence)
+    display.sentence(experiment.sentence)
     targets = _targets(experiment)
     with st.container(horizontal=True, vertical_alignment="center"):
         runs = st.container(horizontal=True, width="content")

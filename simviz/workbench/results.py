@@ -83,7 +83,7 @@ def show_table(
     if record["direction"] == "pairs":
         st.caption(f"Over {record['n']:,} pairs of the {part} part. {order}")
         return
-    queries = summary.asked(pairs, direction).queries
+    queries = summary.side_names(pairs, direction).queries
     queries = "queries from both sides" if direction == "mean" else queries
     pool = entries[0].ranked_against(direction, pairs)
     st.caption(

@@ -10,7 +10,7 @@ from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.compare.divisions import _asked
+from simviz.workbench.compare.divisions import _request
 from simviz.workbench.data.split import _parts
 from simviz.workbench.shell import links, settings, state
 from simviz.workbench.train.augment import _chosen_terms
@@ -66,7 +66,7 @@ def test_the_same_divisions_are_asked_for_in_whichever_order_runs_on_other_terms
         for spec in made
     ]
     choice = SimpleNamespace(metric="MRR", direction="x2y")
-    assert _asked(entries, 5, choice).digest == _asked(entries[::-1], 5, choice).digest
+    assert _request(entries, 5, choice).digest == _request(entries[::-1], 5, choice).digest
 
 
 def test_names_are_no_markup_where_terms_are_chosen(monkeypatch):

@@ -86,7 +86,7 @@ def test_pages_get_their_turn_soon(monkeypatch):
 
 def figure(label="CCA", run="r1", *, banded=False):
     curves = [RocCurve("cca", label, [0.0, 0.2, 1.0], [0.0, 0.7, 1.0], 0.75)]
-    return figures.kept_figure(
+    return figures.cached_figure(
         "roc", curves, [run, banded], lambda: roc_figure(curves, theme=state.theme())
     )
 

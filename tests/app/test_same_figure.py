@@ -138,7 +138,7 @@ def test_the_figure_looked_at_first_is_the_same_everywhere(show, home, name):
     metric, direction = FIRST[name]
     run, pairs = home.run(name), dataset(home, name)
     part = "validation"
-    assert settings.usual_direction(home.data[name], pairs).direction == direction
+    assert settings.default_direction_of(home.data[name], pairs).direction == direction
     # Without any choice the pages open on that part and direction by themselves.
     first = cell(html(show("compare", name)), metric)
     told = every_place(show, home, name, metric, direction, part)

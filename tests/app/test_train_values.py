@@ -22,7 +22,7 @@ def test_examples_run(module):
 @pytest.mark.parametrize("method", all_methods())
 def test_what_is_suggested_is_allowed(method):
     specs = param_specs(all_methods()[method])
-    assert set(cards.usual_names(specs)) <= {spec.name for spec in specs}
+    assert set(cards.default_names(specs)) <= {spec.name for spec in specs}
     for spec in specs:
         values = cards.suggested(spec, spec.default)
         assert values

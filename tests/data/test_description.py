@@ -18,7 +18,7 @@ from simviz.data.description import (
 )
 from simviz.datasets import DEMOS
 from simviz.relevance import Relevance
-from simviz.store.datasets import usual_asking
+from simviz.store.datasets import default_query_side
 
 
 def test_sides_words_and_grades_are_counted():
@@ -132,9 +132,9 @@ def test_exchanged_sides_are_guessed_alike_where_anything_tells():
 def test_a_demo_names_its_query_side():
     pairs = pair_set(SHORT, SHORT, x_name="keywords", y_name="icons")
     assert default_direction(pairs) == "x2y"
-    assert usual_asking("demo:icons", pairs).direction == DEMOS["icons"].direction == "y2x"
-    assert usual_asking("demo:icons", pairs).reason.startswith("icons")
-    assert usual_asking("icons", pairs) == infer_query_side(pairs)
+    assert default_query_side("demo:icons", pairs).direction == DEMOS["icons"].direction == "y2x"
+    assert default_query_side("demo:icons", pairs).reason.startswith("icons")
+    assert default_query_side("icons", pairs) == infer_query_side(pairs)
 
 
 def items(n, **columns):

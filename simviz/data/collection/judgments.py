@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, Note, counted, parse_number, shown
 from simviz.data.readers import judged_rows
-from simviz.data.roles import Labels, Roles, is_label_name, known_words, said_of_unread
+from simviz.data.roles import Labels, Roles, is_label_name, known_words, unread_notes
 from simviz.data.sources import decode_text, signature
 from simviz.data.tables import Record, Table, make_table, read_table
 from simviz.exceptions import DatasetError
@@ -200,7 +200,7 @@ def read_judgments(
         reasons={"x": "its cells are ids of x items", "y": "its cells are ids of y items"},
     )
     if label is None:
-        notes += said_of_unread(table, [c for c in table.frame if c not in free])
+        notes += unread_notes(table, [c for c in table.frame if c not in free])
     rows, values, kind, more, unjudged = judged_rows(table, roles, rows)
     notes += more + unjudged
     return Judgments(x_at[rows], y_at[rows], values, kind, table, roles, notes)

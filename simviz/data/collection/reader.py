@@ -143,7 +143,7 @@ def read_collection(
     if plan.images and (plan.x is None or not plan.relevance) and plan.y is None:
         return read_picture_files(files, plan, title)
     x, y, one_side, notes = _sides(files, plan, columns)
-    notes = [*files.notes, *_said(plan), *notes]
+    notes = [*files.notes, *_part_notes(plan), *notes]
     x_index, y_index = _index(x), _index(y)
     label = columns.get("label")
     found = [
@@ -382,7 +382,7 @@ def _by_equal_ids(name: str, x: Side, y: Side, notes: list[Note]) -> Relevance:
     )
 
 
-def _said(plan: Plan) -> list[Note]:
+def _part_notes(plan: Plan) -> list[Note]:
     parts = [("x", plan.x), ("y", plan.y), *(("judgments", p) for p in plan.relevance)]
     notes = [
         Note(

@@ -130,7 +130,7 @@ def show(choice: Choice) -> None:
 
 def _choose_blend(choice: Choice) -> Blend:
     """What is blended with what, and how."""
-    learned, lexical = _usual_pair(choice.entries)
+    learned, lexical = _default_pair(choice.entries)
     if len(choice.entries) > 2:
         labels = {"learned": "A share α of", "lexical": "and the rest of"}
         learned, lexical = choose_two(choice, labels, [learned.run.id, lexical.run.id])
@@ -148,7 +148,7 @@ def _choose_blend(choice: Choice) -> Blend:
     return Blend(choice, learned, lexical, "global_std" if one_scale else "none", metric)
 
 
-def _usual_pair(entries: Sequence[Entry]) -> tuple[Entry, Entry]:
+def _default_pair(entries: Sequence[Entry]) -> tuple[Entry, Entry]:
     """The first learned one and the first lexical one; what there is where a kind is missing."""
     lexical = min(entries, key=lambda entry: _KINDS.index(_kind(entry)))
     others = [entry for entry in entries if entry is not lexical]
@@ -237,7 +237,7 @@ def _best(
     single = by_id[chosen.single].label
     of = "both" if len(fused) == 2 else f"all {len(fused)}"
     names = ("best blend", f"{single} alone", f"RRF of {of}, nothing chosen")
-    metric, asked = blend.metric, settings.asking_sides(choice.direction)
+    metric, asked = blend.metric, settings.query_sides(choice.direction)
     on_validation = ranks.evaluate(validation, [metric], directions=asked).value(metric, asking)
     values: list[tuple[Any, ...]] = list(
         zip(names, (chosen.value, chosen.single_value, on_validation), strict=True)
@@ -266,7 +266,7 @@ def _best(
 
 def _take(blend: Blend, shares: Mapping[str, float]) -> None:
     by_id = blend.choice.by_id
-    learned, lexical = _usual_pair([by_id[run_id] for run_id in shares])
+    learned, lexical = _default_pair([by_id[run_id] for run_id in shares])
     st.session_state["compare-learned"] = learned.run.id
     st.session_state["compare-lexical"] = lexical.run.id
     taken = blend._replace(learned=learned, lexical=lexical)

@@ -157,7 +157,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     group_names = shell_runs.group_labels(groups, pairs.nouns)
     group = _current_group(groups, wanted)
     known = _measured_on(group, part)
-    metric = shell_runs.usual_metric(dataset_id, pairs)
+    metric = shell_runs.default_metric_of(dataset_id, pairs)
     if metric not in known.metrics:
         metric = known.metrics[0]
     # The pills keep this order whatever metric is looked at.

@@ -103,7 +103,7 @@ def show(
         return text.encode("utf-8", "replace")
 
     def trec() -> bytes:
-        sides = settings.asking_sides(choice.direction)
+        sides = settings.query_sides(choice.direction)
         return trec_zip(runs, pairs, directions=sides, labels=labels, part=part)
 
     table = choice, rows, metrics, verdicts

@@ -167,7 +167,7 @@ def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
 def _show_against_all_items(choice: Choice) -> None:
     """Offer figures against all items, where a query met only those of its part."""
     entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
-    measured, sides = choice.entries[0].measured, settings.asking_sides(choice.direction)
+    measured, sides = choice.entries[0].measured, settings.query_sides(choice.direction)
     n_x, n_y = len(choice.pairs.x), len(choice.pairs.y)
     is_part = {"x2y": measured.n_y < n_y, "y2x": measured.n_x < n_x}
     if not entries or measured.pool != "split" or not any(is_part[side] for side in sides):

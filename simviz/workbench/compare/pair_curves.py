@@ -34,7 +34,7 @@ from simviz.store.run import MEASURED, Run
 from simviz.workbench.compare.choice import Choice, held_out, open_query, part_of
 from simviz.workbench.compare.significance import is_by_query
 from simviz.workbench.shell import display, drawings, state
-from simviz.workbench.shell.figures import kept_figure, show_beside
+from simviz.workbench.shell.figures import cached_figure, show_beside
 from simviz.workbench.shell.forms import segments
 
 #: Pairs listed on each side of a threshold, and the longest text of an item in a line.
@@ -117,11 +117,11 @@ def show(choice: Choice, kind: str, columns: Sequence[DeltaGenerator]) -> None:
     curves = [_curve(kind, one, banded=banded) for one in traced]
     has_bands = [one.bands is not None for one in traced]
     ids = [one.entry.run.id for one in traced]
-    drawn_by = [axis, choice.part, asking_side(choice), banded, has_bands, ids]
+    drawn_by = [axis, choice.part, query_side(choice), banded, has_bands, ids]
     event = show_beside(
         columns,
         kind,
-        kept_figure(kind, curves, drawn_by, lambda: _figure(kind, curves, axis)),
+        cached_figure(kind, curves, drawn_by, lambda: _figure(kind, curves, axis)),
         lambda: (roc_records if kind == "roc" else precision_records)(curves),
         ["method", KINDS[kind].title, *_cells(kind, roc)],
         [
@@ -195,12 +195,12 @@ def _traced(choice: Choice) -> list[Traced]:
             if wanted:
                 # The curve came with the run; bands need its model, which may be gone.
                 with suppress(SimvizError):
-                    bands = _bands(entry, asking_side(choice), part)
+                    bands = _bands(entry, query_side(choice), part)
             traced.append(Traced(entry, roc, bands))
     return traced
 
 
-def asking_side(choice: Choice) -> Direction:
+def query_side(choice: Choice) -> Direction:
     """Whose queries are drawn again: those of the chosen direction, else of the x side."""
     return "y2x" if choice.direction == "y2x" else "x2y"
 
@@ -224,7 +224,7 @@ def _say_bands(choice: Choice, traced: Sequence[Traced]) -> str:
         if st.session_state.get("compare-bands"):
             return ""
         return "Switch bands on for intervals too: of so many pairs or runs they take a while."
-    side = choice.names[asking_side(choice) == "y2x"]
+    side = choice.names[query_side(choice) == "y2x"]
     how = "query by query" if is_by_query(choice) else "on the same judged pairs"
     return (
         f"Intervals and bands: 95 %, from 1,000 draws of the {bands.n_queries:,} "
@@ -305,7 +305,7 @@ def _list_pairs(
     if not len(pairs.x):
         st.caption("None.")
         return
-    opens, direction = len(choice.entries) > 1, asking_side(choice)
+    opens, direction = len(choice.entries) > 1, query_side(choice)
     with st.container(gap=None if opens else "small", key=f"compare-{kind}-list"):
         for n, (i, j, score) in enumerate(zip(pairs.x, pairs.y, pairs.score, strict=True)):
             names = (display.item_words(*item, _LONGEST) for item in ((part.x, i), (part.y, j)))
@@ -339,7 +339,7 @@ def show_histograms(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
     with st.spinner("Counting scores", show_time=False):
         for entry in choice.entries[:_MOST]:
             part = part_of(entry, choice.pairs)
-            counts = _score_counts(entry.run, asking_side(choice), part)
+            counts = _score_counts(entry.run, query_side(choice), part)
             shown.append(scores.ScoreHistogram(entry.look, entry.label, *counts.histogram()))
     totals = {words: int(shown[0].counts[name].sum()) for name, words in scores.CLASSES.items()}
     n_runs = len(choice.entries)
@@ -370,7 +370,7 @@ def show_reliability(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
     with st.spinner("Computing what scores mean", show_time=False):
         for entry in choice.entries:
             parts = [held_out(entry.run, part, choice.pairs) for part in MEASURED]
-            found = _reliability(entry.run, asking_side(choice), *parts)
+            found = _reliability(entry.run, query_side(choice), *parts)
             if found is not None:
                 measured.append((entry, *found))
     if not measured:

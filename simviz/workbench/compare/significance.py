@@ -213,7 +213,7 @@ def tested_name(choice: Choice, now: Setting) -> str:
 @state.cached(400)
 def values(choice: Choice, entry: Entry) -> QueryValues:
     """What a run did query by query, by the main metric or what stands for it."""
-    sides = settings.asking_sides(choice.direction)
+    sides = settings.query_sides(choice.direction)
     return query_values(entry.evaluation, choice.metric, sides)
 
 
@@ -295,7 +295,7 @@ def power(choice: Choice, found: Comparisons) -> str:
 def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
     one, other = (entry.evaluation for entry in (a, b))
-    sides = settings.asking_sides(choice.direction)
+    sides = settings.query_sides(choice.direction)
     return paired_differences(one, other, query_metric(choice.metric), sides)
 
 

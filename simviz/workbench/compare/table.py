@@ -24,7 +24,6 @@ from simviz.evaluation.tables import TableRow
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import (
     Entry,
-    asked,
     bold,
     column,
     cost_columns,
@@ -32,6 +31,7 @@ from simviz.reports.summary import (
     metric_column,
     nothing_known,
     order,
+    side_names,
     table_rows,
     verdict_of,
     verdict_words,
@@ -309,7 +309,7 @@ def _test_note(choice: Choice, verdicts: Verdicts) -> str:
 def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     """What the figures are means of, and what a query was ranked against."""
     first = choice.entries[0]
-    sides = asked(choice.pairs, choice.direction)
+    sides = side_names(choice.pairs, choice.direction)
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
     records = (first.record(m, choice.direction) for m in choice.metrics)
     ranked = next((r for r in records if r and r["direction"] != "pairs"), None)

@@ -144,7 +144,7 @@ def _cell(cell: str, pairs: PairSet) -> object:
 def _show_rest(report: HealthReport) -> None:
     """Show what was looked for and how far shared words lead."""
     if not len(report):
-        display.said("No problems found.")
+        display.sentence("No problems found.")
     shared = report.shared
     if shared is not None:
         further = " Training has little to add." if shared.words >= _NEARLY_ALL else ""

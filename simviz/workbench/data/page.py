@@ -371,7 +371,7 @@ def _show_own() -> None:
     for info in own:
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             with st.container(width="stretch", gap=None):
-                display.said(names[info.id])
+                display.sentence(names[info.id])
                 display.quiet(_summary(info))
             st.button("Open", key=f"data-use-{info.id}", on_click=_choose, args=(info.id,))
             with st.popover("Delete", type="tertiary", key=f"data-ask-{info.id}"):
@@ -390,7 +390,7 @@ def _show_own() -> None:
 def _show_workspace() -> None:
     """Show what the workspace holds and how long, and the button that deletes all of it."""
     if gone := st.session_state.pop(_GONE, ""):
-        display.said(gone)
+        display.sentence(gone)
     used, room = state.store().workspaces.usage(state.workspace()), state.deployment()
     if not any((used.datasets, used.runs, used.shares, used.jobs)):
         return

@@ -124,7 +124,7 @@ def show(view: View, scene: Scene) -> None:
     result = _evaluated(run, scene.pairs, k, part)
     direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)
     metric, values = _curve(run, part, direction)
-    main = runs.usual_metric(view.dataset_id, scene.pairs)
+    main = runs.default_metric_of(view.dataset_id, scene.pairs)
     display.figures(_figures(main, direction, metric, values, k, result))
     if values:
         _show_curve(metric, values, k, look, hue)
@@ -151,7 +151,7 @@ def _curve(run: Run, part: PartName, direction: str) -> tuple[str, dict[int, flo
     """Return the name of the metric, and its value by the number of dimensions."""
     records = run.part(part).curve
     values: dict[int, list[float]] = {}
-    for record in (r for r in records if r["direction"] in settings.asking_sides(direction)):
+    for record in (r for r in records if r["direction"] in settings.query_sides(direction)):
         if isnan(record["value"]):  # on a side on which no query can fail
             continue
         values.setdefault(int(record["dimension"]), []).append(float(record["value"]))

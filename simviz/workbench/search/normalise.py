@@ -363,7 +363,7 @@ def _show_summary(group: Sequence[str], found: Normalised) -> None:
     if by_part:
         counts = [f"{sum(right):,} of {len(right):,} ({p})" for p, right in by_part.items()]
         words += f" Right where the group is known: {', '.join(counts)}."
-    display.said(words)
+    display.sentence(words)
 
 
 def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> None:
@@ -390,7 +390,7 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
             right = ", ".join(y for x, y, sign in kept if x == text and sign > 0)
             wrong = ", ".join(y for x, y, sign in kept if x == text and sign < 0)
             with st.container(horizontal=True, vertical_alignment="center"):
-                display.said(f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""))
+                display.sentence(f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""))
                 st.button(
                     "Undo",
                     key=f"normalise-drop-{i}",
@@ -473,7 +473,7 @@ def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> No
     rows = [row for row in zip(found.lines, old_names, names, strict=True) if row[1] != row[2]]
     st.subheader("What the corrections changed", anchor=False)
     same = len(found.lines) - len(rows)
-    display.said(f"{len(rows):,} of these lines have another group; {same:,} have the same.")
+    display.sentence(f"{len(rows):,} of these lines have another group; {same:,} have the same.")
     if rows:
         display.table(("text", "before", "now"), rows[:200])
     _show_figures(before, run, part, pairs)

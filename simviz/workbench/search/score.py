@@ -161,7 +161,7 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
         return
     score = float(drawings.pipeline(run).score_pairs([x], [y])[0])
     words = "" if np.isnan(limit) else f", {ABOVE if score >= limit else 'below the threshold'}"
-    display.said(f"Score {display.number(score)}{words}.")
+    display.sentence(f"Score {display.number(score)}{words}.")
 
 
 @display.problems(ValueError)
@@ -245,7 +245,7 @@ def _show_scores(
     n_missing = len(scores) - len(known)
     if n_missing:
         words += f" {counted(n_missing, 'row')} without both texts."
-    display.said(words)
+    display.sentence(words)
     first = max(0, min(n_above - _LISTED // 2, len(order) - _LISTED))
     listed = order[first : first + _LISTED]
     display.table(

@@ -13,7 +13,7 @@ from simviz import reports
 from simviz.exceptions import SimvizError
 from simviz.store.run import ROLES
 from simviz.workbench.shell import settings, state
-from simviz.workbench.shell.runs import usual_metric
+from simviz.workbench.shell.runs import default_metric_of
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -39,7 +39,7 @@ def show_train(requests: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
         return
     dataset_id = requests[0][1].dataset_id
     named = _named((title, spec.to_json()) for title, spec in requests)
-    metric = usual_metric(dataset_id, pairs)
+    metric = default_metric_of(dataset_id, pairs)
     direction = settings.current_direction(dataset_id, pairs)
     part = settings.current_part(dataset_id)
     _show("train", reports.compare_code, named, metric, direction, part=part)

@@ -52,7 +52,7 @@ def problems(*others: type[Exception], tell: Callable[[str], None] = problem) ->
         tell(str(error))
 
 
-def said(text: str) -> None:
+def sentence(text: str) -> None:
     """A sentence."""
     st.html(f'<p class="sv-said">{escape(text)}</p>')
 

@@ -39,7 +39,7 @@ def show_chart(figure: Any, key: str, *, alt: str = "", height: int | None = Non
     )
 
 
-def kept_figure(
+def cached_figure(
     kind: str, curves: Sequence[Any], drawn_by: Iterable[object], make: Callable[[], Any]
 ) -> Any:
     """A figure of curves over all pairs, made once for all who see the same."""

@@ -143,7 +143,7 @@ def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
     )
 
 
-def usual_metric(dataset_id: str, pairs: PairSet) -> str:
+def default_metric_of(dataset_id: str, pairs: PairSet) -> str:
     """The metric to look at first."""
     demo = state.demo_of(dataset_id)
     return _default_metric(pairs.digest, pairs.relevance) if demo is None else demo.metric
@@ -160,7 +160,7 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
     """Runs in the order of what is looked at first; the newest first where they are level."""
     if not runs:
         return []
-    metric = usual_metric(dataset_id, pairs)
+    metric = default_metric_of(dataset_id, pairs)
     direction = settings.current_direction(dataset_id, pairs)
 
     read = [state.run(info.id) for info in runs]
@@ -171,6 +171,6 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
 
 def main_metric(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> str:
     """The metric to look at first, of those that some runs have."""
-    usual = usual_metric(dataset_id, pairs)
+    usual = default_metric_of(dataset_id, pairs)
     known = [name for name in runs[0].summary if all(name in run.summary for run in runs)]
     return usual if usual in known or not known else known[0]

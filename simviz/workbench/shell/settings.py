@@ -48,7 +48,7 @@ def part_switch(dataset_id: str) -> Part:
 def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] = _SIDES) -> str:
     """The direction that figures are of: as the link says, else as was chosen before."""
     chosen = _chosen("direction", dataset_id, (*_SIDES, "mean"))
-    direction = chosen or usual_direction(dataset_id, pairs).direction
+    direction = chosen or default_direction_of(dataset_id, pairs).direction
     return direction if direction in _offered(measured) else measured[0]
 
 
@@ -57,7 +57,7 @@ def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -
     x, y = map(escape_markdown, pairs.headings)
     words = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
     direction = current_direction(dataset_id, pairs, measured)
-    reason = escape_markdown(usual_direction(dataset_id, pairs).reason)
+    reason = escape_markdown(default_direction_of(dataset_id, pairs).reason)
     _switch(
         "direction",
         "compare-direction",
@@ -72,14 +72,14 @@ def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -
 
 
 @state.cached(100)
-def usual_direction(dataset_id: str, pairs: PairSet) -> QuerySide:
+def default_direction_of(dataset_id: str, pairs: PairSet) -> QuerySide:
     """Who asks where nobody has chosen, and why."""
-    from simviz.store.datasets import usual_asking
+    from simviz.store.datasets import default_query_side
 
-    return usual_asking(dataset_id, pairs)
+    return default_query_side(dataset_id, pairs)
 
 
-def asking_sides(direction: str) -> tuple[str, ...]:
+def query_sides(direction: str) -> tuple[str, ...]:
     """The directions behind one that is shown: both behind their mean."""
     return _SIDES if direction == "mean" else (direction,)
 

@@ -226,7 +226,7 @@ def _augment(
     if preview.problem:
         display.problem(preview.problem)
         return Augmentation()
-    display.said(f"{preview.before:,} texts become {preview.after:,}.")
+    display.sentence(f"{preview.before:,} texts become {preview.after:,}.")
     rows: list[Sequence[object]] = []
     for kind, (n, samples) in (preview.samples or {}).items():
         rows.append([Cell(f"{_KINDS[kind].title}: {n:,}", {"colspan": 2, "scope": "rowgroup"})])

@@ -279,7 +279,7 @@ def _choose_values(specs: Sequence[ParamSpec], start: Mapping[str, Any], key: st
     names = st.multiselect(
         "Vary",
         list(by_name),
-        default=usual_names(specs),
+        default=default_names(specs),
         key=f"{key}-vary",
         persist_state="session",
         help="Each combination of the values below is tried.",
@@ -361,7 +361,7 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     n = min(n_all, _MOST_SETTINGS)
     if n < n_all:
         display.quiet(f"{n_all:,} combinations; {n} of them are drawn at random.")
-    metric = runs.usual_metric(setting.dataset_id, setting.pairs)
+    metric = runs.default_metric_of(setting.dataset_id, setting.pairs)
     if once.spec.augment:
         display.quiet("Searched without augmentation.")
     plain, n_iter = replace(once.spec, augment=()), n if n < n_all else None
@@ -446,7 +446,7 @@ def memory(n_bytes: float) -> str:
     return f"{max(0.1, n_bytes / 1e9):.1f} GB"
 
 
-def usual_names(specs: Sequence[ParamSpec]) -> list[str]:
+def default_names(specs: Sequence[ParamSpec]) -> list[str]:
     """Return the parameters to vary where nobody says which."""
     names = [spec.name for spec in specs]
     first = [name for name in _VARIED_FIRST if name in names]

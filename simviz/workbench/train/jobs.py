@@ -171,7 +171,7 @@ def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -
     n_folds = selection.n_folds
     measured_on = "on the validation part" if n_folds == 1 else f"the mean of {n_folds} folds"
     chosen = picked.chosen
-    display.said(
+    display.sentence(
         f"{forms.describe(chosen.params)}: {selection.metric} {chosen.mean:.3f}"
         + (f" ± {chosen.spread:.3f}" if chosen.spread == chosen.spread else "")
         + f", {measured_on}."

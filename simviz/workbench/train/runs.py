@@ -176,7 +176,7 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
     if len(chosen) > 1:
         _show_differences(chosen)
     elif chosen[0].note:
-        display.said(chosen[0].note)
+        display.sentence(chosen[0].note)
 
 
 def _show_name_and_note(run: RunInfo) -> None:
