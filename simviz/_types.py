@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,3 +14,7 @@ Ints = NDArray[np.int64]
 Index = NDArray[np.intp]
 #: Of float32 or float64.
 Array = NDArray[np.floating]
+Mask = NDArray[np.bool_]
+#: What a scorer takes for a side: items, or rows of a matrix.
+SideT = TypeVar("SideT")
+SideT_contra = TypeVar("SideT_contra", contravariant=True)

@@ -9,9 +9,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz._types import Reals
+from simviz._types import Mask, Reals
 
-Mask = NDArray[np.bool_]
 Run = TypeVar("Run")
 #: The constant of reciprocal rank fusion (Cormack, Clarke & Büttcher, SIGIR 2009).
 RRF_K = 60

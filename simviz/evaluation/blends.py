@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import nan
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz._types import Ints, Reals
+from simviz._types import Ints, Reals, SideT, SideT_contra
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Block, BlockPairs, Queries, n_items, queries_of
 from simviz.evaluation.metrics import MRR, Metric, check_choice, parse_metric
@@ -29,9 +29,6 @@ from simviz.evaluation.roc import Roc
 from simviz.ranking import rank_listed
 from simviz.relevance import Relevance
 
-Side = TypeVar("Side")
-Side_contra = TypeVar("Side_contra", contravariant=True)
-
 #: Weights that are tried where nobody says which.
 ALPHAS: Reals = np.linspace(0.0, 1.0, 101)
 #: Listed pairs whose ranks under all weights are held at a time: 0.2 GB for 101 weights.
@@ -41,13 +38,13 @@ _BUCKETS = 4_096
 _LEVEL = 1e-12
 
 
-class Blendable(Protocol[Side_contra]):
+class Blendable(Protocol[SideT_contra]):
     """Two similarities that can be weighed against each other."""
 
     # At the weight α a pair scores ``α * learned + (1 - α) * lexical``, in float64.
 
     def iter_parts(
-        self, x: Side_contra, y: Side_contra, /, *, block_size: int | None = None
+        self, x: SideT_contra, y: SideT_contra, /, *, block_size: int | None = None
     ) -> Iterator[tuple[Block, Block]]:
         """Both similarities in blocks of rows, in order."""
 
@@ -150,9 +147,9 @@ class BlendCurve:
 
 
 def blend_curve(
-    blend: Blendable[Side],
-    x: Side,
-    y: Side,
+    blend: Blendable[SideT],
+    x: SideT,
+    y: SideT,
     relevance: object = None,
     alphas: ArrayLike = ALPHAS,
     *,

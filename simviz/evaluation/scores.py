@@ -8,12 +8,12 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz._types import Ints, Reals
+from simviz._types import Ints, Reals, SideT
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Blocks, buckets, n_items, queries_of, similarity_blocks
 from simviz.evaluation.result import Direction, check_directions
 from simviz.evaluation.roc import Roc
-from simviz.evaluation.scoring import Scorer, Side
+from simviz.evaluation.scoring import Scorer
 from simviz.relevance import Relevance
 
 Interval = tuple[float, float]
@@ -90,9 +90,9 @@ class ScoreCounts:
 
 
 def score_counts(
-    scorer: Scorer[Side],
-    x: Side,
-    y: Side,
+    scorer: Scorer[SideT],
+    x: SideT,
+    y: SideT,
     relevance: object = None,
     *,
     direction: Direction = "x2y",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz._types import Ints, Reals
+from simviz._types import Ints, Reals, SideT_contra
 from simviz.callbacks import Callback
 from simviz.data.pairs import PairSet, as_pairs
 from simviz.evaluation._blocks import (
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
 
 Values = NDArray[np.floating[Any]]
 Counts = tuple[Ints, Ints]
-Side = TypeVar("Side")
-Side_contra = TypeVar("Side_contra", contravariant=True)
 
 
 class Prepared(Protocol):
@@ -65,7 +63,7 @@ class Prepared(Protocol):
         """Above, tied and score of what some queries list; y items ask where `backwards`."""
 
 
-class Scorer(Protocol[Side_contra]):
+class Scorer(Protocol[SideT_contra]):
     """A model (its sides are matrices) or a pipeline (its sides are items).
 
     A scorer may also offer ``empty_share(x, y) -> (float, float)``: the share
@@ -76,7 +74,7 @@ class Scorer(Protocol[Side_contra]):
     """
 
     def iter_similarity(
-        self, x: Side_contra, y: Side_contra, /, *, block_size: int | None = None
+        self, x: SideT_contra, y: SideT_contra, /, *, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating[Any]]]:
         """Similarities in blocks of rows, in order.
 

@@ -10,13 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from simviz._types import Ints, Reals
+from simviz._types import Ints, Mask, Reals, SideT
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import n_items, queries_of, similarity_blocks
-from simviz.evaluation.scoring import Scorer, Side
+from simviz.evaluation.scoring import Scorer
 from simviz.relevance import Relevance
-
-Mask = NDArray[np.bool_]
 
 
 class Estimate(NamedTuple):
@@ -69,9 +67,9 @@ class OperatingPoint:
 
 
 def choose_threshold(
-    scorer: Scorer[Side],
-    x: Side,
-    y: Side,
+    scorer: Scorer[SideT],
+    x: SideT,
+    y: SideT,
     relevance: object = None,
     *,
     false_alarm_rate: float = 0.01,
@@ -147,9 +145,9 @@ def choose_threshold(
 
 
 def operating_point(
-    scorer: Scorer[Side],
-    x: Side,
-    y: Side,
+    scorer: Scorer[SideT],
+    x: SideT,
+    y: SideT,
     relevance: object = None,
     *,
     threshold: float,
@@ -432,9 +430,9 @@ class ThresholdErrors:
 
 
 def errors_at(
-    scorer: Scorer[Side],
-    x: Side,
-    y: Side,
+    scorer: Scorer[SideT],
+    x: SideT,
+    y: SideT,
     relevance: object = None,
     *,
     threshold: float,

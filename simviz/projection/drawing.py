@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz._types import Index, Side
+from simviz._types import Index, Mask, Side
 from simviz.base import EmbeddingModel
 from simviz.data.pairs import PairSet, as_pairs
 from simviz.evaluation import MRR, evaluate
@@ -33,7 +33,6 @@ FIRST, SOON, LATE, NOTHING = (
 )
 GROUPS = (FIRST, SOON, LATE, NOTHING)
 FloatArray = NDArray[np.float64]
-Mask = NDArray[np.bool_]
 
 
 def draw(

@@ -19,7 +19,7 @@ from simviz.pipeline._index import LEARNED, lists_of
 from simviz.scale.shards import new_folder, read_meta, write_meta
 from simviz.scale.vectors import VectorShards
 
-Reals = NDArray[np.float32]
+Vectors = NDArray[np.float32]
 Positions = NDArray[np.int64]
 Callback = Callable[[int, int], object] | None
 Storage = Literal["float16", "int8"]
@@ -51,7 +51,7 @@ class Neighbors:
     """
 
     positions: Positions
-    scores: Reals
+    scores: Vectors
 
     def ids(self, vectors: VectorShards) -> list[list[str]]:
         """What was found by id; by position in decimal where items have none.
@@ -125,7 +125,7 @@ def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neig
     return Neighbors(positions, scores)
 
 
-def _search(vectors: VectorShards, Q: Reals, k: int) -> tuple[Positions, Reals]:
+def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vectors]:
     """The best of one block of queries."""
     n = len(Q)
     # n·u·‖q‖·‖y‖ bounds the rounding of a sum of n products (Higham 2002, section 3.1). Twice
@@ -166,7 +166,7 @@ def _search(vectors: VectorShards, Q: Reals, k: int) -> tuple[Positions, Reals]:
     return found.positions, found.scores
 
 
-def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Reals:
+def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Vectors:
     """Queries as a matrix that fits to the vectors; see `exact_search`."""
     Q = np.atleast_2d(np.ascontiguousarray(queries, dtype=np.float32))
     if Q.ndim != 2 or Q.shape[1] != vectors.n_components:
@@ -181,7 +181,7 @@ def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Reals:
     return Q
 
 
-def rescored(Q: Reals, query: Positions, rows: NDArray[Any], block: NDArray[Any]) -> Reals:
+def rescored(Q: Vectors, query: Positions, rows: NDArray[Any], block: NDArray[Any]) -> Vectors:
     """Scores of listed pairs, each computed alike: products and sum in float64."""
     scores = np.empty(len(query), dtype=np.float32)
     step = max(1, _LISTED // Q.shape[1])
@@ -193,7 +193,7 @@ def rescored(Q: Reals, query: Positions, rows: NDArray[Any], block: NDArray[Any]
     return scores
 
 
-def best(query: Positions, positions: Positions, scores: Reals, n: int, k: int) -> Neighbors:
+def best(query: Positions, positions: Positions, scores: Vectors, n: int, k: int) -> Neighbors:
     """The k best of listed pairs for each of n queries, lower positions first where they tie."""
     order = np.lexsort((positions, -scores, query))
     query = query[order]
@@ -478,7 +478,7 @@ def library() -> Any:
 def _build(vectors: VectorShards, storage: Storage, n_lists: int, callback: Callback) -> Any:
     """Items in lists of those that point in about the same direction."""
 
-    def blocks() -> Iterator[tuple[int, Reals]]:
+    def blocks() -> Iterator[tuple[int, Vectors]]:
         for start, block in vectors.blocks(_ROWS):
             yield start, _scaled(block, vectors)
             if callback is not None:
@@ -495,14 +495,14 @@ def _build(vectors: VectorShards, storage: Storage, n_lists: int, callback: Call
     )
 
 
-def _sample(vectors: VectorShards, n: int) -> Reals:
+def _sample(vectors: VectorShards, n: int) -> Vectors:
     """Some vectors from everywhere."""
     n = min(vectors.n_items, n)
     picked = np.unique(np.linspace(0, vectors.n_items - 1, n).astype(np.int64))
     return _scaled(vectors.take(picked), vectors)
 
 
-def _scaled(block: Reals, vectors: VectorShards) -> Reals:
+def _scaled(block: Vectors, vectors: VectorShards) -> Vectors:
     """Divided by the greatest length, which changes no order: float16 holds all of them."""
     return np.ascontiguousarray(block * np.float32(1 / (vectors.longest or 1)))
 

@@ -44,7 +44,7 @@ Index = dict[str, int]
 
 
 @dataclass(slots=True)
-class Side:
+class ReadSide:
     """Items without their partners."""
 
     ids: Sequence[str]
@@ -203,7 +203,7 @@ def open_files(source: str | Path | bytes | Sources, name: str | None = None) ->
 
 
 def _offered(
-    files: Files, plan: Plan, x: Side, y: Side, judged: Judgments
+    files: Files, plan: Plan, x: ReadSide, y: ReadSide, judged: Judgments
 ) -> dict[str, tuple[str, ...]]:
     """Which file and column was taken for each part, and after it all that can be."""
     tables = [p for p in files.paths if PurePosixPath(p).suffix.lower() in TABLE_ENDINGS]
@@ -273,10 +273,10 @@ def _alone(files: Files, plan: Plan) -> str | None:
 
 def _sides(
     files: Files, plan: Plan, columns: Mapping[str, str]
-) -> tuple[Side, Side, bool, list[Note]]:
+) -> tuple[ReadSide, ReadSide, bool, list[Note]]:
     """The items of both sides, and whether they are one collection."""
     ids = {side: read_ids(path, files.read(path)) for side, path in plan.ids.items()}
-    read: dict[str, Side] = {}
+    read: dict[str, ReadSide] = {}
     for side, path in (("x", plan.x), ("y", plan.y)):
         if path is not None:
             given = (columns.get(f"{side}_id"), columns.get(f"{side}_text"))
@@ -302,7 +302,7 @@ def _sides(
     return only, only, True, notes
 
 
-def _two_matrices(files: Files, ids: Mapping[str, Sequence[str]]) -> dict[str, Side]:
+def _two_matrices(files: Files, ids: Mapping[str, Sequence[str]]) -> dict[str, ReadSide]:
     """Matrices x and y in one .npz."""
     path = next(p for p in files.paths if p.lower().endswith((".npz", ".npy")))
     name = PurePosixPath(path).name
@@ -320,7 +320,7 @@ def _two_matrices(files: Files, ids: Mapping[str, Sequence[str]]) -> dict[str, S
     }
 
 
-def _index(side: Side) -> Index:
+def _index(side: ReadSide) -> Index:
     """Positions by id, and by what else judgments may call an item."""
     own = {key: i for i, key in enumerate(side.ids)}
     return {alias: own[key] for alias, key in side.aliases.items() if key in own} | own
@@ -347,7 +347,7 @@ def _joined(found: Sequence[tuple[str, Judgments]]) -> Judgments:
 
 
 def _split_by_file(
-    found: Sequence[tuple[str, Judgments]], x: Side, n_x: int, notes: list[Note]
+    found: Sequence[tuple[str, Judgments]], x: ReadSide, n_x: int, notes: list[Note]
 ) -> None:
     """Files that are called train, dev and test say to which part their x items belong."""
     words = {p: SPLIT_WORDS.get(PurePosixPath(p).stem.lower()) for p, _ in found}
@@ -361,7 +361,7 @@ def _split_by_file(
     notes.append(Note(f"The files of judgments give the split: {said}."))
 
 
-def _by_equal_ids(name: str, x: Side, y: Side, notes: list[Note]) -> Relevance:
+def _by_equal_ids(name: str, x: ReadSide, y: ReadSide, notes: list[Note]) -> Relevance:
     """Without judgments, what bears the same id belongs together."""
     y_at = {key: i for i, key in enumerate(y.ids)}
     rows = [(i, y_at[key]) for i, key in enumerate(x.ids) if key in y_at]
@@ -425,7 +425,7 @@ def read_side(
     ids: Sequence[str] | None = None,
     id_column: str | None = None,
     text_column: str | None = None,
-) -> Side:
+) -> ReadSide:
     """Read the items of one side; of a table, from these columns if they are given."""
     name = PurePosixPath(path).name
     if PurePosixPath(path).suffix.lower() in ENDINGS or data.startswith(b"\x93NUMPY"):
@@ -446,7 +446,7 @@ def read_side(
     return side_of_table(_table(name, data), id_column, text_column)
 
 
-def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
+def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> ReadSide:
     """Vectors under their ids."""
     n = matrix.shape[0]
     if ids is not None and len(ids) != n:
@@ -454,7 +454,9 @@ def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> Side:
             f"{name} has {n:,} rows, but {len(ids):,} ids are given. Write one id a row."
         )
     notes = [Note(f"{name}: {n:,} vectors of {matrix.shape[1]:,} numbers.")]
-    return Side([str(i) for i in range(n)] if ids is None else ids, matrix, "vector", {}, notes)
+    return ReadSide(
+        [str(i) for i in range(n)] if ids is None else ids, matrix, "vector", {}, notes
+    )
 
 
 def side_of_table(
@@ -462,7 +464,7 @@ def side_of_table(
     id_column: str | None = None,
     column: str | None = None,
     said: Sequence[Note] | None = None,
-) -> Side:
+) -> ReadSide:
     """Items from a table with a column of ids and one of texts or vectors."""
     for given in (id_column, column):
         if given is not None and (given not in table.frame or given in table.vectors):
@@ -497,7 +499,7 @@ def side_of_table(
     else:
         content = values[kept].to_numpy(dtype=object)
         # What is its own id is a keyword rather than a text.
-        side = Side(ids, content, "keyword" if (ids == content).all() else "text")
+        side = ReadSide(ids, content, "keyword" if (ids == content).all() else "text")
         if said is None:
             words = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
             said = [Note(words, "part")]
@@ -550,7 +552,7 @@ def _is_plain(name: str, text: str) -> bool:
     return "\t" not in text[:100_000] and not all("|" in line for line in head if line.strip())
 
 
-def _of_lines(name: str, text: str, notes: list[Note]) -> Side:
+def _of_lines(name: str, text: str, notes: list[Note]) -> ReadSide:
     """One item a line, its id the number of the line, so that gaps stay gaps."""
     lines = {i: line for i, line in enumerate(text.split("\n"), 1) if line.strip()}
     if not lines:
@@ -578,7 +580,7 @@ def _id_column(table: Table) -> str:
     )
 
 
-def side_of_images(files: Files, paths: Sequence[str]) -> Side:
+def side_of_images(files: Files, paths: Sequence[str]) -> ReadSide:
     """Images as the items of a side."""
     sprites, refused = make_sprites(files.name, files.read, paths)
     if not sprites:
@@ -590,7 +592,7 @@ def side_of_images(files: Files, paths: Sequence[str]) -> Side:
         for alias in (PurePosixPath(path).name, PurePosixPath(path).stem):
             if names.get(alias.casefold()) == path:
                 names[alias] = path
-    return Side(list(sprites), np.stack(list(sprites.values())), "image", {}, notes, names)
+    return ReadSide(list(sprites), np.stack(list(sprites.values())), "image", {}, notes, names)
 
 
 def read_picture_files(files: Files, plan: Plan, title: str) -> ReadResult:
@@ -636,7 +638,7 @@ def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[Note, .
     return table, (Note(said),)
 
 
-def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[Note]:
+def attach_table(path: str, data: bytes, x: ReadSide, y: ReadSide) -> list[Note]:
     """Add the columns of a table to the items that it names."""
     name = PurePosixPath(path).name
     table = read_table(data, name)
@@ -666,7 +668,7 @@ def attach_table(path: str, data: bytes, x: Side, y: Side) -> list[Note]:
     return notes
 
 
-def _subject(table: Table, stem: str, x: Side, y: Side) -> tuple[str, str]:
+def _subject(table: Table, stem: str, x: ReadSide, y: ReadSide) -> tuple[str, str]:
     """The side and the column of ids: by name, else where most cells are ids."""
     columns = [c for c in table.frame if c not in table.vectors]
     best = ("x", columns[0], -1.0)
