@@ -211,15 +211,11 @@ class DividedValues(NamedTuple):
 
 
 def divisions_figure(
-    methods: Sequence[DividedValues | tuple[Any, ...]],
-    *,
-    metric: str = "MRR",
-    theme: ThemeName | Theme = "light",
+    drawn: Sequence[DividedValues], *, metric: str = "MRR", theme: ThemeName | Theme = "light"
 ) -> go.Figure:
     """Draw a line a division across methods, their means, and the fixed test part."""
     chart = Chart(theme)
     look, figure = chart.look, chart.figure
-    drawn = [DividedValues(*one) for one in methods]
     table = np.array([one.values for one in drawn], dtype=np.float64)
     at = np.arange(len(drawn))
     for i, division in enumerate(table.T):
@@ -266,11 +262,11 @@ def divisions_figure(
     )
 
 
-def divisions_records(methods: Sequence[DividedValues | tuple[Any, ...]]) -> list[dict[str, Any]]:
+def divisions_records(methods: Sequence[DividedValues]) -> list[dict[str, Any]]:
     """The rows behind `divisions_figure`."""
     return [
         {"method": one.method, "label": one.label, "division": i + 1, "value": float(value)}
-        for one in (DividedValues(*given) for given in methods)
+        for one in methods
         for i, value in enumerate(np.asarray(one.values, dtype=np.float64))
     ]
 
@@ -331,8 +327,8 @@ class WeightCurve(NamedTuple):
 
 
 def blend_figure(
-    validation: WeightCurve | tuple[Any, ...] | None,
-    test: WeightCurve | tuple[Any, ...] | None,
+    validation: WeightCurve | None,
+    test: WeightCurve | None,
     alpha: float,
     *,
     ends: tuple[str, str],
@@ -345,10 +341,10 @@ def blend_figure(
     look, figure = chart.look, chart.figure
     described = []
     lines = [(validation, look.accent, "solid", 2.6), (test, look.second, "dash", 2.0)]
-    for given, colour, dash, width in lines:
-        if given is None:
+    for curve, colour, dash, width in lines:
+        if curve is None:
             continue
-        curve = _checked(given)
+        _check_lengths(curve)
         alphas, values = np.asarray(curve.alphas), np.asarray(curve.values, dtype=np.float64)
         value = float(np.interp(alpha, alphas, values))
         label = safe_text(curve.label, 28)
@@ -369,7 +365,7 @@ def blend_figure(
             hoverinfo="skip",
             showlegend=False,
         )
-        if given is validation and best is not None:
+        if curve is validation and best is not None:
             at_best = [float(np.interp(best, alphas, values))]
             chart.ring(colour, [best], at_best, 17, name=f"best on {label}: {best:g}")
     figure.add_vline(x=alpha, line={"color": look.muted, "width": 1, "dash": "dot"})
@@ -404,12 +400,10 @@ def blend_figure(
     return figure.update_layout(margin={"b": figure.layout.margin.b + 42})
 
 
-def _checked(curve: WeightCurve | tuple[Any, ...]) -> WeightCurve:
-    curve = WeightCurve(*curve)
+def _check_lengths(curve: WeightCurve) -> None:
     lengths = {len(np.asarray(curve.alphas)), len(np.asarray(curve.values))}
     if len(lengths) != 1 or 0 in lengths:
         raise ValueError(
             f"The curve of {curve.label!r} needs one value per weight, at least one; got lengths "
             f"{sorted(lengths)}."
         )
-    return curve

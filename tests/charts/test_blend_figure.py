@@ -31,7 +31,7 @@ def test_without_validation_there_is_no_best():
 
 def test_names_are_escaped():
     hostile = "<b>x</b>"
-    figure = blend_figure(None, (hostile, [0, 1], [0, 1]), 0.5, ends=(hostile, hostile))
+    figure = blend_figure(None, WeightCurve(hostile, [0, 1], [0, 1]), 0.5, ends=(hostile, hostile))
     text = " ".join([*(note.text for note in figure.layout.annotations), figure.data[0].name])
     assert "<b>" not in text and "&lt;b&gt;" in text
 
@@ -39,4 +39,4 @@ def test_names_are_escaped():
 def test_wrong_curves_are_refused():
     for wrong in ([0, 1], []):
         with pytest.raises(ValueError, match="one value per weight"):
-            blend_figure(None, ("test", ALPHAS, wrong), 0.5, ends=ENDS)
+            blend_figure(None, WeightCurve("test", ALPHAS, wrong), 0.5, ends=ENDS)
