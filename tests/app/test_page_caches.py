@@ -1,6 +1,7 @@
 """What pages keep between reruns is told apart by content, and never lasts too long."""
 
 import sys
+from dataclasses import dataclass
 
 import pytest
 
@@ -125,3 +126,28 @@ def test_names_of_items_are_kept_for_their_own_data_only():
     assert query._labels(one.digest, "x") is kept
     assert query._labels(one.digest, "y") == {}
     assert query._labels(other.digest, "x") == {}
+
+
+@dataclass
+class Known:
+    name: str
+    key: int
+
+    @property
+    def cache_key(self) -> int:
+        return self.key
+
+
+def test_what_is_kept_goes_by_what_stands_for_its_arguments():
+    heard = []
+
+    @state.cached(4)
+    def hear(one, others, _unseen):
+        heard.append(one.name)
+        return len(heard)
+
+    assert hear(Known("a", 1), [Known("b", 2)], 1) == 1
+    assert hear(Known("A", 1), (Known("B", 2),), 2) == 1
+    assert hear(Known("a", 1), [Known("b", 3)], 1) == 2
+    hear.clear()
+    assert hear(Known("a", 1), [Known("b", 2)], 1) == 3
