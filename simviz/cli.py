@@ -2,7 +2,7 @@
 
 Exit status: 0 done; 1 a fault of simviz; 2 wrong use, or a file that cannot be read or written;
 130 interrupted; 141 nobody read the output; 143 ended by SIGTERM. Of ``simviz compare`` also 3
-(behind the baseline) and 4 (cannot be told apart).
+(behind the baseline) and 4 (cannot be told apart); of ``simviz audit`` 3 (pairs are listed).
 """
 
 from __future__ import annotations
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 # Python itself ends with 1 where it cannot go on, which must look like no verdict.
 _FAULT, _REFUSED, _INTERRUPTED, _UNREAD, _ENDED = 1, 2, 130, 141, 143
+_LISTED = 3
 _COMPARED = {"ahead": 0, "behind": 3, "level": 4, "undecided": 4}
 _STATUSES = f"""
   {_FAULT:<3}  a fault of simviz, in one line
@@ -228,10 +229,14 @@ def _as_json(tree: object) -> str:
     return json.dumps(tree, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
 
 
-def _add_pairs(parser: ArgumentParser) -> None:
+def _add_files(parser: ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", help="pairs: a table, a zip, a folder, several files, or demo:icons"
     )
+
+
+def _add_pairs(parser: ArgumentParser) -> None:
+    _add_files(parser)
     parser.add_argument(
         "--split", choices=_SPLITS, help="use a part of the pairs, and what must not be in two"
     )
@@ -260,6 +265,41 @@ def _parts(given: Namespace, pairs: PairSet) -> Split:
     from simviz.data import split
 
     return split(pairs, by=given.split, seed=given.seed)
+
+
+def _describe_audit(parser: ArgumentParser) -> None:
+    parser.epilog = (
+        "exit status:\n  0    no pair is listed"
+        f"{_STATUSES}  {_LISTED}    pairs are listed\n  {_INTERRUPTED}  interrupted"
+    )
+    _add_files(parser)
+    parser.add_argument(
+        "--above", type=float, default=0.5, help="list pairs that are wrong with more probability"
+    )
+    parser.add_argument("--seed", type=int, default=0, help="of folds and of swapped pairs")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _audit(given: Namespace) -> int:
+    from simviz.callbacks import terminal_progress
+    from simviz.evaluation import audit
+
+    if not 0 <= given.above <= 1:
+        raise ValueError(f"--above is a probability from 0 to 1, got {given.above:g}.")
+    found = audit(_read(given), seed=given.seed, callback=terminal_progress("Auditing"))
+    listed = found[found["probability_wrong"] > given.above]
+    if given.json:
+        sys.stdout.write(
+            _as_json({"pairs": len(found), **found.attrs, "listed": listed.to_dict("records")})
+        )
+    else:
+        for one in listed.to_dict("records"):
+            better = f" -> {one['better_y']}" if one["better_y_id"] else ""
+            said = _shown(f"{one['x']} | {one['y']}{better} ({one['kind']})")
+            sys.stdout.write(f"{one['probability_wrong']:.2f}  {said}\n")
+        for note in found.attrs["notes"]:
+            _tell(f"{note}\n")
+    return _LISTED if len(listed) else 0
 
 
 def _describe_train(parser: ArgumentParser) -> None:
@@ -486,6 +526,7 @@ _OPEN = "Open the workbench in the browser, on files or without."
 _WORKBENCH: _Command = _OPEN, _describe_workbench, _workbench
 _COMMANDS: dict[str, _Command] = {
     "compare": ("Say which run is ahead, if not by luck.", _describe_compare, _compare),
+    "audit": ("List pairs that are probably wrong.", _describe_audit, _audit),
     "train": ("Train a method on pairs, and save the model.", _describe_train, _train),
     "evaluate": ("Measure a model on pairs, or on a part of them.", _describe_evaluate, _evaluate),
     "search": ("Ask a model for its nearest items.", _describe_search, _search),

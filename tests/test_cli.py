@@ -200,7 +200,7 @@ def test_files_come_through_pipes(tmp_path):
 
 def test_statuses_are_told():
     text = Path(__file__).parents[1].joinpath("docs", "commands.md").read_text()
-    helps = [_help([]), _help(["compare"])]
+    helps = [_help([]), _help(["compare"]), _help(["audit"])]
     for status in (0, 1, 2, 3, 4, 141, 143):
         assert f"| {status} |" in text
         assert any(f"\n  {status} " in one for one in helps)
@@ -246,6 +246,30 @@ def test_train_evaluate_search_and_export(pairs, tmp_path, capsys, monkeypatch):
     assert (tmp_path / "m-numpy.zip").stat().st_size
     assert main(["export", str(model), "--form", "dense"]) == 2
     assert main(["train", *words, "--set", "n_components"]) == 2
+
+
+def test_audit_lists_wrong_pairs_with_a_status_of_its_own(tmp_path, capsys):
+    colours, things = ("red", "blue", "green", "black", "white"), ("car", "ship", "dress", "house")
+    sizes = ("big", "tiny", "long", "wide", "old")
+    texts = [f"{size} {a} {b}" for size in sizes for a in colours for b in things]
+    given = [f"the {text}" for text in texts]
+    path = tmp_path / "pairs.csv"
+    statuses = []
+    for swap in (False, True):
+        if swap:
+            given[3], given[52] = given[52], given[3]
+        rows = "".join(f"{x},{y}\n" for x, y in zip(texts, given, strict=True))
+        path.write_text(f"left,right\n{rows}")
+        statuses.append(main(["audit", str(path), "--json"]))
+        found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
+        assert found["pairs"] == 100 and 0 < found["share_wrong"] < 1 and found["notes"]
+    assert statuses == [0, 3]
+    said = {(one["x"], one["better_y"]) for one in found["listed"]}
+    assert said == {(texts[3], f"the {texts[3]}"), (texts[52], f"the {texts[52]}")}
+    assert main(["audit", str(path)]) == 3
+    assert f"-> the {texts[3]} (swapped partner)" in capsys.readouterr().out
+    assert main(["audit", str(path), "--above", "1"]) == 0
+    assert main(["audit", str(path), "--above", "2"]) == 2
 
 
 def test_an_interrupt_leaves_nothing_half_written(pairs, tmp_path, monkeypatch, capsys):

@@ -1,3 +1,4 @@
+from .auditing import audit as audit
 from .baselines import (
     ChanceScorer as ChanceScorer,
     PopularityScorer as PopularityScorer,
