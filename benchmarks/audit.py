@@ -33,7 +33,7 @@ SETS = {
     "choose": ("abt_buy", "emoji", "en_es_sentences"),
     "report": ("amazon_google", "en_es_docs", "libreoffice_help"),
 }
-MOST, SHARES, MARGIN = 1_400, (0.0, 0.05, 0.1), "normalized_margin"
+MOST, SHARES, MARGIN = 1_400, (0.05, 0.1, 0.0), "normalized_margin"
 Array = NDArray[np.float64]
 
 

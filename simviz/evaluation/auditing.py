@@ -424,11 +424,20 @@ def _frame(
     better = np.full(cells.shape, -1)
     usual = np.median(margin)
     is_believed = np.zeros(len(cells), dtype=bool)
+    known, n_y = pairs.relevance.matrix.tocoo(), len(pairs.y)
+
+    def is_judged(side: int, others: Index) -> NDArray[np.bool_]:
+        # Also where a run has given a partner of the item to another one.
+        own = np.arange(len(others))[:, None]
+        keys = own * n_y + others if side == 0 else others * n_y + own
+        return np.isin(keys, known.row.astype(np.intp) * n_y + known.col)
+
     for view, rows in zip(views, (np.flatnonzero(~mine), np.flatnonzero(mine)), strict=True):
         for side, (others, _) in enumerate((view.x_near, view.y_near)):
             at = cells[rows, side]
-            best = view.margins[side].argmax(axis=1)[at]
-            found = view.margins[side][at, best]
+            margins = np.where(is_judged(side, others), -np.inf, view.margins[side])
+            best = margins.argmax(axis=1)[at]
+            found = margins[at, best]
             better[rows, side] = np.where(found > margin[rows], others[at, best], -1)
             if side == 0:  # and the other one has no better x
                 first = view.y_near[0][
