@@ -153,7 +153,7 @@ def test_bits_are_as_many_as_rows():
 
 def test_alt_says_what_is_drawn():
     rng = np.random.RandomState(0)
-    drawn = joint_map(rng.normal(size=(20, 3)), rng.normal(size=(30, 3)))
+    drawn = joint_map(rng.normal(size=(20, 3)), rng.normal(size=(30, 3)), "mds")
     told = map_alt(drawn, ("words", "icons"))
     assert "20 words and 30 icons" in told and "distances" in told and "trustworthiness" in told
 
