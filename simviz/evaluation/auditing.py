@@ -228,12 +228,14 @@ class _Progress:
     """Passes on how far the fits are, and stops where that is wanted."""
 
     def __init__(self, callback: Callback | None, n_fits: int) -> None:
-        self._callback, self._n_fits, self._done = callback, n_fits, 0
+        self._callback, self._n_fits = callback, n_fits
+        self._done = self._furthest = 0
 
     def __call__(self, step: int, total: int, metrics: object, /) -> bool:
         share = min(step / total, 1.0) if total else 0.0
-        now = round(100 * (self._done + share))
-        return bool(self._callback and self._callback(now, 100 * self._n_fits, {}))
+        # What follows a fit tells no progress: the bar never goes back.
+        self._furthest = max(self._furthest, round(100 * (self._done + share)))
+        return bool(self._callback and self._callback(self._furthest, 100 * self._n_fits, {}))
 
     def next(self) -> None:
         self._done += 1
