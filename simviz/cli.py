@@ -297,6 +297,8 @@ def _audit(given: Namespace) -> int:
             better = f" -> {one['better_y']}" if one["better_y_id"] else ""
             said = _shown(f"{one['x']} | {one['y']}{better} ({one['kind']})")
             sys.stdout.write(f"{one['probability_wrong']:.2f}  {said}\n")
+        most = found["probability_wrong"].max()
+        _tell(f"{len(listed):,} of {len(found):,} pairs; the most probable one has {most:.2f}.\n")
         for note in found.attrs["notes"]:
             _tell(f"{note}\n")
     return _LISTED if len(listed) else 0

@@ -269,6 +269,7 @@ def test_audit_lists_wrong_pairs_with_a_status_of_its_own(tmp_path, capsys):
     assert main(["audit", str(path)]) == 3
     assert f"-> the {texts[3]} (swapped partner)" in capsys.readouterr().out
     assert main(["audit", str(path), "--above", "1"]) == 0
+    assert "0 of 100 pairs; the most probable one has 0." in capsys.readouterr().err
     assert main(["audit", str(path), "--above", "2"]) == 2
 
 
