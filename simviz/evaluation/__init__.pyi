@@ -72,6 +72,7 @@ from .result import (
     Record as Record,
 )
 from .roc import Roc as Roc
+from .run_values import RunValues as RunValues, read_run_values as read_run_values
 from .scores import (
     Calibration as Calibration,
     CurveBands as CurveBands,

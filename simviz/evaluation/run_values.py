@@ -55,7 +55,28 @@ _ENDINGS = (".gz", ".txt", ".trec", ".run", ".csv", ".tsv", ".parquet", ".jsonl"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RunValues:
-    """What several runs did, query by query: and what was left out."""
+    """What several runs did, query by query, and what was left out.
+
+    Parameters
+    ----------
+    values : mapping of str to ndarray of float, shape (n_queries,)
+        By run.
+    queries : tuple of str
+        Their ids.
+    metric : str
+        What the values are.
+    higher_is_better : bool, default=True
+        Of the metric.
+    unit : str, default="query"
+        What has a value: a query, or a task.
+    notes : tuple of str
+        What was left out, and how ties count.
+    judged, at_most : mapping of str to float
+        By run: the share of its answers that count which have a judgment, and the highest value
+        that judging the others could give, None where that is not known.
+    files : mapping of str to str
+        SHA-256 of each file that was read, by its name.
+    """
 
     values: Mapping[str, Reals]
     queries: tuple[str, ...]
@@ -63,11 +84,8 @@ class RunValues:
     higher_is_better: bool = True
     unit: str = "query"
     notes: tuple[str, ...] = ()
-    #: Of each run that was judged: the share of its answers that count which have a judgment,
-    #: and the highest value that judging the others could give, None where that is not known.
     judged: Mapping[str, float] = field(default_factory=dict)
     at_most: Mapping[str, float | None] = field(default_factory=dict)
-    #: SHA-256 of each file that was read, by its name.
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -80,14 +98,43 @@ def read_run_values(
     ignore_self: bool = False,
     fuse: bool = False,
 ) -> RunValues:
-    """Read what several systems did: runs with judgments, else values or results of MTEB."""
-    # A run is TREC's six columns, or a table with columns of queries, documents and scores;
-    # without judgments a table has one row a query and one column a run, or one run a file. As in
-    # trec_eval and ir_measures, every judged query counts, one that a run does not answer or that
-    # has no relevant document as 0, and a document that is not listed is not found; a gain that is
-    # not named is linear. Equal scores count with the mean over their orders, where those programs
-    # sort by id. Runs that are fused bring two more: reciprocal rank fusion, and a weighted sum of
-    # scores whose weights are chosen, for each query, on others.
+    """Read what several systems did: runs with judgments, else values or results of MTEB.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Runs, in TREC's six columns or a table with columns of queries, documents and scores.
+        Without `qrels` a table has a row a query and a column a run, or is one run; or folders
+        of MTEB's results.
+    qrels : str or Path, optional
+        Judgments: TREC's, or a table.
+    metric : str, optional
+        By its name here or in trec_eval and ir_measures; a gain that is not named is linear, as
+        there. NDCG@10, or the main score of tasks, when omitted.
+    judged_only, ignore_self : bool, default=False
+        Leave out answers that nobody judged, or that have the id of their query.
+    fuse : bool, default=False
+        Add reciprocal rank fusion, and a weighted sum of scores whose weights are chosen, for
+        each query, on others.
+
+    Returns
+    -------
+    RunValues
+        What `compare_all` takes is its `values`.
+
+    Raises
+    ------
+    DatasetError
+        If a file cannot be read, or runs and judgments share no query.
+    ValueError
+        If the metric is not known, or an option needs judgments.
+
+    Notes
+    -----
+    As in trec_eval every judged query counts, one that a run does not answer or that has no
+    relevant document as 0, and a document that is not listed is not found. Equal scores count
+    with the mean over their orders, where trec_eval sorts by id.
+    """
     found = [Path(path) for path in paths]
     read: dict[str, str] = {}
     if qrels is not None:

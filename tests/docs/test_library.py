@@ -44,6 +44,8 @@ def collection(tmp_path, monkeypatch):
         if i != j
     )
     (tmp_path / "theirs.trec").write_text(run)
+    ours = "".join(f"{i} Q0 {i} 1 1.0 ours\n" for i in range(len(rows)))
+    (tmp_path / "ours.trec").write_text(ours)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
