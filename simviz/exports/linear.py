@@ -105,7 +105,7 @@ def why_not(pipeline: Pipeline, form: Form) -> str | None:
             "there is no matrix to write. Take the whole model instead."
         )
     if not isinstance(model, LinearPairModel):
-        return f"{title} is more than one matrix a side. Take the whole model instead."
+        return f"{title} has not one matrix a side. Take the whole model instead."
     if getattr(model, "activation", None) is not None:
         return f"{title} bends its vectors by {model.activation}; that is no longer linear."
     features = (pipeline.x_features_, pipeline.y_features_)
