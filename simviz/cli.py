@@ -503,7 +503,7 @@ def _methods(given: Namespace) -> int:
     from simviz.methods import all_methods
 
     for method, tags in sorted((method, cls.tags) for method, cls in all_methods().items()):
-        sys.stdout.write(f"{method:<28} {tags.title:<34} {tags.year}  {tags.uses}\n")
+        sys.stdout.write(f"{method:<28} {tags.title:<34} {tags.year or '':<4}  {tags.uses}\n")
     return 0
 
 

@@ -44,18 +44,20 @@ _BLOCK_ENTRIES = 2**22  # 16 MB of float32: a block of similarities that stays i
 class MethodTags:
     """What a method is and needs; forms, tables and defaults are derived from it.
 
+    A method of your own needs a title, and whatever else differs from these defaults.
+
     Parameters
     ----------
     title : str
         Name as the field writes it.
     reference : str
-        Author and year of the paper.
+        Author and year of the paper; empty where there is none.
     year : int
         Year of that paper.
     family : {"lexical", "spectral", "topic", "metric", "gradient", "encoder"}
         Kin it stands with.
     input : {"tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"}
-        Features it is made for.
+        Features it is made for; what is made for TF-IDF reads vectors, too.
     space : {"one", "two", "either"}
         Whether both sides share one feature space, never do, or may
         (parameter ``shared``).
@@ -73,12 +75,12 @@ class MethodTags:
     """
 
     title: str
-    reference: str
-    year: int
-    family: Literal["lexical", "spectral", "topic", "metric", "gradient", "encoder"]
-    input: Literal["tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"]
-    space: Literal["one", "two", "either"]
-    uses: Literal["unsupervised", "paired", "discriminative"]
+    reference: str = ""
+    year: int = 0
+    family: Literal["lexical", "spectral", "topic", "metric", "gradient", "encoder"] = "metric"
+    input: Literal["tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"] = "tfidf"
+    space: Literal["one", "two", "either"] = "two"
+    uses: Literal["unsupervised", "paired", "discriminative"] = "paired"
     nested: bool = False
     stops_early: bool = False
     extra: str = ""

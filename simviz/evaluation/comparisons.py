@@ -251,7 +251,8 @@ class Comparisons:
         Returns
         -------
         pandas.DataFrame
-            With a, b, difference, the ends of its interval, and the corrected p-value.
+            With a, b, difference, the ends of its interval, the corrected p-value, and
+            whether the two are told apart.
         """
         import pandas as pd
 
@@ -260,6 +261,7 @@ class Comparisons:
         found = list(self.pairs.values())
         for name in ("difference", "low", "high", "p_value"):
             columns[name] = [getattr(one, name) for one in found]
+        columns["told_apart"] = [one.is_significant() for one in found]
         return pd.DataFrame(columns)
 
     def order(self) -> list[int]:

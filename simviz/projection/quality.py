@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import cast
 
 import numpy as np
@@ -73,14 +73,14 @@ class Quality:
     random_cross_overlap: float
     mrr_space: float | None
     mrr_map: float | None
-    sample: NDArray[np.intp]
-    false_neighbors: FloatArray
-    missing_neighbors: FloatArray
+    sample: NDArray[np.intp] = field(repr=False)
+    false_neighbors: FloatArray = field(repr=False)
+    missing_neighbors: FloatArray = field(repr=False)
     within_overlap: float
     random_within_overlap: float
-    false_across: FloatArray
-    missing_across: FloatArray
-    moved: NDArray[np.intp] | None = None
+    false_across: FloatArray = field(repr=False)
+    missing_across: FloatArray = field(repr=False)
+    moved: NDArray[np.intp] | None = field(default=None, repr=False)
 
     @property
     def n_sampled(self) -> int:

@@ -184,7 +184,7 @@ def read_pairs(
     *,
     x_id: str = "x_id",
     y_id: str = "y_id",
-    grade: str | None = None,
+    label: str | None = None,
     skip_unknown: bool = False,
     unjudged: Unjudged | None = None,
 ) -> PairRows:
@@ -198,8 +198,8 @@ def read_pairs(
         Items of both sides, with ids.
     x_id, y_id : str, default="x_id" and "y_id"
         Columns of ids.
-    grade : str, optional
-        Column of grades: above 0 relevant, 0 or below judged not relevant.
+    label : str, optional
+        Column of labels or grades: above 0 relevant, 0 or below judged not relevant.
         Without it every pair is relevant.
     skip_unknown : bool, default=False
         Whether pairs with an id that no item has are left out, with a line in
@@ -216,14 +216,14 @@ def read_pairs(
     ------
     DatasetError
         If there are no files or columns, a file is damaged, a side has no ids,
-        two items have the same one, an id is unknown, or a grade is missing.
+        two items have the same one, an id is unknown, or a label is missing.
 
     Notes
     -----
     Memory: the ids of both sides, some 30 bytes an item, and 12 bytes a pair.
     """
     sides = [_known(shards, name) for shards, name in ((X, "x"), (Y, "y"))]
-    wanted = {x_id: IDS, y_id: IDS} | ({} if grade is None else {grade: GRADES})
+    wanted = {x_id: IDS, y_id: IDS} | ({} if label is None else {label: GRADES})
     files, _ = open_files(where, wanted)
     rows: tuple[list[Any], list[Any]] = ([], [])
     grades: list[NDArray[np.float32]] = []
@@ -239,8 +239,8 @@ def read_pairs(
             dropped += int((~kept).sum())
             for part, places in zip(rows, found, strict=True):
                 part.append(places[kept].astype(np.int32))
-            if grade is not None:
-                grades.append(_grades(path, batch[grade], grade)[kept])
+            if label is not None:
+                grades.append(_grades(path, batch[label], label)[kept])
     if dropped:
         words = _unknown_ids(dropped, missed)
         if not skip_unknown:

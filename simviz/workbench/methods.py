@@ -76,9 +76,10 @@ def _show_card(card: MethodCard) -> None:
     tags = card.tags
     colour = method_style(card.id, state.theme()).colour
     st.subheader(tags.title, anchor=False)
+    said = FAMILIES[tags.family], str(tags.year or ""), tags.reference
     st.html(
         f'<p class="sv-meta"><span style="color:{colour}">■</span> '
-        f"{escape(FAMILIES[tags.family])} · {tags.year} · {escape(tags.reference)}</p>"
+        f"{escape(' · '.join(filter(None, said)))}</p>"
     )
     st.markdown(f"**{card.summary}**")
     for piece in card.idea:

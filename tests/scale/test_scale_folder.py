@@ -132,7 +132,7 @@ def test_pairs_of_ids_become_pairs_of_rows(tmp_path, items):
     pairs = read_pairs(where, *items)
     assert (pairs.x.tolist(), pairs.y.tolist()) == ([0, 3, 4], [3, 2, 0])
     assert pairs.x.dtype == np.int32 and pairs.grade is None and pairs.unjudged == "negative"
-    graded = read_pairs(where, *items, grade="label")
+    graded = read_pairs(where, *items, label="label")
     assert graded.grade.tolist() == [-1, 1, 2] and graded.unjudged == "ignore"
 
 
@@ -170,8 +170,8 @@ def test_ids_that_repeat_are_counted_and_shown(tmp_path, items):
 def test_grades_are_numbers(tmp_path, items):
     write(tmp_path / "pairs", "1.parquet", x_id=["x0", "x1"], y_id=["y0", "y0"], g=[1.0, None])
     with pytest.raises(DatasetError, match=r"1 row of .* without a number in column 'g'"):
-        read_pairs(tmp_path / "pairs", *items, grade="g")
+        read_pairs(tmp_path / "pairs", *items, label="g")
     with pytest.raises(DatasetError, match=r"'x_id' .* should hold numbers, got string"):
-        read_pairs(tmp_path / "pairs", *items, grade="x_id")
+        read_pairs(tmp_path / "pairs", *items, label="x_id")
     write(tmp_path / "flags", "1.parquet", x_id=["x0", "x1"], y_id=["y0", "y0"], g=[True, False])
-    assert read_pairs(tmp_path / "flags", *items, grade="g").grade.tolist() == [1, -1]
+    assert read_pairs(tmp_path / "flags", *items, label="g").grade.tolist() == [1, -1]

@@ -36,7 +36,8 @@ def test_the_guide_runs(tmp_path, monkeypatch):
     write("documents", id=ids, text=sides["document"])
     write("clicks", x_id=ids, y_id=ids[::-1], grade=rng.integers(1, 3, 400))
     told = GUIDE.read_text()
-    names: dict[str, object] = {"frame": pd.DataFrame(sides)}
+    frame = pd.DataFrame(sides)
+    names: dict[str, object] = {"frame": frame, "new_frame": frame[:50]}
     for block in re.findall(r"```python\n(.*?)```", told.split("\n## Search")[0], re.DOTALL):
         exec(compile(block, str(GUIDE), "exec"), names)
     model, pipeline = names["model"], names["pipeline"]
