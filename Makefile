@@ -67,12 +67,12 @@ soak-readers: .venv/.dev
 	SIMVIZ_FUZZ_CASES=20000 $(BIN)/python -m pytest -q -n 2 tests/data/test_fuzz.py
 
 soak-damage: .venv/.dev
-	$(BIN)/python benchmarks/damage.py
+	$(BIN)/python tests/soak/damage.py
 
 # A server that is killed 50 times while six visitors work on it, and one that is crowded.
 soak-server: compiled .venv/.dev
-	$(BIN)/python benchmarks/sudden_end.py
-	$(BIN)/python benchmarks/sessions.py --crowd
+	$(BIN)/python tests/soak/sudden_end.py
+	$(BIN)/python tests/soak/sessions.py --crowd
 
 # Faults planted where it matters; fails if no test sees one of them.
 mutants: compiled .venv/.dev

@@ -1,4 +1,4 @@
-"""A server killed while visitors work on it; `benchmarks/sudden_end.py` has more moments."""
+"""A server killed while visitors work on it; `tests/soak/sudden_end.py` has more moments."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.store import Store
 from simviz.store.directory import LOCAL_WORKSPACE
 
-from _sudden_state import Promises, look, rows_of  # isort: skip
-from _sudden_visits import delete, keep, leave, publish, save, withdraw  # isort: skip
+from sudden_state import Promises, look, rows_of  # isort: skip
+from sudden_visits import delete, keep, leave, publish, save, withdraw  # isort: skip
 
 pytestmark = pytest.mark.e2e
 

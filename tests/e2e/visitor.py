@@ -14,13 +14,13 @@ from typing import Any
 from server import ROOT
 from waiting import LONG, until
 
-sys.path.append(str(ROOT / "benchmarks"))
-import _app_client
+sys.path.append(str(ROOT / "tests" / "soak"))
+import app_client
 
 __all__ = ["ENDLESS", "Tab", "states", "until_running", "visit"]
 
 #: One tab of a visitor, by the port of a server; a machine may be very busy.
-Tab = partial(_app_client.Tab, patience=LONG)
+Tab = partial(app_client.Tab, patience=LONG)
 #: The address of a job that takes longer than a test on any machine, and by its estimate less
 #: than jobs may even where others keep the processor busy.
 ENDLESS = "demo=emoji&method=ssi&max_iter=15000&patience=15000"

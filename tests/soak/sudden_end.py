@@ -1,10 +1,10 @@
 """A real server, killed at random moments while visitors work on it.
 
-    python benchmarks/sudden_end.py              # 50 moments, half an hour or less
-    python benchmarks/sudden_end.py --moments 3
+    python tests/soak/sudden_end.py              # 50 moments, half an hour or less
+    python tests/soak/sudden_end.py --moments 3
 
 starts the app on an empty store and lets six visitors work at once over HTTP and websockets
-(`_app_client`): one publishes and withdraws, one names, deletes and brings back runs, and either
+(`app_client`): one publishes and withdraws, one names, deletes and brings back runs, and either
 two upload and delete files and two upload and train, or one uploads files and keeps none while
 three train and look around. At a random moment the process is killed with SIGKILL; then it is
 started anew on the same store, and what it has is compared with what it had acknowledged. Every
@@ -22,8 +22,9 @@ import tempfile
 import time
 from contextlib import nullcontext, suppress
 
-from _sudden_state import LostError, Promises, look
-from _sudden_visits import (
+from sessions import App
+from sudden_state import LostError, Promises, look
+from sudden_visits import (
     PageError,
     Visitor,
     jobs_in,
@@ -38,7 +39,6 @@ from _sudden_visits import (
     wait,
     waits,
 )
-from sessions import App
 
 from simviz.jobs import JobStatus
 

@@ -1,6 +1,6 @@
 """Visitors of a server that is going to be killed: they upload, train, name, delete and publish.
 
-Each tells what it is about to do and what the app has answered, see `_sudden_state.Promises`.
+Each tells what it is about to do and what the app has answered, see `sudden_state.Promises`.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ import asyncio
 import re
 from itertools import count, cycle
 
-from _app_client import Tab
-from _sudden_state import Promises, csv_of
+from app_client import Tab
+from sudden_state import Promises, csv_of
 
 _TOKEN = re.compile(r"[?&]share=([\w-]+)")
 #: Seconds after which a server counts as hung: a busy machine starts one in a minute.

@@ -1,7 +1,7 @@
 """Damaged and crafted model files: what reading and using each of them leads to.
 
-    python benchmarks/damage.py                               # 2,000 damaged, 200 crafted
-    python benchmarks/damage.py --damaged 0 --crafted 5000 --seed 1
+    python tests/soak/damage.py                               # 2,000 damaged, 200 crafted
+    python tests/soak/damage.py --damaged 0 --crafted 5000 --seed 1
 
 fits a small model of every method, and a few of other features and a blend. A damaged file is one
 whose bytes were changed, a crafted one is whole and says something else. Each is loaded, and asked

@@ -1,8 +1,8 @@
 """A net under refactorings: what every method finds on every demo, before and after.
 
-    python benchmarks/golden.py write BEFORE.json
-    python benchmarks/golden.py compare BEFORE.json AFTER.json
-    python benchmarks/golden.py same --demo emoji --items 100
+    python tests/golden.py write BEFORE.json
+    python tests/golden.py compare BEFORE.json AFTER.json
+    python tests/golden.py same --demo emoji --items 100
 
 The first fits every method on a part of every demo that it can read, with few components and
 few iterations, on one thread, and writes metrics of the validation and the test part and a sample

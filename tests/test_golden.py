@@ -1,4 +1,4 @@
-"""What `benchmarks/golden.py` calls a difference; it is loaded by its path, being no package."""
+"""What `tests/golden.py` calls a difference; it is loaded by its path, being no package."""
 
 import copy
 import importlib.util
@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-PATH = Path(__file__).parents[2] / "benchmarks" / "golden.py"
+PATH = Path(__file__).parent / "golden.py"
 BEFORE = {
     "bm25 on emoji": {
         "metrics": {"test MRR mean": 0.5, "test AUC pairs": float("nan")},

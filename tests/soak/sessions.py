@@ -1,23 +1,19 @@
-"""The app under load: many visitors on one server, and one visitor while a model is trained.
+"""The app under load: many visitors on one server, hostile ones among them.
 
-    python benchmarks/sessions.py            # both tables, five minutes or more
-    python benchmarks/sessions.py --visitors 40 --think 1 4
-    python benchmarks/sessions.py --alone    # what each widget costs, in time of the processor
-    python benchmarks/sessions.py --uploads  # what one visitor's upload costs another
-    python benchmarks/sessions.py --only-load --hostile --seconds 600
+    python tests/soak/sessions.py
+    python tests/soak/sessions.py --visitors 40 --think 1 4
+    python tests/soak/sessions.py --hostile --seconds 600
+    python tests/soak/sessions.py --crowd
 
 starts the app on an empty store, trains the methods of the emoji demo, and talks to it over
-websockets as browsers do (`_app_client`). The first table changes every widget of every page once
-while a job runs; a second is from the message that says what was changed to the one that says all
-is drawn. The second table: visitors who read for a while, then go to another page or change
-something; some of them train. Memory is that of the whole server process. With `--alone` no job
-runs, and the first table has the processor's time of the server, which a busy machine leaves as
-it is. With `--uploads` one visitor hands in what is hard to read, another 30 rows meanwhile. With
-`--hostile` two more come to the twenty: one hands in a bad file after the other, another 30 rows
-now and then; and the memory is told again once all have left and their sessions are over. With
-`--crowd` one visitor opens pages while others hand in four files of 190 MB at once, begin hundreds
-of requests and end none, open hundreds of connections, ask for a page thousands of times, and ask
-for jobs that need more memory than there is; `--crowd idle refused stopped` tries these alone.
+websockets as browsers do (`app_client`): visitors who read for a while, then go to another page or
+change something; some of them train. A second is from the message that says what was changed to
+the one that says all is drawn; memory is that of the whole server process. With `--hostile` two
+more come: one hands in a bad file after the other, another 30 rows now and then; and the memory is
+told again once all have left and their sessions are over. With `--crowd` one visitor opens pages
+while others hand in four files of 190 MB at once, begin hundreds of requests and end none, open
+hundreds of connections, ask for a page thousands of times, and ask for jobs that need more memory
+than there is; `--crowd idle refused stopped` tries these alone.
 """
 
 from __future__ import annotations
@@ -45,23 +41,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from _app_client import PATIENCE, Tab
+from app_client import PATIENCE, Tab
 from websockets.exceptions import InvalidHandshake
 
 from simviz.datasets import load_demo
 from simviz.pipeline import default_pipeline
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 DATA = "data=demo:emoji"
 #: Pages by the names in their addresses; home with its demo shows all at once.
 PAGES = ("train", "compare", "map", "search", "data", "methods", "papers")
-#: A job that takes minutes, and more of them when it ends.
-LONG = "method=ssi&max_iter=3000&patience=3000&n_components=200&random_state="
-
-#: Seconds after which a page that one visitor has for themselves has not answered.
-SOON = 8.0
-#: Seconds in which the libraries are loaded behind the first pages.
-_SETTLED = 5.0
 #: Seconds for which Streamlit keeps the session of a visitor who left, and some more.
 _KEPT = 150.0
 #: Seconds of visits before the memory is told that the bad files may not exceed for long.
@@ -105,11 +94,6 @@ class App:
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split(f"{name}:")[1].split()[0])
 
-    def cpu(self) -> float:
-        """Seconds that all threads have computed."""
-        told = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(told[11]) + int(told[12])) / os.sysconf("SC_CLK_TCK")
-
 
 @contextmanager
 def started(**variables: str) -> Iterator[App]:
@@ -136,33 +120,6 @@ async def prepare(app: App) -> None:
         for page in PAGES:
             await tab.open(page, DATA)
         fail_on(tab.errors)
-
-
-async def react(app: App, seconds: float) -> list[tuple[str, str, float]]:
-    """Change every widget of every page while a job runs; page, widget, seconds."""
-    told = []
-    async with Tab(app.port) as trainer:
-        await trainer.open("map", f"demo=emoji&{LONG}0")
-        for page in PAGES:
-            async with Tab(app.port) as tab:
-                told.append((page, "(opened)", await tab.open(page, DATA)))
-                tried: set[str] = set()
-                began = time.monotonic()
-                while time.monotonic() - began < seconds:
-                    left = [w for w in tab.widgets() if w.name not in tried]
-                    if not left:
-                        break
-                    tried.add(left[0].name)
-                    try:
-                        told.append((page, left[0].name, await tab.change(left[0], SOON)))
-                    except TimeoutError:
-                        print(f"no answer within {SOON:.0f} s: {page}, {left[0].name}")
-                        break
-                fail_on(tab.errors)
-        fail_on(trainer.errors)
-        if not trainer.is_waiting:
-            raise RuntimeError("the job that was to run meanwhile has ended")
-    return told
 
 
 async def visit(
@@ -281,62 +238,6 @@ async def idle(app: App, n: int) -> float:
         await tab.__aexit__()
     print(f"memory: {before:,.0f} MB without visitors, {after:,.0f} MB with {n} who are idle")
     return (after - before) / n
-
-
-async def spend(app: App, seconds: float) -> list[tuple[str, str, float]]:
-    """Change every widget of every page while nobody else is there; page, widget, CPU seconds."""
-    told = []
-    await asyncio.sleep(_SETTLED)
-    for page in PAGES:
-        async with Tab(app.port) as tab:
-            await tab.open(page, DATA)  # what is kept for all is there from now on
-            tried: set[str] = {"(opened)"}
-            before = await _settled(app)
-            await tab.open(page, DATA)
-            told.append((page, "(opened)", await _settled(app) - before))
-            began = time.monotonic()
-            while time.monotonic() - began < seconds:
-                left = [w for w in tab.widgets() if w.name not in tried]
-                if not left:
-                    break
-                tried.add(left[0].name)
-                before = await _settled(app)
-                await tab.change(left[0])
-                told.append((page, left[0].name, await _settled(app) - before))
-            fail_on(tab.errors)
-    return told
-
-
-async def _settled(app: App) -> float:
-    """CPU seconds of the server once what was drawn is sent."""
-    await asyncio.sleep(0.05)
-    return app.cpu()
-
-
-async def take_turns(app: App) -> None:
-    """One visitor hands in what is hard to read; another hands in 30 rows two seconds later."""
-    header = ",".join(f"c{i}" for i in range(1_000_000))
-    files = {
-        "300 pictures of 25 M pixels": ("pictures.zip", _pictures(300)),
-        "40 of them, within the limit": ("pictures.zip", _pictures(40)),
-        "1,000,000 columns": ("wide.csv", f"{header}\n{header}\n".encode()),
-        "4,000,000 rows": ("rows.csv", _rows(4_000_000)),
-    }
-    print("| file | seconds | 30 rows of another | memory before, at most |")
-    print("|---|---:|---:|---:|")
-    for what, (name, data) in files.items():
-        async with Tab(app.port) as hard, Tab(app.port) as easy:
-            for tab in (hard, easy):
-                await tab.open("data", "view=other")
-            before = app.memory()
-            (Path("/proc") / str(app.process.pid) / "clear_refs").write_text("5")
-            long = asyncio.create_task(_understood(hard, name, data))
-            await asyncio.sleep(2)
-            short = await _understood(easy, "rows.csv", _rows(30))
-            took = await long
-            fail_on([*hard.errors, *easy.errors])
-        most = app.told("VmHWM") / 1e3
-        print(f"| {what} | {took:.1f} | {short:.1f} | {before:,.0f}, {most:,.0f} MB |")
 
 
 _GREEDY = """
@@ -549,30 +450,7 @@ async def measure(options: argparse.Namespace) -> None:
         return
     with started() as app:
         print(f"load of the machine: {os.getloadavg()[0]:.1f} on {os.cpu_count()} cores")
-        if options.uploads:
-            await take_turns(app)
-            return
         await prepare(app)
-        if not options.only_load:
-            measured = spend if options.alone else react
-            told = await measured(app, options.per_page)
-            print("\n| page | opened | widgets | median | slowest | which |")
-            print("|---|---:|---:|---:|---:|---|")
-            for page in PAGES:
-                opened = next(s for p, w, s in told if p == page and w == "(opened)")
-                own = [(s, w) for p, w, s in told if p == page and w != "(opened)"]
-                line = f"| {page} | {1e3 * opened:.0f} ms | {len(own)} |"
-                if own:
-                    slow, name = max(own)
-                    middle = statistics.median(s for s, _ in own)
-                    line += f" {1e3 * middle:.0f} ms | {1e3 * slow:.0f} ms | {name} |"
-                else:
-                    line += " | | |"
-                print(line)
-            every = [s for _, w, s in told if w != "(opened)"]
-            print(f"all {len(every)} widgets: median {1e3 * statistics.median(every):.0f} ms\n")
-        if options.only_reactions or options.alone:
-            return
         each = await idle(app, options.visitors)
         print(f"a visitor who is idle: {each:.1f} MB")
 
@@ -630,12 +508,7 @@ def main() -> None:
     parser.add_argument("--trainers", type=int, default=4)
     parser.add_argument("--seconds", type=float, default=60.0)
     parser.add_argument("--think", type=float, nargs=2, default=(2.0, 8.0))
-    parser.add_argument("--per-page", type=float, default=60.0)
     parser.add_argument("--hostile", action="store_true")
-    parser.add_argument("--only-load", action="store_true")
-    parser.add_argument("--only-reactions", action="store_true")
-    parser.add_argument("--alone", action="store_true")
-    parser.add_argument("--uploads", action="store_true")
     parser.add_argument("--crowd", nargs="*", choices=_TRIALS)
     asyncio.run(measure(parser.parse_args()))
 

@@ -6,11 +6,11 @@ import subprocess
 import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[1]
 
 
 def test_no_model_file_does_more_than_answer_or_be_refused():
-    command = [sys.executable, ROOT / "benchmarks" / "damage.py"]
+    command = [sys.executable, ROOT / "tests" / "soak" / "damage.py"]
     done = subprocess.run(
         [*command, "--damaged", "31", "--crafted", "62", "--seed", "5"],
         capture_output=True,
