@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import gzip
 import json
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +12,6 @@ import scipy.sparse as sp
 
 import simviz
 from simviz.data import Items, PairSet
-from simviz.features import Tfidf
 from simviz.relevance import Relevance
 
 Sides = tuple[sp.csr_array, sp.csr_array]
@@ -54,47 +52,6 @@ def aligned(folder: Path) -> dict[str, tuple[list[str], list[str]]]:
         sides[0].append(x[a])
         sides[1].append(y[mate[a]])
     return parts
-
-
-@dataclass(frozen=True)
-class Vocabularies:
-    """tf·idf of words for both sides: one vocabulary each, or one for both.
-
-    Parameters
-    ----------
-    x, y : Tfidf
-        Fitted; the same object where the vocabulary is shared.
-    """
-
-    x: Tfidf
-    y: Tfidf
-
-    @classmethod
-    def fit(cls, texts: tuple[list[str], list[str]], *, shared: bool, min_df: int) -> Vocabularies:
-        """Learn from training texts; terms in fewer than `min_df` of them are dropped."""
-        new = [Tfidf(min_df=min_df, tf="log1p") for _ in texts]
-        if shared:
-            both = new[0].fit(texts[0] + texts[1])
-            return cls(both, both)
-        return cls(*(features.fit(side) for features, side in zip(new, texts, strict=True)))
-
-    @classmethod
-    def at_most(
-        cls, texts: tuple[list[str], list[str]], n_terms: int, *, shared: bool
-    ) -> tuple[Vocabularies, int]:
-        """The lowest `min_df` with no more than so many terms in any vocabulary."""
-        min_df = 1
-        while max(cls.fit(texts, shared=shared, min_df=min_df).sizes()) > n_terms:
-            min_df += 1
-        return cls.fit(texts, shared=shared, min_df=min_df), min_df
-
-    def sizes(self) -> tuple[int, int]:
-        """Terms of each side."""
-        return len(self.x.vocabulary_), len(self.y.vocabulary_)
-
-    def transform(self, texts: tuple[list[str], list[str]]) -> Sides:
-        """Rows for both sides."""
-        return self.x.transform(texts[0]), self.y.transform(texts[1])
 
 
 def annotated(folder: Path) -> PairSet:

@@ -106,3 +106,23 @@ def machine() -> Iterator[str]:
         f"{os.cpu_count()} cores, load {load:.1f} before; threads: {', '.join(sorted(pools))}; "
         f"OPENBLAS_THREAD_TIMEOUT={wait} for all"
     )
+
+
+def medians(works: Sequence[Callable[[], object]], repeats: int) -> list[float]:
+    """Median seconds of each work; they take turns after one round of warming up."""
+    times: list[list[float]] = [[] for _ in works]
+    for turn in range(repeats + 1):
+        for work, seconds in zip(works, times, strict=True):
+            took = timed(work)
+            if turn:
+                seconds.append(took.least)
+    return [median(seconds) for seconds in times]
+
+
+def show(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:
+    """Print a table in Markdown; numbers get three digits."""
+    print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
+    for row in rows:
+        cells = [f"{c:.3f}" if isinstance(c, float) else str(c) for c in row]
+        print("| " + " | ".join(cells) + " |", flush=True)
+    print()

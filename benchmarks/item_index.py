@@ -1,8 +1,8 @@
 """Queries put to an index of items one at a time and all at once, beside bm25s and scikit-learn.
 
 ``python benchmarks/item_index.py`` prints a table in Markdown, from the documentation demo;
-``--many 1000000`` compares lists of vectors (faiss) with looking at every vector, and
-``--vectors FOLDER`` does so with those that `neighbors.py` made there. These take one thread.
+``--vectors FOLDER`` compares lists of vectors (faiss) with looking at every vector, of those that
+`neighbors.py` made there, on one thread.
 """
 
 import argparse
@@ -15,7 +15,7 @@ from typing import Any
 import simviz  # before numpy: it sets how OpenBLAS threads wait
 
 import numpy as np  # isort: skip
-from ground import show
+from _timing import show
 
 from simviz import PairSet, Relevance, default_pipeline
 from simviz.data.pairs import as_items
@@ -92,25 +92,6 @@ def among_few(n_queries: int, methods: Sequence[str]) -> None:
     show(("", "one at a time, ms", f"{n_queries} at once, ms"), rows)
 
 
-def mixtures(n: int, k: int = 200, topics: int = 1_000) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of mixtures of four topics, and 1,000 more that share the mixture of an item."""
-    rng = np.random.default_rng(0)
-    base = rng.standard_normal((topics, k), dtype=np.float32)
-
-    def drawn(chosen: np.ndarray, weights: np.ndarray) -> np.ndarray:
-        noise = rng.standard_normal((len(chosen), k), dtype=np.float32)
-        return np.einsum("it,itk->ik", weights, base[chosen]) + 0.5 * noise
-
-    chosen = rng.integers(0, topics, (n, 4))
-    weights = rng.dirichlet(np.full(4, 0.5), n).astype(np.float32)
-    vectors = np.empty((n, k), np.float32)
-    for start in range(0, n, 50_000):
-        part = slice(start, start + 50_000)
-        vectors[part] = drawn(chosen[part], weights[part])
-    asked = rng.integers(0, n, 1_000)
-    return vectors, drawn(chosen[asked], weights[asked])
-
-
 def among_many(vectors: np.ndarray, kinds: dict[str, np.ndarray]) -> None:
     """Time queries by every vector and by lists, in turns."""
     limit_threads(1)
@@ -157,15 +138,10 @@ def among_many(vectors: np.ndarray, kinds: dict[str, np.ndarray]) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--queries", type=int, default=200)
-    parser.add_argument("--many", type=int, help="vectors to look through")
     parser.add_argument("--vectors", type=Path, help="a folder of neighbors.py")
     parser.add_argument("--method", nargs="*", help="all but the slowest to train when omitted")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    if options.many:
-        vectors, queries = mixtures(options.many)
-        among_many(vectors, {"mixtures": queries[: options.queries]})
-        return
     if options.vectors:
         vectors = np.concatenate(list(VectorShards(options.vectors / "vectors")))
         asked = np.load(options.vectors / "queries.npy")[:, : options.queries]

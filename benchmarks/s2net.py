@@ -1,8 +1,8 @@
-"""Print the tables of S2Net: against bare products, a peer, and one solver beside another.
+"""Print the tables of S2Net: against bare products, and beside a peer.
 
-``python benchmarks/s2net.py TABLE [--data FOLDER] [--repeat N] [--small]``.
-Settings were chosen on dev splits. What is compared runs in one process, in turns;
-memory is the peak of a process of its own, less what libraries and data take before.
+``python benchmarks/s2net.py TABLE [--repeat N] [--small]``. What is compared runs in one
+process, in turns; memory is the peak of a process of its own, less what libraries and data
+take before.
 """
 
 import argparse
@@ -10,7 +10,6 @@ import json
 import os
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Callable
 from pathlib import Path
@@ -19,26 +18,17 @@ import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 
 import numpy as np  # isort: skip
 import torch
-from _corpora import Sides, Vocabularies, aligned
+from _corpora import Sides
 from _synthetic import Bilingual
-from _timing import in_turns, machine, pinned
-from ground import show
+from _timing import in_turns, machine, pinned, show
 
-from simviz.methods import get_method
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import Network, Objective
-from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 
 GAMMA = 10.0
-#: Of each set: training pairs, and pairs of each pool (None: all there are).
-SIZES: dict[str, tuple[int | None, int | None]] = {
-    "libreoffice_help": (None, None),
-    "en_es_sentences": (20_000, 3_000),
-}
 #: Pairs, terms a side and dimensions.
 LIMIT, SMALL_LIMIT = (10_000, 20_000, 1_000), (2_000, 3_000, 200)
-PAPER, SMALL_PAPER = (43_380, 20_000, 1_000), (4_000, 5_000, 200)
 Work = Callable[[], tuple[float, np.ndarray]]
 
 
@@ -165,17 +155,6 @@ def peer(repeats: int, *, small: bool) -> None:
     show(("loss and gradient", "least", "median", "ratio", "peak memory", "gradient off"), rows)
 
 
-def paper(repeats: int, *, small: bool) -> None:
-    """One iteration of the size of the paper, which took 48 minutes on eight cores."""
-    n, d, k = SMALL_PAPER if small else PAPER
-    rows = []
-    for precision in ("bfloat16", "float32"):
-        told = in_process("iterations", precision, n, d, k)
-        rows.append((precision, f"{told['seconds']:.1f} s", told["n"], f"{told['peak']:.0f} MB"))
-    print(f"n = {n:,} pairs, {d:,} terms a side, k = {k:,}; L-BFGS, one validation a step.\n")
-    show(("products", "an iteration", "iterations", "peak memory, all included"), rows)
-
-
 def in_process(what: str, name: str, n: int, d: int, k: int) -> dict[str, float]:
     """Run one work in a process of its own; see `measured`."""
     line = [sys.executable, __file__, "_measured", what, name, *map(str, (n, d, k))]
@@ -184,16 +163,7 @@ def in_process(what: str, name: str, n: int, d: int, k: int) -> dict[str, float]
 
 
 def measured(what: str, name: str, n: int, d: int, k: int) -> dict[str, float]:
-    """Peak memory of a work, beyond what is there before, or of some iterations."""
-    if what == "iterations":
-        X, Y = Bilingual(n, n // 5, d, 0, length=104).pairs(shared=False)
-        start = time.perf_counter()
-        model = S2Net(
-            k, init="random", loss="logistic", solver="lbfgs", max_iter=1, precision=name
-        )
-        model.fit(X[:n], Y[:n], X_val=X[n:], y_val=Y[n:])
-        seconds = (time.perf_counter() - start) / (model.n_iter_ + 1)
-        return {"seconds": seconds, "n": model.n_iter_, "peak": megabytes("VmHWM")}
+    """Peak memory of a work, beyond what is there before."""
     (X, Y), theta = problem(n, d, k)
     kind, _, setting = name.partition(", ")
     tiny = slice(0, 200)
@@ -220,61 +190,15 @@ def forget_peak() -> None:
     Path("/proc/self/clear_refs").write_text("5")
 
 
-def sides(folder: Path, *, small: bool) -> dict[str, Sides]:
-    """Training, dev and test pairs of a data set, as words of two vocabularies."""
-    n_train, n_pool = (2_000, 500) if small else SIZES.get(folder.name, (None, None))
-    take = {"train": n_train, "dev": n_pool, "test": n_pool}
-    texts = {name: (x[: take[name]], y[: take[name]]) for name, (x, y) in aligned(folder).items()}
-    words = Vocabularies.fit(texts["train"], shared=False, min_df=2)
-    counts = ", ".join(f"{len(part[0]):,} {name}" for name, part in texts.items())
-    print(f"{folder.name}: {counts} pairs; {' + '.join(map(str, words.sizes()))} terms.\n")
-    return {name: words.transform(part) for name, part in texts.items()}
-
-
-def solvers(folder: Path, *, small: bool) -> None:
-    """Wall time to the best validation MRR of the full batch."""
-    parts = sides(folder, small=small)
-    X_val, y_val = parts["dev"]
-    k = 50 if small else 100
-    start = get_method("opca")(k).fit(*parts["train"])
-    rows = []
-    goals: dict[str, tuple[float, float]] = {}
-    for loss in ("logistic", "softmax"):
-        for name, params in {
-            "lbfgs, float32": {"solver": "lbfgs", "precision": "float32"},
-            "lbfgs, auto": {"solver": "lbfgs"},
-            "adam": {"solver": "adam"},
-        }.items():
-            times: list[tuple[float, float]] = []
-            began = time.perf_counter()
-
-            def note(step, total, metrics, times=times, began=began):
-                if "validation" in metrics:
-                    times.append((time.perf_counter() - began, metrics["validation"]))
-
-            model = S2Net(k, loss=loss, init=start, **params).set_callbacks(note)
-            model.fit(*parts["train"], X_val=X_val, y_val=y_val)
-            best = max(value for _, value in times)
-            reached = next(t for t, value in times if value == best)
-            goal, full = goals.setdefault(loss, (best, reached))
-            same = next((t for t, value in times if value >= goal), None)
-            cells = ("never", "") if same is None else (f"{same:.1f} s", same / full)
-            rows.append((loss, name, model.best_iter_, best, f"{reached:.1f} s", *cells))
-    head = ("loss", "solver", "iterations", "best validation MRR", "after")
-    show((*head, "first to reach the full batch's best", "ratio"), rows)
-
-
 def main() -> None:
     """Read the command line."""
     if sys.argv[1:2] == ["_measured"]:
         what, name, *size = sys.argv[2:]
         print(json.dumps(measured(what, name, *map(int, size))))
         return
-    speed = {"limit": limit, "peer": peer, "paper": paper}
-    held = {"solvers": solvers}
+    tables = {"limit": limit, "peer": peer}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=[*speed, *held])
-    parser.add_argument("--data", type=Path, help="solvers: folder of a data set")
+    parser.add_argument("table", choices=list(tables))
     parser.add_argument("--repeat", type=int, default=5, help="timed rounds (default 5)")
     parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
     parser.add_argument("--threads", type=int, help="threads of every library (default: theirs)")
@@ -284,12 +208,7 @@ def main() -> None:
         # Libraries read these when they are loaded, which they are by now: start again.
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
     print(*machine(), "", sep="\n")
-    if asked.table in speed:
-        speed[asked.table](asked.repeat, small=asked.small)
-    elif asked.data is None:
-        parser.error(f"{asked.table} needs --data FOLDER.")
-    else:
-        held[asked.table](asked.data, small=asked.small)
+    tables[asked.table](asked.repeat, small=asked.small)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from typing import Any
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 
 import numpy as np  # isort: skip
-from ground import show
+from _timing import show
 from sklearn.model_selection import GridSearchCV
 
 from simviz.data import PairSet, Split, split

@@ -1,6 +1,6 @@
-"""Print the tables of the spectral methods: speed beside peers, and fits of the papers' size.
+"""Print the tables of the spectral methods: speed beside peers.
 
-``python benchmarks/spectral.py NAME [--data FOLDER] [--repeat N] [--small]``.
+``python benchmarks/spectral.py NAME [--repeat N] [--small]``.
 What is compared runs in one process, in turns, after one small run of each
 that compiles and loads. Ratios are to the first row of a table.
 """
@@ -9,12 +9,10 @@ import argparse
 import os
 import sys
 from functools import partial
-from pathlib import Path
 
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 
 import numpy as np  # isort: skip
-from _paper import paper
 from _peers import (
     cca_zoo,
     correlations,
@@ -28,8 +26,7 @@ from _peers import (
     variances,
 )
 from _synthetic import Bilingual, factors, texts
-from _timing import Timed, in_turns, machine, pinned, timed
-from ground import show
+from _timing import Timed, in_turns, machine, pinned, show, timed
 
 from simviz.evaluation import evaluate
 from simviz.methods import get_method
@@ -242,8 +239,7 @@ def main() -> None:
     """Read the command line."""
     speed = {"cca": cca, "opca": opca, "lsa": lsa}
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("table", choices=[*speed, "paper"])
-    parser.add_argument("--data", type=Path, help="paper: folder of a data set")
+    parser.add_argument("table", choices=list(speed))
     parser.add_argument("--repeat", type=int, default=3, help="timed rounds (default 3)")
     parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
     parser.add_argument(
@@ -256,13 +252,8 @@ def main() -> None:
         # Libraries read these when they are loaded, which they are by now: start again.
         os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
     print(*machine(), "", sep="\n")
-    if asked.table in speed:
-        more = {"search": not asked.no_search} if asked.table == "lsa" else {}
-        speed[asked.table](asked.repeat, small=asked.small, **more)
-    elif asked.data is None:
-        parser.error(f"{asked.table} needs --data FOLDER.")
-    else:
-        paper(asked.data, asked.repeat, small=asked.small)
+    more = {"search": not asked.no_search} if asked.table == "lsa" else {}
+    speed[asked.table](asked.repeat, small=asked.small, **more)
 
 
 if __name__ == "__main__":

@@ -1,9 +1,6 @@
 """Whether a threshold chosen on validation holds on the test, and how fast pairs are scored.
 
-"cover" divides training and validation data in two again and again, and never reads the test part.
-
     python benchmarks/thresholds.py FOLDER [RATE]
-    python benchmarks/thresholds.py cover FOLDER
     python benchmarks/thresholds.py speed
 
 FOLDER holds the sets of SETS, each in a folder of its own: x.jsonl.gz and y.jsonl.gz (id, text,
@@ -27,7 +24,6 @@ from pathlib import Path
 
 import numpy as np
 from _corpora import graded
-from numpy.typing import NDArray
 
 import simviz
 from simviz.data import Items, PairSet
@@ -44,7 +40,6 @@ SETS = (
 METHODS = ("tfidf_cosine", "s2net")
 N_TRAIN = 3_000
 WORDS = ("false_alarm_rate", "recall", "precision")
-N_DIVISIONS, N_HALF = 200, 1_000
 N_SCORED = 20_000
 
 
@@ -102,67 +97,6 @@ def hold(folder: Path, rate: float) -> None:
                 print(f"| {' | '.join((*cells, *held))} |")
 
 
-class Table:
-    """Serves scores that are known."""
-
-    def __init__(self, scores: NDArray[np.float32]) -> None:
-        self.scores = scores
-
-    def iter_similarity(self, x: object, y: object, /, *, block_size: int | None = None) -> object:
-        """Yield all rows at once."""
-        yield self.scores
-
-
-def cover(folder: Path) -> None:
-    """Print in how many random divisions the intervals of one half hold what the other gives."""
-    print("| set | method | divided by | groups told | | other half inside | halves agree |")
-    print("|---|---|---|---|---|---|---|")
-    for name in dict.fromkeys(name for name, _ in SETS):
-        known = group_of(folder / name / "x.jsonl.gz")
-        parts = graded(folder / name, None, None)
-        x, y = [], []
-        for texts, others, relevance in (parts["train"], parts["dev"]):
-            x += texts
-            y += [others[j] for j in relevance.positives.indices]  # one for each
-        at = min(N_TRAIN, len(parts["train"][0]) // 2)
-        fitted = PairSet.from_texts(x[:at], y[:at])
-        page = np.unique([known.get(text, text) for text in x[at:]], return_inverse=True)[1]
-        for method in METHODS:
-            scorer = default_pipeline(method, fitted).fit(fitted)
-            scores = scorer.similarity(x[at:], y[at:]).astype(np.float32)
-            for by, told in [("query", False), ("group", False), ("group", True)][
-                : 3 if known else 1
-            ]:
-                rng, found = np.random.default_rng(0), []
-                unit = page if by == "group" else np.arange(len(scores))
-                for _ in range(N_DIVISIONS):
-                    place = rng.permutation(unit.max() + 1)[unit]
-                    rows = np.argsort(place, kind="stable")
-                    size = min(N_HALF, len(rows) // 2)
-                    size += int((place[rows] == place[rows[size - 1]])[size:].sum())
-                    halves = [rows[:size], rows[size : 2 * size]]
-                    tables = [Table(scores[np.ix_(half, half)]) for half in halves]
-                    sides = [
-                        (np.zeros((len(half), 1)), np.zeros((len(half), 1))) for half in halves
-                    ]
-                    threshold = choose_threshold(tables[0], *sides[0])
-                    points = [
-                        operating_point(
-                            table,
-                            *side,
-                            threshold=threshold,
-                            prevalence=1 / size,
-                            groups=dict.fromkeys("xy", page[half]) if told else None,
-                        )
-                        for table, side, half in zip(tables, sides, halves, strict=True)
-                    ]
-                    pairs = [[getattr(point, words) for point in points] for words in WORDS]
-                    found.append([(a.low <= b.value <= a.high, agree(a, b)) for a, b in pairs])
-                for words, (inside, both) in zip(WORDS, np.mean(found, axis=0), strict=True):
-                    cells = (name, method, by, "yes" if told else "no", words.replace("_", " "))
-                    print(f"| {' | '.join(cells)} | {inside:.2f} | {both:.2f} |", flush=True)
-
-
 def speed() -> None:
     """Print how long scoring 20,000 pairs of distinct texts takes."""
     parts = simviz.split(simviz.load_demo("pydocs"))
@@ -188,8 +122,6 @@ if __name__ == "__main__":
     warnings.simplefilter("ignore")
     if sys.argv[1:] == ["speed"]:
         speed()
-    elif sys.argv[1:2] == ["cover"] and len(sys.argv) == 3:
-        cover(Path(sys.argv[2]))
     elif len(sys.argv) in (2, 3):
         hold(Path(sys.argv[1]), float(sys.argv[2]) if len(sys.argv) == 3 else 0.01)
     else:

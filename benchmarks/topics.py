@@ -12,7 +12,6 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -21,9 +20,7 @@ import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 import numpy as np  # isort: skip
 import scipy.sparse as sp
 from _corpora import Sides, aligned
-from _timing import machine
-from ground import in_turns, show
-from metric_learning import beside_first
+from _timing import machine, medians as in_turns, show
 
 from simviz.base._jensen_shannon import js_similarity
 from simviz.evaluation import evaluate
@@ -32,20 +29,7 @@ from simviz.methods import get_method
 
 SETS = ("libreoffice_help", "en_es_docs")
 TOPICS = (50, 100, 200)
-SETTINGS: tuple[dict[str, Any], ...] = (
-    {},
-    {"init": "cl_lsi"},
-    {"alpha": 1.02},
-    {"init": "cl_lsi", "alpha": 1.02},
-)
-PAIRED: tuple[tuple[str, tuple[dict[str, Any], ...]], ...] = (
-    ("cplsa", SETTINGS),
-    ("jplsa", SETTINGS),
-    ("pltm", ({}, {"learn_alpha": False})),
-    ("cl_lsi", ({},)),
-)
-STEPS = (1, 2, 10)  # of folding in
-PARTS = ("speed", "peers", "agreement", "quality", "readings", "polylingual", "pairs")
+PARTS = ("speed", "peers", "readings", "polylingual")
 
 Part = dict[str, Sides]
 
@@ -194,32 +178,6 @@ def found(scorer: Any, X: Any, Y: Any) -> tuple[float, float]:
     return result.value("MRR", "mean"), result.value("top-1", "mean")
 
 
-def quality(folder: Path, ks: Sequence[int], n: int | None, words: int | None) -> None:
-    """Test MRR and top-1 of each method with the settings that did best on the dev part."""
-    count, weighed = (
-        parts_of(folder, features, n, shared=False, words=words) for features in (counts, weights)
-    )
-    rows = []
-    for name, settings in PAIRED:
-        cls = get_method(name)
-        data = count if cls.tags.input == "counts" else weighed
-        tried = []
-        for k, params in product(ks, settings):
-            model = cls(k, **params).fit(*data["train"])
-            for steps in STEPS if hasattr(model, "fold_in_iter") else (None,):
-                if steps:
-                    model.set_params(fold_in_iter=steps)
-                dev, test = (found(model, *data[part])[0] for part in ("dev", "test"))
-                top = found(model, *data["test"])[1]
-                given = ", ".join(f"{key}={value}" for key, value in params.items())
-                tried.append((name, given, k, steps or "", dev, test, top))
-        default = cls().get_params().get("fold_in_iter", "")
-        plain = [row for row in tried if row[1] == "" and row[3] == default]
-        rows += [max(plain, key=lambda row: row[4]), max(tried, key=lambda row: row[4])]
-    print(f"{folder.name}, first {words or 'all'} words; chosen on dev: K of the defaults, all.\n")
-    show(("method", "set", "K", "folding in", "dev MRR", "test MRR", "test top-1"), rows)
-
-
 def readings(folder: Path, k: int, n: int | None, words: int | None) -> None:
     """What the second paper changed in JPLSA: vocabularies, steps of folding in, measure."""
     rows = []
@@ -283,89 +241,6 @@ def polylingual(folder: Path, k: int, n: int | None) -> None:
                          *found(ours, *count["dev"])))  # fmt: skip
     print(f"{folder.name}, K={k}, dev part.\n")
     show(("model", "steps", "fit", "of all cores", "folding in", "dev MRR", "dev top-1"), rows)
-
-
-def agreement(folder: Path, k: int, n: int, sweeps: int, repeats: int) -> None:
-    """PLTM beside JPLSA, and its likelihood of unseen pairs beside sampling and a peer."""
-    count = parts_of(folder, counts, None, shared=False)
-    train, test = tuple(Z[:n] for Z in count["train"]), count["test"]
-    settings: tuple[tuple[str, dict[str, Any]], ...] = (
-        ("jplsa", {}),
-        ("pltm", {}),
-        ("pltm", {"inference": "em", "learn_alpha": False}),
-        ("pltm", {"inference": "gibbs", "max_iter": sweeps}),
-    )
-    models = [get_method(name)(k, **params) for name, params in settings]
-    works = [partial(model.fit, *train) for model in models]
-    seconds = [*_in_turns(works[:2], repeats), *_in_turns(works[2:], 1)]
-    rows: list[Any] = []
-    for (name, params), model, took in zip(settings, models, seconds, strict=True):
-        given = (f"{key}={value}" for key, value in params.items())
-        rows.append((", ".join((name, *given)), model.n_iter_, model, took))
-    if find_spec("topica"):
-        start = np.array([time.perf_counter(), time.process_time()])
-        peer = _fitted_topica(train, k, sweeps)
-        took = np.array([time.perf_counter(), time.process_time()]) - start
-        theirs = get_method("pltm")(k, max_iter=1).fit(*train)
-        theirs.topic_prior_ = np.asarray(peer.alpha)
-        for side, C in zip("xy", train, strict=True):
-            setattr(theirs, f"{side}_topics_", _peer_topics(peer, side, C))
-        rows.append(("topica PolylingualLDA", sweeps, theirs, took))
-    cells = []
-    for name, steps, model, took in rows:
-        mrr = found(model, *test)[0]
-        model.set_params(fold_in_iter=50)
-        times = (
-            f"{one:.2f} s, {ratio:.2f}" for one, ratio in zip(took, took / seconds[0], strict=True)
-        )
-        cells.append((name, steps, *times, f"{foretold(model, *test):.1f}", mrr,
-                      float(model.topic_prior_.sum())))  # fmt: skip
-    print(f"{folder.name}, {n:,} pairs, K={k}; {test[0].shape[0]:,} unseen pairs.\n")
-    show(("model", "steps", "fit, to JPLSA's", "of all cores, to JPLSA's", "perplexity", "MRR",
-          "sum of α"), cells)  # fmt: skip
-
-
-def _in_turns(works: Sequence[Callable[[], object]], repeats: int) -> list[Any]:
-    """Median seconds of each, by the clock and of all cores, after one round of warming up."""
-    times = np.zeros((repeats + 1, len(works), 2))
-    for one in times:
-        for work, took in zip(works, one, strict=True):
-            start = time.perf_counter(), time.process_time()
-            work()
-            took[:] = time.perf_counter() - start[0], time.process_time() - start[1]
-    return list(np.median(times[1:], axis=0))
-
-
-def foretold(model: Any, X: Any, Y: Any) -> float:
-    """Perplexity of each item's words, given the topics of its partner."""
-    total = n_words = 0.0
-    for P, topics, C in (
-        (model.transform(X), model.y_topics_, sp.coo_array(Y)),
-        (model.transform_y(Y), model.x_topics_, sp.coo_array(X)),
-    ):
-        asked = topics.any(axis=0)[C.col] & P.any(axis=1)[C.row]
-        rows, columns, values = C.row[asked], C.col[asked], C.data[asked].astype(float)
-        for e in range(0, len(rows), 2**18):
-            part = slice(e, e + 2**18)
-            p = np.einsum("ek,ek->e", P[rows[part]], topics.T[columns[part]])
-            total += float(values[part] @ np.log(p))
-        n_words += values.sum()
-    return float(np.exp(-total / n_words))
-
-
-def _fitted_topica(train: Sides, k: int, sweeps: int) -> Any:
-    import topica
-
-    model = topica.PolylingualLDA(k, alpha=0.1, seed=0, optimize_burn_in=min(200, sweeps // 4))
-    texts = {side: _tokens(C) for side, C in zip("xy", train, strict=True)}
-    model.fit(texts, iters=sweeps, progress=False)
-    return model
-
-
-def _peer_topics(peer: Any, side: str, C: sp.csr_array) -> Any:
-    topics = np.zeros((peer.num_topics, C.shape[1]), np.float32)
-    topics[:, [int(word[1:]) for word in peer.vocabulary(side)]] = peer.topic_word(side)
-    return topics
 
 
 def _topica(count: Part, k: int, sweeps: int) -> Callable[[], Any]:
@@ -443,11 +318,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help=f"folder with {SETS}")
     parser.add_argument("--only", choices=PARTS)
-    parser.add_argument("--set", help=f"one set: of {SETS}, both by default; any for pairs")
+    parser.add_argument("--set", help=f"one set: of {SETS}, both by default")
     parser.add_argument("--words", type=int, help="first words of each text that are kept")
     parser.add_argument("--small", action="store_true")
-    parser.add_argument("--pairs", type=int, default=1_400, help="training pairs of agreement")
-    parser.add_argument("--sweeps", type=int, default=500, help="of the samplers of agreement")
     parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
     sets, n = (SETS[:1], 2_000) if asked.small else (SETS, None)
@@ -457,20 +330,13 @@ def main() -> None:
     print()
     for name in (asked.set,) if asked.set else sets:
         folder = asked.data / name
-        if asked.only == "pairs":
-            beside_first(folder, [("jplsa", {}), ("pltm", {})])
-            continue
         train = parts_of(folder, counts, n, shared=False)["train"]
-        if asked.only in (None, "agreement"):
-            agreement(folder, ks[1], asked.pairs, asked.sweeps, asked.repeats)
         if asked.only in (None, "speed"):
             speed(train, ks, asked.repeats)
         if asked.only in (None, "peers"):
             peers(train, ks[1:], asked.repeats)
         if asked.only in (None, "polylingual"):
             polylingual(folder, ks[1], n)
-        if asked.only in (None, "quality"):
-            quality(folder, ks, n, asked.words)
         if asked.only in (None, "readings"):
             readings(folder, ks[1], n, asked.words)
 

@@ -1,0 +1,48 @@
+"""What the demos' buttons train, and what that gives on held-out pairs.
+
+``python benchmarks/demos.py [DEMO ...]`` prints a row for each method of a demo, with the
+settings of its button, on the split of its button: the demo's metric and query side, on the
+validation and the test part, and processor seconds of the fit.
+"""
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import argparse
+import time
+
+import simviz
+from simviz.datasets import DEMOS
+from simviz.evaluation import ChanceScorer, PopularityScorer, evaluate
+
+
+def main(names: list[str]) -> None:
+    print("| demo, metric | method | validation | test | s |\n|---|---|---|---|---|")
+    for demo in DEMOS.values():
+        if names and demo.id not in names:
+            continue
+        pairs = simviz.load_demo(demo.id)
+        parts = simviz.split(pairs, by=demo.split_by, seed=0)
+        scorers = {}
+        for method, params in demo.methods.items():
+            pipeline = simviz.default_pipeline(method, parts.train, **params)
+            began = time.process_time()
+            pipeline.fit(parts.train, parts.validation)
+            scorers[pipeline.model.tags.title] = pipeline, time.process_time() - began
+        scorers["(popularity)"] = PopularityScorer(parts.train), 0.0
+        scorers["(chance)"] = ChanceScorer(), 0.0
+        for name, (scorer, seconds) in scorers.items():
+            values = (
+                evaluate(scorer, part, metrics=[demo.metric], directions=(demo.direction,))
+                for part in (parts.validation, parts.test)
+            )
+            told = " | ".join(f"{one.value(demo.metric, demo.direction):.3f}" for one in values)
+            print(f"| {demo.id}, {demo.metric} | {name} | {told} | {seconds:.1f} |", flush=True)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("demos", nargs="*")
+    main(parser.parse_args().demos)
