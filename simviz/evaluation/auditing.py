@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.special import expit
 
 from simviz._types import Index, Reals
-from simviz.callbacks import Callback
+from simviz.callbacks import Callback, within
 from simviz.data.description import plain_text
 from simviz.data.health.near import near_pairs
 from simviz.data.pairs import Items, PairSet, as_pairs
@@ -117,8 +117,8 @@ def audit(pairs: Any, *, seed: int = 0, callback: Callback | None = None) -> pd.
     ['the black flower', 'the red ship']
     """
     pairs = as_pairs(pairs)
-    if (n := pairs.relevance.positives.nnz) < _FEWEST:
-        raise DatasetError(f"An audit learns from {_FEWEST} relevant pairs or more; here are {n}.")
+    if words := why_no_audit(pairs):
+        raise DatasetError(words)
     how = suggest_split(pairs)
     by: UnitBy = how.by if how.by in ("x", "y", "group") else "pair"
     key = how.group_key if by == "group" else None
@@ -140,6 +140,19 @@ def audit(pairs: Any, *, seed: int = 0, callback: Callback | None = None) -> pd.
         "notes": _notes(pairs, runs, precision),
     }
     return frame
+
+
+def why_no_audit(pairs: PairSet) -> str:
+    """Why there are too few pairs to judge by; empty where there are enough."""
+    n = pairs.relevance.positives.nnz
+    return f"An audit learns from {_FEWEST} relevant pairs or more; here are {n}." * (n < _FEWEST)
+
+
+def fits_of_audit(pairs: PairSet) -> tuple[list[str], int, int]:
+    """Methods that an audit of such pairs fits, in how many runs of how many folds."""
+    n = pairs.relevance.positives.nnz
+    n_runs = int(np.clip(np.ceil(_ROWS / n), *_RUNS))
+    return _methods(pairs), n_runs, _FOLDS if n <= _MANY else _FEW_FOLDS
 
 
 @dataclass(frozen=True, eq=False)
@@ -207,43 +220,27 @@ def _runs(
     pairs: PairSet, by: UnitBy, group_key: str | None, seed: int, callback: Callback | None
 ) -> list[_Run]:
     """See the pairs several times, each time with others swapped."""
-    n, methods = pairs.relevance.positives.nnz, _methods(pairs)
-    n_runs = int(np.clip(np.ceil(_ROWS / n), *_RUNS))
-    n_folds = _FOLDS if n <= _MANY else _FEW_FOLDS
+    n = pairs.relevance.positives.nnz
+    methods, n_runs, n_folds = fits_of_audit(pairs)
     size = max(round(_SWAPPED * n), min(_LEAST_SWAPPED, n // 10))
     rng = np.random.default_rng(seed)
     order = rng.permutation(n)
-    progress = _Progress(callback, n_runs * len(methods) * n_folds)
+    ends = np.linspace(0, 1, n_runs * len(methods) * n_folds + 1).tolist()
+    parts = (within(callback, *ends[at : at + 2]) for at in range(len(ends) - 1))
     runs = []
     for run in range(n_runs):
         made, cells, swapped = _swap(pairs, order[size * run : size * (run + 1)])
         units = _units(made, by, group_key)
         folds = units.folds(n_folds, seed + run)
-        seen = [_see(method, made, cells, units, folds, progress) for method in methods]
+        seen = [_see(method, made, cells, units, folds, parts) for method in methods]
         runs.append(_Run(swapped, seen))
     return runs
 
 
-class _Progress:
-    """Passes on how far the fits are, and stops where that is wanted."""
-
-    def __init__(self, callback: Callback | None, n_fits: int) -> None:
-        self._callback, self._n_fits = callback, n_fits
-        self._done = self._furthest = 0
-
-    def __call__(self, step: int, total: int, metrics: object, /) -> bool:
-        share = min(step / total, 1.0) if total else 0.0
-        # What follows a fit tells no progress: the bar never goes back.
-        self._furthest = max(self._furthest, round(100 * (self._done + share)))
-        return bool(self._callback and self._callback(self._furthest, 100 * self._n_fits, {}))
-
-    def next(self) -> None:
-        self._done += 1
-        self.check()
-
-    def check(self) -> None:
-        if self(0, 1, {}):
-            raise JobCancelled("The audit was stopped.")
+def _stop_if_wanted(progress: Callback) -> None:
+    """Say that a fit has ended, which is asked again while its scores are computed."""
+    if progress(1, 1, {}):
+        raise JobCancelled("The audit was stopped.")
 
 
 def _methods(pairs: PairSet) -> list[str]:
@@ -294,7 +291,7 @@ def _see(
     cells: Index,
     units: PairUnits,
     folds: Sequence[tuple[Index, Index]],
-    progress: _Progress,
+    parts: Iterator[Callback],
 ) -> _Seen:
     """Score the x items of each fold against all y items, by a model of the other folds."""
     n_x, n_y = pairs.shape
@@ -304,13 +301,13 @@ def _see(
     )
     own, exchanged = np.zeros(len(cells)), np.full(len(cells), np.nan)
     judged = pairs.relevance.matrix
-    for inside, outside in folds:
-        progress.check()
+    for (inside, outside), progress in zip(folds, parts, strict=False):
         pipeline = _fitted(method, units.take(inside), progress)
+        _stop_if_wanted(progress)
         held = np.flatnonzero(np.isin(cast(Index, units.x_unit), outside))
         at = 0
         for block in pipeline.iter_similarity(pairs.x.take(held), pairs.y, _rows_at_once(n_y)):
-            progress.check()
+            _stop_if_wanted(progress)
             rows = held[at : at + len(block)]
             at += len(block)
             scores = np.array(block, dtype=np.float32)
@@ -329,7 +326,6 @@ def _see(
             if pairs.x.kind == pairs.y.kind == "text" and len(mine):
                 x, y = pairs.x.content[cells[mine, 0]], pairs.y.content[cells[mine, 1]]
                 exchanged[mine] = pipeline.score_pairs(y, x)
-        progress.next()
     for near in (x_near, y_near):
         lowest = own.min() if len(own) else 0.0
         near[1][~np.isfinite(near[1])] = lowest  # fewer others than neighbours are kept

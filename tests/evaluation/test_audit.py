@@ -10,7 +10,6 @@ import pytest
 import simviz
 from simviz import PairSet, Relevance, audit
 from simviz.data import Items
-from simviz.evaluation.auditing import _Progress
 from simviz.exceptions import DatasetError, JobCancelled
 
 SIZES = ("big", "small", "tiny", "huge", "wide", "long")
@@ -103,6 +102,22 @@ def test_several_partners_and_rejected_ones():
     assert any("not relevant" in note for note in found.attrs["notes"])
 
 
+def test_items_of_many_partners_get_others_than_those():
+    _, y = both()
+    queries = [" ".join(pair) for pair in itertools.product(SIZES, COLOURS)]
+    y = [form.format(text) for text in y for form in ("{}", "un {}")]
+    row, column = np.repeat(np.arange(36), 12), np.arange(432)
+    column[[5, 400]] = column[[400, 5]]
+    relevance = Relevance.from_pairs(row, column, shape=(36, 432), unjudged="negative")
+    found = audit(PairSet.from_texts(queries, y, relevance))
+    better = dict(
+        zip(zip(found["x_id"], found["y_id"], strict=True), found["better_y_id"], strict=True)
+    )
+    # Its neighbourhood has room for ten, all of which would be partners already.
+    assert (better["0", "400"], better["33", "5"]) == ("5", "400")
+    assert not better.keys() & set(zip(found["x_id"], found["better_y_id"], strict=True))
+
+
 def test_keywords_of_texts_are_audited_by_new_texts():
     x, _ = both()
     words = list(SPANISH.values())
@@ -142,18 +157,12 @@ def test_progress_goes_on_and_stops():
     with pytest.raises(JobCancelled):
         audit(swapped(), callback=watch)
     assert steps == sorted(steps) and 0.6 < steps[-1] < 1
+    steps.clear()
+    audit(swapped(), callback=lambda *step: steps.append(step[0] / step[1]))
+    assert steps == sorted(steps) and steps[-1] == 1, "what follows a fit does not turn it back"
 
 
 def test_too_few_pairs_are_refused():
     with pytest.raises(DatasetError, match="30"):
         audit(swapped().take(np.arange(20), np.arange(20)))
     assert simviz.audit is audit
-
-
-def test_what_follows_a_fit_does_not_turn_progress_back():
-    steps = []
-    progress = _Progress(lambda step, total, metrics: steps.append(step), 2)
-    progress(3, 4, {})
-    progress.check()
-    progress.next()
-    assert steps == [75, 75, 100]
