@@ -554,11 +554,48 @@ class Feedback(Augmenter):
         return replace(more, relevance=changed)
 
 
+@dataclass(frozen=True, slots=True)
+class Corrections(Augmenter):
+    """Pairs of items that somebody looked at: what is said of them replaces what was judged."""
+
+    # Items keep their ids, so pictures and vectors are corrected, too; pairs of which one item is
+    # elsewhere, such as in another part of a split, are left alone.
+    kind: ClassVar[str] = "corrections"
+    #: Id of an x item, id of a y item, and their grade; with 0 nothing is said of them any more.
+    pairs: Sequence[tuple[str, str, float]] = ()
+
+    def __post_init__(self) -> None:
+        if not all(len(entry) == 3 and np.isfinite(float(entry[2])) for entry in self.pairs):
+            raise DatasetError("A correction is the ids of both items, and their grade.")
+
+    def make(self, groups: Groups) -> list[Made]:  # noqa: D102 -- no text is new
+        return []
+
+    def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:  # noqa: D102
+        place = [{str(i): at for at, i in enumerate(side.ids)} for side in (pairs.x, pairs.y)]
+        matrix = pairs.relevance.matrix.tolil()
+        for x, y, grade in self.pairs:
+            if x in place[0] and y in place[1]:
+                at = place[0][x], place[1][y]
+                if pairs.x is pairs.y and matrix[at[::-1]] == matrix[at] != 0:
+                    matrix[at[::-1]] = grade
+                matrix[at] = grade
+        corrected = sp.csr_array(matrix)
+        corrected.eliminate_zeros()
+        relevance = replace(pairs.relevance, matrix=corrected)
+        if not relevance.positives.nnz:
+            raise DatasetError("No relevant pair would be left.")
+        return replace(pairs, relevance=relevance)
+
+
 #: By kind, in the order in which they are best applied: typos come last, so
 #: that what the others made is mistyped, too.
 AUGMENTERS: Mapping[str, type[Augmenter]] = {
     cls.kind: cls
-    for cls in (ListedSynonyms, InducedSynonyms, MinedWords, SampledWords, Feedback, Typos)
+    for cls in (
+        *(Corrections, ListedSynonyms, InducedSynonyms, MinedWords, SampledWords, Feedback),
+        Typos,
+    )
 }
 
 

@@ -53,7 +53,7 @@ _FAR = 6.0
 #: method that says so; and the probability that it gets.
 _DOUBTED, _EXCHANGING, _SURE = 0.1, "opca", 0.95
 #: Average precision of swapped pairs below which models know little of the data.
-_LITTLE = 0.3
+LITTLE = 0.3
 
 
 def audit(pairs: Any, *, seed: int = 0, callback: Callback | None = None) -> pd.DataFrame:
@@ -546,7 +546,7 @@ def _reasons(
 def _notes(pairs: PairSet, runs: Sequence[_Run], precision: float) -> tuple[str, ...]:
     """What an audit of such pairs cannot know."""
     notes = []
-    if precision < _LITTLE:
+    if precision < LITTLE:
         notes.append(
             "Models hardly tell pairs that were swapped on purpose from others of these data: "
             "probabilities say little more than the share of wrong pairs."

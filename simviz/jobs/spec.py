@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from simviz.data.augment import from_json as augmenters
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import By, split
+from simviz.evaluation.auditing import audit, fits_of_audit, why_no_audit
 from simviz.evaluation.divisions import MIN_DIVISIONS, evaluate_repeated_splits
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import Asking
@@ -36,7 +37,16 @@ from simviz.pipeline import (
 from simviz.registry import unknown_name
 from simviz.store.datasets import DEMO_PREFIX
 from simviz.store.directory import LOCAL_WORKSPACE
-from simviz.store.run import BLEND, CSLS, DIVISIONS, EXPERIMENT, IMPORTED, RunInfo, RunResult
+from simviz.store.run import (
+    AUDIT,
+    BLEND,
+    CSLS,
+    DIVISIONS,
+    EXPERIMENT,
+    IMPORTED,
+    RunInfo,
+    RunResult,
+)
 from simviz.store.store import Store
 
 if TYPE_CHECKING:
@@ -104,8 +114,9 @@ class JobResult:
 
     Parameters
     ----------
-    found : Selection, Findings or RepeatedSplits
-        Of a search, an experiment, or repeated divisions.
+    found : Selection, Findings, RepeatedSplits or mapping
+        Of a search, an experiment, or repeated divisions; the columns of an audit, by their names,
+        and what it says of all pairs.
     seconds : float
         The whole took so long.
     """
@@ -128,7 +139,7 @@ class JobSpec:
     dataset_digest : str
         Its content, so that a request means the same forever.
     method : str
-        Id of the method, or of the kind of job: "blend", "experiment" or "imported".
+        Id of the method, or of the kind of job, such as "blend" or "audit".
     params : mapping
         Its parameters, of JSON's types.
     split : SplitSpec
@@ -204,6 +215,8 @@ class JobSpec:
         title = self.method_title
         if str(self.features).startswith("pretrained"):
             title += " on pretrained vectors"
+        if {step.get("kind") for step in self.augment} == {"corrections"}:
+            return f"{title} on corrected pairs"
         return f"{title}, augmented" if self.augment else title
 
     @property
@@ -672,6 +685,39 @@ class DivisionsSpec(JobSpec):
         return JobResult(found, seconds)
 
 
+class AuditSpec(JobSpec):
+    """Which pairs of a data set are probably wrong, see `simviz.audit`."""
+
+    __slots__ = ()
+    makes_run = False
+
+    @property
+    def method_title(self) -> str:
+        """What is done."""
+        return "Audit of the pairs"
+
+    def _check(self) -> None:
+        _refuse_unknown("parameter of an audit", self.params, ())
+
+    def estimate(self, pairs: PairSet) -> Cost:
+        """Estimate all fits together, with a refusal where there are too few pairs."""
+        if words := why_no_audit(pairs):
+            return Cost(0.0, 0, words)
+        methods, n_runs, n_folds = fits_of_audit(pairs)
+        costs = [estimate(method, pairs, self.params, self.features) for method in methods]
+        reason = next((cost.reason_to_refuse for cost in costs if cost.reason_to_refuse), None)
+        seconds = n_runs * n_folds * sum(cost.seconds for cost in costs)
+        return Cost(seconds, max(cost.bytes for cost in costs), reason)
+
+    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
+        """Judge all pairs; what items say stands in the data set."""
+        start = time.monotonic()
+        found = audit(pairs, callback=lambda step, of, _: report("auditing", step / of, {}))
+        shown = found.drop(columns=["x", "y", "better_x", "better_y"])
+        columns = {name: column.to_numpy() for name, column in shown.items()}
+        return JobResult({"columns": columns, **found.attrs}, round(time.monotonic() - start, 3))
+
+
 class ImportSpec(JobSpec):
     """Scores of another system as a pipeline, measured like a run, see `keep_run`."""
 
@@ -699,6 +745,7 @@ class ImportSpec(JobSpec):
 
 
 _KINDS: dict[str, type[JobSpec]] = {
+    AUDIT: AuditSpec,
     BLEND: BlendSpec,
     CSLS: CSLSSpec,
     EXPERIMENT: ExperimentSpec,

@@ -211,7 +211,7 @@ class Datasets:
             for table in ("runs", "trash"):
                 rows = db.execute(f"SELECT id FROM {table} WHERE dataset_id=?", (dataset_id,))
                 gone[table] = [row["id"] for row in rows]
-            for table in ("runs", "trash", "feedback", "shown"):
+            for table in ("runs", "trash", "feedback", "decisions", "shown"):
                 db.execute(f"DELETE FROM {table} WHERE dataset_id=?", (dataset_id,))
             db.execute("DELETE FROM datasets WHERE id=?", (dataset_id,))
         for table in ("runs", "trash", "datasets"):

@@ -38,7 +38,7 @@ SEEN_SECONDS = 86_400.0
 #: The workspace of whoever sits at the computer that the app runs on.
 LOCAL_WORKSPACE = "local"
 #: Of the tables and of the files of what they name: raised with every change of either.
-SCHEMA_VERSION = 9
+SCHEMA_VERSION = 10
 #: Seconds to wait for another process that is writing.
 BUSY_SECONDS = 20.0
 #: Bytes set aside beside the index, which are given up for deletions on a full disk; with no more

@@ -35,7 +35,8 @@ Shown = Literal["part", "direction"]
 #: Parts of a split that a run is measured on, in the order of work.
 MEASURED: tuple[Part, ...] = ("validation", "test")
 #: What stands in place of a method's id where no method was trained.
-BLEND, EXPERIMENT, IMPORTED, DIVISIONS = "blend", "experiment", "imported", "divisions"
+BLEND, EXPERIMENT, IMPORTED = "blend", "experiment", "imported"
+DIVISIONS, AUDIT = "divisions", "audit"
 CSLS = "csls"
 #: What the runs that others are made of are to them.
 ROLES = ("learned", "lexical", "scaled")

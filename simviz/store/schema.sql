@@ -37,6 +37,12 @@ CREATE TABLE feedback (
     input TEXT NOT NULL, target TEXT NOT NULL, verdict REAL, created REAL,
     PRIMARY KEY (workspace, dataset_id, input, target)
 );
+CREATE TABLE decisions (  -- on pairs, by the ids of their items
+    workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
+    dataset_id TEXT NOT NULL,
+    input TEXT NOT NULL, target TEXT NOT NULL, verdict TEXT, created REAL,
+    PRIMARY KEY (workspace, dataset_id, input, target)
+);
 CREATE TABLE trash (
     id TEXT PRIMARY KEY,
     workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 from simviz.exceptions import StoreError
 from simviz.store.datasets import Datasets, is_demo
@@ -48,7 +48,8 @@ _LISTED = 200
 _LONGEST = 5_000
 #: Values of what is chosen of how a data set is looked at.
 _CHOICES: Mapping[str, tuple[str, ...]] = {"part": MEASURED, "direction": ("x2y", "y2x", "mean")}
-Verdict = tuple[str, str, float]
+#: Whether two texts belong together; or what was decided on a pair.
+V = TypeVar("V", bound=float | str)
 #: Longest description of how a view is shown, in characters of JSON.
 _LONGEST_VIEW = 4_000
 #: Bytes of the comment of a zip.
@@ -127,7 +128,7 @@ class Store:
         Where it is.
     limits : Limits
         How much a workspace may keep.
-    workspaces, datasets, uploads, runs, shares, jobs, feedback, choices
+    workspaces, datasets, uploads, runs, shares, jobs, feedback, decisions, choices
         Its parts, each with methods to put, find, open and delete what it
         keeps.
 
@@ -165,7 +166,8 @@ class Store:
         self.runs = Runs(directory)
         self.shares = Shares(directory, self.workspaces, self.datasets, self.runs)
         self.jobs = JobRecords(directory)
-        self.feedback = Feedback(directory, self.datasets)
+        self.feedback = Feedback[float](directory, self.datasets, "feedback")
+        self.decisions = Feedback[str](directory, self.datasets, "decisions")
         self.choices = ViewPreferences(directory, self.datasets)
         with suppress(OSError, StoreError):  # what is there can be read without
             directory.sweep()
@@ -569,13 +571,14 @@ class JobRecords:
         return frozenset(row["workspace"] for row in rows)
 
 
-class Feedback:
-    """Corrections of the answers on a data set."""
+class Feedback(Generic[V]):
+    """Corrections of the answers on a data set, or decisions on its pairs."""
 
-    def __init__(self, directory: Directory, datasets: Datasets) -> None:
+    def __init__(self, directory: Directory, datasets: Datasets, table: str) -> None:
         self._index, self._limits, self._datasets = directory.index, directory.limits, datasets
+        self._table = table
 
-    def put(self, dataset_id: str, workspace: str, verdicts: Iterable[Verdict]) -> int:
+    def put(self, dataset_id: str, workspace: str, verdicts: Iterable[tuple[str, str, V]]) -> int:
         """Keep what somebody said about answers; return how many corrections there are."""
         self._datasets.info(dataset_id, workspace)
         now, longest = time.time(), _LONGEST
@@ -583,28 +586,31 @@ class Feedback:
             db.require_workspace(workspace)
             for x, y, verdict in verdicts:
                 texts = printable(x)[:longest], printable(y)[:longest]
-                row = (workspace, dataset_id, *texts, float(verdict), now)
-                db.insert("feedback", row, unless="OR REPLACE")
-            query = "SELECT COUNT(*) FROM feedback WHERE workspace=? AND dataset_id=?"
+                row = (workspace, dataset_id, *texts, verdict, now)
+                db.insert(self._table, row, unless="OR REPLACE")
+            query = f"SELECT COUNT(*) FROM {self._table} WHERE workspace=? AND dataset_id=?"
             (count,) = db.execute(query, (workspace, dataset_id)).fetchone()
             refuse_beyond(self._limits.corrections, count - 1, "corrections")
         return int(count)
 
-    def find(self, dataset_id: str, workspace: str) -> list[Verdict]:
+    def find(self, dataset_id: str, workspace: str) -> list[tuple[str, str, V]]:
         """Return the corrections of a data set, the oldest first."""
         query = (
-            "SELECT input, target, verdict FROM feedback WHERE workspace=? AND dataset_id=? "
+            f"SELECT input, target, verdict FROM {self._table} WHERE workspace=? AND dataset_id=? "
             "ORDER BY created, rowid"
         )
         rows = self._index.rows(query, workspace, dataset_id)
-        return [(str(r["input"]), str(r["target"]), float(r["verdict"])) for r in rows]
+        return [(r["input"], r["target"], r["verdict"]) for r in rows]
 
-    def drop(self, dataset_id: str, workspace: str, input: str | None = None) -> None:
-        """Take corrections back, all or those of one input."""
+    def drop(
+        self, dataset_id: str, workspace: str, input: str | None = None, target: str | None = None
+    ) -> None:
+        """Take corrections back, all, those of one input or the one of a pair."""
         delete = (
-            "DELETE FROM feedback WHERE workspace=? AND dataset_id=? AND (? IS NULL OR input=?)"
+            f"DELETE FROM {self._table} WHERE workspace=? AND dataset_id=? "
+            "AND (? IS NULL OR input=?) AND (? IS NULL OR target=?)"
         )
-        self._index.execute(delete, workspace, dataset_id, input, input)
+        self._index.execute(delete, workspace, dataset_id, input, input, target, target)
 
 
 class ViewPreferences:

@@ -10,7 +10,7 @@ import streamlit as st
 
 from simviz.charts.search import DividedValues, divisions_figure, divisions_records
 from simviz.evaluation import Comparisons, RepeatedSplits, parse_metric
-from simviz.jobs import JobSpec, JobStatus, divisions_spec
+from simviz.jobs import JobSpec, divisions_spec
 from simviz.jobs.spec import DivisionsSpec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
@@ -40,7 +40,7 @@ def show(choice: Choice) -> None:
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         n = int(forms.segments("Splits", _COUNTS, "compare-n-divisions"))
         spec = _request(kept, n, choice)
-        status = _last(spec)
+        status = progress.last_attempt(spec)
         if status is None or not (status.is_active or status.state == "succeeded"):
             _offer(spec, choice)
     if without := [entry.label for entry in choice.entries if entry not in kept]:
@@ -70,12 +70,6 @@ def _request(entries: Sequence[Entry], n: int, choice: Choice) -> DivisionsSpec:
     made = divisions_spec(specs, n=n, metric=choice.metric, direction=choice.direction)
     assert isinstance(made, DivisionsSpec)
     return made
-
-
-def _last(spec: JobSpec) -> JobStatus | None:
-    """The last attempt at a request, if this workspace made one."""
-    jobs = state.queue().jobs(state.workspace())
-    return next((status for status in jobs if status.digest == spec.digest), None)
 
 
 def _offer(spec: DivisionsSpec, choice: Choice) -> None:

@@ -35,7 +35,7 @@ def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
     st.markdown("#### Health")
     if wrong := st.session_state.pop(_PROBLEM, ""):
         display.problem(wrong)
-    _offer_undo(info)
+    offer_undo(info)
     report = _wanted_report(pairs, spec)
     if report is None:
         return
@@ -175,7 +175,7 @@ def _mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy
     state.choose_dataset(dataset_id)
 
 
-def _offer_undo(info: DatasetInfo) -> None:
+def offer_undo(info: DatasetInfo) -> None:
     """Offer the way back to the version before, where this one was made of it just now."""
     before = st.session_state.get(_BEFORE, {}).get(info.id)
     if before is None:

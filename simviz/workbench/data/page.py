@@ -13,7 +13,7 @@ import streamlit as st
 from simviz.data import guess_space
 from simviz.data.cells import counted, items_named, spread
 from simviz.exceptions import StoreError
-from simviz.workbench.data import health, review, split, upload
+from simviz.workbench.data import audit, health, review, split, upload
 from simviz.workbench.shell import (
     address,
     code,
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from simviz.store import DatasetInfo
     from simviz.store.store import Usage
 
-VIEWS = {"this": "This data set", "other": "Other data"}
+VIEWS = {"this": "This data set", "audit": "Audit", "other": "Other data"}
 ROWS = 200
 _FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet"}
 _SHOWN_SCRIPTS = 3
@@ -65,20 +65,23 @@ def show_page() -> None:
         display.problem(f"{problem} Choose one of the demos below, or bring a file of your own.")
     if info is not None and view == "this":
         _show_dataset(info)
+    elif info is not None and view == "audit":
+        audit.show(info, state.dataset(info.id))
     else:
         _show_choice()
 
 
 def _choose_view() -> str:
-    """Choose between the current data set and other data; a published view has only its own."""
+    """Choose between the data set, its audit and other data; a published view has only its own."""
     if state.share() is not None:
         return "this"
-    if address.value("view") == "other":
-        st.session_state["data-view"] = "other"
-    address.put(view=None)
+    if (asked := address.news().pop("view", "")) in VIEWS:
+        st.session_state["data-view"] = asked
     first = "other" if upload.waiting() or upload.is_reading() else "this"
     st.session_state.setdefault("data-view", first)
-    return forms.segmented("Show", VIEWS, "data-view")
+    view: str = forms.segmented("Show", VIEWS, "data-view")
+    address.put(view=view if view == "audit" else None)  # what a reload shows
+    return view
 
 
 def _show_dataset(info: DatasetInfo) -> None:
@@ -130,6 +133,8 @@ def _show_dataset(info: DatasetInfo) -> None:
         _show_rows(info.id, pairs, spec)
         _show_description(pairs)
     health.show(info, pairs, spec)
+    if not is_shared:
+        audit.show_line(info, pairs)
 
 
 def _show_rename(info: DatasetInfo, pairs: PairSet) -> None:

@@ -31,6 +31,7 @@ DOING = {
     "training": "training",
     "scoring": "measuring",
     "searching": "trying settings",
+    "auditing": "judging pairs that models did not see",
 }
 #: What methods tell while they train that is worth a curve.
 _WATCHED = ("loss", "perplexity", "validation")
@@ -99,6 +100,11 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
         if status.state in ENDED:
             _show_end(status, names[status.id], job_ids, key)
     return statuses
+
+
+def last_attempt(spec: JobSpec) -> JobStatus | None:
+    """The last attempt at a request, if this workspace made one."""
+    return next((status for status in state.jobs() if status.digest == spec.digest), None)
 
 
 def title(status: JobStatus) -> str:

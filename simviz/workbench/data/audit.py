@@ -1,0 +1,316 @@
+"""The audit: the pairs that are most probably wrong, one after another, and what was decided."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import streamlit as st
+
+from simviz.data.cells import counted, percent
+from simviz.workbench.data import health
+from simviz.workbench.shell import display, forms, progress, state
+
+if TYPE_CHECKING:
+    from simviz.data import Items, PairSet
+    from simviz.jobs.spec import AuditSpec
+    from simviz.store import DatasetInfo
+
+#: What was decided on pairs, by the ids of their items: a word, or a word and the id of what is
+#: taken in place of one of them; the last one last.
+Decisions = Mapping[tuple[str, str], str]
+_WORDS = (
+    "Models judge the pairs that they did not learn from; what a wrong pair looks like they learn "
+    "from pairs that are swapped on purpose. A person decides, the most suspicious pair first; "
+    "these data stay as they are."
+)
+_CAUTIOUS = "Probabilities are cautious, while the order is good: look below one half, too."
+#: What a decision comes to, in the list of decisions and in its file.
+_DECIDED = {
+    "right": "right",
+    "wrong": "wrong",
+    "later": "later",
+    "y": "takes another partner",
+    "x": "belongs to another one",
+    "add": "right, and a further partner",
+}
+_SIDES = ("x", "y")
+_LONGEST = 2_000  # characters of a text
+_SHOWN = 50  # decisions in the list
+# In the session: which pairs are gone through, and what went wrong.
+_KIND, _PROBLEM = "data-audit-kind", "data-audit-problem"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Audited:
+    """What an audit found: a column a property, a row a pair, the most suspicious first."""
+
+    columns: Mapping[str, Any]
+    share_wrong: float
+    precision: float
+    notes: Sequence[str]
+    #: Positions of the items of each side by their ids.
+    places: Mapping[str, Mapping[str, int]]
+
+    @property
+    def keys(self) -> list[tuple[str, str]]:
+        """The ids of each pair."""
+        return list(zip(self.columns["x_id"], self.columns["y_id"], strict=True))
+
+    @property
+    def is_listed(self) -> Any:
+        """Which pairs are probably wrong."""
+        from simviz.evaluation.auditing import LISTED
+
+        return self.columns["probability_wrong"] > LISTED
+
+    def place(self, row: int, column: str) -> int:
+        """Return the position of the item that a column names; -1 where it names none."""
+        return self.places[column.split("_")[-2]].get(self.columns[column][row], -1)
+
+
+def show_line(info: DatasetInfo, pairs: PairSet) -> None:
+    """Say beside the health of the data what their audit found, or that there is one."""
+    from simviz.evaluation.auditing import why_no_audit
+
+    if reason := why_no_audit(pairs):
+        display.quiet(f"Which pairs are wrong? {reason}")
+        return
+    status, label = progress.last_attempt(_request(info, pairs)), "Audit the pairs"
+    words = "Which pairs are wrong? Models can judge those that they did not learn from."
+    if status is not None and status.is_active:
+        words, label = "The pairs are being audited.", "See it"
+    elif status is not None and status.state == "succeeded":
+        with display.problems():
+            found = _found(status.id, state.workspace(), pairs)
+            words, label = _summary(found, _decisions(info.id)), "See them"
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        display.quiet(words)
+        st.button(
+            label,
+            key="data-audit-open",
+            on_click=st.session_state.__setitem__,
+            args=("data-view", "audit"),
+        )
+
+
+def show(info: DatasetInfo, pairs: PairSet) -> None:
+    """Show the audit of a data set: what it found, what is to be decided, what comes of that."""
+    from simviz.evaluation.auditing import LITTLE, why_no_audit
+
+    display.name(info.name)
+    health.offer_undo(info)
+    if problem := st.session_state.pop(_PROBLEM, ""):
+        display.problem(problem)
+    display.quiet(_WORDS)
+    if reason := why_no_audit(pairs):
+        display.problem(reason)
+        return
+    spec = _request(info, pairs)
+    status = progress.last_attempt(spec)
+    found = None
+    if status is not None and status.state == "succeeded":
+        with display.problems():
+            found = _found(status.id, state.workspace(), pairs)
+    elif status is not None:
+        progress.show_progress([status.id], key="data-audit")
+        return
+    if found is None:
+        _offer(spec, pairs)
+        return
+    decided = _decisions(info.id)
+    display.sentence(_summary(found, decided))
+    display.quiet(found.notes[0] if found.precision < LITTLE else _CAUTIOUS)
+    with st.expander("What an audit of these data cannot know", type="compact"):
+        display.notes(found.notes)
+    _show_queue(info, pairs, found, decided)
+    if decided:
+        _show_decided(info, pairs, found, decided)
+
+
+def _request(info: DatasetInfo, pairs: PairSet) -> AuditSpec:
+    from simviz.jobs.spec import AuditSpec
+    from simviz.store.run import AUDIT
+
+    return AuditSpec(info.id, pairs.digest, AUDIT, workspace=state.workspace())
+
+
+def _offer(spec: AuditSpec, pairs: PairSet) -> None:
+    expected = spec.estimate(pairs)
+    if expected.reason_to_refuse is not None:
+        display.problem(expected.reason_to_refuse)
+        return
+    with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
+        n = counted(pairs.relevance.positives.nnz, "pair")
+        st.button(f"Audit {n}", key="data-audit", type="primary", on_click=_submit, args=(spec,))
+        display.quiet(f"{progress.duration(expected.seconds)}, in the background")
+
+
+@display.problems(tell=display.later(_PROBLEM))
+def _submit(spec: AuditSpec) -> None:
+    state.queue().submit(spec)
+
+
+# A finished audit never changes; the workspace keeps one visitor's from another.
+@st.cache_resource(show_spinner=False, max_entries=16)
+def _found(job_id: str, workspace: str, _pairs: PairSet) -> Audited:
+    found = state.queue().result(job_id, workspace).found
+    sides = zip(_SIDES, (_pairs.x, _pairs.y), strict=True)
+    places = {side: {str(i): at for at, i in enumerate(items.ids)} for side, items in sides}
+    return Audited(**found, places=places)
+
+
+def _decisions(dataset_id: str) -> Decisions:
+    """Return what was decided on the pairs of a data set, the last one last."""
+    kept = state.store().decisions.find(dataset_id, state.workspace())
+    return {(x, y): verdict for x, y, verdict in kept}
+
+
+def _summary(found: Audited, decided: Decisions) -> str:
+    keys, listed = found.keys, np.flatnonzero(found.is_listed)
+    n_open = sum(decided.get(keys[row], "later") == "later" for row in listed)
+    words = f"{counted(len(listed), 'pair')} of {len(keys):,} "
+    words += "is probably wrong" if len(listed) == 1 else "are probably wrong"
+    if n_open < len(listed):
+        words += f", {n_open:,} still to be decided" if n_open else ", all decided"
+    share = percent(found.share_wrong)
+    return f"{words}; models take about {share} of all pairs for wrong."
+
+
+# -- one pair after another -----------------------------------------------------------
+
+
+def _show_queue(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Decisions) -> None:
+    """Show the pair that is to be decided next, and what can be said of it."""
+    kinds, counts = np.unique(found.columns["kind"].astype(str), return_counts=True)
+    words = {"": "All, the most suspicious first"}
+    words |= {k: f"{k}: {n:,}" for k, n in zip(kinds.tolist(), counts.tolist(), strict=True) if k}
+    if st.session_state.get(_KIND) not in words:
+        st.session_state[_KIND] = ""
+    with st.container(horizontal=True, vertical_alignment="bottom"):
+        kind = st.selectbox("Pairs", **forms.options(words), key=_KIND, width=330)
+        if decided:
+            x, y = list(decided)[-1]
+            forms.quiet_button(
+                *("Undo", "undo", "data-audit-undo", _undo, info.id, x, y),
+                shortcut="U",
+                help="Takes the last decision back.",
+            )
+    row = _next(found, decided, kind)
+    if row is None:
+        display.sentence("All of these pairs are decided.")
+        return
+    _show_pair(info, pairs, found, row)
+
+
+def _next(found: Audited, decided: Decisions, kind: str) -> int | None:
+    """Return the pair that comes next; what was left for later follows those probably wrong."""
+    verdicts = [decided.get(key, "") for key in found.keys]
+    is_open = np.array([verdict in ("", "later") for verdict in verdicts])
+    rows = np.flatnonzero(is_open & ((found.columns["kind"] == kind) if kind else True))
+    if not len(rows):
+        return None
+    is_later = np.array([verdicts[row] == "later" for row in rows])
+    order = np.lexsort((is_later, ~found.is_listed[rows]))
+    return int(rows[order[0]])
+
+
+def _show_pair(info: DatasetInfo, pairs: PairSet, found: Audited, row: int) -> None:
+    """Show both items beside each other, and below them what would suit each of them better."""
+    columns, (x_id, y_id) = found.columns, found.keys[row]
+    kind, probability = columns["kind"][row], columns["probability_wrong"][row]
+    decide = partial(_decide_button, info.id, x_id, y_id, row)
+    chip = f'<i class="sv-look">{escape(kind)}</i>' if kind else ""
+    words = f"Wrong with a probability of {probability:.2f}"
+    if len(set(columns["grade"].tolist())) > 1:
+        words += f", grade {columns['grade'][row]:g}"
+    st.html(f'<p class="sv-said sv-doubted">{chip}{words}.</p>')
+    sides = {"x": (pairs.x, pairs.headings[0]), "y": (pairs.y, pairs.headings[1])}
+    for place, (side, (items, heading)) in zip(st.columns(2), sides.items(), strict=True):
+        with place:
+            display.quiet(heading)
+            st.html(_item_html(items, found.place(row, f"{side}_id")))
+    with st.container(horizontal=True, gap="small"):
+        decide("right", "Right", "check", "Y")
+        decide("wrong", "Wrong", "close", "N")
+        decide("later", "Later", "schedule", "L")
+    is_further = kind == "missing positive"
+    for place, (side, (items, _)) in zip(st.columns(2), sides.items(), strict=True):
+        better = found.place(row, f"better_{side}_id")
+        if better < 0 or (is_further and side == "x"):
+            continue
+        with place:
+            display.quiet("May belong here, too:" if is_further else "Would suit better:")
+            st.html(_item_html(items, better))
+            word, label = ("add", "Add this one") if is_further else (side, "Take this one")
+            decide(f"{word} {items.ids[better]}", label, "swap_horiz", "XT"[side == "y"])
+            if side == "y" and (why := columns["why"][row]):
+                display.quiet(f"What speaks for it: {why}.")
+
+
+def _item_html(items: Items, at: int) -> str:
+    """Return an item as a person can judge it: its picture, or its text in full."""
+    picture = display.item_picture(items, at, 96)
+    image = f'<img src="{picture}" alt="">' if picture else ""
+    words = escape(display.item_words(items, at, _LONGEST))
+    return f'<div class="sv-audited">{image}<p dir="auto">{words}</p></div>'
+
+
+def _decide_button(
+    dataset_id: str, x: str, y: str, row: int, verdict: str, label: str, icon: str, key: str
+) -> None:
+    # By another key for each pair: what is pressed twice decides no pair that nobody saw.
+    st.button(
+        label,
+        key=f"data-audit-{verdict.partition(' ')[0]}-{row}",
+        icon=f":material/{icon}:",
+        shortcut=key,
+        on_click=_decide,
+        args=(dataset_id, x, y, verdict),
+    )
+
+
+@display.problems(tell=display.later(_PROBLEM))
+def _decide(dataset_id: str, x: str, y: str, verdict: str) -> None:
+    state.store().decisions.put(dataset_id, state.workspace(), [(x, y, verdict)])
+
+
+@display.problems(tell=display.later(_PROBLEM))
+def _undo(dataset_id: str, x: str, y: str) -> None:
+    state.store().decisions.drop(dataset_id, state.workspace(), x, y)
+
+
+# -- what was decided -----------------------------------------------------------------
+
+
+def _show_decided(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Decisions) -> None:
+    """Show the decisions, each of which can be taken back, and what can be made of them."""
+    with st.expander(f"{counted(len(decided), 'decision')} kept", key="data-audit-kept:form"):
+        for n, ((x, y), verdict) in enumerate(list(decided.items())[: -_SHOWN - 1 : -1]):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                display.sentence(_decision_words(pairs, found, x, y, verdict))
+                st.button(
+                    "Undo",
+                    key=f"data-audit-drop-{n}",
+                    type="tertiary",
+                    on_click=_undo,
+                    args=(info.id, x, y),
+                )
+        if len(decided) > _SHOWN:
+            display.quiet(f"The last {_SHOWN}; the file has all of them.")
+
+
+def _decision_words(pairs: PairSet, found: Audited, x: str, y: str, verdict: str) -> str:
+    what, _, other = verdict.partition(" ")
+    ids = {"x": x, "y": y, "other": other}
+    sides = {"x": pairs.x, "y": pairs.y, "other": pairs.x if what == "x" else pairs.y}
+    texts = {}
+    for name, items in sides.items():
+        at = found.places["y" if items is pairs.y else "x"].get(ids[name])
+        texts[name] = ids[name] if at is None else display.item_words(items, at, 80)
+    words = f"{texts['x']} – {texts['y']}: {_DECIDED.get(what, what)}"
+    return f"{words}, {texts['other']}" if other else words
