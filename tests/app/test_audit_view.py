@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import itertools
 
 import pytest
@@ -38,7 +40,8 @@ def phrases():
 def home(make_home):
     """Pairs that were audited, others that were not, and some that are too few."""
     pairs = phrases()
-    made = make_home({"pairs": pairs, "few": pairs.take(range(9), range(9))}, {})
+    sets = {"pairs": pairs, "few": pairs.take(range(9), range(9))}
+    made = make_home(sets, {"opca": ("pairs", "opca", {"n_components": 12})})
     asked = AuditSpec(made.data["pairs"], pairs.digest, "audit", workspace=made.mine)
     with JobQueue(made.store) as queue:
         status = queue.wait(queue.submit(asked), LONG)
@@ -100,6 +103,84 @@ def test_decisions_are_kept_counted_and_undone(audited, open_page):
     assert [verdict[0] for _, _, verdict in decisions(again)] == ["y"]
     press(again, "drop-0")
     assert decisions(again) == [] and "still to be decided" not in html(again)
+
+
+def decided(app, **verdicts):
+    """Decide on pairs by their ids, and run the page again."""
+    from simviz.workbench.shell import state
+
+    session = app.session_state
+    made = [(*pair.split("_")[1:], verdict) for pair, verdict in verdicts.items()]
+    state.store().decisions.put(session.dataset_id, session.workspace, made)
+    return run(app)
+
+
+def test_the_list_has_every_pair_with_its_decision(audited):
+    from simviz.workbench.data import audit
+    from simviz.workbench.shell import state
+
+    app = decided(audited, p_3_3="y 90", p_90_90="right")
+    assert "2 decisions kept" in {e.label for e in app.expander}
+    mine = app.session_state.workspace
+    [job] = [one for one in state.queue().jobs(mine) if one.spec.method == "audit"]
+    found = audit._found(job.id, mine, phrases())
+    kept = {(x, y): verdict for x, y, verdict in decisions(app)}
+    text = audit._list_text(phrases(), found, kept)
+    head, *rows = csv.reader(io.StringIO(text))
+    assert head[:5] == ["English", "Spanish", "x_id", "y_id", "probability_wrong"]
+    ends = {row[2]: (row[0], row[7], *row[-2:]) for row in rows}
+    assert len(rows) == 125 and {row[2] for row in rows[:2]} == {"3", "90"}
+    assert ends["3"] == (f"big red ship {HOSTILE}", "90", "takes another partner", "90")
+    assert ends["90"][2:] == ("right", "") and ends["5"][2:] == ("", "")
+
+
+def test_cleaned_pairs_become_another_data_set_and_the_old_one_stays(audited):
+    from simviz.workbench.shell import state
+
+    app = decided(
+        audited, p_3_3="y 90", p_90_90="x 3", p_5_5="wrong", p_6_6="right", p_7_7="add 8"
+    )
+    first, mine = app.session_state.dataset_id, app.session_state.workspace
+    [keep] = [b for b in app.button if b.key == "data-audit-keep"]
+    assert keep.help.startswith("Leave out 3 pairs, put in 2.")
+    keep.click()
+    run(app)
+    second = app.session_state.dataset_id
+    assert second != first and "Leave out 3 pairs, put in 2." in html(app)
+    old, new = (state.store().datasets.get(i, mine).relevance.matrix for i in (first, second))
+    assert (old != new).nnz == 5 and old[3, 3] == old[90, 90] == old[5, 5] == 1
+    assert new[3, 90] == new[7, 8] == new[6, 6] == 1 and new[3, 3] == new[5, 5] == 0
+    assert app.button(key="data-audit").label == "Audit 124 pairs"
+    app.button(key="data-health-undo").click()
+    assert run(app).session_state.dataset_id == first
+
+
+def test_training_again_compares_on_held_out_pairs_that_nobody_changed(home, audited):
+    from simviz.jobs import JobSpec
+    from simviz.workbench.shell import state
+
+    queue, mine = state.queue(), home.mine
+    parts = home.run("opca").arrays()
+    held_out, learned = parts["x_validation"][0], parts["x_train"][:2]
+    verdicts = {f"p_{i}_{i}": "wrong" for i in learned if i not in (3, 90)}
+    n_changed = len(verdicts)
+    app = decided(audited, **verdicts, **{f"p_{held_out}_{held_out}": "wrong"})
+    assert f"{n_changed} of {n_changed + 1} changes" in html(app)
+    app.button(key="data-audit-train").click()
+    run(app)
+    [job] = [s for s in queue.jobs(mine) if s.spec.title == "OPCA on corrected pairs"]
+    assert queue.wait(job.id, LONG).state == "succeeded"
+    run(app)
+    before, now = (state.store().runs.get(i, mine) for i in (home.runs["opca"], job.digest))
+    values = [
+        one.part("validation").evaluation.per_query("MRR", "x2y")[1:] for one in (before, now)
+    ]
+    text = html(app)
+    n = len(values[0])
+    assert f"on the {n} of {n + 1} validation queries of which no pair was changed" in text
+    assert f"MRR {values[0].mean():.3f} before, {values[1].mean():.3f} now" in text
+    assert "than all" in text and "data-audit-train" not in {b.key for b in app.button}
+    assert JobSpec.from_json(now.spec).split == JobSpec.from_json(before.spec).split
 
 
 def test_health_leads_to_the_audit_with_its_count(home, visit):

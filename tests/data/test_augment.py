@@ -13,6 +13,7 @@ from simviz.data import Items, PairSet, split
 from simviz.data.augment import (
     MADE_BY,
     MADE_FROM,
+    Corrections,
     Feedback,
     Groups,
     InducedSynonyms,
@@ -253,6 +254,28 @@ def test_metadata_of_any_type_goes_on():
     assert more.x.metadata["year"].tolist() == [1999, 2001, 2001, None]
 
 
+def test_corrections_replace_judgments_and_leave_other_items_alone():
+    pairs = PairSet.from_texts(list("abcd"), list("ABCD"))
+    changes = [("0", "0", 0), ("0", "1", 2.0), ("2", "2", -1), ("3", "nobody", 1), ("9", "3", 0)]
+    [step] = from_json([{"kind": "corrections", "pairs": changes}])
+    corrected = step.transform(pairs)
+    expected = np.diag([0.0, 1, -1, 1])
+    expected[0, 1] = 2
+    assert corrected.relevance.matrix.toarray().tolist() == expected.tolist()
+    assert corrected.relevance.matrix.nnz == 4 and corrected.x is pairs.x
+    assert pairs.relevance.matrix.nnz == 4 and pairs.relevance.matrix[0, 0] == 1
+
+
+def test_a_collection_that_is_judged_both_ways_is_corrected_both_ways():
+    items = Items(list("abc"), list("abc"), "text")
+    relevance = Relevance.from_pairs([0, 1, 2], [1, 0, 1], shape=(3, 3))
+    corrected = Corrections([("a", "b", 0), ("a", "c", 1)]).transform(
+        PairSet(items, items, relevance)
+    )
+    assert corrected.relevance.matrix.toarray().tolist() == [[0, 0, 1], [0, 0, 0], [0, 1, 0]]
+    assert corrected.x is corrected.y
+
+
 @pytest.mark.parametrize(
     ("make", "words"),
     [
@@ -269,6 +292,9 @@ def test_metadata_of_any_type_goes_on():
             for weight in (0, -1, float("nan"), float("inf"))
         ),
         (lambda: Feedback([("a", "b", 0)]), "above 0"),
+        (lambda: Corrections([("a", "b")]), "ids of both items"),
+        (lambda: Corrections([("a", "b", float("nan"))]), "ids of both items"),
+        (lambda: Corrections([("0", "0", 0)]).transform(images()), "No relevant pair"),
         (lambda: Feedback([("a", "cok", 1)]).transform(taxonomy()), "Did you mean 'cook'"),
         (lambda: from_json([{"kind": "typo"}]), "Did you mean 'typos'"),
         (lambda: from_json([{"kind": "typos", "shar": 1}]), "Did you mean 'share'"),

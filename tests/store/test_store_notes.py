@@ -56,6 +56,17 @@ def test_they_can_be_taken_back_and_go_with_their_data(kept):
     assert store.feedback.find(data, mine) == []
 
 
+def test_decisions_on_pairs_stand_beside_corrections_and_go_one_by_one(kept):
+    store, mine, data = kept
+    store.feedback.put(data, mine, [("a", "b", 1)])
+    store.decisions.put(data, mine, [("a", "b", "right"), ("a", "c", "y d"), ("e", "c", "wrong")])
+    store.decisions.drop(data, mine, "a", "b")
+    assert store.decisions.find(data, mine) == [("a", "c", "y d"), ("e", "c", "wrong")]
+    assert store.feedback.find(data, mine) == [("a", "b", 1.0)]
+    store.datasets.delete(data, mine)
+    assert store.decisions.find(data, mine) == []
+
+
 def test_choices_are_kept_a_workspace_and_go_with_their_data(store, mine, theirs, sentences):
     data = store.datasets.put(sentences, mine)
     assert store.choices.get(data, mine, "direction") is None

@@ -3,26 +3,35 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import streamlit as st
 
+from simviz.data import Items, PairSet
+from simviz.data.augment import Corrections
 from simviz.data.cells import counted, percent
+from simviz.data.health.findings import Remedy
+from simviz.evaluation.auditing import LISTED, LITTLE, why_no_audit
+from simviz.evaluation.differences import query_metric
+from simviz.evaluation.significance import paired_randomization
+from simviz.evaluation.tables import csv_text
+from simviz.jobs import JobSpec
+from simviz.jobs.spec import AuditSpec
+from simviz.methods import all_methods
+from simviz.store import DatasetInfo, Run, RunInfo
+from simviz.store.run import AUDIT
 from simviz.workbench.data import health
-from simviz.workbench.shell import display, forms, progress, state
-
-if TYPE_CHECKING:
-    from simviz.data import Items, PairSet
-    from simviz.jobs.spec import AuditSpec
-    from simviz.store import DatasetInfo
+from simviz.workbench.shell import display, forms, progress, runs, settings, state
 
 #: What was decided on pairs, by the ids of their items: a word, or a word and the id of what is
 #: taken in place of one of them; the last one last.
 Decisions = Mapping[tuple[str, str], str]
+#: What decisions come to: ids of both items and their grade, none for what is left out.
+Corrected = Sequence[tuple[str, str, float]]
 _WORDS = (
     "Models judge the pairs that they did not learn from; what a wrong pair looks like they learn "
     "from pairs that are swapped on purpose. A person decides, the most suspicious pair first; "
@@ -38,7 +47,6 @@ _DECIDED = {
     "x": "belongs to another one",
     "add": "right, and a further partner",
 }
-_SIDES = ("x", "y")
 _LONGEST = 2_000  # characters of a text
 _SHOWN = 50  # decisions in the list
 # In the session: which pairs are gone through, and what went wrong.
@@ -64,8 +72,6 @@ class Audited:
     @property
     def is_listed(self) -> Any:
         """Which pairs are probably wrong."""
-        from simviz.evaluation.auditing import LISTED
-
         return self.columns["probability_wrong"] > LISTED
 
     def place(self, row: int, column: str) -> int:
@@ -75,12 +81,10 @@ class Audited:
 
 def show_line(info: DatasetInfo, pairs: PairSet) -> None:
     """Say beside the health of the data what their audit found, or that there is one."""
-    from simviz.evaluation.auditing import why_no_audit
-
     if reason := why_no_audit(pairs):
         display.quiet(f"Which pairs are wrong? {reason}")
         return
-    status, label = progress.last_attempt(_request(info, pairs)), "Audit the pairs"
+    status, label = progress.last_attempt(_request(info.id, pairs.digest)), "Audit the pairs"
     words = "Which pairs are wrong? Models can judge those that they did not learn from."
     if status is not None and status.is_active:
         words, label = "The pairs are being audited.", "See it"
@@ -100,8 +104,6 @@ def show_line(info: DatasetInfo, pairs: PairSet) -> None:
 
 def show(info: DatasetInfo, pairs: PairSet) -> None:
     """Show the audit of a data set: what it found, what is to be decided, what comes of that."""
-    from simviz.evaluation.auditing import LITTLE, why_no_audit
-
     display.name(info.name)
     health.offer_undo(info)
     if problem := st.session_state.pop(_PROBLEM, ""):
@@ -110,7 +112,7 @@ def show(info: DatasetInfo, pairs: PairSet) -> None:
     if reason := why_no_audit(pairs):
         display.problem(reason)
         return
-    spec = _request(info, pairs)
+    spec = _request(info.id, pairs.digest)
     status = progress.last_attempt(spec)
     found = None
     if status is not None and status.state == "succeeded":
@@ -130,13 +132,16 @@ def show(info: DatasetInfo, pairs: PairSet) -> None:
     _show_queue(info, pairs, found, decided)
     if decided:
         _show_decided(info, pairs, found, decided)
+        _show_cleaned(info, pairs, found, decided)
+        _show_training(info, pairs, decided)
 
 
-def _request(info: DatasetInfo, pairs: PairSet) -> AuditSpec:
-    from simviz.jobs.spec import AuditSpec
-    from simviz.store.run import AUDIT
+def _request(dataset_id: str, digest: str) -> AuditSpec:
+    return AuditSpec(dataset_id, digest, AUDIT, workspace=state.workspace())
 
-    return AuditSpec(info.id, pairs.digest, AUDIT, workspace=state.workspace())
+
+def _sides(pairs: PairSet) -> tuple[tuple[str, Items], tuple[str, Items]]:
+    return ("x", pairs.x), ("y", pairs.y)
 
 
 def _offer(spec: AuditSpec, pairs: PairSet) -> None:
@@ -159,9 +164,11 @@ def _submit(spec: AuditSpec) -> None:
 @st.cache_resource(show_spinner=False, max_entries=16)
 def _found(job_id: str, workspace: str, _pairs: PairSet) -> Audited:
     found = state.queue().result(job_id, workspace).found
-    sides = zip(_SIDES, (_pairs.x, _pairs.y), strict=True)
-    places = {side: {str(i): at for at, i in enumerate(items.ids)} for side, items in sides}
-    return Audited(**found, places=places)
+    return Audited(**found, places={side: _places(items) for side, items in _sides(_pairs)})
+
+
+def _places(items: Items) -> dict[str, int]:
+    return {str(i): at for at, i in enumerate(items.ids)}
 
 
 def _decisions(dataset_id: str) -> Decisions:
@@ -225,7 +232,8 @@ def _show_pair(info: DatasetInfo, pairs: PairSet, found: Audited, row: int) -> N
     kind, probability = columns["kind"][row], columns["probability_wrong"][row]
     decide = partial(_decide_button, info.id, x_id, y_id, row)
     chip = f'<i class="sv-look">{escape(kind)}</i>' if kind else ""
-    words = f"Wrong with a probability of {probability:.2f}"
+    number = f"of {probability:.2f}" if probability >= 0.005 else "below 0.01"
+    words = f"Wrong with a probability {number}"
     if len(set(columns["grade"].tolist())) > 1:
         words += f", grade {columns['grade'][row]:g}"
     st.html(f'<p class="sv-said sv-doubted">{chip}{words}.</p>')
@@ -314,3 +322,177 @@ def _decision_words(pairs: PairSet, found: Audited, x: str, y: str, verdict: str
         texts[name] = ids[name] if at is None else display.item_words(items, at, 80)
     words = f"{texts['x']} – {texts['y']}: {_DECIDED.get(what, what)}"
     return f"{words}, {texts['other']}" if other else words
+
+
+def _show_cleaned(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Decisions) -> None:
+    """Offer the decisions as a file, and what the pairs are by them as another data set."""
+    given = _corrections(pairs, decided)
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        forms.download(
+            "Download the list",
+            lambda: _list_text(pairs, found, decided),
+            f"{pairs.name}-audit.csv",
+            key="data-audit-list",
+        )
+        if not given:
+            return
+        n_out = sum(grade <= 0 for _, _, grade in given)
+        label = f"Leave out {counted(n_out, 'pair')}, put in {len(given) - n_out:,}"
+        remedy = Remedy(label, Corrections(given).transform, pairs.shape)
+        st.button(
+            "Keep the cleaned pairs as a data set",
+            key="data-audit-keep",
+            on_click=health.mend,
+            args=(info, pairs, settings.current_split(info.id), "decisions of an audit", remedy),
+            help=f"{label}. This data set is kept.",
+        )
+
+
+def _list_text(pairs: PairSet, found: Audited, decided: Decisions) -> str:
+    """Return all pairs in the order of the audit, with what was decided, as a CSV file."""
+    names = ("x_id", "y_id", "probability_wrong", "kind", "better_x_id", "better_y_id", "why")
+    head = [pairs.x_name, pairs.y_name, *names, "decision", "taken_id"]
+    lines = []
+    for row, key in enumerate(found.keys):
+        what, _, other = decided.get(key, "").partition(" ")
+        texts = (
+            display.item_text(items, found.place(row, f"{side}_id"), None)
+            for side, items in _sides(pairs)
+        )
+        values = [found.columns[name][row] for name in names]
+        lines.append([*texts, *values, _DECIDED.get(what, ""), other])
+    return csv_text([head, *lines])
+
+
+def _corrections(pairs: PairSet, decided: Decisions) -> list[tuple[str, str, float]]:
+    """Return what decisions come to, as pairs of ids with their grades; what is put in, last."""
+    relevance = pairs.relevance
+    # Where what is not listed is unknown, a pair that is wrong is known to be.
+    is_told = relevance.unjudged == "ignore" and relevance.kind != "score"
+    x_at, y_at = _places(pairs.x), _places(pairs.y)
+    out, put = [], []
+    for (x, y), verdict in decided.items():
+        what, _, other = verdict.partition(" ")
+        if what in ("right", "later") or x not in x_at or y not in y_at:
+            continue
+        if what != "add":
+            out.append((x, y, -1.0 if is_told else 0.0))
+        if other:
+            grade = float(relevance.matrix[x_at[x], y_at[y]])
+            put.append((other, y, grade) if what == "x" else (x, other, grade))
+    return out + list(dict.fromkeys(put))
+
+
+# -- both models ----------------------------------------------------------------------
+
+
+def _show_training(info: DatasetInfo, pairs: PairSet, decided: Decisions) -> None:
+    """Offer to train a method on the cleaned pairs, and compare both models."""
+    given = _corrections(pairs, decided)
+    infos = [run for run in state.runs(info.id) if _learns(run)]
+    if not given:
+        return
+    st.markdown("#### Train again on the cleaned pairs")
+    if not infos:
+        display.quiet("Train a method that learns from pairs first; this trains it once more.")
+        return
+    labels = runs.label_runs(infos)
+    with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
+        run_id = st.selectbox("Run", **forms.options(labels), key="data-audit-run", width=330)
+        run = state.run(run_id)
+        n_learned = _n_learned(run, pairs, given)
+        cleaned = _cleaned_request(run, given)
+        is_there = state.store().runs.has(cleaned.digest)
+        status = None if is_there else progress.last_attempt(cleaned)
+        if n_learned and not is_there and not (status and status.is_active):
+            st.button(
+                "Train again on the cleaned pairs",
+                key="data-audit-train",
+                icon=":material/model_training:",
+                on_click=_train_again,
+                args=(info.id, run_id, given),
+            )
+    words = f"{n_learned:,} of {counted(len(given), 'change')} {'is' if n_learned == 1 else 'are'}"
+    display.quiet(f"{words} among the pairs that this run learned from.")
+    if status is not None and status.state != "succeeded":
+        progress.show_progress([status.id], key="data-audit-train")
+    if is_there:
+        with display.problems():
+            _compare(run, state.run(cleaned.digest), pairs, given)
+
+
+def _learns(run: RunInfo) -> bool:
+    cls = all_methods().get(run.method)
+    kinds = [step.get("kind") for step in run.spec.get("augment", ())]
+    return cls is not None and cls.tags.uses != "unsupervised" and Corrections.kind not in kinds
+
+
+def _n_learned(run: Run, pairs: PairSet, given: Corrected) -> int:
+    """Count the changes that are within the training part of a run."""
+    parts = run.arrays()
+    x, y = (set(items.ids[parts[f"{side}_train"]]) for side, items in _sides(pairs))
+    return sum(a in x and b in y for a, b, _ in given)
+
+
+def _cleaned_request(run: Run, given: Corrected) -> JobSpec:
+    """Return the request of a run with its training pairs cleaned."""
+    asked = JobSpec.from_json(run.spec, state.workspace())
+    step = {"kind": Corrections.kind, "pairs": [list(one) for one in given]}
+    return replace(asked, augment=(step, *asked.augment))
+
+
+@display.problems(tell=display.later(_PROBLEM))
+def _train_again(dataset_id: str, run_id: str, given: Corrected) -> None:
+    """Ask for the same method on the same split, its training pairs cleaned."""
+    run = state.run(run_id)
+    asked = _cleaned_request(run, given)
+    if dataset_id.startswith("demo:"):  # whose runs belong to all, and hold nobody's decisions
+        store, mine = state.store(), state.workspace()
+        own = store.datasets.put(state.dataset(dataset_id), mine)
+        store.decisions.put(own, mine, store.decisions.find(dataset_id, mine))
+        asked = replace(asked, dataset_id=own)
+        # So that the copy has what this page shows of the demo.
+        state.queue().submit(replace(asked, augment=asked.augment[1:]))
+        state.queue().submit(_request(own, asked.dataset_digest))
+        state.choose_dataset(own)
+    state.queue().submit(asked)
+
+
+def _compare(before: Run, now: Run, pairs: PairSet, given: Corrected) -> None:
+    """Show how both models do on held-out queries of which no pair was changed."""
+    part = settings.current_part(before.info.dataset_id)
+    if part not in before.measured or part not in now.measured:
+        progress.tell_missing_part([runs.run_title(before.info)], part)
+        return
+    direction = settings.current_direction(before.info.dataset_id, pairs)
+    old, new = (run.part(part).evaluation for run in (before, now))
+    asks = direction if direction in old.directions else old.directions[0]
+    metric = query_metric(runs.default_metric_of(before.info.dataset_id, pairs))
+    side, at = ("x", 0) if asks == "x2y" else ("y", 1)
+    queries = dict(_sides(pairs))[side].ids[before.arrays()[f"{side}_{part}"]]
+    a, b = (one.per_query(metric, asks) for one in (old, new))
+    counts = ~np.isnan(a)
+    is_kept = counts & ~np.isin(queries.astype(str), [one[at] for one in given])
+    if not is_kept.any():
+        display.quiet(f"Every query of the {part} part has a pair that was decided.")
+        return
+    n_kept, n_all, name = int(is_kept.sum()), int(counts.sum()), metric.name
+    here, everywhere = a[is_kept].mean(), a[counts].mean()
+    verdict = paired_randomization(b[is_kept], a[is_kept]).describe(
+        "The model of the cleaned pairs",
+        "that of the pairs as given",
+        name,
+        higher_is_better=metric.higher_is_better,
+    )
+    display.sentence(f"{verdict}.")
+    words = f"{name} {here:.3f} before, {b[is_kept].mean():.3f} now"
+    if n_kept == n_all:
+        display.quiet(f"{words}. No decision is about the {part} part: these are all its queries.")
+        return
+    harder = (here < everywhere) == metric.higher_is_better
+    display.quiet(
+        f"{words}, on the {n_kept:,} of {n_all:,} {part} queries of which no pair was changed; as "
+        f"given, they are the same for both. They are {'harder' if harder else 'easier'} than all "
+        f"({name} {everywhere:.3f} before): an audit doubts what models rank low, and what was "
+        "doubted and changed is left out."
+    )

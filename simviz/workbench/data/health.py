@@ -87,7 +87,7 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
         right.button(
             remedy.label,
             key=f"data-remedy-{finding.kind}",
-            on_click=_mend,
+            on_click=mend,
             args=(info, pairs, spec, finding.title, remedy),
             help="Makes a new version of the data; this one is kept.",
         )
@@ -157,7 +157,7 @@ def _show_rest(report: HealthReport) -> None:
     display.notes(report.skipped)
 
 
-def _mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy: Remedy) -> None:
+def mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy: Remedy) -> None:
     """Keep the mended pairs as a new version, and work on that."""
     from simviz.exceptions import DatasetError, StoreError
 

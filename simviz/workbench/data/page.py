@@ -13,7 +13,7 @@ import streamlit as st
 from simviz.data import guess_space
 from simviz.data.cells import counted, items_named, spread
 from simviz.exceptions import StoreError
-from simviz.workbench.data import audit, health, review, split, upload
+from simviz.workbench.data import health, review, split, upload
 from simviz.workbench.shell import (
     address,
     code,
@@ -66,6 +66,8 @@ def show_page() -> None:
     if info is not None and view == "this":
         _show_dataset(info)
     elif info is not None and view == "audit":
+        from simviz.workbench.data import audit
+
         audit.show(info, state.dataset(info.id))
     else:
         _show_choice()
@@ -134,6 +136,8 @@ def _show_dataset(info: DatasetInfo) -> None:
         _show_description(pairs)
     health.show(info, pairs, spec)
     if not is_shared:
+        from simviz.workbench.data import audit
+
         audit.show_line(info, pairs)
 
 
