@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import itertools
+import re
 
 import pytest
 from on_page import html, run, said
@@ -66,6 +67,11 @@ def press(app, start):
     return run(app)
 
 
+def items(app):
+    """The texts of both items that are to be judged."""
+    return tuple(re.findall(r'<div class="sv-audited">(.*?)</div>', html(app))[:2])
+
+
 def decisions(app):
     from simviz.workbench.shell import state
 
@@ -87,12 +93,16 @@ def test_the_most_suspicious_pair_is_shown_with_its_candidates_and_reason(audite
 
 
 def test_decisions_are_kept_counted_and_undone(audited, open_page):
-    first = html(audited)
+    seen = [items(audited)]
     press(audited, "later")
-    assert html(audited) != first and "2 still to be decided" not in html(audited)
+    seen.append(items(audited))
+    assert "2 still to be decided" not in html(audited)
     press(audited, "y")
     assert "1 still to be decided" in html(audited)
-    press(audited, "wrong")  # what was left for later has come again
+    assert len({*seen, items(audited)}) == 3, "what was left for later comes last"
+    audited.selectbox(key="data-audit-kind").set_value("later")
+    assert items(run(audited)) == seen[0]
+    press(audited, "wrong")
     assert "all decided" in html(audited)
     verdicts = [verdict.partition(" ")[0] for _, _, verdict in decisions(audited)]
     assert verdicts == ["y", "wrong"]

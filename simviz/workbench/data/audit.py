@@ -47,6 +47,7 @@ _DECIDED = {
     "x": "belongs to another one",
     "add": "right, and a further partner",
 }
+_LATER = "later"
 _LONGEST = 2_000  # characters of a text
 _SHOWN = 50  # decisions in the list
 # In the session: which pairs are gone through, and what went wrong.
@@ -184,8 +185,10 @@ def _summary(found: Audited, decided: Decisions) -> str:
     words += "is probably wrong" if len(listed) == 1 else "are probably wrong"
     if n_open < len(listed):
         words += f", {n_open:,} still to be decided" if n_open else ", all decided"
-    share = percent(found.share_wrong)
-    return f"{words}; models take about {share} of all pairs for wrong."
+    share = (
+        f"about {percent(found.share_wrong)}" if found.share_wrong >= 0.005 else "fewer than 1 %"
+    )
+    return f"{words}; models take {share} of all pairs for wrong."
 
 
 # -- one pair after another -----------------------------------------------------------
@@ -196,6 +199,8 @@ def _show_queue(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Deci
     kinds, counts = np.unique(found.columns["kind"].astype(str), return_counts=True)
     words = {"": "All, the most suspicious first"}
     words |= {k: f"{k}: {n:,}" for k, n in zip(kinds.tolist(), counts.tolist(), strict=True) if k}
+    if n_later := list(decided.values()).count(_LATER):
+        words[_LATER] = f"left for later: {n_later:,}"
     if st.session_state.get(_KIND) not in words:
         st.session_state[_KIND] = ""
     with st.container(horizontal=True, vertical_alignment="bottom"):
@@ -215,15 +220,16 @@ def _show_queue(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Deci
 
 
 def _next(found: Audited, decided: Decisions, kind: str) -> int | None:
-    """Return the pair that comes next; what was left for later follows those probably wrong."""
-    verdicts = [decided.get(key, "") for key in found.keys]
-    is_open = np.array([verdict in ("", "later") for verdict in verdicts])
-    rows = np.flatnonzero(is_open & ((found.columns["kind"] == kind) if kind else True))
+    """Return the pair that comes next; what was left for later comes after all others."""
+    verdicts = np.array([decided.get(key, "") for key in found.keys])
+    is_later = verdicts == _LATER
+    wanted = is_later if kind == _LATER else (verdicts == "") | is_later
+    if kind not in ("", _LATER):
+        wanted &= found.columns["kind"] == kind
+    rows = np.flatnonzero(wanted)
     if not len(rows):
         return None
-    is_later = np.array([verdicts[row] == "later" for row in rows])
-    order = np.lexsort((is_later, ~found.is_listed[rows]))
-    return int(rows[order[0]])
+    return int(rows[np.lexsort((~found.is_listed[rows], is_later[rows]))[0]])
 
 
 def _show_pair(info: DatasetInfo, pairs: PairSet, found: Audited, row: int) -> None:
