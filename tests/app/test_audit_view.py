@@ -193,6 +193,41 @@ def test_training_again_compares_on_held_out_pairs_that_nobody_changed(home, aud
     assert JobSpec.from_json(now.spec).split == JobSpec.from_json(before.spec).split
 
 
+def test_training_again_on_a_demo_makes_a_private_copy(
+    make_home, give_demos, monkeypatch, serve, open_page
+):
+    from simviz.workbench.shell import state
+
+    pairs = phrases()
+    give_demos(monkeypatch, {"emoji": pairs})
+    made = make_home({}, {"opca": ("demo:emoji", "opca", {"n_components": 12})})
+    asked = AuditSpec("demo:emoji", pairs.digest, "audit", workspace=made.mine)
+    with JobQueue(made.store) as queue:
+        assert queue.wait(queue.submit(asked), LONG).state == "succeeded"
+    serve(made.root)
+    app = open_page(PAGE, made.mine)
+    app.query_params.update(data="demo:emoji", view="audit")
+    learned = made.run("opca").arrays()["x_train"][0]
+    app = decided(run(app), **{f"p_{learned}_{learned}": "wrong"})
+    app.button(key="data-audit-train").click()
+    run(app)
+    own, mine = app.session_state.dataset_id, made.mine
+    assert not own.startswith("demo:") and decisions(app) == [
+        (f"{learned}", f"{learned}", "wrong")
+    ]
+    asked = [one for one in state.queue().jobs(mine) if one.spec.dataset_id == own]
+    assert sorted(one.spec.title for one in asked) == [
+        "Audit of the pairs",
+        "OPCA",
+        "OPCA on corrected pairs",
+    ]
+    for one in asked:
+        assert state.queue().wait(one.id, LONG).state == "succeeded"
+    assert "1 of 1 change is among" in html(run(app)) and "MRR" in html(app)
+    runs = state.store().runs.find(mine, "demo:emoji")
+    assert [one.method for one in runs] == ["opca"], "nobody else sees what was decided"
+
+
 def test_health_leads_to_the_audit_with_its_count(home, visit):
     page = visit(data=home.data["pairs"])
     assert "2 pairs of 125 are probably wrong" in html(page)

@@ -10,6 +10,7 @@ from on_page import html, link, run
 
 from simviz.data import PairSet
 from simviz.datasets import DEMOS
+from simviz.jobs.spec import AuditSpec
 
 pytestmark = pytest.mark.app
 SWITCH = "data-switch"
@@ -80,11 +81,11 @@ class Queue:
     """The jobs of the visitor, as a test sets them."""
 
     def __init__(self, real, job_id):
-        self.job_id, self.real, self.state = job_id, real, "running"
+        self.job_id, self.real, self.state, self.more = job_id, real, "running", {}
 
     def jobs(self, workspace):
         status = self.real.status(self.job_id, workspace)
-        return [replace(status, state=self.state)]
+        return [replace(status, state=self.state, **self.more)]
 
 
 @pytest.fixture
@@ -120,6 +121,16 @@ def test_a_job_that_ends_says_so_wherever_one_is(visit, home, queued, state, wor
     app.button(key="close-jobs-ended").click().run()
     assert not notices(app)
     assert not notices(run(app)), "said once"
+
+
+def test_an_audit_that_ends_leads_to_what_it_found(visit, home, queued):
+    app = visit("methods", data=home.data["older"])
+    spec = AuditSpec(home.data["newer"], "", "audit")
+    queued.state, queued.more = "succeeded", {"spec": spec, "run_id": None}
+    (said,) = notices(run(app))
+    assert "Finished on newer: Audit of the pairs" in said
+    [way] = [e.proto for e in app.get("page_link") if "view=audit" in e.proto.query_string]
+    assert way.page == "data" and home.data["newer"] in way.query_string
 
 
 def test_what_was_cancelled_is_no_news(visit, home, queued):

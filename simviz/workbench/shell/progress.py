@@ -296,6 +296,8 @@ def show_ended(place: DeltaGenerator) -> None:
 
 
 def _show_notices(statuses: Sequence[JobStatus]) -> None:
+    from simviz.jobs.spec import AuditSpec
+
     names, data = titles(statuses), state.dataset_names()
     groups: dict[tuple[str, bool], list[JobStatus]] = {}
     for status in statuses:
@@ -307,14 +309,16 @@ def _show_notices(statuses: Sequence[JobStatus]) -> None:
         words = f"{'Finished' if is_done else 'Not finished'}{where}: {words}"
         st.html(f'<p class="sv-said" role="status">{escape(words)}</p>')
         spec = group[0].spec
-        page, label = "compare", "Compare"
-        if not is_done or spec is None or not any(status.run_id for status in group):
+        page, label, query = "compare", "Compare", {"data": on} if on else {}
+        if is_done and isinstance(spec, AuditSpec):
+            page, label, query = "data", "See it on Data", {**query, "view": "audit"}
+        elif not is_done or spec is None or not any(status.run_id for status in group):
             page, label = "train", "See it on Train"
         st.page_link(
             f"pages/{page}.py",
             label=label,
             icon=":material/arrow_forward:",
-            query_params={"data": on} if on else None,
+            query_params=query or None,
         )
     st.button(
         "Close",
