@@ -45,6 +45,7 @@ from .evaluation import (
 )
 from .exports import (
     dense_modules as dense_modules,
+    model_page as model_page,
     numpy_files as numpy_files,
     onnx_graphs as onnx_graphs,
 )

@@ -12,7 +12,14 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._extras import require
-from simviz.charts.canvas import CSS, PAGE_SCRIPT, full_names, pack_alone, page_state
+from simviz.charts.canvas import (
+    CSS,
+    PAGE_SCRIPT,
+    content_policy,
+    full_names,
+    pack_alone,
+    page_state,
+)
 from simviz.charts.style import DARK, LIGHT, clean_text
 from simviz.charts.tables import template
 from simviz.data.pairs import PairSet
@@ -143,6 +150,7 @@ class Drawing:
         )
         title = clean_text(f"{self.pairs.x_name} and {self.pairs.y_name}", 90)
         return template("simviz.charts", "drawing.html").render(
+            policy=content_policy([PAGE_SCRIPT]),
             title=title,
             light=LIGHT.paper,
             dark=DARK.paper,

@@ -4,3 +4,4 @@ from .linear import (
     onnx_graphs as onnx_graphs,
     why_not as why_not,
 )
+from .page import model_page as model_page

@@ -6,7 +6,7 @@ import io
 import json
 import tempfile
 import zipfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -16,14 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz._extras import why_missing
-from simviz.base import LinearPairModel
+from simviz.base import LinearPairModel, PairModel
 from simviz.features import MultiHot, PretrainedText, TextCounts, Tfidf, Vectors
+from simviz.methods.bm25 import BM25
+from simviz.methods.tfidf_cosine import TfidfCosine
 from simviz.pipeline import BlendPipeline
 
 if TYPE_CHECKING:
     from simviz.pipeline import Pipeline
 
-Form = Literal["numpy", "onnx", "dense"]
+Form = Literal["numpy", "onnx", "dense", "page"]
 #: Files carry this date, so that the same model gives the same bytes.
 _DATE = (1980, 1, 1, 0, 0, 0)
 #: Of ONNX; 18 brought the reductions in the form used here, and runtimes know it since 2023.
@@ -86,8 +88,8 @@ def why_not(pipeline: Pipeline, form: Form) -> str | None:
     ----------
     pipeline : PairPipeline or BlendPipeline
         A fitted pipeline.
-    form : {"numpy", "onnx", "dense"}
-        Arrays; ONNX graphs; modules of sentence-transformers.
+    form : {"numpy", "onnx", "dense", "page"}
+        Arrays; ONNX graphs; modules of sentence-transformers; a page that answers.
 
     Returns
     -------
@@ -99,6 +101,9 @@ def why_not(pipeline: Pipeline, form: Form) -> str | None:
         what = "A blend" if isinstance(pipeline, BlendPipeline) else "CSLS"
         return f"{what} mixes scores; export the models that they come from."
     title = model.tags.title
+    features = (pipeline.x_features_, pipeline.y_features_)
+    if form == "page":
+        return _why_no_page(model, [described(part) for part in features])
     if model.tags.family == "lexical":
         return (
             f"{title} compares terms themselves, those that training did not show among them: "
@@ -108,7 +113,6 @@ def why_not(pipeline: Pipeline, form: Form) -> str | None:
         return f"{title} has not one matrix a side. Take the whole model instead."
     if getattr(model, "activation", None) is not None:
         return f"{title} bends its vectors by {model.activation}; that is no longer linear."
-    features = (pipeline.x_features_, pipeline.y_features_)
     if form == "numpy" and any(described(part) is None for part in features):
         return "The features of this model need simviz. Take the whole model instead."
     if form == "onnx" and (reason := why_missing("onnx", "Writing ONNX")):
@@ -116,6 +120,25 @@ def why_not(pipeline: Pipeline, form: Form) -> str | None:
     if form == "dense" and not all(isinstance(part, PretrainedText) for part in features):
         return "This form continues a pretrained sentence encoder, and this model does not."
     return why_missing("pretrained", "A Dense module") if form == "dense" else None
+
+
+def _why_no_page(model: PairModel, sides: Sequence[dict[str, Any] | None]) -> str | None:
+    """Why a model cannot answer in a page, or None where it can."""
+    title = model.tags.title
+    if getattr(model, "activation", None) is not None:
+        return f"{title} bends its vectors by {model.activation}; a page multiplies matrices only."
+    if not isinstance(model, LinearPairModel | TfidfCosine | BM25):
+        return (
+            f"{title} cannot be computed in a page: that takes TF-IDF, BM25 or one matrix a side. "
+            "Save the drawing of its map instead."
+        )
+    typed = [side is not None and side["kind"] != "vectors" for side in sides]
+    if not (any(typed) if isinstance(model, LinearPairModel) else all(typed)):
+        return (
+            "In a page one types, and it makes features of words only; those of this model take "
+            "an encoder or are vectors. Save the drawing of its map instead."
+        )
+    return None
 
 
 def numpy_files(pipeline: Pipeline) -> bytes:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
 import string
 from collections.abc import Callable, Mapping, Sequence
@@ -18,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 
 from simviz.charts import dimension_figure, roc_figure
-from simviz.charts.canvas import CSS, PAGE_SCRIPT, pack_alone, page_state
+from simviz.charts.canvas import CSS, PAGE_SCRIPT, content_policy, pack_alone, page_state
 from simviz.charts.curves import MOST_BANDS
 from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style, script_json
 from simviz.charts.tables import Cell, environment, html_table, read_text
@@ -151,15 +149,10 @@ def html_report(
     plotly = get_plotlyjs().strip().replace("\r\n", "\n").replace("\r", "\n")
     scripts = [plotly, read_text("simviz.reports", "page.js")] if drawn else []
     scripts += [PAGE_SCRIPT] if packed else []
-    digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
     specs = {**(others or {}), **{one.run.id: one.run.spec for one in entries}}
     words = part_words(entries[0], pairs)
     return _template().render(
-        policy=(
-            f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
-            "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
-        ),
+        policy=content_policy(scripts),
         title=f"{pairs.name}, compared on the {part} part",
         heading=f"{pairs.name}: {' × '.join(pairs.headings)}",
         part=f"{words[0].upper()}{words[1:]}.",

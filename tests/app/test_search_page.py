@@ -271,3 +271,13 @@ def test_a_picture_is_brought_into_the_form_of_the_others(ground):
         16,
         3,
     )
+
+
+def test_what_is_shared_says_where_it_works_and_what_leaves(trained):
+    trained.session_state["search-share"] = True
+    app = run(trained)
+    said = [caption.value for caption in app.caption]
+    assert any("a file in every browser for good" in text for text in said)
+    assert any("whoever has it can read them" in text for text in said)
+    (file,) = (b for b in app.get("download_button") if "search-file" in b.proto.id)
+    assert not file.proto.disabled

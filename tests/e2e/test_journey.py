@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -98,6 +99,9 @@ def test_from_a_demo_to_a_link_that_works_elsewhere(public_server, browser):
     press(page.get_by_role("button", name="Share"))
     link = page.locator("[data-testid=stCode] code").first
     expect(link).to_contain_text(f"{public_server.url}/map?demo=icons&method=")
+    with page.expect_download() as saved:
+        press(keyed(page, "map-file"))
+    assert "model-state" in Path(saved.value.path()).read_text(encoding="utf-8")
     assert not page.get_by_test_id("stException").count()
     assert not problems
 

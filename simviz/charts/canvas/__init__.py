@@ -78,8 +78,23 @@ def linked(entry: str) -> str:
     return "\n".join(seen.values())
 
 
+def script(source: str) -> str:
+    """A source as a script of a page, whose names stay its own."""
+    return f'(() => {{\n"use strict";\n{source}}})();'
+
+
+def content_policy(scripts: Sequence[str]) -> str:
+    """What a page may do: run these scripts, show what it holds itself, and ask nobody."""
+    digests = [base64.b64encode(hashlib.sha256(s.encode()).digest()).decode() for s in scripts]
+    allowed = " ".join(f"'sha256-{digest}'" for digest in digests) or "'none'"
+    return (
+        f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; "
+        "img-src data: blob:; worker-src blob:; base-uri 'none'; form-action 'none'"
+    )
+
+
 #: Draws the map of a page that holds an element "map" and, in "map-state", what `page_state` says.
-PAGE_SCRIPT = f'(() => {{\n"use strict";\n{linked("page.js")}}})();'
+PAGE_SCRIPT = script(linked("page.js"))
 
 
 def page_state(packed: Mapping[str, Any]) -> str:
@@ -187,7 +202,7 @@ def pack_items(
     for k, (name, values) in enumerate([*(columns or {}).items()][:FILTERS]):
         told, arrays[f"column{k}"] = column_codes(values, name)
         header["columns"].append(told)
-    return _pack(header, arrays)
+    return pack(header, arrays)
 
 
 def pack_places(
@@ -219,7 +234,7 @@ def pack_places(
         "order": np.asarray(order).astype("<u4"),
         "part": which.ravel().astype(np.uint8),
     }
-    return _pack(header, arrays)
+    return pack(header, arrays)
 
 
 def column_codes(values: NDArray[Any], name: str) -> tuple[dict[str, Any], NDArray[np.uint8]]:
@@ -255,7 +270,7 @@ def pack_nearest(
     arrays = {"nearest": nearest.astype("<u4").ravel()}
     if pairs is not None:
         arrays["pairs"] = pairs.astype("<u4").ravel()
-    return _pack(header, arrays)
+    return pack(header, arrays)
 
 
 def look_of(theme: Theme) -> dict[str, Any]:
@@ -455,7 +470,8 @@ def rows_of_bits(data: bytes, n: int) -> NDArray[np.intp]:
     return np.flatnonzero(told)
 
 
-def _pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Part:
+def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Part:
+    """A header for JSON and arrays as one part."""
     listed, at, blobs = {}, 0, []
     for name, array in arrays.items():
         blob = np.ascontiguousarray(array).tobytes()

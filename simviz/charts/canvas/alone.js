@@ -8,14 +8,14 @@ const MOST_PARTNERS = 60;
 
 /**
  * Show a map in an element. `hear` is called with the rows that the reader selects, the x side
- * first; answers with what selects rows and what takes the map away.
+ * first; answers with what selects rows, what shows a query, the view, and what takes the map away.
  */
 export function showAlone(root, { scene, items, places, nearest }, hear) {
   const shared = { lists: new Set(), nearest: readPart(nearest) };
   const parts = [readPart(items), readPart(places)];
   const view = new View(root, () => {}, shared);
   const split = parts[0].header.n_x;
-  let rows = [], region = null, look = null;
+  let rows = [], region = null, query = null, look = null;
   view.panel.box.classList.add("sv-alone");
   view.panel.box.style.setProperty("--sv-height", scene.height);
   // Keys that the map answers are not the notebook's: there, 0 twice ends all that was computed.
@@ -40,7 +40,7 @@ export function showAlone(root, { scene, items, places, nearest }, hear) {
   const heard = (name, value) => {
     if (name === "picked") {
       rows = value.key ? [Number(value.key.slice(1)) + (value.key[0] === "y" ? split : 0)] : [];
-      region = null;
+      region = query = null;
     } else if (name === "region") {
       const bits = value.rows ? fromBase64(value.rows) : [];
       rows = [...view.labels.keys()].filter((i) => bits[i >> 3] & (1 << (i & 7)));
@@ -52,12 +52,12 @@ export function showAlone(root, { scene, items, places, nearest }, hear) {
 
   const draw = (wanted = isDark(root) ? "dark" : "light") => {
     look = wanted;
-    const { marks, legend, ...colours } = scene.looks[look], selected = selection();
-    const seen = selected ? [selected.nearest.length, selected.partners.length] : [0, 0];
+    const { marks, legend, ...colours } = scene.looks[look], selected = selection(), shown = selected ?? query;
+    const seen = shown ? [shown.nearest.length, shown.partners.length] : [0, 0];
     view.update({
       setStateValue: heard,
       data: {
-        ...scene, ...colours, selected, region, rows: region ? null : rows,
+        ...scene, ...colours, selected, query, region, rows: region ? null : rows,
         legend: [...legend, ...marks.filter((_, k) => seen[k])],
         camera: { at: null, n: 0 }, asked: [], narrow: false, isAlone: true,
       },
@@ -87,10 +87,19 @@ export function showAlone(root, { scene, items, places, nearest }, hear) {
       // Nothing that was searched for stands before them, and none is out of the window.
       view.letGo(true);
       rows = known;
-      region = null;
+      region = query = null;
       draw();
       if (rows.length > 1) view.home();
     },
+    /** Show where a text stands that is no item, and what is nearest to it; null for none. */
+    ask(asked) {
+      view.letGo(true);
+      rows = [];
+      region = null;
+      query = asked;
+      draw();
+    },
+    view,
     close() {
       window.removeEventListener("keydown", claim, true);
       sizes.disconnect();

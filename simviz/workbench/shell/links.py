@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Mapping, Sequence
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any, Literal
 from urllib.parse import urlencode, urlsplit
@@ -18,9 +19,9 @@ from urllib.parse import urlencode, urlsplit
 import streamlit as st
 
 from simviz.data.cells import counted
-from simviz.exceptions import StoreError
+from simviz.exceptions import SimvizError, StoreError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import address, progress, settings, state
+from simviz.workbench.shell import address, drawings, progress, settings, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -68,8 +69,6 @@ def wanted_spec() -> JobSpec | None:
 def wanted_run(dataset_id: str) -> Run | None:
     """The run that the link asks for, if it is there and may be seen."""
     # A demo link whose run is not there yet starts its job; show `wanted_jobs` meanwhile.
-    from simviz.exceptions import SimvizError
-
     try:
         spec = wanted_spec()
         if spec is not None:
@@ -143,6 +142,14 @@ _PAGES = ("data", "train", "compare", "map", "search", "methods", "papers")
 #: How long a published view may be seen, in days; None: until it is withdrawn.
 _DAYS = {"in a week": 7, "in a month": 30, "in a year": 365, "never": None}
 
+#: Where what is shared works and for how long: of models, and of comparisons.
+_KINDS = (
+    "A link to a demo works on every simviz server, a published view on this one until it "
+    "expires, a file in every browser for good.",
+    "A link to a demo works on every simviz server, a published view on this one until it "
+    "expires, *Report as one page* in every browser for good.",
+)
+
 
 @st.fragment
 def show_button(kind: str, runs: Sequence[Run]) -> None:
@@ -154,6 +161,7 @@ def show_button(kind: str, runs: Sequence[Run]) -> None:
         return
     view = address.view()
     with box:
+        st.caption(_KINDS[kind == "compare"])
         # No link trains a blend or another system: they are of this server.
         repeatable = not any(run.info.is_derived or run.info.is_imported for run in runs)
         demo = demo_link(runs[0]) if repeatable else None
@@ -164,10 +172,12 @@ def show_button(kind: str, runs: Sequence[Run]) -> None:
             )
             _show_link(url(kind, {"data": runs[0].info.dataset_id} | view))
         elif demo is not None:
-            st.markdown("Works on every simviz server: the same run is trained there.")
+            st.markdown("Trains the same run wherever it is opened.")
             _show_link(url(kind, demo | view))
         else:
             _publish(kind, runs)
+        if kind != "compare":
+            _show_file(kind, runs[0])
         _show_published()
 
 
@@ -203,6 +213,46 @@ def _show_link(link: str) -> None:
             language="html",
             wrap_lines=True,
         )
+
+
+def _show_file(kind: str, run: Run) -> None:
+    """Offer the model with its map as one file."""
+    from simviz.exports import why_not
+    from simviz.exports.page import page_contents
+
+    pairs = state.dataset(run.info.dataset_id)
+    try:
+        reason = why_not(drawings.pipeline(run), "page")
+    except SimvizError as error:
+        reason = str(error)
+    st.download_button(
+        "As a file",
+        partial(_page, run, pairs),
+        f"{run.info.method}.html",
+        "text/html",
+        key=f"{kind}-file",
+        on_click="ignore",
+        disabled=bool(reason),
+        icon=":material/draft:",
+    )
+    words = f"Answers, says why and draws the map by itself. {page_contents(pairs)}"
+    st.caption(escape_markdown(reason or words))
+
+
+def _page(run: Run, pairs: PairSet) -> bytes:
+    """A model as a page, with the best drawing that is kept, or the one that is made first."""
+    from simviz.charts.drawing import Drawing
+    from simviz.exports import model_page
+    from simviz.jobs.background import QUICK_LAYOUT, draw_now, kept_name
+    from simviz.projection.drawing import Placed, nearest_of_all
+    from simviz.store import load_map
+
+    if (name := drawings.best_kept(run)) is None:
+        draw_now(run, pairs, name := QUICK_LAYOUT)
+    pipeline, placed = run.pipeline(), Placed(*load_map(run, kept_name(name)))
+    nearest = nearest_of_all(pipeline, pairs, placed)
+    drawing = Drawing(placed.drawing, pairs.take(placed.x_rows, placed.y_rows), nearest)
+    return model_page(pipeline, pairs, drawing=drawing).encode()
 
 
 def _publish(kind: str, runs: Sequence[Run]) -> None:

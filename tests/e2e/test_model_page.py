@@ -1,0 +1,133 @@
+"""A model as a file: opened from the disk, without a network, it answers while one types."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from hosted import PHONE
+from payloads import PAYLOADS
+from playwright.sync_api import expect
+from prepared import hostile_pairs
+
+import simviz
+from simviz.data import PairSet
+
+pytestmark = pytest.mark.e2e
+CASES = Path(__file__).parents[1] / "exports" / "terms.json"
+COLOURS = ("red", "blue", "green", "gold")
+THINGS = ("car", "house", "tree", "bird")
+
+
+@pytest.fixture(scope="module")
+def trained():
+    texts = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
+    backwards = [" ".join(word[::-1] for word in reversed(text.split())) for text in texts]
+    pairs = PairSet.from_texts(texts, backwards, x_name="words", y_name="mirrors")
+    return simviz.default_pipeline("cca", pairs, n_components=6).fit(pairs), pairs
+
+
+@pytest.fixture
+def shown(browser, tmp_path):
+    """Opens a page that is saved; nobody may be asked, and nothing may fail."""
+    contexts, heard = [], []
+
+    def show(pipeline, pairs, **options):
+        path = tmp_path / "model.html"
+        path.write_text(simviz.model_page(pipeline, pairs), encoding="utf-8")
+        context = browser.new_context(offline=True, reduced_motion="reduce", **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda asked: asked.url == path.as_uri() or heard.append(asked.url))
+        page.goto(path.as_uri())
+        page.locator("body[data-ready]").wait_for()
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert not [text for text in heard if not text.startswith("blob:")]
+
+
+def answers(page):
+    return page.locator("#answers .words").all_inner_texts()
+
+
+def test_what_is_typed_is_answered_and_explained(shown, trained):
+    pipeline, pairs = trained
+    page = shown(pipeline, pairs, viewport={"width": 1280, "height": 800})
+    box = page.get_by_label("Search by words")
+    expect(box).to_be_focused()
+    page.keyboard.type("a gold tree")
+    scores = pipeline.similarity(["a gold tree"], pairs.y)[0]
+    best = np.argsort(-scores, kind="stable")
+    expect(page.locator("#said")).to_have_text("Nearest of 16 mirrors")
+    assert answers(page) == [pairs.y.content[i] for i in best[:8]]
+    assert page.locator(".score").first.inner_text() == f"{scores[best[0]]:.2f}"
+    page.keyboard.press("Enter")
+    why = page.locator(".why")
+    expect(why).to_contain_text("is the sum of")
+    expect(why.locator("dt").first).to_have_text(re.compile("gold·dlog|tree·eert"))
+    page.get_by_role("button", name="More").click()
+    assert len(answers(page)) == 16
+    # By the other side, then by an item: what belongs to it is marked.
+    page.get_by_text("by mirrors").click()
+    expect(box).to_have_value("")
+    page.locator("#examples button").first.click()
+    expect(page.locator(".words small")).to_have_text("its match in the data")
+    box.fill("~~~")
+    expect(page.locator("#said")).to_contain_text("Nothing of this is known")
+    assert not answers(page)
+
+
+def test_what_is_selected_on_the_map_is_asked(shown, trained):
+    page = shown(*trained)
+    canvas = page.locator("canvas.sv-canvas")
+    canvas.focus()
+    page.keyboard.press("ArrowRight")
+    page.keyboard.press("Enter")
+    expect(page.locator(".words small")).to_have_count(1)
+    asked = page.get_by_label("Search by words").input_value()
+    assert asked in [*trained[1].x.content, *trained[1].y.content]
+    page.keyboard.press("Escape")
+    expect(page.get_by_label("Search by words")).to_have_value("")
+
+
+def test_a_browser_finds_the_terms_of_the_table(browser):
+    from simviz.charts.canvas import linked
+
+    page = browser.new_page()
+    cases = json.loads(CASES.read_text(encoding="utf-8"))
+    usual = {"kind": "text", "ngram_range": [1, 1], "lowercase": True, "stop_words": []}
+    usual["vocabulary"] = []
+    found = page.evaluate(
+        f"""(cases) => {{ {linked("terms.js")}
+        return cases.map((case_) => new Terms(case_).of(case_.text)); }}""",
+        [usual | case for case in cases],
+    )
+    assert found == [case["terms"] for case in cases]
+    page.close()
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_hostile_texts_are_inert_and_everybody_can_use_it(shown, look):
+    pairs = hostile_pairs()
+    pipeline = simviz.default_pipeline("cca", pairs, n_components=4).fit(pairs)
+    page = shown(pipeline, pairs, **PHONE, color_scheme=look)
+    page.get_by_label("Search by words").fill(PAYLOADS[9])
+    page.locator("#answers button").first.click()
+    page.locator(".why").wait_for()
+    assert page.evaluate("window.__xss") is None
+    made = "[src=x], [onerror], [onload], [href^=javascript], marquee, iframe"
+    assert not page.locator(made).count()
+    assert "onerror" in page.locator("#answers").inner_text(), "the texts are there, as texts"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]

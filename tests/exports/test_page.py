@@ -1,0 +1,217 @@
+"""A page answers as the pipeline does that it was made of: the same terms, scores and reasons."""
+
+import json
+import logging
+import re
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from nodejs import NODE
+
+import simviz
+from simviz.data import Items, PairSet
+from simviz.explain.terms import explain
+from simviz.exports import model_page, why_not
+from simviz.features import MultiHot, TextCounts, Tfidf, Vectors
+from simviz.features._analysis import build_analyzer
+from simviz.methods import get_method
+from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline
+from simviz.projection import joint_map
+from simviz.relevance import Relevance
+
+HERE = Path(__file__).parent
+#: What both sides of a page have to make of a text, see `answers.mjs`.
+CASES = [
+    {"kind": "text", "ngram_range": [1, 1], "lowercase": True, "stop_words": [], **case}
+    for case in json.loads((HERE / "terms.json").read_text(encoding="utf-8"))
+]
+X = ["a red heart", "the blue car", "a green tree", "one small bird", "old moon", "RED car"]
+Y = ["corazón rojo", "coche azul", "árbol verde", "un pájaro", "luna vieja", "coche rojo"]
+TYPED = ["red moon", "", "nothing_known zzz", "a blue heart, a blue tree", "Cafe\u0301 \udc80"]
+
+
+def asked(**question):
+    """What the scripts of a page answer."""
+    done = subprocess.run(
+        [NODE, "--disable-warning=MODULE_TYPELESS_PACKAGE_JSON", HERE / "answers.mjs"],
+        input=json.dumps(question),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert not done.returncode, done.stderr
+    return json.loads(done.stdout)
+
+
+def saved(pipeline, pairs, folder):
+    """A page with a map of no meaning, which is quick to draw."""
+    points = np.random.default_rng(0).normal(size=(len(pairs.x) + len(pairs.y), 2))
+    made = joint_map(points[: len(pairs.x)], points[len(pairs.x) :], "pca")
+    path = folder / "model.html"
+    page = model_page(pipeline, pairs, drawing=simviz.Drawing(made, pairs))
+    path.write_text(page, encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: ascii(case["text"]))
+def test_python_finds_the_terms_of_the_table(case):
+    if case["kind"] == "keywords":
+        (row,) = MultiHot(case["delimiter"]).fit([case["text"], "other"]).transform([case["text"]])
+        found = MultiHot(case["delimiter"])._keywords(case["text"])
+        assert row.sum() == len(found)
+    else:
+        low, high = case["ngram_range"]
+        words = frozenset(case["stop_words"])
+        found = build_analyzer(case["analyzer"], (low, high), case["lowercase"], words)(
+            case["text"]
+        )
+    assert list(found) == case["terms"]
+
+
+def test_a_page_finds_the_terms_of_the_table():
+    assert asked(cases=CASES)["terms"] == [case["terms"] for case in CASES]
+
+
+@pytest.fixture(scope="module")
+def pairs():
+    return PairSet.from_texts(X, Y, x_name="English", y_name="Spanish", name="words")
+
+
+FEATURES = {
+    "words": (Tfidf(), Tfidf(tf="log2", normalize=False)),
+    "characters": (Tfidf("char_wb", (2, 4), tf="log1p"), TextCounts("char", (1, 3))),
+    "pairs of words": (TextCounts("word", (1, 2), stop_words=["a"]), TextCounts(lowercase=False)),
+    "keywords": (MultiHot(" "), Tfidf(stop_words="english")),
+    "unseen terms": (Tfidf(n_unseen=8), TextCounts(n_unseen=4)),
+    "one vocabulary": (Tfidf(), None),
+}
+MODELS = {
+    **{
+        f"{method}, {name}": PairPipeline(get_method(method)(3), *features)
+        for method in ("cca", "s2net", "heterogeneous_svd")
+        for name, features in FEATURES.items()
+    },
+    "one matrix": PairPipeline(get_method("lsa")(3), Tfidf("char_wb", (2, 3))),
+    "TF-IDF": PairPipeline(get_method("tfidf_cosine")(), Tfidf("char", (1, 2), n_unseen=2**18)),
+    "BM25": PairPipeline(get_method("bm25")(), TextCounts("char", (1, 2), n_unseen=2**18)),
+    "BM25 of queries": PairPipeline(
+        get_method("bm25")(1.2, symmetric=False, idf="robertson"), TextCounts("char", (1, 2))
+    ),
+}
+
+
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_scores_are_those_of_the_pipeline(pairs, tmp_path, model):
+    pipeline = model.fit(pairs)
+    found = asked(
+        page=str(saved(pipeline, pairs, tmp_path)),
+        typed=[[side, text] for side in "xy" for text in [*X, *TYPED]],
+        items=[[side, i] for side in "xy" for i in range(6)],
+    )
+    texts = [*X, *TYPED]
+    both = pipeline.similarity(texts, pairs.y), pipeline.similarity(pairs.x, texts).T
+    expected, size = np.concatenate(both), np.abs(both[0]).max()
+    assert size > 0.1
+    np.testing.assert_allclose(found["typed"], expected, atol=2e-3 * max(1, size))
+    items = pipeline.similarity(pairs.x, pairs.y)
+    np.testing.assert_allclose(
+        found["items"], np.concatenate([items, items.T]), atol=2e-3 * max(1, size)
+    )
+
+
+@pytest.mark.parametrize("name", ["cca, characters", "one matrix", "TF-IDF"])
+def test_reasons_are_those_of_the_pipeline(pairs, tmp_path, name):
+    pipeline, text = MODELS[name].fit(pairs), "RED  cars, red moon"
+    for side, item in (("x", 1), ("y", 5)):
+        path = str(saved(pipeline, pairs, tmp_path))
+        (told,) = asked(page=path, why=[[side, text, item]])["why"]
+        mine = Items(["0"], [text], "text")
+        x, y = (mine, pairs.y.take([item])) if side == "x" else (pairs.x.take([item]), mine)
+        reasons = explain(pipeline, x, y, n=100, by_word=True)
+        found = {tuple(pair): value for *pair, value in told["pairs"]}
+        lower = {}
+        for pair in reasons.pairs:
+            # Words are named as they were written, and on a page as they are read.
+            names = (pair.x_term.lower(), pair.y_term.lower())
+            names = names if side == "x" else names[::-1]
+            lower[names] = lower.get(names, 0) + pair.value
+        assert lower and found.keys() == lower.keys()
+        np.testing.assert_allclose([found[k] for k in lower], [*lower.values()], atol=2e-3)
+        assert told["score"] == pytest.approx(reasons.score, abs=2e-3)
+        assert told["offset"] == pytest.approx(reasons.offset, abs=2e-3)
+        assert told["rest"] == pytest.approx(0, abs=1e-9)
+
+
+def test_pictures_are_found_by_words_and_words_by_pictures(tmp_path):
+    rng = np.random.default_rng(0)
+    pictures = rng.integers(0, 255, (6, 12, 12), dtype=np.uint8)
+    ids = [f"{i}" for i in range(6)]
+    y = Items(ids, pictures, "image", {"label": [f"picture {i}" for i in range(6)]})
+    pairs = PairSet(Items(ids, X, "keyword"), y, Relevance.identity(6))
+    pipeline = default_pipeline("cca", pairs, n_components=3).fit(pairs)
+    path = str(saved(pipeline, pairs, tmp_path))
+    found = asked(page=path, typed=[["x", X[1]]], items=[["y", 2]], why=[["x", X[1], 2]])
+    expected = pipeline.similarity(pairs.x, pairs.y)
+    np.testing.assert_allclose(found["typed"][0], expected[1], atol=2e-3)
+    np.testing.assert_allclose(found["items"][0], expected[:, 2], atol=2e-3)
+    ((word, other, value),) = found["why"][0]["pairs"]
+    # Of the item as a whole, its mean is a part.
+    assert (word, other) == (X[1], "")
+    assert value + found["why"][0]["offset"] == pytest.approx(expected[1, 2], abs=2e-3)
+
+
+def test_shared_terms_are_all_that_adds_to_bm25(pairs, tmp_path):
+    pipeline = MODELS["BM25"].fit(pairs)
+    path = str(saved(pipeline, pairs, tmp_path))
+    (told,) = asked(page=path, why=[["x", "coche rojo", 5]])["why"]
+    whole = pipeline.similarity(["coche rojo"], pairs.y)[0, 5]
+    # The space between words is in none.
+    assert sum(value for *_, value in told["pairs"]) + told["rest"] == pytest.approx(
+        whole, rel=1e-5
+    )
+    assert told["offset"] == pytest.approx(0, abs=1e-9)
+
+
+def test_it_is_said_whose_texts_leave(pairs, tmp_path, caplog):
+    with caplog.at_level(logging.INFO, "simviz.exports.page"):
+        saved(MODELS["TF-IDF"].fit(pairs), pairs, tmp_path)
+    said = "The file holds 6 English and 6 Spanish of 'words': whoever has it can read them."
+    assert caplog.messages == [said]
+
+
+def test_a_page_holds_no_markup_of_the_data(tmp_path):
+    hostile = "</script><script>alert(1)</script><img src=x onerror=alert(2)><!--"
+    content = [f"{hostile} {i}" for i in range(6)]
+    pairs = PairSet.from_texts(content, content, name=hostile, x_name=hostile, y_name="b<!--")
+    pipeline = default_pipeline("cca", pairs, n_components=2).fit(pairs)
+    page = saved(pipeline, pairs, tmp_path).read_text(encoding="utf-8")
+    assert page.count("<script") == page.count("</script") == 3
+    assert "<img" not in page and "<!--" not in page
+    assert "default-src &#39;none&#39;" in page
+    assert not re.search(r"(src|href|url)\s*[=(:]\s*[\"']?https?:", page)
+
+
+def test_what_cannot_leave_says_why(pairs):
+    bent = PairPipeline(get_method("s2net")(2, activation="tanh"), Tfidf()).fit(pairs)
+    linear = default_pipeline("cca", pairs, n_components=2).fit(pairs)
+    blend = BlendPipeline(linear, default_pipeline("tfidf_cosine", pairs), 0.5).fit(pairs)
+    numbers = np.random.default_rng(0).normal(size=(6, 3))
+    ids = [f"{i}" for i in range(6)]
+    vectors = Items(ids, numbers, "vector")
+    apart = replace(pairs, x=vectors, y=Items(ids, numbers[:, ::-1], "vector"))
+    encoded = PairPipeline(get_method("cca")(2), Vectors(), Vectors()).fit(apart)
+    topics = default_pipeline("plsa", pairs, n_components=2).fit(pairs)
+    words = default_pipeline("ngram_matcher", pairs).fit(pairs)
+    for pipeline, word in (
+        (bent, "tanh"),
+        (blend, "mixes scores"),
+        (encoded, "makes features of words only"),
+        (topics, "cannot be computed in a page"),
+        (words, "cannot be computed in a page"),
+    ):
+        assert word in why_not(pipeline, "page")
+        with pytest.raises(ValueError, match=word):
+            model_page(pipeline, pairs)
