@@ -44,24 +44,20 @@ def queries(pairs: Any, rng: np.random.Generator) -> list[tuple[str, str]]:
     return made
 
 
-def spent(page: Page) -> float:
-    """Processor seconds of the renderer so far."""
-    told = page.context.new_cdp_session(page)
-    told.send("Performance.enable")
-    metrics = told.send("Performance.getMetrics")["metrics"]
-    return next(m["value"] for m in metrics if m["name"] == "TaskDuration")
-
-
 def opened(
     browser: Browser, path: Path, size: tuple[int, int], text: str
 ) -> tuple[Page, str, str]:
     """Open a page and type: seconds and processor seconds of opening, ms of a key at worst."""
     width, height = size
     page = browser.new_page(viewport={"width": width, "height": height})
+    told = page.context.new_cdp_session(page)
+    told.send("Performance.enable")
     start = time.perf_counter()
     page.goto(path.as_uri())
     page.locator("body[data-ready]").wait_for()
-    opening, busy = time.perf_counter() - start, spent(page)
+    opening = time.perf_counter() - start
+    metrics = told.send("Performance.getMetrics")["metrics"]
+    busy = next(m["value"] for m in metrics if m["name"] == "TaskDuration")
     # From the key to the list, and to the frame that shows it.
     worst = page.evaluate(
         """async (text) => {

@@ -12,6 +12,7 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._extras import require
+from simviz.charts import printed
 from simviz.charts.canvas import (
     CSS,
     PAGE_SCRIPT,
@@ -60,7 +61,7 @@ class Drawing:
     Raises
     ------
     ValueError
-        From `save`, if the file is not to end in ``.html``.
+        From `save`, if the file ends in something else than it says.
     """
 
     map: JointMap
@@ -127,8 +128,19 @@ class Drawing:
 
         return MapWidget(self, color_by=color_by, height=f"{height}px")
 
-    def save(self, path: str | Path, color_by: str | ArrayLike = "side") -> None:
-        """Write the map to an HTML file that needs nothing else.
+    def save(
+        self,
+        path: str | Path,
+        color_by: str | ArrayLike = "side",
+        *,
+        size: tuple[float, float] = (7.0, 5.0),
+        dpi: int = 300,
+    ) -> None:
+        """Write the map to a file whose ending says what it is.
+
+        ``.html`` is a page that needs nothing else; ``.svg`` and ``.png`` are pictures with
+        labels, for papers; ``.parquet`` is `to_frame` with a column ``neighbors``, which
+        Embedding Atlas reads (``--x horizontal --y vertical --text text --neighbors neighbors``).
 
         Parameters
         ----------
@@ -136,13 +148,43 @@ class Drawing:
             Where to; an existing file is replaced.
         color_by : str or array-like of shape (n_x + n_y,), default="side"
             "side", a column of metadata, or a value an item, the x side first.
+        size : tuple of float, default=(7.0, 5.0)
+            Width and height of a picture in inches.
+        dpi : int, default=300
+            Pixels of an inch of ``.png``.
         """
-        if Path(path).suffix.lower() not in (".html", ".htm"):
+        kind = Path(path).suffix.lower()
+        if kind == ".parquet":
+            self._table().to_parquet(path)
+        elif kind in (".svg", ".png"):
+            picture = printed.laid_out(self, color_by, size)
+            made = printed.png(picture, dpi) if kind == ".png" else printed.svg(picture).encode()
+            Path(path).write_bytes(made)
+        elif kind in (".html", ".htm"):
+            Path(path).write_text(self._page(color_by), encoding="utf-8")
+        else:
             raise ValueError(
-                f"A drawing is saved as a page: its file ends in .html, got {Path(path).name!r}. "
-                "The page has a button that saves a picture."
+                "A drawing is saved as .html, .svg, .png or .parquet; got "
+                f"{Path(path).name!r}. Give the file one of these endings."
             )
-        Path(path).write_text(self._page(color_by), encoding="utf-8")
+
+    def _table(self) -> pd.DataFrame:
+        """The frame with neighbours as rows of it, the nearest on the map first."""
+        frame, points = self.to_frame(), np.concatenate([self.x, self.y])
+        for name in [name for name, kind in frame.dtypes.items() if kind.kind == "O"]:
+            # A column of Parquet has one type, and half a pair of surrogates is no text.
+            frame[name] = frame[name].map(
+                lambda v: str(v).encode("utf-8", "replace").decode(), na_action="ignore"
+            )
+        if self.nearest is not None:
+            lists = []
+            for i, row in enumerate(self.nearest):
+                own = row[row != i]
+                away = np.linalg.norm(points[own] - points[i], axis=1)
+                order = np.argsort(away, kind="stable")
+                lists.append({"ids": own[order].tolist(), "distances": away[order].tolist()})
+            frame["neighbors"] = lists
+        return frame
 
     def _page(self, color_by: str | ArrayLike) -> str:
         packed = pack_alone(

@@ -4,10 +4,14 @@ import json
 import re
 import subprocess
 import sys
+from dataclasses import replace
+from xml.etree import ElementTree
 
 import numpy as np
+import pandas as pd
 import pytest
 import traitlets
+from PIL import Image
 
 from simviz import Drawing, draw
 from simviz.charts.canvas import Part, unpack
@@ -116,3 +120,37 @@ def test_without_anywidget_it_is_said_how_to_install_it(drawing, monkeypatch):
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(MissingLibraryError, match=r"simviz\[notebook\]"):
         drawing.widget()
+
+
+def test_a_picture_has_labels_as_text_at_the_size_asked_for(drawing, tmp_path):
+    drawing.save(tmp_path / "map.svg", size=(4, 3))
+    text = (tmp_path / "map.svg").read_text(encoding="utf-8")
+    root = ElementTree.fromstring(text)
+    assert (root.get("width"), root.get("height")) == ("4.0in", "3.0in")
+    tags = [element.tag.rpartition("}")[2] for element in root.iter()]
+    assert tags.count("circle") == 31 and tags.count("path") == 31, "with those of the legend"
+    assert "script" not in tags and "img" not in tags
+    labels = [e.text for e in root.iter() if e.tag.endswith("text")]
+    assert labels[-1] == "answers" and sum(label.startswith("word ") for label in labels) > 9
+    drawing.save(tmp_path / "coloured.svg", "group")
+    assert "even" in (tmp_path / "coloured.svg").read_text(encoding="utf-8")
+    drawing.save(tmp_path / "map.png", "size", size=(4, 3), dpi=100)
+    with Image.open(tmp_path / "map.png") as image:
+        assert image.size == (400, 300) and len(image.getcolors(120_000)) > 50
+
+
+def test_a_table_has_places_texts_and_neighbours(drawing, tmp_path):
+    rows = np.array([[(i + 31) % 60, i, (i + 30) % 60] for i in range(60)])
+    replace(drawing, nearest=rows).save(tmp_path / "map.parquet")
+    frame = pd.read_parquet(tmp_path / "map.parquet")
+    assert {"side", "text", "horizontal", "vertical", "neighbors"} <= {*frame}
+    assert frame["text"][0] == HOSTILE and frame["size"][29] == 29
+    neighbors = frame["neighbors"][3]
+    assert {*neighbors["ids"]} == {33, 34} and neighbors.keys() == {"ids", "distances"}
+    points = frame[["horizontal", "vertical"]].to_numpy()
+    away = np.linalg.norm(points[neighbors["ids"]] - points[3], axis=1)
+    np.testing.assert_allclose(neighbors["distances"], np.sort(away))
+    drawing.save(tmp_path / "map.parquet")
+    assert "neighbors" not in pd.read_parquet(tmp_path / "map.parquet")
+    with pytest.raises(ValueError, match=r"\.parquet; got 'map.pdf'"):
+        drawing.save(tmp_path / "map.pdf")
