@@ -1,12 +1,13 @@
 # make app: install into .venv and start the app.  make test: install test tools, run everything.
 # make cluster: start a Dask scheduler and two workers here; then SIMVIZ_SCHEDULER=... make app.
-# make format: tidy the code and write the tables of the README and of docs/papers.md anew.
+# make docs: build the site into build/site, its tutorials executed; make pages: not executed.
+# make format: tidy the code and write the tables of docs/papers.md anew.
 PYTHON ?= python3
 BIN := .venv/bin
 # What one process has compiled to bytecode, tests included, the others read.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app compiled cluster test soak soak-tests soak-numerics soak-readers soak-damage
+.PHONY: app compiled cluster docs pages test soak soak-tests soak-numerics soak-readers soak-damage
 .PHONY: soak-server mutants check format clean
 
 # A part of what is installed is imported: Python compiles that to bytecode when it is.
@@ -36,6 +37,16 @@ cluster: .venv/.app
 	OMP_NUM_THREADS=1 $(BIN)/dask worker tcp://127.0.0.1:8786 --nworkers 2 --nthreads 1 \
 	  --no-dashboard --preload simviz
 
+docs: compiled .venv/.dev
+	$(INSTALL) ranx
+	$(BIN)/python -m pytest -q -m "soak or not soak" tests/docs/test_library.py tests/site/test_peers.py
+	$(MAKE) pages
+
+pages: .venv/.dev
+	rm -rf build/site
+	$(BIN)/python -m sphinx -q -W --keep-going docs build/site
+	$(BIN)/python -m pytest -q tests/site/test_site.py
+
 check: .venv/.dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -48,7 +59,7 @@ test: .venv/.dev
 	$(BIN)/python tests/kernels.py take
 	$(MAKE) --jobs=2 check compiled
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
-		--ignore=tests/e2e -m "not soak"
+		--ignore=tests/e2e --ignore=tests/site -m "not soak"
 	$(BIN)/python tests/kernels.py keep
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 
@@ -80,7 +91,6 @@ mutants: compiled .venv/.dev
 
 format: .venv/.dev
 	$(BIN)/ruff check --fix .
-	$(BIN)/python tests/docs/test_readme.py
 	$(BIN)/python tests/docs/test_papers.py
 	$(BIN)/python tests/docs/test_commands.py
 	$(BIN)/ruff format .

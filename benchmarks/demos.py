@@ -1,8 +1,9 @@
 """What the demos' buttons train, and what that gives on held-out pairs.
 
-``python benchmarks/demos.py [DEMO ...]`` prints a row for each method of a demo, with the
+``python benchmarks/demos.py [--all] [DEMO ...]`` prints a row for each method of a demo, with the
 settings of its button, on the split of its button: the demo's metric and query side, on the
-validation and the test part, and processor seconds of the fit.
+validation and the test part, and processor seconds of the fit. With
+``--all`` it does so for every method that can read such items, by its defaults.
 """
 
 import os
@@ -16,9 +17,22 @@ import time
 import simviz
 from simviz.datasets import DEMOS
 from simviz.evaluation import ChanceScorer, PopularityScorer, evaluate
+from simviz.features import why_impossible
+from simviz.methods import all_methods
 
 
-def main(names: list[str]) -> None:
+def able(pairs: simviz.PairSet) -> dict[str, dict]:
+    """Methods that can read both sides, with no settings."""
+    kinds = pairs.x.kind, pairs.y.kind
+    return {
+        method: {}
+        for method, cls in all_methods().items()
+        if not any(why_impossible(kind, cls.tags.input) for kind in kinds)
+        and (kinds[0] == kinds[1] or cls.tags.space != "one")
+    }
+
+
+def main(names: list[str], every: bool) -> None:
     print("| demo, metric | method | validation | test | s |\n|---|---|---|---|---|")
     for demo in DEMOS.values():
         if names and demo.id not in names:
@@ -26,7 +40,7 @@ def main(names: list[str]) -> None:
         pairs = simviz.load_demo(demo.id)
         parts = simviz.split(pairs, by=demo.split_by, seed=0)
         scorers = {}
-        for method, params in demo.methods.items():
+        for method, params in (able(pairs) if every else demo.methods).items():
             pipeline = simviz.default_pipeline(method, parts.train, **params)
             began = time.process_time()
             pipeline.fit(parts.train, parts.validation)
@@ -45,4 +59,6 @@ def main(names: list[str]) -> None:
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("demos", nargs="*")
-    main(parser.parse_args().demos)
+    parser.add_argument("--all", action="store_true", help="every method, by its defaults")
+    given = parser.parse_args()
+    main(given.demos, given.all)

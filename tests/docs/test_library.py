@@ -1,4 +1,4 @@
-"""The lines of the library's page run, are few, and have types."""
+"""The lines of the library's page and of the tutorials run, are few, and have types."""
 
 from __future__ import annotations
 
@@ -15,7 +15,9 @@ from mypy import api
 import simviz
 
 ROOT = Path(__file__).parents[2]
-PAGE, EMBEDDINGS = (ROOT / "docs" / f"{name}.md" for name in ("library", "embeddings"))
+PAGE, EMBEDDINGS, TUTORIALS = (
+    ROOT / "docs" / f"{name}.md" for name in ("library", "embeddings", "tutorials")
+)
 HEAD = "import numpy as np\nimport pandas as pd\nimport simviz\n"
 
 
@@ -50,7 +52,16 @@ def collection(tmp_path, monkeypatch):
     return tmp_path
 
 
-@pytest.mark.parametrize(("page", "least"), [(PAGE, 25), (EMBEDDINGS, 8)])
+@pytest.mark.parametrize(
+    ("page", "least"),
+    [
+        (PAGE, 25),
+        (EMBEDDINGS, 8),
+        pytest.param(
+            TUTORIALS, 25, marks=pytest.mark.soak("half a minute; `make docs` runs them, too")
+        ),
+    ],
+)
 def test_every_piece_runs(collection, page, least):
     names = {}
     exec(HEAD, names)
@@ -71,7 +82,7 @@ def test_every_piece_has_five_lines_at_most_and_that_of_three_parts_twelve():
 
 
 def test_the_lines_have_types(monkeypatch, tmp_path):
-    paths = ROOT / "README.md", PAGE, EMBEDDINGS
+    paths = ROOT / "README.md", PAGE, EMBEDDINGS, TUTORIALS
     for path in paths:
         found = pieces(path.read_text(encoding="utf-8"))
         source = HEAD + "".join(e.source for examples in found.values() for e in examples)

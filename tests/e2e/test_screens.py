@@ -1,4 +1,4 @@
-"""Every page as a picture; with a folder in SIMVIZ_SCREENS, those of the README are written there.
+"""Every page as a picture; with a folder in SIMVIZ_SCREENS, those of the docs are written there.
 
 ``SIMVIZ_SCREENS=docs python -m pytest -m e2e tests/e2e/test_screens.py`` takes them again.
 """
@@ -19,7 +19,7 @@ from simviz.datasets import DEMOS, load_demo
 
 pytestmark = [
     pytest.mark.e2e,
-    pytest.mark.soak("pictures of the README: a demo and an experiment, trained cold"),
+    pytest.mark.soak("pictures of the docs: a demo and an experiment, trained cold"),
 ]
 
 DEMO, WIDTH, HEIGHT = "icons", 1400, 900
