@@ -1,13 +1,14 @@
 # make app: install into .venv and start the app.  make test: install test tools, run everything.
 # make cluster: start a Dask scheduler and two workers here; then SIMVIZ_SCHEDULER=... make app.
 # make docs: build the site into build/site, its tutorials executed; make pages: not executed.
+# make dist: build wheel and source archive into dist, and check what an index would show of them.
 # make format: tidy the code and write the tables of docs/papers.md anew.
 PYTHON ?= python3
 BIN := .venv/bin
 # What one process has compiled to bytecode, tests included, the others read.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: app compiled cluster docs pages test soak soak-tests soak-numerics soak-readers soak-damage
+.PHONY: app compiled cluster dist docs pages test soak soak-tests soak-numerics soak-readers soak-damage
 .PHONY: soak-server mutants check format clean
 
 # A part of what is installed is imported: Python compiles that to bytecode when it is.
@@ -38,7 +39,7 @@ cluster: .venv/.app
 	  --no-dashboard --preload simviz
 
 docs: compiled .venv/.dev
-	$(INSTALL) ranx
+	$(BIN)/pip install --quiet ranx
 	$(BIN)/python -m pytest -q -m "soak or not soak" tests/docs/test_library.py tests/site/test_peers.py
 	$(MAKE) pages
 
@@ -46,6 +47,12 @@ pages: .venv/.dev
 	rm -rf build/site
 	$(BIN)/python -m sphinx -q -W --keep-going docs build/site
 	$(BIN)/python -m pytest -q tests/site/test_site.py
+
+dist: .venv/.dev
+	$(BIN)/pip install --quiet build twine
+	rm -rf dist
+	$(BIN)/python -m build
+	$(BIN)/twine check --strict dist/*
 
 check: .venv/.dev
 	$(BIN)/ruff check .

@@ -27,7 +27,7 @@ from simviz.data import ReadingLimits
 from simviz.evaluation.trec import trec_qrels, trec_run
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 DOCS = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 COMMANDS = ROOT / "docs" / "commands.md"
 EXAMPLE = re.compile(r"`(simviz compare bm25.trec tfidf.trec [^`]*)` says:\n\n```\n(.*?)```", re.S)

@@ -98,6 +98,13 @@ def test_every_exported_name_and_every_method_has_a_place():
         ), name
 
 
+def test_the_front_page_answers_what_strangers_ask_first():
+    asked = re.search(r"<ol[^>]*>(.*?)</ol>", text_of(SITE / "index.html"), re.S)[1]
+    items = re.findall(r"<li>(.*?)</li>", asked, re.S)
+    assert len(items) == QUESTIONS
+    assert all('<a class="reference internal"' in item for item in items)
+
+
 def test_formulas_are_drawn_by_the_browser_itself():
     page = text_of(SITE / "methods" / "opca.html")
     assert page.count("<math") >= 5
