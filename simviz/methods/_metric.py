@@ -149,7 +149,8 @@ class LogDetProjections:
         self.bounds = np.where(pairs.sign > 0, *bounds)
         self.slack = self.bounds.copy()
         self.multipliers = np.zeros(len(pairs))
-        self.B: Reals = np.eye(P.shape[1])
+        # Nearly all time goes into products with B, which have the precision of the vectors.
+        self.B: NDArray[np.floating] = np.eye(P.shape[1], dtype=P.dtype)
 
     def sweep(self, tick: Callable[[], None]) -> tuple[float, float]:
         """Project onto every constraint once."""
@@ -166,11 +167,11 @@ class LogDetProjections:
 
     def _project(self, block: slice) -> tuple[float, float]:
         x, y = self.pairs.x[block], self.pairs.y[block]
-        W = self.P[x].astype(np.float64) - self.Q[y]
+        W = self.P[x] - self.Q[y]
         V = W @ self.B
         T, beta = np.eye(len(W)), np.zeros(len(W))
         missed, moved = _project(
-            V @ W.T, self.pairs.sign[block], self.bounds[block], self.gamma,
+            V.astype(np.float64) @ W.T, self.pairs.sign[block], self.bounds[block], self.gamma,
             self.multipliers[block], self.slack[block], T, beta,
         )  # fmt: skip
         active = beta != 0

@@ -94,19 +94,91 @@ def _expect_and_judge(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any,
     return total * _LN_2
 
 
+# Units of one item share its words: four at a time, so that a word that was fetched serves all.
+@njit(fastmath=frozenset({"contract", "reassoc"}))
+def _add_product(A: Any, B: Any, out: Any) -> None:
+    """Add A B of four rows."""
+    a, b, c, d = out[0], out[1], out[2], out[3]
+    whole = len(B) - len(B) % 4
+    for j in range(0, whole, 4):
+        a0, a1, a2, a3 = A[0, j], A[0, j + 1], A[0, j + 2], A[0, j + 3]
+        b0, b1, b2, b3 = A[1, j], A[1, j + 1], A[1, j + 2], A[1, j + 3]
+        c0, c1, c2, c3 = A[2, j], A[2, j + 1], A[2, j + 2], A[2, j + 3]
+        d0, d1, d2, d3 = A[3, j], A[3, j + 1], A[3, j + 2], A[3, j + 3]
+        for k in range(B.shape[1]):
+            p, q, r, s = B[j, k], B[j + 1, k], B[j + 2, k], B[j + 3, k]
+            a[k] += (a0 * p + a1 * q) + (a2 * r + a3 * s)
+            b[k] += (b0 * p + b1 * q) + (b2 * r + b3 * s)
+            c[k] += (c0 * p + c1 * q) + (c2 * r + c3 * s)
+            d[k] += (d0 * p + d1 * q) + (d2 * r + d3 * s)
+    for j in range(whole, len(B)):
+        for i in range(4):
+            _add(A[i, j], B[j], out[i])
+
+
+@njit()
+def _words_of(ptr: Any, idx: Any, i: int, phi: Any) -> Any:
+    """φ of the words of an item: by rows, and by columns."""
+    rows = np.empty((ptr[i + 1] - ptr[i], phi.shape[1]), phi.dtype)
+    columns = np.empty((phi.shape[1], len(rows)), phi.dtype)
+    for e in range(len(rows)):
+        rows[e] = phi[idx[ptr[i] + e]]
+        columns[:, e] = rows[e]
+    return rows, columns
+
+
+@njit()
+def _divide(val: Any, S: Any) -> None:
+    """c/s in place of s, of four units."""
+    floor, ceiling = S.dtype.type(FLOOR), S.dtype.type(_CEILING)
+    for j in range(4):
+        for e in range(len(val)):
+            S[j, e] = _share(val[e], max(S[j, e], floor), ceiling)
+
+
+@njit()
+def _expect_four(val: Any, words: Any, T: Any, S: Any, out: Any) -> None:
+    """Add Σ_w (c/s) φ_w of four units of one item to `out`; its c/s are left in `S`."""
+    rows, columns = words
+    S[:] = 0
+    _add_product(T, columns, S)
+    _divide(val, S)
+    _add_product(S, rows, out)
+
+
 @njit(parallel=True)
-def expect_rows(ptr: Any, idx: Any, val: Any, items: Any, T: Any, phi: Any, more: bool,
-                bounds: Any, out: Any, logs: Any) -> None:  # fmt: skip
+def expect_rows(ptr: Any, idx: Any, val: Any, unit_ptr: Any, units: Any, T: Any, phi: Any,
+                more: bool, bounds: Any, out: Any, logs: Any) -> None:  # fmt: skip
     """Write each unit's expected topic counts to `out`, its log-likelihood to `logs`."""
-    # Unit u holds item ``items[u]`` and has topics ``T[u]``; `bounds` are limits of parts of the
-    # units. With `more`, adds to what is there.
+    # The units of item i are ``units[unit_ptr[i]:unit_ptr[i + 1]]``, with topics ``T[u]``;
+    # `bounds` are limits of parts of the items. With `more`, adds to what is there.
     for part in prange(len(bounds) - 1):
-        buffer = np.empty(T.shape[1], T.dtype)
-        for u in range(bounds[part], bounds[part + 1]):
-            buffer[:] = 0
-            found = _expect_and_judge(ptr, idx, val, items[u], T[u], phi, buffer)
-            logs[u] = logs[u] + found if more else found
-            _write_product(T[u], buffer, more, out[u])
+        four, found = np.zeros((4, T.shape[1]), T.dtype), np.empty((4, T.shape[1]), T.dtype)
+        for i in range(bounds[part], bounds[part + 1]):
+            first, last = unit_ptr[i], unit_ptr[i + 1]
+            if last - first > 1:
+                words, counts = _words_of(ptr, idx, i, phi), val[ptr[i] : ptr[i + 1]]
+                S = np.empty((4, len(counts)), T.dtype)
+            for start in range(first, last, 4):
+                found[:] = 0
+                n = min(last - start, 4)
+                if n == 1:
+                    u = units[start]
+                    log = _expect_and_judge(ptr, idx, val, i, T[u], phi, found[0])
+                    logs[u] = logs[u] + log if more else log
+                else:
+                    for j in range(n):
+                        four[j] = T[units[start + j]]
+                    S[:] = 0
+                    _add_product(four, words[1], S)
+                    for j in range(n):
+                        u = units[start + j]
+                        log = _LN_2 * _weighted_logs(S[j], counts)
+                        logs[u] = logs[u] + log if more else log
+                    _divide(counts, S)
+                    _add_product(S, words[0], found)
+                for j in range(n):
+                    _write_product(T[units[start + j]], found[j], more, out[units[start + j]])
 
 
 @njit(parallel=True)
@@ -124,24 +196,58 @@ def expect_columns(ptr: Any, idx: Any, val: Any, T: Any, phi: Any, more: bool, b
 
 
 @njit(parallel=True)
-def expect_shared_columns(
-    ptr: Any, idx: Any, val: Any, unit_ptr: Any, units: Any, weights: Any, T: Any, phi: Any,
-    more: bool, bounds: Any, out: Any,
-) -> None:  # fmt: skip
-    """The same where `ptr`, `idx`, `val` list the items of each word."""
-    # Those of item i are the units ``units[unit_ptr[i]:unit_ptr[i + 1]]``, which count with
-    # their `weights`.
+def expect_counts(ptr: Any, idx: Any, val: Any, unit_ptr: Any, units: Any, weights: Any, T: Any,
+                  phi: Any, bounds: Any, out: Any) -> None:  # fmt: skip
+    """Write Σ_u (w c/s) θ_u of each count c of items, summed over their units, to `out`."""
+    # Its first row is the first count of item ``bounds[0]``. Units count with their `weights`.
     floor, ceiling = T.dtype.type(FLOOR), T.dtype.type(_CEILING)
     for part in prange(len(bounds) - 1):
-        buffer = np.empty(T.shape[1], T.dtype)
-        for w in range(bounds[part], bounds[part + 1]):
-            buffer[:] = 0
-            for e in range(ptr[w], ptr[w + 1]):
-                for q in range(unit_ptr[idx[e]], unit_ptr[idx[e] + 1]):
-                    u = units[q]
-                    s = max(_dot(T[u], phi[w]), floor)
-                    _add(_share(weights[u] * val[e], s, ceiling), T[u], buffer)
-            _write_product(phi[w], buffer, more, out[w])
+        four = np.zeros((4, T.shape[1]), T.dtype)
+        for i in range(bounds[part], bounds[part + 1]):
+            first, last = unit_ptr[i], unit_ptr[i + 1]
+            begin = ptr[i] - ptr[bounds[0]]
+            found, counts = out[begin : begin + ptr[i + 1] - ptr[i]], val[ptr[i] : ptr[i + 1]]
+            found[:] = 0
+            if last - first > 1:
+                words = _words_of(ptr, idx, i, phi)
+                S = np.empty((4, len(counts)), T.dtype)
+            for start in range(first, last, 4):
+                n = min(last - start, 4)
+                if n == 1:
+                    u = units[start]
+                    for e in range(len(counts)):
+                        s = max(_dot(T[u], phi[idx[ptr[i] + e]]), floor)
+                        _add(_share(weights[u] * counts[e], s, ceiling), T[u], found[e])
+                    continue
+                for j in range(n):
+                    four[j] = T[units[start + j]]
+                S[:] = 0
+                _add_product(four, words[1], S)
+                _divide(counts, S)
+                for j in range(4):
+                    weight = weights[units[start + j]] if j < n else S.dtype.type(0)
+                    for e in range(len(counts)):
+                        S[j, e] *= weight
+                _add_outer(S, four, found)
+
+
+@njit(fastmath=frozenset({"contract", "reassoc"}))
+def _add_outer(A: Any, B: Any, out: Any) -> None:
+    """Add AᵀB of four rows each."""
+    p, q, r, s = B[0], B[1], B[2], B[3]
+    for e in range(len(out)):
+        a, b, c, d, row = A[0, e], A[1, e], A[2, e], A[3, e], out[e]
+        for k in range(len(row)):
+            row[k] += (a * p[k] + b * q[k]) + (c * r[k] + d * s[k])
+
+
+@njit()
+def add_counts(idx: Any, found: Any, phi: Any, out: Any) -> None:
+    """Add what `expect_counts` found to the expected topic counts of the words ``idx``."""
+    for e in range(len(idx)):
+        word, row, into = phi[idx[e]], found[e], out[idx[e]]
+        for k in range(len(into)):
+            into[k] += word[k] * row[k]
 
 
 @njit()
@@ -251,57 +357,85 @@ def _likelihood(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any) -> float
 
 @njit(parallel=True)
 def agree(side: Any, other: Any, T: Any, duals: Any, n_steps: int, epsilon: Any,
-          bounds: Any, T_x: Any, T_y: Any, apart: Any) -> None:  # fmt: skip
+          bounds: Any, T_side: Any, T_other: Any, apart: Any) -> None:  # fmt: skip
     """Tilt the topics of each unit until both sides use them in equal shares."""
     # Maximises −Σ c log Z(λ) − ε‖λ‖₁ over λ by FISTA, from where `duals` stand: its gradient is
-    # the difference of the sides' shares of topics. Writes λ, the tilted θ e^{−λ/N_x} and θ
-    # e^{λ/N_y}, and how far the shares were still apart. A side is (ptr, idx, val, items, rates,
-    # phi), with rates 1/N of the units, 0 for those with an empty side.
+    # the difference of the sides' shares of topics. Writes λ, the tilted θ e^{rate·λ} of each
+    # side, and how far the shares were still apart. Rates are −1/N on one side and 1/N on the
+    # other, 0 for units with an empty side. `side` is (ptr, idx, val, unit_ptr, units, rates,
+    # phi), `other` (ptr, idx, val, items, rates, phi).
+    ptr, idx, val, unit_ptr, units, _, phi = side
     for part in prange(len(bounds) - 1):
-        buffers = np.empty((3, T.shape[1]), T.dtype)
-        for u in range(bounds[part], bounds[part + 1]):
-            apart[u] = _agree(
-                u, side, other, T[u], duals[u], n_steps, epsilon, buffers, T_x[u], T_y[u]
-            )
+        buffers = np.zeros((5, 4, T.shape[1]), T.dtype)
+        words, S = (phi, phi), buffers[0]
+        for i in range(bounds[part], bounds[part + 1]):
+            first, last = unit_ptr[i], unit_ptr[i + 1]
+            counts = val[ptr[i] : ptr[i + 1]]
+            if last - first > 1:
+                words = _words_of(ptr, idx, i, phi)
+                S = np.empty((4, len(counts)), T.dtype)
+            for start in range(first, last, 4):
+                chosen = units[start : min(start + 4, last)]
+                _agree(
+                    i, chosen, counts, words, S, side, other, T, duals, n_steps, epsilon,
+                    buffers, apart,
+                )  # fmt: skip
+                for j in range(len(chosen)):
+                    T_side[chosen[j]], T_other[chosen[j]] = buffers[0, j], buffers[1, j]
 
 
 @njit()
-def _agree(u: int, side: Any, other: Any, t: Any, dual: Any, n_steps: int, epsilon: Any,
-           buffers: Any, t_x: Any, t_y: Any) -> float:  # fmt: skip
-    x_ptr, x_idx, x_val, x_items, x_rates, x_phi = side
-    y_ptr, y_idx, y_val, y_items, y_rates, y_phi = other
-    rate_x, rate_y = x_rates[u], y_rates[u]
-    if rate_x == 0:
-        t_x[:] = t
-        t_y[:] = t
-        return 0.0
-    number = t.dtype.type
-    y, f_x, f_y = buffers[0], buffers[1], buffers[2]
-    step = number(2 / (rate_x + rate_y))  # 1 / the bound on the curvature
-    threshold = step * epsilon
+def _agree(i: int, chosen: Any, counts: Any, words: Any, S: Any, side: Any, other: Any, T: Any,
+           duals: Any, n_steps: int, epsilon: Any, buffers: Any, apart: Any) -> None:  # fmt: skip
+    ptr, idx, val, _, _, rates, phi = side
+    other_ptr, other_idx, other_val, items, other_rates, other_phi = other
+    number = T.dtype.type
+    t, t_other, y, f, f_other = buffers[0], buffers[1], buffers[2], buffers[3], buffers[4]
     momentum = 1.0
-    y[:] = dual
+    for j in range(len(chosen)):
+        y[j] = duals[chosen[j]]
     for _ in range(n_steps):
-        f_x[:] = 0
-        f_y[:] = 0
-        _tilt(t, y, -rate_x, t_x)
-        _tilt(t, y, rate_y, t_y)
-        _expect(x_ptr, x_idx, x_val, x_items[u], t_x, x_phi, f_x)
-        _expect(y_ptr, y_idx, y_val, y_items[u], t_y, y_phi, f_y)
+        f[:] = 0
+        for j in range(len(chosen)):
+            u = chosen[j]
+            f_other[j] = 0
+            _tilt(T[u], y[j], rates[u], t[j])
+            _tilt(T[u], y[j], other_rates[u], t_other[j])
+            _expect(other_ptr, other_idx, other_val, items[u], t_other[j], other_phi, f_other[j])
+        if len(chosen) > 1:
+            _expect_four(counts, words, t, S, f)
+        else:
+            _expect(ptr, idx, val, i, t[0], phi, f[0])
         after = (1 + math.sqrt(1 + 4 * momentum * momentum)) / 2
         push = number((momentum - 1) / after)
         momentum = after
-        for k in range(len(t)):
-            gap = rate_x * t_x[k] * f_x[k] - rate_y * t_y[k] * f_y[k]
-            f_x[k] = gap
-            moved = y[k] + step * gap
-            above, below = moved - threshold, moved + threshold
-            new = above if above > 0 else (below if below < 0 else number(0))
-            y[k] = new + push * (new - dual[k])
-            dual[k] = new
-    _tilt(t, dual, -rate_x, t_x)
-    _tilt(t, dual, rate_y, t_y)
-    return max(np.abs(f_x).max() - epsilon, 0.0)
+        for j in range(len(chosen)):
+            u = chosen[j]
+            rate, other_rate = rates[u], other_rates[u]
+            # 1 / the bound on the curvature
+            step = number(2 / (abs(rate) + abs(other_rate))) if rate else number(0)
+            _rise(step, push, epsilon, rate, other_rate, t[j], t_other[j], f[j], f_other[j], y[j],
+                  duals[u])  # fmt: skip
+    for j in range(len(chosen)):
+        u = chosen[j]
+        _tilt(T[u], duals[u], rates[u], t[j])
+        _tilt(T[u], duals[u], other_rates[u], t_other[j])
+        apart[u] = max(np.abs(f[j]).max() - epsilon, 0.0) if rates[u] else 0.0
+
+
+@njit()
+def _rise(step: Any, push: Any, epsilon: Any, rate: Any, other_rate: Any, t: Any, t_other: Any,
+          f: Any, f_other: Any, y: Any, dual: Any) -> None:  # fmt: skip
+    """One step of FISTA; `f` becomes by how much the shares differ."""
+    threshold = step * epsilon if step else step
+    for k in range(len(t)):
+        gap = -rate * t[k] * f[k] - other_rate * t_other[k] * f_other[k]
+        f[k] = gap
+        moved = y[k] + step * gap
+        above, below = moved - threshold, moved + threshold
+        new = above if above > 0 else (below if below < 0 else t.dtype.type(0))
+        y[k] = new + push * (new - dual[k])
+        dual[k] = new
 
 
 @njit(parallel=True)

@@ -32,6 +32,7 @@ TOPIC_PARAMETERS: dict[str, list[Any]] = {
 
 _FEWEST_STEPS = 10  # equal topics part slowly: the first steps gain little
 _STEPS_A_CALL = 3e8  # a fraction of a second, so that a wish to stop is heard
+_COUNTS_A_CALL = 2**24  # the same where each count has room for its topics
 _PARTS_A_CALL = 32  # of equal work, for the threads to share
 _BLOCK = 2**22  # entries that elementwise passes take at a time
 _MOST_DIRECTIONS = 100  # more would tell clusters apart by noise
@@ -231,23 +232,19 @@ class Side(Counts):
         n_items = self.matrix.shape[0]
         self.unit_ptr = np.searchsorted(items[order], np.arange(n_items + 1)).astype(np.int64)
         self.weights = weights.astype(self.val.dtype)
-        columns = sp.csr_array(self.matrix.T)
-        columns.sort_indices()
         degrees = np.diff(self.unit_ptr)
-        limits, inside, values = columns.indptr.astype(np.int64), columns.indices, columns.data
-        self.columns: tuple[Any, ...]
+        self.columns: tuple[Any, ...] | None = None
         if (degrees == 1).all():
-            units = self.units[inside]
-            self.columns = limits, units.astype(np.int32), values * self.weights[units]
-        else:
-            through = self.unit_ptr, self.units, self.weights
-            self.columns = limits, inside.astype(np.int32), values, *through
+            columns = sp.csr_array(self.matrix.T)
+            columns.sort_indices()
+            units = self.units[columns.indices]
+            values = columns.data * self.weights[units]
+            self.columns = columns.indptr.astype(np.int64), units.astype(np.int32), values
         # Words that occur in a unit at all: what there is to learn about.
         used = np.bincount(items, weights, minlength=n_items)
         self.word_totals = np.asarray(used @ self.matrix.astype(np.float64)).ravel()
         self.unit_work = self.lengths[self.items]
-        meets = np.concatenate([[0], np.cumsum(degrees[inside])])
-        self.word_work = np.diff(meets[limits])
+        self.item_work = self.lengths * degrees
 
 
 def run_kernel(name: str, n_steps: int, *args: Any) -> Any:
@@ -270,10 +267,10 @@ class Stopped(Exception):  # noqa: N818 -- a wish, not an error
     """A callback asked to stop in the middle of a pass."""
 
 
-def equal_parts(work: NDArray[Any], n_topics: int) -> list[Index]:
-    """Limits of parts of equal work, one array a call."""
+def equal_parts(work: NDArray[Any], n_topics: int, most: float = np.inf) -> list[Index]:
+    """Limits of parts of equal work, one array a call, of so many steps at most."""
     total = np.concatenate([[0.0], np.cumsum(work, dtype=np.float64)])
-    n_calls = max(1, int(np.ceil(total[-1] * n_topics / _STEPS_A_CALL)))
+    n_calls = max(1, int(np.ceil(total[-1] * n_topics / min(most, _STEPS_A_CALL))))
     shares = np.linspace(0, total[-1], n_calls * _PARTS_A_CALL + 1)
     bounds = np.searchsorted(total, shares).astype(np.int64)
     bounds[0], bounds[-1] = 0, len(work)
@@ -314,7 +311,13 @@ class EM:
         k = len(self.a)
         self.unit_work = np.sum([side.unit_work for side in self.sides], axis=0)
         self._unit_parts = equal_parts(self.unit_work, k)
-        self._word_parts = [equal_parts(side.word_work, k) for side in self.sides]
+        self._item_parts = [equal_parts(side.item_work, k) for side in self.sides]
+        self._word_parts = [
+            equal_parts(side.item_work, k, _COUNTS_A_CALL)
+            if side.columns is None
+            else equal_parts(np.diff(side.columns[0]), k)
+            for side in self.sides
+        ]
         self._steps = int(self.unit_work.sum()) * k
 
     @property
@@ -350,9 +353,9 @@ class EM:
         new, logs = self._space_like(topics), np.empty(self.n_units)
         for s, side in enumerate(self.sides):
             self._run(
-                self._unit_parts,
+                self._item_parts[s],
                 "expect_rows",
-                *(*side.rows, side.items, seen[s], self.phi(topics, s), s > 0),
+                *(*side.rows, side.unit_ptr, side.units, seen[s], self.phi(topics, s), s > 0),
                 into=(new.theta, logs),
             )
         self._share(new.theta)
@@ -403,11 +406,21 @@ class EM:
 
     def _expect_words(self, s: int, theta: Array, phi: Array, into: Array) -> None:
         """Expected counts of a side's words, added to those of the other where they share φ."""
-        columns = self.sides[s].columns
-        direct = len(columns) == 3
-        kernel = "expect_columns" if direct else "expect_shared_columns"
-        more = self.shared and s > 0
-        self._run(self._word_parts[s], kernel, *columns, theta, phi, more, into=(into,))
+        side, more = self.sides[s], self.shared and s > 0
+        if side.columns is not None:
+            args = *side.columns, theta, phi, more
+            self._run(self._word_parts[s], "expect_columns", *args, into=(into,))
+            return
+        if not more:
+            into[:] = 0
+        for call, bounds in enumerate(self._word_parts[s]):
+            if call and self.notify():
+                raise Stopped
+            first, last = side.ptr[bounds[[0, -1]]]
+            found = np.empty((last - first, len(self.a)), self.dtype)
+            args = side.unit_ptr, side.units, side.weights, theta, phi, bounds, found
+            run_kernel("expect_counts", _COUNTS_A_CALL, *side.rows, *args)
+            run_kernel("add_counts", found.size, side.idx[first:last], found, phi, into)
 
     def _run(self, parts: list[Index], kernel: str, *args: Any, into: tuple[Any, ...]) -> None:
         for call, bounds in enumerate(parts):

@@ -181,27 +181,36 @@ class TiltedEM(EM):
     def __post_init__(self) -> None:
         super().__post_init__()
         self.gaps = np.zeros(self.n_units)
+        # The side whose words are most often those of several pairs: they are fetched for all.
+        self._wide = int(
+            np.argmax([side.unit_work.sum() * (side.columns is None) for side in self.sides])
+        )
+        wide = self.sides[self._wide]
         # A pair costs as many passes over its words as there are steps.
-        self._tilt_parts = equal_parts(self.unit_work * self.n_steps, len(self.a))
+        work = np.bincount(wide.items, self.unit_work, len(wide.totals))
+        self._tilt_parts = equal_parts(work * self.n_steps, len(self.a))
         shape = (self.n_units, len(self.a))
         self._duals = np.zeros(shape, self.dtype)
         self._tilted = [np.empty(shape, self.dtype) for _ in self.sides]
         words = np.stack([side.totals[side.items] for side in self.sides])
         rates = np.divide(1.0, words, out=np.zeros_like(words), where=(words > 0).all(axis=0))
-        self._rates = rates.astype(self.dtype)
+        self._rates = [-rates[0].astype(self.dtype), rates[1].astype(self.dtype)]
 
     def tilted(self, topics: Topics) -> tuple[list[Array], float]:
         """θ as each side sees it, and what that adds to the objective."""
-        x, y = (
-            (*side.rows, side.items, self._rates[s], self.phi(topics, s))
-            for s, side in enumerate(self.sides)
+        w, o = self._wide, 1 - self._wide
+        wide, other = self.sides[w], self.sides[o]
+        given = (
+            (*wide.rows, wide.unit_ptr, wide.units, self._rates[w], self.phi(topics, w)),
+            (*other.rows, other.items, self._rates[o], self.phi(topics, o)),
         )
         epsilon = self.dtype.type(self.epsilon)
         for call, bounds in enumerate(self._tilt_parts):
             if call and self.notify():
                 raise Stopped
-            args = x, y, topics.theta, self._duals, self.n_steps, epsilon, bounds
-            run_kernel("agree", self._steps, *args, *self._tilted, self.gaps)
+            args = *given, topics.theta, self._duals, self.n_steps, epsilon, bounds
+            into = self._tilted[w], self._tilted[o], self.gaps
+            run_kernel("agree", self._steps, *args, *into)
         if not 0 < self.epsilon < np.inf:
             return self._tilted, 0.0
         norms = np.abs(self._duals).sum(axis=1, dtype=np.float64)
@@ -209,6 +218,6 @@ class TiltedEM(EM):
 
     def tilted_again(self, theta: Array) -> list[Array]:
         """A new θ as each side sees it, λ being what it is."""
-        for sign, rates, out in zip((-1, 1), self._rates, self._tilted, strict=True):
-            run_kernel("tilt_rows", theta.size, theta, self._duals, sign * rates, out)
+        for rates, out in zip(self._rates, self._tilted, strict=True):
+            run_kernel("tilt_rows", theta.size, theta, self._duals, rates, out)
         return self._tilted

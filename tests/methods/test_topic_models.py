@@ -251,6 +251,29 @@ def test_a_weight_is_a_number_of_copies(cls):
     np.testing.assert_allclose(a.phis[0], b.phis[0], atol=1e-12)
 
 
+@pytest.mark.parametrize("turned", [False, True])
+@pytest.mark.parametrize("cls", [EM, TiltedEM])
+def test_an_item_of_several_pairs_counts_as_a_copy_in_each(cls, turned):
+    X, Y = pairs(20)
+    X, Y = X.toarray(), Y.toarray()
+    X[3] = 0
+    R = Relevance.from_pairs(
+        range(20), [0] + [1] * 2 + [2] * 3 + [3] * 4 + [5] * 10, [1, 2] * 10, shape=(20, 20)
+    )
+    if turned:
+        X, Y, R = Y, X, R.T
+    X, Y, found = sp.csr_array(X), sp.csr_array(Y), R.positives.tocoo()
+    one_by_one = Relevance.from_pairs(range(20), range(20), found.data, shape=(20, 20))
+    shared = learner(X, Y, k=7, relevance=R, cls=cls)
+    copies = learner(X[found.row], Y[found.col], k=7, relevance=one_by_one, cls=cls)
+    a, b = start(shared), start(copies)
+    for _ in range(5):
+        assert shared.step(a).objective == pytest.approx(copies.step(b).objective, rel=1e-12)
+    np.testing.assert_allclose(a.theta, b.theta, atol=1e-12)
+    for one, other in zip(a.phis, b.phis, strict=True):
+        np.testing.assert_allclose(one, other, atol=1e-12)
+
+
 def test_what_is_judged_not_relevant_changes_nothing():
     X, Y = pairs(20)
     rows = np.arange(20)
