@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from importlib.util import find_spec
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -24,12 +25,13 @@ from _timing import machine, medians as in_turns, show
 
 from simviz.base._jensen_shannon import js_similarity
 from simviz.evaluation import evaluate
+from simviz.experiments._parts import read_parts
 from simviz.features import TextCounts, Tfidf
 from simviz.methods import get_method
 
 SETS = ("libreoffice_help", "en_es_docs")
 TOPICS = (50, 100, 200)
-PARTS = ("speed", "peers", "readings", "polylingual")
+PARTS = ("speed", "several", "peers", "readings", "polylingual")
 
 Part = dict[str, Sides]
 
@@ -96,6 +98,26 @@ def _steps(method: str, k: int, X: Any, Y: Any) -> Callable[[], object]:
         X, Y = sp.csr_array(sp.block_diag([X, Y])), None
     _, em, run = started(method, k, X, Y)
     return lambda: em.step(run.topics)
+
+
+def several(folder: Path, ks: Sequence[int], repeats: int) -> None:
+    """A step where items are in many pairs: judged documents, all words but English stop words."""
+    train = read_parts(folder, pool="all").train
+    texts = train.x.content, train.y.content
+    words = TextCounts(stop_words="english").fit([*texts[0], *texts[1]])
+    sides = *map(words.transform, texts), train.relevance
+    rows = []
+    for method, k in product(("jplsa", "cplsa"), ks):
+        _, em, run = started(method, k, *sides, shared=True)
+        took = []
+        for _ in range(repeats):
+            start = time.process_time()
+            em.step(run.topics)
+            took.append(time.process_time() - start)
+        rows.append((method, k, f"{np.median(took):.2f} s"))
+    pairs = train.relevance.positives
+    print(f"{pairs.nnz:,} pairs of {len(train.x):,} and {len(train.y):,} items.\n")
+    show(("method", "K", "a step, of all cores"), rows)
 
 
 def peers(train: Sides, ks: Sequence[int], repeats: int) -> None:
@@ -318,7 +340,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--data", type=Path, required=True, help=f"folder with {SETS}")
     parser.add_argument("--only", choices=PARTS)
-    parser.add_argument("--set", help=f"one set: of {SETS}, both by default")
+    parser.add_argument("--set", help=f"of {SETS}, both by default; any for several")
     parser.add_argument("--words", type=int, help="first words of each text that are kept")
     parser.add_argument("--small", action="store_true")
     parser.add_argument("--repeats", type=int, default=5)
@@ -330,6 +352,9 @@ def main() -> None:
     print()
     for name in (asked.set,) if asked.set else sets:
         folder = asked.data / name
+        if asked.only == "several":
+            several(folder, ks, asked.repeats)
+            continue
         train = parts_of(folder, counts, n, shared=False)["train"]
         if asked.only in (None, "speed"):
             speed(train, ks, asked.repeats)
