@@ -89,19 +89,12 @@ class Aligned(Bench):
     ) -> Point:
         """The best setting in k dimensions, from a linear model or from random numbers."""
         some = {name: values for name, values in grid.items() if name != "n_components"}
-        if start is None:
-            words, init, parts, shared = (
-                "random numbers",
-                "random",
-                self.encoded("tfidf", True),
-                True,
-            )
-        else:
-            words, init = f"{_title(start.method)} ({start.settings})", start.model
-            parts, shared = start.parts, start.model.shared
-        fixed |= {"n_components": k, "init": init}
-        made = self.points(method, some, parts, progress, f"from {words}", shared=shared, **fixed)
-        return best(made)
+        fixed |= {"n_components": k, "init": "random", "shared": True}
+        parts, words = self.encoded("tfidf", True), "from random numbers"
+        if start is not None:
+            fixed |= {"init": start.model, "shared": start.model.shared}
+            parts, words = start.parts, f"from {_title(start.method)} ({start.settings})"
+        return best(self.points(method, some, parts, progress, words, **fixed))
 
 
 def _encoded(parts: Parts, kind: str, shared: bool) -> Parts:
