@@ -18,7 +18,7 @@ from simviz.evaluation.result import Evaluation
 from simviz.evaluation.significance import Comparison, confidence_interval
 from simviz.experiments._experiment import Experiment, Grid, RunResult, Size, describe, tried
 from simviz.experiments._findings import Claim, Table, claims_ahead
-from simviz.experiments._parts import Parts, WithoutItself
+from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED
 from simviz.features import Vectors
@@ -76,9 +76,8 @@ def choose(
     }
 
     def curve(blend: BlendPipeline) -> BlendCurve:
-        scorer: Any = WithoutItself(blend) if parts.one_collection else blend
         return blend_curve(
-            scorer, *parts.sides(blend, "validation"), ALPHAS, metrics=[metric],
+            parts.limited(blend), *parts.sides(blend, "validation"), ALPHAS, metrics=[metric],
             directions=["x2y"], callback=callback,
         )  # fmt: skip
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -44,6 +45,8 @@ class Parts:
         How much there is, in words, where that is more than sizes.
     mates : PairSet, optional
         Counterparts across languages, where these are not what is learned.
+    known : mapping of str to sequence of str
+        By id of an x item, ids of y items that are no answers: they were learned.
     """
 
     name: str
@@ -54,6 +57,7 @@ class Parts:
     one_collection: bool = False
     about: str = ""
     mates: PairSet | None = None
+    known: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -174,8 +178,24 @@ class Parts:
             With the values of each query.
         """
         sides = self.sides(scorer, part)
-        scorer = WithoutItself(scorer) if self.one_collection else scorer
-        return evaluate(scorer, *sides, metrics, directions=directions, callback=callback)
+        return evaluate(
+            self.limited(scorer), *sides, metrics, directions=directions, callback=callback
+        )
+
+    def limited(self, scorer: Any) -> Any:
+        """A scorer that ranks last what is no answer: an item itself, and what is known of it.
+
+        Parameters
+        ----------
+        scorer : PairModel, PairPipeline or BlendPipeline
+            Fitted.
+
+        Returns
+        -------
+        object
+            The same where there are two collections.
+        """
+        return WithoutItself(scorer, self.known) if self.one_collection else scorer
 
     def sides(self, scorer: Any, part: Part) -> tuple[Any, Any, Any]:
         """Both sides of a part, as a scorer takes them, and their relevance.
@@ -207,39 +227,37 @@ class Parts:
 
 
 class WithoutItself:
-    """Scores in which an item never is an answer to itself."""
+    """Scores in which neither an item nor what is known of it is an answer to it."""
 
-    def __init__(self, scorer: Any) -> None:
-        self._scorer = scorer
+    def __init__(self, scorer: Any, known: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._scorer, self._known = scorer, known or {}
 
     def iter_similarity(
         self, x: Items, y: Items, /, *, block_size: int | None = None
     ) -> Iterator[Block]:
-        """Similarities in blocks of rows, an item's own below all others of its row."""
+        """Similarities in blocks of rows, those of no answers below all others of their row."""
         blocks = self._scorer.iter_similarity(x, y, block_size=block_size)
-        return (block for (block,) in _lowered(((block,) for block in blocks), x, y))
+        return (block for (block,) in self._lowered(((block,) for block in blocks), x, y))
 
     def iter_parts(
         self, x: Items, y: Items, /, *, block_size: int | None = None
     ) -> Iterator[tuple[Block, ...]]:
         """Both similarities of a blend, treated in the same way."""
-        return _lowered(self._scorer.iter_parts(x, y, block_size=block_size), x, y)
+        return self._lowered(self._scorer.iter_parts(x, y, block_size=block_size), x, y)
 
-
-def _lowered(blocks: Iterator[tuple[Block, ...]], x: Items, y: Items) -> Iterator[Any]:
-    """Blocks in which an item's own similarity is below all others of its row."""
-    place = {name: j for j, name in enumerate(y.ids)}
-    own = np.array([place.get(name, -1) for name in x.ids], dtype=np.int64)
-    start = 0
-    for parts in blocks:
-        columns = own[start : start + len(parts[0])]
-        rows = np.flatnonzero(columns >= 0)
-        lowered = tuple(part.copy() for part in parts)
-        for part in lowered:
+    def _lowered(
+        self, blocks: Iterator[tuple[Block, ...]], x: Items, y: Items
+    ) -> Iterator[tuple[Block, ...]]:
+        place, names = {name: j for j, name in enumerate(y.ids)}, iter(x.ids)
+        for parts in blocks:
             # A finite number, which any weight keeps below all others of its row.
-            part[rows, columns[rows]] = part[rows].min(axis=1) - 1
-        yield lowered
-        start += len(columns)
+            lowest = [part.min(axis=1) - 1 for part in parts]
+            lowered = tuple(part.copy() for part in parts)
+            for i, name in enumerate(itertools.islice(names, len(parts[0]))):
+                none = [place[one] for one in (name, *self._known.get(name, ())) if one in place]
+                for part, low in zip(lowered, lowest, strict=True):
+                    part[i, none] = low[i]
+            yield lowered
 
 
 def read_parts(

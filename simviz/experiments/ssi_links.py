@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from simviz.data import PairSet
 from simviz.evaluation.significance import paired_randomization
 from simviz.experiments._blending import BlendedRanking, Scored, TermWeights
-from simviz.experiments._experiment import Size, describe, tried
+from simviz.experiments._experiment import RunResult, Size, describe, tried
 from simviz.experiments._findings import Claim
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -26,6 +27,8 @@ from simviz.relevance import Relevance
 _MOST_QUERIES = 300
 #: Differences of average precision below it do not matter.
 _MARGIN = 0.005
+#: Share of links that are asked for where links are divided, as in the paper.
+_ASKED = 0.3
 
 
 def linked(parts: Parts) -> Parts:
@@ -53,6 +56,33 @@ def linked(parts: Parts) -> Parts:
     weigh = _weights(train)
     made = replace(parts, train=train, validation=validation, test=test, about=about)
     return made.encoded(lambda items: weigh(items.content))
+
+
+def by_link(parts: Parts, seed: int) -> Parts:
+    """Divide links in place of documents: some are asked for, the others learned and no answers.
+
+    Validation stays what it is. As many documents ask as do where they are divided.
+    """
+    train, rng = parts.train, np.random.default_rng(seed)
+    links = train.relevance.positives.tocoo()
+    # Both directions of a link are one.
+    ends = np.sort(np.stack([links.row, links.col]), axis=0)
+    both = np.unique(ends[0] * np.int64(len(train.x)) + ends[1], return_inverse=True)[1]
+    n = both.max() + 1
+    held = np.isin(both, rng.permutation(n)[: max(1, round(_ASKED * n))])
+
+    def some(chosen: NDArray[np.bool_]) -> PairSet:
+        places = links.row[chosen], links.col[chosen]
+        found = Relevance.from_pairs(*places, shape=links.shape, unjudged="negative")
+        return replace(train, relevance=found)
+
+    known: dict[str, list[str]] = {}
+    for i, j in zip(*(train.x.ids[at[~held]] for at in (links.row, links.col)), strict=True):
+        known.setdefault(i, []).append(j)
+    asks = rng.permutation(np.unique(links.row[held]))[: len(parts.test.x)]
+    learned, test = some(~held), some(held).take(np.sort(asks))
+    about = f"{learned.relevance.positives.nnz:,} links to learn from, {len(asks):,} that ask"
+    return replace(parts, train=learned, test=test, known=known, about=about)
 
 
 def _weights(train: PairSet) -> Callable[[Any], sp.csr_array]:
@@ -90,6 +120,23 @@ class SsiLinks(BlendedRanking):
 
     def _adapted(self, parts: Parts) -> Parts:
         return linked(parts)
+
+    def _run(
+        self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
+    ) -> RunResult:
+        """Run it with documents divided and, where they are one collection, with links divided."""
+        if not data.one_collection:
+            return super()._run(data, methods, size, seed, progress)
+        one = super()._run(data, methods, size, seed, progress.part(0, 0.5))
+        divided = by_link(data, seed)
+        two = super()._run(divided, methods, size, seed, progress.part(0.5, 1))
+        title = "Links divided: {}".format
+        return RunResult(
+            one.about,
+            tables=[*one.tables, *(replace(t, title=title(t.title)) for t in two.tables)],
+            claims=[*one.claims, *(replace(c, statement=title(c.statement)) for c in two.claims)],
+            notes=[*one.notes, title(f"{two.about}; what was learned is no answer.")],
+        )
 
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         return data, _pipeline("tfidf_cosine").fit(data.train)

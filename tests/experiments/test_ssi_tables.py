@@ -16,6 +16,7 @@ from simviz.experiments import Parts, get_experiment
 from simviz.experiments._blending import ALPHAS, choose
 from simviz.experiments._parts import WithoutItself
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
+from simviz.experiments.ssi_links import by_link
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
 from simviz.pipeline import BlendPipeline, PairPipeline
@@ -81,9 +82,39 @@ def test_links_are_ranked_and_claims_tested(collection, monkeypatch):
     assert all(0 <= value <= 1 for row in rows.values() for value in row[1:4])
     assert rows["query expansion"][5].startswith("β = ")
     assert rows["SSI"][5].startswith("10 dimensions, margin ")
-    assert [claim.statement[:3] for claim in found.claims] == ["SSI"] * 3 + ["Que"]
+    ours = ["SSI"] * 3 + ["Que"]
+    assert [claim.statement[:3] for claim in found.claims[:4]] == ours
+    assert [claim.statement[:18] for claim in found.claims[4:]] == [
+        f"Links divided: {first}" for first in ours
+    ]
     assert all("paired randomisation, Holm" in claim.test for claim in found.claims[:3])
     assert found.about.endswith("90 to rank in the test")
+    assert [row[0] for row in found.tables[1].rows] == list(rows)
+    assert found.tables[1].title.startswith("Links divided: Table 1")
+    assert any(note.startswith("Links divided: ") for note in found.notes)
+
+
+def test_links_are_divided_with_both_directions_and_none_that_is_known_is_ranked(collection):
+    data = get_experiment("ssi_links").load(collection)
+    parts = by_link(data, seed=3)
+    ids = parts.train.x.ids
+
+    def links(pairs):
+        found = pairs.relevance.positives.tocoo()
+        ends = zip(pairs.x.ids[found.row], pairs.y.ids[found.col], strict=True)
+        return set(ends)
+
+    learned, asked, before = map(links, (parts.train, parts.test, data.train))
+    assert not learned & asked and learned | asked <= before
+    assert {(b, a) for a, b in learned} & before <= learned
+    assert len(before - learned) == pytest.approx(0.3 * len(before), abs=2)
+    assert len(parts.test.x) <= len(data.test.x) and parts.validation is data.validation
+    assert {(a, b) for a, others in parts.known.items() for b in others} == learned
+    cosine = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(parts.train)
+    (block,) = parts.limited(cosine).iter_similarity(parts.test.x, parts.test.y)
+    for name, row in zip(parts.test.x.ids, block, strict=True):
+        lowest = {ids[j] for j in np.flatnonzero(row < 0)}
+        assert lowest == {name, *(b for a, b in learned if a == name)}
 
 
 def test_one_method_of_links_is_run_beside_tfidf(collection):
