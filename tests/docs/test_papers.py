@@ -67,7 +67,8 @@ def claims(name: str) -> str:
     for one in found:
         for claim in one.claims:
             signs.setdefault(claim.statement, {})[one.data] = SIGNS[claim.verdict]
-            published[claim.statement] = claim.published
+            said = re.sub(r"so on its own data \((.+)\)", r"\1", claim.published)
+            published[claim.statement] = said
     rows = [
         [words, published[words], *(on.get(one.data, "") for one in found)]
         for words, on in signs.items()
