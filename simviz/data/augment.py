@@ -580,9 +580,7 @@ class Corrections(Augmenter):
                 if pairs.x is pairs.y and matrix[at[::-1]] == matrix[at] != 0:
                     matrix[at[::-1]] = grade
                 matrix[at] = grade
-        corrected = sp.csr_array(matrix)
-        corrected.eliminate_zeros()
-        relevance = replace(pairs.relevance, matrix=corrected)
+        relevance = replace(pairs.relevance, matrix=sp.csr_array(matrix))
         if not relevance.positives.nnz:
             raise DatasetError("No relevant pair would be left.")
         return replace(pairs, relevance=relevance)

@@ -110,9 +110,6 @@ def show(info: DatasetInfo, pairs: PairSet) -> None:
     if problem := st.session_state.pop(_PROBLEM, ""):
         display.problem(problem)
     display.quiet(_WORDS)
-    if reason := why_no_audit(pairs):
-        display.problem(reason)
-        return
     spec = _request(info.id, pairs.digest)
     status = progress.last_attempt(spec)
     found = None
@@ -302,20 +299,13 @@ def _undo(dataset_id: str, x: str, y: str) -> None:
 
 
 def _show_decided(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Decisions) -> None:
-    """Show the decisions, each of which can be taken back, and what can be made of them."""
-    with st.expander(f"{counted(len(decided), 'decision')} kept", key="data-audit-kept:form"):
-        for n, ((x, y), verdict) in enumerate(list(decided.items())[: -_SHOWN - 1 : -1]):
-            with st.container(horizontal=True, vertical_alignment="center"):
-                display.sentence(_decision_words(pairs, found, x, y, verdict))
-                st.button(
-                    "Undo",
-                    key=f"data-audit-drop-{n}",
-                    type="tertiary",
-                    on_click=_undo,
-                    args=(info.id, x, y),
-                )
-        if len(decided) > _SHOWN:
-            display.quiet(f"The last {_SHOWN}; the file has all of them.")
+    """Show the last decisions, each of which can be taken back."""
+    more = f", the last {_SHOWN} here" if len(decided) > _SHOWN else ""
+    lines = [
+        (_decision_words(pairs, found, *key, verdict), partial(_undo, info.id, *key))
+        for key, verdict in list(decided.items())[: -_SHOWN - 1 : -1]
+    ]
+    display.undoable(f"{counted(len(decided), 'decision')} kept{more}", lines, "data-audit")
 
 
 def _decision_words(pairs: PairSet, found: Audited, x: str, y: str, verdict: str) -> str:

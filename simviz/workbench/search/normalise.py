@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -385,19 +386,13 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
         )
         return
     inputs = list(dict.fromkeys(x for x, _, _ in kept))
-    with st.expander(f"{counted(len(inputs), 'correction')} kept", key="normalise-kept:form"):
-        for i, text in enumerate(inputs):
-            right = ", ".join(y for x, y, sign in kept if x == text and sign > 0)
-            wrong = ", ".join(y for x, y, sign in kept if x == text and sign < 0)
-            with st.container(horizontal=True, vertical_alignment="center"):
-                display.sentence(f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""))
-                st.button(
-                    "Undo",
-                    key=f"normalise-drop-{i}",
-                    type="tertiary",
-                    on_click=state.store().feedback.drop,
-                    args=(dataset_id, state.workspace(), text),
-                )
+    lines = []
+    for text in inputs:
+        right = ", ".join(y for x, y, sign in kept if x == text and sign > 0)
+        wrong = ", ".join(y for x, y, sign in kept if x == text and sign < 0)
+        drop = partial(state.store().feedback.drop, dataset_id, state.workspace(), text)
+        lines.append((f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""), drop))
+    display.undoable(f"{counted(len(inputs), 'correction')} kept", lines, "normalise")
     cls = all_methods().get(run.info.method)
     if cls is None or cls.tags.uses == "unsupervised":
         display.quiet(

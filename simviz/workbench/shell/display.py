@@ -74,6 +74,15 @@ def notes(lines: Iterable[str]) -> None:
         st.html(f'<ul class="sv-notes">{items}</ul>')
 
 
+def undoable(label: str, lines: Iterable[tuple[str, Callable[[], object]]], key: str) -> None:
+    """What somebody decided, in a list that opens, each with the button that takes it back."""
+    with st.expander(label, key=f"{key}-kept:form"):
+        for n, (words, undo) in enumerate(lines):
+            with st.container(horizontal=True, vertical_alignment="center"):
+                sentence(words)
+                st.button("Undo", key=f"{key}-drop-{n}", type="tertiary", on_click=undo)
+
+
 def figures(entries: Iterable[tuple[str, str]]) -> None:
     """Numbers in large, each with what it counts."""
     cells = "".join(
