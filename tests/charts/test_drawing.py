@@ -132,6 +132,9 @@ def test_a_picture_has_labels_as_text_at_the_size_asked_for(drawing, tmp_path):
     assert "script" not in tags and "img" not in tags
     labels = [e.text for e in root.iter() if e.tag.endswith("text")]
     assert labels[-1] == "answers" and sum(label.startswith("word ") for label in labels) > 9
+    at = np.array([[float(e.get("x")), float(e.get("y"))] for e in root.iter() if e.get("x")])
+    across, down = np.abs(at[:, None] - at).transpose(2, 0, 1)
+    assert ((across > 15) | (down > 7)).sum() == at.shape[0] * (at.shape[0] - 1), "none on another"
     drawing.save(tmp_path / "coloured.svg", "group")
     assert "even" in (tmp_path / "coloured.svg").read_text(encoding="utf-8")
     drawing.save(tmp_path / "map.png", "size", size=(4, 3), dpi=100)
