@@ -3,7 +3,7 @@
     python benchmarks/model_page.py [emoji/cca job_titles/cca ...]
 
 Needs Chromium and Playwright. Times of a page are seconds as they pass, and processor seconds of
-its renderer (`Performance.getMetrics`, TaskDuration); those of the server are processor seconds of
+its main thread (`Performance.getMetrics`, TaskDuration); those of the server are processor time of
 one query against an index of the same items. Agreement is that of 500 queries a demo, words of one
 item with some of another, in the browser itself.
 """
@@ -110,7 +110,7 @@ def agreement(page: Page, pipeline: Any, pairs: Any, asked: list[tuple[str, str]
 def main(wanted: list[str]) -> None:
     """Print a line a model."""
     print(
-        "| model | MB | written, s | opens at 1280, s (CPU) | at 420 | key → list / frame, ms, "
+        "| model | MB | written, s CPU | opens at 1280, s (CPU) | at 420 | key → list / frame, ms, "
         "1280; 420 | server's answer, ms CPU | largest difference | out of order |\n"
         "|---|---|---|---|---|---|---|---|---|"
     )
@@ -125,9 +125,9 @@ def main(wanted: list[str]) -> None:
             rng = np.random.default_rng(0)
             points = (rng.normal(size=(len(side), 3)) for side in (pairs.x, pairs.y))
             drawing = simviz.Drawing(joint_map(*points, "pca"), pairs)
-            start = time.perf_counter()
+            start = time.process_time()
             text = simviz.model_page(pipeline, pairs, drawing=drawing)
-            written = time.perf_counter() - start
+            written = time.process_time() - start
             path = Path(folder) / "model.html"
             path.write_text(text, encoding="utf-8")
             asked = queries(pairs, rng)
@@ -142,7 +142,9 @@ def main(wanted: list[str]) -> None:
             keys = "; ".join(key for *_, key in timed)
             size = len(text.encode()) / 1e6
             opens = [opening for _, opening, _ in timed]
-            print(ROW.format(name, size, written, *opens, keys, server, greatest, wrong))
+            print(
+                ROW.format(name, size, written, *opens, keys, server, greatest, wrong), flush=True
+            )
             for page, *_ in timed:
                 page.close()
         browser.close()

@@ -142,12 +142,10 @@ _PAGES = ("data", "train", "compare", "map", "search", "methods", "papers")
 #: How long a published view may be seen, in days; None: until it is withdrawn.
 _DAYS = {"in a week": 7, "in a month": 30, "in a year": 365, "never": None}
 
-#: Where what is shared works and for how long: of models, and of comparisons.
+#: Where what is shared works, and for how long.
 _KINDS = (
     "A link to a demo works on every simviz server, a published view on this one until it "
-    "expires, a file in every browser for good.",
-    "A link to a demo works on every simviz server, a published view on this one until it "
-    "expires, *Report as one page* in every browser for good.",
+    "expires or is withdrawn, {} in every browser for good."
 )
 
 
@@ -161,7 +159,7 @@ def show_button(kind: str, runs: Sequence[Run]) -> None:
         return
     view = address.view()
     with box:
-        st.caption(_KINDS[kind == "compare"])
+        st.caption(_KINDS.format("*Report as one page*" if kind == "compare" else "a file"))
         # No link trains a blend or another system: they are of this server.
         repeatable = not any(run.info.is_derived or run.info.is_imported for run in runs)
         demo = demo_link(runs[0]) if repeatable else None
@@ -203,7 +201,7 @@ def _show_link(link: str) -> None:
     if state.is_this_computer(urlsplit(link).netloc, None):
         st.caption(
             "Opens on this computer only. For others, set `SIMVIZ_BASE_URL` to this server's "
-            "address, or send *Report as one page* of Compare."
+            "address, or send a file."
         )
         return
     with st.expander("Embed"):
