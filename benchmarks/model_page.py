@@ -110,8 +110,8 @@ def agreement(page: Page, pipeline: Any, pairs: Any, asked: list[tuple[str, str]
 def main(wanted: list[str]) -> None:
     """Print a line a model."""
     print(
-        "| model | MB | written, s CPU | opens at 1280, s (CPU) | at 420 | key → list / frame, ms, "
-        "1280; 420 | server's answer, ms CPU | largest difference | out of order |\n"
+        "| model | MB | written, s CPU | opens at 1280, s (CPU) | at 420 | key → list / frame, "
+        "ms, 1280; 420 | server's answer, ms CPU | largest difference | out of order |\n"
         "|---|---|---|---|---|---|---|---|---|"
     )
     with sync_playwright() as player, tempfile.TemporaryDirectory() as folder:

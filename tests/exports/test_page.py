@@ -1,9 +1,11 @@
 """A page answers as the pipeline does that it was made of: the same terms, scores and reasons."""
 
+import base64
 import json
 import logging
 import re
 import subprocess
+import zlib
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 from nodejs import NODE
 
 import simviz
+from simviz.charts.canvas import Part, unpack
 from simviz.data import Items, PairSet
 from simviz.explain.terms import explain
 from simviz.exports import model_page, why_not
@@ -143,6 +146,15 @@ def test_reasons_are_those_of_the_pipeline(pairs, tmp_path, name):
         assert told["score"] == pytest.approx(reasons.score, abs=2e-3)
         assert told["offset"] == pytest.approx(reasons.offset, abs=2e-3)
         assert told["rest"] == pytest.approx(0, abs=1e-9)
+
+
+def test_what_is_the_same_is_sent_once(pairs, tmp_path):
+    page = saved(MODELS["one matrix"].fit(pairs), pairs, tmp_path).read_text(encoding="utf-8")
+    packed = re.search('id="model-state">([^<]*)<', page)[1]
+    _, arrays = unpack(Part("", zlib.decompress(base64.b64decode(packed))))
+    assert {*arrays} == {"x_offset", "y_offset", "x_places", "x_projection"}
+    # Parts of a word that one text has alone.
+    assert len(arrays["x_projection"]) < 2 * 3 * len(arrays["x_places"])
 
 
 def test_what_all_texts_have_says_nothing(tmp_path):
