@@ -72,15 +72,20 @@ def measured(title: str) -> str:
     return table(["demo, metric", "validation", "test", "processor seconds of the fit"], rows)
 
 
-def claims(title: str) -> str:
-    """What papers claim of a method, with what was found on each set."""
+def claims(cls: type[PairModel]) -> str:
+    """What papers claim of a method, with what was found: all that its own paper claims."""
+    tags = cls.tags
+    named = re.compile(rf"(?<![\w-]){re.escape(tags.title)}(?![\w-])", re.I)
     rows: dict[tuple[str, str], list[str]] = {}
-    for found in known_findings().values():
-        for one in found:
+    for name, experiment in all_experiments().items():
+        author, year = experiment.paper.authors.split(",")[0], experiment.paper.year
+        is_own = tags.reference.startswith(author) and tags.year == year
+        is_run = method_card(cls).id in experiment.methods
+        for one in known_findings().get(name, ()):
             for claim in one.claims:
-                if re.search(rf"(?<![\w-]){re.escape(title)}(?![\w-])", claim.statement):
+                if (is_own and is_run) or named.search(claim.statement):
                     key = claim.statement, claim.published
-                    rows.setdefault(key, []).append(f"{SIGNS[claim.verdict]} {one.data}")
+                    rows.setdefault(key, []).append(f"{SIGNS[claim.verdict]}\u00a0{one.data}")
     if not rows:
         return ""
     signs = ", ".join(f"{SIGNS[verdict]} {verdict}" for verdict in VERDICTS)
@@ -98,7 +103,7 @@ def results(title: str) -> str:
             main = one.tables[0]
             at = [i for i, column in enumerate(main.columns) if column not in LEFT_OUT]
             for row in main.rows:
-                if cell_text(row[0]) == title:
+                if cell_text(row[0]).lower() == title.lower():
                     head = head or ["set", *(main.columns[i] for i in at[1:])]
                     rows.append([one.data, *(cell_text(row[i]) for i in at[1:])])
         if rows and all(len(row) == len(head) for row in rows):
@@ -114,7 +119,7 @@ def method_page(cls: type[PairModel]) -> str:
         f"$$\n{piece.content}\n$$" if piece.kind == "formula" else piece.content
         for piece in card.idea
     ]
-    found = "\n\n".join(filter(None, (claims(tags.title), results(tags.title))))
+    found = "\n\n".join(filter(None, (claims(cls), results(tags.title))))
     parts = [
         f"# {tags.title}",
         " · ".join((f"`{card.id}`", FAMILIES[tags.family], str(tags.year), tags.reference)),

@@ -105,6 +105,12 @@ def test_the_front_page_answers_what_strangers_ask_first():
     assert all('<a class="reference internal"' in item for item in items)
 
 
+@pytest.mark.parametrize("method", ["s2net", "ssi", "siamese_blstm", "heterogeneous_svd"])
+def test_the_methods_of_the_papers_say_what_was_found(method):
+    page = text_of(SITE / "methods" / f"{method}.html")
+    assert "what we found" in page and "on its own data" in page
+
+
 def test_formulas_are_drawn_by_the_browser_itself():
     page = text_of(SITE / "methods" / "opca.html")
     assert page.count("<math") >= 5
