@@ -24,7 +24,7 @@ import simviz
 from simviz.datasets import load_demo
 from simviz.projection import joint_map
 
-USUAL = "emoji/cca emoji/cca/100 job_titles/cca icons/cca pydocs/bm25 job_titles/tfidf_cosine"
+USUAL = "job_titles/tfidf_cosine icons/cca job_titles/cca emoji/cca emoji/cca/100"
 WINDOWS = {"1280": (1280, 800), "420": (420, 900)}
 N_QUERIES = 500
 TOLERANCE = 2e-3
