@@ -233,6 +233,14 @@ def _add_files(parser: ArgumentParser) -> None:
     parser.add_argument(
         "files", nargs="+", help="pairs: a table, a zip, a folder, several files, or demo:icons"
     )
+    _add_sides(parser)
+
+
+def _add_sides(parser: ArgumentParser) -> None:
+    for side, place in (("x", "left"), ("y", "right")):
+        parser.add_argument(
+            f"--{side}", metavar="COLUMN", help=f"column of a table with the {place} side"
+        )
 
 
 def _add_pairs(parser: ArgumentParser) -> None:
@@ -246,16 +254,27 @@ def _add_pairs(parser: ArgumentParser) -> None:
 def _read(given: Namespace) -> PairSet:
     """The pairs in the files that were given."""
     names: list[str] = given.files
+    columns = {side: getattr(given, side) for side in "xy" if getattr(given, side) is not None}
+    if columns and (len(names) > 1 or names[0].startswith("demo:") or Path(names[0]).is_dir()):
+        raise ValueError(f"--{min(columns)} names a column of one table; several files have none.")
     if names[0].startswith("demo:"):
         from simviz.datasets import load_demo
 
         return load_demo(names[0].removeprefix("demo:"))
+    from simviz.data import read_pairs, read_table
     from simviz.data.collection.reader import read_collection
+    from simviz.data.roles import named_roles
 
     for name in names:
         Path(name).stat()  # what is not there need not be guessed at
     whole = len(names) == 1 and (Path(names[0]).is_dir() or names[0].lower().endswith(".zip"))
-    result = read_collection(names[0] if whole else {Path(n).name: n for n in names})
+    if columns:
+        table = read_table(names[0])
+        result = read_pairs(names[0], roles=named_roles(table, columns))
+    else:
+        result = read_collection(names[0] if whole else {Path(n).name: n for n in names})
+    sides = (result.pairs.x_name, result.pairs.y_name)
+    _tell("Left side: {}; right side: {}.\n".format(*map(_shown, sides)))
     for note in result.notes:
         _tell(f"{_shown(note)}\n")
     return result.pairs
@@ -430,6 +449,7 @@ def _describe_search(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--items", dest="files", nargs=1, metavar="FILE", help="a text a line (.txt), or pairs"
     )
+    _add_sides(parser)
     parser.add_argument("--side", choices=("x", "y"), default="y", help="of which side items are")
     parser.add_argument("-k", type=int, default=10, help="items a query")
     parser.add_argument("--save", type=Path, help="write model and items to one file too")
@@ -443,7 +463,15 @@ def _search(given: Namespace) -> int:
     if given.save is not None:
         require_writable(given.save)
     if given.files is None:
-        index = load_index(given.model)
+        from simviz.exceptions import StoreError
+
+        try:
+            index = load_index(given.model)
+        except StoreError:
+            load_pipeline(given.model)  # which says what else is wrong with the file
+            raise ValueError(
+                f"{given.model} is a model without items to search among. Give some: --items FILE."
+            ) from None
     else:
         path, items = Path(given.files[0]), None
         if path.suffix.lower() == ".txt":

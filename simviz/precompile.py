@@ -17,7 +17,7 @@ from contextlib import suppress
 from functools import cache, partial
 from inspect import signature
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from simviz import compilation
 
@@ -237,9 +237,10 @@ def _run(tasks: Tasks, told: Callable[[str], object]) -> None:
         told(name)
 
 
-def _say(words: str) -> None:
-    sys.stdout.write(words)
-    sys.stdout.flush()
+def _say(words: str, to: TextIO | None = None) -> None:
+    to = to or sys.stdout
+    to.write(words)
+    to.flush()
 
 
 def _relay(process: subprocess.Popen[str], told: Callable[[str], object]) -> None:
@@ -286,7 +287,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
                 _say(f"{n} {name}\n")
             else:
                 end = "\n" * (len(done) == n)
-                _say(f"\rCompiling, once on this machine: {len(done)} of {n}{end}")
+                told = f"\rCompiling, once on this machine: {len(done)} of {n}{end}"
+                _say(told, sys.stderr)
 
     command = [sys.executable, "-m", "simviz.precompile", "--beside"]
     with subprocess.Popen(

@@ -241,11 +241,31 @@ def test_train_evaluate_search_and_export(pairs, tmp_path, capsys, monkeypatch):
     assert main(["search", str(model), "--items", str(tmp_path / "items.txt")]) == 0
     said = capsys.readouterr().out
     assert "\x1b" not in said and len(said.splitlines()) == 3
-    assert main(["search", str(model), "red bus"]) == 2  # a model alone has no items
+    assert main(["search", str(model), "red bus"]) == 2
+    assert "a model without items to search among" in capsys.readouterr().err
     assert main(["export", str(model)]) == 0
     assert (tmp_path / "m-numpy.zip").stat().st_size
     assert main(["export", str(model), "--form", "dense"]) == 2
     assert main(["train", *words, "--set", "n_components"]) == 2
+
+
+def test_columns_of_both_sides_are_told_and_can_be_said(tmp_path, capsys):
+    path, model = tmp_path / "two.csv", tmp_path / "m.simviz"
+    words = "red blue green white".split()
+    rows = "".join(f"{a} car,{a} coche\n" for a in words)
+    path.write_text(f"product,producto\n{rows}")
+    train = ["train", str(path), "--method", "tfidf_cosine", "--out", str(model)]
+    assert main(train) == 0
+    assert "Left side: producto; right side: product." in capsys.readouterr().err
+    assert main([*train, "--x", "product", "--y", "producto"]) == 0
+    assert "Left side: product; right side: producto." in capsys.readouterr().err
+    items = ["--items", str(path), "--x", "product", "-k", "1"]
+    assert main(["search", str(model), *items, "blue"]) == 0
+    assert capsys.readouterr().out.endswith("blue coche\n")
+    assert main([*train, "--y", "none"]) == 2
+    assert "no column 'none'" in capsys.readouterr().err
+    assert main(["train", str(path), str(path), "--x", "product"]) == 2
+    assert "--x names a column of one table" in capsys.readouterr().err
 
 
 def test_audit_lists_wrong_pairs_with_a_status_of_its_own(tmp_path, capsys):

@@ -214,8 +214,8 @@ def test_the_best_draws_a_map_and_answers(pairs, result):
     found = index.search(["red car"], 3)
     assert len(found) == 3
     assert index.search([]).columns.equals(found.columns) and index.search([]).empty
-    with pytest.raises(ValueError, match=r"ends in \.html, got 'map.png'"):
-        drawing.save("map.png")
+    with pytest.raises(ValueError, match=r"map\.gif"):
+        drawing.save("map.gif")
 
 
 def test_what_was_found_is_reached_by_name_framed_and_pickled(result):
@@ -224,6 +224,8 @@ def test_what_was_found_is_reached_by_name_framed_and_pickled(result):
         result["nosuch"]
     frame = result.comparisons.to_frame()
     assert len(frame) == len(result.comparisons.pairs)
+    told = [one.is_significant() for one in result.comparisons.pairs.values()]
+    assert frame["told_apart"].tolist() == told
     first = result.comparisons.between(frame.a[0], frame.b[0])
     assert frame.difference[0] == first.difference and frame.p_value[0] == first.p_value
     again = pickle.loads(pickle.dumps(result))
@@ -236,7 +238,7 @@ def test_a_frame_is_compared_by_the_names_of_its_columns(pairs):
     assert found.pairs.x_name == "said"
     assert list(found["opca"].transform(["red car"]).shape) == [1, 4]
     with pytest.raises(DatasetError, match="Pairs are wanted"):
-        simviz.compare(frame, ["bm25"])
+        simviz.compare(list(pairs.x), ["bm25"])
 
 
 def test_a_blend_is_compared_and_drawn(pairs):
@@ -281,6 +283,16 @@ def test_tuning_chooses_by_folds_and_fits_on_all(pairs):
     assert len(tuned.best.transform(pairs.x)) == 30 and "4" in repr(tuned)
     with pytest.raises(ValueError, match="n_component"):
         simviz.tune(simviz.default_pipeline(OPCA(4), pairs), pairs, {"n_componen": [1]})
+
+
+def test_columns_of_a_frame_are_guessed_and_rows_left_out_are_told(pairs, caplog):
+    frame = pd.DataFrame({"query": list(pairs.x.content), "document": list(pairs.y.content)})
+    found = simviz.compare(frame, ["tfidf_cosine", "bm25"])
+    assert (found.pairs.x_name, found.pairs.y_name) == ("query", "document")
+    assert "left out" not in caplog.text
+    frame.loc[3, "document"] = ""
+    simviz.default_pipeline("bm25", frame)
+    assert "1 row left out because the y side is empty" in caplog.text
 
 
 def test_answers_of_another_system_are_compared(pairs, tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePath
@@ -65,6 +66,9 @@ class SkippedRow(NamedTuple):
 
     row: int
     reason: str
+
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -312,8 +316,15 @@ def from_frame(
 
 
 def pairs_of(pairs: Any, x: Any = None, y: Any = None) -> PairSet:
-    """A pair set as it is, that of what a reader found, or those in named columns of a frame."""
-    return as_pairs(pairs if x is None and y is None else from_frame(pairs, x=x, y=y))
+    """A pair set as it is, that of what a reader found, or of a frame; tells what is left out."""
+    is_frame = any(hasattr(pairs, name) for name in ("__arrow_c_stream__", "__dataframe__"))
+    if not is_frame and x is None and y is None:
+        return as_pairs(pairs)
+    found = from_frame(pairs, x=x, y=y)
+    for note in found.notes:
+        if note.rows:
+            logger.warning("%s.", note)
+    return found.pairs
 
 
 def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Roles:

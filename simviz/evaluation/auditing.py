@@ -443,17 +443,24 @@ def _frame(
                 ]
                 is_believed[rows] = (found >= usual) & (first[others[at, best]] == at)
     order = np.argsort(-probability, kind="stable")
+    # A person judges by the texts, not by a label such as a picture.
+    x_texts, y_texts = (
+        items.content if items.kind == "text" else items.labels for items in (pairs.x, pairs.y)
+    )
     columns: dict[str, Any] = {
         "x_id": pairs.x.ids[cells[:, 0]],
         "y_id": pairs.y.ids[cells[:, 1]],
-        "x": pairs.x.labels[cells[:, 0]],
-        "y": pairs.y.labels[cells[:, 1]],
+        "x": x_texts[cells[:, 0]],
+        "y": y_texts[cells[:, 1]],
         "grade": pairs.relevance.positives.data,
         "probability_wrong": probability,
         "kind": _kinds(pairs, cells, probability, exchanged, better, is_believed),
     }
-    for name, items, at in (("y", pairs.y, better[:, 0]), ("x", pairs.x, better[:, 1])):
-        for column, shown in ((f"better_{name}_id", items.ids), (f"better_{name}", items.labels)):
+    for name, ids, texts, at in (
+        ("y", pairs.y.ids, y_texts, better[:, 0]),
+        ("x", pairs.x.ids, x_texts, better[:, 1]),
+    ):
+        for column, shown in ((f"better_{name}_id", ids), (f"better_{name}", texts)):
             columns[column] = np.where(at < 0, "", shown[at])
     columns["why"] = _reasons(pairs, views[0].method, cells, probability, better[:, 0], order)
     return pd.DataFrame(columns).iloc[order].reset_index(drop=True)

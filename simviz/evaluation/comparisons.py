@@ -391,11 +391,11 @@ def apply_correction(
 
 def pairs_to_compare(names: Sequence[str], baseline: str | None) -> list[tuple[int, int]]:
     """Which runs are compared, by their numbers."""
-    if len(names) < 2 or (baseline is not None and baseline not in names):
-        raise ValueError(
-            f"Comparing needs two runs or more, and a baseline among them; got "
-            f"{', '.join(map(repr, names)) or 'none'} and the baseline {baseline!r}."
-        )
+    known = ", ".join(map(repr, names)) or "none"
+    if len(names) < 2:
+        raise ValueError(f"Comparing needs two runs or more; got {known}.")
+    if baseline is not None and baseline not in names:
+        raise ValueError(f"The baseline {baseline!r} is none of the runs {known}.")
     return [
         (i, j)
         for i, j in itertools.combinations(range(len(names)), 2)

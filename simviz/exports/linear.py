@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz._extras import why_missing
+from simviz._extras import require, why_missing
 from simviz.base import LinearPairModel, PairModel
 from simviz.features import MultiHot, PretrainedText, TextCounts, Tfidf, Vectors
 from simviz.methods.bm25 import BM25
@@ -204,6 +204,7 @@ def onnx_graphs(pipeline: Pipeline) -> bytes:
     ValueError
         If the pipeline cannot leave so, or `onnx` is not installed; see `why_not`.
     """
+    require("onnx", "Writing ONNX")
     sides = linear_sides(pipeline, "onnx")
     found = {
         "README.txt": _readme(_ONNX_README, pipeline, sides),

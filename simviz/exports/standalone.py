@@ -1,6 +1,7 @@
 """Embed items with an exported linear model; needs Python, numpy and scipy only.
 
-This file lies beside ``model.json`` and the arrays. In its folder::
+This file lies beside ``model.json`` and the arrays (ONNX graphs have ``features.json``, and
+README.txt says how it makes their features). In its folder::
 
     from embed import Model
 

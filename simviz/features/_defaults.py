@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from simviz.base import Matrix
 from simviz.data.description import are_short
 from simviz.data.pairs import KINDS, ItemKind
+from simviz.exceptions import MissingLibraryError
 from simviz.features.images import ImageDescriptor
 from simviz.features.keywords import MultiHot
 from simviz.features.pretrained import PretrainedText, why_unavailable
@@ -72,6 +73,8 @@ def default_features(
     ------
     ValueError
         If no features of such items suit such a method.
+    MissingLibraryError
+        If a pretrained encoder needs what is not installed.
 
     Examples
     --------
@@ -81,10 +84,9 @@ def default_features(
     Tfidf(analyzer='char_wb', ngram_range=(3, 5))
     """
     if (kind, input) == ("text", "pretrained"):
-        reason = why_unavailable(options.get("model", ""))
-    else:
-        reason = why_impossible(kind, input, content=content)
-    if reason:
+        if reason := why_unavailable(options.get("model", "")):
+            raise MissingLibraryError(reason)
+    elif reason := why_impossible(kind, input, content=content):
         raise ValueError(reason)
     # Whoever sets one of these has decided what a term is.
     decided = {"analyzer", "ngram_range", "stop_words"} & options.keys()

@@ -232,7 +232,8 @@ def why_unavailable(model: str = "") -> str | None:
     """Say why no pretrained encoder, or this one, can be used here; None where one can."""
     if model and is_static(model):
         return why_missing("static", STATIC)
-    return why_missing("pretrained", "A pretrained encoder", _PACKAGED[DEFAULT_MODEL][0])
+    packaged = () if model and model not in _PACKAGED else (_PACKAGED[DEFAULT_MODEL][0],)
+    return why_missing("pretrained", "A pretrained encoder", *packaged)
 
 
 def encoding_seconds(texts: Sequence[str]) -> float:

@@ -409,7 +409,7 @@ class ScaledWhitening:
     ) -> None:
         assert op.squares is not None
         self.op, self.ridge, d = op, ridge, op.shape[1]
-        what = "Covariances of %d features take %d GB: their variances and %d directions are used."
+        what = "Covariances of %d features would take %d GB; variances and %d directions do."
         _log.warning(what, d, 4e-9 * d**2, _LEADING)
         self.rank = self.n_features = d
         total = op.squares() + ridge

@@ -14,6 +14,7 @@ from simviz.base import MethodTags, PairModel
 from simviz.data import guess_space
 from simviz.data.pairs import ItemKind, PairSet
 from simviz.data.readers import pairs_of
+from simviz.exceptions import MissingLibraryError
 from simviz.features import PretrainedImages, PretrainedText, Tfidf, Vectors, default_features
 from simviz.features.pretrained import why_unavailable
 from simviz.methods import get_method
@@ -151,10 +152,11 @@ def default_pipeline(
                 if needs.family == "lexical":
                     options = _lexical(options, needs.input, max_features)
             return limited(default_features(kind, needs.input, content=content, **options))
-        reason = why_no_adapter(needs) or (kind == "image" and why_unavailable())
-        if reason:
+        if reason := why_no_adapter(needs):
             raise ValueError(reason)
         if kind == "image":
+            if missing := why_unavailable():
+                raise MissingLibraryError(missing)
             return PretrainedImages(**chosen)
         if kind == "text":
             return default_features(kind, _PRETRAINED, **chosen)

