@@ -34,6 +34,7 @@ from .data import (
 from .datasets import load_demo as load_demo
 from .evaluation import (
     PopularityScorer as PopularityScorer,
+    WhatIf as WhatIf,
     audit as audit,
     choose_threshold as choose_threshold,
     confidence_interval as confidence_interval,

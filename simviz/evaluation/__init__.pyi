@@ -107,3 +107,4 @@ from .thresholds import (
 )
 from .trec import ImportedRun as ImportedRun, read_run as read_run
 from .verdicts import Verdict as Verdict, verdict as verdict
+from .what_if import Revision as Revision, WhatIf as WhatIf

@@ -27,6 +27,7 @@ from simviz.params import interval, options, validate_params
 from simviz.relevance import Relevance
 
 _RATES = (0.03, 0.1, 0.3)  # of Adam, from the safest to the fastest
+_FEW = 10  # iterations with pairs that were changed
 _MANY = 20_000  # items from which one rate has to do
 
 
@@ -289,6 +290,18 @@ class S2Net(IterativeMixin, LinearPairModel):
         for model in models:
             model._check_sides(X, Y, reset=True)
         yield from first._fitted(models, (X, Y, relevance), validation)
+
+    def continued(self) -> S2Net:
+        """The method as it goes on from this model, for a few iterations and not watched.
+
+        Returns
+        -------
+        S2Net
+            Not fitted yet.
+        """
+        return self._copy(
+            init=self, solver="adam", learning_rate=_RATES[0], max_iter=_FEW, validation_fraction=0
+        )
 
     def _copy(self, **changed: Any) -> S2Net:
         """The same method with other parameters, and the same callbacks."""

@@ -397,21 +397,93 @@ class PairPipeline(_SetOutputMixin, _Scorer):
             self.y_features_ = self._heard(clone(self.y_features)).fit(y)
         model = clone(self.model).set_callbacks(*getattr(self, "_callbacks", ()))
         watched: dict[str, Any] = {}
-        if isinstance(model, IterativeMixin):
-            watched["divided"] = pairs.divided
-        if watched and validation is not None:
-            watched |= {
+        if validation is not None and isinstance(model, IterativeMixin):
+            watched = {
                 "X_val": self._x(validation.x),
                 "y_val": self._y(validation.y),
                 "relevance_val": validation.relevance,
             }
         X, Y = self.x_features_.transform(x), self.y_features_.transform(y)
         self._notify(0, 1)  # features are there; the method reports from here on
+        return self._learn(model, X, Y, pairs, watched)
+
+    def _learn(
+        self, model: PairModel, X: Any, Y: Any, pairs: PairSet, watched: dict[str, Any]
+    ) -> Self:
+        """Fit the method to features."""
+        if isinstance(model, IterativeMixin):
+            watched = {"divided": pairs.divided, **watched}
         self.model_ = model.fit(X, Y, pairs.relevance, **watched)
         for part in (self.model_, self.x_features_, self.y_features_):
             if isinstance(part, CallbackMixin):
                 part.set_callbacks()
         return self
+
+    def why_no_refit(self) -> str | None:
+        """Say why the method cannot follow other pairs at once; None where it can.
+
+        Returns
+        -------
+        str or None
+            A sentence for a reader.
+        """
+        tags = self.model.tags
+        if tags.uses == "unsupervised":
+            return f"{tags.title} does not learn from pairs, so no pair changes what it answers."
+        if tags.family == "spectral" or hasattr(self.model, "continued"):
+            return None
+        return f"{tags.title} cannot follow at once: it takes a whole training."
+
+    def refit(
+        self,
+        pairs: PairSet,
+        changed: NDArray[np.integer] | None = None,
+        *,
+        rows: tuple[Any, Any] | None = None,
+    ) -> PairPipeline:
+        """The same features with the method fitted to other pairs.
+
+        A spectral method is fitted as by `fit`. S2Net goes on from where it is: a few
+        passes over the queries that changed.
+
+        Parameters
+        ----------
+        pairs : PairSet
+            What to learn from instead, of the same kinds of items.
+        changed : array of int, optional
+            The x items whose judgments are others than before; all when omitted.
+        rows : tuple of matrices, optional
+            Features of both sides where they are there already, see `rows`.
+
+        Returns
+        -------
+        PairPipeline
+            A new one; this one stays as it is.
+
+        Raises
+        ------
+        ValueError
+            If the method does not learn from pairs or takes a whole training, or as in `fit`.
+        """
+        if reason := self.why_no_refit():
+            raise ValueError(reason)
+        again, fitted = self._without_model(), self.model_
+        X, Y = rows or (self._x(pairs.x), self._y(pairs.y))
+        if (go_on := getattr(fitted, "continued", None)) is None:
+            again._learn(clone(fitted), X, Y, pairs, {})
+            return again
+        if changed is not None:
+            X, pairs = X[changed], pairs.take(changed, np.arange(len(pairs.y)))
+        again._learn(go_on(), X, Y, pairs, {})
+        again.model_.set_params(**fitted.get_params(deep=False))
+        return again
+
+    def _without_model(self) -> PairPipeline:
+        """The same fitted features, and nothing learned of pairs."""
+        check_is_fitted(self)
+        other = clone(self)
+        other.x_features_, other.y_features_ = self.x_features_, self.y_features_
+        return other
 
     def _vectors(self, items: ItemsLike, side: Side) -> NDArray[np.floating]:
         model = self._embedding()
@@ -536,9 +608,7 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         PairPipeline
             A view on the same arrays.
         """
-        check_is_fitted(self)
-        small = clone(self)
-        small.x_features_, small.y_features_ = self.x_features_, self.y_features_
+        small = self._without_model()
         small.model_ = self.model_.truncate(k)
         return small
 

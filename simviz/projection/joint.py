@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from simviz._blas import eigh
 from simviz.callbacks import Callback
 from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
-from simviz.projection.layout import MIN_POINTS, mds_map, pca_map, umap_map
+from simviz.projection.layout import MIN_POINTS, align, mds_map, pca_map, umap_map
 from simviz.projection.quality import Quality, map_quality
 from simviz.projection.two_sided import SHARE, Comparison, two_sided_map
 from simviz.registry import unknown_name
@@ -107,6 +107,7 @@ def joint_map(
     similarity: Comparison | ArrayLike = "euclidean",
     relevance: Relevance | sp.sparray | None = None,
     quality: bool = True,
+    start: JointMap | None = None,
 ) -> JointMap:
     """Draw both sides of a model in one picture.
 
@@ -136,6 +137,9 @@ def joint_map(
         Adds to the quality how well the drawing itself retrieves.
     quality : bool, default=True
         Whether to measure the quality.
+    start : JointMap, optional
+        A drawing of the same items, by the same way, as a slightly different model sees them:
+        a two-sided one is carried on from there, others are turned onto it.
 
     Returns
     -------
@@ -184,7 +188,7 @@ def joint_map(
         else:
             map_x, map_y = two_sided_map(
                 x, y, similarity=similarity, share=share, random_state=random_state,
-                callback=asked,
+                callback=asked, start=None if start is None else (start.x, start.y),
             )  # fmt: skip
         if method == "umap" and len(x) + len(y) < MIN_POINTS:
             notes.append(
@@ -198,6 +202,10 @@ def joint_map(
         map_x, map_y = draw(near_x, near_y)
         if callback is not None:
             callback(1, 1, {})
+    if start is not None and method != "two-sided":
+        points = np.concatenate([map_x, map_y])
+        points = align(points, np.concatenate([start.x, start.y]))
+        map_x, map_y = points[: len(x)], points[len(x) :]
     empty = int((~x.any(axis=1)).sum() + (~y.any(axis=1)).sum())
     if empty:
         notes.append(

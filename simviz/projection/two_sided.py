@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, cast
 
@@ -48,6 +49,8 @@ STAGES = (
     Stage(150, 2, 10, 10, by_row=True),
     Stage(300, 1, 20, 5, by_row=True),
 )
+#: Steps by which a drawing is carried on.
+_MORE = 60
 #: Neighbours that are looked at, in perplexities.
 _REACH = 3
 #: Below so many items of a side, or points that all coincide, it is drawn by distances.
@@ -96,6 +99,7 @@ def two_sided_map(
     share: float = SHARE,
     random_state: int = 0,
     callback: Callback | None = None,
+    start: tuple[ArrayLike, ArrayLike] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """Positions that keep each point near its neighbours of its own side and of the other.
 
@@ -118,6 +122,9 @@ def two_sided_map(
         Seed of what parts points that coincide.
     callback : callable, optional
         See `simviz.callbacks`. A true answer stops and keeps the positions reached.
+    start : tuple of array-like of shape (n_x, 2) and (n_y, 2), optional
+        Positions of a two-sided drawing of the same items by a slightly different model. It is
+        carried on from there for a short while, without being turned.
 
     Returns
     -------
@@ -151,17 +158,24 @@ def two_sided_map(
         table = _checked_table(similarity, len(x), len(y))
     elif similarity not in ("euclidean", "dot"):
         raise ValueError(f"similarity must be 'euclidean', 'dot' or a table, got {similarity!r}.")
-    start = np.concatenate(mds_map(centred(x), centred(y)))
+    goes_on = start is not None
+    first = np.concatenate(check_sides(*start) if start else mds_map(centred(x), centred(y)))
     known_x, known_y = _known(x, table), _known(y, None if table is None else table.T)
-    if min(known_x.sum(), known_y.sum()) < _LEAST or not start.any():
-        return start[: len(x)], start[len(x) :]
+    if min(known_x.sum(), known_y.sum()) < _LEAST or not first.any():
+        return first[: len(x)], first[len(x) :]
     how = similarity if table is None else table[np.ix_(known_x, known_y)]
     blocks = _blocks(x[known_x], y[known_y], cast("Comparison | Single", how))
     known = np.concatenate([known_x, known_y])
-    found = _optimise(blocks, start[known], share, random_state, callback)
-    found = centred(found)
-    found = found @ principal_axes(found.T @ found, 2)
-    drawn = np.empty_like(start)
+    stages: Sequence[Stage] = STAGES
+    if goes_on:
+        stages = (STAGES[-1]._replace(n_iter=_MORE),)
+    else:
+        first *= 1e-4 / first[known].std()  # leaves the first stage free
+    found = _optimise(blocks, first[known], stages, share, random_state, callback)
+    if not goes_on:
+        found = centred(found)
+        found = found @ principal_axes(found.T @ found, 2)
+    drawn = np.empty_like(first)
     drawn[known] = found
     drawn[~known] = found.min(axis=0) - 0.03 * np.ptp(found, axis=0)
     return drawn[: len(x)], drawn[len(x) :]
@@ -256,20 +270,21 @@ def _goal(blocks: list[list[Block]], stage: Stage, share: float) -> sp.csr_array
 def _optimise(
     blocks: list[list[Block]],
     start: FloatArray,
+    stages: Sequence[Stage],
     share: float,
     random_state: int,
     callback: Callback | None,
 ) -> FloatArray:
-    """Follow the gradient through all stages."""
+    """Follow the gradient through stages."""
     n, n_x = len(start), len(blocks[0][0].index)
-    # A small start leaves the first stage free; the jitter parts points that coincide.
+    # The jitter parts points that coincide.
     jitter = np.random.RandomState(random_state).normal(scale=1e-6, size=start.shape)
-    at = np.ascontiguousarray((start * (1e-4 / start.std()) + jitter).T, dtype=np.float32)
+    at = np.ascontiguousarray((start + jitter).T, dtype=np.float32)
     new, speed, gain = np.empty_like(at), np.zeros_like(at), np.ones_like(at)
     charges, push = np.zeros((2, n), dtype=np.float32), np.empty((4, n), dtype=np.float32)
     n_cells = 1 if n <= _EXACT else _LEAST_CELLS
-    done, total = 0, sum(stage.n_iter for stage in STAGES)
-    for stage in STAGES:
+    done, total = 0, sum(stage.n_iter for stage in stages)
+    for stage in stages:
         across = share if stage.by_row else 0.5
         goal = _goal(blocks, stage, across)
         weights = goal.data.astype(np.float32)

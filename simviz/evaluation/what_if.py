@@ -1,0 +1,264 @@
+"""What if some pairs belonged together, or did not: a model that follows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from simviz.data.augment import Augmenter, Corrections, Feedback, augment
+from simviz.data.pairs import Items, PairSet
+from simviz.data.splitting import Split
+from simviz.evaluation.comparisons import compare_evaluations
+from simviz.evaluation.differences import Differences, paired_differences, query_metric
+from simviz.evaluation.metrics import Metric, default_metric
+from simviz.evaluation.result import DIRECTIONS, Direction, Evaluation
+from simviz.evaluation.scoring import evaluate
+from simviz.evaluation.significance import Comparison
+from simviz.exceptions import DatasetError
+from simviz.pipeline import PairPipeline, Pipeline
+from simviz.registry import unknown_name
+
+_PARTS = ("validation", "test")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Revision:
+    """A pipeline that followed other pairs, and what that brought on the validation part.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline
+        The one that followed.
+    train : PairSet
+        What it learned from.
+    before, after : Evaluation
+        Of the validation part.
+    metric : Metric
+        What is compared.
+    directions : tuple of {"x2y", "y2x"}
+        Which sides ask.
+    """
+
+    pipeline: PairPipeline
+    train: PairSet
+    before: Evaluation
+    after: Evaluation
+    metric: Metric
+    directions: tuple[Direction, ...]
+
+    @property
+    def comparison(self) -> Comparison:
+        """After against before, query by query, with its interval."""
+        return compare_evaluations(self.after, self.before, self.metric, self.directions)
+
+    @property
+    def differences(self) -> Differences:
+        """After less before, one value a query."""
+        return paired_differences(self.after, self.before, self.metric, self.directions)
+
+
+class WhatIf:
+    """Mark pairs that should, or should not, belong together, and ask what that brings.
+
+    Features stay as they were fitted. Spectral methods are fitted again and S2Net goes on
+    from where it is, see `simviz.pipeline.PairPipeline.refit`. Nothing is learned from
+    held-out items, and nothing is measured on the test part.
+
+    Parameters
+    ----------
+    pipeline : PairPipeline
+        Fitted on the training part.
+    split : Split
+        The parts.
+    metric : Metric or str, optional
+        What the validation part is measured by; the usual one of such judgments when omitted.
+    directions : sequence of {"x2y", "y2x"}
+        Which sides ask there.
+
+    Raises
+    ------
+    ValueError
+        If the pipeline cannot follow; the text says why.
+
+    Examples
+    --------
+    >>> import simviz
+    >>> colours, things = ["red", "blue", "green", "gold"], ["car", "bus", "tram", "ship"]
+    >>> texts = [f"{colour} {thing}" for colour in colours for thing in things]
+    >>> parts = simviz.split(simviz.PairSet.from_texts(texts, texts))
+    >>> fitted = simviz.default_pipeline("cca", parts.train, n_components=4).fit(parts.train)
+    >>> what_if = WhatIf(fitted, parts)
+    >>> x, y = parts.train.x.ids[0], parts.train.y.ids[1]
+    >>> revised = what_if.revise(together=[(x, y)])
+    >>> asked = parts.train.x.take([0]), parts.train.y.take([1])
+    >>> bool(revised.pipeline.similarity(*asked) > fitted.similarity(*asked))
+    True
+    """
+
+    def __init__(
+        self,
+        pipeline: Pipeline,
+        split: Split,
+        metric: Metric | str | None = None,
+        directions: Sequence[Direction] = DIRECTIONS,
+    ) -> None:
+        if not isinstance(pipeline, PairPipeline):
+            raise ValueError("A blend or CSLS cannot follow: mark pairs of one of its parts.")
+        if reason := pipeline.why_no_refit():
+            raise ValueError(reason)
+        self.pipeline, self.split = pipeline, split
+        held_out = split.validation
+        self.metric = query_metric(metric or default_metric(held_out.relevance))
+        self.directions = tuple(directions)
+        self._rows = pipeline.rows(split.train.x, "x"), pipeline.rows(split.train.y, "y")
+        self._before = self._measure(pipeline)
+
+    def revise(
+        self,
+        together: Iterable[tuple[str, str]] = (),
+        apart: Iterable[tuple[str, str]] = (),
+    ) -> Revision:
+        """Follow pairs of items of the training part.
+
+        Parameters
+        ----------
+        together, apart : iterable of tuple of str
+            Ids of an x item and a y item that belong together, or do not. A pair that was
+            given and does not is taken away; one that was not given is learned from as
+            rejected by methods of both signs, and refused for others.
+
+        Returns
+        -------
+        Revision
+            What came of it.
+
+        Raises
+        ------
+        DatasetError
+            If an item is held out or unknown, or the method cannot learn from such a mark.
+        """
+        relevance = self.split.train.relevance
+        values = relevance.matrix.data
+        # As relevant as it usually is here, or as little.
+        usual = float(np.median(values[relevance.positive])) if relevance.positive.any() else 1.0
+        wrong = -usual if relevance.kind == "grade" else float(values.min(initial=0))
+        pairs = [(x, y, usual) for x, y in together] + [(x, y, wrong) for x, y in apart]
+        return self.follow([Corrections(pairs)])
+
+    def follow(self, steps: Iterable[Augmenter]) -> Revision:
+        """Follow changes of the training part.
+
+        Parameters
+        ----------
+        steps : iterable of Augmenter
+            `simviz.data.augment.Corrections` of items that are there, or
+            `simviz.data.augment.Feedback` on texts.
+
+        Returns
+        -------
+        Revision
+            What came of it.
+
+        Raises
+        ------
+        DatasetError
+            If something is held out or unknown, or the method cannot learn from it.
+        """
+        steps, old = list(steps), self.split.train
+        for step in steps:
+            self._refuse(step)
+        train = augment(old, steps)
+        n = len(old.x)
+        difference = (train.relevance.matrix[:n] != old.relevance.matrix).tocsr()
+        changed = np.flatnonzero(np.diff(difference.indptr))
+        X, Y = self._rows
+        if len(train.x) > n:
+            fresh = np.arange(n, len(train.x))
+            changed = np.concatenate([changed, fresh])
+            X = _stacked(X, self.pipeline.rows(train.x.take(fresh), "x"))
+        if self._goes_on and (lost := train.relevance.only_rejected[changed]).any():
+            name = _named(train.x, int(changed[lost][0]))
+            raise DatasetError(
+                f"Nothing belongs to {name} any more, so that nothing can be learned of it. Mark "
+                "first what does belong to it."
+            )
+        found = self.pipeline, self._before
+        if len(changed):
+            pipeline = self.pipeline.refit(train, changed, rows=(X, Y))
+            found = pipeline, self._measure(pipeline)
+        return Revision(found[0], train, self._before, found[1], self.metric, self.directions)
+
+    @property
+    def _goes_on(self) -> bool:
+        return hasattr(self.pipeline.model, "continued")
+
+    def _measure(self, pipeline: PairPipeline) -> Evaluation:
+        part = self.split.validation
+        sides = part.x, part.y, part.relevance
+        return evaluate(pipeline, *sides, [self.metric], directions=self.directions)
+
+    def _refuse(self, step: Augmenter) -> None:
+        """Refuse what would be learned from held-out items, or cannot be learned."""
+        if isinstance(step, Feedback):
+            for text, _, _ in step.pairs:
+                for part in _PARTS:
+                    held_out = getattr(self.split, part).x
+                    if text.casefold() in map(str.casefold, held_out.content):
+                        raise DatasetError(_held_out(f"“{text}”", part))
+        elif isinstance(step, Corrections):
+            for pair in step.pairs:
+                self._refuse_pair(*pair)
+
+    def _refuse_pair(self, x: str, y: str, grade: float) -> None:
+        known, train = self._known, self.split.train
+        for part in _PARTS:
+            of_x, of_y = known[part]
+            for at, (side, name, own) in enumerate((("x", x, of_x), ("y", y, of_y))):
+                # Of two items that stand in several parts, the pair itself may be held out.
+                if name in own and (name not in known["train"][at] or (x in of_x and y in of_y)):
+                    items = getattr(getattr(self.split, part), side)
+                    raise DatasetError(_held_out(_named(items, own[name]), part))
+        for name, own in zip((x, y), known["train"], strict=True):
+            if name not in own:
+                raise DatasetError(unknown_name("item of the training part", name, own))
+        row, column = known["train"][0][x], known["train"][1][y]
+        tags = self.pipeline.model.tags
+        if grade <= 0 and tags.uses == "paired" and not train.relevance.positives[row, column]:
+            raise DatasetError(
+                f"{tags.title} learns only from pairs that belong together. "
+                f"{_named(train.x, row)} and {_named(train.y, column)} were not given as such a "
+                "pair, so that there is nothing to take away."
+            )
+
+    @cached_property
+    def _known(self) -> dict[str, list[dict[str, int]]]:
+        """Rows of the items of each side by their ids, part by part."""
+        parts = {part: getattr(self.split, part) for part in ("train", *_PARTS)}
+        return {
+            name: [{str(key): i for i, key in enumerate(s.ids)} for s in (own.x, own.y)]
+            for name, own in parts.items()
+        }
+
+
+def _named(items: Items, row: int) -> str:
+    """What an item is called in a sentence."""
+    text = str(items.content[row] if items.kind in ("text", "keyword") else items.labels[row])
+    return f"“{text[:60]}”"
+
+
+def _held_out(name: str, part: str) -> str:
+    return (
+        f"{name} is in the {part} part. What a model is measured on must not be learned from: "
+        "mark items of the training part."
+    )
+
+
+def _stacked(old: Any, fresh: Any) -> Any:
+    if sp.issparse(old):
+        return sp.vstack([old, fresh], format="csr")
+    return np.concatenate([old, fresh])
