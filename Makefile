@@ -66,7 +66,7 @@ test: .venv/.dev
 	$(BIN)/python tests/kernels.py take
 	$(MAKE) --jobs=2 check compiled
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder \
-		--ignore=tests/e2e --ignore=tests/site -m "not soak"
+		--ignore=tests/e2e -m "not soak"
 	$(BIN)/python tests/kernels.py keep
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile --no-loadscope-reorder -m "e2e and not soak" tests/e2e
 

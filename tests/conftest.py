@@ -31,11 +31,10 @@ settings.register_profile(
 )
 settings.load_profile("simviz")
 
-# Scripts that make golden numbers need a library that does not fit beside ours, those of soak
-# are run by `make soak`. No doctests
+# Scripts that make golden numbers need a library that does not fit beside ours. No doctests
 # are collected from files of fixtures: Python would take the second of that name for the first.
 _FIXTURES = (".", "app", "e2e", "experiments")
-collect_ignore = ["methods/golden", "soak", *(f"{folder}/conftest.py" for folder in _FIXTURES)]
+collect_ignore = ["methods/golden", *(f"{folder}/conftest.py" for folder in _FIXTURES)]
 
 
 # What is made while tests are collected stays: to look for garbage among it takes seconds then,
