@@ -42,6 +42,8 @@ class Revision:
         What is compared.
     directions : tuple of {"x2y", "y2x"}
         Which sides ask.
+    steps : tuple of Augmenter
+        What was changed of the training part.
     """
 
     pipeline: PairPipeline
@@ -50,6 +52,7 @@ class Revision:
     after: Evaluation
     metric: Metric
     directions: tuple[Direction, ...]
+    steps: tuple[Augmenter, ...]
 
     @property
     def comparison(self) -> Comparison:
@@ -107,9 +110,7 @@ class WhatIf:
         metric: Metric | str | None = None,
         directions: Sequence[Direction] = DIRECTIONS,
     ) -> None:
-        if not isinstance(pipeline, PairPipeline):
-            raise ValueError("A blend or CSLS cannot follow: mark pairs of one of its parts.")
-        if reason := pipeline.why_no_refit():
+        if reason := self.why_not(pipeline):
             raise ValueError(reason)
         self.pipeline, self.split = pipeline, split
         held_out = split.validation
@@ -117,6 +118,24 @@ class WhatIf:
         self.directions = tuple(directions)
         self._rows = pipeline.rows(split.train.x, "x"), pipeline.rows(split.train.y, "y")
         self._before = self._measure(pipeline)
+
+    @staticmethod
+    def why_not(pipeline: Pipeline) -> str | None:
+        """Say why a pipeline cannot follow; None where it can.
+
+        Parameters
+        ----------
+        pipeline : Pipeline
+            A fitted one.
+
+        Returns
+        -------
+        str or None
+            A sentence for a reader.
+        """
+        if isinstance(pipeline, PairPipeline):
+            return pipeline.why_no_refit()
+        return "A blend or CSLS cannot follow: mark pairs of one of its parts."
 
     def revise(
         self,
@@ -169,7 +188,7 @@ class WhatIf:
         DatasetError
             If something is held out or unknown, or the method cannot learn from it.
         """
-        steps, old = list(steps), self.split.train
+        steps, old = tuple(steps), self.split.train
         for step in steps:
             self._refuse(step)
         train = augment(old, steps)
@@ -191,7 +210,8 @@ class WhatIf:
         if len(changed):
             pipeline = self.pipeline.refit(train, changed, rows=(X, Y))
             found = pipeline, self._measure(pipeline)
-        return Revision(found[0], train, self._before, found[1], self.metric, self.directions)
+        figures = self._before, found[1], self.metric, self.directions
+        return Revision(found[0], train, *figures, steps)
 
     @property
     def _goes_on(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -15,7 +15,6 @@ from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.assignment import Assignment, assign, group_names, keeping_threshold
 from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
-from simviz.jobs import JobSpec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.store import Run, RunInfo
@@ -415,23 +414,14 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
 @display.problems(tell=display.later(_PROBLEM))
 def _train_again(dataset_id: str, run_id: str, kept: tuple[Verdict, ...]) -> None:
     """Ask for the same method on the same split, with the corrections among its pairs."""
-    store, mine = state.store(), state.workspace()
     run = state.run(run_id)
-    own = dataset_id
-    if dataset_id.startswith("demo:"):
-        own = store.datasets.put(state.dataset(dataset_id), mine)
-        store.feedback.put(own, mine, kept)
-    spec = JobSpec.from_json(run.spec, mine)
-    steps = [step for step in spec.augment if step.get("kind") != "feedback"]
+    steps = [step for step in run.spec.get("augment", ()) if step.get("kind") != "feedback"]
     step = {"kind": "feedback", "pairs": [list(verdict) for verdict in kept]}
-    digest = store.datasets.info(own, mine).digest
-    asked = replace(
-        spec, dataset_id=own, dataset_digest=digest, augment=(*steps, step), workspace=mine
-    )
-    st.session_state[_JOBS] = [state.queue().submit(asked)]
+    st.session_state[_JOBS] = [progress.train_again(run, (*steps, step))]
     st.session_state[_BEFORE] = run_id
-    if own != dataset_id:
-        state.choose_dataset(own)
+    own = state.current_dataset_id()
+    if own is not None and own != dataset_id:
+        state.store().feedback.put(own, state.workspace(), kept)
         st.session_state["search-mode"] = "column"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,7 @@ from simviz.workbench.shell import (
     runs,
     settings,
     state,
+    what_if,
 )
 
 TITLE = "Search"
@@ -119,13 +121,16 @@ def _choose_mode(pairs: PairSet) -> str:
 
 def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     labels, looks = runs.label_runs(infos), runs.looks(infos)
-    chosen = _choose_runs(labels, looks)
+    chosen = [what_if.followed(run, pairs) for run in _choose_runs(labels, looks)]
     if not chosen:
         return
     query = search_query.choose(pairs, part, _examples(chosen[0], pairs, part))
     if query is None:
         return
-    found = [_ask(run, labels[run.id], looks[run.id], pairs, query) for run in chosen]
+    found = [
+        _ask(run, what_if.title(run, labels[run.id]), looks[run.id], pairs, query)
+        for run in chosen
+    ]
     picture = display.item_picture(query.item, 0)
     image = f'<img src="{picture}" alt="">' if picture else ""
     words = escape(display.item_words(query.item, 0, 600))
@@ -145,7 +150,8 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
 
 def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Run]:
     """Choose runs by pills with the colour and dash that each run has in the charts."""
-    before = [i for i in st.session_state.get(_RUNS, []) if i in labels]
+    asked = dict.fromkeys((*st.session_state.get(_RUNS, []), *what_if.trained()))
+    before = [i for i in asked if i in labels]
     if not before:
         elsewhere = [i for i in st.session_state.get("run_ids", []) if i in labels]
         before = (elsewhere or list(labels))[:FEW]
@@ -308,4 +314,9 @@ def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) 
     others = pairs.y if query.side == "x" else pairs.x
     words = escape_markdown(display.item_text(others, candidate, 60))
     st.subheader(f"Why {escape_markdown(answered.label)} answers “{words}”", anchor=False)
+    pair = None
+    if query.at is not None:
+        pair = (query.at, candidate) if query.side == "x" else (candidate, query.at)
+    hold = partial(st.session_state.__setitem__, _WHY, (answered.run.id, candidate))
+    what_if.show(answered.run, answered.label, pairs, pair, hold)
     why.show(answered.run, answered.label, pairs, query.side, query.item, candidate)

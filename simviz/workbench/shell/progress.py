@@ -7,6 +7,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     from simviz.jobs import JobSpec, JobStatus
     from simviz.jobs.background import Background
-    from simviz.store.run import Part
+    from simviz.store.run import Part, Run
 
 DOING = {
     "compiling": "starting",  # what it waited for has just ended
@@ -72,6 +73,28 @@ def demo_spec(demo: str, method: str, params: object) -> JobSpec:
         settings.demo_split(DEMOS[demo]),
         workspace=state.workspace(),
     )
+
+
+def train_again(run: Run, augment: Sequence[Mapping[str, Any]]) -> str:
+    """Ask for the method of a run on its split, augmented so; return the job.
+
+    What is trained on a demo is everybody's: a private copy is made, and worked on from now on.
+    """
+    from simviz.jobs import JobSpec
+
+    store, mine, own = state.store(), state.workspace(), run.info.dataset_id
+    if run.info.is_demo:
+        own = store.datasets.put(state.dataset(own), mine)
+    asked = replace(
+        JobSpec.from_json(run.spec, mine),
+        dataset_id=own,
+        dataset_digest=store.datasets.info(own, mine).digest,
+        augment=tuple(augment),
+    )
+    job_id = state.queue().submit(asked)
+    if own != run.info.dataset_id:
+        state.choose_dataset(own)
+    return job_id
 
 
 def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:

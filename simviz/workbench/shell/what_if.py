@@ -1,0 +1,242 @@
+"""Pairs that a visitor marks: kept in the session, followed at once, trained with if wished."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+import streamlit as st
+
+from simviz.data.cells import counted
+from simviz.exceptions import SimvizError
+from simviz.store.run import Run
+from simviz.workbench.shell import display, drawings, forms, progress, runs, settings, state
+
+if TYPE_CHECKING:
+    from simviz.data.pairs import PairSet
+    from simviz.evaluation import WhatIf
+    from simviz.evaluation.differences import Differences
+    from simviz.evaluation.significance import Comparison
+    from simviz.evaluation.what_if import Revision
+    from simviz.pipeline import Pipeline
+
+#: Ids of an x item and a y item, and whether they belong together.
+Mark = tuple[str, str, bool]
+# In the session: the marks of each run, the oldest first; what went wrong; the jobs that train.
+_MARKS, _PROBLEM, _JOBS = "what-if-marks", "what-if-problem", "what-if-jobs"
+#: Queries that lost, of which so many are named, in so many characters.
+_LOST, _LABEL = 20, 60
+
+
+@dataclass(frozen=True, slots=True)
+class MarkedRun(Run):
+    """A run that follows marks."""
+
+    marks: tuple[Mark, ...] = field(kw_only=True)
+    revision: Revision = field(kw_only=True)
+
+    @property
+    def cache_key(self) -> Any:
+        """What stands for it in caches."""
+        return self.id, self.marks
+
+    def pipeline(self) -> Pipeline:
+        """What follows the marks."""
+        return self.revision.pipeline
+
+
+def followed(run: Run, pairs: PairSet) -> Run:
+    """The run as it follows its marks; a mark that is refused is forgotten."""
+    while marks := _marks(run):
+        try:
+            revision = _revision(run, pairs, *_measure(run, pairs), marks)
+        except (SimvizError, ValueError) as error:
+            st.session_state[_PROBLEM] = str(error)
+            _set(run, marks[:-1])
+        else:
+            kept = {"folder": run.folder, "further": run.further}
+            return MarkedRun(run.info, **kept, marks=marks, revision=revision)
+    return run
+
+
+def title(run: Run, label: str) -> str:
+    """What a run is called, with the number of its marks."""
+    return (
+        f"{label} with {counted(len(run.marks), 'mark')}" if isinstance(run, MarkedRun) else label
+    )
+
+
+def show(
+    run: Run,
+    label: str,
+    pairs: PairSet,
+    pair: tuple[int, int] | None,
+    hold: Callable[[], object] = lambda: None,
+) -> None:
+    """Let a pair be marked, an x item and a y item; say what the marks so far brought.
+
+    `hold` is called with a mark, so that the page looks at the same pair afterwards.
+    """
+    if state.share() is not None:
+        return
+    if problem := st.session_state.pop(_PROBLEM, None):
+        display.problem(problem)
+    if pair is not None:
+        _show_buttons(run, pairs, pair, hold)
+    if isinstance(run, MarkedRun):
+        with display.problems(ValueError):
+            _show_brought(run, label, pairs)
+    if asked := st.session_state.get(_JOBS):
+        statuses = progress.show_progress(asked, key="what-if")
+        if all(status.state in progress.ENDED for status in statuses):
+            del st.session_state[_JOBS]
+
+
+def trained() -> list[str]:
+    """The runs that were asked for with marks, once each, as soon as they are there."""
+    if not (asked := st.session_state.get(_JOBS)):
+        return []
+    statuses = [state.queue().status(job_id, state.workspace()) for job_id in asked]
+    if any(status.state != "succeeded" for status in statuses):
+        return []
+    del st.session_state[_JOBS]
+    return [status.run_id for status in statuses]
+
+
+def _show_buttons(
+    run: Run, pairs: PairSet, pair: tuple[int, int], hold: Callable[[], object]
+) -> None:
+    from simviz.evaluation import WhatIf
+
+    if reason := WhatIf.why_not(drawings.pipeline(run)):
+        display.quiet(f"What if this pair belonged together, or did not? {reason}")
+        return
+    x, y = str(pairs.x.ids[pair[0]]), str(pairs.y.ids[pair[1]])
+    marks = [one for one in _marks(run) if one[:2] != (x, y)]
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        for words, icon, together in (
+            ("Belongs", "link", True),
+            ("Does not belong", "link_off", False),
+        ):
+            mark = (x, y, together)
+            st.button(
+                words,
+                key=f"what-if-{icon}",
+                icon=f":material/{icon}:",
+                disabled=mark in _marks(run),
+                on_click=_mark,
+                args=(run, (*marks, mark), hold),
+                help="What if? The method follows at once, in this tab alone, and nothing is "
+                "kept until you say so.",
+            )
+
+
+def _show_brought(run: MarkedRun, label: str, pairs: PairSet) -> None:
+    """Say what the marks of a run brought, with what can be done about them."""
+    revision = run.revision
+    metric, direction = _measure(run, pairs)
+    comparison, differences = _compared(run, metric, direction)
+    before, after = (
+        display.number(one.value(metric, direction)) for one in (revision.before, revision.after)
+    )
+    verdict = comparison.describe(
+        label,
+        "the run as trained",
+        metric,
+        higher_is_better=revision.metric.higher_is_better,
+    )
+    n_won, n_lost = differences.n_wins, differences.n_losses
+    display.sentence(
+        f"{metric} on validation {before} → {after}; {counted(n_won, 'query', 'queries')} gained, "
+        f"{n_lost:,} lost. {verdict}."
+    )
+    if n_lost:
+        _show_lost(run, pairs, differences)
+    marks = run.marks
+    with st.container(horizontal=True, vertical_alignment="center", gap="small"):
+        forms.quiet_button("Undo", "undo", "what-if-undo", _set, run, marks[:-1])
+        forms.quiet_button("Discard", "close", "what-if-discard", _set, run, ())
+        forms.quiet_button(
+            *("Keep as a run", "bookmark_add", "what-if-keep", _keep, run),
+            help="Trains the method with these marks from the start and measures it like any "
+            "run. Of a demo, a private copy is made.",
+        )
+
+
+def _show_lost(run: MarkedRun, pairs: PairSet, differences: Differences) -> None:
+    """Name the queries of the validation part that lost, those that lost most first."""
+    order = differences.order()
+    lost = order[differences.outcome[order] < 0]
+    measured, rows = run.take(pairs, "validation"), []
+    for at in lost[:_LOST].tolist():
+        items = measured.x if differences.direction[at] == "x2y" else measured.y
+        ranks = (
+            display.number(rank[at], ".0f") for rank in (differences.b_rank, differences.a_rank)
+        )
+        rows.append((display.item_text(items, int(differences.query[at]), _LABEL), *ranks))
+    with st.expander(
+        f"Ranks of {counted(len(lost), 'query', 'queries')} that lost", key="what-if-lost:form"
+    ):
+        display.table(("query", "before", "now"), rows)
+
+
+def _marks(run: Run) -> tuple[Mark, ...]:
+    return cast("tuple[Mark, ...]", st.session_state.get(_MARKS, {}).get(run.id, ()))
+
+
+def _set(run: Run, marks: tuple[Mark, ...]) -> None:
+    st.session_state.setdefault(_MARKS, {})[run.id] = marks
+
+
+def _mark(run: Run, marks: tuple[Mark, ...], hold: Callable[[], object]) -> None:
+    hold()
+    _set(run, marks)
+
+
+def _measure(run: Run, pairs: PairSet) -> tuple[str, str]:
+    """By what, and in which direction, figures of a run are shown."""
+    dataset_id = run.info.dataset_id
+    metric = runs.default_metric_of(dataset_id, pairs)
+    return metric, settings.current_direction(dataset_id, pairs)
+
+
+@state.cached(3, "Making ready what follows marks")
+def _what_if(run: Run, pairs: PairSet, metric: str, direction: str) -> WhatIf:
+    """What answers to marks of a run."""
+    from simviz.data.splitting import PARTS, Split
+    from simviz.evaluation import WhatIf
+    from simviz.jobs.training import augmented
+
+    asked, at = runs.request_of(run.info), run.arrays()
+    parts = {part: run.take(pairs, part) for part in PARTS}
+    held_out = parts["validation"], parts["test"]
+    parts["train"] = augmented(asked.augment, parts["train"], held_out)
+    x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
+    split = Split(**parts, by=asked.split.by, seed=asked.split.seed, x_index=x, y_index=y)
+    sides = cast(Any, settings.query_sides(direction))
+    return WhatIf(drawings.pipeline(run), split, metric, sides)
+
+
+@state.cached(16, "The method follows")
+def _revision(
+    run: Run, pairs: PairSet, metric: str, direction: str, marks: tuple[Mark, ...]
+) -> Revision:
+    """What came of marks."""
+    together, apart = ([m[:2] for m in marks if m[2] is sign] for sign in (True, False))
+    return _what_if(run, pairs, metric, direction).revise(together, apart)
+
+
+@state.cached(16)
+def _compared(run: MarkedRun, metric: str, direction: str) -> tuple[Comparison, Differences]:
+    return run.revision.comparison, run.revision.differences
+
+
+@display.problems(tell=display.later(_PROBLEM))
+def _keep(run: MarkedRun) -> None:
+    """Ask for a training with the marks, which are then done with."""
+    [step] = run.revision.steps
+    asked = {"kind": step.kind, **asdict(step)}
+    steps = *run.spec.get("augment", ()), asked
+    st.session_state[_JOBS] = [progress.train_again(run, steps)]
+    _set(run, ())

@@ -1,0 +1,108 @@
+"""Pairs are marked on Search: the run follows at once, and nothing is kept unless asked for."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from on_page import html, run
+from waiting import until_trained
+
+pytestmark = pytest.mark.app
+PAGE = "search"
+
+
+@pytest.fixture(scope="module")
+def home(make_home, sentences):
+    runs = {"cca": ("own", "cca", {"n_components": 8}), "ngrams": ("own", "ngram_matcher")}
+    return make_home({"own": sentences}, runs)
+
+
+@pytest.fixture
+def opened(home, serve, open_page, tmp_path):
+    """Opens the page on a copy of these data, where a run is asked for an item of a part."""
+    own = home.copy(tmp_path / "home")
+    serve(own.root)
+
+    def ask(part="train", name="cca"):
+        app = open_page(PAGE, own.mine)
+        app.session_state.dataset_id = own.data["own"]
+        app.session_state["search-runs"] = [own.runs[name]]
+        app.query_params["ask"] = f"x{own.run(name).arrays()[f'x_{part}'][0]}"
+        return run(app)
+
+    return ask
+
+
+def press(app, name):
+    app.button(key=f"what-if-{name}").click()
+    return run(app)
+
+
+def answers(app):
+    return [e.proto.body for e in app.get("html") if "sv-small" in e.proto.body]
+
+
+def test_a_mark_is_followed_undone_and_discarded(opened):
+    app = opened()
+    before = answers(app)
+    assert "on validation" not in html(app)
+    press(app, "link_off")  # the first answer is the right one, which is taken away
+    said = html(app)
+    assert "MRR on validation" in said and "CCA with 1 mark and the run as trained" in said
+    assert app.button(key="what-if-link_off").disabled
+    assert answers(app) != before
+    press(app, "undo")
+    assert answers(app) == before and "on validation" not in html(app)
+    press(app, "link_off")
+    press(app, "link")  # of the same pair the last mark holds
+    assert answers(app) == before and "CCA with 1 mark" in html(app)
+    press(app, "discard")
+    assert "on validation" not in html(app)
+
+
+def test_what_is_held_out_is_refused_and_nothing_changes(opened):
+    app = opened("validation")
+    before = answers(app)
+    press(app, "link")
+    assert "is in the validation part. What a model is measured on" in html(app)
+    assert answers(app) == before and "on validation" not in html(app)
+    assert "What a model is measured on" not in html(run(app)), "said once"
+
+
+def test_what_does_not_learn_from_pairs_says_so(opened):
+    app = opened(name="ngrams")
+    assert "does not learn from pairs, so no pair changes what it answers" in html(app)
+    assert not [b for b in app.button if (b.key or "").startswith("what-if")]
+
+
+def test_marks_are_kept_as_a_run_when_asked(opened, home):
+    app = opened()
+    press(app, "link_off")
+    [(x, y, _)] = app.session_state["what-if-marks"][home.runs["cca"]]
+    followed = answers(app)
+    press(app, "keep")
+    until_trained(app)
+    run(app)
+    from simviz.workbench.shell import state
+
+    fresh = [i for i in app.session_state["search-runs"] if i not in home.runs.values()]
+    [step] = state.store().runs.get(fresh[0], home.mine).spec["augment"]
+    assert step == {"kind": "corrections", "pairs": [[x, y, -1.0]]}
+    app.session_state["search-runs"] = fresh
+    assert answers(run(app)) == followed, "the whole training answers as what followed"
+
+
+def test_queries_that_lost_are_named_as_text(opened, home, sentences, monkeypatch):
+    from simviz.workbench.shell import display
+
+    words = "<b>hostile</b>"
+    monkeypatch.setattr(display, "item_text", lambda *_: words)
+    app = opened()
+    at = home.run("cca").arrays()
+    x, y = sentences.x.ids[at["x_train"]], sentences.y.ids[at["y_train"]]
+    marks = tuple((str(x[i]), str(y[i - n]), True) for n in range(1, 20) for i in range(len(x)))
+    app.session_state["what-if-marks"] = {home.runs["cca"]: marks}
+    said = html(run(app))
+    assert int(re.search(r"gained, (\d+) lost", said)[1]) > 0
+    assert "&lt;b&gt;hostile" in said and words not in said
