@@ -1,7 +1,8 @@
-"""Pairs are marked on Search: the run follows at once, and nothing is kept unless asked for."""
+"""Pairs are marked on Search and on the map: the run follows, and is kept only when asked."""
 
 from __future__ import annotations
 
+import json
 import re
 
 import pytest
@@ -24,11 +25,13 @@ def opened(home, serve, open_page, tmp_path):
     own = home.copy(tmp_path / "home")
     serve(own.root)
 
-    def ask(part="train", name="cca"):
-        app = open_page(PAGE, own.mine)
+    def ask(part="train", name="cca", page=PAGE):
+        app = open_page(page, own.mine)
         app.session_state.dataset_id = own.data["own"]
         app.session_state["search-runs"] = [own.runs[name]]
-        app.query_params["ask"] = f"x{own.run(name).arrays()[f'x_{part}'][0]}"
+        app.query_params["run"] = own.runs[name]
+        asked = f"x{own.run(name).arrays()[f'x_{part}'][0]}"
+        app.query_params["sel" if page == "map" else "ask"] = asked
         return run(app)
 
     return ask
@@ -106,3 +109,26 @@ def test_queries_that_lost_are_named_as_text(opened, home, sentences, monkeypatc
     said = html(run(app))
     assert int(re.search(r"gained, (\d+) lost", said)[1]) > 0
     assert "&lt;b&gt;hostile" in said and words not in said
+
+
+def canvas(app):
+    told = [e.proto for e in app.get("bidi_component")]
+    return next(json.loads(p.json) for p in told if p.component_name == "simviz_map")
+
+
+def test_the_map_follows_marks_and_what_is_kept_stays(opened, home):
+    app = opened(page="map")
+    before = canvas(app)
+    assert "on validation" not in html(app)
+    press(app, "link_off")
+    followed = canvas(app)
+    assert followed["places"] != before["places"] and followed["items"] == before["items"]
+    assert followed["selected"]["nearest"] != before["selected"]["nearest"]
+    assert "CCA with 1 mark and the run as trained" in html(app)
+    assert not [t for t in app.toggle if t.key == "map-scrub"], "dimensions were not measured so"
+    press(app, "discard")
+    assert canvas(app)["places"] == before["places"]
+    app = opened("validation", page="map")
+    press(app, "link")
+    assert "is in the validation part. What a model is measured on" in html(app)
+    assert canvas(app)["places"] == before["places"]

@@ -20,7 +20,7 @@ from simviz.projection.space import Space
 from simviz.store.run import Part as PartName, Run
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View, bound
-from simviz.workbench.shell import display, drawings, progress, runs, settings, state
+from simviz.workbench.shell import display, drawings, progress, runs, settings, state, what_if
 from simviz.workbench.shell.figures import show_chart
 
 if TYPE_CHECKING:
@@ -32,7 +32,8 @@ _HEIGHT = 150
 def measured_dimensions(run: Run) -> list[int]:
     """Return the numbers of dimensions that a nested run was measured at; else none."""
     method = all_methods().get(run.info.method)
-    if method is None or not method.tags.nested:
+    # What follows marks was not measured.
+    if method is None or not method.tags.nested or what_if.is_marked(run):
         return []
     shown = settings.current_part(run.info.dataset_id)
     part = shown if shown in run.measured else run.measured[0]

@@ -23,7 +23,17 @@ from simviz.projection.quality import N_SEEDS, trust_level
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
 from simviz.workbench.map.view import COLOURS, DRAWINGS, View, bound
-from simviz.workbench.shell import code, display, drawings, empty, forms, frame, runs, state
+from simviz.workbench.shell import (
+    code,
+    display,
+    drawings,
+    empty,
+    forms,
+    frame,
+    runs,
+    state,
+    what_if,
+)
 
 TITLE = "Map"
 WORDS = (
@@ -80,7 +90,9 @@ def show_page() -> None:
         _choose_colour(view, pairs)
         is_labelled = topics.choose_labels(view, run)
         shown = _show_menu(view, run, placed, parts, pairs)
-        _show_trust(view, placed.drawing, partial(drawings.ask_again, run, pairs, drawing))
+        followed = what_if.followed(run, pairs)
+        if followed is run:  # of what follows marks, no quality is known
+            _show_trust(view, placed.drawing, partial(drawings.ask_again, run, pairs, drawing))
     with notes:
         title = titles[run.id]
         if len(title) > (_FITTING_NARROW if state.is_narrow() else _FITTING):
@@ -89,16 +101,16 @@ def show_page() -> None:
     if not shown.any():
         st.info("No item passes the filter. Change it under *Show*.")
         return
-    scene = map_scene.scene_of(run, pairs, drawing, shown, view.colour, is_labelled)
+    scene = map_scene.scene_of(followed, pairs, drawing, shown, view.colour, is_labelled)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")
     map_scene.show(view, scene)
     canvas.listen(partial(map_view.follow_browser, view))
     # While the reader looks, what the first click will ask for is made ready.
-    drawings.space(run, pairs)
-    if (nearest := map_scene.nearest_part(run, pairs, drawing)) is not None:
+    drawings.space(followed, pairs)
+    if (nearest := map_scene.nearest_part(followed, pairs, drawing)) is not None:
         canvas.send(nearest, "nearest")
-    if is_kept and view.drawing == DEFAULT_LAYOUT:
+    if is_kept and view.drawing == DEFAULT_LAYOUT and followed is run:
         drawings.draw_next_share(run, pairs)
 
 

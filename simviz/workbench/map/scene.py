@@ -36,7 +36,7 @@ from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
 from simviz.workbench.map.selection import Answer
 from simviz.workbench.map.view import View, bound, follow_canvas, write_link
-from simviz.workbench.shell import drawings, links, state
+from simviz.workbench.shell import drawings, links, state, what_if
 
 _PARTNERS, _LONGEST_LINE = 60, 34
 #: Seconds by which the map goes ahead of the list beside it. A browser draws in one go what
@@ -235,11 +235,13 @@ def show(view: View, scene: Scene) -> None:
                 words = "A list of all items, with histograms to filter them."
                 st.toggle("Items", help=words, **bound(view, "has_table", "map-table"))
                 dimensions.show_switch(view, run)
-        if answer is not None or view.enclosed or view.has_table or dimensions.is_open(view, run):
+        is_open = dimensions.is_open(view, run) or what_if.is_marked(run)
+        if answer is not None or view.enclosed or view.has_table or is_open:
             with right, st.container(key="map-drawer"):
                 dimensions.show(view, scene)
                 if answer is not None:
                     selection.show_answer(view, scene, answer)
+                selection.show_marks(view, scene, answer)
                 selection.show_region(view, scene)
 
 

@@ -24,7 +24,7 @@ from simviz.projection.space import Space, ranked
 from simviz.workbench.map import canvas, topics as map_topics
 from simviz.workbench.map.view import View, rows_inside
 from simviz.workbench.search import why
-from simviz.workbench.shell import address, display, forms, frame, runs
+from simviz.workbench.shell import address, display, forms, frame, runs, state, what_if
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -185,6 +185,24 @@ def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
             if answer.item is not None:
                 where["ask"] = f"{answer.side}{answer.item}"
             frame.page_link("pages/search.py", "Search this", ":material/search:", **where)
+
+
+def show_marks(view: View, scene: Scene, answer: Answer | None) -> None:
+    """Let one of what is nearest be marked as what belongs, or does not."""
+    run, pair = scene.run, None
+    is_cut = view.dims is not None and not what_if.is_marked(run)
+    if is_cut or run.info.is_imported or state.share() is not None:
+        return
+    if answer is not None and answer.item is not None and len(answer.found):
+        others = _side(scene.pairs, answer.found.side)[0]
+        candidate = st.selectbox(
+            "What if it belonged, or did not?",
+            answer.found.index.tolist(),
+            format_func=lambda at: _text(others, at, 80),
+            key="map-mark-of",
+        )
+        pair = (answer.item, candidate) if answer.side == "x" else (candidate, answer.item)
+    what_if.show(run, what_if.title(run, runs.run_title(run.info)), scene.pairs, pair)
 
 
 @st.dialog("Why", width="medium")

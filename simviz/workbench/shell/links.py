@@ -154,6 +154,7 @@ def show_button(kind: str, runs: Sequence[Run]) -> None:
     """Offer a link to this screen, as it is when the offer is opened."""
     if not runs or state.share() is not None or st.context.is_embedded:
         return
+    runs = [state.run(run.id) for run in runs]  # as they are kept, whatever marks they follow
     box = st.popover("Share", icon=":material/share:", key=f"{kind}-share", on_change="rerun")
     if not box.open:
         return

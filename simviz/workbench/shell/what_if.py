@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -35,6 +35,7 @@ class MarkedRun(Run):
 
     marks: tuple[Mark, ...] = field(kw_only=True)
     revision: Revision = field(kw_only=True)
+    pairs: PairSet = field(kw_only=True)
 
     @property
     def cache_key(self) -> Any:
@@ -44,6 +45,25 @@ class MarkedRun(Run):
     def pipeline(self) -> Pipeline:
         """What follows the marks."""
         return self.revision.pipeline
+
+    def kept(self, name: str) -> Mapping[str, Any]:
+        """What is kept with the run; a drawing is carried on from there."""
+        from simviz.projection.drawing import draw
+
+        found = Run.kept(self, name)
+        if not name.startswith("map-") or not found:
+            return found
+        old = found["map"]
+        how = {"balance": old.balance} if old.share is None else {"share": old.share}
+        made, x, y = draw(
+            *(self.pipeline(), self.pairs),
+            seed=old.seed,
+            method=old.method,
+            quality=False,
+            start=old,
+            **how,
+        )
+        return {"map": made, "x": x, "y": y}
 
 
 def followed(run: Run, pairs: PairSet) -> Run:
@@ -56,8 +76,13 @@ def followed(run: Run, pairs: PairSet) -> Run:
             _set(run, marks[:-1])
         else:
             kept = {"folder": run.folder, "further": run.further}
-            return MarkedRun(run.info, **kept, marks=marks, revision=revision)
+            return MarkedRun(run.info, **kept, marks=marks, revision=revision, pairs=pairs)
     return run
+
+
+def is_marked(run: Run) -> bool:
+    """Whether a run follows marks."""
+    return isinstance(run, MarkedRun)
 
 
 def title(run: Run, label: str) -> str:
@@ -80,6 +105,8 @@ def show(
     """
     if state.share() is not None:
         return
+    if _marks(run) != getattr(run, "marks", ()):
+        st.rerun()  # of a part of a page: all of it follows
     if problem := st.session_state.pop(_PROBLEM, None):
         display.problem(problem)
     if pair is not None:
