@@ -52,7 +52,7 @@ def test_a_mark_is_followed_undone_and_discarded(opened):
     assert "on validation" not in html(app)
     press(app, "link_off")  # the first answer is the right one, which is taken away
     said = html(app)
-    assert "MRR on validation" in said and "CCA with 1 mark and the run as trained" in said
+    assert "MRR on validation" in said and "CCA with 1 mark and CCA without marks" in said
     assert app.button(key="what-if-link_off").disabled
     assert answers(app) != before
     press(app, "undo")
@@ -124,7 +124,7 @@ def test_the_map_follows_marks_and_what_is_kept_stays(opened, home):
     followed = canvas(app)
     assert followed["places"] != before["places"] and followed["items"] == before["items"]
     assert followed["selected"]["nearest"] != before["selected"]["nearest"]
-    assert "CCA with 1 mark and the run as trained" in html(app)
+    assert "CCA with 1 mark and CCA without marks" in html(app)
     assert not [t for t in app.toggle if t.key == "map-scrub"], "dimensions were not measured so"
     press(app, "discard")
     assert canvas(app)["places"] == before["places"]

@@ -169,7 +169,7 @@ def _show_brought(run: MarkedRun, label: str, pairs: PairSet) -> None:
     )
     verdict = comparison.describe(
         label,
-        "the run as trained",
+        f"{runs.run_title(run.info)} without marks",
         metric,
         higher_is_better=revision.metric.higher_is_better,
     )
