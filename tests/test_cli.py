@@ -274,23 +274,23 @@ def test_audit_lists_wrong_pairs_with_a_status_of_its_own(tmp_path, capsys):
     texts = [f"{size} {a} {b}" for size in sizes for a in colours for b in things]
     given = [f"the {text}" for text in texts]
     path = tmp_path / "pairs.csv"
-    statuses = []
+    ask, statuses = ["audit", str(path), "--seed", "1"], []
     for swap in (False, True):
         if swap:
             given[3], given[52] = given[52], given[3]
         rows = "".join(f"{x},{y}\n" for x, y in zip(texts, given, strict=True))
         path.write_text(f"left,right\n{rows}")
-        statuses.append(main(["audit", str(path), "--json"]))
+        statuses.append(main([*ask, "--json"]))
         found = json.loads(capsys.readouterr().out, parse_constant=pytest.fail)
         assert found["pairs"] == 100 and 0 < found["share_wrong"] < 1 and found["notes"]
     assert statuses == [0, 3]
     said = {(one["x"], one["better_y"]) for one in found["listed"]}
     assert said == {(texts[3], f"the {texts[3]}"), (texts[52], f"the {texts[52]}")}
-    assert main(["audit", str(path)]) == 3
+    assert main(ask) == 3
     assert f"-> the {texts[3]} (swapped partner)" in capsys.readouterr().out
-    assert main(["audit", str(path), "--above", "1"]) == 0
-    assert "0 of 100 pairs; the most probable one has 0." in capsys.readouterr().err
-    assert main(["audit", str(path), "--above", "2"]) == 2
+    assert main([*ask, "--above", "1"]) == 0
+    assert "0 of 100 pairs; the most probable one has 1." in capsys.readouterr().err
+    assert main([*ask, "--above", "2"]) == 2
 
 
 def test_an_interrupt_leaves_nothing_half_written(pairs, tmp_path, monkeypatch, capsys):

@@ -223,7 +223,9 @@ def _runs(
     n = pairs.relevance.positives.nnz
     methods, n_runs, n_folds = fits_of_audit(pairs)
     size = max(round(_SWAPPED * n), min(_LEAST_SWAPPED, n // 10))
-    rng = np.random.default_rng(seed)
+    # Not by the seed alone: whoever tries this out swaps pairs by such a permutation, too, and
+    # would swap the very pairs of the first run.
+    rng = np.random.default_rng([seed, n])
     order = rng.permutation(n)
     ends = np.linspace(0, 1, n_runs * len(methods) * n_folds + 1).tolist()
     parts = (within(callback, *ends[at : at + 2]) for at in range(len(ends) - 1))
@@ -231,7 +233,7 @@ def _runs(
     for run in range(n_runs):
         made, cells, swapped = _swap(pairs, order[size * run : size * (run + 1)])
         units = _units(made, by, group_key)
-        folds = units.folds(n_folds, seed + run)
+        folds = units.folds(n_folds, int(rng.integers(2**31)))
         seen = [_see(method, made, cells, units, folds, parts) for method in methods]
         runs.append(_Run(swapped, seen))
     return runs

@@ -37,7 +37,10 @@ _WORDS = (
     "from pairs that are swapped on purpose. A person decides, the most suspicious pair first; "
     "these data stay as they are."
 )
-_CAUTIOUS = "Probabilities are cautious, while the order is good: look below one half, too."
+_CAUTIOUS = (
+    "Where few pairs are wrong, probabilities are cautious, while the order is good: look below "
+    "one half, too."
+)
 #: What a decision comes to, in the list of decisions and in its file.
 _DECIDED = {
     "right": "right",
