@@ -4,8 +4,7 @@
 const HOME = Symbol.for("simviz.map");
 
 export default function ({ parentElement, setStateValue }) {
-  globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() };
-  const { listeners } = globalThis[HOME];
+  const { listeners } = (globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() });
   listeners.delete(parentElement.svHear);
   parentElement.svHear = setStateValue;
   listeners.add(parentElement.svHear);

@@ -6,14 +6,9 @@ import { View } from "./view.js";
 
 const HOME = Symbol.for("simviz.map");
 
-/** What the parts of a page share, whichever of them comes first. */
-function home() {
-  globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() };
-  return globalThis[HOME];
-}
-
 export default function ({ data, parentElement }) {
-  const shared = home();
+  // What the parts of a page share, whichever of them comes first.
+  const shared = (globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() });
   shared.lists ??= new Set();
   shared.mount ??= (component) => (component.data.title ? list(shared, component) : mount(shared, component));
   if (data) {

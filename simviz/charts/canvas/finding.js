@@ -19,12 +19,8 @@ export class Finding extends Filtering {
       this.finder ??= new PatternFinder(this.items.header.texts);
       const { rows, problem } = await this.finder.find(typed);
       if (turn !== this.turn) return; // something else is looked for since
-      if (problem) {
-        this.#found(null);
-        this.panel.told(problem);
-        return;
-      }
       this.#found(rows);
+      if (problem) this.panel.told(problem);
       return;
     }
     this.folded ??= this.items.header.texts.map(folded);

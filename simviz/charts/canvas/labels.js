@@ -68,10 +68,6 @@ export class Labels {
     this.lettering.clear();
   }
 
-  close() {
-    this.clear();
-  }
-
   /** Put down what the layer shows in words, the names of regions first. */
   draw(pen, view, ratio, alpha) {
     if (this.ratio !== ratio) this.clear();

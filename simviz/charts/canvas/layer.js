@@ -60,8 +60,8 @@ export class Layer {
     this.#dots(view, level, ratio);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     if (view.halos) this.#halos(view);
-    this.#pictures(view, level);
     this.#list(view, level);
+    this.#pictures(view);
     if (!view.glide) view.density.draw(pen, this, view);
     this.cost = performance.now() - began;
   }
@@ -156,18 +156,13 @@ export class Layer {
     return x < -90 || y < -60 || x > this.canvas.width / this.ratio + 90 || y > this.canvas.height / this.ratio + 60;
   }
 
-  #pictures(view, level) {
+  #pictures(view) {
     const { pen } = this;
-    const { xs, ys, order, placing, pictures, groups, colours } = view;
+    const { xs, ys, placing, pictures, groups, colours } = view;
     const size = placing.pictureSize(view.camera.zoom);
     pen.imageSmoothingQuality = "medium";
-    for (let j = order.length - 1; j >= 0; j--) {
-      const i = order[j];
-      if (!placing.isShown(i, level) || !pictures.has(i) || view.isHidden(i) || view.isFaint(i)) continue;
-      const x = this.toX(xs[i]), y = this.toY(ys[i]);
-      if (!this.#isOutside(x, y)) {
-        pictures.draw(pen, i, x - size / 2, y - size / 2, size, colours[groups[i]]);
-      }
+    for (const i of [...this.pictured].reverse()) {
+      pictures.draw(pen, i, this.toX(xs[i]) - size / 2, this.toY(ys[i]) - size / 2, size, colours[groups[i]]);
     }
   }
 

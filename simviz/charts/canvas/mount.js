@@ -3,8 +3,7 @@
 const HOME = Symbol.for("simviz.map");
 
 export default function (component) {
-  globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() };
-  const shared = globalThis[HOME];
+  const shared = (globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() });
   const { parentElement } = component;
   const start = () => {
     shared.waiting.delete(start);

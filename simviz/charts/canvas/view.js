@@ -55,7 +55,7 @@ export class View extends Finding {
     this.stop();
     this.sizes.disconnect();
     this.finder?.close();
-    this.lettered.close();
+    this.lettered.clear();
     this.timers.forEach(clearTimeout);
     cancelAnimationFrame(this.asked);
     this.isClosed = true;
