@@ -124,6 +124,7 @@ def test_the_map_follows_marks_and_what_is_kept_stays(opened, home):
     followed = canvas(app)
     assert followed["places"] != before["places"] and followed["items"] == before["items"]
     assert followed["selected"]["nearest"] != before["selected"]["nearest"]
+    assert before["marks"] == [home.runs["cca"]] == followed["marks"][:1] != followed["marks"]
     assert "CCA with 1 mark and CCA without marks" in html(app)
     assert not [t for t in app.toggle if t.key == "map-scrub"], "dimensions were not measured so"
     press(app, "discard")

@@ -3,6 +3,7 @@
 import { inside } from "./labels.js";
 import { Layer } from "./layer.js";
 import { MODES } from "./placing.js";
+import { drawTrace } from "./trace.js";
 import { WORD_FONT, write } from "./writing.js";
 
 const MOST_NAMED = 400;
@@ -38,6 +39,7 @@ export function isDimmed(view) {
 export function drawOverlay(pen, view) {
   const { covered } = view.panel, taken = new Taken(covered);
   const { selected, query } = view;
+  if (view.trace) drawTrace(pen, view);
   /** Where neighbours were drawn whose own place others have taken. */
   view.putAside = new Map();
   const found = view.matches ?? (selected ? null : view.data.rows);

@@ -6,6 +6,7 @@ import { Density } from "./density.js";
 import { Grid } from "./grid.js";
 import { MODES, Placing } from "./placing.js";
 import { Pictures } from "./pictures.js";
+import { isByMarks, traced } from "./trace.js";
 import { TEXT_FONT, WORD_FONT, measureRegion } from "./writing.js";
 
 const NOTHING = new Float32Array(0);
@@ -19,7 +20,7 @@ export class Scene {
     this.camera = new Camera();
     this.closed = new Set();
     this.xs = this.ys = NOTHING;
-    this.halos = this.data = this.glide = null;
+    this.halos = this.data = this.glide = this.trace = null;
     /** What is put off for a while, by its name. */
     this.timers = new Map();
   }
@@ -94,7 +95,7 @@ export class Scene {
     this.groupsTold = groups;
   }
 
-  takePlaces(told, isNew) {
+  takePlaces(told, isNew, before) {
     this.places = told;
     this.order = told.arrays.order;
     const { places } = told.arrays;
@@ -104,30 +105,22 @@ export class Scene {
       xs[i] = places[2 * i];
       ys[i] = places[2 * i + 1];
     }
-    const isSeen = this.grid && !isNew;
-    const isGliding = isSeen && this.xs.length === n && !this.halos &&
-      !matchMedia("(prefers-reduced-motion: reduce)").matches;
-    const { camera } = this;
-    const fromX = isGliding ? this.xs.map((x) => camera.toScreenX(x)) : null;
-    const fromY = isGliding ? this.ys.map((y) => camera.toScreenY(y)) : null;
+    const isSeen = this.grid && !isNew, isSame = isSeen && this.xs.length === n;
+    const isGliding = isSame && !this.halos && !matchMedia("(prefers-reduced-motion: reduce)").matches;
+    const { camera, grid } = this;
+    const seenX = this.xs.map((x) => camera.toScreenX(x)), seenY = this.ys.map((y) => camera.toScreenY(y));
     this.grid = new Grid(xs, ys);
     camera.land();
     const place = isSeen ? camera.place() : [0, 0, 1];
     camera.frame(this.grid);
     camera.take(place);
-    if (isGliding) {
-      // From where each item stands on the screen: the eye can follow it.
-      this.glide = {
-        start: performance.now(), xs, ys,
-        fromX: fromX.map((px) => camera.toMapX(px)), fromY: fromY.map((py) => camera.toMapY(py)),
-      };
-      this.xs = this.glide.fromX.slice();
-      this.ys = this.glide.fromY.slice();
-    } else {
-      this.glide = null;
-      this.xs = xs;
-      this.ys = ys;
-    }
+    // From where each item stands on the screen: the eye can follow it.
+    const fromX = seenX.map((px) => camera.toMapX(px)), fromY = seenY.map((py) => camera.toMapY(py));
+    this.glide = isGliding ? { start: performance.now(), xs, ys, fromX, fromY } : null;
+    // From where it was on the map: its frame may be another.
+    this.trace = isSame && isByMarks(before, this.data) ? traced(grid, this.grid) : null;
+    this.xs = isGliding ? fromX.slice() : xs;
+    this.ys = isGliding ? fromY.slice() : ys;
   }
 
   takeRegions(told) {

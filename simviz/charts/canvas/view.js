@@ -79,7 +79,7 @@ export class View extends Finding {
       ? { false: fromBase64(data.halos.false), missing: fromBase64(data.halos.missing) }
       : null;
     const isMoved = this.places !== places || isNew;
-    if (isMoved) this.takePlaces(places, isNew);
+    if (isMoved) this.takePlaces(places, isNew, before);
     this.takeRegions(data.regions);
     const isNamed = JSON.stringify(before?.regions) !== JSON.stringify(data.regions);
     if (isMoved || isNamed || before?.hidden !== data.hidden) this.replace();
@@ -221,7 +221,7 @@ export class View extends Finding {
   pickKey(key, i) {
     // Shown at once; the neighbours follow when the server has answered.
     this.selected = i < 0 ? null : { item: i, nearest: [], partners: [] };
-    this.query = this.typed = null;
+    this.query = this.typed = this.trace = null;
     this.panel.showCard(-1);
     this.draw();
     this.#emit("picked", { key });
@@ -230,7 +230,7 @@ export class View extends Finding {
   /** Nothing is selected, found or enclosed any more. */
   letGo(isQuiet = false) {
     const isTold = this.selected || this.query || this.typed || this.enclosed;
-    this.selected = this.query = this.typed = this.region = this.enclosed = this.matches = this.turn = null;
+    this.selected = this.query = this.typed = this.region = this.enclosed = this.matches = this.turn = this.trace = null;
     this.layer.isStale = true;
     this.hovered = this.focused = this.matched = -1;
     this.panel.input.value = "";

@@ -283,6 +283,8 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
     return {
         "items": scene.items.digest,
         "places": scene.places.digest,
+        # New places of a run whose marks are others leave a trace.
+        "marks": [scene.run.id, *getattr(scene.run, "marks", ())],
         "look": look,
         "colours": list(grouping.colours),
         "groups": None if grouping.index is None else canvas.packed(grouping.index.tobytes()),
