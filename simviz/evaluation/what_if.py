@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from simviz.data.augment import Augmenter, Corrections, Feedback, augment
+from simviz.data.augment import Augmenter, Corrections, Feedback, Groups, augment
 from simviz.data.pairs import Items, PairSet
 from simviz.data.splitting import Split
 from simviz.evaluation.comparisons import compare_evaluations
@@ -190,7 +190,7 @@ class WhatIf:
         """
         steps, old = tuple(steps), self.split.train
         for step in steps:
-            self._refuse(step)
+            self.check(step)
         train = augment(old, steps)
         n = len(old.x)
         difference = (train.relevance.matrix[:n] != old.relevance.matrix).tocsr()
@@ -222,14 +222,30 @@ class WhatIf:
         sides = part.x, part.y, part.relevance
         return evaluate(pipeline, *sides, [self.metric], directions=self.directions)
 
-    def _refuse(self, step: Augmenter) -> None:
-        """Refuse what would be learned from held-out items, or cannot be learned."""
+    def check(self, step: Augmenter) -> None:
+        """Refuse what would be learned from held-out items, or cannot be learned.
+
+        Parameters
+        ----------
+        step : Augmenter
+            As `follow` takes it.
+
+        Raises
+        ------
+        DatasetError
+            If something is held out or unknown, or the method cannot learn from it.
+        """
         if isinstance(step, Feedback):
             for text, _, _ in step.pairs:
                 for part in _PARTS:
                     held_out = getattr(self.split, part).x
                     if text.casefold() in map(str.casefold, held_out.content):
                         raise DatasetError(_held_out(f"“{text}”", part))
+            for _, target, _ in step.pairs:
+                if target.casefold() not in self._targets:
+                    raise DatasetError(
+                        f"“{target}” is not in the training part, from which alone is learned."
+                    )
         elif isinstance(step, Corrections):
             for pair in step.pairs:
                 self._refuse_pair(*pair)
@@ -254,6 +270,12 @@ class WhatIf:
                 f"{_named(train.x, row)} and {_named(train.y, column)} were not given as such a "
                 "pair, so that there is nothing to take away."
             )
+
+    @cached_property
+    def _targets(self) -> set[str]:
+        """What an input can be put into."""
+        groups = Groups(self.split.train)
+        return {str(name).casefold() for name in (*groups.columns, *groups.pairs.y.content)}
 
     @cached_property
     def _known(self) -> dict[str, list[dict[str, int]]]:

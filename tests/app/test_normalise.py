@@ -38,9 +38,10 @@ def titles():
 
 @pytest.fixture(scope="module")
 def home(make_home, titles):
-    """The titles with a run that learns nothing from pairs, and one that learns."""
+    """The titles with a run that learns nothing from pairs, and two that learn."""
     params = {"n_components": 4, "max_iter": 5}
     runs = {"tfidf": ("titles", "tfidf_cosine"), "ssi": ("titles", "ssi", params)}
+    runs["cca"] = ("titles", "cca", {"n_components": 3})
     return make_home({"titles": titles}, runs)
 
 
@@ -229,9 +230,12 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     run(app)
     assert "does not learn from pairs" in html(app)
     choose(app, "ssi")
+    app.session_state["normalise-follows"] = True
     run(app)
+    assert "not followed at once here. SSI cannot follow" in html(app) and not app.toggle
     app.button(key="normalise-train").click()
     run(app)
+    assert not app.session_state["normalise-follows"], "what is trained has learned them"
     until_trained(app)
     run(app)
     newest = state.store().runs.get(app.session_state["normalise-run"], mine)
@@ -251,6 +255,84 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     app.button(key="normalise-drop-0").click()
     run(app)
     assert state.store().feedback.find(data, mine) == []
+
+
+def correct(app, *verdicts):
+    from simviz.workbench.shell import state
+
+    state.store().feedback.put(app.session_state.dataset_id, app.session_state.workspace, verdicts)
+
+
+def test_corrections_are_followed_at_once_and_not_kept(app):
+    correct(app, ("our head baker", "tailor", 1), ("our head baker", "baker", -1))
+    run(app)
+    choose(app, "cca")
+    app.text_area(key="normalise-text").set_value("our head baker\nsenior baker")
+    run(app)
+    plain = shown(app)
+    assert plain["group"].tolist()[0] != "tailor" and "on validation" not in html(app)
+    app.toggle(key="normalise-follows").set_value(True)
+    run(app)
+    followed, said = shown(app), html(app)
+    assert followed["group"].tolist()[0] == "tailor" and not followed["score"].equals(
+        plain["score"]
+    )
+    assert "MRR on validation" in said
+    assert "CCA with 1 correction and CCA without corrections" in said
+    assert "What the corrections changed" in [s.value for s in app.subheader]
+    app.button(key="normalise-drop-0").click()
+    run(app)
+    assert shown(app).equals(plain) and "on validation" not in html(app)
+    correct(app, ("our head baker", "tailor", 1), ("our head baker", "baker", -1))
+    assert shown(run(app)).equals(followed)
+    app.toggle(key="normalise-follows").set_value(False)
+    run(app)
+    assert shown(app).equals(plain) and "on validation" not in html(app)
+
+
+def test_what_was_corrected_in_the_table_is_followed_in_it(app, monkeypatch):
+    """Its answers are another's from then on: no tick of before may be read beside them."""
+    run(app)
+    choose(app, "cca")
+    app.text_area(key="normalise-text").set_value("our head baker\nsenior baker")
+    correct(app, ("some person", "welder", 1))
+    run(app)
+    app.toggle(key="normalise-follows").set_value(True)
+    run(app)
+    edit, keys = normalise.st.data_editor, []
+
+    def edited(data, *, key, **more):
+        keys.append(key)
+        out = edit(data, key=key, **more)
+        if key == keys[0]:
+            out.loc[0, "right group"] = "tailor"
+        return out
+
+    monkeypatch.setattr(normalise.st, "data_editor", edited)
+    run(app)
+    assert len(keys) == 2 and keys[0] != keys[1], "drawn anew with what follows"
+    assert shown(app)["group"].tolist()[0] == "tailor"
+    assert "CCA with 2 corrections" in html(app)
+    assert app.toggle(key="normalise-follows").value
+
+
+def test_corrections_of_held_out_texts_are_refused_and_the_others_followed(app, titles):
+    from simviz.workbench.shell import state
+
+    run(app)
+    choose(app, "cca")
+    at = state.store().runs.get(app.session_state["normalise-run"]).arrays()["x_validation"][0]
+    text = str(titles.x.content[at])
+    app.session_state["normalise-follows"] = True
+    app.text_area(key="normalise-text").set_value(f"our head baker\n{text}")
+    plain = shown(run(app))
+    correct(app, (text, "tailor", 1))
+    assert shown(run(app)).equals(plain)
+    assert f"1 correction not followed. “{text}” is in the validation part." in html(app)
+    assert "on validation" not in html(app)
+    correct(app, ("our head baker", "tailor", 1))
+    assert not shown(run(app)).equals(plain)
+    assert "1 correction not followed" in html(app) and "CCA with 1 correction" in html(app)
 
 
 def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):

@@ -100,6 +100,9 @@ def test_a_held_out_item_is_refused(part, parts):
     text = str(getattr(parts, part).x.content[0])
     with pytest.raises(DatasetError, match=f"is in the {part} part"):
         what_if.follow([Feedback([(text.upper(), str(parts.train.y.content[0]), 1.0)])])
+    target = str(getattr(parts, part).y.content[0])
+    with pytest.raises(DatasetError, match=f"“{target}” is not in the training part"):
+        what_if.follow([Feedback([("redd carr", target, 1.0)])])
 
 
 def test_a_pair_of_shared_items_that_is_held_out_is_refused():

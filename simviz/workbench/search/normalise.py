@@ -20,7 +20,17 @@ from simviz.methods import all_methods
 from simviz.store import Run, RunInfo
 from simviz.store.run import Part
 from simviz.workbench.search import files
-from simviz.workbench.shell import code, display, drawings, forms, progress, runs, settings, state
+from simviz.workbench.shell import (
+    code,
+    display,
+    drawings,
+    forms,
+    progress,
+    runs,
+    settings,
+    state,
+    what_if,
+)
 
 MOST_LINES = 2_000
 LONGEST = 500  # characters of a line
@@ -28,9 +38,9 @@ LONGEST = 500  # characters of a line
 KEPT = 0.95
 NOWHERE = "no group"
 # In the session: the column, the chosen run, the run before corrections, the
-# jobs that train with them, and what went wrong.
+# jobs that train with them, what went wrong, and whether corrections are followed at once.
 _TEXT, _RUN, _BEFORE = "normalise-text", "normalise-run", "normalise-before"
-_JOBS, _PROBLEM = "normalise-jobs", "normalise-problem"
+_JOBS, _PROBLEM, _FOLLOWS = "normalise-jobs", "normalise-problem", "normalise-follows"
 _FILE, _TABLE = "normalise-file", "normalise-file-read"
 #: Words that head a column of texts in a file that has no other.
 _HEADINGS = {"name", "names", "text", "texts", "title", "titles", "label", "input"}
@@ -73,14 +83,30 @@ def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) 
     lines = _choose_lines(run, pairs, part)
     if not lines:
         return
+    if _follows(run):
+        kept = state.store().feedback.find(dataset_id, state.workspace())
+        run = what_if.corrected(run, pairs, kept)
     found = normalise(run, pairs, lines)
     limit = _choose_threshold(run, pairs, found)
     corrected = _show_table(run, pairs, found, limit)
     if state.share() is not None:
         return
-    _keep(dataset_id, corrected)
-    _show_feedback(dataset_id, run)
+    if _keep(dataset_id, corrected) and _follows(run):
+        st.rerun()
+    _show_feedback(dataset_id, run, pairs)
     _show_changes(run, pairs, found, part)
+
+
+def _follows(run: Run) -> bool:
+    """Whether a run is asked to follow corrections at once, and can."""
+    asked = st.session_state.get(_FOLLOWS) and state.share() is None
+    return bool(asked) and not _why_not(run)
+
+
+def _why_not(run: Run) -> str | None:
+    from simviz.evaluation import WhatIf
+
+    return WhatIf.why_not(drawings.pipeline(run))
 
 
 def choose_run(infos: Sequence[RunInfo]) -> Run:
@@ -245,11 +271,16 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
         high,
         start,
         step=step,
-        key=f"normalise-threshold-{run.id}",
+        key=f"normalise-threshold-{_token(run)}",
         format="%.3g",
         help=f"A line whose best score is lower gets no group. {words}",
     )
     return limit
+
+
+def _token(run: Run, lines: tuple[str, ...] = ()) -> str:
+    """Stands for a run with what it follows, so that no widget outlives what it was set for."""
+    return f"{run.id}-{hash((run.cache_key, lines)) & 0xFFFFFFFF:x}"
 
 
 @state.cached(64, "Looking for a threshold")
@@ -307,7 +338,7 @@ def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> li
     shown = table.assign(**{"runner-up is right": False, "right group": ""})
     edited = st.data_editor(
         shown,
-        key=f"normalise-table-{run.id}-{hash(found.lines) & 0xFFFFFFFF:x}",
+        key=f"normalise-table-{_token(run, found.lines)}",
         hide_index=True,
         height="content" if len(table) <= _WHOLE else 640,
         column_order=[name for name in widths if name in shown],
@@ -366,18 +397,19 @@ def _show_summary(group: Sequence[str], found: Normalised) -> None:
     display.sentence(words)
 
 
-def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> None:
-    """Keep what was corrected and is not kept yet."""
+def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> bool:
+    """Keep what was corrected and is not kept yet; return whether there was such."""
     there = set(state.store().feedback.find(dataset_id, state.workspace()))
     new = [verdict for verdict in corrected if verdict not in there]
-    if not new:
-        return
     with display.problems():
-        state.store().feedback.put(dataset_id, state.workspace(), new)
+        if new:
+            state.store().feedback.put(dataset_id, state.workspace(), new)
+            return True
+    return False
 
 
-def _show_feedback(dataset_id: str, run: Run) -> None:
-    """Show what was corrected so far, and the button that trains with it."""
+def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
+    """Show what was corrected so far, what following it brought, and what trains with it."""
     kept = state.store().feedback.find(dataset_id, state.workspace())
     if not kept:
         display.quiet(
@@ -399,6 +431,17 @@ def _show_feedback(dataset_id: str, run: Run) -> None:
             "as SSI or a Siamese BLSTM."
         )
         return
+    if reason := _why_not(run):
+        display.quiet(f"Corrections are not followed at once here. {reason}")
+    else:
+        st.toggle(
+            "Follow at once",
+            key=_FOLLOWS,
+            persist_state="session",
+            help="The method follows the corrections, in this tab alone, and the table with it. "
+            "Nothing is kept until it is trained again.",
+        )
+    what_if.show_brought(run, what_if.title(run, runs.run_title(run.info)), pairs)
     if dataset_id.startswith("demo:"):
         display.quiet("Training with corrections makes a private copy of the demo.")
     st.button(
@@ -418,7 +461,7 @@ def _train_again(dataset_id: str, run_id: str, kept: tuple[Verdict, ...]) -> Non
     steps = [step for step in run.spec.get("augment", ()) if step.get("kind") != "feedback"]
     step = {"kind": "feedback", "pairs": [list(verdict) for verdict in kept]}
     st.session_state[_JOBS] = [progress.train_again(run, (*steps, step))]
-    st.session_state[_BEFORE] = run_id
+    st.session_state.update({_BEFORE: run_id, _FOLLOWS: False})
     own = state.current_dataset_id()
     if own is not None and own != dataset_id:
         state.store().feedback.put(own, state.workspace(), kept)
@@ -441,9 +484,10 @@ def _follow_jobs() -> None:
 
 
 def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> None:
-    """Show what training again has changed, for these lines and for a part of the split."""
-    before_id = st.session_state.get(_BEFORE)
-    if not before_id or before_id == run.id:
+    """Show what corrections have changed, for these lines and for a part of the split."""
+    is_marked = what_if.is_marked(run)
+    before_id = run.id if is_marked else st.session_state.get(_BEFORE)
+    if not before_id or (before_id == run.id and not is_marked):
         return
     try:
         before = state.run(before_id)
@@ -461,7 +505,8 @@ def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> No
     display.sentence(f"{len(rows):,} of these lines have another group; {same:,} have the same.")
     if rows:
         display.table(("text", "before", "now"), rows[:200])
-    _show_figures(before, run, part, pairs)
+    if not is_marked:
+        _show_figures(before, run, part, pairs)
 
 
 def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:

@@ -1,8 +1,8 @@
-"""Pairs that a visitor marks: kept in the session, followed at once, trained with if wished."""
+"""What a visitor marks or corrects is followed at once, and trained with if wished."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, cast
 
@@ -31,16 +31,17 @@ _LOST, _LABEL = 20, 60
 
 @dataclass(frozen=True, slots=True)
 class MarkedRun(Run):
-    """A run that follows marks."""
+    """A run that follows marks, or corrections of Normalise: of each input its verdicts."""
 
-    marks: tuple[Mark, ...] = field(kw_only=True)
+    marks: tuple[Any, ...] = field(kw_only=True)
+    noun: str = field(kw_only=True)
     revision: Revision = field(kw_only=True)
     pairs: PairSet = field(kw_only=True)
 
     @property
     def cache_key(self) -> Any:
         """What stands for it in caches."""
-        return self.id, self.marks
+        return self.id, self.noun, self.marks
 
     def pipeline(self) -> Pipeline:
         """What follows the marks."""
@@ -70,25 +71,53 @@ def followed(run: Run, pairs: PairSet) -> Run:
     """The run as it follows its marks; a mark that is refused is forgotten."""
     while marks := _marks(run):
         try:
-            revision = _revision(run, pairs, *_measure(run, pairs), marks)
+            return _following(run, pairs, marks, "mark")
         except (SimvizError, ValueError) as error:
             st.session_state[_PROBLEM] = str(error)
             _set(run, marks[:-1])
-        else:
-            kept = {"folder": run.folder, "further": run.further}
-            return MarkedRun(run.info, **kept, marks=marks, revision=revision, pairs=pairs)
     return run
 
 
+def corrected(run: Run, pairs: PairSet, verdicts: Iterable[tuple[str, str, float]]) -> Run:
+    """The run as it follows corrections of Normalise; those that it must not are named."""
+    from simviz.data.augment import Feedback
+
+    of_input: dict[str, tuple[Any, ...]] = {}
+    for verdict in verdicts:
+        of_input[verdict[0]] = (*of_input.get(verdict[0], ()), verdict)
+    refused, allowed = [], []
+    for given in of_input.values():
+        try:
+            _what_if(run, pairs, *_measure(run, pairs)).check(Feedback(given))
+            allowed.append(given)
+        except SimvizError as error:
+            refused.append(str(error))
+    if refused:
+        display.problem(f"{counted(len(refused), 'correction')} not followed. {refused[0]}")
+    found = run
+    if allowed:
+        with display.problems(ValueError):
+            found = _following(run, pairs, tuple(allowed), "correction")
+    return found
+
+
+def _following(run: Run, pairs: PairSet, marks: tuple[Any, ...], noun: str) -> MarkedRun:
+    revision = _revision(run, pairs, *_measure(run, pairs), marks, noun)
+    kept = {"folder": run.folder, "further": run.further, "marks": marks, "noun": noun}
+    return MarkedRun(run.info, **kept, revision=revision, pairs=pairs)
+
+
 def is_marked(run: Run) -> bool:
-    """Whether a run follows marks."""
+    """Whether a run follows marks or corrections."""
     return isinstance(run, MarkedRun)
 
 
 def title(run: Run, label: str) -> str:
     """What a run is called, with the number of its marks."""
     return (
-        f"{label} with {counted(len(run.marks), 'mark')}" if isinstance(run, MarkedRun) else label
+        f"{label} with {counted(len(run.marks), run.noun)}"
+        if isinstance(run, MarkedRun)
+        else label
     )
 
 
@@ -112,8 +141,8 @@ def show(
     if pair is not None:
         _show_buttons(run, pairs, pair, hold)
     if isinstance(run, MarkedRun):
-        with display.problems(ValueError):
-            _show_brought(run, label, pairs)
+        show_brought(run, label, pairs)
+        _show_ways_out(run)
     if asked := st.session_state.get(_JOBS):
         statuses = progress.show_progress(asked, key="what-if")
         if all(status.state in progress.ENDED for status in statuses):
@@ -159,8 +188,11 @@ def _show_buttons(
             )
 
 
-def _show_brought(run: MarkedRun, label: str, pairs: PairSet) -> None:
-    """Say what the marks of a run brought, with what can be done about them."""
+@display.problems(ValueError)
+def show_brought(run: Run, label: str, pairs: PairSet) -> None:
+    """Say what it brought that a run follows marks or corrections, if it does."""
+    if not isinstance(run, MarkedRun):
+        return
     revision = run.revision
     metric, direction = _measure(run, pairs)
     comparison, differences = _compared(run, metric, direction)
@@ -169,7 +201,7 @@ def _show_brought(run: MarkedRun, label: str, pairs: PairSet) -> None:
     )
     verdict = comparison.describe(
         label,
-        f"{runs.run_title(run.info)} without marks",
+        f"{runs.run_title(run.info)} without {run.noun}s",
         metric,
         higher_is_better=revision.metric.higher_is_better,
     )
@@ -180,6 +212,10 @@ def _show_brought(run: MarkedRun, label: str, pairs: PairSet) -> None:
     )
     if n_lost:
         _show_lost(run, pairs, differences)
+
+
+def _show_ways_out(run: MarkedRun) -> None:
+    """Show what can be done about the marks of a run."""
     marks = run.marks
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         forms.quiet_button("Undo", "undo", "what-if-undo", _set, run, marks[:-1])
@@ -247,9 +283,14 @@ def _what_if(run: Run, pairs: PairSet, metric: str, direction: str) -> WhatIf:
 
 @state.cached(16, "The method follows")
 def _revision(
-    run: Run, pairs: PairSet, metric: str, direction: str, marks: tuple[Mark, ...]
+    run: Run, pairs: PairSet, metric: str, direction: str, marks: tuple[Any, ...], noun: str
 ) -> Revision:
-    """What came of marks."""
+    """What came of marks, or of corrections."""
+    from simviz.data.augment import Feedback
+
+    if noun == "correction":
+        step = Feedback([verdict for given in marks for verdict in given])
+        return _what_if(run, pairs, metric, direction).follow([step])
     together, apart = ([m[:2] for m in marks if m[2] is sign] for sign in (True, False))
     return _what_if(run, pairs, metric, direction).revise(together, apart)
 
