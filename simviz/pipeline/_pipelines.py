@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
@@ -42,6 +42,7 @@ Normalization = Literal["global_std", "none", "minmax_query", "z_query"]
 
 _BLOCK_ENTRIES = 2**21  # two blocks of 8 MB of float32, and what is made of them
 _ROWS = 4_096  # pairs that are scored at once
+_NEAREST = 50  # other items that a query is told from where few queries changed
 _SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is taken
 #: The parts of a blend.
 ROLES = ("learned", "lexical")
@@ -340,6 +341,26 @@ class _Scorer(CallbackMixin, BaseEstimator):
         save_state(self._state(), path)
 
 
+def _with_nearest(relevance: Relevance, scores: NDArray[np.floating]) -> Relevance:
+    """Judgments with the nearest items that count as not relevant judged so, query by query."""
+    if relevance.unjudged != "negative" or relevance.kind != "grade":
+        return relevance
+    given = relevance.matrix.tocoo()
+    scores = np.array(scores)
+    scores[given.row, given.col] = -np.inf
+    k = min(_NEAREST, scores.shape[1])
+    near = np.argpartition(-scores, k - 1, axis=1)[:, :k]
+    rows = np.repeat(np.arange(len(near)), k)
+    free = np.isfinite(scores[rows, near.ravel()])
+    return Relevance.from_pairs(
+        np.r_[given.row, rows[free]],
+        np.r_[given.col, near.ravel()[free]],
+        np.r_[given.data, np.full(free.sum(), -1.0)],
+        shape=relevance.shape,
+        unjudged="negative",
+    )
+
+
 @dataclass(eq=False, repr=False)
 class PairPipeline(_SetOutputMixin, _Scorer):
     """Features for both sides plus a method.
@@ -474,6 +495,9 @@ class PairPipeline(_SetOutputMixin, _Scorer):
             return again
         if changed is not None:
             X, pairs = X[changed], pairs.take(changed, np.arange(len(pairs.y)))
+            # Few queries have few items to be told from: the nearest others stand beside.
+            judged = _with_nearest(pairs.relevance, fitted.similarity(X, Y))
+            pairs = replace(pairs, relevance=judged)
         again._learn(go_on(), X, Y, pairs, {})
         again.model_.set_params(**fitted.get_params(deep=False))
         return again

@@ -69,6 +69,12 @@ def test_marks_bring_items_together_and_apart(method, parts):
         assert sign * moved > 1e-4
 
 
+def test_one_mark_alone_is_followed(parts):
+    fitted, train = _fitted("s2net", parts), parts.train
+    found = WhatIf(fitted, parts).revise([_ids(parts, 0, 3)])
+    assert _score(found.pipeline, train, 0, 3) > _score(fitted, train, 0, 3) + 0.01
+
+
 def test_the_fitted_pipeline_and_its_parameters_stay(parts):
     fitted = _fitted("s2net", parts)
     before = fitted.similarity(parts.train.x, parts.train.y)
