@@ -465,7 +465,7 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         """The same features with the method fitted to other pairs.
 
         A spectral method is fitted as by `fit`. S2Net goes on from where it is: a few
-        passes over the queries that changed.
+        passes over the queries that changed, each beside the nearest other items.
 
         Parameters
         ----------
