@@ -189,7 +189,8 @@ def side_name(heading: str, side: str) -> str:
     if is_noun(heading):
         return heading
     items, heading = f"{_SIDE[side]} items", " ".join(heading.split())
-    if heading.casefold() in ("", _SIDE[side]):
+    # The second is what `read_table` calls a column that has no name.
+    if heading.casefold() in ("", _SIDE[side]) or re.fullmatch(r"column[_ ]\d+", heading):
         return items
     short = cut(heading, _HEADING - 1) if len(heading) > _HEADING else heading
     return f"{items} ({short})"

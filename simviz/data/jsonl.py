@@ -25,7 +25,7 @@ def read_columns(name: str, text: str) -> Content:
     rows: list[int] = []
     unit = "object" if is_array else "line"
     for line, value in _array(name, text) if is_array else _lines(name, text):
-        for key, cell in value.items():
+        for key, cell in _flat(value).items():
             is_nested = isinstance(cell, (dict, list))
             cells = columns.setdefault(key, [])
             cells += [""] * (len(rows) - len(cells))
@@ -60,6 +60,17 @@ def read_columns(name: str, text: str) -> Content:
         )
         notes.append(Note(words, "lost"))
     return content, rows, notes
+
+
+def _flat(value: dict[str, Any], before: str = "") -> dict[str, Any]:
+    """An object without objects in it: "query.text" for the text of a query."""
+    flat: dict[str, Any] = {}
+    for key, cell in value.items():
+        is_object = isinstance(cell, dict) and cell
+        inner = _flat(cell, f"{before}{key}.") if is_object else {before + key: cell}
+        for name, part in inner.items():
+            flat.setdefault(name, part)
+    return flat
 
 
 def scalar_text(value: object) -> str:

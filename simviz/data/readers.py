@@ -178,6 +178,7 @@ def read_pairs(
     roles: Roles | None = None,
     *,
     labels: Labels | None = None,
+    header: bool = True,
 ) -> ReadResult:
     r"""Read pairs from one table in one call, in any format of `read_table`.
 
@@ -196,6 +197,8 @@ def read_pairs(
     labels : mapping of str to float or None, optional
         What words in the label column mean, as ``{"fits": 1, "no way": 0}``; None
         for not judged. Scales such as same, subset, disjoint are known.
+    header : bool, default=True
+        Whether the first line of delimited text, or row of a sheet, names the columns.
 
     Returns
     -------
@@ -215,7 +218,7 @@ def read_pairs(
     >>> result.left_out
     (SkippedRow(row=4, reason='the x side is empty'),)
     """
-    table = read_table(source, name)
+    table = read_table(source, name, header=header)
     return to_pairs(table, roles_with(table, roles, labels))
 
 

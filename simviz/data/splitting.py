@@ -742,7 +742,7 @@ def _candidates(pairs: PairSet) -> Iterator[SplitSuggestion]:
     elif _y_are_classes(pairs):
         reason = f"Each item of {y} stands for many items of {x}, so {new_x}"
         yield SplitSuggestion("x", None, reason)
-    reason = "No item of the test part, on either side, is known from training."
+    reason = "No item of the test part, on either side, stands in training."
     yield SplitSuggestion("pair", None, reason)
     tied = "Too many pairs hang together through items that they share, so only one side is new: "
     yield SplitSuggestion("x", None, tied + new_x)

@@ -285,7 +285,7 @@ def read_table(
     name : str, optional
         File name, where bytes are given.
     header : bool, default=True
-        Whether the first line of a delimited file names the columns.
+        Whether the first line of delimited text, or row of a sheet, names the columns.
     sheet : str, optional
         Sheet of an Excel workbook; the first when omitted.
     n_columns : int, default=2
@@ -423,13 +423,13 @@ def make_table(
 
     limits, (columns, rows, more_notes) = get_limits(), content
     if not columns:
-        raise DatasetError(
-            f"{name} has no column that can be read. Bring one column of text a side."
-        )
+        why = " ".join(more_notes) or "Bring one column of text a side."
+        raise DatasetError(f"{name} has no column that can be read. {why}")
     if len(columns) < n_columns:
         (only,) = columns
         raise DatasetError(
             f"{name} has one column only ({shown(only)}). Pairs need two: one for each side."
+            + "".join(f" {note}" for note in more_notes)
         )
     if not len(rows):
         raise DatasetError(f"{name} has columns but no rows. Add at least one row.")

@@ -54,7 +54,7 @@ def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
 
     first = store_messy(app)
     text = html(app)
-    assert "1 test item is known from training" in text
+    assert "1 test item is repeated in training" in text
     assert "&lt;img src=x onerror=alert(1)&gt;" in text and "<img" not in text
     app.button(key="data-remedy-leak").click().run()
     assert not app.exception
@@ -62,13 +62,13 @@ def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
     assert second != first
     text = html(app)
     assert "messy, version 2" in text
-    assert "known from training<" not in text
+    assert "repeated in training<" not in text
     assert app.session_state["split"][second]["by"] == "column"
     mended = state.store().datasets.get(second, app.session_state.workspace)
     assert mended.digest != state.store().datasets.get(first, app.session_state.workspace).digest
     assert mended.x.metadata["split"][4] == "train"
     notes = state.store().datasets.info(second, app.session_state.workspace).notes
-    assert notes[-1].startswith("Fixed: 1 test item is known from training.")
+    assert notes[-1].startswith("Fixed: 1 test item is repeated in training.")
     app.button(key="data-health-undo").click().run()
     assert not app.exception
     assert app.session_state.dataset_id == first
@@ -104,12 +104,12 @@ def test_long_checks_wait_until_they_are_asked_for(app, monkeypatch):
     monkeypatch.setattr(health, "PATIENCE", 0.0)
     store_messy(app)
     assert "takes about 0 seconds" in html(app)
-    assert "known from training" not in html(app)
+    assert "repeated in training" not in html(app)
     app.button(key="data-health-check").click().run()
     assert not app.exception
-    assert "1 test item is known from training" in html(app)
+    assert "1 test item is repeated in training" in html(app)
     app.run()
-    assert "1 test item is known from training" in html(app)
+    assert "1 test item is repeated in training" in html(app)
 
 
 def test_split_by_time_is_offered_where_there_are_dates(app):

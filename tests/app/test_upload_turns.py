@@ -161,6 +161,22 @@ FILES = [
 ]
 
 
+def test_a_first_line_that_is_a_row_is_taken_for_one_and_back(app, again):
+    lines = b"red car\tvehicle\nblue sky\tweather\nold dog\tanimal\n"
+    app.run().file_uploader[0].upload("q.tsv", lines).run()
+    assert list(waiting(app).table.frame) == ["red car", "vehicle"]
+    (box,) = (box for box in app.checkbox if box.key.startswith("data-header-"))
+    box.uncheck().run()
+    assert not app.exception
+    assert len(waiting(app).result.pairs.x) == 3
+    after = again(app)
+    assert waiting(after).result.pairs.x.content.tolist() == ["red car", "blue sky", "old dog"]
+    (box,) = (box for box in after.checkbox if box.key.startswith("data-header-"))
+    assert not box.value
+    box.check().run()
+    assert len(waiting(after).result.pairs.x) == len(waiting(again(app)).result.pairs.x) == 2
+
+
 def test_columns_of_several_files_are_corrected_and_come_back(app, again):
     app.run()
     app.file_uploader[0].set_value(FILES).run()

@@ -114,7 +114,7 @@ def test_arrow_feather_and_streams_are_read():
 
 
 def test_an_array_of_objects_is_read_and_counted():
-    data = json.dumps([{"x": "a", "y": "b"}, {"x": "c", "y": "d", "z": {"k": 1}}], indent=1)
+    data = json.dumps([{"x": "a", "y": "b"}, {"x": "c", "y": "d", "z": [{"k": 1}]}], indent=1)
     table = read_table(data.encode(), "t.json")
     assert list(table.frame) == ["x", "y"] and table.place(1) == "t.json, object 2"
     deep = b'[{"x": ' + b"[" * 60 + b"]" * 60 + b', "y": 1}]'

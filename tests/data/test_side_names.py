@@ -22,6 +22,7 @@ from simviz.data.cells import is_noun, side_name
         ("text1", "left items (text1)"),
         ("a", "left items (a)"),
         ("Left", "left items"),
+        ("column 1", "left items"),
         ("", "left items"),
         ("a\n b", "left items (a b)"),
         ("Bezeichnung (lang, nur für Kunden)", "left items (Bezeichnung (lang, nur …)"),

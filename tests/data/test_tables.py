@@ -101,6 +101,7 @@ def test_kinds_of_columns():
 
 
 REFUSED = [
+    ("q.jsonl", b'{"query": {"text": "a"}, "answers": [{"text": "b"}]}', r"side.*'answers'"),
     ("q.csv", b"", r"q\.csv is empty"),
     ("q.parquet", b"", r"q\.parquet is empty"),
     ("q.csv", b"\n \n", r"only blank lines"),
@@ -140,8 +141,19 @@ def test_what_cannot_be_read_is_refused_with_place_and_remedy(name, data, messag
     assert len(str(caught.value)) < 500
 
 
+def test_objects_inside_objects_are_columns_of_their_own():
+    lines = [
+        {"query": {"text": "a", "by": {"name": "Ann"}}, "answer": {"text": "b"}},
+        {"query": {"text": "c"}, "answer": {"text": "d"}, "query.text": "twice", "none": {}},
+    ]
+    table = read_table("\n".join(map(json.dumps, lines)).encode(), "q.jsonl")
+    assert list(table.frame) == ["query.text", "query.by.name", "answer.text"]
+    assert table.frame["query.text"].tolist() == ["a", "c"]
+    assert table.frame["query.by.name"].tolist() == ["Ann", ""]
+
+
 def test_nested_values_are_left_out_with_a_note():
-    lines = [{"x": "a", "y": "b", "z": 1}, {"x": "c", "y": "d", "z": [1, 2], "w": {"v": 1}}]
+    lines = [{"x": "a", "y": "b", "z": 1}, {"x": "c", "y": "d", "z": [1, 2], "w": [{"v": 1}]}]
     data = "\n".join(map(json.dumps, lines)).encode()
     table = read_table(data, "q.jsonl")
     assert list(table.frame) == ["x", "y"]

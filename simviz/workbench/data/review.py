@@ -187,7 +187,7 @@ def _correct_parts(file: Upload) -> None:
 
 
 def _correct_part(file: Upload, role: str) -> None:
-    upload.correct(**{role: st.session_state[f"data-part-{file.digest}-{role}"]})
+    upload.correct_parts(file, **{role: st.session_state[f"data-part-{file.digest}-{role}"]})
 
 
 def _correct_roles(file: Upload) -> None:
@@ -331,6 +331,14 @@ def _show_table(file: Upload) -> None:
     of = f"{len(frame)} of {len(table):,} rows" if more > 0 else f"All {len(table):,} rows"
     separated = f", separated by {DELIMITERS[table.delimiter]}" if table.delimiter else ""
     display.quiet(f"{of} of {table.name}{separated}.")
+    if table.delimiter or table.name.lower().endswith(".xlsx"):
+        key = f"data-header-{file.digest}"
+        st.checkbox(
+            "The first line names the columns",
+            "header" not in file.corrected,
+            key=key,
+            on_change=lambda: upload.correct_header(file, st.session_state[key]),
+        )
 
 
 def show_pairs(pairs: PairSet, key: str, n: int, most: int) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simviz.jobs import SplitSpec
 
 _MEANS = {
-    "pair": "Nothing of the test part is known from training, on either side. What is linked, "
+    "pair": "No item of the test part stands in training, on either side. What is linked, "
     "directly or through others, stays together.",
     "x": "Every item of {x} stands in one part. Items of {y} may stand in several: the test asks "
     "for new items of {x} among them.",

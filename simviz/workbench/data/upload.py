@@ -214,22 +214,31 @@ def restore() -> None:
         _begin(_digest(files), files, uploaded, json.loads(corrections or "{}"))
 
 
-def correct(**parts: str) -> None:
+def correct_parts(file: Upload, **parts: str) -> None:
     """Read the files that wait again, with another file or column for some parts."""
-    file = waiting()
-    found = state.store().uploads.get(state.workspace())
-    st.session_state.pop(_PROBLEM, None)
-    if file is None or found is None:
-        st.session_state[_PROBLEM] = "The files are no longer here. Upload them again."
-        return
     # Columns of a file go with it.
     old = {
         part: name
         for part, name in file.corrected.get("parts", {}).items()
         if ("relevance" if part == "label" else part.partition("_")[0]) not in parts
     }
-    corrected = file.corrected | {"parts": old | parts}
-    _begin(file.digest, found[1], file.uploaded, corrected)
+    _read_again(file, file.corrected | {"parts": old | parts})
+
+
+def correct_header(file: Upload, header: bool) -> None:
+    """Read the table that waits again, its first line as names of columns or as a row."""
+    _read_again(file, {} if header else {"header": False})
+
+
+def _read_again(file: Upload, corrected: Mapping[str, Any]) -> None:
+    uploads, workspace = state.store().uploads, state.workspace()
+    found = uploads.get(workspace)
+    st.session_state.pop(_PROBLEM, None)
+    if found is None:
+        st.session_state[_PROBLEM] = "The files are no longer here. Upload them again."
+        return
+    uploads.correct(workspace, json.dumps(corrected))
+    _begin(_digest(found[1]), found[1], file.uploaded, corrected)
 
 
 def _n_emptied() -> int:
@@ -490,13 +499,18 @@ def _read(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
 
     name, data = files[0]
     if len(files) == 1 and not name.lower().endswith(".zip") and not _is_vectors(name):
-        table = read_table(data, name)
+        header = bool(corrected.get("header", True))
+        # Other columns are asked for by other widgets.
+        digest = digest if header else f"{digest}-rows"
+        table = read_table(data, name, header=header)
         roles = guess_roles(table)
         guessed = roles
         if given := corrected.get("roles"):
             lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
             roles = Roles(**given | lists)
         upload = Upload(digest, table, guessed, False, roles)
+        if not header:
+            upload.corrected["header"] = False
         if "space" in corrected:
             upload.corrected["space"] = corrected["space"]
         upload.read_as(roles)

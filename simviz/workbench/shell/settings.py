@@ -181,7 +181,7 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
         return SplitSuggestion("column", "split", "The data name the test part.")
     new, known = (info.x_name, info.y_name) if info.split_by == "x" else (info.y_name, info.x_name)
     reason = (
-        "No item of the test part, on either side, is known from training."
+        "No item of the test part, on either side, stands in training."
         if info.split_by == "pair"
         else f"The test part asks for new {new} among known {known}."
     )
