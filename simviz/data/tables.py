@@ -707,7 +707,10 @@ def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[Note]]
 def columns_of_records(
     name: str, records: Sequence[Record], header: bool, between: str, is_own: bool = False
 ) -> Content:
-    """Turn records into columns, the first as the header; fill short ones, refuse long ones."""
+    """Turn records into columns, the first as the header; fill short ones, refuse long ones.
+
+    Where fewer than one in a hundred is too long, these are left out.
+    """
     names, unit, notes = records[0][1], "line" if between else "row", list[Note]()
     if header:
         records = records[1:]
@@ -723,18 +726,31 @@ def columns_of_records(
             f"{name} has a header ({listed}) but no row below it. Add at least one row."
         )
     width = len(names)
-    rows: list[list[str]] = []
-    for line, fields in records:
-        if beyond := [cell for cell in fields[width:] if cell.strip()]:
-            remedy = (
-                f"Put cells that contain {between} in double quotes, or use another delimiter."
-                if between
-                else "Name that column in the first row."
-            )
+    long = {
+        line: (len(fields), beyond[0])
+        for line, fields in records
+        if (beyond := [cell for cell in fields[width:] if cell.strip()])
+    }
+    if long:
+        line, (n_cells, cell) = next(iter(long.items()))
+        remedy = (
+            f"Put cells that contain {between} in double quotes, or use another delimiter."
+            if between
+            else "Name that column in the first row."
+        )
+        words = f"the first beyond column {shown(names[-1])} is {shown(cell)}. {remedy}"
+        if is_own or 100 * len(long) > len(records):
             raise DatasetError(
-                f"{name}, {unit} {line} has {len(fields)} cells but the header has {width}; the "
-                f"first beyond column {shown(names[-1])} is {shown(beyond[0])}. {remedy}"
+                f"{name}, {unit} {line} has {n_cells} cells but the header has {width}; {words}"
             )
+        words = (
+            f"{name}: {counted(len(long), 'row')} with more cells than the header's {width} left "
+            f"out ({rows_named(unit, list(long))}); {words}"
+        )
+        notes.append(Note(words, "lost", long))
+        records = [record for record in records if record[0] not in long]
+    rows: list[list[str]] = []
+    for _, fields in records:
         fields = fields[:width] + [""] * (width - len(fields))
         rows.append(list(map(unescape_cell, fields)) if is_own else fields)
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))

@@ -152,6 +152,19 @@ def test_objects_inside_objects_are_columns_of_their_own():
     assert table.frame["query.by.name"].tolist() == ["Ann", ""]
 
 
+def test_few_rows_with_too_many_cells_are_left_out_and_named():
+    lines = [f"question {i},answer {i}" for i in range(200)]
+    lines[40], lines[90] = "a,b,c", "d,e,,"
+    table = read_table("\n".join(["x,y", *lines]).encode(), "q.csv")
+    assert len(table) == 199 and 42 not in table.rows and 92 in table.rows
+    (note,) = table.notes
+    assert note.kind == "lost" and note.rows == (42,)
+    assert "1 row with more cells than the header's 2 left out (line 42)" in note
+    lines[50], lines[60] = "f,g,h", "i,j,k"
+    with pytest.raises(DatasetError, match="line 42 has 3 cells but the header has 2"):
+        read_table("\n".join(["x,y", *lines]).encode(), "q.csv")
+
+
 def test_nested_values_are_left_out_with_a_note():
     lines = [{"x": "a", "y": "b", "z": 1}, {"x": "c", "y": "d", "z": [1, 2], "w": [{"v": 1}]}]
     data = "\n".join(map(json.dumps, lines)).encode()
