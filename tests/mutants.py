@@ -35,7 +35,7 @@ _STORE = " ".join(
     f"store/test_{name}.py"
     for name in (
         "store_guards", "store_runs", "store_datasets", "workspaces", "store_content",
-        "store_notes", "store_full", "store_damage", "store_migration", "store_crash",
+        "store_notes", "store_full", "store_damage", "store_crash",
     )
 )  # fmt: skip
 #: Modules that matter, and the tests that guard them (their doctests come along).

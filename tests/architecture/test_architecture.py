@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -76,6 +77,13 @@ def test_what_stands_in_soak_says_why(name):
                 assert reason.strip()
             case _:
                 pytest.fail('a mark says why: pytest.mark.soak("reason")')
+
+
+def test_modules_with_planted_faults_and_the_tests_that_guard_them_are_there():
+    guards = runpy.run_path(str(ROOT / "tests/mutants.py"))["GUARDS"]
+    paths = [PACKAGE / f"{module}.py" for module in guards]
+    paths += [ROOT / "tests" / name for names in guards.values() for name in names.split()]
+    assert not [path for path in paths if not path.exists()]
 
 
 def test_importing_simviz_imports_nothing_heavy():

@@ -43,7 +43,6 @@ ENDINGS = [*TABLES, "zip", *(ending[1:] for ending in VECTORS)]
 # What several files may be beside tables and vectors.
 _PARTS = "sgml xml trec topics qrels qrel dat all png jpg jpeg gif webp bmp".split()
 _WAYS = {"files": "Files", "paste": "Paste lines"}
-MAX_MEGABYTES = 200
 #: Bytes of text that are read while the page is drawn; whatever is larger, or packed, takes turns.
 _SMALL = 2**20
 #: Uploads that are read at once, and seconds after which a page shows how far its own is.
@@ -284,7 +283,6 @@ def _uploaded() -> list[Any]:
         "A table, a zip, or several files that belong together",
         [*ENDINGS, *_PARTS],
         key=f"data-file-{_n_emptied()}",
-        max_upload_size=MAX_MEGABYTES,
         accept_multiple_files=True,
         help="CSV, TSV, JSON, JSONL, Parquet, Arrow, Feather or Excel, also gzipped; NumPy .npz "
         "with arrays x and y; pictures with a table of keywords. Of several files, names say "

@@ -344,7 +344,6 @@ def _show_import(dataset_id: str, pairs: PairSet) -> None:
             "Scores",
             _ENDINGS,
             key=f"import-file-{st.session_state.get(_N_IMPORTED, 0)}",
-            max_upload_size=200,
         )
         if file is None:
             return
