@@ -18,6 +18,8 @@ import numba  # isort: skip
 from threadpoolctl import threadpool_info  # isort: skip
 
 PEERS = ("cca-zoo", "gensim")
+#: Rounds in which works take turns.
+REPEATS = 3
 
 
 @dataclass(frozen=True)
@@ -52,7 +54,7 @@ def in_turns(
     works: Mapping[str, Callable[..., object]],
     data: Sequence[object],
     warm: Sequence[object],
-    repeats: int,
+    repeats: int = REPEATS,
 ) -> dict[str, Timed]:
     """Run works one after the other, several rounds of all.
 
@@ -83,12 +85,6 @@ def in_turns(
         name: Timed(tuple(one[name].seconds[0] for one in rounds), rounds[-1][name].result)
         for name in works
     }
-
-
-def pinned(threads: int | None) -> dict[str, str]:
-    """Environment in which every library uses so many threads; as it is for None."""
-    names = ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
-    return {} if threads is None else dict.fromkeys(names, str(threads))
 
 
 def machine() -> Iterator[str]:

@@ -7,13 +7,9 @@ padded to 100 steps, and encodes 20,000 titles.
 
 from __future__ import annotations
 
-import argparse
-import os
-import sys
-
 import numpy as np
 import torch
-from _timing import in_turns, machine, pinned, timed
+from _timing import in_turns, machine, timed
 
 from simviz import load_demo
 from simviz.features import Characters
@@ -22,8 +18,8 @@ from simviz.methods.siamese_blstm import SiameseBLSTM
 TEXTS = 256  # of a batch
 STEPS = 100
 #: Batches of a pass.
-BATCHES, SMALL_BATCHES = {"paper": 6, "small": 24}, {"paper": 1, "small": 2}
-TITLES, SMALL_TITLES = 20_000, 600
+BATCHES = {"paper": 6, "small": 24}
+TITLES = 20_000
 
 
 def titles(n: int) -> list[str]:
@@ -52,14 +48,15 @@ def one_pass(preset: str, padding: str, X, Y) -> SiameseBLSTM:
     return SiameseBLSTM(**params, max_iter=1, validation_fraction=0.0).fit(X, Y)
 
 
-def speed(repeats: int, *, small: bool) -> None:
+def main() -> None:
     """Training beside a bare network, short beside padded texts, and encoding."""
-    texts = titles(SMALL_TITLES if small else TITLES)
+    print(*machine(), "", sep="\n")
+    texts = titles(TITLES)
     characters = Characters().fit(texts)
     print(f"Titles of {np.mean([len(t) for t in texts]):.0f} characters on average.\n")
     print("| preset | | texts a second | to the bare network | to 100 steps |")
     print("|---|---|---|---|---|")
-    for preset, n in (SMALL_BATCHES if small else BATCHES).items():
+    for preset, n in BATCHES.items():
         half = TEXTS // 2 * n
         drawn = np.random.default_rng(0).permutation(len(texts))[: 2 * half]
         X, Y = (characters.transform([texts[i] for i in part]) for part in np.split(drawn, 2))
@@ -74,7 +71,7 @@ def speed(repeats: int, *, small: bool) -> None:
                 preset, "none", X, Y
             ),
         }
-        took = in_turns(works, (X, Y), (X[: TEXTS // 2], Y[: TEXTS // 2]), repeats)
+        took = in_turns(works, (X, Y), (X[: TEXTS // 2], Y[: TEXTS // 2]))
         rates = {name: 2 * half / t.median for name, t in took.items()}
         base, fixed, _ = rates.values()
         for name, rate in rates.items():
@@ -86,21 +83,6 @@ def speed(repeats: int, *, small: bool) -> None:
             model = one_pass(preset, padding, X[:TEXTS], X[TEXTS : 2 * TEXTS])
             seconds = timed(lambda model=model: model.transform(X)).least
             print(f"| {preset}, padding {padding!r} | {seconds:.1f} |")
-
-
-def main() -> None:
-    """Read the command line."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeat", type=int, default=3, help="timed rounds (default 3)")
-    parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
-    parser.add_argument("--threads", type=int, help="threads of every library (default: theirs)")
-    asked = parser.parse_args()
-    wanted = pinned(asked.threads)
-    if any(os.environ.get(name) != value for name, value in wanted.items()):
-        # Libraries read these when they are loaded, which they are by now: start again.
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
-    print(*machine(), "", sep="\n")
-    speed(asked.repeat, small=asked.small)
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """S2Net's full-batch gradient: the loop of one process beside one and two workers of Dask.
 
-``python benchmarks/cluster.py [--pairs 10000 20000] [--rounds 5]`` prints, for each number
+``python benchmarks/cluster.py`` prints, for each number
 of pairs, seconds of one loss and gradient, in turns, one thread a process. As cores may be
 shared with other work, seconds of the processor stand beside those of the clock: of this
 process (the scheduler is in it) and of the busiest worker. Shares of two workers are timed
@@ -9,7 +9,6 @@ one after the other in this process too: what two workers could reach at best. 2
 
 from __future__ import annotations
 
-import argparse
 import time
 from collections.abc import Callable
 from itertools import pairwise
@@ -31,20 +30,14 @@ Way = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--pairs", type=int, nargs="+", default=[10_000, 20_000])
-    parser.add_argument("--terms", type=int, default=20_000)
-    parser.add_argument("--components", type=int, default=200)
-    parser.add_argument("--rounds", type=int, default=5)
-    asked = parser.parse_args()
     limit_threads(1)
     quiet = {"dashboard_address": None, "host": "127.0.0.1"}
     with LocalCluster(2, threads_per_worker=1, **quiet) as cluster, Client(cluster) as client:
-        for n in asked.pairs:
-            measure(n, asked.terms, asked.components, asked.rounds, client)
+        for n in (10_000, 20_000):
+            measure(n, client)
 
 
-def measure(n: int, d: int, k: int, rounds: int, client: Client) -> None:
+def measure(n: int, client: Client, d: int = 20_000, k: int = 200) -> None:
     """Time all ways in turns and print a table."""
     rng = np.random.default_rng(0)
     X, Y = (
@@ -70,7 +63,7 @@ def measure(n: int, d: int, k: int, rounds: int, client: Client) -> None:
     }
     values = {name: way(theta) for name, way in ways.items()}  # compiles and sends
     seconds: dict[str, list[tuple[float, float, float]]] = {name: [] for name in ways}
-    for _ in range(rounds):
+    for _ in range(5):
         for name, way in ways.items():
             before = worked(client)
             start, here = time.perf_counter(), time.process_time()

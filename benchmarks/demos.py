@@ -1,9 +1,9 @@
 """What the demos' buttons train, and what that gives on held-out pairs.
 
-``python benchmarks/demos.py [--all] [DEMO ...]`` prints a row for each method of a demo, with the
-settings of its button, on the split of its button: the demo's metric and query side, on the
-validation and the test part, and processor seconds of the fit. With
-``--all`` it does so for every method that can read such items, by its defaults.
+``python benchmarks/demos.py [--all] [DEMO ...]`` prints a row for each method, with the settings
+of a demo's button, on the split of its button: the demo's metric and query side, on the validation
+and the test part, and processor seconds of the fit. With ``--all`` it does so for every method
+that can read such items, by its defaults.
 """
 
 import os
@@ -14,7 +14,9 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 import argparse
 import time
 
-import simviz
+import simviz  # isort: skip
+from _timing import show
+
 from simviz.datasets import DEMOS
 from simviz.evaluation import ChanceScorer, PopularityScorer, evaluate
 from simviz.features import why_impossible
@@ -33,10 +35,9 @@ def able(pairs: simviz.PairSet) -> dict[str, dict]:
 
 
 def main(names: list[str], every: bool) -> None:
-    print("| demo, metric | method | validation | test | s |\n|---|---|---|---|---|")
-    for demo in DEMOS.values():
-        if names and demo.id not in names:
-            continue
+    chosen = [demo for demo in DEMOS.values() if not names or demo.id in names]
+    table: dict[str, dict[str, str]] = {}
+    for demo in chosen:
         pairs = simviz.load_demo(demo.id)
         parts = simviz.split(pairs, by=demo.split_by, seed=0)
         scorers = {}
@@ -52,8 +53,11 @@ def main(names: list[str], every: bool) -> None:
                 evaluate(scorer, part, metrics=[demo.metric], directions=(demo.direction,))
                 for part in (parts.validation, parts.test)
             )
-            told = " | ".join(f"{one.value(demo.metric, demo.direction):.3f}" for one in values)
-            print(f"| {demo.id}, {demo.metric} | {name} | {told} | {seconds:.1f} |", flush=True)
+            told = [f"{one.value(demo.metric, demo.direction):.3f}" for one in values]
+            table.setdefault(name, {})[demo.id] = ", ".join([*told, f"{seconds:.1f}"])
+    heads = [f"{demo.id}, {demo.metric}" for demo in chosen]
+    rows = [(name, *(cells.get(demo.id, "") for demo in chosen)) for name, cells in table.items()]
+    show(("method", *heads), rows)
 
 
 if __name__ == "__main__":

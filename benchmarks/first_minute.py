@@ -9,23 +9,17 @@ used, with "new" an empty one; without, those that lie beside the code.
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import shutil
-import socket
-import subprocess
-import sys
 import tempfile
 import time
-import urllib.request
 from pathlib import Path
 
+from map_frames import FLAGS, ROOT, Server
 from playwright.sync_api import Page, sync_playwright
 
 from simviz.datasets import DEMOS
 
-ROOT = Path(__file__).parents[1]
-FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-background-networking"]
 #: What the page has when the first result is there, when all are, and when the best is drawn.
 ROWS = "document.querySelectorAll('.sv-table tbody tr').length"
 DRAWN = """() => {
@@ -33,24 +27,6 @@ DRAWN = """() => {
   const map = roots.find((root) => root && root.svView)?.svView;
   return map && map.frames > 0 && !document.querySelector(".stProgress");
 }"""
-
-
-def start(home: Path, changed: dict[str, str]) -> tuple[subprocess.Popen[bytes], str]:
-    """Start the app as `make app` does; its process and address."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    environment = os.environ | {"SIMVIZ_HOME": str(home)} | changed
-    options = ["--server.port", str(port), "--server.headless", "true"]
-    command = [sys.executable, "-m", "streamlit", "run", str(ROOT / "app.py"), *options]
-    process = subprocess.Popen(command, cwd=ROOT, env=environment, stdout=subprocess.DEVNULL)
-    url = f"http://127.0.0.1:{port}"
-    while True:
-        try:
-            urllib.request.urlopen(f"{url}/_stcore/health", timeout=2)
-            return process, url
-        except OSError:
-            time.sleep(0.05)
 
 
 def watch(page: Page, url: str, demo: str, rows: int) -> list[float]:
@@ -79,20 +55,17 @@ def main() -> None:
     if chosen.cache:
         cache = folder / "cache" if chosen.cache == "new" else Path(chosen.cache).resolve()
         changed["NUMBA_CACHE_DIR"] = str(cache)
-    process, url = start(folder / "home", changed)
-    try:
-        with sync_playwright() as playwright:
-            path = shutil.which("chromium") or shutil.which("chromium-browser")
-            browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-            for demo in chosen.demos:
-                page = browser.new_page(viewport={"width": 1400, "height": 900})
-                # With guessing by popularity and pure chance.
-                times = watch(page, url, demo, len(DEMOS[demo].methods) + 2)
-                print(demo, *(f"{t:.1f}" for t in times), flush=True)
-                page.screenshot(path=folder / f"{demo}.png", full_page=True)
-    finally:
-        process.terminate()
-        print(folder)
+    server = Server(ROOT / "app.py", folder / "home", **changed)
+    with server as url, sync_playwright() as playwright:
+        path = shutil.which("chromium") or shutil.which("chromium-browser")
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        for demo in chosen.demos:
+            page = browser.new_page(viewport={"width": 1400, "height": 900})
+            # With guessing by popularity and pure chance.
+            times = watch(page, url, demo, len(DEMOS[demo].methods) + 2)
+            print(demo, *(f"{t:.1f}" for t in times), flush=True)
+            page.screenshot(path=folder / f"{demo}.png", full_page=True)
+    print(folder)
 
 
 if __name__ == "__main__":

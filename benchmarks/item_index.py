@@ -27,7 +27,7 @@ from simviz.scale import VectorShards
 
 #: Methods that are not trained to their end: how long a query takes does not depend on it.
 SHORT = ("plsa", "lda", "jplsa", "cplsa", "pltm", "s2net", "ssi", "pamir", "hdlr", "mlc")
-K, ROUNDS = 10, 3
+K, ROUNDS, QUERIES = 10, 3, 200
 
 
 def milliseconds(
@@ -73,9 +73,9 @@ def sklearn_search(items: list[str]) -> Callable[[Sequence[str]], object]:
     return ask
 
 
-def among_few(n_queries: int, methods: Sequence[str]) -> None:
+def among_few(methods: Sequence[str]) -> None:
     pairs = load_demo("pydocs")
-    items, queries = [str(t) for t in pairs.y], [str(t) for t in pairs.x][:n_queries]
+    items, queries = [str(t) for t in pairs.y], [str(t) for t in pairs.x][:QUERIES]
     peers = {
         "bm25": ("bm25s", bm25s_search(items)),
         "tfidf_cosine": ("TfidfVectorizer and a product", sklearn_search(items)),
@@ -89,7 +89,7 @@ def among_few(n_queries: int, methods: Sequence[str]) -> None:
             name, ask = peers[method]
             times[name] = milliseconds(ask, queries)
         rows += [(name, f"{one:.2f}", f"{many:.3f}") for name, (one, many) in times.items()]
-    show(("", "one at a time, ms", f"{n_queries} at once, ms"), rows)
+    show(("", "one at a time, ms", f"{QUERIES} at once, ms"), rows)
 
 
 def among_many(vectors: np.ndarray, kinds: dict[str, np.ndarray]) -> None:
@@ -137,22 +137,20 @@ def among_many(vectors: np.ndarray, kinds: dict[str, np.ndarray]) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--vectors", type=Path, help="a folder of neighbors.py")
-    parser.add_argument("--method", nargs="*", help="all but the slowest to train when omitted")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
     if options.vectors:
         vectors = np.concatenate(list(VectorShards(options.vectors / "vectors")))
-        asked = np.load(options.vectors / "queries.npy")[:, : options.queries]
+        asked = np.load(options.vectors / "queries.npy")[:, :QUERIES]
         among_many(vectors, dict(zip(("of pairs", "of strangers"), asked, strict=True)))
         return
-    methods = options.method or [
+    methods = [
         name
         for name, cls in simviz.methods.all_methods().items()
         if cls.tags.input != "pretrained" and name != "siamese_blstm"
     ]
-    among_few(options.queries, methods)
+    among_few(methods)
 
 
 if __name__ == "__main__":

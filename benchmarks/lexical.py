@@ -225,7 +225,7 @@ def choose(folder: Path, what: str, names: Sequence[str]) -> None:
         found = [[ours(m, *two, **given) for m, given in choices.values()] for two in drawn]
         row = np.mean(found, axis=0)
         means.setdefault(part, []).append(row.mean(axis=1))
-        cells = " | ".join(f"{a:.3f} / {b:.3f}" for a, b in row)
+        cells = " | ".join(f"{a:.3f}/{b:.3f}" for a, b in row)
         print(f"| {name} | {part} | {cells} |", flush=True)
     for part, rows in means.items():
         cells = " | ".join(f"{value:.4f}" for value in np.mean(rows, axis=0))
@@ -248,7 +248,7 @@ def main(folder: Path, names: Sequence[str]) -> None:
         }
         if not i:
             print("| set | " + " | ".join(found) + " |\n" + "|---" * (len(found) + 1) + "|")
-        cells = (f"{a:.3f} / {b:.3f}" for a, b in found.values())
+        cells = (f"{a:.3f}/{b:.3f}" for a, b in found.values())
         print(f"| {name} | " + " | ".join(cells) + " |", flush=True)
 
 

@@ -9,7 +9,6 @@ while the mouse drags it; 1,400 × 900 pixels.
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import socket
@@ -107,7 +106,7 @@ ANSWER = """() => {
 class Server:
     """Streamlit with one script, until the block ends."""
 
-    def __init__(self, script: Path, home: Path) -> None:
+    def __init__(self, script: Path, home: Path, **changed: str) -> None:
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             self.url = f"http://127.0.0.1:{probe.getsockname()[1]}"
@@ -115,7 +114,7 @@ class Server:
         self.process = subprocess.Popen(
             [sys.executable, "-m", "streamlit", "run", str(script), *options],
             cwd=ROOT,
-            env=os.environ | {"SIMVIZ_HOME": str(home)},
+            env=os.environ | {"SIMVIZ_HOME": str(home)} | changed,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
@@ -127,7 +126,7 @@ class Server:
                 urllib.request.urlopen(f"{self.url}/_stcore/health", timeout=2)
                 return self.url
             except OSError:
-                time.sleep(0.2)
+                time.sleep(0.05)
         raise RuntimeError("the server did not start within a minute")
 
     def __exit__(self, *exc: object) -> None:
@@ -199,7 +198,7 @@ def panel(browser: Browser, home: Path, rows: Rows) -> None:
             page.close()
 
 
-def app(browser: Browser, home: Path, rows: Rows, clicks: int, warm_loads: int) -> None:
+def app(browser: Browser, home: Path, rows: Rows) -> None:
     """Load the page of the icons, and click on its items."""
     with Server(ROOT / "app.py", home) as url:
         address = f"{url}/map?demo=icons&method=cca&k=50"
@@ -215,7 +214,7 @@ def app(browser: Browser, home: Path, rows: Rows, clicks: int, warm_loads: int) 
             print(*rows[-1], sep=" | ", flush=True)
         page.wait_for_timeout(3_000)
         loads = []
-        for _ in range(warm_loads):
+        for _ in range(3):
             page.goto(address)
             wait(page)
             loads.append(page.evaluate("() => performance.now()") / 1000)
@@ -224,7 +223,7 @@ def app(browser: Browser, home: Path, rows: Rows, clicks: int, warm_loads: int) 
         rows.append(("icons, warm first paint, s", f"{median:.2f} (worst {worst:.2f})", "≤ 3"))
         print(*rows[-1], sep=" | ", flush=True)
         answers = []
-        for k in range(1, clicks + 2):
+        for k in range(1, 17):
             x, y, _ = page.evaluate(PLACE, k)
             page.evaluate(ANSWER)
             page.mouse.move(x, y)
@@ -240,23 +239,12 @@ def app(browser: Browser, home: Path, rows: Rows, clicks: int, warm_loads: int) 
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--clicks", type=int, default=15, help="clicks to time")
-    parser.add_argument("--loads", type=int, default=3, help="warm loads of the page to time")
-    parser.add_argument("--only", choices=("frames", "panel", "app"), help="one part of the table")
-    parser.add_argument("--home", type=Path, help="a store of the app to look at; a new one else")
-    options = parser.parse_args()
     path = shutil.which("chromium") or shutil.which("chromium-browser")
     rows: Rows = []
     with sync_playwright() as playwright, tempfile.TemporaryDirectory() as temporary:
         browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
-        home = options.home or Path(temporary)
-        if options.only in (None, "frames"):
-            frames(browser, home, rows)
-        if options.only in (None, "panel"):
-            panel(browser, home, rows)
-        if options.only in (None, "app"):
-            app(browser, home, rows, options.clicks, options.loads)
+        for part in (frames, panel, app):
+            part(browser, Path(temporary), rows)
         browser.close()
     print("\n| what | measured | target |\n|---|---|---|")
     for row in rows:

@@ -1,6 +1,6 @@
 """Search among many learned vectors: by looking at all, and in lists.
 
-``python benchmarks/neighbors.py FOLDER [--items 1000000]`` learns from pairs of texts,
+``python benchmarks/neighbors.py FOLDER`` learns from pairs of texts,
 embeds many more of them, builds an index and prints tables. What is in the folder
 already is not made again. One thread; what is compared takes turns.
 """
@@ -26,6 +26,7 @@ from simviz.scale import ApproximateIndex, VectorShards, embed, exact_search, wr
 
 WORDS, TOPICS, TOKENS, COPIED = 50_000, 1_000, 35, 0.3
 TRAINING, CHUNK, QUERIES = 20_000, 50_000, 1_000
+ITEMS, K = 1_000_000, 200
 #: Lists that are looked through.
 PROBES = (8, 16, 32, 64, 128, 192, 256)
 ROUNDS, EXACT_A_ROUND, FAST_A_ROUND, ASKED = 3, 5, 100, 300
@@ -53,20 +54,19 @@ def weighted(side: sp.csr_array, idf: np.ndarray) -> sp.csr_array:
     return sp.csr_array(sp.diags_array((1 / np.maximum(lengths, 1e-9)).astype(np.float32)) @ side)
 
 
-def make(folder: Path, n_items: int, method: str, k: int) -> None:
+def make(folder: Path) -> None:
     """Vectors of the y side, and of queries: x sides of indexed pairs, and of strangers."""
     X, Y = counts(TRAINING, 0)
     df = [np.bincount(side.indices, minlength=WORDS) for side in (X, Y)]
     idf = [np.log(TRAINING / np.maximum(seen, 1)) * (seen > 0) for seen in df]
     start = time.perf_counter()
-    how = {"max_iter": 6} if method == "s2net" else {}
-    model = get_method(method)(n_components=k, shared=False, random_state=0, **how)
+    model = get_method("s2net")(n_components=K, shared=False, random_state=0, max_iter=6)
     model.fit(weighted(X, idf[0]), weighted(Y, idf[1]))
     fitted = time.perf_counter() - start
     asked = []
 
     def batches() -> Iterator[sp.csr_array]:
-        for i in range(n_items // CHUNK):
+        for i in range(ITEMS // CHUNK):
             X, Y = counts(CHUNK, 1 + i)
             if not i:
                 asked.append(embed(model, weighted(X[:QUERIES], idf[0]), "x"))
@@ -78,7 +78,7 @@ def make(folder: Path, n_items: int, method: str, k: int) -> None:
     strangers, _ = counts(QUERIES, 10**6)
     asked.append(embed(model, weighted(strangers, idf[0]), "x"))
     np.save(folder / "queries.npy", np.stack(asked))
-    told = f"{method}, k = {k}: learned in {fitted:.0f} s, embedded in {embedded:.0f} s of CPU"
+    told = f"S2Net, k = {K}: learned in {fitted:.0f} s, embedded in {embedded:.0f} s of CPU"
     (folder / "made.json").write_text(json.dumps(told))
 
 
@@ -178,19 +178,14 @@ def _memory() -> float:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--items", type=int, default=1_000_000)
-    parser.add_argument("--components", type=int, default=200)
-    parser.add_argument("--method", default="s2net")
-    parser.add_argument("--storage", default="float16")
     asked = parser.parse_args()
     limit_threads(1)
     asked.folder.mkdir(parents=True, exist_ok=True)
     if not (asked.folder / "made.json").exists():
-        make(asked.folder, asked.items, asked.method, asked.components)
+        make(asked.folder)
     vectors = VectorShards(asked.folder / "vectors")
     print(json.loads((asked.folder / "made.json").read_text()), flush=True)
-    how = {"storage": asked.storage}
-    measure(asked.folder, vectors, how)
+    measure(asked.folder, vectors, {"storage": "float16"})
 
 
 if __name__ == "__main__":

@@ -1,13 +1,12 @@
 """Print the tables of S2Net: against bare products, and beside a peer.
 
-``python benchmarks/s2net.py TABLE [--repeat N] [--small]``. What is compared runs in one
+``python benchmarks/s2net.py TABLE``. What is compared runs in one
 process, in turns; memory is the peak of a process of its own, less what libraries and data
 take before.
 """
 
 import argparse
 import json
-import os
 import subprocess
 import sys
 import warnings
@@ -20,7 +19,7 @@ import numpy as np  # isort: skip
 import torch
 from _corpora import Sides
 from _synthetic import Bilingual
-from _timing import in_turns, machine, pinned, show
+from _timing import in_turns, machine, show
 
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import Network, Objective
@@ -28,7 +27,7 @@ from simviz.relevance import Relevance
 
 GAMMA = 10.0
 #: Pairs, terms a side and dimensions.
-LIMIT, SMALL_LIMIT = (10_000, 20_000, 1_000), (2_000, 3_000, 200)
+LIMIT = 10_000, 20_000, 1_000
 Work = Callable[[], tuple[float, np.ndarray]]
 
 
@@ -114,9 +113,9 @@ def autograd(X, Y, theta: np.ndarray, rows: int) -> Work:
     return work
 
 
-def limit(repeats: int, *, small: bool) -> None:
+def limit() -> None:
     """One full-batch loss and gradient beside its three bare products."""
-    n, d, k = SMALL_LIMIT if small else LIMIT
+    n, d, k = LIMIT
     (X, Y), theta = problem(n, d, k)
     works = {
         "three bare float32 products": bare(n, k),
@@ -127,15 +126,15 @@ def limit(repeats: int, *, small: bool) -> None:
     for loss in ("logistic", "softmax"):
         works[f"{loss}, bfloat16"] = ours(X, Y, theta, "bfloat16", loss)
     print(f"n = {n:,} pairs, {d:,} terms a side, k = {k:,}; {X.nnz / n:.0f} terms an item.\n")
-    took = in_turns(works, (), (), repeats)
+    took = in_turns(works, (), (), 5)
     base = took["three bare float32 products"]
     rows = [(name, *t.cells(), t.median / base.median) for name, t in took.items()]
     show(("loss and gradient", "least", "median", "to the bare products"), rows)
 
 
-def peer(repeats: int, *, small: bool) -> None:
+def peer() -> None:
     """The same beside PyTorch's autograd: time in turns, memory in processes."""
-    n, d, k = SMALL_LIMIT if small else (LIMIT[0], LIMIT[1], 200)
+    n, d, k = *LIMIT[:2], 200
     (X, Y), theta = problem(n, d, k)
     works = {
         "ours, auto": ours(X, Y, theta, "auto"),
@@ -144,7 +143,7 @@ def peer(repeats: int, *, small: bool) -> None:
     }
     values = {name: work() for name, work in works.items()}
     gradient = values["ours, float32"][1]
-    took = in_turns(works, (), (), repeats)
+    took = in_turns(works, (), (), 5)
     rows = []
     for name, t in took.items():
         off = np.abs(values[name][1][: 2 * d] - gradient[: 2 * d]).max() / np.abs(gradient).max()
@@ -199,16 +198,9 @@ def main() -> None:
     tables = {"limit": limit, "peer": peer}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=list(tables))
-    parser.add_argument("--repeat", type=int, default=5, help="timed rounds (default 5)")
-    parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
-    parser.add_argument("--threads", type=int, help="threads of every library (default: theirs)")
     asked = parser.parse_args()
-    wanted = pinned(asked.threads)
-    if any(os.environ.get(name) != value for name, value in wanted.items()):
-        # Libraries read these when they are loaded, which they are by now: start again.
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
     print(*machine(), "", sep="\n")
-    tables[asked.table](asked.repeat, small=asked.small)
+    tables[asked.table]()
 
 
 if __name__ == "__main__":

@@ -10,7 +10,6 @@ a process of its own, so that its peak of memory is its own.
 from __future__ import annotations
 
 import argparse
-import json
 import tempfile
 import time
 from collections.abc import Iterator
@@ -27,6 +26,8 @@ from _synthetic import TopicModel
 from simviz.scale import SparseShards
 
 _CHUNK = 50_000  # items of a shard
+#: Pairs, terms and tokens of each side, topics that a pair shares.
+PAIRS, TERMS, TOKENS, TOPICS = 1_000_000, 50_000, 36, 400
 
 
 def memory() -> dict[str, float]:
@@ -58,21 +59,21 @@ def rows(tokens: np.ndarray, d: int, idf: np.ndarray | None) -> tuple[sp.csr_arr
     return counts.astype(np.float32), idf
 
 
-def make(folder: Path, n: int, d: int, tokens: int, topics: int) -> None:
+def make(folder: Path) -> None:
     """Write both sides: a pair shares its mixture of topics, and no word."""
-    models = [TopicModel(d, topics, seed) for seed in (1, 2)]
+    models = [TopicModel(TERMS, TOPICS, seed) for seed in (1, 2)]
     idf: list[np.ndarray | None] = [None, None]
     start = time.perf_counter()
 
     def chunks(side: int) -> Iterator[sp.csr_array]:
-        for first in range(0, n, _CHUNK):
-            size = min(_CHUNK, n - first)
+        for first in range(0, PAIRS, _CHUNK):
+            size = min(_CHUNK, PAIRS - first)
             shared = np.random.default_rng([7, first])
             mixtures = models[side].mixtures(size, shared)
             own = np.random.default_rng([8, first, side])
-            text = np.repeat(np.arange(size), tokens)
-            words = models[side].words(text, mixtures, own).reshape(size, tokens)
-            matrix, idf[side] = rows(words, d, idf[side])
+            text = np.repeat(np.arange(size), TOKENS)
+            words = models[side].words(text, mixtures, own).reshape(size, TOKENS)
+            matrix, idf[side] = rows(words, TERMS, idf[side])
             yield matrix
             print(f"side {side}: {first + size:,} after {time.perf_counter() - start:.0f} s")
 
@@ -82,11 +83,11 @@ def make(folder: Path, n: int, d: int, tokens: int, topics: int) -> None:
         shards = SparseShards(folder / name)
         entries = sum(matrix.nnz for matrix in shards)
         size = sum(path.stat().st_size for path in (folder / name).iterdir())
-        print(f"{name}: {shards.n_items:,} x {shards.n_features:,}, {entries / n:.1f} a row, "
+        print(f"{name}: {shards.n_items:,} x {shards.n_features:,}, {entries / PAIRS:.1f} a row, "
               f"{size / 2**30:.2f} GB")  # fmt: skip
 
 
-def fit(folder: Path, out: Path | None, asked: argparse.Namespace) -> None:
+def fit(folder: Path) -> None:
     """Stream S2Net over shards; a line a pass, and memory at the end."""
     from simviz.jobs.worker import limit_threads
     from simviz.methods.s2net import S2Net
@@ -105,28 +106,16 @@ def fit(folder: Path, out: Path | None, asked: argparse.Namespace) -> None:
             print(f"{step}: {passes[-1]} {told()}", flush=True)
         return False
 
-    model = S2Net(
-        asked.components,
-        init=asked.init,
-        batch_size=asked.batch,
-        max_iter=asked.passes,
-        patience=asked.passes,
-        learning_rate=asked.rate,
-        device="cpu",
-    ).set_callbacks(note)
-    fit_s2net(model, X, Y, buffer_size=asked.buffer, n_start=asked.start)
+    how = {"init": "opca", "batch_size": 1_000, "max_iter": 10, "patience": 10}
+    model = S2Net(200, device="cpu", **how).set_callbacks(note)
+    fit_s2net(model, X, Y, buffer_size=100_000, n_start=8_000)
     seconds = [b["seconds"] - a["seconds"] for a, b in pairwise(passes)]
     if seconds:
         print(f"{X.n_items / np.median(seconds):,.0f} pairs/s, a pass {np.median(seconds):.0f} s")
     print(told())
-    if out is not None:
-        from simviz.persistence import save_state
-
-        save_state({"model": model.set_callbacks()}, out)
-        out.with_suffix(".json").write_text(json.dumps(passes))
 
 
-def write_texts(folder: Path, n: int) -> None:
+def write_texts(folder: Path) -> None:
     """Short texts of words of Zipf's law, as ten Parquet files."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -137,7 +126,7 @@ def write_texts(folder: Path, n: int) -> None:
     odds = np.cumsum(1 / (np.arange(400_000) + 2.7) ** 1.05)
     words = np.array(["".join(rng.choice(letters, 3 + i % 8)) for i in range(len(odds))])
     for file in range(10):
-        lengths = rng.integers(5, 16, n // 10)
+        lengths = rng.integers(5, 16, PAIRS // 10)
         tokens = words[np.searchsorted(odds, rng.random(lengths.sum()) * odds[-1])]
         texts = [" ".join(part) for part in np.split(tokens, np.cumsum(lengths)[:-1])]
         pq.write_table(pa.table({"text": texts}), folder / f"{file}.parquet")
@@ -178,25 +167,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("what", choices=["make", "fit", "texts", "count", "hash", "memory"])
     parser.add_argument("folder", type=Path)
-    parser.add_argument("--pairs", type=int, default=1_000_000)
-    parser.add_argument("--terms", type=int, default=50_000)
-    parser.add_argument("--tokens", type=int, default=36)
-    parser.add_argument("--topics", type=int, default=400)
-    parser.add_argument("--components", type=int, default=200)
-    parser.add_argument("--batch", type=int, default=1_000)
-    parser.add_argument("--buffer", type=int, default=100_000)
-    parser.add_argument("--start", type=int, default=8_000)
-    parser.add_argument("--init", default="opca")
-    parser.add_argument("--rate", type=float, default=None)
-    parser.add_argument("--passes", type=int, default=10)
-    parser.add_argument("--out", type=Path)
     asked = parser.parse_args()
     if asked.what == "make":
-        make(asked.folder, asked.pairs, asked.terms, asked.tokens, asked.topics)
+        make(asked.folder)
     elif asked.what == "fit":
-        fit(asked.folder, asked.out, asked)
+        fit(asked.folder)
     elif asked.what == "texts":
-        write_texts(asked.folder, asked.pairs)
+        write_texts(asked.folder)
     else:
         count(asked.folder, asked.what)
 

@@ -1,13 +1,11 @@
 """Print the tables of the spectral methods: speed beside peers.
 
-``python benchmarks/spectral.py NAME [--repeat N] [--small]``.
+``python benchmarks/spectral.py NAME``.
 What is compared runs in one process, in turns, after one small run of each
 that compiles and loads. Ratios are to the first row of a table.
 """
 
 import argparse
-import os
-import sys
 from functools import partial
 
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
@@ -26,7 +24,7 @@ from _peers import (
     variances,
 )
 from _synthetic import Bilingual, factors, texts
-from _timing import Timed, in_turns, machine, pinned, show, timed
+from _timing import Timed, in_turns, machine, show, timed
 
 from simviz.evaluation import evaluate
 from simviz.methods import get_method
@@ -34,9 +32,9 @@ from simviz.methods import get_method
 COLUMNS = ("least", "median", "ratio of medians")
 
 
-def cca(repeats: int, *, small: bool) -> None:
+def cca() -> None:
     """Ridge CCA beside cca-zoo: the same ridge, the same correlations."""
-    n, k = (400, 30) if small else (3_000, 200)
+    n, k = 3_000, 200
     sparse = Bilingual(n, 0, n, n // 10, n_topics=200, length=60).pairs(shared=False)
     tiny = factors(120, 100, n_shared=20)
     for name, (X, Y) in (("dense factors", factors(n, n)), ("sparse texts", sparse)):
@@ -59,7 +57,7 @@ def cca(repeats: int, *, small: bool) -> None:
             "cca-zoo RidgeCCA, float64": partial(peer, dtype=np.float64),
             "cca-zoo RidgeCCA, float32": partial(peer, dtype=np.float32),
         }
-        took = in_turns(works, (X, Y), tiny, repeats)
+        took = in_turns(works, (X, Y), tiny)
         exact = correlations(X, Y, *took["cca-zoo RidgeCCA, float64"].result, ridges)
         rows = []
         for which, one in took.items():
@@ -71,10 +69,10 @@ def cca(repeats: int, *, small: bool) -> None:
             ratio = one.median / took["ours"].median
             rows.append((which, *one.cells(), ratio, f"{gap:.1e}", claimed))
         show(("fit", *COLUMNS, "correlations off by", "those it reports off by"), rows)
-        _path(X, Y, k, repeats, tiny)
+        _path(X, Y, k, tiny)
 
 
-def _path(X, Y, k, repeats, tiny) -> None:
+def _path(X, Y, k, tiny) -> None:
     """Twenty ridges against one, with three times k principal directions and with all."""
     values = tuple(np.geomspace(0.01, 100, 20))
 
@@ -91,17 +89,16 @@ def _path(X, Y, k, repeats, tiny) -> None:
             f"one fit, rank={rank}": partial(once, rank=rank),
             f"path of {len(values)}, rank={rank}": partial(path, rank=rank),
         }
-        took = in_turns(works, (X, Y), tiny, repeats)
+        took = in_turns(works, (X, Y), tiny)
         base = next(iter(took.values())).median
         rows += [(name, *t.cells(), t.median / base) for name, t in took.items()]
     show(("ours", *COLUMNS), rows)
 
 
-def opca(repeats: int, *, small: bool) -> None:
+def opca() -> None:
     """OPCA beside LAPACK's generalised eigenproblem on the dense pencil."""
-    scale, k = (10, 40) if small else (1, 400)
-    n_train, n_test = 12_000 // scale, 2_000 // scale
-    data = Bilingual(n_train, n_test, 4_444 // scale, 888 // scale)
+    n_train, n_test, k = 12_000, 2_000, 400
+    data = Bilingual(n_train, n_test, 4_444, 888)
     X, Y = data.pairs(shared=True)
     train, test = (X[:n_train], Y[:n_train]), (X[n_train:], Y[n_train:])
     print(
@@ -129,7 +126,7 @@ def opca(repeats: int, *, small: bool) -> None:
             "eigh of the pencil, float32": partial(peer, dtype=np.float32),
         }
         warm = (*tiny, *pencil(*tiny, regularization))
-        took = in_turns(works, (*train, *built.result), warm, repeats)
+        took = in_turns(works, (*train, *built.result), warm)
         _opca_table(took, *built.result, [Z.mean(axis=0) for Z in train], test)
 
 
@@ -181,9 +178,9 @@ LSA_PEERS = {
 SAME_RESIDUAL = 1 + 2e-5  # of a power iteration, which nears the best one without end
 
 
-def lsa(repeats: int, *, small: bool, search: bool = True) -> None:
+def lsa() -> None:
     """LSA beside scikit-learn's TruncatedSVD and gensim's LsiModel, at equal residual."""
-    n, d, k = (3_000, 2_000, 50) if small else (43_380, 20_000, 500)
+    n, d, k = 43_380, 20_000, 500
     made = timed(partial(texts, n, d))
     A = made.result
     print(
@@ -206,7 +203,7 @@ def lsa(repeats: int, *, small: bool, search: bool = True) -> None:
         reached = next(
             (
                 q
-                for q in (tried if search else ())
+                for q in tried
                 if residual(A, fit(A, k, **{steps: q}, **settings)) <= goal * SAME_RESIDUAL
             ),
             None,
@@ -215,9 +212,9 @@ def lsa(repeats: int, *, small: bool, search: bool = True) -> None:
             works[f"{name}, {steps}={reached} (our residual)"] = partial(
                 peer, fit=fit, settings={steps: reached, **settings}
             )
-        elif search and tried and reached is None:
+        elif tried and reached is None:
             print(f"{name} does not come to our residual with {steps}={tried[-1]}.\n")
-    took = in_turns(works, (A,), (texts(300, 200, n_topics=20),), repeats)
+    took = in_turns(works, (A,), (texts(300, 200, n_topics=20),))
     rows = []
     for name, one in took.items():
         left = residual(A, one.result[0])
@@ -240,20 +237,9 @@ def main() -> None:
     speed = {"cca": cca, "opca": opca, "lsa": lsa}
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("table", choices=list(speed))
-    parser.add_argument("--repeat", type=int, default=3, help="timed rounds (default 3)")
-    parser.add_argument("--small", action="store_true", help="shrunk sizes: does it run?")
-    parser.add_argument(
-        "--no-search", action="store_true", help="lsa: peers with their defaults only"
-    )
-    parser.add_argument("--threads", type=int, help="threads of every library (default: theirs)")
     asked = parser.parse_args()
-    wanted = pinned(asked.threads)
-    if any(os.environ.get(name) != value for name, value in wanted.items()):
-        # Libraries read these when they are loaded, which they are by now: start again.
-        os.execve(sys.executable, [sys.executable, *sys.argv], {**os.environ, **wanted})
     print(*machine(), "", sep="\n")
-    more = {"search": not asked.no_search} if asked.table == "lsa" else {}
-    speed[asked.table](asked.repeat, small=asked.small, **more)
+    speed[asked.table]()
 
 
 if __name__ == "__main__":

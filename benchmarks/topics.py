@@ -2,14 +2,13 @@
 
 ``python benchmarks/topics.py --data FOLDER`` prints the tables in Markdown; FOLDER holds
 ``en_es_docs`` and ``libreoffice_help`` (`benchmarks/README.md` names their sources). topica and
-tomotopy are measured where they are installed. ``--small`` keeps to one set, few texts and few
-topics.
+tomotopy are measured where they are installed.
 """
 
 import argparse
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from importlib.util import find_spec
 from itertools import product
@@ -26,32 +25,28 @@ from _timing import machine, medians as in_turns, show
 from simviz.base._jensen_shannon import js_similarity
 from simviz.evaluation import evaluate
 from simviz.experiments._parts import read_parts
-from simviz.features import TextCounts, Tfidf
+from simviz.features import TextCounts
 from simviz.methods import get_method
 
 SETS = ("libreoffice_help", "en_es_docs")
 TOPICS = (50, 100, 200)
+REPEATS = 5
 PARTS = ("speed", "several", "peers", "readings", "polylingual")
 
 Part = dict[str, Sides]
 
 
-def parts_of(
-    folder: Path, features: Any, n: int | None, *, shared: bool, words: int | None = None
-) -> Part:
+def parts_of(folder: Path, features: Any, *, shared: bool, words: int | None = None) -> Part:
     """Features of the texts of each part, learned from the training part."""
     texts = {
         name: tuple([" ".join(text.split()[:words]) for text in side] for side in sides)
         for name, sides in aligned(folder).items()
     }
-    train = [side[:n] for side in texts["train"]]
-    if shared:
-        both = features().fit(train[0] + train[1])
-        fitted = [both, both]
-    else:
-        fitted = [features().fit(side) for side in train]
+    train = texts["train"]
+    fitted = 2 * [features().fit(train[0] + train[1])] if shared else map(features().fit, train)
+    fitted = list(fitted)
     return {
-        name: tuple(f.transform(side[:n]) for f, side in zip(fitted, sides, strict=True))
+        name: tuple(f.transform(side) for f, side in zip(fitted, sides, strict=True))
         for name, sides in texts.items()
     }
 
@@ -59,11 +54,6 @@ def parts_of(
 def counts() -> TextCounts:
     """Words of at least three texts."""
     return TextCounts(min_df=3)
-
-
-def weights() -> Tfidf:
-    """The same words, weighted."""
-    return Tfidf(min_df=3, tf="log1p")
 
 
 def started(method: str, k: int, *sides: Any, **params: Any) -> tuple[Any, Any, Any]:
@@ -77,15 +67,15 @@ def started(method: str, k: int, *sides: Any, **params: Any) -> tuple[Any, Any, 
     return model, em, run
 
 
-def speed(train: Sides, ks: Sequence[int], repeats: int) -> None:
+def speed(train: Sides) -> None:
     """A step of each method, in nanoseconds for a non-zero and topic."""
     X, Y = train
     nnz = X.nnz + Y.nnz
     rows = []
-    for k in ks:
+    for k in TOPICS:
         names = ("plsa", "jplsa", "pltm", "cplsa")
         steps = [_steps(name, k, X, Y) for name in names]
-        seconds = in_turns(steps, repeats)
+        seconds = in_turns(steps, REPEATS)
         for name, took in zip(names, seconds, strict=True):
             rows.append((name, k, f"{1e3 * took:.0f} ms", 1e9 * took / (nnz * k)))
     print(f"{X.shape[0]:,} pairs, {X.shape[1]:,} + {Y.shape[1]:,} words, {nnz:,} non-zeros.\n")
@@ -100,17 +90,17 @@ def _steps(method: str, k: int, X: Any, Y: Any) -> Callable[[], object]:
     return lambda: em.step(run.topics)
 
 
-def several(folder: Path, ks: Sequence[int], repeats: int) -> None:
+def several(folder: Path) -> None:
     """A step where items are in many pairs: judged documents, all words but English stop words."""
     train = read_parts(folder, pool="all").train
     texts = train.x.content, train.y.content
     words = TextCounts(stop_words="english").fit([*texts[0], *texts[1]])
     sides = *map(words.transform, texts), train.relevance
     rows = []
-    for method, k in product(("jplsa", "cplsa"), ks):
+    for method, k in product(("jplsa", "cplsa"), TOPICS):
         _, em, run = started(method, k, *sides, shared=True)
         took = []
-        for _ in range(repeats):
+        for _ in range(REPEATS):
             start = time.process_time()
             em.step(run.topics)
             took.append(time.process_time() - start)
@@ -120,11 +110,11 @@ def several(folder: Path, ks: Sequence[int], repeats: int) -> None:
     show(("method", "K", "a step, of all cores"), rows)
 
 
-def peers(train: Sides, ks: Sequence[int], repeats: int) -> None:
+def peers(train: Sides) -> None:
     """scikit-learn's models and ours on the items of one side: a step, and as good a fit."""
     rows = []
-    for k in ks:
-        rows.append(("plsa / NMF(KL, mu)", k, *beside_nmf(train[0], k, repeats)))
+    for k in TOPICS[1:]:
+        rows.append(("plsa / NMF(KL, mu)", k, *beside_nmf(train[0], k)))
         rows.append(("lda / LatentDirichletAllocation", k, *beside_lda(train[0], k)))
     print(f"{train[0].shape[0]:,} items, {train[0].nnz:,} non-zeros.\n")
     show(
@@ -134,7 +124,7 @@ def peers(train: Sides, ks: Sequence[int], repeats: int) -> None:
     )  # fmt: skip
 
 
-def beside_nmf(X: Any, k: int, repeats: int, n: int = 20) -> tuple[Any, ...]:
+def beside_nmf(X: Any, k: int, n: int = 20) -> tuple[Any, ...]:
     """Plain PLSA from the factors that NMF starts from."""
     from sklearn.decomposition import NMF
 
@@ -149,7 +139,7 @@ def beside_nmf(X: Any, k: int, repeats: int, n: int = 20) -> tuple[Any, ...]:
             warnings.simplefilter("ignore")  # so few steps do not converge
             return model.fit_transform(X, W=W.copy(), H=H.copy()), model.components_
 
-    took = in_turns([lambda: peer(1), lambda: peer(n + 1)], repeats)
+    took = in_turns([lambda: peer(1), lambda: peer(n + 1)], REPEATS)
     W, H = peer(n)
     rows, columns = X.nonzero()
     found = np.concatenate([
@@ -200,11 +190,11 @@ def found(scorer: Any, X: Any, Y: Any) -> tuple[float, float]:
     return result.value("MRR", "mean"), result.value("top-1", "mean")
 
 
-def readings(folder: Path, k: int, n: int | None, words: int | None) -> None:
+def readings(folder: Path, k: int, words: int | None) -> None:
     """What the second paper changed in JPLSA: vocabularies, steps of folding in, measure."""
     rows = []
     for shared in (True, False):
-        count = parts_of(folder, counts, n, shared=shared, words=words)
+        count = parts_of(folder, counts, shared=shared, words=words)
         model = get_method("jplsa")(k, shared=shared).fit(*count["train"])
         for steps in (1, 10):
             model.set_params(fold_in_iter=steps)
@@ -229,9 +219,9 @@ class Given:
         yield self.scores
 
 
-def polylingual(folder: Path, k: int, n: int | None) -> None:
+def polylingual(folder: Path, k: int) -> None:
     """Time to a held-out MRR: ours after so many steps, samplers after so many sweeps."""
-    count = parts_of(folder, counts, n, shared=False)
+    count = parts_of(folder, counts, shared=False)
     works: list[tuple[str, int, Callable[[], Any]]] = []
     for name, params, steps in (
         ("jplsa", {}, (10, 20, 40)),
@@ -342,28 +332,22 @@ def main() -> None:
     parser.add_argument("--only", choices=PARTS)
     parser.add_argument("--set", help=f"of {SETS}, both by default; any for several")
     parser.add_argument("--words", type=int, help="first words of each text that are kept")
-    parser.add_argument("--small", action="store_true")
-    parser.add_argument("--repeats", type=int, default=5)
     asked = parser.parse_args()
-    sets, n = (SETS[:1], 2_000) if asked.small else (SETS, None)
-    ks = (20, 50) if asked.small else TOPICS
-    for line in machine():
-        print(line)
-    print()
-    for name in (asked.set,) if asked.set else sets:
+    print(*machine(), "", sep="\n")
+    for name in (asked.set,) if asked.set else SETS:
         folder = asked.data / name
         if asked.only == "several":
-            several(folder, ks, asked.repeats)
+            several(folder)
             continue
-        train = parts_of(folder, counts, n, shared=False)["train"]
+        train = parts_of(folder, counts, shared=False)["train"]
         if asked.only in (None, "speed"):
-            speed(train, ks, asked.repeats)
+            speed(train)
         if asked.only in (None, "peers"):
-            peers(train, ks[1:], asked.repeats)
+            peers(train)
         if asked.only in (None, "polylingual"):
-            polylingual(folder, ks[1], n)
+            polylingual(folder, TOPICS[1])
         if asked.only in (None, "readings"):
-            readings(folder, ks[1], n, asked.words)
+            readings(folder, TOPICS[1], asked.words)
 
 
 if __name__ == "__main__":

@@ -14,7 +14,7 @@ os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import argparse
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -99,12 +99,12 @@ def vectors(folder: Path, name: str, cache: Path) -> PairSet:
     return replace(pairs, x=x, y=x if pairs.y is pairs.x else y)
 
 
-def measure(pairs: PairSet, methods: Sequence[str]) -> Iterator[tuple[list[float], Any]]:
+def measure(pairs: PairSet) -> Iterator[tuple[list[float], Any]]:
     """Yield of each split the value of every method, and what the best adds to the cosine."""
     for seed in SEEDS:
-        result = simviz.compare(pairs, list(methods), seed=seed)
+        result = simviz.compare(pairs, list(METHODS), seed=seed)
         found = result.evaluations()
-        values = [found[name].value(result.metric) for name in methods]
+        values = [found[name].value(result.metric) for name in METHODS]
         best = result.names[0]
         gain = None
         if best != "cosine":
@@ -120,13 +120,11 @@ def main() -> None:
     parser.add_argument("folder", type=Path)
     parser.add_argument("sets", nargs="*", default=[*CHOSEN_ON, *REPORTED, *LONG])
     parser.add_argument("--cache", type=Path, default=Path())
-    parser.add_argument("--method", action="append", help="in place of the usual ones")
     options = parser.parse_args()
-    methods = list(dict.fromkeys(["cosine", *(options.method or METHODS[1:])]))
-    head = ["set", *methods, "best on validation", "its gain, by split"]
+    head = ["set", *METHODS, "best on validation", "its gain, by split"]
     print(f"| {' | '.join(head)} |\n{'|---' * len(head)}|", flush=True)
     for name in options.sets:
-        found = list(measure(vectors(options.folder, name, options.cache), methods))
+        found = list(measure(vectors(options.folder, name, options.cache)))
         means = np.mean([values for values, _ in found], axis=0)
         bests = ", ".join(dict.fromkeys(best for _, (best, _) in found))
         gains = ", ".join(
