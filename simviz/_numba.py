@@ -18,7 +18,7 @@ from numba.core.event import Event, Listener
 __all__ = ["n_threads", "njit", "prange", "threads_for"]
 
 #: Loops of fewer steps stay on one thread.
-_SHORT = 2**20
+SHORT = 2**20
 
 _log = logging.getLogger(__name__)
 
@@ -111,7 +111,7 @@ def threads_for(n_steps: int) -> Iterator[None]:
     # Waiting for a second thread costs milliseconds when other processes use the cores; a
     # million steps cost less.
     before = numba.get_num_threads()
-    numba.set_num_threads(before if n_steps > _SHORT else 1)
+    numba.set_num_threads(before if n_steps > SHORT else 1)
     try:
         yield
     finally:

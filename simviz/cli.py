@@ -124,7 +124,8 @@ def _tell(words: str) -> None:
         sys.stderr.flush()
 
 
-def _describe_workbench(parser: ArgumentParser) -> None:
+def describe_workbench(parser: ArgumentParser) -> None:
+    """Say what the workbench can be told on the command line."""
     commands = "".join(f"  simviz {name:<10}  {one[0]}\n" for name, one in _COMMANDS.items())
     parser.epilog = (
         f"commands:\n{commands}"
@@ -553,7 +554,7 @@ def _precompile(given: Namespace) -> int:
 #: What it does, in a line; its options; and what runs it.
 _Command = tuple[str, Callable[[ArgumentParser], None] | None, Callable[[Namespace], int]]
 _OPEN = "Open the workbench in the browser, on files or without."
-_WORKBENCH: _Command = _OPEN, _describe_workbench, _workbench
+_WORKBENCH: _Command = _OPEN, describe_workbench, _workbench
 _COMMANDS: dict[str, _Command] = {
     "compare": ("Say which run is ahead, if not by luck.", _describe_compare, _compare),
     "audit": ("List pairs that are probably wrong.", _describe_audit, _audit),

@@ -34,7 +34,7 @@ def folder() -> Path:
     Path
         A folder beside numba's cache, by versions, kernels and processor.
     """
-    return _cache() / f"simviz-{_digest()}"
+    return _cache() / f"simviz-{digest()}"
 
 
 def is_done() -> bool:
@@ -61,7 +61,7 @@ def _cache() -> Path:
 
 
 @cache
-def _digest() -> str:
+def digest() -> str:
     """Of all that numba's cache depends on: versions, kernels, processor."""
     h = hashlib.blake2b(digest_size=8)
     packages = ("simviz", "numba", "umap-learn", "numpy")

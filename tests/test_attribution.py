@@ -71,7 +71,7 @@ def test_a_pair_is_both_values_times_their_weight(model):
 def test_the_largest_pairs_come_first_from_any_block(monkeypatch):
     model = get_method("cca")(5).fit(X, Y)
     whole = contributions(model, X[[1]], Y[[1]], n=9)
-    monkeypatch.setattr(attribution, "_BLOCK_ENTRIES", 1)
+    monkeypatch.setattr(attribution, "BLOCK_ENTRIES", 1)
     blocks = contributions(model, X[[1]], Y[[1]], n=9)
     for a, b in zip(blocks.pairs, whole.pairs, strict=True):
         assert (a.x_term, a.y_term, a.value) == (b.x_term, b.y_term, pytest.approx(b.value))

@@ -493,8 +493,8 @@ def test_a_port_that_is_taken_is_passed_over_or_refused(monkeypatch, tmp_path, c
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        monkeypatch.setattr(server, "_PORT", port)
-        assert server._free_port("127.0.0.1") > port
+        monkeypatch.setattr(server, "PORT", port)
+        assert server.free_port("127.0.0.1") > port
         assert main(["--port", str(port), "--host", "127.0.0.1", "--no-browser"]) == 2
     assert "--port" in capsys.readouterr().err
 

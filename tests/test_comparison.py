@@ -158,7 +158,7 @@ def test_a_comparison_tells_how_far_it_is_and_stops(pairs):
 
 
 def test_a_registered_method_is_found_everywhere(pairs, monkeypatch):
-    monkeypatch.setattr(methods, "_registered", {})
+    monkeypatch.setattr(methods, "registered", {})
     assert simviz.register_method(FirstColumns) is FirstColumns
     assert simviz.get_method("FirstColumns") is simviz.get_method("firstcolumns") is FirstColumns
     assert methods.method_id(FirstColumns()) == "firstcolumns"
@@ -340,7 +340,7 @@ def test_a_terminal_shows_how_far_it_is(pairs, monkeypatch, capsys, what, call):
 
 
 def test_a_function_is_a_metric_everywhere(pairs, tmp_path, monkeypatch):
-    monkeypatch.setattr(metrics, "_OWN", {})
+    monkeypatch.setattr(metrics, "OWN", {})
     last = simviz.metric(lambda grades: -np.flatnonzero(grades).max(), name="last answer")
     found = simviz.compare(pairs, [OPCA(4), FirstColumns(1)], metric=last)
     values = found.to_frame()["last answer"]

@@ -54,9 +54,9 @@ def test_asking_for_the_stamp_loads_nothing_heavy(cache):
 def test_another_processor_has_a_stamp_of_its_own(cache, monkeypatch):
     before = compilation.folder()
     monkeypatch.setenv("NUMBA_CPU_NAME", "generic")
-    compilation._digest.cache_clear()
+    compilation.digest.cache_clear()
     assert compilation.folder() != before
-    compilation._digest.cache_clear()
+    compilation.digest.cache_clear()
 
 
 class Child:

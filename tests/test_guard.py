@@ -60,7 +60,7 @@ def test_uploads_at_once_find_room_in_memory_or_are_refused(room):
 
 
 def test_an_upload_that_does_not_arrive_gives_its_room_back(room, monkeypatch):
-    monkeypatch.setattr(guard, "_ARRIVES", 0.0)
+    monkeypatch.setattr(guard, "ARRIVES", 0.0)
 
     async def visit():
         guarded = guard.Guard(Streamlit())
@@ -70,7 +70,7 @@ def test_an_upload_that_does_not_arrive_gives_its_room_back(room, monkeypatch):
 
 
 def test_connections_beyond_the_limit_are_refused_until_others_leave(monkeypatch):
-    monkeypatch.setattr(guard, "_MOST_OPEN", 3)
+    monkeypatch.setattr(guard, "MOST_OPEN", 3)
 
     async def visit():
         app = Streamlit()

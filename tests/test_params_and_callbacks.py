@@ -57,7 +57,7 @@ def test_values_outside_the_range_are_named(params, words):
 
 def test_callbacks_are_told_and_forgotten_by_copies(monkeypatch):
     # Nothing is told inside an iteration, however long it takes.
-    monkeypatch.setattr("simviz.methods._training._PAUSE", math.inf)
+    monkeypatch.setattr("simviz.methods._training.PAUSE", math.inf)
     told = []
     model = SSI(4, max_iter=2).set_callbacks(lambda *news: told.append(news))
     model.fit([[1.0, 0], [0, 1]], [[0, 1.0], [1, 0]])

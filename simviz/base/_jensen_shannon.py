@@ -41,7 +41,7 @@ Ranks = tuple[Ints, Ints, Reals]
 _WIDTH = 64  # topics are filled up to a multiple: lanes of four SIMD registers of float32
 _SMALLEST = 2.0**-60  # below it a share is none: products stay normal numbers
 _BLOCK_ENTRIES = 2**22
-_MANY = 0.2  # share of open candidates that costs more than the second bound of all
+MANY = 0.2  # share of open candidates that costs more than the second bound of all
 _TASKS = 32  # pieces of work at least, so that threads end together
 
 
@@ -235,7 +235,7 @@ def _rank_rows(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) 
     B = p.roots @ q.roots.T
     with threads_for(n * m):
         screen(B, indptr, lowest, highest, between, columns, n_open, n_zero)
-    if n_open.sum() > _MANY * n * m:
+    if n_open.sum() > MANY * n * m:
         C = p.waves @ q.waves.T
         C *= np.float32(WEIGHT)
         with threads_for(n * m):

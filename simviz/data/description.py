@@ -38,7 +38,7 @@ _WORD = re.compile(r"\w+")
 #: Distinct grades that are counted one by one; more are put into as many bins.
 _BINS = 10
 #: Characters whose words are counted; of more, fewer texts are read, spread evenly.
-_CHARACTERS = 2_000_000
+CHARACTERS = 2_000_000
 
 
 #: Pairs whose cosines tell whether vectors are of one space, and fewest that can.
@@ -342,7 +342,7 @@ def _side(
     is_text = items.kind in ("text", "keyword")
     texts, vocabulary, counts = content[:0], set[str](), list[int]()
     if is_text:
-        share = _CHARACTERS / max(1, sum(map(len, content)))
+        share = CHARACTERS / max(1, sum(map(len, content)))
         n_read = min(len(items), max(1, int(share * len(items))))
         texts = content[spread(len(items), n_read)]
         for text in texts:

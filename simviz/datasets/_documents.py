@@ -146,7 +146,7 @@ def read_library() -> Library:
     found: dict[str, list[str]] = {}
     for package, spaces in _SPACES.items():
         for space in (package, *(f"{package}.{name}" for name in spaces.split())):
-            for name, docstring in _public(space):
+            for name, docstring in public_names(space):
                 found.setdefault(docstring, []).append(name)
     library = link(found)
     if not library.links:
@@ -217,7 +217,7 @@ class _Names:
         return next(iter(there)) if len(there) == 1 else None
 
 
-def _public(space: str) -> Iterator[tuple[str, str]]:
+def public_names(space: str) -> Iterator[tuple[str, str]]:
     """Full names and docstrings of what a module or class offers, and of methods."""
     try:
         owner = pkgutil.resolve_name(space)

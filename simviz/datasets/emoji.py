@@ -37,8 +37,8 @@ def load_emoji() -> PairSet:
         and not any(tone in glyph for tone in _SKIN_TONES)
     ]
     glyphs, x_names, y_names = zip(*found, strict=True)
-    x, x_index = _merge(x_names, glyphs)
-    y, y_index = _merge(y_names, glyphs)
+    x, x_index = merge(x_names, glyphs)
+    y, y_index = merge(y_names, glyphs)
     return PairSet(
         x,
         y,
@@ -54,7 +54,7 @@ def _plain(name: str) -> str:
     return " ".join(name.strip(":").replace("_", " ").split())
 
 
-def _merge(texts: Sequence[str], glyphs: Sequence[str]) -> tuple[Items, list[int]]:
+def merge(texts: Sequence[str], glyphs: Sequence[str]) -> tuple[Items, list[int]]:
     """Distinct texts as items, and the item of each text; the first glyph is the label."""
     place: dict[str, int] = {}
     first: list[int] = []

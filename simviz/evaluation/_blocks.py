@@ -27,7 +27,7 @@ BLOCK_ENTRIES = 2**22
 #: Similarities that fit into this are computed once and kept for the second pass.
 KEPT_BYTES = 64 * 2**20
 #: Scores within a margin that are kept, of one block and of all. Beyond, a second pass is cheaper.
-_ROOM, _MOST = 2**20, 2**23
+ROOM, MOST = 2**20, 2**23
 #: Columns that one thread goes through; its share of the counts stays in cache.
 STRIP = 256
 
@@ -275,7 +275,7 @@ class ColumnCounts:
         self._floor[listed] = self._ordered[indptr[:-1][listed]] - self._margin[listed]
         self._above, self._equal = np.zeros((2, len(column)), dtype=np.int64)
         n_strips = max(1, -(-n_y // STRIP))
-        room = 0 if margin is None else max(1, _ROOM // n_strips)
+        room = 0 if margin is None else max(1, ROOM // n_strips)
         self._place = np.empty((n_strips, room), dtype=np.int64)
         self._value = np.empty((n_strips, room))
         self._n_kept = np.zeros(n_strips, dtype=np.int64)
@@ -329,7 +329,7 @@ class ColumnCounts:
             return
         room = self._place.shape[1]
         self._total += int(self._n_kept.sum())
-        self.is_exact = self._total <= _MOST and int(self._n_kept.max()) <= room
+        self.is_exact = self._total <= MOST and int(self._n_kept.max()) <= room
         if self.is_exact:
             inside = np.arange(room) < self._n_kept[:, None]
             self._kept.append((self._place[inside], self._value[inside]))

@@ -645,12 +645,12 @@ def power_analysis(
         return PowerAnalysis(n, None, False, middle, power)
     # Of the 2^n choices of swaps, two reach the sum of differences that are all of one sign.
     least = 1 + math.ceil(-math.log2(alpha))
-    needed = 0 if spread == 0 else _sample_size(abs(middle) / spread, power, alpha)
+    needed = 0 if spread == 0 else sample_size(abs(middle) / spread, power, alpha)
     is_separated = significance.paired_randomization(a, b).is_significant(alpha)
     return PowerAnalysis(n, max(needed, least), is_separated, middle, power)
 
 
-def _sample_size(effect: float, power: float, alpha: float) -> int:
+def sample_size(effect: float, power: float, alpha: float) -> int:
     """Least n whose two-sided paired t-test finds an effect, in standard deviations."""
     from scipy.special import ndtri
 

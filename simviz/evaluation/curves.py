@@ -37,7 +37,7 @@ Vectors = NDArray[np.floating[Any]]
 
 #: Entries of a block of products. Every dimension visits each block, so there
 #: should be few of them.
-_BLOCK_ENTRIES = 2**23
+BLOCK_ENTRIES = 2**23
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -232,7 +232,7 @@ class _Products:
 
     def blocks(self) -> Iterator[tuple[int, int]]:
         """First and last query of each block."""
-        return bounds(*self.shape, max(16, _BLOCK_ENTRIES // max(1, self.shape[1])))
+        return bounds(*self.shape, max(16, BLOCK_ENTRIES // max(1, self.shape[1])))
 
     def rank_all(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
         """Rank the judged candidates of some queries against all."""

@@ -658,7 +658,7 @@ METRICS: tuple[type[Metric], ...] = (
     *(AUC, RankLoss, PartialAUC, Pearson, Spearman),
 )
 #: Metrics made of functions, by name.
-_OWN: dict[str, Metric] = {}
+OWN: dict[str, Metric] = {}
 #: Orders of ties over which the mean of a function is taken.
 _ORDERS = 100
 
@@ -738,8 +738,8 @@ def metric(fn: Callable[[Reals], float], name: str | None = None) -> Metric:
         taken = False
     if taken:
         raise ValueError(f"{name!r} is a metric already. Name yours otherwise.")
-    _OWN[name] = _Function(fn, name)
-    return _OWN[name]
+    OWN[name] = _Function(fn, name)
+    return OWN[name]
 
 
 #: Names of ir_measures and trec_eval, and what they are called here. Their gains are grades.
@@ -795,8 +795,8 @@ def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) 
     if isinstance(name, Metric):
         return name
     wanted = " ".join(str(name).split())
-    if wanted in _OWN:
-        return _OWN[wanted]
+    if wanted in OWN:
+        return OWN[wanted]
     for pattern, own in _ELSEWHERE:
         if found := pattern.fullmatch(wanted):
             wanted = own.format(*filter(None, found.groups()))
@@ -807,7 +807,7 @@ def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) 
     if match is None or stem is None:
         every = (build(None, "") for build in _BUILDERS.values())
         known = [one for one in every if isinstance(one, tuple(among))]
-        examples = [*(min((m.name, *m.aliases), key=len) for m in known), *_OWN]
+        examples = [*(min((m.name, *m.aliases), key=len) for m in known), *OWN]
         raise ValueError(unknown_name("metric", str(name), examples))
     try:
         metric = _BUILDERS[stem](match["at"], (match["options"] or "").casefold())

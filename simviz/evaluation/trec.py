@@ -36,7 +36,7 @@ Block = NDArray[np.floating[Any]]
 Found = list[tuple[Ints, Block]]
 
 #: Entries kept while answers to y items are gathered over blocks of x items.
-_GATHERED = 2**23
+GATHERED = 2**23
 #: Queries whose lines are one piece of text.
 _LINES = 64
 #: Columns of a run.
@@ -158,7 +158,7 @@ def _found(
             yield start, [_best(row, np.arange(len(row)), k) for row in block]
     else:
         # Columns come apart over the blocks: the best of each so far are kept.
-        step = max(1, _GATHERED // (2 * min(k, len(pairs.x))))
+        step = max(1, GATHERED // (2 * min(k, len(pairs.x))))
         for first in range(0, len(pairs.y), step):
             columns = np.arange(first, min(first + step, len(pairs.y)))
             kept: Found = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(columns)

@@ -20,7 +20,7 @@ Listener = Callable[[str, float], bool]
 T = TypeVar("T")
 R = TypeVar("R")
 
-_WORTH_KEEPING = 10.0  # seconds that a fit took
+WORTH_KEEPING = 10.0  # seconds that a fit took
 
 
 @contextmanager
@@ -211,7 +211,7 @@ class Progress:
         begin = time.monotonic()
         with fewer_dimensions():
             model.fit(*data)
-        if file and time.monotonic() - begin >= _WORTH_KEEPING:
+        if file and time.monotonic() - begin >= WORTH_KEEPING:
             file.parent.mkdir(parents=True, exist_ok=True)
             learned = {n: v for n, v in vars(model).items() if n[0] != "_" and n[-1] == "_"}
             save_state(learned, file)

@@ -69,9 +69,9 @@ class Graded(Bench):
         self.start: Any = None
 
         def encoded(features: TextCounts) -> Parts:
-            features.fit([*_texts(parts.train.x), *parts.train.y.content])
+            features.fit([*texts_of(parts.train.x), *parts.train.y.content])
             return parts.encoded(
-                lambda queries: features.transform(_texts(queries)),
+                lambda queries: features.transform(texts_of(queries)),
                 lambda documents: features.transform(documents.content),
             )
 
@@ -102,7 +102,7 @@ def _quality(result: Evaluation) -> float:
     return float(np.mean([result.value(NDCG(k)) for k in DEPTHS]))
 
 
-def _texts(queries: Items) -> list[str]:
+def texts_of(queries: Items) -> list[str]:
     """Queries, with what was found about them outside where that is known."""
     snippets = queries.metadata.get(SNIPPETS)
     if snippets is None:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Matrix = Any  # array or CSR matrix
 Groups = tuple[Sequence[str], Reals]
 
-_BLOCK_ENTRIES = 2**22  # 32 MB of contributions at a time
+BLOCK_ENTRIES = 2**22  # 32 MB of contributions at a time
 _EXACT = 1e-6
 _WORD = re.compile(r"\S+")
 #: Parts that are hidden one after another: more would take too long to ask about.
@@ -168,7 +168,7 @@ def contributions(
     x_totals, y_totals = np.zeros(len(i)), np.zeros(len(j))
     grouped = np.zeros((1, 1))
     top: list[tuple[int, int, float]] = []
-    size = max(1, _BLOCK_ENTRIES // max(1, len(j)))
+    size = max(1, BLOCK_ENTRIES // max(1, len(j)))
     for start in range(0, len(i), size):
         rows = slice(start, start + size)
         if left is not None and right is not None:

@@ -290,11 +290,11 @@ def draw_now(
     compilation.wait(options["method"], lambda: report(0.0))
     made, *drawn = draw(run.pipeline(), pairs, seed=seed, callback=callback, **options)
     if made.method == "two-sided" and DRAWING in run.maps():
-        made = _laid_on(made, load_map(run, DRAWING)[0])
+        made = laid_on(made, load_map(run, DRAWING)[0])
     run.put_map(kept_name(drawing), made, *drawn)
 
 
-def _laid_on(made: JointMap, first: JointMap) -> JointMap:
+def laid_on(made: JointMap, first: JointMap) -> JointMap:
     """A drawing turned to lie on another, what is in its lower left corner there again."""
     points = np.concatenate([made.x, made.y])
     points = points - points.mean(axis=0)

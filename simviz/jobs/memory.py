@@ -15,11 +15,11 @@ from pathlib import Path
 from simviz.exceptions import JobError
 
 # What jobs leave to pages: a share of all, and no more than so many bytes.
-_SHARE_LEFT, _MOST_LEFT = 0.05, 2**28
+_SHARE_LEFT, MOST_LEFT = 0.05, 2**28
 #: Seconds that the memory of what is stopped has to come back; a step takes one at most.
-_PATIENCE = 2.0
-_MACHINE = Path("/proc/meminfo")
-_GROUPS, _GROUP_FILES = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
+PATIENCE = 2.0
+MACHINE = Path("/proc/meminfo")
+GROUPS, GROUP_FILES = Path("/proc/self/cgroup"), Path("/sys/fs/cgroup")
 #: Files of a control group: its limit, what it takes, and what of that could be given up.
 _V1 = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
 _V2 = ("memory.max", "memory.current", "inactive_file")
@@ -51,7 +51,7 @@ def free_bytes() -> float:
     known = [*_of_machine(), *_of_container()]
     if _limit < math.inf:
         known.append((_limit, _limit - taken_bytes()))
-    left = (free - min(_SHARE_LEFT * total, _MOST_LEFT) for total, free in known)
+    left = (free - min(_SHARE_LEFT * total, MOST_LEFT) for total, free in known)
     return min(left, default=math.inf)
 
 
@@ -65,7 +65,7 @@ def return_freed() -> None:
 def _of_machine() -> Iterator[tuple[float, float]]:
     """All memory and what is free of it."""
     with suppress(OSError, ValueError, KeyError):
-        lines = (line.split() for line in _MACHINE.read_text().splitlines())
+        lines = (line.split() for line in MACHINE.read_text().splitlines())
         told = {words[0]: 1024 * int(words[1]) for words in lines}
         yield told["MemTotal:"], told["MemAvailable:"]
 
@@ -73,11 +73,11 @@ def _of_machine() -> Iterator[tuple[float, float]]:
 def _of_container() -> Iterator[tuple[float, float]]:
     """The same of each control group that this process is in; /proc/meminfo knows of none."""
     try:
-        groups = [line.split(":", 2) for line in _GROUPS.read_text().splitlines()]
+        groups = [line.split(":", 2) for line in GROUPS.read_text().splitlines()]
     except OSError:
         return
     for _, controllers, path in groups:
-        root, names = _GROUP_FILES, _V2
+        root, names = GROUP_FILES, _V2
         if controllers:
             root, names = root / "memory", _V1
             if "memory" not in controllers.split(","):
@@ -111,7 +111,7 @@ def watched(key: Hashable) -> Iterator[Callable[[], None]]:
                 return
             _short_since = now if _short_since is None else _short_since
             n_later = len(_working) - 1 - _working.index(key)
-            if now - _short_since < _PATIENCE * n_later:
+            if now - _short_since < PATIENCE * n_later:
                 return
         raise JobError(
             f"This was stopped, for it takes more memory than there is: the process has "

@@ -95,7 +95,7 @@ def train(
     measured: dict[Part, PartResult] = {}
     asks = default_query_side(spec.dataset_id, pairs).direction
     done = 0.0
-    for part, share in _measurable(parts, pipeline if spec.may_lack_scores else None).items():
+    for part, share in measurable(parts, pipeline if spec.may_lack_scores else None).items():
         callback = progress.during("scoring", done, done + share)
         measured[part] = measure(
             pipeline, parts.train, getattr(parts, part), spec.dimensions, callback, asks=asks
@@ -190,7 +190,7 @@ def measure(
     return PartResult.of(evaluation, baselines, curve)
 
 
-def _measurable(parts: Split, imported: Pipeline | None) -> dict[Part, float]:
+def measurable(parts: Split, imported: Pipeline | None) -> dict[Part, float]:
     """Parts to measure with their shares of the work, the smaller first: its figures come soon."""
     # An imported run has the parts for which it brings scores.
     held_out: dict[Part, PairSet] = {"validation": parts.validation, "test": parts.test}

@@ -49,10 +49,10 @@ def run_job(
     began = time.monotonic(), time.thread_time()
     unknown = Cost(0.0, 0)
     if compilation.progress() is not None:
-        _reporter(job_id, channel, stop, unknown, began)("compiling", 0.0, {})
+        reporter(job_id, channel, stop, unknown, began)("compiling", 0.0, {})
         compilation.wait(spec.method, stop.is_set)
         began = time.monotonic(), time.thread_time()
-    _reporter(job_id, channel, stop, unknown, began)("reading", 0.0, {})
+    reporter(job_id, channel, stop, unknown, began)("reading", 0.0, {})
     if isinstance(source, Store):
         source = source.datasets.get(spec.dataset_id), spec.models(source)
     pairs, models = source
@@ -64,11 +64,11 @@ def run_job(
     if reason := expected.reason_to_refuse:
         raise JobError(reason)
     with watched(job_id) as require:
-        report = _reporter(job_id, channel, stop, expected, began, require)
+        report = reporter(job_id, channel, stop, expected, began, require)
         return spec.run(pairs, models, report)
 
 
-def _reporter(
+def reporter(
     job_id: str,
     channel: Any,
     stop: Any,

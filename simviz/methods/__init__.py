@@ -19,7 +19,7 @@ from simviz.registry import find_classes, unknown_name
 Model = TypeVar("Model", bound=PairModel)
 
 
-_registered: dict[str, type[PairModel]] = {}
+registered: dict[str, type[PairModel]] = {}
 
 
 @functools.cache
@@ -53,7 +53,7 @@ def all_methods() -> dict[str, type[PairModel]]:
     >>> all_methods()["cca"].tags.family
     'spectral'
     """
-    return dict(sorted({**_found(), **_registered}.items()))
+    return dict(sorted({**_found(), **registered}.items()))
 
 
 def __getattr__(name: str) -> type[PairModel]:
@@ -123,8 +123,8 @@ def register_method(cls: type[Model], name: str | None = None) -> type[Model]:
     ValueError
         If it is no such class, the id will not do, or another method has it.
     """
-    _add({**_found(), **_registered}, cls, name)
-    _registered[name or cls.__name__.lower()] = cls
+    _add({**_found(), **registered}, cls, name)
+    registered[name or cls.__name__.lower()] = cls
     return cls
 
 

@@ -183,10 +183,10 @@ def encode(
     if dropout is not None:
         mean = dropout.thin(mean, dropout.layers, mean.shape)
     projected = functional.linear(mean, parts["projection"], parts["projection_bias"])
-    return projected + _n_grams(parts["n_grams"], ids) if shape.n_grams else projected
+    return projected + letter_n_grams(parts["n_grams"], ids) if shape.n_grams else projected
 
 
-def _n_grams(table: Tensor, ids: Tensor) -> Tensor:
+def letter_n_grams(table: Tensor, ids: Tensor) -> Tensor:
     """Mean vector of the n-grams of texts, found by their hash (FNV-1a, 32 bits)."""
     import torch
     from torch.nn import functional

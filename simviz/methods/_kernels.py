@@ -26,7 +26,7 @@ Setting = tuple[str | KernelFunction, float | None]  # a kernel and its gamma
 #: Kernels with a name, in the order in which to show them.
 NAMES = ("rbf", "linear", "cosine", "polynomial", "chi2")
 
-_BLOCK_ENTRIES = 2**22
+BLOCK_ENTRIES = 2**22
 _SAMPLE = 500  # rows whose distances decide on gamma
 _LOCALITY = 4.0  # gamma times the median squared distance, at most
 
@@ -34,8 +34,8 @@ Notify = Callable[[int, int], bool]
 Floats = NDArray[np.floating]
 _Found = tuple[Array, Array, NDArray[np.int64], Array, Array | None]
 
-_LAPACK_SIDE = 1_000  # a full decomposition of that size takes a second
-_CANDIDATES = 64  # pivots proposed at a time
+LAPACK_SIDE = 1_000  # a full decomposition of that size takes a second
+CANDIDATES = 64  # pivots proposed at a time
 _WORTH = 0.05  # of the largest residual among them: what a pivot has to explain
 _NEGATIVE = 1e-6  # of the largest eigenvalue: beyond rounding
 _ROUNDING = 1e-14  # what centring leaves of a mean that is larger than all differences
@@ -110,7 +110,7 @@ class Kernel:
         """The same in blocks of rows, with the rows that each block covers."""
         values = self._prepared(landmarks)
         known = nonzero_rows(X)
-        size = max(16, _BLOCK_ENTRIES // max(1, _length(landmarks)))
+        size = max(16, BLOCK_ENTRIES // max(1, _length(landmarks)))
         for start in range(0, X.shape[0], size):
             rows = slice(start, min(start + size, X.shape[0]))
             K = values(X[rows])
@@ -368,7 +368,7 @@ def pivoted_cholesky(
         n_left = int(np.count_nonzero(left))
         if not n_left or (m and notify(m, limit)):
             break
-        size = min(_CANDIDATES, limit - m, n_left)
+        size = min(CANDIDATES, limit - m, n_left)
         proposed = rng.choice(n, size, replace=False, p=left / left.sum())
         H = _unexplained(kernel, X, proposed, F[:, :m], left + floor, scale)
         best = float(left[proposed].max())
@@ -382,7 +382,7 @@ def pivoted_cholesky(
         left[index] = 0.0
     F = F[:, : len(index)]
     if kernel.foreign and scale > 0:
-        some = np.linspace(0, n - 1, min(_CANDIDATES, n)).astype(np.int64)
+        some = np.linspace(0, n - 1, min(CANDIDATES, n)).astype(np.int64)
         _unexplained(kernel, X, some, F, np.maximum(left, 0.0) + floor, scale)
     return F, np.array(index, dtype=np.int64)
 
@@ -403,7 +403,7 @@ def _unexplained(
 
 def singular_triplets(C: Array) -> tuple[Array, Array, Array]:
     """All singular triplets U, s, Vt of what stands between two sets of features."""
-    if min(C.shape) <= _LAPACK_SIDE:
+    if min(C.shape) <= LAPACK_SIDE:
         U, s, Vt = np.linalg.svd(C, full_matrices=False)
         return U, s, Vt
     if C.shape[0] > C.shape[1]:

@@ -23,17 +23,17 @@ Notify = Callable[[int, int], bool]
 _STRIP = 1024  # bytes of a row at a time: wider ones, gathered at random, miss the caches
 _PARTS = 64  # pieces of about equally many non-zeros: words are as unequal as Zipf says
 _FIRST_CHECK = 3.0  # times k directions before eigenvalues are looked at
-_SPARE = 2_000  # directions beyond 2 k at which the search ends whatever is left
+SPARE = 2_000  # directions beyond 2 k at which the search ends whatever is left
 _MOST = 5_500  # directions whose projected matrix takes LAPACK half a minute
 _SHORT = 1e-3  # of the norm: what is shorter is made orthogonal twice
 _SMALL = 1e-6  # entries between it and its inverse may be squared twice
 _USUAL_BASIS = 3.5  # times k directions are enough for most spectra; for progress only
-_DENSE_FLOPS = 1e8  # direct LAPACK SVD below this many multiplications
-_GRAM_SIDE = 1_500  # all eigenvectors of a Gram matrix of this side take a fraction of a second
-_LARGEST_GRAM = 6_000  # and of this one half a minute: for when many of them are wanted
+DENSE_FLOPS = 1e8  # direct LAPACK SVD below this many multiplications
+GRAM_SIDE = 1_500  # all eigenvectors of a Gram matrix of this side take a fraction of a second
+LARGEST_GRAM = 6_000  # and of this one half a minute: for when many of them are wanted
 _MANY = 6  # one in so many
 _BLOCK = 96  # columns of a product in the iterative route
-_COLUMNS = 512  # columns of a block when a Gram matrix is filled in
+COLUMNS = 512  # columns of a block when a Gram matrix is filled in
 
 
 class Products:
@@ -237,7 +237,7 @@ def leading_eigenpairs(
     # Software III. Stathopoulos & Wu (2002), A block orthogonalization procedure with constant
     # synchronization requirements. SIAM J. Sci. Comput. 23.
     width = start.shape[1]
-    limit = min(side, 2 * k + _SPARE, max(_MOST, k + k // 2))
+    limit = min(side, 2 * k + SPARE, max(_MOST, k + k // 2))
     basis = _Basis(side, min(side, limit + width), start.dtype)
     basis.append(_orthonormal(start)[0])
     reach: Array = np.zeros((0, 0))  # how the block to come hangs together with the last one
@@ -396,7 +396,7 @@ def truncated_svd(
     """The k leading singular triplets."""
     m, n = op.shape
     k = min(k, m, n)
-    if m * n * min(m, n) <= _DENSE_FLOPS:
+    if m * n * min(m, n) <= DENSE_FLOPS:
         U, s, Vt = np.linalg.svd(_dense(op), full_matrices=False)
         U, s, Vt = U[:, :k], s[:k], Vt[:k]
     elif m <= n:
@@ -500,7 +500,7 @@ def _dense(op: Operator) -> Array:
 
 def _whole(side: int, k: int) -> bool:
     """Whether all eigenvectors of a Gram matrix come sooner than the leading k."""
-    return side <= _GRAM_SIDE or (side <= _LARGEST_GRAM and k * _MANY > side)
+    return side <= GRAM_SIDE or (side <= LARGEST_GRAM and k * _MANY > side)
 
 
 def _through_left(
@@ -541,8 +541,8 @@ def _gram(op: Operator) -> Array:
         return op.gram(np.float64)
     m = op.shape[0]
     gram = np.empty((m, m))
-    for start in range(0, m, _COLUMNS):
-        stop = min(start + _COLUMNS, m)
+    for start in range(0, m, COLUMNS):
+        stop = min(start + COLUMNS, m)
         unit = np.zeros((m, stop - start))
         unit[np.arange(start, stop), np.arange(stop - start)] = 1.0
         gram[:, start:stop] = op.matmat(op.rmatmat(unit))

@@ -19,7 +19,7 @@ from simviz.relevance import Relevance
 Ints = NDArray[np.int64]
 Reals = NDArray[np.float64]
 
-_BLOCK = 64  # projections at a time: their Gram matrix stays in the first-level cache
+BLOCK = 64  # projections at a time: their Gram matrix stays in the first-level cache
 _SMALLEST = 1e-12  # of its bound: a distance below it is none
 
 
@@ -156,8 +156,8 @@ class LogDetProjections:
         """Project onto every constraint once."""
         violation = change = 0.0
         self.B = self.B.copy()  # whoever holds the last one keeps it
-        for first in range(0, len(self.pairs), _BLOCK):
-            missed, moved = self._project(slice(first, first + _BLOCK))
+        for first in range(0, len(self.pairs), BLOCK):
+            missed, moved = self._project(slice(first, first + BLOCK))
             violation += missed
             change += moved
             tick()

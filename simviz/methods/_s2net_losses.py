@@ -39,7 +39,7 @@ _ROWS = (128, 1024)  # a block of fewer wastes products, of more saves nothing
 # bfloat16 pays off where products outweigh the passes over a block: at a thousand items
 # a side it took longer, at six thousand it was 1.0 to 1.3 times as fast with vectors of
 # 256, and 1.6 times with 1,000.
-_WIDE, _MANY = 256, 2**24
+_WIDE, MANY = 256, 2**24
 
 
 _MINUS_INFINITY = 0xFF80  # in bits of bfloat16
@@ -251,7 +251,7 @@ class Maker:
 
     def kind(self, n_x: int, n_y: int) -> str:
         """Type that the products of so many vectors are taken in."""
-        return "bfloat16" if self.fast and n_x * n_y >= _MANY else self.dtype
+        return "bfloat16" if self.fast and n_x * n_y >= MANY else self.dtype
 
     def __call__(self, P: Array, Q: Array, rows: int | None = None) -> FloatBlocks:
         """Blocks of P Qᵀ."""

@@ -41,13 +41,13 @@ from simviz.params import validate_params
 from simviz.relevance import Relevance
 
 _log = logging.getLogger(__name__)
-_FEW = 1_500  # rows or columns whose principal directions take a fraction of a second
-_LARGEST_FACTOR = 24_000  # columns whose factor fits: 2.3 GB in single precision
+FEW = 1_500  # rows or columns whose principal directions take a fraction of a second
+LARGEST_FACTOR = 24_000  # columns whose factor fits: 2.3 GB in single precision
 _MOST_ROWS = 12_000  # rows whose Gram matrix and its two factors do, where columns are more
-_ALL_DIRECTIONS = 6_000  # rows or columns up to which all directions are found
-_MOST_DIRECTIONS = 3_000  # principal directions beyond that
-_LEADING = 200  # directions in which columns hang together, where there is no factor
-_PANEL = 1_024  # columns of a Cholesky factor that are found together
+ALL_DIRECTIONS = 6_000  # rows or columns up to which all directions are found
+MOST_DIRECTIONS = 3_000  # principal directions beyond that
+LEADING = 200  # directions in which columns hang together, where there is no factor
+PANEL = 1_024  # columns of a Cholesky factor that are found together
 _WIDEST = 4_096  # features of which a whole matrix of weights is learned
 _LEAST_RIDGE = 1e-6  # of the mean variance: what double precision still sees
 
@@ -229,11 +229,11 @@ def factor_whitening(
 ) -> type[CholeskyWhitening] | type[ScaledWhitening] | None:
     """The shortest way to whiten all of an operator without its directions, if there is one."""
     m, n = op.shape
-    if rank is not None or min(m, n) <= _FEW:
+    if rank is not None or min(m, n) <= FEW:
         return None
     if m < n and m <= _MOST_ROWS:
         return RowsWhitening
-    return CholeskyWhitening if n <= _LARGEST_FACTOR else ScaledWhitening
+    return CholeskyWhitening if n <= LARGEST_FACTOR else ScaledWhitening
 
 
 class Whitening(Protocol):
@@ -286,8 +286,8 @@ class Directions:
     ) -> None:
         m, n = op.shape
         most = min(m, n)
-        if rank is None and most > _ALL_DIRECTIONS:
-            rank = _MOST_DIRECTIONS
+        if rank is None and most > ALL_DIRECTIONS:
+            rank = MOST_DIRECTIONS
         U, s = left_svd(op, min(rank or most, most), random_state=random_state, notify=notify)
         r = numerical_rank(s, op.shape)
         self.op, self.U, self.s, self.rank = op, U[:, :r], s[:r], r
@@ -410,7 +410,7 @@ class ScaledWhitening:
         assert op.squares is not None
         self.op, self.ridge, d = op, ridge, op.shape[1]
         what = "Covariances of %d features would take %d GB; variances and %d directions do."
-        _log.warning(what, d, 4e-9 * d**2, _LEADING)
+        _log.warning(what, d, 4e-9 * d**2, LEADING)
         self.rank = self.n_features = d
         total = op.squares() + ridge
         self._scale = (1 / np.sqrt(total)).astype(dtype)[:, None]
@@ -420,7 +420,7 @@ class ScaledWhitening:
             return self._scale * op.rmatmat(op.matmat(self._scale * B)) + share * B
 
         # The seed is of the search for V, which is no choice of the method's.
-        mu, V = leading_symmetric(correlated, d, _LEADING, dtype, random_state=0, notify=notify)
+        mu, V = leading_symmetric(correlated, d, LEADING, dtype, random_state=0, notify=notify)
         rest = (d - mu.sum()) / (d - len(mu)) if len(mu) < d else 1.0
         self.leading: Array = V.astype(dtype)
         self._usual = 1 / np.sqrt(rest)
@@ -467,9 +467,9 @@ def _trace_of_variance(G: Array) -> float:
 def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
     """Put the Cholesky factor of C into its lower triangle, panel by panel."""
     d = len(C)
-    panels = -(-d // _PANEL)
-    for panel, start in enumerate(range(0, d, _PANEL)):
-        stop = min(start + _PANEL, d)
+    panels = -(-d // PANEL)
+    for panel, start in enumerate(range(0, d, PANEL)):
+        stop = min(start + PANEL, d)
         if start:
             C[start:, start:stop] -= C[start:, :start] @ C[start:stop, :start].T
         corner = np.linalg.cholesky(C[start:stop, start:stop])

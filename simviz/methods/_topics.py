@@ -31,7 +31,7 @@ TOPIC_PARAMETERS: dict[str, list[Any]] = {
 }
 
 _FEWEST_STEPS = 10  # equal topics part slowly: the first steps gain little
-_STEPS_A_CALL = 3e8  # a fraction of a second, so that a wish to stop is heard
+STEPS_A_CALL = 3e8  # a fraction of a second, so that a wish to stop is heard
 _COUNTS_A_CALL = 2**24  # the same where each count has room for its topics
 _PARTS_A_CALL = 32  # of equal work, for the threads to share
 _BLOCK = 2**22  # entries that elementwise passes take at a time
@@ -270,7 +270,7 @@ class Stopped(Exception):  # noqa: N818 -- a wish, not an error
 def equal_parts(work: NDArray[Any], n_topics: int, most: float = np.inf) -> list[Index]:
     """Limits of parts of equal work, one array a call, of so many steps at most."""
     total = np.concatenate([[0.0], np.cumsum(work, dtype=np.float64)])
-    n_calls = max(1, int(np.ceil(total[-1] * n_topics / min(most, _STEPS_A_CALL))))
+    n_calls = max(1, int(np.ceil(total[-1] * n_topics / min(most, STEPS_A_CALL))))
     shares = np.linspace(0, total[-1], n_calls * _PARTS_A_CALL + 1)
     bounds = np.searchsorted(total, shares).astype(np.int64)
     bounds[0], bounds[-1] = 0, len(work)

@@ -25,7 +25,7 @@ Data = tuple[Matrix, Matrix, Relevance]
 Part = tuple[Matrix, Matrix, Relevance]
 Values = list[Array]  # one array a part, one value a query
 
-_PAUSE = 0.2  # seconds between two calls inside an iteration
+PAUSE = 0.2  # seconds between two calls inside an iteration
 _FEWEST = 20  # held-out queries that can tell one model from another
 _POOL = 4096  # queries and candidates of a validation set that are looked at
 
@@ -60,7 +60,7 @@ class Watch:
 
     def tick(self) -> None:
         """Tell that it goes on; raise `Stopped` where it should not."""
-        if time.monotonic() - self._heard > _PAUSE:
+        if time.monotonic() - self._heard > PAUSE:
             self._tell()
 
     def step(self, loss: float, theta: Array) -> bool:

@@ -32,7 +32,7 @@ Rows = tuple[Any, Any, Any, Any]
 _LINE = 64  # bytes
 
 _FLOPS_A_CHUNK = 2e8  # a fraction of a second, so that a wish to stop is heard
-_FEWEST = 20_000  # triples of a pass
+FEWEST = 20_000  # triples of a pass
 _WATCHED = 512  # queries: a pass takes little longer than to score more
 _DENSE = 0.3  # share of entries from which products of whole rows are faster
 _WIDE = 128  # features below which single steps cost less than preparing a product
@@ -273,14 +273,14 @@ class TripleMixin(IterativeMixin):
             held = hold_out_parts(self, data, validation, rng, _WATCHED)
         self._stages, self._done = 1 + held.own, 0
         # As many triples a pair as there will be of all.
-        fewest = round(_FEWEST * held.data[2].positives.nnz / max(1, relevance.positives.nnz))
+        fewest = round(FEWEST * held.data[2].positives.nnz / max(1, relevance.positives.nnz))
         limits = self.max_iter, self.patience
         watch, stopped = self._descend(held.data, held.parts, limits, fewest, rng)
         if self._may_stay and watch.best_iter:
             watch = least_change([watch])
         if held.own and not stopped:
             self._done = len(watch.losses)
-            again, _ = self._descend(data, [], (watch.best_iter, 1), _FEWEST, rng)
+            again, _ = self._descend(data, [], (watch.best_iter, 1), FEWEST, rng)
             watch.best, watch.best_iter = again.best, len(again.losses)
         self._take(watch.best)
         watch.record(self)
@@ -304,7 +304,7 @@ class TripleMixin(IterativeMixin):
 
         self._watch = watch = Watch(descent.start, heard, values if parts else None, limits)
         per_pass = max(fewest, len(source))
-        chunk = int(np.clip(_FLOPS_A_CHUNK / max(descent.flops, 1), 50, _FEWEST))
+        chunk = int(np.clip(_FLOPS_A_CHUNK / max(descent.flops, 1), 50, FEWEST))
         chunk = chunk // source.group * source.group or source.group
         stopped = False
         try:

@@ -213,7 +213,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         watch = Watch(
             np.eye(start.n_components_),
             self._notify,
-            scored and (lambda B: scored(_root(B))),
+            scored and (lambda B: scored(root(B))),
             (self.max_iter, self.max_iter),
         )
         gammas: list[float] = []
@@ -227,7 +227,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         kept = gammas[: watch.best_iter]
         if given is None and validation is not None and not stopped:
             start, watch.best = self._repeat(everything, kept, rng, watch, start)
-        bend(self, start, _root(watch.best))
+        bend(self, start, root(watch.best))
         self.metric_ = watch.best
         watch.record(self)
         self.gamma_ = kept[-1] if kept else None
@@ -304,7 +304,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         return float(u), float(v)
 
 
-def _root(B: NDArray[np.floating]) -> NDArray[np.floating]:
+def root(B: NDArray[np.floating]) -> NDArray[np.floating]:
     """L with B = L Lᵀ, where rounding has made eigenvalues of B negative too."""
     try:
         return np.linalg.cholesky(B)

@@ -24,7 +24,7 @@ from simviz.methods._spectral import capped_components, signed_weights, stacked
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
-_FEW_ITEMS = 3_000  # an eigenproblem of that size takes seconds
+FEW_ITEMS = 3_000  # an eigenproblem of that size takes seconds
 
 
 @dataclass(eq=False, repr=False)
@@ -139,7 +139,7 @@ class HeterogeneousSVD(LinearPairModel):
         shape = (Y.shape[1], X.shape[1])
         # One map has one eigenproblem of both sides together, each as large again.
         together = sum(P.shape) if self.shared else max(P.shape)
-        few = together <= min(*shape, _FEW_ITEMS // (1 + self.shared))
+        few = together <= min(*shape, FEW_ITEMS // (1 + self.shared))
         settings = {"random_state": self.random_state, "notify": self._notify}
         if self.shared:
             s, U = self._symmetric(X, Y, P, a, b, few=few, **settings)

@@ -21,7 +21,7 @@ from simviz.projection.two_sided import Comparison, place_new
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
 #: Pairs that are compared at most to find what is nearest to each item.
-_MOST_COMPARED = 6_000_000
+MOST_COMPARED = 6_000_000
 #: The drawing that is made first, and the one to show where it is there.
 DRAWING, BEST = "mds-2-center", "two-sided-2-70"
 #: Names of the groups that `ItemRanks.groups` makes, the best first.
@@ -213,7 +213,7 @@ def nearest_of_all(
     """Rows of a drawing that a run finds nearest to each of its items, the x side first."""
     # Where there are fewer than k, or the run tells none apart, the item itself stands. None where
     # there are too many pairs to compare.
-    if len(placed.x_rows) * len(placed.y_rows) > _MOST_COMPARED:
+    if len(placed.x_rows) * len(placed.y_rows) > MOST_COMPARED:
         return None
     x, y = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
     n_x, start = len(x), 0

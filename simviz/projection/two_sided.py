@@ -289,7 +289,7 @@ def _optimise(
         goal = _goal(blocks, stage, across)
         weights = goal.data.astype(np.float32)
         rate = np.float32(n / stage.exaggeration)
-        n_cells = _repel(at, n_x, charges, push, n_cells)
+        n_cells = repelled(at, n_x, charges, push, n_cells)
         for _ in range(stage.n_iter):
             sums = np.maximum(push[2:], 1e-12)
             # Of the step before: it has nearly the same positions.
@@ -298,7 +298,7 @@ def _optimise(
                 charges[1] = across / (2 * n) / sums[1]
             else:
                 charges[:] = 0.5 / sums.sum(dtype=np.float64)
-            n_cells = _repel(at, n_x, charges, push, n_cells)
+            n_cells = repelled(at, n_x, charges, push, n_cells)
             momentum = np.float32(0.5 if done < _SLOW_STEPS else 0.8)
             with threads_for(goal.nnz):
                 descend(
@@ -313,7 +313,7 @@ def _optimise(
     return at.T.astype(np.float64)
 
 
-def _repel(at: Single, n_x: int, charges: Single, push: Single, n_cells: int = 1) -> int:
+def repelled(at: Single, n_x: int, charges: Single, push: Single, n_cells: int = 1) -> int:
     """Repulsion of all points (two rows) and sums of kernels; returns the next number of cells."""
     n = at.shape[1]
     left, low = at.min(axis=1).astype(np.float64)

@@ -142,7 +142,7 @@ def html_report(
     order = [run.id for run in ranked(runs, main, direction, part)]
     entries.sort(key=lambda one: order.index(one.run.id))
     compared = summary.compare_runs(entries, main, direction)
-    charts = [_roc_chart(entries), _dimension_chart(entries, pairs, main, direction)]
+    charts = [roc_chart(entries), _dimension_chart(entries, pairs, main, direction)]
     drawn = [chart for chart in charts if chart is not None]
     packed, caption = _map(entries[0], pairs, drawing)
     # A browser reads line ends as one character, and takes the digest of that.
@@ -223,7 +223,7 @@ def _both_looks(draw: Callable[..., go.Figure], *given: Any, **how: Any) -> dict
     return {theme.name: draw(*given, theme=theme, **how) for theme in (LIGHT, DARK)}
 
 
-def _roc_chart(entries: Sequence[Entry]) -> Chart | None:
+def roc_chart(entries: Sequence[Entry]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
     rocs = summary.roc_curves(entries)
     if not rocs:

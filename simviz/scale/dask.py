@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-_CONNECT_SECONDS = 5
+CONNECT_SECONDS = 5
 _ANSWER_SECONDS = 1
 #: A worker that was killed is started anew within so long.
-_WORKER_SECONDS = 30
+WORKER_SECONDS = 30
 #: To a worker that is gone meanwhile data are sent so often, so many seconds apart.
 _CALLS, _AGAIN_SECONDS = 5, 0.5
 _CONNECTION_LOST = "scheduler-connection-lost"  # as Dask gives its reason
@@ -49,7 +49,7 @@ def connect(address: str) -> Client:
     from distributed import Client
 
     try:
-        return Client(address, timeout=_CONNECT_SECONDS, set_as_default=False)
+        return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise lost(address) from error
 
@@ -57,7 +57,7 @@ def connect(address: str) -> Client:
 def disconnect(client: Client) -> None:
     """Close a client; the scheduler drops whatever still waits for it."""
     with suppress(OSError, TimeoutError):
-        client.close(timeout=_CONNECT_SECONDS)
+        client.close(timeout=CONNECT_SECONDS)
 
 
 def repeated(
@@ -161,7 +161,7 @@ class Link:
 
     def scatter(self, data: Any) -> Any:
         """Send data to a worker; where it was just killed, there may be another one."""
-        send = partial(scattered, self.client, [data], timeout=_WORKER_SECONDS)
+        send = partial(scattered, self.client, [data], timeout=WORKER_SECONDS)
         # Without any worker it waits as long as one takes to be started, but once.
         no_worker = (TimeoutError,)
         address = self.address

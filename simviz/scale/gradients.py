@@ -32,7 +32,7 @@ _ATTEMPTS = 20  # evaluations in which one worker after another is lost
 _LOOK_SECONDS = 0.2
 _PIECES = 8  # of the parameters, at most: each is a message to every worker
 #: The shares of this process, by fit and number, with the step they wait at.
-_SHARES: dict[tuple[str, int], list[Any]] = {}
+SHARES: dict[tuple[str, int], list[Any]] = {}
 
 
 def fit_s2net(
@@ -118,14 +118,14 @@ class _SharedOut(S2Net):
 
 def build(token: str, i: int, make: Make, own: Any, common: Any) -> None:
     """Make a share, which stays on this worker."""
-    _SHARES[token, i] = [make(*own, *common), None, 0]
+    SHARES[token, i] = [make(*own, *common), None, 0]
 
 
 def begin(token: str, i: int, *pieces: Array) -> Array:
     """Start an evaluation of parameters that came in pieces; answers what is summed first."""
-    if (token, i) not in _SHARES:
+    if (token, i) not in SHARES:
         raise WorkerLost
-    share = _SHARES[token, i]
+    share = SHARES[token, i]
     theta = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     share[1], share[2] = share[0].steps(theta), 0
     return next(share[1])
@@ -133,7 +133,7 @@ def begin(token: str, i: int, *pieces: Array) -> Array:
 
 def advance(token: str, i: int, step: int, *parts: Array) -> Any:
     """Go on with a sum over all; answers the next share of one, or loss and gradient."""
-    share = _SHARES.get((token, i))
+    share = SHARES.get((token, i))
     if share is None or share[2] != step:
         raise WorkerLost
     share[2] += 1
@@ -145,8 +145,8 @@ def advance(token: str, i: int, step: int, *parts: Array) -> Any:
 
 def drop(token: str) -> None:
     """Forget the shares of a fit."""
-    for name in [name for name in _SHARES if name[0] == token]:
-        _SHARES.pop(name, None)
+    for name in [name for name in SHARES if name[0] == token]:
+        SHARES.pop(name, None)
 
 
 def add(a: Any, b: Any) -> Any:

@@ -25,9 +25,9 @@ Callback = Callable[[int, int], object] | None
 Storage = Literal["float16", "int8"]
 
 #: Queries that are compared at a time, scores of them (32 MB), and rows, least and most.
-_QUERIES, _ENTRIES, _ROWS_AT_ONCE, _MOST_ROWS = 1024, 2**23, 2**13, 2**16
+QUERIES, _ENTRIES, ROWS_AT_ONCE, MOST_ROWS = 1024, 2**23, 2**13, 2**16
 #: Vectors (of float64) that are multiplied one by one at a time: some 32 MB.
-_LISTED = 2**22
+LISTED = 2**22
 
 FORMAT = "simviz-index-1"
 _FILE = "index.faiss"
@@ -118,7 +118,7 @@ def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neig
     """
     Q = as_queries(vectors, queries, k)
     k = min(k, vectors.n_items)
-    chunks = [_search(vectors, Q[i : i + _QUERIES], k) for i in range(0, len(Q), _QUERIES)]
+    chunks = [_search(vectors, Q[i : i + QUERIES], k) for i in range(0, len(Q), QUERIES)]
     if not chunks:
         return Neighbors(np.empty((0, k), np.int64), np.empty((0, k), np.float32))
     positions, scores = (np.concatenate(part) for part in zip(*chunks, strict=True))
@@ -135,7 +135,7 @@ def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vecto
     margin = (2 * error * lengths * vectors.longest + np.finfo(np.float32).tiny)[:, None]
     found = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
     known = lengths > 0
-    n_rows = int(np.clip(_ENTRIES // n, _ROWS_AT_ONCE, _MOST_ROWS))
+    n_rows = int(np.clip(_ENTRIES // n, ROWS_AT_ONCE, MOST_ROWS))
     for start, block in vectors.blocks(n_rows):
         S = Q @ block.T
         if not np.isfinite(block if S.size > block.size else S).all():
@@ -184,7 +184,7 @@ def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Vectors:
 def rescored(Q: Vectors, query: Positions, rows: NDArray[Any], block: NDArray[Any]) -> Vectors:
     """Scores of listed pairs, each computed alike: products and sum in float64."""
     scores = np.empty(len(query), dtype=np.float32)
-    step = max(1, _LISTED // Q.shape[1])
+    step = max(1, LISTED // Q.shape[1])
     for start in range(0, len(query), step):
         own = slice(start, start + step)
         a, b = Q[query[own]].astype(np.float64), block[rows[own]].astype(np.float64)

@@ -41,7 +41,7 @@ Floats = NDArray[np.floating[Any]]
 FORMAT = "simviz-vectors-1"
 _KINDS = ("cosine", "dot", "hellinger")
 _KEPT = 256  # shards that stay mapped: each takes a file handle
-_FEW = 256  # vectors that are copied one by one
+FEW = 256  # vectors that are copied one by one
 
 
 class VectorShards(Shards):
@@ -123,7 +123,7 @@ class VectorShards(Shards):
         """Copy vectors into memory."""
         wanted, shard = self._located(rows)
         found = np.empty((len(wanted), self.n_components), dtype=np.float32)
-        if len(wanted) <= _FEW:
+        if len(wanted) <= FEW:
             within = (wanted - self.starts[shard]).tolist()
             for place, (i, row) in enumerate(zip(shard.tolist(), within, strict=True)):
                 found[place] = self._mapped(i)[row]

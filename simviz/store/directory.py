@@ -571,7 +571,7 @@ def sync(path: Path) -> None:
 
 @cache
 def _own(pid: int) -> str:
-    return f"{pid}-{_start_time(pid)}-{_boot_id()}"
+    return f"{pid}-{start_time(pid)}-{boot_id()}"
 
 
 def own_process() -> str:
@@ -591,10 +591,10 @@ def is_alive(process: str) -> bool:
         return False
     except OSError:
         pass  # it lives and belongs to another user
-    return rest == f"{_start_time(pid)}-{_boot_id()}"
+    return rest == f"{start_time(pid)}-{boot_id()}"
 
 
-def _start_time(pid: int) -> str:
+def start_time(pid: int) -> str:
     """Clock ticks between boot and the start of a process; "0" where nobody tells."""
     try:
         stat = Path(f"/proc/{pid}/stat").read_text()
@@ -606,7 +606,8 @@ def _start_time(pid: int) -> str:
 
 
 @cache
-def _boot_id() -> str:
+def boot_id() -> str:
+    """Which start of the machine this is."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().replace("-", "")[:12]
     except OSError:

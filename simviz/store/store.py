@@ -39,11 +39,11 @@ _log = logging.getLogger(__name__)
 #: Opening a demo's run is noted at most so often, in seconds.
 _OPENED_SECONDS = 600.0
 #: Deleted runs that a workspace can bring back at most.
-_DELETED = 20
+DELETED = 20
 #: A workspace is noted as used at most so often, in seconds.
 _TOUCH_SECONDS = 60.0
 #: Finished jobs that a workspace sees at most.
-_LISTED = 200
+LISTED = 200
 #: Longest text of a correction, in characters.
 _LONGEST = 5_000
 #: Values of what is chosen of how a data set is looked at.
@@ -405,7 +405,7 @@ class Runs:
             old = db.execute(
                 "SELECT id FROM trash WHERE id=? OR (workspace=? AND (deleted < ? OR id NOT IN "
                 "(SELECT id FROM trash WHERE workspace=? ORDER BY deleted DESC LIMIT ?)))",
-                (run_id, workspace, now - TRASH_SECONDS, workspace, _DELETED - 1),
+                (run_id, workspace, now - TRASH_SECONDS, workspace, DELETED - 1),
             ).fetchall()
             db.executemany("DELETE FROM trash WHERE id=?", [(row["id"],) for row in old])
             db.execute("INSERT INTO trash SELECT *, ? FROM runs WHERE id=?", (now, run_id))
@@ -519,7 +519,7 @@ class JobRecords:
                 db.execute(
                     "DELETE FROM followers WHERE workspace=? AND job_id NOT IN (SELECT job_id "
                     "FROM followers JOIN jobs ON job_id=id WHERE workspace=? "
-                    f"ORDER BY created DESC, id LIMIT {_LISTED})",
+                    f"ORDER BY created DESC, id LIMIT {LISTED})",
                     (workspace, workspace),
                 )
         return job_id
@@ -549,7 +549,7 @@ class JobRecords:
         else:
             query = (
                 "SELECT id FROM jobs JOIN followers ON job_id=id WHERE workspace=? "
-                f"ORDER BY created DESC, id LIMIT {_LISTED}"
+                f"ORDER BY created DESC, id LIMIT {LISTED}"
             )
             rows = self._index.rows_of(workspace, query, workspace)
         return [row["id"] for row in rows]

@@ -12,9 +12,9 @@ from typing import Any
 from urllib.parse import urlsplit
 
 #: Connections of visitors at once; a page that is drawn has a thread.
-_MOST_OPEN = 500
+MOST_OPEN = 500
 #: Seconds in which an upload has to arrive whole.
-_ARRIVES = 1_800.0
+ARRIVES = 1_800.0
 #: Times its bytes that an upload takes in memory: as it came, and as it is read.
 _COPIES = 2
 
@@ -64,7 +64,7 @@ class Guard:
         """Let one more visitor in, if there is room."""
         from starlette.websockets import WebSocketClose
 
-        if self._n_open >= _MOST_OPEN:
+        if self._n_open >= MOST_OPEN:
             await WebSocketClose(1013)(scope, receive, send)  # try again later
             return
         self._n_open += 1
@@ -90,7 +90,7 @@ class Guard:
             return
         self._n_arriving += n_bytes
         try:
-            async with asyncio.timeout(_ARRIVES):
+            async with asyncio.timeout(ARRIVES):
                 await self._app(scope, receive, send)
         except TimeoutError:
             await PlainTextResponse("This file took too long to arrive.", 408)(

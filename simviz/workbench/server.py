@@ -19,7 +19,7 @@ _SITE = Path(__file__).with_name("site")
 #: Where `app.py` and `pages/` stand: in an installed copy a folder of this package.
 ROOT = _SITE if _SITE.is_dir() else Path(__file__).parents[2]
 #: The first port that is tried, and how many after it.
-_PORT, _PORTS = 8501, 100
+PORT, _PORTS = 8501, 100
 #: Seconds until which a browser waits for the server.
 _PATIENCE = 60.0
 
@@ -38,7 +38,7 @@ def serve(
         _hand_in(files)
     address = host or os.environ.get("STREAMLIT_SERVER_ADDRESS") or "localhost"
     if port is None:
-        port = int(os.environ.get("STREAMLIT_SERVER_PORT") or 0) or _free_port(address)
+        port = int(os.environ.get("STREAMLIT_SERVER_PORT") or 0) or free_port(address)
     elif not _is_free(address, port):
         raise SimvizError(f"Port {port} of {address} is taken. Name another one by --port.")
     shown = "localhost" if address in ("0.0.0.0", "::") else address
@@ -79,13 +79,13 @@ def _hand_in(paths: Sequence[Path]) -> None:
     store.uploads.put(store.workspaces.open(LOCAL_WORKSPACE), files)
 
 
-def _free_port(address: str) -> int:
+def free_port(address: str) -> int:
     """The first port from 8501 on that nobody listens on."""
-    for port in range(_PORT, _PORT + _PORTS):
+    for port in range(PORT, PORT + _PORTS):
         if _is_free(address, port):
             return port
     raise SimvizError(
-        f"All ports from {_PORT} to {_PORT + _PORTS - 1} are taken. Name one by --port."
+        f"All ports from {PORT} to {PORT + _PORTS - 1} are taken. Name one by --port."
     )
 
 

@@ -5,11 +5,18 @@ from __future__ import annotations
 import re
 
 
-def run(app):
-    """Run a page again, without an error."""
-    app.run()
+def run(what):
+    """Run a page again, or what was done on it, without an error."""
+    app = what.run()
     assert not app.exception, app.exception
     return app
+
+
+def go(app, **address):
+    """Open a page by an address."""
+    app.query_params.clear()
+    app.query_params.update(address)
+    return run(app)
 
 
 def html(app):
@@ -31,8 +38,7 @@ def control(app, label):
 
 def press(app, label, option):
     """Choose an option of a row of pills or segments."""
-    control(app, label).set_value(option).run()
-    assert not app.exception
+    run(control(app, label).set_value(option))
 
 
 def link(app):

@@ -12,8 +12,10 @@ from on_page import html, run, said
 from waiting import LONG
 
 from simviz.data import PairSet
-from simviz.jobs import JobQueue
+from simviz.jobs import JobQueue, JobSpec
 from simviz.jobs.spec import AuditSpec
+from simviz.workbench.data import audit
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 PAGE = "data"
@@ -73,8 +75,6 @@ def items(app):
 
 
 def decisions(app):
-    from simviz.workbench.shell import state
-
     store, session = state.store(), app.session_state
     return store.decisions.find(session.dataset_id, session.workspace)
 
@@ -117,7 +117,6 @@ def test_decisions_are_kept_counted_and_undone(audited, open_page):
 
 def decided(app, **verdicts):
     """Decide on pairs by their ids, and run the page again."""
-    from simviz.workbench.shell import state
 
     session = app.session_state
     made = [(*pair.split("_")[1:], verdict) for pair, verdict in verdicts.items()]
@@ -126,16 +125,13 @@ def decided(app, **verdicts):
 
 
 def test_the_list_has_every_pair_with_its_decision(audited):
-    from simviz.workbench.data import audit
-    from simviz.workbench.shell import state
-
     app = decided(audited, p_3_3="y 90", p_90_90="right")
     assert "2 decisions kept" in {e.label for e in app.expander}
     mine = app.session_state.workspace
     [job] = [one for one in state.queue().jobs(mine) if one.spec.method == "audit"]
-    found = audit._found(job.id, mine, phrases())
+    found = audit.found_by(job.id, mine, phrases())
     kept = {(x, y): verdict for x, y, verdict in decisions(app)}
-    text = audit._list_text(phrases(), found, kept)
+    text = audit.list_text(phrases(), found, kept)
     head, *rows = csv.reader(io.StringIO(text))
     assert head[:5] == ["English", "Spanish", "x_id", "y_id", "probability_wrong"]
     ends = {row[2]: (row[0], row[7], *row[-2:]) for row in rows}
@@ -145,16 +141,13 @@ def test_the_list_has_every_pair_with_its_decision(audited):
 
 
 def test_cleaned_pairs_become_another_data_set_and_the_old_one_stays(audited):
-    from simviz.workbench.shell import state
-
     app = decided(
         audited, p_3_3="y 90", p_90_90="x 3", p_5_5="wrong", p_6_6="right", p_7_7="add 8"
     )
     first, mine = app.session_state.dataset_id, app.session_state.workspace
     [keep] = [b for b in app.button if b.key == "data-audit-keep"]
     assert keep.help.startswith("Leave out 3 pairs, put in 2.")
-    keep.click()
-    run(app)
+    run(keep.click())
     second = app.session_state.dataset_id
     assert second != first and "Leave out 3 pairs, put in 2." in html(app)
     old, new = (state.store().datasets.get(i, mine).relevance.matrix for i in (first, second))
@@ -166,9 +159,6 @@ def test_cleaned_pairs_become_another_data_set_and_the_old_one_stays(audited):
 
 
 def test_training_again_compares_on_held_out_pairs_that_nobody_changed(home, audited):
-    from simviz.jobs import JobSpec
-    from simviz.workbench.shell import state
-
     queue, mine = state.queue(), home.mine
     parts = home.run("opca").arrays()
     held_out, learned = parts["x_validation"][0], parts["x_train"][:2]
@@ -176,8 +166,7 @@ def test_training_again_compares_on_held_out_pairs_that_nobody_changed(home, aud
     n_changed = len(verdicts)
     app = decided(audited, **verdicts, **{f"p_{held_out}_{held_out}": "wrong"})
     assert f"{n_changed} of {n_changed + 1} changes" in html(app)
-    app.button(key="data-audit-train").click()
-    run(app)
+    run(app.button(key="data-audit-train").click())
     [job] = [s for s in queue.jobs(mine) if s.spec.title == "OPCA on corrected pairs"]
     assert queue.wait(job.id, LONG).state == "succeeded"
     run(app)
@@ -196,8 +185,6 @@ def test_training_again_compares_on_held_out_pairs_that_nobody_changed(home, aud
 def test_training_again_on_a_demo_makes_a_private_copy(
     make_home, give_demos, monkeypatch, serve, open_page
 ):
-    from simviz.workbench.shell import state
-
     pairs = phrases()
     give_demos(monkeypatch, {"emoji": pairs})
     made = make_home({}, {"opca": ("demo:emoji", "opca", {"n_components": 12})})
@@ -209,8 +196,7 @@ def test_training_again_on_a_demo_makes_a_private_copy(
     app.query_params.update(data="demo:emoji", view="audit")
     learned = made.run("opca").arrays()["x_train"][0]
     app = decided(run(app), **{f"p_{learned}_{learned}": "wrong"})
-    app.button(key="data-audit-train").click()
-    run(app)
+    run(app.button(key="data-audit-train").click())
     own, mine = app.session_state.dataset_id, made.mine
     assert not own.startswith("demo:") and decisions(app) == [
         (f"{learned}", f"{learned}", "wrong")
@@ -248,16 +234,12 @@ def test_too_few_pairs_are_told_and_others_wait_to_be_asked(home, visit):
 
 
 def test_an_audit_is_asked_for_and_cancelled(home, tmp_path, serve, open_page):
-    from simviz.workbench.shell import state
-
     copy = home.copy(tmp_path / "store")
     serve(copy.root)
     app = open_page(PAGE, copy.mine)
     app.query_params.update(data="demo:emoji", view="audit")
-    run(app).button(key="data-audit").click()
-    run(app)
+    run(run(app).button(key="data-audit").click())
     [status] = [s for s in state.queue().jobs(copy.mine) if s.is_active]
     assert status.spec.title == "Audit of the pairs"
-    app.button(key=f"data-audit-cancel-{status.id}").click()
-    run(app)
+    run(app.button(key=f"data-audit-cancel-{status.id}").click())
     assert "cancelled" in said(app)

@@ -8,6 +8,7 @@ from on_page import html, run
 
 from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 PAGE = "train"
@@ -32,8 +33,6 @@ def titles():
 
 @pytest.fixture
 def own(app):
-    from simviz.workbench.shell import state
-
     app.session_state.workspace = state.store().workspaces.create()
     app.session_state.dataset_id = state.store().datasets.put(
         titles(), app.session_state.workspace
@@ -56,8 +55,6 @@ def expander(app):
 
 
 def requests(app):
-    from simviz.workbench.shell import state
-
     return [s.spec for s in state.queue().jobs(app.session_state.workspace)]
 
 
@@ -81,11 +78,9 @@ def test_terms_of_texts_are_set_once_for_all_methods(own):
     assert own.selectbox(key=key(own, "terms-Stop words")).disabled
     own.selectbox(key=key(own, "terms-Terms")).set_value("words")
     own.selectbox(key=key(own, "terms-Weights")).set_value("ln(1 + tf) · idf")
-    own.number_input(key=key(own, "terms-most")).set_value(20)
-    run(own)
+    run(own.number_input(key=key(own, "terms-most")).set_value(20))
     own.selectbox(key=key(own, "terms-Stop words")).set_value("no English stop words")
-    own.selectbox(key=key(own, "terms-column")).set_value("ad")
-    run(own)
+    run(own.selectbox(key=key(own, "terms-column")).set_value("ad"))
     label = "Texts: words, ln(1 + tf) · idf, no English stop words, 20 at most, with ad"
     assert expander(own) == f"{label}, not augmented"
     for c in own.checkbox:
@@ -93,8 +88,7 @@ def test_terms_of_texts_are_set_once_for_all_methods(own):
             c.set_value(c.key.rpartition("-")[2] in ("lsa", "bm25", "ngram_matcher"))
     run(own)
     assert 'stop_words": "english"' in own.code[0].value
-    own.button(key="train-start").click()
-    run(own)
+    run(own.button(key="train-start").click())
     terms = {
         "analyzer": "word", "tf": "log1p", "stop_words": "english", "max_features": 20,
         "x_column": "ad",
@@ -106,15 +100,12 @@ def test_terms_of_texts_are_set_once_for_all_methods(own):
 def test_a_preview_shows_what_is_made_and_the_job_asks_for_it(own):
     run(own)
     own.toggle(key=key(own, "typos")).set_value(True)
-    own.toggle(key=key(own, "synonyms")).set_value(True)
-    run(own)
+    run(own.toggle(key=key(own, "synonyms")).set_value(True))
     assert "Write at least one line" in html(own)
-    own.text_area(key=key(own, "synonyms-lines")).set_value("wanted = <b>needed</b>\n")
-    run(own)
+    run(own.text_area(key=key(own, "synonyms-lines")).set_value("wanted = <b>needed</b>\n"))
     assert "Typos: " in table(own) and "Synonyms from a list: " in table(own)
     assert "&lt;b&gt;needed" in table(own) and "<b>needed" not in table(own)
-    own.button(key="train-start").click()
-    run(own)
+    run(own.button(key="train-start").click())
     asked = {spec.method: spec.augment for spec in requests(own)}
     assert asked
     for method, steps in asked.items():
@@ -127,25 +118,22 @@ def test_a_preview_shows_what_is_made_and_the_job_asks_for_it(own):
 
 def test_what_is_wrong_is_said_and_asks_for_nothing(own):
     run(own)
-    own.toggle(key=key(own, "synonyms")).set_value(True)
-    run(own)
-    own.text_area(key=key(own, "synonyms-lines")).set_value("lawyer attorney")
-    run(own)
+    run(own.toggle(key=key(own, "synonyms")).set_value(True))
+    run(own.text_area(key=key(own, "synonyms-lines")).set_value("lawyer attorney"))
     assert "needs an equals sign" in html(own)
     assert not table(own)
 
 
 def test_feedback_is_read_line_by_line(own):
     run(own)
-    own.toggle(key=key(own, "feedback")).set_value(True)
-    run(own)
-    own.text_area(key=key(own, "feedback-lines")).set_value(
-        "kitchen hero = cook\n-kitchen hero = tax lawyer"
+    run(own.toggle(key=key(own, "feedback")).set_value(True))
+    run(
+        own.text_area(key=key(own, "feedback-lines")).set_value(
+            "kitchen hero = cook\n-kitchen hero = tax lawyer"
+        )
     )
-    run(own)
     assert "Feedback: 1" in table(own) and "kitchen hero" in table(own)
-    own.text_area(key=key(own, "feedback-lines")).set_value("kitchen hero = cok")
-    run(own)
+    run(own.text_area(key=key(own, "feedback-lines")).set_value("kitchen hero = cok"))
     assert "Did you mean &#x27;cook&#x27;" in html(own)
 
 
@@ -154,8 +142,7 @@ def test_a_demo_has_its_own_lists_and_takes_no_text_of_a_visitor(app):
     run(app)
     kinds = [t.key.rpartition("-")[2] for t in app.toggle if "-augment-" in t.key]
     assert kinds == ["synonyms", "induced", "mined", "extra_words", "typos"]
-    app.toggle(key=key(app, "mined")).set_value(True)
-    run(app)
+    run(app.toggle(key=key(app, "mined")).set_value(True))
     assert not [t for t in app.text_area if "-augment-" in t.key]
     assert "Inputs that contain a title: 225" in table(app)
     assert "1,840 texts become 2,065" in html(app)

@@ -10,11 +10,11 @@ from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.compare.divisions import _request
-from simviz.workbench.data.split import _parts
+from simviz.workbench.compare.divisions import request_for
+from simviz.workbench.data.split import parts_of
 from simviz.workbench.shell import links, settings, state
-from simviz.workbench.train.augment import _chosen_terms
-from simviz.workbench.train.runs import _differences
+from simviz.workbench.train.augment import chosen_terms
+from simviz.workbench.train.runs import differences
 
 
 @pytest.mark.parametrize(("features", "has_link"), [("usual", True), ({"tf": "log1p"}, False)])
@@ -36,7 +36,7 @@ def test_pairs_that_all_belong_together_are_refused_unless_their_grades_differ(
     judged = Relevance.from_pairs(x, y, np.resize(grades, n * n), shape=(n, n), kind="grade")
     texts = [[f"{side} {i}" for i in range(n)] for side in ("question", "answer")]
     pairs = PairSet.from_texts(*texts, judged)
-    found = _parts(f"{grades}", pairs, SplitSpec(by="x"))
+    found = parts_of(f"{grades}", pairs, SplitSpec(by="x"))
     assert (found.problem is None or found.problem == "") is can_be_split
 
 
@@ -52,8 +52,8 @@ def test_runs_on_other_terms_are_told_apart(features, words):
     split = SplitSpec()
     spec = JobSpec("own", "0" * 16, "lsa", {"n_components": 7}, split, features=features)
     info = SimpleNamespace(spec=spec.to_json())
-    assert _differences(info, split) == words
-    assert _differences(info, SplitSpec(seed=1)).startswith(f"{words}; other split")
+    assert differences(info, split) == words
+    assert differences(info, SplitSpec(seed=1)).startswith(f"{words}; other split")
 
 
 def test_the_same_divisions_are_asked_for_in_whichever_order_runs_on_other_terms_stand():
@@ -66,10 +66,10 @@ def test_the_same_divisions_are_asked_for_in_whichever_order_runs_on_other_terms
         for spec in made
     ]
     choice = SimpleNamespace(metric="MRR", direction="x2y")
-    assert _request(entries, 5, choice).digest == _request(entries[::-1], 5, choice).digest
+    assert request_for(entries, 5, choice).digest == request_for(entries[::-1], 5, choice).digest
 
 
 def test_names_are_no_markup_where_terms_are_chosen(monkeypatch):
     monkeypatch.setattr(st, "session_state", {"terms-column": "**bold** [x](y)"})
-    (_, words) = _chosen_terms("terms")
+    (_, words) = chosen_terms("terms")
     assert words[-1] == r"with \*\*bold\*\* \[x\](y)"

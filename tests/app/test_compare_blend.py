@@ -5,11 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from on_page import control, html, said
+from on_page import control, html, run, said
 from waiting import LONG
 
 from simviz.data import PairSet
+from simviz.evaluation import choose_blend
 from simviz.jobs import blend_spec
+from simviz.workbench.compare import blend
+from simviz.workbench.shell import runs, state
 
 pytestmark = pytest.mark.app
 PAGE = "compare"
@@ -64,8 +67,7 @@ def test_the_curve_begins_at_the_weight_chosen_on_validation(show):
 def test_the_slider_moves_the_figures_and_the_button_brings_it_back(show):
     page = show("cl_lsi", "bm25")
     best = page.slider[0].value
-    page.slider[0].set_value(1.0).run()
-    assert not page.exception
+    run(page.slider[0].set_value(1.0))
     table = html(page)
     assert "α = 1<" in table and "<td>0.000</td>" in table, "at the end it is the learned run"
     page.button(key="compare-alpha-best").click().run()
@@ -85,8 +87,7 @@ def test_of_several_runs_two_are_chosen(show, home):
     learned, lexical = (page.selectbox(key=f"compare-{n}") for n in ("learned", "lexical"))
     assert learned.value == home.runs["cl_lsi"]
     assert lexical.value in (home.runs["bm25"], home.runs["tfidf_cosine"])
-    learned.set_value(lexical.value).run()
-    assert not page.exception
+    run(learned.set_value(lexical.value))
     chosen = [page.selectbox(key=f"compare-{n}").value for n in ("learned", "lexical")]
     assert len(set(chosen)) == 2
     assert "<img" not in html(page)
@@ -95,8 +96,7 @@ def test_of_several_runs_two_are_chosen(show, home):
 @pytest.mark.parametrize("part", ["validation", "test"])
 def test_the_best_blend_is_chosen_beside_the_best_run_and_ranks(show, part):
     page = show("cl_lsi", "bm25", "tfidf_cosine", part=part)
-    page.button(key="compare-blend-best").click().run()
-    assert not page.exception
+    run(page.button(key="compare-blend-best").click())
     table = next(e for e in html(page).split("<table") if "validation, by folds" in e)
     assert "best blend" in table and " alone" in table and "RRF of both" in table
     assert (">test<" in table) == (part == "test")
@@ -108,9 +108,6 @@ def test_the_best_blend_is_chosen_beside_the_best_run_and_ranks(show, part):
 
 
 def test_the_best_blend_is_taken_with_its_gain(show, home, monkeypatch):
-    from simviz.evaluation import choose_blend
-    from simviz.workbench.compare import blend
-
     ids = home.runs["cl_lsi"], home.runs["bm25"]
 
     def chosen(pipelines, *args, **kwargs):
@@ -119,8 +116,7 @@ def test_the_best_blend_is_taken_with_its_gain(show, home, monkeypatch):
 
     monkeypatch.setattr(blend, "choose_blend", chosen)
     page = show("cl_lsi", "bm25", "tfidf_cosine", part="test", metric="MAP")
-    page.button(key="compare-blend-best").click().run()
-    assert not page.exception
+    run(page.button(key="compare-blend-best").click())
     assert "Paired over queries of the test part" in said(page)
     take = page.button(key="compare-blend-take")
     assert take.label == "Take 0.7 BM25 + 0.3 CL-LSI"
@@ -130,9 +126,6 @@ def test_the_best_blend_is_taken_with_its_gain(show, home, monkeypatch):
 
 
 def test_the_best_blend_may_be_of_more_than_two_runs(show, home, monkeypatch):
-    from simviz.evaluation import choose_blend
-    from simviz.workbench.compare import blend
-
     a, b, c = (home.runs[name] for name in ("cl_lsi", "bm25", "tfidf_cosine"))
     asked = {}
 
@@ -143,8 +136,7 @@ def test_the_best_blend_may_be_of_more_than_two_runs(show, home, monkeypatch):
 
     monkeypatch.setattr(blend, "choose_blend", chosen)
     page = show("cl_lsi", "bm25", "tfidf_cosine", part="test", metric="top-1")
-    page.button(key="compare-blend-best").click().run()
-    assert not page.exception
+    run(page.button(key="compare-blend-best").click())
     assert asked["runs"] == {a, b, c} and "most" not in asked, "as simviz.blend asks"
     assert "RRF of all 3" in html(page)
     words = said(page)
@@ -155,8 +147,6 @@ def test_the_best_blend_may_be_of_more_than_two_runs(show, home, monkeypatch):
 
 
 def test_without_validation_pairs_no_weight_is_chosen(show, monkeypatch):
-    from simviz.workbench.compare import blend
-
     curve = blend._curve
     monkeypatch.setattr(
         blend, "_curve", lambda of, part: None if part == "validation" else curve(of, part)
@@ -168,25 +158,20 @@ def test_without_validation_pairs_no_weight_is_chosen(show, monkeypatch):
 
 
 def test_a_kept_blend_is_a_run_and_is_chosen(show, home):
-    from simviz.workbench.shell import state
-
     page = show("cl_lsi", "bm25")
     page.slider[0].set_value(0.25).run()
-    page.button(key="compare-keep").click().run()
-    assert not page.exception
+    run(page.button(key="compare-keep").click())
     jobs = state.queue().jobs(home.mine)
     kept = next(job for job in jobs if job.spec.method == "blend")
     status = state.queue().wait(kept.id, LONG)
     assert status.state == "succeeded", status.message
-    page.run()
-    assert not page.exception
+    run(page)
     labels = html(page)
     assert "0.25 CL-LSI + 0.75 BM25" in labels
     pills = control(page, "Runs")
     assert status.run_id in pills.value and len(pills.value) == 3
-    run = state.store().runs.get(status.run_id, home.mine)
-    assert run.spec["params"]["learned"] == home.runs["cl_lsi"]
-    assert run.spec["params"]["lexical"] == home.runs["bm25"]
+    params = state.store().runs.get(status.run_id, home.mine).spec["params"]
+    assert (params["learned"], params["lexical"]) == (home.runs["cl_lsi"], home.runs["bm25"])
     # With the two that it is made of it is offered no more.
     page.selectbox(key="compare-learned").set_value(home.runs["cl_lsi"]).run()
     page.selectbox(key="compare-lexical").set_value(home.runs["bm25"]).run()
@@ -195,8 +180,6 @@ def test_a_kept_blend_is_a_run_and_is_chosen(show, home):
 
 
 def test_a_blend_is_listed_mapped_and_shared(show, home, visit):
-    from simviz.workbench.shell import runs, state
-
     show("cl_lsi", "bm25")
     parts = [state.store().runs.get(home.runs[n], home.mine) for n in ("cl_lsi", "bm25")]
     spec = blend_spec(parts[0].info, parts[1].info, 0.5, workspace=home.mine)

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from on_page import control, html, said
+from on_page import control, html, run, said
 from waiting import LONG
 
 from simviz.data import PairSet
+from simviz.jobs import csls_spec
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 PAGE = "compare"
@@ -44,22 +46,17 @@ def test_k_is_chosen_on_validation_and_each_form_says_what_it_looks_at(show):
     best = max(float(value) for _, value in values)
     assert next(float(v) for name, v in values if "best" in name) == best
     assert "looks at the other queries" in said(page) and "<img" not in table
-    control(page, "The nearest are looked for among").set_value("training").run()
-    assert not page.exception
+    run(control(page, "The nearest are looked for among").set_value("training"))
     assert "its two items and the model alone" in said(page)
 
 
 def test_a_kept_correction_is_a_run_that_is_chosen_and_not_corrected_again(show, home):
-    from simviz.workbench.shell import state
-
     page = show("lsi")
-    page.button(key="compare-keep").click().run()
-    assert not page.exception
+    run(page.button(key="compare-keep").click())
     job = next(job for job in state.queue().jobs(home.mine) if job.spec.method == "csls")
     status = state.queue().wait(job.id, LONG)
     assert status.state == "succeeded", status.message
-    page.run()
-    assert not page.exception
+    run(page)
     assert "CSLS (looks at the other queries)" in html(page)
     assert status.run_id in control(page, "Runs").value
     assert page.selectbox(key="compare-scaled").options == ["CL-LSI"]
@@ -67,9 +64,6 @@ def test_a_kept_correction_is_a_run_that_is_chosen_and_not_corrected_again(show,
 
 
 def test_what_is_corrected_is_mapped_searched_and_explained(home, visit, show):
-    from simviz.jobs import csls_spec
-    from simviz.workbench.shell import state
-
     show("lsi")
     info = state.store().runs.get(home.runs["lsi"], home.mine).info
     spec = csls_spec(info, 2, workspace=home.mine)

@@ -7,7 +7,7 @@ import re
 
 import numpy as np
 import pytest
-from on_page import control, html, link, said
+from on_page import control, html, link, run, said
 
 from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
@@ -75,7 +75,7 @@ def show(home, visit):
 @pytest.mark.parametrize(("name", "metric"), [("once", "AUC"), ("graded", "NDCG")])
 def test_what_is_watched_in_training_is_named(show, monkeypatch, name, metric):
     told = {"validation": ([1.0, 2.0], [0.3, 0.4])}
-    monkeypatch.setattr(curves, "_history", lambda run_id: told)
+    monkeypatch.setattr(curves, "history_of", lambda run_id: told)
     page = show(name, tab="training")
     drawn = json.loads(page.get("plotly_chart")[0].proto.spec)
     assert drawn["layout"]["yaxis"]["title"]["text"] == f"{metric}, validation"
@@ -101,11 +101,9 @@ def test_other_tests_of_pairs_are_offered_and_stand_in_the_link(show):
     assert chosen.value == "delong"
     assert chosen.options == ["Bootstrap over items", "DeLong", "As in the papers"]
     assert re.search(r"DeLong, two.{1,2}sided, Holm", said(page))
-    chosen.select("bootstrap").run()
-    assert not page.exception
+    run(chosen.select("bootstrap"))
     assert link(page)["test"] == "bootstrap"
-    page.toggle(key="compare-more").set_value(True).run()
-    assert not page.exception
+    run(page.toggle(key="compare-more").set_value(True))
     assert re.search(r"0\.\d{3} to [01]\.\d{3}", html(page))
 
 

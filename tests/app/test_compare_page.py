@@ -10,16 +10,22 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
-from on_page import control, html, link, press, said
+from on_page import control, go, html, link, press, run, said
 from streamlit.dataframe_util import convert_arrow_bytes_to_pandas_df
-from waiting import LONG, until
+from waiting import until
 
 from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
 from simviz.evaluation import ChanceScorer, evaluate
-from simviz.jobs import JobSpec, SplitSpec
+from simviz.evaluation.tables import table_latex
+from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.shell import display
+from simviz.reports.summary import Entry, table_rows
+from simviz.workbench.compare import files, parameters, queries, significance
+from simviz.workbench.compare.choice import Choice
+from simviz.workbench.shell import display, progress, state
+from simviz.workbench.shell.address import PAGES
+from simviz.workbench.shell.runs import label_runs
 
 pytestmark = pytest.mark.app
 PAGE = "compare"
@@ -62,14 +68,6 @@ def visit(visit):
     return lambda page=None, **params: visit(page, **{"part": "test"} | params)
 
 
-def show(app, **params):
-    for name, value in params.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
 def pills(app):
     return control(app, "Runs")
 
@@ -83,59 +81,6 @@ def titles(app):
 # -- nothing to compare ---------------------------------------------------------------
 
 
-def test_without_data_it_offers_some(app):
-    show(app)
-    assert "Choose a data set first" in said(app)
-    app.button(key="compare-demo-emoji").click().run()
-    assert not app.exception
-    assert link(app)["data"] == "demo:emoji"
-    assert "Nothing has been trained" in said(app)
-    links = {link.proto.label for link in app.get("page_link")}
-    assert "Train this demo's methods" in links
-
-
-@pytest.mark.parametrize("wrong", ["f" * 32, "demo:nosuch", "../etc"])
-def test_unknown_data_get_a_friendly_page(app, wrong):
-    show(app, data=wrong)
-    assert any(b.key == "compare-demo-icons" for b in app.button)
-
-
-def test_running_and_cancelled_jobs_are_told(app):
-    words = [f"w{a}{b} v{b}" for a in range(30) for b in range(10)]
-    from simviz.workbench.shell import state
-
-    mine = state.store().workspaces.create()
-    pairs = PairSet.from_texts(words, words)
-    dataset_id = state.store().datasets.put(pairs, mine)
-    endless = {"max_iter": 3_000, "patience": 3_000, "n_components": 200}
-    spec = JobSpec(dataset_id, pairs.digest, "ssi", endless, workspace=mine)
-    job = state.queue().submit(spec)
-    app.session_state["workspace"] = mine
-    show(app, data=dataset_id)
-    assert "The first result appears here" in said(app)
-    assert any(b.label.startswith("Cancel") for b in app.button)
-    state.queue().cancel(job, mine)
-    app.run()
-    assert not app.exception
-    assert "cancelled" in said(app)
-    assert any(b.label == "Retry" for b in app.button)
-
-
-def test_failed_job_says_why(app):
-    from simviz.workbench.shell import state
-
-    mine = state.store().workspaces.create()
-    pairs = PairSet.from_texts(["a", "b"], ["c", "d"])  # too few to split
-    dataset_id = state.store().datasets.put(pairs, mine)
-    job = state.queue().submit(JobSpec(dataset_id, pairs.digest, "bm25", workspace=mine))
-    assert state.queue().wait(job, LONG).state == "failed"
-    app.session_state["workspace"] = mine
-    show(app, data=dataset_id)
-    assert "failed" in said(app)
-    assert "relevant pair" in said(app)
-    assert "Nothing has been trained" in said(app)
-
-
 # -- the table ------------------------------------------------------------------------
 
 
@@ -146,8 +91,7 @@ def test_tests_are_kept_apart_and_said(visit, home):
     assert {option.partition(" · ")[2] for option in part.options} == {"2 runs", "1 run"}
     assert set(pills(page).value) == {home.runs["bm25"], home.runs["tfidf"]}
     other = next(o for o in part.options if "seed 1" in o)
-    part.select(other).run()
-    assert not page.exception
+    run(part.select(other))
     assert pills(page).value == [home.runs["elsewhere"]]
     assert "seed 1" in said(page)
 
@@ -172,8 +116,7 @@ def test_finding_table_and_baselines(visit):
     assert len(re.findall("<th [^>]*title=", body)) == 5, "all but the method have a word on hover"
     assert "the 385 Spanish names of the test part" in said(page)
     assert "are empty" not in said(page)
-    page.toggle(key="compare-more").set_value(True).run()
-    assert not page.exception
+    run(page.toggle(key="compare-more").set_value(True))
     heads = titles(page)
     assert len(heads) == 1 + 6 + 8 + 2, "six metrics, eight columns of the test, dimensions, time"
 
@@ -183,8 +126,7 @@ def test_every_mark_names_its_test(visit):
     told = "paired randomisation, 385 queries"
     assert told in html(page), "the verdict"
     assert "two-sided, 385 queries" in said(page), "the note; one comparison is not corrected"
-    page.selectbox(key="compare-test").select("wilcoxon").run()
-    assert not page.exception
+    run(page.selectbox(key="compare-test").select("wilcoxon"))
     assert "Wilcoxon signed-rank" in html(page)
     assert "p, Wilcoxon" in titles(page)
     assert link(page)["test"] == "wilcoxon"
@@ -202,8 +144,7 @@ def test_baseline_is_chosen_and_differences_turn(visit, home):
     (before,) = deltas()
     select = page.selectbox(key="compare-against")
     other = next(run for run in (runs["bm25"], runs["tfidf"]) if run != select.value)
-    select.select(other).run()
-    assert not page.exception
+    run(select.select(other))
     (after,) = deltas()
     assert after[1:] == before[1:]
     assert after[0] != before[0]
@@ -259,8 +200,7 @@ def test_metric_and_direction_change_the_finding_and_the_link(visit):
     page = visit(data="demo:emoji")
     page.selectbox(key="compare-metric").select("top-1").run()
     direction = control(page, "Query side")
-    direction.set_value("x2y").run()
-    assert not page.exception
+    run(direction.set_value("x2y"))
     assert "queries (English names) of the test part, out of the 385 Spanish names" in html(page)
     assert link(page)["metric"] == "top-1"
     assert link(page)["direction"] == "x2y"
@@ -274,7 +214,7 @@ def test_answers_and_queries_are_named_by_their_sides(visit):
     assert "CCA, dim 20" in html(page)
     assert 'class="sv-kin"' in html(page), "another setting stands below the best"
     assert ">dim 5<" in html(page) or "dim 5</td>" in html(page)
-    show(page, data="demo:icons", direction="x2y")
+    go(page, data="demo:icons", direction="x2y")
     assert "first 5 answers (icons)" in html(page)
     assert "queries (keywords) of the test part" in html(page)
 
@@ -303,8 +243,7 @@ def test_link_restores_everything(visit, home):
 def come_with(app, address):
     """Have the browser say an address with what is done next."""
     app.query_params.clear()
-    for name, value in address.items():
-        app.query_params[name] = value
+    app.query_params.update(address)
     return app
 
 
@@ -318,15 +257,14 @@ def test_what_is_pressed_stands_though_it_comes_with_an_address_of_before(visit,
     assert link(come_with(page, before).run())["data"] == home.data["own"]
     page.switch_page("pages/train.py").run()
     come_with(page, {"data": "demo:emoji", "metric": "MRR"})
-    page.switch_page("pages/compare.py").run()
-    assert not page.exception
+    run(page.switch_page("pages/compare.py"))
     assert (link(page)["data"], link(page)["metric"]) == ("demo:emoji", "MRR"), "by a link"
 
 
 def test_a_tab_left_open_goes_on_with_what_is_still_there(visit, home, tmp_path, serve, open_page):
     copy = home.copy(tmp_path / "store")
     serve(copy.root)
-    page = show(open_page(PAGE, copy.mine), data=copy.data["own"], part="validation")
+    page = go(open_page(PAGE, copy.mine), data=copy.data["own"], part="validation")
     assert len(pills(page).value) == 2
     copy.store.runs.delete(copy.runs["own"], copy.mine)
     press(page, "Measured on", "test")
@@ -338,25 +276,15 @@ def test_runs_chosen_on_another_page_are_taken_over(visit, home):
     page = visit(data="demo:emoji")
     assert len(pills(page).value) == 2
     page.session_state["run_ids"] = [home.runs["bm25"]]
-    page.run()
-    assert not page.exception
+    run(page)
     assert pills(page).value == [home.runs["bm25"]]
     assert link(page)["runs"] == home.runs["bm25"]
 
 
 def test_no_run_chosen_asks_for_one(visit):
     page = visit(data="demo:emoji")
-    pills(page).set_value([]).run()
-    assert not page.exception
+    run(pills(page).set_value([]))
     assert "Choose at least one run" in said(page)
-
-
-def test_a_run_of_somebody_else_is_not_shown(visit, home):
-
-    page = visit(workspace=home.store.workspaces.create(), runs=home.runs["own"])
-    assert "Choose a data set first" in said(page)
-    show(page, data=home.data["own"], runs=home.runs["own"])
-    assert "no such data set" in html(page)
 
 
 # -- the tabs -------------------------------------------------------------------------
@@ -375,8 +303,7 @@ def test_roc(visit):
     assert "logarithmic" in page.get("plotly_chart")[0].proto.spec
     press(page, "False alarms", "low")
     assert '"range":[-0.00125,0.25]' in page.get("plotly_chart")[0].proto.spec
-    page.toggle(key="compare-bands").set_value(True).run()
-    assert not page.exception
+    run(page.toggle(key="compare-bands").set_value(True))
     assert "toself" in page.get("plotly_chart")[0].proto.spec
     assert "268 icons" in said(page), "whose draws the bands come from"
 
@@ -387,12 +314,10 @@ def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(visit, kind):
     assert "Press a point" in said(page)
     point = {"x": 0.2, "y": 0.5, "customdata": ["cca"], "curve_number": 1, "point_index": 3}
     page.session_state[f"compare-{kind}"] = {"selection": {"points": [point]}}
-    page.run()
-    assert not page.exception
+    run(page)
     assert "pairs score at or above" in said(page)
     assert "False alarms with the highest scores" in said(page)
-    page.button(key="compare-miss-0").click().run()
-    assert not page.exception
+    run(page.button(key="compare-miss-0").click())
     assert page.session_state["compare-tab"] == "queries"
     assert link(page)["query"].startswith("y2x:")
     assert any('class="sv-asked"' in e.proto.body for e in page.get("html"))
@@ -419,16 +344,14 @@ def test_a_curve_of_another_metric_is_measured(visit):
     assert "95 % of it with" in html(page)
     assert "with 95 % bands over queries" in said(page)
     assert "P@5" in page.get("plotly_chart")[0].proto.spec, "the metric of the page"
-    page.selectbox(key="compare-metric").select("NDCG@3 (exponential gain)").run()
-    assert not page.exception
+    run(page.selectbox(key="compare-metric").select("NDCG@3 (exponential gain)"))
     assert "NDCG@3" in page.get("plotly_chart")[0].proto.spec
 
 
 def test_numbers_stand_behind_a_curve(visit):
     page = visit(data="demo:icons", tab="precision")
     page.session_state["compare-rows-precision"] = True
-    page.run()
-    assert not page.exception
+    run(page)
     assert {"threshold", "recall", "precision"} <= set(page.dataframe[0].value.columns)
 
 
@@ -439,17 +362,13 @@ def test_training_tells_nothing_where_methods_are_solved_at_once(visit):
 
 
 def test_curves_by_training_size_are_made_when_asked_for(visit, home):
-    from simviz.workbench.shell import progress
-
     page = visit(data="demo:icons", tab="size")
     assert "What would more pairs bring" in said(page)
-    page.button(key="compare-size-train").click().run()
-    assert not page.exception
+    run(page.button(key="compare-size-train").click())
     background = progress.background("size")
     keys = [(home.runs[name], "test") for name in ("cca", "small")]
     until(lambda: all(background.progress(key) is None for key in keys))
-    page.run()
-    assert not page.exception
+    run(page)
     assert "pairs trained on" in page.get("plotly_chart")[0].proto.spec
     assert "last doubling" in html(page)
 
@@ -479,8 +398,7 @@ def test_where_two_differ(visit):
     assert "Lines from the place of each answer" in body
     assert "Ideal" in body and "Biggest rank change" in body
     assert link(page)["query"].startswith("y2x:")
-    counts.set_value("b").run()
-    assert not page.exception
+    run(counts.set_value("b"))
     assert (page.dataframe[0].value.difference < 0).all()
 
 
@@ -491,8 +409,7 @@ def test_selected_query_is_shown_and_linked(visit):
     run_ids = "-".join(pills(page).value)
     key = f"compare-lines-test-{run_ids}-P-5-y2x--None-0"
     page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
-    page.run()
-    assert not page.exception
+    run(page)
     assert link(page)["query"] != first
     asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
     assert table["text"][3] in asked
@@ -509,7 +426,7 @@ def test_a_tab_is_found_as_it_was_left(visit):
     page.switch_page("pages/methods.py").run()
     page.query_params.clear()
     page.switch_page("pages/compare.py")
-    show(page, data="demo:icons")
+    go(page, data="demo:icons")
     assert page.session_state["compare-tab"] == "queries"
     assert control(page, "Queries").value == "b"
     assert link(page)["query"] == left
@@ -532,8 +449,7 @@ def test_each_pair_behind_a_point_opens_its_query(visit):
     seen = [link(page)["query"]]
     for kind in ("alarm", "miss"):
         for n in range(3):
-            page.button(key=f"compare-{kind}-{n}").click().run()
-            assert not page.exception
+            run(page.button(key=f"compare-{kind}-{n}").click())
             _, icon = page.button(key=f"compare-{kind}-{n}").label.split(" ↔ ")
             asked = next(
                 e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body
@@ -551,8 +467,7 @@ def test_queries_that_share_a_word_are_offered(visit):
     assert 1 <= len(words.proto.options) <= 10
     term = words.proto.options[0].content
     name, _, n = re.fullmatch(r"(\S+)  (\S+) · (\d+)", term).groups()
-    words.set_value(name).run()
-    assert not page.exception
+    run(words.set_value(name))
     table = page.dataframe[0].value
     assert len(table) == int(n) < everything
     assert table["text"].str.contains(name, case=False).all()
@@ -565,16 +480,12 @@ def test_queries_are_filtered_by_a_column(visit, home):
     assert column.value is None
     assert {option.partition(":")[0] for option in column.options} == {"<kind>"}
     n = len(page.dataframe[0].value)
-    column.select_index(0).run()
-    assert not page.exception
+    run(column.select_index(0))
     assert 0 < len(page.dataframe[0].value) < n
     assert "<kind>: " in said(page).replace("\\", "")
 
 
 def test_a_link_to_a_query_opens_it(visit, home):
-    from simviz.datasets import load_demo
-    from simviz.workbench.shell import state
-
     pairs = load_demo("icons")
 
     at = int(state.run(home.runs["cca"]).arrays()["y_test"][100])
@@ -610,19 +521,11 @@ def test_hostile_text_is_text(visit, home):
     assert not any("](javascript" in text or "<img" in text for text in bare)
     labels = [o.content for o in pills(page).proto.options]
     assert any("\\<img" in label and "\\[a\\]" in label for label in labels)
-
-
-def test_table_and_queries_can_be_taken_along(visit, home):
-    page = visit(data=home.data["own"], tab="queries")
-    labels = {b.proto.label for b in page.get("download_button")}
-    assert labels >= {"Table as CSV", "Table as LaTeX", "All queries as CSV"}
+    assert "All queries as CSV" in {b.proto.label for b in page.get("download_button")}
 
 
 def choose_all(home, names, data, direction="y2x", metric="MRR"):
     """Runs as the page would choose them, without the page."""
-    from simviz.reports.summary import Entry
-    from simviz.workbench.compare.choice import Choice
-    from simviz.workbench.shell.runs import label_runs
 
     runs = [home.run(name) for name in names]
     labels = label_runs([run.info for run in runs])
@@ -640,10 +543,6 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
 
 
 def test_files_say_what_was_tested(home):
-    from simviz.evaluation.tables import table_latex
-    from simviz.reports.summary import table_rows
-    from simviz.workbench.compare import files, significance
-
     choice = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
     now = significance.Setting("t", "t", "holm", choice.entries[0])
     verdicts = significance.Verdicts(now, significance.compare_all(choice, "t", "holm"), None)
@@ -665,8 +564,6 @@ def test_files_say_what_was_tested(home):
 
 
 def test_csv_of_queries_reads_back(home):
-    from simviz.workbench.compare import queries
-
     choice = choose_all(home, ("own", "own too"), home.data["own"])
     both = queries.compare_two(choice, *choice.entries)
     head, *lines = csv.reader(io.StringIO(queries.queries_csv(both)))
@@ -678,8 +575,6 @@ def test_csv_of_queries_reads_back(home):
 
 
 def test_a_published_view_opens_as_its_owner_saw_it(visit, home):
-    from simviz.workbench.shell import state
-
     runs = [home.runs[name] for name in ("own", "own too")]
     view = {"metric": "AUC", "direction": "y2x", "against": runs[1], "test": "t", "tab": "scores"}
     token = state.store().shares.publish(
@@ -712,14 +607,10 @@ def test_the_link_of_a_demo_opens_the_same_comparison(visit, home):
 
 
 def test_what_is_on_the_screen_is_published(visit, home):
-    from simviz.workbench.shell import state
-    from simviz.workbench.shell.address import PAGES
-
     page = visit(data=home.data["own"])
     page.selectbox(key="compare-metric").select("AUC").run()
     page.session_state["compare-share"] = True
-    page.run().button(key="compare-publish").click().run()
-    assert not page.exception
+    run(page.run().button(key="compare-publish").click())
     shared = max(state.store().shares.find(home.mine), key=lambda share: share.created)
     view = dict(shared.view)
     assert view["metric"] == "AUC"
@@ -748,8 +639,7 @@ def test_metrics_that_were_not_stored_are_read_from_stored_ranks(visit, home, me
 
 def test_k_is_free(visit):
     page = visit(data="demo:emoji", metric="P@5")
-    page.number_input(key="compare-k").set_value(8).run()
-    assert not page.exception
+    run(page.number_input(key="compare-k").set_value(8))
     assert page.selectbox(key="compare-metric").value == "P@8"
     assert link(page)["metric"] == "P@8"
     page.selectbox(key="compare-metric").select("NDCG@10 (linear gain)").run()
@@ -778,8 +668,6 @@ def test_a_pinned_baseline_outlives_other_choices(visit, home):
 
 
 def test_brushed_parameters_choose_runs(visit, home, monkeypatch):
-    from simviz.workbench.compare import parameters
-
     page = visit(data="demo:icons", tab="parameters")
     figure = page.get("plotly_chart")[-1].proto.spec
     assert "components" in figure and home.runs["small"] in figure
@@ -789,7 +677,6 @@ def test_brushed_parameters_choose_runs(visit, home, monkeypatch):
     parameters.choose_brushed()
     monkeypatch.undo()
     page.session_state["run_ids"] = brushed.run_ids
-    page.run()
-    assert not page.exception
+    run(page)
     assert pills(page).value == [home.runs["small"]]
     assert "Parameters" not in [o.content for o in control(page, "Look further").proto.options]

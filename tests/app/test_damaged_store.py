@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from on_page import html, said
+from on_page import go, html, run, said
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
@@ -97,8 +97,7 @@ def check(home, tmp_path, serve, open_page, case):
 
     def opened(page, data):
         app = open_page(page, ours.mine)
-        app.query_params["data"] = ours.data[data]
-        app.run()
+        go(app, data=ours.data[data])
         shown = html(app) + said(app)
         assert not app.exception, app.exception
         assert "Traceback" not in shown and str(tmp_path) not in shown
@@ -139,9 +138,7 @@ def test_an_index_that_is_gone_is_told_and_costs_nothing(home, tmp_path, serve, 
         for path in ours.root.glob("index.sqlite-*"):
             path.unlink()
         app = open_page("compare", ours.mine)
-        app.query_params["data"] = ours.data["first"]
-        app.run()
-        assert not app.exception, app.exception
+        go(app, data=ours.data["first"])
         assert "cannot be used" in html(app)
         with pytest.raises(StoreError, match="is missing or empty, and there are datasets"):
             Store(ours.root)  # as a server that is started anew does
@@ -158,8 +155,7 @@ def test_a_store_that_cannot_be_used_is_told_on_every_page(place, tmp_path, serv
     serve(root)
     for page in ("data", "compare", "methods"):
         app = open_page(page)
-        app.run()
-        assert not app.exception, app.exception
+        run(app)
         assert "Set SIMVIZ_HOME to a directory that can be written" in html(app) + said(app)
     (root / place).unlink()
     app = open_page("data")

@@ -6,11 +6,14 @@ import io
 import zipfile
 
 import pytest
-from on_page import html
+from on_page import go, html, run
 from waiting import until
 
 from simviz.data.templates import make_template
+from simviz.jobs import JobSpec
 from simviz.markdown import escape_markdown
+from simviz.store import Limits
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 PAGE = "data"
@@ -19,8 +22,7 @@ GOOD = "query,document,label\n" + "".join(f"question {i},answer {i},1\n" for i i
 
 def hand_in(app, name, data):
     data = data.encode() if isinstance(data, str) else data
-    app.file_uploader[0].upload(name, data).run()
-    assert not app.exception
+    run(app.file_uploader[0].upload(name, data))
     return html(app)
 
 
@@ -29,54 +31,37 @@ def role(app, name):
 
 
 def own(app):
-    from simviz.workbench.shell import state
-
     infos = state.store().datasets.find(app.session_state.workspace)
     return [info for info in infos if not info.is_demo]
 
 
 def keep(app):
     """Press the button, then come back from where it leads."""
-    app.button(key="data-keep").click().run()
-    assert not app.exception
+    run(app.button(key="data-keep").click())
     [info] = [i for i in own(app) if i.id == app.session_state.dataset_id]
-    app.switch_page("pages/data.py").run()
-    assert not app.exception
+    run(app.switch_page("pages/data.py"))
     return info
 
 
 def test_empty_page_offers_demos_and_a_file(app):
-    app.run()
-    assert not app.exception
+    run(app)
     assert {b.key for b in app.button} >= {"data-demo-icons", "data-demo-emoji"}
     assert len(app.file_uploader) == 1
 
 
-@pytest.mark.parametrize("asked", ["demo:nothing", "0" * 32, "../../etc"])
-def test_unknown_data_get_a_sentence_and_the_demos(app, asked):
-    app.query_params["data"] = asked
-    app.run()
-    assert not app.exception
-    assert any(b.key == "data-demo-icons" for b in app.button)
-    assert ("There is no" in html(app)) == (asked != "../../etc")
-
-
 def test_demo_is_shown_with_its_pictures_and_its_split(app):
     app.run()
-    app.button(key="data-demo-icons").click().run()
-    assert not app.exception
+    run(app.button(key="data-demo-icons").click())
     text = html(app)
     assert "1,340" in text and "icons, pictures" in text
     assert "The test part asks for new icons among known keywords." in text
     assert app.dataframe[0].value["y"].str.startswith("data:image/png;base64,").all()
-    app.selectbox(key="data-rows").select("y").run()
-    assert not app.exception
+    run(app.selectbox(key="data-rows").select("y"))
     assert list(app.dataframe[0].value.columns[:2]) == ["content", "id"]
 
 
 def test_chosen_split_is_remembered_for_training(app):
-    app.query_params["data"] = "demo:emoji"
-    app.run()
+    go(app, data="demo:emoji")
     app.number_input(key="data-split-demo:emoji-test").set_value(30)
     app.number_input(key="data-split-demo:emoji-seed").set_value(7).run()
     assert "60 % are for training" in html(app)
@@ -97,8 +82,7 @@ def test_file_is_understood_corrected_and_kept(app):
     assert "40 pairs, 1 row left out" in text
     assert "guessed: &#x27;query&#x27; in its name" in text
     assert list(app.dataframe[1].value["why"]) == ["the x side is empty"]
-    role(app, "label").select("").run()
-    assert not app.exception
+    run(role(app, "label").select(""))
     assert "every row is a pair that belongs together" in html(app)
     info = keep(app)
     assert (info.name, info.x_name, info.n_x, info.n_judged) == ("q a", "query", 40, 40)
@@ -115,8 +99,7 @@ def test_corrected_role_is_read_at_once_and_may_be_wrong(app):
     role(app, "label").select("label").run()
     assert "40 pairs" in html(app)
     role(app, "x").select("document").run()
-    role(app, "y").select("query").run()
-    assert not app.exception
+    run(role(app, "y").select("query"))
     assert keep(app).x_name == "document"
 
 
@@ -128,7 +111,6 @@ def test_meaning_of_what_is_not_listed_can_be_chosen(app):
     meaning.set_value("ignore").run()
     assert "count as unknown" in html(app)
     info = keep(app)
-    from simviz.workbench.shell import state
 
     assert state.store().datasets.get(info.id).relevance.unjudged == "ignore"
 
@@ -147,8 +129,7 @@ def test_zip_takes_its_table_from_inside_or_beside(app):
     assert "no table of keywords" in hand_in(app, "bare.zip", bare.getvalue())
     words = ("words.csv", b"file,words\nred-square.png,warm\n", "text/csv")
     bare_file = ("bare.zip", bare.getvalue(), "application/zip")
-    app.file_uploader[0].set_value([bare_file, words]).run()
-    assert not app.exception
+    run(app.file_uploader[0].set_value([bare_file, words]))
     assert "1 pair" in html(app)
     assert "no table of keywords" not in html(app)
 
@@ -166,9 +147,7 @@ BAD = {
 
 @pytest.mark.parametrize("name", BAD)
 def test_bad_file_is_named_and_nothing_is_lost(app, name):
-    app.query_params["data"] = "demo:emoji"
-    app.query_params["view"] = "other"
-    app.run()
+    go(app, data="demo:emoji", view="other")
     assert "40 pairs" in hand_in(app, "good.csv", GOOD)
     data, message = BAD[name]
     text = hand_in(app, name, data)
@@ -217,8 +196,7 @@ def test_what_roles_cannot_hold_is_mended_by_another_role(app, name):
     data, message, wrong = MENDABLE[name]
     assert message in hand_in(app, name, data)
     assert len(app.dataframe) == 1, "the file is shown for all that"
-    role(app, wrong).select("").run()
-    assert not app.exception
+    run(role(app, wrong).select(""))
     assert message not in html(app)
     assert any(b.key == "data-keep" for b in app.button)
 
@@ -246,16 +224,12 @@ def test_waiting_file_survives_another_page_and_is_discarded_on_request(app):
     app.switch_page("app.py").run()
     app.switch_page("pages/data.py").run()
     assert "40 pairs" in html(app)
-    app.button(key="data-discard").click().run()
-    assert not app.exception
+    run(app.button(key="data-discard").click())
     assert "40 pairs" not in html(app)
     assert any(b.key == "data-demo-icons" for b in app.button)
 
 
 def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
-    from simviz.jobs import JobSpec
-    from simviz.workbench.shell import state
-
     app.run()
     hand_in(app, "first.csv", GOOD)
     first = keep(app)
@@ -272,37 +246,30 @@ def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
     job_id = state.queue().submit(job)
     app.session_state["data-view"] = "other"
     app.run()
-    app.button(key=f"data-delete-{first.id}").click().run()
-    assert not app.exception
+    run(app.button(key=f"data-delete-{first.id}").click())
     assert [info.id for info in own(app)] == [second.id]
     assert "dataset_id" not in app.session_state
     until(lambda: not state.queue().status(job_id).is_active)
 
 
 def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):
-    from simviz.store import Limits
-    from simviz.workbench.shell import state
-
     app.run()
     monkeypatch.setattr(state.store()._directory, "limits", Limits(datasets=0))
     hand_in(app, "q.csv", GOOD)
-    app.button(key="data-keep").click().run()
-    assert not app.exception
+    run(app.button(key="data-keep").click())
     assert "data sets" in html(app)
     assert "40 pairs" in html(app)
 
 
 def way(app, name):
-    app.button_group(key="data-way").set_value(name).run()
-    assert not app.exception
+    run(app.button_group(key="data-way").set_value(name))
 
 
 def test_pasted_lines_are_read_as_a_file(app):
     app.run()
     way(app, "paste")
     app.text_area[0].set_value("x;y\nheart;corazón\ncar;coche\n").run()
-    app.button(key="data-paste").click().run()
-    assert not app.exception
+    run(app.button(key="data-paste").click())
     assert "2 pairs" in html(app) and "separated by semicolons" in html(app)
     assert keep(app).n_x == 2
 
@@ -314,8 +281,7 @@ def test_several_files_are_read_together(app):
         ("documents.csv", b"id,text\nd1,blood pump\nd2,four wheels\n", "text/csv"),
         ("qrels.txt", b"q1 0 d1 2\nq2 0 d2 1\nq2 0 d9 1\n", "text/plain"),
     ]
-    app.file_uploader[0].set_value(files).run()
-    assert not app.exception
+    run(app.file_uploader[0].set_value(files))
     text = html(app)
     assert "2 pairs, 1 row left out" in text and "they name items that are not there" in text
     info = keep(app)
@@ -343,15 +309,13 @@ def test_a_shape_and_a_threshold_can_be_chosen(app):
     app.run()
     hand_in(app, "scores.csv", make_template("scores.csv"))
     [start] = [n for n in app.number_input if n.key.startswith("data-threshold-")]
-    start.set_value(4.5).run()
-    assert not app.exception
+    run(start.set_value(4.5))
     assert "relevant from 4.5" in html(app)
     assert keep(app).n_relevant == 1
     app.session_state["data-view"] = "other"
     app.run()
     hand_in(app, "g.csv", "title,kind\n" + "".join(f"t{i},{i % 3}\n" for i in range(9)))
-    role(app, "shape").select("groups").run()
-    assert not app.exception
+    run(role(app, "shape").select("groups"))
     assert "18 pairs" in html(app)
 
 
@@ -375,11 +339,9 @@ def test_words_of_a_label_are_asked_for_and_read_again(app):
     asked[first].select("3: relevant").run()
     assert "&quot;can&#x27;t tell&quot; (1 row)" in html(app), "what is left is asked for"
     [left] = [s for s in app.selectbox if s.label == second]
-    left.select("not judged: leave out").run()
-    assert not app.exception
+    run(left.select("not judged: leave out"))
     assert "5 pairs, 1 row left out" in html(app) and "<b>so" not in html(app)
     info = keep(app)
-    from simviz.workbench.shell import state
 
     assert sorted(state.store().datasets.get(info.id).relevance.matrix.data) == [-1, 1, 2, 3, 3]
 
@@ -389,8 +351,7 @@ def test_words_of_a_scale_are_read_at_once_and_can_be_changed(app):
     text = hand_in(app, "labels.csv", make_template("labels.csv"))
     assert "5 pairs" in text and "same = 2" in text
     [subset] = [s for s in app.selectbox if s.label.startswith("subset")]
-    subset.select("not relevant").run()
-    assert not app.exception
+    run(subset.select("not relevant"))
     assert "subset = -1" in html(app)
     role(app, "label").select("").run()
     assert "every row is a pair that belongs together" in html(app)

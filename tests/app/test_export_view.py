@@ -8,6 +8,7 @@ import zipfile
 
 import pytest
 import streamlit as st
+from on_page import run
 from waiting import LONG
 
 from simviz.data import PairSet
@@ -119,19 +120,21 @@ def test_models_leave_whole_and_for_other_programs(saved, visit, home):
     app.selectbox(key="take-model").select(cca).run()
     whole = zipfile.ZipFile(io.BytesIO(saved["Whole model"][0]()))
     assert "objects.json" in whole.namelist()
-    next(toggle for toggle in app.toggle if toggle.label == "For other programs").set_value(
-        True
-    ).run()
-    assert not app.exception
+    run(
+        next(toggle for toggle in app.toggle if toggle.label == "For other programs").set_value(
+            True
+        )
+    )
     arrays = zipfile.ZipFile(io.BytesIO(saved["NumPy arrays"][0]()))
     assert {"embed.py", "model.json", "x_projection.npy"} <= set(arrays.namelist())
     assert "x.onnx" in zipfile.ZipFile(io.BytesIO(saved["ONNX graphs"][0]())).namelist()
     assert saved["sentence-transformers"][1]["disabled"]
     (bm25,) = (label for label in names if label == "BM25")
     app.selectbox(key="take-model").select(bm25).run()
-    next(toggle for toggle in app.toggle if toggle.label == "For other programs").set_value(
-        True
-    ).run()
-    assert not app.exception
+    run(
+        next(toggle for toggle in app.toggle if toggle.label == "For other programs").set_value(
+            True
+        )
+    )
     assert saved["NumPy arrays"][1]["disabled"] and saved["ONNX graphs"][1]["disabled"]
     assert any("there is no matrix to write" in caption.value for caption in app.caption)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 from streamlit.testing.v1 import AppTest
 from waiting import LONG
@@ -33,11 +31,6 @@ def form(method):
     app = AppTest.from_function(page, args=(method,), default_timeout=LONG).run()
     assert not app.exception, app.exception
     return app
-
-
-@pytest.mark.parametrize("module", [forms, cards])
-def test_examples_run(module):
-    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("method", all_methods())

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_page import html
+from on_page import go, html, run
 
-from simviz.data import read_pairs
+from simviz.data import Items, PairSet, read_pairs
+from simviz.data.health import check_health
+from simviz.relevance import Relevance
+from simviz.store import Limits
+from simviz.workbench.data import health
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 PAGE = "data"
@@ -27,22 +32,16 @@ def messy():
 
 
 def store_messy(app):
-    from simviz.workbench.shell import state
-
     app.run()
     mine = app.session_state.workspace
     pairs = read_pairs(messy(), "messy.csv").pairs
     dataset_id = state.store().datasets.put(pairs, mine)
-    app.query_params["data"] = dataset_id
-    app.run()
-    assert not app.exception
+    go(app, data=dataset_id)
     return dataset_id
 
 
 def test_demo_is_described_and_checked(app):
-    app.query_params["data"] = "demo:emoji"
-    app.run()
-    assert not app.exception
+    go(app, data="demo:emoji")
     text = html(app)
     assert "distinct words" in text and "Latin" in text
     assert "Shared words alone (TF-IDF) reach MRR 0.41" in text
@@ -50,14 +49,11 @@ def test_demo_is_described_and_checked(app):
 
 
 def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
-    from simviz.workbench.shell import state
-
     first = store_messy(app)
     text = html(app)
     assert "1 test item is repeated in training" in text
     assert "&lt;img src=x onerror=alert(1)&gt;" in text and "<img" not in text
-    app.button(key="data-remedy-leak").click().run()
-    assert not app.exception
+    run(app.button(key="data-remedy-leak").click())
     second = app.session_state.dataset_id
     assert second != first
     text = html(app)
@@ -69,17 +65,14 @@ def test_leak_is_mended_in_a_new_version_and_the_old_one_is_kept(app):
     assert mended.x.metadata["split"][4] == "train"
     notes = state.store().datasets.info(second, app.session_state.workspace).notes
     assert notes[-1].startswith("Fixed: 1 test item is repeated in training.")
-    app.button(key="data-health-undo").click().run()
-    assert not app.exception
+    run(app.button(key="data-health-undo").click())
     assert app.session_state.dataset_id == first
     assert any(b.key == "data-remedy-leak" for b in app.button)
 
 
 def test_remedy_for_a_demo_leaves_the_demo_alone(app):
-    app.query_params["data"] = "demo:icons"
-    app.run()
-    app.button(key="data-remedy-duplicates").click().run()
-    assert not app.exception
+    go(app, data="demo:icons")
+    run(app.button(key="data-remedy-duplicates").click())
     assert not app.session_state.dataset_id.startswith("demo:")
     assert "1,339" in html(app)
     app.selectbox(key="data-switch").select("demo:icons").run()
@@ -87,26 +80,19 @@ def test_remedy_for_a_demo_leaves_the_demo_alone(app):
 
 
 def test_remedy_without_room_says_so(app, monkeypatch):
-    from simviz.store import Limits
-    from simviz.workbench.shell import state
-
     first = store_messy(app)
     monkeypatch.setattr(state.store()._directory, "limits", Limits(datasets=1))
-    app.button(key="data-remedy-leak").click().run()
-    assert not app.exception
+    run(app.button(key="data-remedy-leak").click())
     assert app.session_state.dataset_id == first
     assert "data sets" in html(app)
 
 
 def test_long_checks_wait_until_they_are_asked_for(app, monkeypatch):
-    from simviz.workbench.data import health
-
     monkeypatch.setattr(health, "PATIENCE", 0.0)
     store_messy(app)
     assert "takes about 0 seconds" in html(app)
     assert "repeated in training" not in html(app)
-    app.button(key="data-health-check").click().run()
-    assert not app.exception
+    run(app.button(key="data-health-check").click())
     assert "1 test item is repeated in training" in html(app)
     app.run()
     assert "1 test item is repeated in training" in html(app)
@@ -114,8 +100,7 @@ def test_long_checks_wait_until_they_are_asked_for(app, monkeypatch):
 
 def test_split_by_time_is_offered_where_there_are_dates(app):
     dataset_id = store_messy(app)
-    app.selectbox(key=f"data-split-{dataset_id}-by").select("time").run()
-    assert not app.exception
+    run(app.selectbox(key=f"data-split-{dataset_id}-by").select("time"))
     assert app.session_state["split"][dataset_id]["by"] == "time"
     assert app.session_state["split"][dataset_id]["group_key"] == "date"
     assert "Training knows nothing that came later" in html(app)
@@ -125,24 +110,16 @@ def test_rows_that_contradict_one_another_are_shown_before_the_file_is_kept(app)
     app.run()
     rows = "".join(f"question {i},answer {i},{int(i % 3 > 0)}\n" for i in range(40))
     data = f"query,document,label\n{rows}question 4,answer 4,0\n"
-    app.file_uploader[0].upload("q.csv", data.encode()).run()
-    assert not app.exception
+    run(app.file_uploader[0].upload("q.csv", data.encode()))
     assert "1 pair is judged both relevant and not relevant" in html(app)
     [button] = [b for b in app.button if b.key.startswith("data-disputed-")]
-    button.click().run()
-    assert not app.exception
+    run(button.click())
     assert "39 pairs" in html(app)
     assert "Fixed: 1 pair is judged" in html(app)
     assert not any(b.key.startswith("data-disputed-") for b in app.button)
 
 
 def test_examples_show_the_pictures_of_items(monkeypatch):
-    from simviz.data import Items, PairSet
-    from simviz.data.health import check_health
-    from simviz.relevance import Relevance
-    from simviz.workbench.data import health
-    from simviz.workbench.shell import state
-
     monkeypatch.setattr(state, "theme", lambda: "dark")
     pixels = np.random.default_rng(0).integers(0, 255, (12, 16, 16, 3), dtype=np.uint8)
     pixels[7] = pixels[3]

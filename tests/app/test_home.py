@@ -7,12 +7,14 @@ import threading
 from dataclasses import replace
 
 import pytest
-from on_page import html, said
+from on_page import go, html, run, said
 from waiting import LONG, until, until_trained
 
-from simviz import _extras, datasets
+from simviz import _extras, datasets, precompile
+from simviz.data import PairSet
 from simviz.jobs import spec
 from simviz.store import datasets as stored
+from simviz.workbench.shell import frame, settings, state
 
 pytestmark = pytest.mark.app
 
@@ -52,7 +54,6 @@ def quick(monkeypatch, give_demos):
 
 def until_drawn(app):
     """Run the page anew, as its own timers would, until all is trained and drawn."""
-    from simviz.workbench.shell import state
 
     until_trained(app)
     app.run()
@@ -61,8 +62,7 @@ def until_drawn(app):
 
 
 def test_cards_are_there_before_anything_is_trained(app):
-    app.run()
-    assert not app.exception
+    run(app)
     cards = [b for b in app.button if b.key.startswith("try-")]
     assert [b.label.split("\n")[0] for b in cards] == [
         "Words and pictures",
@@ -80,15 +80,13 @@ def test_cards_are_there_before_anything_is_trained(app):
 
 def test_upload_leads_to_the_data_page(app):
     app.run()
-    app.button(key="home-upload").click().run()
-    assert not app.exception
+    run(app.button(key="home-upload").click())
     assert app.title[0].value == "Data" and app.query_params["view"] == "other"
 
 
 @pytest.fixture
 def pictured(make_home, monkeypatch, give_demos):
     """A trained run on a fifth of the pictured demo."""
-    from simviz.workbench.shell import settings
 
     give_demos(monkeypatch, {"icons": datasets.load_demo("icons").take(None, range(0, 1_340, 5))})
 
@@ -99,40 +97,30 @@ def pictured(make_home, monkeypatch, give_demos):
 
 
 def test_home_is_a_live_map_where_it_was_computed(app, pictured, monkeypatch):
-    from simviz import precompile
-
     monkeypatch.setattr(precompile, "picture", lambda: pictured)
-    app.run()
-    assert not app.exception
+    run(app)
     told = drawn(app)
     assert told["cover"] and told["scrolls"] and "keywords" in told["alt"]
     assert "Computed on this machine" in said(app)
     parts = [e.proto for e in app.get("bidi_component")]
     assert sum(p.component_name == "simviz_map_parts" for p in parts) == 3, "with what is nearest"
     app.session_state["home-map"] = {"picked": {"key": "x3", "n": 1}}
-    app.run()
-    assert not app.exception
+    run(app)
     assert app.query_params["sel"] == "x3" and app.query_params["demo"] == "icons"
     assert app.query_params["k"] == "20", "the run that was pictured, trained here"
-    from simviz.workbench.shell import state
 
     for job in state.queue().jobs(app.session_state.workspace):
         state.queue().cancel(job.id)
 
 
 def test_home_has_an_earlier_picture_where_nothing_was_computed(app, monkeypatch):
-    from simviz import precompile
-
     monkeypatch.setattr(precompile, "picture", lambda: None)
-    app.run()
-    assert not app.exception
+    run(app)
     assert "Drawn earlier" in said(app) and not app.get("bidi_component")
 
 
 @pytest.fixture(scope="module")
 def home(make_home):
-    from simviz.data import PairSet
-
     pairs = PairSet.from_texts([f"a{i} *b*" for i in range(30)], [f"b a{i}" for i in range(30)])
     return make_home({"mine": replace(pairs, name="*mine*")}, {"bm25": ("mine", "bm25")})
 
@@ -147,10 +135,8 @@ def test_recent_runs_lead_on(visit, home):
 
 
 def test_count_in_the_sidebar_moves_while_a_job_runs(visit, home, monkeypatch):
-    from simviz.workbench.shell import frame
-
     active = [1]
-    monkeypatch.setattr(frame, "_active", lambda: active[0])
+    monkeypatch.setattr(frame, "count_active", lambda: active[0])
     app = visit("methods", data=home.data["mine"])
     assert "1 run · 1 training" in [c.value for c in app.sidebar.caption]
     active[0] = 0
@@ -161,10 +147,8 @@ def test_count_in_the_sidebar_moves_while_a_job_runs(visit, home, monkeypatch):
 def test_variant_is_offered_on_the_card_of_its_demo(app, quick):
     quick()
     app.run()
-    app.button(key="try-pydocs_links").click().run()
-    assert not app.exception
+    run(app.button(key="try-pydocs_links").click())
     assert app.query_params["demo"] == "pydocs_links"
-    from simviz.workbench.shell import state
 
     for job in state.queue().jobs(app.session_state.workspace):
         state.queue().cancel(job.id)
@@ -173,8 +157,7 @@ def test_variant_is_offered_on_the_card_of_its_demo(app, quick):
 def test_button_trains_and_tells_what_was_found(app, quick, open_page):
     quick()
     app.run()
-    app.button(key="try-emoji").click().run()
-    assert not app.exception
+    run(app.button(key="try-emoji").click())
     assert app.query_params["demo"] == "emoji"
     until_drawn(app)
     assert not app.exception
@@ -191,16 +174,14 @@ def test_button_trains_and_tells_what_was_found(app, quick, open_page):
     assert "No curve, as their dimensions have no order: HDLR" in said(app)
     assert drawn(app)["selected"] is None and "drawn to keep distances" in drawn(app)["alt"]
     app.session_state["map-alone"] = {"picked": {"key": "x3", "n": 1}}
-    app.run()
-    assert not app.exception
+    run(app)
     assert app.query_params["sel"] == "x3" and app.query_params["demo"] == "emoji"
     assert drawn(app)["selected"]["item"] == 3, "on the page of the map"
 
 
 def test_queries_are_what_a_split_by_x_measures(app, quick):
     quick(split_by="x")
-    app.query_params["demo"] = "emoji"
-    app.run()
+    go(app, demo="emoji")
     until_drawn(app)
     assert not app.exception
     body = html(app)
@@ -213,26 +194,20 @@ def test_cancelled_demo_offers_to_go_on(app, quick, monkeypatch):
     quick()
     train, go = spec.train, threading.Event()
     monkeypatch.setattr(spec, "train", lambda *job: go.wait(LONG) and train(*job))
-    app.query_params["demo"] = "emoji"
-    app.run()
-    from simviz.workbench.shell import state
+    go(app, demo="emoji")
 
     for job in state.queue().jobs(app.session_state.workspace):
         state.queue().cancel(job.id)
     go.set()
-    app.run()
-    assert not app.exception
+    run(app)
     ended = [b for b in app.button if b.label == "Retry"]
     assert ended
     assert "cancelled" in said(app)
-    ended[0].click().run()
-    assert not app.exception
+    run(ended[0].click())
     until_drawn(app)
     assert drawn(app)["scrolls"]
 
 
 def test_unknown_demo_shows_the_cards(app):
-    app.query_params["demo"] = "../../etc"
-    app.run()
-    assert not app.exception
+    go(app, demo="../../etc")
     assert app.button(key="try-icons")

@@ -30,15 +30,12 @@ def test_a_run_is_imported_and_compared(visit, home):
     uploader = next(u for u in at.file_uploader if u.key.startswith("import-file"))
     uploader.upload("theirs.run", run).run()
     at.text_input(key="import-name").set_value("Their system").run()
-    at.button(key="import-keep").click().run()
-    assert not at.exception
+    run(at.button(key="import-keep").click())
     runs = next(d.value for d in at.dataframe if "run" in d.value)
     assert "Their system (imported)" in list(runs["run"])
-    at.switch_page("pages/compare.py").run()
-    assert not at.exception
+    run(at.switch_page("pages/compare.py"))
     told = " ".join([html(at), *(str(d.value.to_dict()) for d in at.dataframe)])
     told += " ".join(str(m.value) for m in at.markdown)
     assert "Their system" in told
     for page in ("map", "search"):
-        at.switch_page(f"pages/{page}.py").run()
-        assert not at.exception, page
+        run(at.switch_page(f"pages/{page}.py"))

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
-from on_page import html, link, said
+from on_page import go, html, link, run, said
 from scipy.spatial import procrustes
 from waiting import LONG, until, until_trained
 
@@ -24,6 +24,8 @@ from simviz.jobs import JobSpec, SplitSpec
 from simviz.jobs.background import QUICK_LAYOUT, draw_now, kept_name
 from simviz.relevance import Relevance
 from simviz.store import load_map
+from simviz.workbench.map import page, scene, selection, view
+from simviz.workbench.shell import drawings, state
 
 pytestmark = pytest.mark.app
 PAGE = "map"
@@ -41,6 +43,13 @@ def trained(home, serve, open_page):
     """The page, its data set and its run."""
     serve(home.root)
     return open_page(PAGE, home.mine), home.data["own"], home.runs["cca"]
+
+
+@pytest.fixture
+def own(trained):
+    """The map of this run."""
+    app, dataset_id, _ = trained
+    return go(app, data=dataset_id)
 
 
 def words(app):
@@ -85,19 +94,8 @@ def shown(app):
     )
 
 
-def go(app, **query):
-    for name in [*app.query_params]:
-        del app.query_params[name]
-    for name, value in query.items():
-        app.query_params[name] = value
-    app.run()
-    assert not app.exception
-    return app
-
-
 def put(app, pairs):
     """Keep a pair set in the visitor's workspace."""
-    from simviz.workbench.shell import state
 
     app.run()
     mine = app.session_state.workspace if "workspace" in app.session_state else None
@@ -108,8 +106,6 @@ def put(app, pairs):
 
 
 def train(pairs, dataset_id, mine, method="cca", digest=None, wait=True, **params):
-    from simviz.workbench.shell import state
-
     spec = JobSpec(dataset_id, digest or pairs.digest, method, params, workspace=mine)
     job_id = state.queue().submit(spec)
     if not wait:
@@ -128,43 +124,7 @@ def tell(app, **told):
     app.session_state["map-canvas"] = {
         name: {**value, "n": next(TOLD)} for name, value in told.items()
     }
-    app.run()
-    assert not app.exception
-
-
-def test_without_data_it_leads_to_some(app):
-    go(app)
-    assert "needs data" in words(app)
-    app.button(key="map-demo-emoji").click().run()
-    assert not app.exception
-    assert "Nothing is trained" in words(app)
-    assert "Train the demo's methods" in labels(app)
-
-
-def test_unknown_data_set_gets_a_friendly_page(app):
-    go(app, data="0" * 32)
-    assert "There is no such data set" in words(app)
-    assert "Words and pictures" in labels(app)
-
-
-def test_job_that_runs_is_shown_and_cancelled(app, sentences):
-    dataset_id, mine = put(app, sentences)
-    status = train(sentences, dataset_id, mine, "ssi", wait=False, max_iter=3_000, patience=3_000)
-    go(app, data=dataset_id)
-    assert "opens when the first" in words(app)
-    assert not charts(app)
-    app.button(key=f"map-cancel-{status.id}").click().run()
-    assert not app.exception
-    assert "cancelled" in words(app)
-    assert "Retry" in labels(app)
-
-
-def test_job_that_failed_says_why(app, sentences):
-    dataset_id, mine = put(app, sentences)
-    assert train(sentences, dataset_id, mine, digest="0" * 32).state == "failed"
-    go(app, data=dataset_id)
-    assert "no longer the one this was asked for" in words(app)
-    assert "Nothing is trained" in words(app)
+    run(app)
 
 
 def test_click_shows_the_nearest_in_the_model(trained, sentences):
@@ -215,17 +175,15 @@ def test_click_is_taken_once(trained):
     assert "sel" not in link(app)
 
 
-def test_a_click_counts_though_an_address_of_before_comes_after_it(trained):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id)
-    tell(app, picked={"key": "x3"})
-    tell(app, picked={"key": "x7"})
-    app.query_params["sel"] = "x3"  # the browser moved the map before it heard of the last one
-    app.run()
-    assert link(app)["sel"] == "x7" and canvas(app)["selected"]["item"] == 7
-    app.query_params["sel"] = "x9"
-    app.run()
-    assert canvas(app)["selected"]["item"] == 9, "an address that is new is followed"
+def test_a_click_counts_though_an_address_of_before_comes_after_it(own):
+    tell(own, picked={"key": "x3"})
+    tell(own, picked={"key": "x7"})
+    own.query_params["sel"] = "x3"  # the browser moved the map before it heard of the last one
+    run(own)
+    assert link(own)["sel"] == "x7" and canvas(own)["selected"]["item"] == 7
+    own.query_params["sel"] = "x9"
+    run(own)
+    assert canvas(own)["selected"]["item"] == 9, "an address that is new is followed"
 
 
 def test_search_hears_of_a_selection_once(trained):
@@ -242,8 +200,7 @@ def test_search_hears_of_a_selection_once(trained):
 def test_what_is_found_is_explained_on_the_spot(trained, sentences):
     app, dataset_id, _ = trained
     go(app, data=dataset_id, sel="x3")
-    app.button(key="map-why").click().run()
-    assert not app.exception
+    run(app.button(key="map-why").click())
     chosen = app.selectbox(key="map-why-of")
     nearest = [int(key[1:]) for _, key, *_ in rows(app, "Nearest")["entries"]]
     assert chosen.value == nearest[0] and len(chosen.options) == len(nearest)
@@ -268,38 +225,34 @@ def test_all_methods_are_asked_what_is_selected_or_typed(trained):
 
 def draw(app, dataset_id, run_id, drawing, **query):
     """Open a drawing that must first be made."""
-    from simviz.workbench.shell import state
 
     name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
     go(app, data=dataset_id, run=run_id, drawing=drawing, **query)
     kept = kept_name(name.replace("-3", "-2"))
     until(lambda: kept in state.store().runs.get(run_id).maps())
-    app.run()
-    assert not app.exception
+    run(app)
 
 
-def test_query_falls_among_its_nearest(trained, sentences):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id)
-    assert canvas(app)["asked"] == [{"side": "x", "name": "x"}, {"side": "y", "name": "y"}]
+def test_query_falls_among_its_nearest(own, sentences):
+    assert canvas(own)["asked"] == [{"side": "x", "name": "x"}, {"side": "y", "name": "y"}]
     text = sentences.x.content[7]
-    tell(app, asked={"text": f"  {text} ", "side": "x"})
-    query = canvas(app)["query"]
+    tell(own, asked={"text": f"  {text} ", "side": "x"})
+    query = canvas(own)["query"]
     assert query["text"].rstrip("…") in text and query["spread"] >= 0
     assert query["nearest"][0][0] == 67, "it is what it says"
-    assert "Query, read as one of the left items" in words(app)
-    assert "sel" not in link(app) and link(app)["ask"] == f"x:{text}"
-    tell(app, asked={"text": "zzz qqq", "side": "x"})
-    assert canvas(app)["query"] is None
-    answered = canvas(app)["answered"]
-    app.run()
-    assert canvas(app)["answered"] == answered
-    tell(app, asked={"text": "zzz qqq", "side": "x"})
-    assert canvas(app)["answered"] > answered, "an answer though it is the same"
-    assert "cannot answer this query" in words(app)
-    tell(app, asked={"text": "anything", "side": "nowhere"})
-    tell(app, picked={"key": "x1"})
-    assert canvas(app)["query"] is None and link(app)["sel"] == "x1"
+    assert "Query, read as one of the left items" in words(own)
+    assert "sel" not in link(own) and link(own)["ask"] == f"x:{text}"
+    tell(own, asked={"text": "zzz qqq", "side": "x"})
+    assert canvas(own)["query"] is None
+    answered = canvas(own)["answered"]
+    own.run()
+    assert canvas(own)["answered"] == answered
+    tell(own, asked={"text": "zzz qqq", "side": "x"})
+    assert canvas(own)["answered"] > answered, "an answer though it is the same"
+    assert "cannot answer this query" in words(own)
+    tell(own, asked={"text": "anything", "side": "nowhere"})
+    tell(own, picked={"key": "x1"})
+    assert canvas(own)["query"] is None and link(own)["sel"] == "x1"
 
 
 def test_link_asks_the_model_again(trained, home, open_page, sentences):
@@ -312,49 +265,40 @@ def test_link_asks_the_model_again(trained, home, open_page, sentences):
     assert rows(other, "Items on the map") is not None
 
 
-def test_enclosed_items_become_a_table_with_figures(trained, sentences):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id)
+def test_enclosed_items_become_a_table_with_figures(own, sentences):
     inside = np.isin(np.arange(120), [3, 5, 64])
     corners = [[-0.5, -0.5], [0.5, -0.5], [0.25, 0.5]]
-    tell(app, region={"rows": base64.b64encode(bits(inside)).decode(), "corners": corners})
-    text = words(app)
+    tell(own, region={"rows": base64.b64encode(bits(inside)).decode(), "corners": corners})
+    text = words(own)
     assert "3 items enclosed" in text and "2 left items · 1 right items" in text
     assert "MRR of 2 left items (all:" in text and "MRR of 1 right items" in text
-    assert listed(app, "Items enclosed") == [3, 5, 64]
-    found = base64.b64decode(rows(app, "Items enclosed")["found"])
+    assert listed(own, "Items enclosed") == [3, 5, 64]
+    found = base64.b64decode(rows(own, "Items enclosed")["found"])
     assert len(np.frombuffer(found, "<f4")) == 3
-    assert canvas(app)["region"] == corners
-    assert link(app)["lasso"] == "-0.500,-0.500;0.500,-0.500;0.250,0.500"
-    app.button(key="map-let-go").click().run()
-    assert not app.exception
-    assert "enclosed" not in words(app) and canvas(app)["region"] is None
-    assert "lasso" not in link(app)
-    tell(app, region={"rows": "!!"})
-    assert "enclosed" not in words(app), "nonsense encloses nothing"
+    assert canvas(own)["region"] == corners
+    assert link(own)["lasso"] == "-0.500,-0.500;0.500,-0.500;0.250,0.500"
+    run(own.button(key="map-let-go").click())
+    assert "enclosed" not in words(own) and canvas(own)["region"] is None
+    assert "lasso" not in link(own)
+    tell(own, region={"rows": "!!"})
+    assert "enclosed" not in words(own), "nonsense encloses nothing"
 
 
-def test_table_says_what_the_map_shows(trained):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id)
-    assert rows(app, "Items") is None
-    app.toggle(key="map-table").set_value(True).run()
-    assert listed(app, "Items") == [*range(120)] and rows(app, "Items")["filters"]
-    app.radio(key="map-part").set_value("test").run()
-    assert len(listed(app, "Items")) == 24
+def test_table_says_what_the_map_shows(own):
+    assert rows(own, "Items") is None
+    own.toggle(key="map-table").set_value(True).run()
+    assert listed(own, "Items") == [*range(120)] and rows(own, "Items")["filters"]
+    own.radio(key="map-part").set_value("test").run()
+    assert len(listed(own, "Items")) == 24
 
 
-def test_colours_by_what_is_found_and_by_score(trained):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id)
-    app.selectbox(key="map-colour").set_value("found").run()
-    assert not app.exception
-    groups = [entry for entry in canvas(app)["legend"] if entry.get("shape") == "square"]
+def test_colours_by_what_is_found_and_by_score(own):
+    run(own.selectbox(key="map-colour").set_value("found"))
+    groups = [entry for entry in canvas(own)["legend"] if entry.get("shape") == "square"]
     assert groups[0]["name"] == "found first"
     assert sum(entry["count"] for entry in groups) == 120
-    app.selectbox(key="map-colour").set_value("score").run()
-    assert not app.exception
-    scale = next(entry for entry in canvas(app)["legend"] if "scale" in entry)
+    run(own.selectbox(key="map-colour").set_value("score"))
+    scale = next(entry for entry in canvas(own)["legend"] if "scale" in entry)
     assert scale["name"] == "similarity to the nearest" and float(scale["high"]) <= 1.0
 
 
@@ -362,8 +306,7 @@ def test_halos_and_the_gap_are_in_the_link(trained):
     app, dataset_id, run_id = trained
     go(app, data=dataset_id)
     assert canvas(app)["halos"] is None
-    app.toggle(key="map-halos").set_value(True).run()
-    assert not app.exception
+    run(app.toggle(key="map-halos").set_value(True))
     halos = canvas(app)["halos"]
     assert {len(base64.b64decode(told)) for told in halos.values()} == {120}
     assert link(app)["halos"] == "1"
@@ -385,27 +328,21 @@ def test_two_sided_drawing_is_shown_when_it_is_there(trained, sentences):
     assert link(app)["drawing"] == "two-sided-2-50"
     assert app.select_slider(key="map-across").value == 50
     before = canvas(app)
-    app.radio(key="map-method").set_value("mds").run()
-    assert not app.exception
+    run(app.radio(key="map-method").set_value("mds"))
     assert link(app)["drawing"] == "mds-2" and "(MDS)" in canvas(app)["alt"]
     assert canvas(app)["items"] == before["items"], "items are sent once"
     assert canvas(app)["places"] != before["places"]
 
 
 def test_drawing_from_other_seeds_says_what_moves(trained):
-    from simviz.store import load_map
-    from simviz.workbench.shell import state
-
     app, dataset_id, run_id = trained
     draw(app, dataset_id, run_id, "two-sided-2")
-    app.button(key="map-seeds").click().run()
-    assert not app.exception
-    run = state.store().runs.get(run_id)
-    until(lambda: load_map(run, "two-sided-2-70")[0].quality.moved is not None)
+    run(app.button(key="map-seeds").click())
+    kept = state.store().runs.get(run_id)
+    until(lambda: load_map(kept, "two-sided-2-70")[0].quality.moved is not None)
     go(app, data=dataset_id, run=run_id, sel="x3")
     app.button(key="map-seeds").click().run()
-    app.run()
-    assert not app.exception
+    run(app)
     assert "drawings with other seeds" in words(app)
     assert "have others in 3 of 5" in words(app)
 
@@ -415,13 +352,11 @@ def test_dimensions_slide_and_all_follows(app, sentences):
     train(sentences, dataset_id, mine, n_components=12)
     go(app, data=dataset_id, sel="x7")
     whole = canvas(app)
-    app.toggle(key="map-scrub").set_value(True).run()
-    assert not app.exception
+    run(app.toggle(key="map-scrub").set_value(True))
     slider = app.select_slider(key="map-k")
     assert slider.value == 12 and len(charts(app)) == 2
     assert canvas(app)["places"] == whole["places"]
-    slider.set_value(2).run()
-    assert not app.exception
+    run(slider.set_value(2))
     cut = canvas(app)
     assert cut["places"] != whole["places"] and cut["items"] == whole["items"]
     assert whole["regions"] and not cut["regions"], "regions are of the whole drawing"
@@ -431,8 +366,6 @@ def test_dimensions_slide_and_all_follows(app, sentences):
 
 
 def test_figures_are_of_the_part_that_is_shown(app, sentences):
-    from simviz.workbench.shell import state
-
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
     path = state.store().runs.get(run_id).folder / "test" / "figures.json"
@@ -442,8 +375,7 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences):
     go(app, data=dataset_id, dims="12")
     assert "Of the validation part: 6 left items and 6 right items; left" in words(app)
     before = charts(app)[0].proto.alt
-    app.segmented_control(key="part-shown").set_value("test").run()
-    assert not app.exception
+    run(app.segmented_control(key="part-shown").set_value("test"))
     assert "Of the test part: 12 left items and 12 right items; left" in words(app)
     assert link(app)["part"] == "test"
     assert "0.250 at 12" in charts(app)[0].proto.alt != before
@@ -453,8 +385,6 @@ def test_figures_are_of_the_part_that_is_shown(app, sentences):
 
 
 def test_map_says_for_which_part_a_run_brings_no_scores(app, sentences):
-    from simviz.workbench.shell import state
-
     dataset_id, mine = put(app, sentences)
     run = state.store().runs.get(train(sentences, dataset_id, mine, n_components=12).run_id)
     shutil.rmtree(run.folder / "validation")
@@ -463,8 +393,6 @@ def test_map_says_for_which_part_a_run_brings_no_scores(app, sentences):
 
 
 def test_published_map_opens_with_the_part_of_its_owner(app, sentences):
-    from simviz.workbench.shell import state
-
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=12).run_id
     go(app, data=dataset_id, dims="12", part="test")
@@ -503,8 +431,6 @@ def test_link_shows_the_same_again(trained):
 def test_a_link_to_a_demo_trains_and_draws_the_same_elsewhere(
     make_home, give_demos, serve, open_page, sentences, tmp_path, monkeypatch
 ):
-    from simviz.workbench.shell import state
-
     spec = "demo:emoji", "lsa", {"n_components": 10}, SplitSpec(by=DEMOS["emoji"].split_by)
     give_demos(monkeypatch, {"emoji": sentences})
     home = make_home({}, {"here": spec}, drawn=["here"])
@@ -539,17 +465,14 @@ def test_run_of_the_link_that_is_not_here(trained):
     assert link(app)["run"] == run_id
 
 
-def test_filter_keeps_what_is_selected(trained):
-    app, dataset_id, _ = trained
-    go(app, data=dataset_id)
-    assert shown(app) == (60, 60)
-    app.radio(key="map-part").set_value("test").run()
-    assert not app.exception
-    assert shown(app) == (12, 12)
-    app.radio(key="map-side").set_value("x").run()
-    assert shown(app) == (12, 0)
-    tell(app, picked={"key": "x0"})
-    assert shown(app) == (13 if is_left_out(app, "x0") else 12, 10), "its nearest are shown too"
+def test_filter_keeps_what_is_selected(own):
+    assert shown(own) == (60, 60)
+    run(own.radio(key="map-part").set_value("test"))
+    assert shown(own) == (12, 12)
+    own.radio(key="map-side").set_value("x").run()
+    assert shown(own) == (12, 0)
+    tell(own, picked={"key": "x0"})
+    assert shown(own) == (13 if is_left_out(own, "x0") else 12, 10), "its nearest are shown too"
 
 
 def is_left_out(app, key):
@@ -567,8 +490,7 @@ def test_colours_by_part_and_by_column(app):
     go(app, data=dataset_id)
     assert app.selectbox(key="map-colour").options == ["side", "part", "found", "score", "kind"]
     for choice, name in (("part", "validation"), ("=kind", "kind 1")):
-        app.selectbox(key="map-colour").set_value(choice).run()
-        assert not app.exception
+        run(app.selectbox(key="map-colour").set_value(choice))
         assert name in [entry["name"] for entry in canvas(app)["legend"]]
         assert len(base64.b64decode(canvas(app)["groups"])) == 80
 
@@ -586,8 +508,6 @@ def test_column_of_one_side_colours_and_filters_both(app):
     codes = np.frombuffer(base64.b64decode(canvas(app)["groups"]), np.uint8)
     assert (codes[:40] == codes[40:]).all() and len(set(codes)) == 2
     assert canvas(app)["set"]["filter"] == "0:1" == link(app)["filter"]
-    from simviz.workbench.map import scene, selection, view
-    from simviz.workbench.shell import state
 
     drawn = scene.scene_of(state.store().runs.get(run_id), pairs, "mds-2")
     wanted = view.View(dataset_id, filter="0:1")
@@ -615,7 +535,6 @@ def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences
     monkeypatch.setattr("simviz.projection.drawing.MAX_DRAWN", 30)
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=5).run_id
-    from simviz.workbench.shell import drawings, state
 
     placed = drawings.kept(state.store().runs.get(run_id), "mds-2")
     assert placed.x_rows.tolist() == placed.y_rows.tolist(), "pairs are kept together"
@@ -652,8 +571,6 @@ def test_positions_can_leave_the_page(trained, sentences):
     assert [button.label for button in app.get("download_button")] == ["Positions as CSV"]
     app.toggle(key="map-table").set_value(True).run()
     assert "These items as CSV" in [button.label for button in app.get("download_button")]
-    from simviz.workbench.map import page
-    from simviz.workbench.shell import drawings, state
 
     run = state.store().runs.get(run_id)
     placed, parts = drawings.kept(run, "mds-2"), drawings.parts(run, sentences)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from on_page import go, run
 
 from simviz.cards import HAVE, suits
 from simviz.methods import all_methods
@@ -22,8 +23,7 @@ def listed(app):
 
 
 def test_list_and_one_card(app):
-    app.run()
-    assert not app.exception
+    run(app)
     assert listed(app) == sorted(cls.tags.title for cls in METHODS.values())
     assert titles(app) == ["CCA"]
     assert len(app.latex) == len(app.code) == 1
@@ -34,8 +34,7 @@ def test_list_and_one_card(app):
 @pytest.mark.parametrize("have", HAVE)
 def test_what_one_has_chooses(app, have):
     app.run()
-    app.get("button_group")[0].set_value([have]).run()
-    assert not app.exception
+    run(app.get("button_group")[0].set_value([have]))
     fitting = [cls.tags.title for cls in METHODS.values() if suits(cls, have)]
     assert listed(app) == sorted(fitting)
     assert titles(app)[0] in fitting
@@ -44,17 +43,14 @@ def test_what_one_has_chooses(app, have):
 def test_nothing_fits_everything(app, monkeypatch):
     monkeypatch.setattr("simviz.workbench.methods.suits", lambda cls, have: False)
     app.run()
-    app.get("button_group")[0].set_value(["texts"]).run()
-    assert not app.exception
+    run(app.get("button_group")[0].set_value(["texts"]))
     assert not titles(app)
     assert any("No method can use all of that" in e.proto.body for e in app.get("html"))
 
 
 @pytest.mark.parametrize("method", METHODS)
 def test_link_shows_a_card(app, method):
-    app.query_params["method"] = method
-    app.run()
-    assert not app.exception
+    go(app, method=method)
     assert titles(app) == [METHODS[method].tags.title]
 
 
@@ -75,7 +71,5 @@ def test_next_leads_through_all_and_previous_back(app):
 
 
 def test_unknown_method_of_a_link_is_no_card(app):
-    app.query_params["method"] = "<script>"
-    app.run()
-    assert not app.exception
+    go(app, method="<script>")
     assert titles(app) == ["CCA"]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from on_page import html, run
+from on_page import html, press, run
 from waiting import LONG, until_trained
 
 from simviz.data import Items, PairSet
+from simviz.datasets import DEMOS, load_demo
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.search import files, normalise
+from simviz.workbench.search import files, normalise, page
+from simviz.workbench.search.query import Query
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 PAGE = "search"
@@ -61,8 +64,6 @@ def shown(app):
 
 
 def choose(app, method):
-    from simviz.workbench.shell import state
-
     runs = state.store().runs.find(app.session_state.workspace, app.session_state.dataset_id)
     [info] = [i for i in runs if i.method == method]
     app.session_state["normalise-run"] = info.id
@@ -88,17 +89,17 @@ def test_lines_are_cleaned_and_bounded():
 def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
     run(app)
     choose(app, "tfidf_cosine")
-    app.text_area(key="normalise-text").set_value(
-        "senior baker\nnurse wanted\n<img src=x onerror=alert(1)>"
+    run(
+        app.text_area(key="normalise-text").set_value(
+            "senior baker\nnurse wanted\n<img src=x onerror=alert(1)>"
+        )
     )
-    run(app)
     table = shown(app)
     assert table["group"].iloc[[0, 2]].tolist() == ["baker", "no group"]
     assert "Right where the group is known: 1 of 1 (train)" in html(app)
     assert "<img" not in html(app)
     [limit] = app.slider
-    limit.set_value(limit.min)
-    run(app)
+    run(limit.set_value(limit.min))
     assert shown(app)["group"].tolist()[1] == "nurse"
 
 
@@ -122,8 +123,7 @@ def test_a_column_comes_as_a_file(app, data, name):
     assert shown(app)["text"].tolist() == ["senior baker", "nurse, wanted"]
     assert not app.text_area, "the file is what counts"
     [limit] = app.slider
-    limit.set_value(limit.min)
-    run(app)
+    run(limit.set_value(limit.min))
     assert shown(app)["group"].tolist() == ["baker", "nurse"]
 
 
@@ -132,8 +132,7 @@ def test_another_column_of_a_file_is_taken(app):
     bring(app, b"a,b\nred,senior baker\nblue,our new nurse\n")
     assert shown(app)["text"].tolist() == ["red", "blue"]
     column = next(s for s in app.selectbox if (s.key or "").startswith("normalise-column"))
-    column.set_value("b")
-    run(app)
+    run(column.set_value("b"))
     assert shown(app)["text"].tolist() == ["senior baker", "our new nurse"]
 
 
@@ -163,22 +162,14 @@ def test_of_a_long_file_the_first_lines_are_taken(app, monkeypatch):
     assert "2 lines beyond the first 3 are left out" in html(app)
 
 
-def show_part(app, part):
-    next(g for g in app.get("button_group") if g.proto.label == "Measured on").set_value(part)
-    run(app)
-
-
 @pytest.mark.parametrize("part", ["validation", "test"])
 def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
-    from simviz.workbench.shell import state
-
     run(app)
     assert app.query_params["part"] == "validation"
-    show_part(app, part)
+    press(app, "Measured on", part)
     button = app.button(key="normalise-examples")
     assert button.label == f"Examples of the {part} part"
-    button.click()
-    run(app)
+    run(button.click())
     lines = app.text_area(key="normalise-text").value.splitlines()
     rows = state.store().runs.get(app.session_state["normalise-run"]).arrays()[f"x_{part}"]
     assert len(lines) >= 3 and set(lines) <= set(titles.x.content[rows])
@@ -187,10 +178,6 @@ def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
 
 def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     """No title is kept out of the answers because it is in the test part."""
-    from simviz.datasets import load_demo
-    from simviz.workbench.search import page
-    from simviz.workbench.search.query import Query
-    from simviz.workbench.shell import state
 
     pairs = load_demo("job_titles")
     mine = app.session_state.workspace
@@ -200,11 +187,9 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     spec = JobSpec(data, pairs.digest, "tfidf_cosine", split=split, workspace=mine)
     done = state.queue().wait(state.queue().submit(spec), LONG)
     run(app)
-    app.text_area(key="normalise-text").set_value("\n".join(pairs.y.content))
-    run(app)
+    run(app.text_area(key="normalise-text").set_value("\n".join(pairs.y.content)))
     [limit] = app.slider
-    limit.set_value(limit.min)
-    run(app)
+    run(limit.set_value(limit.min))
     groups = normalise.group_names(pairs)
     taxonomy = {name for names in groups for name in names}
     assert len(taxonomy) == 191
@@ -213,28 +198,24 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     found = set()
     for title in dict(zip(groups, pairs.y.content, strict=True)).values():
         query = Query("x", Items(["query"], [title], "text"))
-        answers = page._ask(trained, "", "", pairs, query).answers
+        answers = page.answers_of(trained, "", "", pairs, query).answers
         assert len(answers) == len(pairs.y)
         found.update(groups[answers.candidate[0]])
     assert found == taxonomy
 
 
 def test_corrections_are_kept_trained_with_and_compared(app):
-    from simviz.workbench.shell import state
-
     data, mine = app.session_state.dataset_id, app.session_state.workspace
     state.store().feedback.put(data, mine, [("dough wizard", "baker", 1)])
     run(app)
     choose(app, "tfidf_cosine")
-    app.text_area(key="normalise-text").set_value("dough wizard\nsenior pilot")
-    run(app)
+    run(app.text_area(key="normalise-text").set_value("dough wizard\nsenior pilot"))
     assert "does not learn from pairs" in html(app)
     choose(app, "ssi")
     app.session_state["normalise-follows"] = True
     run(app)
     assert "not followed at once here. SSI cannot follow" in html(app) and not app.toggle
-    app.button(key="normalise-train").click()
-    run(app)
+    run(app.button(key="normalise-train").click())
     assert not app.session_state["normalise-follows"], "what is trained has learned them"
     until_trained(app)
     run(app)
@@ -243,7 +224,7 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     assert (step["kind"], step["pairs"]) == ("feedback", [["dough wizard", "baker", 1]])
     assert "What the corrections changed" in [s.value for s in app.subheader]
     assert "On the validation part (" in html(app) and "top-1" in html(app)
-    show_part(app, "test")
+    press(app, "Measured on", "test")
     assert "On the test part (" in html(app)
     [before] = [
         i for i in state.store().runs.find(mine, data) if i.method == "ssi" and i.id != newest.id
@@ -252,14 +233,11 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     run(app)
     assert "On the test part (" not in html(app)
     assert "without scores for the test part" in " ".join(c.value for c in app.caption)
-    app.button(key="normalise-drop-0").click()
-    run(app)
+    run(app.button(key="normalise-drop-0").click())
     assert state.store().feedback.find(data, mine) == []
 
 
 def correct(app, *verdicts):
-    from simviz.workbench.shell import state
-
     state.store().feedback.put(app.session_state.dataset_id, app.session_state.workspace, verdicts)
 
 
@@ -267,12 +245,10 @@ def test_corrections_are_followed_at_once_and_not_kept(app):
     correct(app, ("our head baker", "tailor", 1), ("our head baker", "baker", -1))
     run(app)
     choose(app, "cca")
-    app.text_area(key="normalise-text").set_value("our head baker\nsenior baker")
-    run(app)
+    run(app.text_area(key="normalise-text").set_value("our head baker\nsenior baker"))
     plain = shown(app)
     assert plain["group"].tolist()[0] != "tailor" and "on validation" not in html(app)
-    app.toggle(key="normalise-follows").set_value(True)
-    run(app)
+    run(app.toggle(key="normalise-follows").set_value(True))
     followed, said = shown(app), html(app)
     assert followed["group"].tolist()[0] == "tailor" and not followed["score"].equals(
         plain["score"]
@@ -280,13 +256,11 @@ def test_corrections_are_followed_at_once_and_not_kept(app):
     assert "MRR on validation" in said
     assert "CCA with 1 correction and CCA without corrections" in said
     assert "What the corrections changed" in [s.value for s in app.subheader]
-    app.button(key="normalise-drop-0").click()
-    run(app)
+    run(app.button(key="normalise-drop-0").click())
     assert shown(app).equals(plain) and "on validation" not in html(app)
     correct(app, ("our head baker", "tailor", 1), ("our head baker", "baker", -1))
     assert shown(run(app)).equals(followed)
-    app.toggle(key="normalise-follows").set_value(False)
-    run(app)
+    run(app.toggle(key="normalise-follows").set_value(False))
     assert shown(app).equals(plain) and "on validation" not in html(app)
 
 
@@ -297,8 +271,7 @@ def test_what_was_corrected_in_the_table_is_followed_in_it(app, monkeypatch):
     app.text_area(key="normalise-text").set_value("our head baker\nsenior baker")
     correct(app, ("some person", "welder", 1))
     run(app)
-    app.toggle(key="normalise-follows").set_value(True)
-    run(app)
+    run(app.toggle(key="normalise-follows").set_value(True))
     edit, keys = normalise.st.data_editor, []
 
     def edited(data, *, key, **more):
@@ -317,8 +290,6 @@ def test_what_was_corrected_in_the_table_is_followed_in_it(app, monkeypatch):
 
 
 def test_corrections_of_held_out_texts_are_refused_and_the_others_followed(app, titles):
-    from simviz.workbench.shell import state
-
     run(app)
     choose(app, "cca")
     at = state.store().runs.get(app.session_state["normalise-run"]).arrays()["x_validation"][0]
@@ -336,9 +307,6 @@ def test_corrections_of_held_out_texts_are_refused_and_the_others_followed(app, 
 
 
 def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
-    from simviz.datasets import DEMOS, load_demo
-    from simviz.workbench.shell import state
-
     mine, demo = app.session_state.workspace, "demo:job_titles"
     pairs = load_demo("job_titles")
     params = {"n_components": 2, "max_iter": 1}
@@ -348,11 +316,9 @@ def test_corrections_of_a_demo_are_trained_on_a_private_copy(app):
     state.store().feedback.put(demo, mine, [("code poet", "software developer", 1)])
     app.session_state.dataset_id = demo
     run(app)
-    app.text_area(key="normalise-text").set_value("code poet")
-    run(app)
+    run(app.text_area(key="normalise-text").set_value("code poet"))
     assert "private copy" in html(app)
-    app.button(key="normalise-train").click()
-    run(app)
+    run(app.button(key="normalise-train").click())
     own = app.session_state.dataset_id
     assert own != demo and state.store().datasets.get(own, mine).digest == pairs.digest
     until_trained(app)

@@ -14,6 +14,7 @@ from pyarrow import parquet
 from waiting import until, until_trained
 
 from simviz.methods import get_method
+from simviz.workbench.shell import progress, state
 
 pytestmark = pytest.mark.app
 PAGE = "data"
@@ -111,8 +112,6 @@ def ticked(app):
 
 
 def test_vectors_that_are_said_to_be_of_two_spaces_have_no_cosine(app):
-    from simviz.workbench.shell import state
-
     hand_in_vectors(app, "two")
     assert state.store().datasets.get(app.session_state.dataset_id).space == "two"
     assert "CCA" in ticked(app) and "Cosine of vectors" not in ticked(app)
@@ -120,8 +119,6 @@ def test_vectors_that_are_said_to_be_of_two_spaces_have_no_cosine(app):
 
 
 def test_the_cosine_of_vectors_is_trained_beside_their_adapters(app):
-    from simviz.workbench.shell import state
-
     hand_in_vectors(app, "one")
     assert ticked(app) == ["Cosine of vectors", "Ridge towards the identity", "CCA"]
     for box in app.checkbox:
@@ -129,8 +126,7 @@ def test_the_cosine_of_vectors_is_trained_beside_their_adapters(app):
             box.set_value(box.label == "Ridge towards the identity")
     run(app)
     assert "The cosine of the vectors is measured beside them." in html(app)
-    app.button(key="train-start").click()
-    run(app)
+    run(app.button(key="train-start").click())
     until_trained(app)
     runs = state.store().runs.find(app.session_state.workspace)
     assert {info.method for info in runs} == {"cosine", "ridge_identity"}
@@ -141,11 +137,8 @@ def test_the_cosine_of_vectors_is_trained_beside_their_adapters(app):
 def test_seven_methods_by_dimensions_take_six_presses_from_the_preview(keep):
     app = keep(related())  # the first press
 
-    from simviz.workbench.shell import progress
-
     def pressed(key):
-        app.button(key=key).click()
-        run(app)
+        run(app.button(key=key).click())
 
     pressed("train-by-dimensions")
     pressed("train-start")
@@ -175,8 +168,7 @@ def test_own_data_are_run_from_the_papers_page(keep, table, name, methods):
     app.switch_page("pages/papers.py").run()
     app.button_group(key=f"papers-methods-{name}").set_value(methods)
     printed = {e.proto.body for e in run(app).get("html")}
-    app.button(key=f"papers-run-{name}-own").click()
-    run(app)
+    run(app.button(key=f"papers-run-{name}-own").click())
     until_trained(app)
     run(app)
     shown = [e.proto.body for e in app.get("html") if e.proto.body not in printed]

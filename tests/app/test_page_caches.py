@@ -7,7 +7,7 @@ import pytest
 
 from simviz.charts import RocCurve, roc_figure
 from simviz.data import PairSet
-from simviz.jobs import SplitSpec
+from simviz.jobs import JobSpec, SplitSpec
 from simviz.methods import get_method
 from simviz.params import param_specs
 from simviz.workbench.search import query
@@ -37,8 +37,6 @@ def _nothing_kept():
 
 
 def cost(of: Setting, method: str, **params: object) -> float:
-    from simviz.jobs import JobSpec
-
     spec = JobSpec(of.dataset_id, of.digest, method, params, workspace="w")
     return of.task(spec).expected.bytes
 
@@ -80,7 +78,7 @@ def test_pages_get_their_turn_soon(monkeypatch):
     before = sys.getswitchinterval()
     try:
         frame.start.__wrapped__()
-        assert sys.getswitchinterval() == pytest.approx(frame._SWITCH_SECONDS)
+        assert sys.getswitchinterval() == pytest.approx(frame.SWITCH_SECONDS)
     finally:
         sys.setswitchinterval(before)
 
@@ -121,11 +119,11 @@ def test_a_figure_follows_what_is_drawn_what_it_is_called_and_who_looks(seen):
 
 def test_names_of_items_are_kept_for_their_own_data_only():
     one, other = pairs_of(8), pairs_of(9)
-    kept = query._labels(one.digest, "x")
+    kept = query.labels_of(one.digest, "x")
     kept[0] = "of the first"
-    assert query._labels(one.digest, "x") is kept
-    assert query._labels(one.digest, "y") == {}
-    assert query._labels(other.digest, "x") == {}
+    assert query.labels_of(one.digest, "x") is kept
+    assert query.labels_of(one.digest, "y") == {}
+    assert query.labels_of(other.digest, "x") == {}
 
 
 @dataclass

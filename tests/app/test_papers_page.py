@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 
 import pytest
+from on_page import go, run
 from waiting import LONG
 
+from simviz.data import PairSet
 from simviz.experiments import (
     Claim,
     Figure,
@@ -16,6 +18,7 @@ from simviz.experiments import (
     all_experiments,
     get_experiment,
 )
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 PAGE = "papers"
@@ -56,20 +59,16 @@ def html(app):
     return [e.proto.body for e in app.get("html")]
 
 
-def finished(app):
-    """Once the job that was asked for has ended."""
-    from simviz.workbench.shell import state
-
-    queue = state.queue()
-    mine = app.session_state["workspace"]
-    for status in queue.jobs(mine):
-        queue.wait(status.id, LONG)
-    return app.run()
+def until_run(app, on="demo"):
+    """Run the experiment, until its job has ended."""
+    run(app.button(key=f"papers-run-{NAME}-{on}").click())
+    for status in state.queue().jobs(app.session_state["workspace"]):
+        state.queue().wait(status.id, LONG)
+    run(app)
 
 
 def test_every_experiment_has_a_card(app):
-    app.run()
-    assert not app.exception
+    run(app)
     known = all_experiments().values()
     assert sorted(titles(app)) == sorted(cls.title for cls in known)
     buttons = [b for b in app.button if b.label == "Run on the demo"]
@@ -79,30 +78,25 @@ def test_every_experiment_has_a_card(app):
 
 
 def test_verdicts_are_there_before_anything_is_run(app, quick):
-    app.query_params["experiment"] = NAME
-    app.run()
+    go(app, experiment=NAME)
     claim = "S2Net is ahead of OPCA."
     before = next(body for body in html(app) if claim in body)
     assert "✓ holds" in before and "emoji" in before
     assert any(re.search(r"✓ \d+ hold, ✗ \d+ do not hold", body) for body in html(app))
-    app.button(key=f"papers-run-{NAME}-demo").click().run()
-    assert not any(claim in body for body in html(finished(app)))
+    until_run(app)
+    assert not any(claim in body for body in html(app))
 
 
 def test_a_link_opens_one_card(app):
-    app.query_params["experiment"] = NAME
-    app.run()
+    go(app, experiment=NAME)
     assert titles(app) == [get_experiment(NAME).title]
     app.button(key="papers-all").click().run()
     assert len(titles(app)) == len(all_experiments())
 
 
 def test_an_experiment_is_run_and_shown(app, quick):
-    app.query_params["experiment"] = NAME
-    app.run()
-    app.button(key=f"papers-run-{NAME}-demo").click().run()
-    app = finished(app)
-    assert not app.exception
+    go(app, experiment=NAME)
+    until_run(app)
     shown = "".join(html(app))
     claims = next(body for body in html(app) if 'role="list"' in body)
     for sign, verdict in (
@@ -122,14 +116,11 @@ def test_an_experiment_is_run_and_shown(app, quick):
 
 
 def test_size_seed_and_methods_are_chosen(app, quick):
-    app.query_params["experiment"] = NAME
-    app.run()
+    go(app, experiment=NAME)
     app.radio(key=f"papers-size-{NAME}").set_value("full").run()
     app.number_input(key=f"papers-seed-{NAME}").set_value(3).run()
     app.button_group(key=f"papers-methods-{NAME}").set_value(["cca", "opca"]).run()
-    app.button(key=f"papers-run-{NAME}-demo").click().run()
-    app = finished(app)
-    assert not app.exception
+    until_run(app)
     assert app.code[-1].value.endswith("--size full --seed 3 --methods opca cca")
     assert any("Size full, seed 3" in body for body in html(app))
     assert any("4 claims: ✓ 1 holds, ✗ 1 does not hold, ? 1 undecided" in b for b in html(app))
@@ -139,8 +130,7 @@ def test_size_seed_and_methods_are_chosen(app, quick):
 
 def test_what_takes_hours_is_left_to_the_command_line(app, monkeypatch):
     monkeypatch.setattr(type(get_experiment(NAME)), "full_minutes", {"emoji": 200.0})
-    app.query_params["experiment"] = NAME
-    app.run()
+    go(app, experiment=NAME)
     app.radio(key=f"papers-size-{NAME}").set_value("full").run()
     assert "about 3.3 h" in "".join(html(app))
     assert app.code[0].value == f"python -m simviz.experiments {NAME} --size full --seed 0"
@@ -148,10 +138,8 @@ def test_what_takes_hours_is_left_to_the_command_line(app, monkeypatch):
 
 
 def test_a_result_of_another_protocol_is_not_shown(app, quick, monkeypatch):
-    app.query_params["experiment"] = NAME
-    app.run()
-    app.button(key=f"papers-run-{NAME}-demo").click().run()
-    app = finished(app)
+    go(app, experiment=NAME)
+    until_run(app)
     assert len(app.get("plotly_chart")) == 1
     experiment = get_experiment(NAME)
     monkeypatch.setattr(type(experiment), "revision", experiment.revision + 1)
@@ -161,39 +149,27 @@ def test_a_result_of_another_protocol_is_not_shown(app, quick, monkeypatch):
 
 
 def test_what_one_brought_is_offered_where_it_fits(app, quick):
-    app.query_params["data"] = "demo:pydocs"
-    app.run()
-    assert not app.exception
+    go(app, data="demo:pydocs")
     keys = {b.key for b in app.button}
     assert f"papers-run-{NAME}-own" not in keys, "summaries and documents are not aligned texts"
-    app.query_params["data"] = "demo:emoji"
-    app.run()
+    go(app, data="demo:emoji")
     assert f"papers-run-{NAME}-own" not in {b.key for b in app.button}, "that is the demo"
-    from simviz.data import PairSet
-    from simviz.workbench.shell import state
 
     words = [f"word {i}" for i in range(60)]
     mine = PairSet.from_texts(words, [w.upper() for w in words], name="my *own* pairs")
-    app.query_params["data"] = state.store().datasets.put(mine, app.session_state["workspace"])
-    app.run()
-    button = app.button(key=f"papers-run-{NAME}-own")
-    assert button.label == "Run on my \\*own\\* pairs"
-    button.click().run()
-    app = finished(app)
-    assert not app.exception
+    go(app, data=state.store().datasets.put(mine, app.session_state["workspace"]))
+    assert app.button(key=f"papers-run-{NAME}-own").label == "Run on my \\*own\\* pairs"
+    until_run(app, "own")
     assert any("--data FOLDER" in code.value for code in app.code)
 
 
 @pytest.mark.parametrize("page", ["train", "compare", "map", "search", "data"])
 def test_other_pages_take_an_experiment_for_a_job_of_its_own(app, quick, monkeypatch, page):
     monkeypatch.setattr(type(get_experiment(NAME)), "run", broken)
-    app.query_params["data"] = "demo:emoji"
-    app.run()
-    app.button(key=f"papers-run-{NAME}-demo").click().run()
-    app = finished(app)
+    go(app, data="demo:emoji")
+    until_run(app)
     assert any("Nothing to see here." in text.value for text in app.text)
-    app.switch_page(f"pages/{page}.py").run()
-    assert not app.exception
+    run(app.switch_page(f"pages/{page}.py"))
 
 
 def broken(self, data, **settings):

@@ -6,7 +6,7 @@ import re
 
 import numpy as np
 import pytest
-from on_page import control, html
+from on_page import control, html, run
 
 from simviz.data import PairSet, split
 from simviz.jobs import SplitSpec
@@ -65,8 +65,7 @@ def test_own_data_open_on_validation_with_curves_and_no_p_value(show):
 
 def test_the_test_is_one_click_away_and_stays_after_a_reload_and_in_another_browser(show):
     app = show("own")
-    control(app, "Measured on").set_value("test").run()
-    assert not app.exception
+    run(control(app, "Measured on").set_value("test"))
     for page in (app, app.run(), show("own")):
         assert part_shown(page) == "test"
         assert page.query_params["part"] in ("test", ["test"])
@@ -115,8 +114,7 @@ def test_queries_are_ranked_against_all_items_where_asked(show):
     assert [e for e in app.expander if e.label == "Against all items"]
     assert "known training pairs" not in captions(app)
     app.session_state["compare-all-items"] = True
-    app.run()
-    assert not app.exception
+    run(app)
     assert "known training pairs are neither candidates nor relevant" in captions(app)
     assert "up to 30;" in captions(app)
     # The split is by x: all of y compete already.

@@ -8,6 +8,6 @@ def test_again_clicked_twice_repeats_the_job_in_its_place(monkeypatch):
     monkeypatch.setattr(state, "queue", lambda: queue)
     monkeypatch.setattr(state, "workspace", lambda: "own")
     jobs = ["first", "other"]
-    progress._repeat("first", jobs)
-    progress._repeat("first", jobs)  # of a page that was not yet drawn anew
+    progress.repeat_in_place("first", jobs)
+    progress.repeat_in_place("first", jobs)  # of a page that was not yet drawn anew
     assert jobs == ["again", "other"]

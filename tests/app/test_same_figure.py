@@ -7,7 +7,7 @@ from html import unescape
 
 import numpy as np
 import pytest
-from on_page import control, html, link
+from on_page import control, html, link, run
 
 from simviz.data import PairSet
 from simviz.datasets import DEMOS, load_demo
@@ -15,6 +15,7 @@ from simviz.evaluation import confidence_interval, evaluate, query_values
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
 from simviz.reports import html_report
+from simviz.workbench.shell import settings
 
 pytestmark = pytest.mark.app
 #: What is looked at first: data set, metric, who asks.
@@ -133,8 +134,6 @@ def every_place(show, home, name, metric, direction, part):
 
 @pytest.mark.parametrize("name", METHODS)
 def test_the_figure_looked_at_first_is_the_same_everywhere(show, home, name):
-    from simviz.workbench.shell import settings
-
     metric, direction = FIRST[name]
     run, pairs = home.run(name), dataset(home, name)
     part = "validation"
@@ -163,8 +162,7 @@ def test_another_direction_is_followed_everywhere_and_kept(show, home, direction
     sides = control(app, "Query side")
     assert sides.value == "y2x" and app.query_params["direction"] in ("y2x", ["y2x"])
     assert "Default: queries, by its name" in sides.proto.help.replace("\\", "")
-    sides.set_value(direction).run()
-    assert not app.exception
+    run(sides.set_value(direction))
     assert cell(html(app), FIRST["own"][0]) == told["Compare"]
     assert cell(html(show("compare", "own")), FIRST["own"][0]) == told["Compare"]
     kept = home.store.choices.get(home.data["own"], home.mine, "direction")

@@ -7,10 +7,13 @@ import io
 
 import numpy as np
 import pytest
-from on_page import html, run
+from on_page import go, html, run
 
-from simviz.data import PairSet
-from simviz.workbench.search import files, score
+from simviz.data import Items, PairSet
+from simviz.evaluation import choose_threshold, operating_point
+from simviz.jobs.spec import SplitSpec
+from simviz.workbench.search import score
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 
@@ -21,27 +24,18 @@ def home(make_home, sentences):
 
 
 @pytest.fixture
-def scoring(home, serve, open_page):
+def scoring(visit, home):
     """The page in this mode, drawn once."""
-    serve(home.root)
-    app = open_page("search", home.mine)
-    app.session_state.dataset_id = home.data["own"]
-    app.query_params["mode"] = "score"
-    return run(app)
+    return visit("search", data=home.data["own"], mode="score")
 
 
 def of_the_run(app):
-    from simviz.workbench.shell import state
-
     [info] = state.store().runs.find(app.session_state.workspace)
     return state.store().runs.get(info.id)
 
 
 def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(scoring, sentences):
-    from simviz.evaluation import choose_threshold, operating_point
-
-    scoring.number_input(key="score-rate").set_value(5.0)
-    run(scoring)
+    run(scoring.number_input(key="score-rate").set_value(5.0))
     stored = of_the_run(scoring)
     at = stored.arrays()
     part = sentences.take(at["x_validation"], at["y_validation"])
@@ -59,16 +53,11 @@ def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(scor
         assert words in shown
     assert f"{point.n_positive + point.n_negative:,} pairs of the validation part" in shown
     before = shown
-    scoring.number_input(key="score-prevalence").set_value(50.0)
-    run(scoring)
+    run(scoring.number_input(key="score-prevalence").set_value(50.0))
     assert "50 % of the pairs belong together" in html(scoring) != before
 
 
 def test_intervals_take_groups_whole_where_the_split_does(make_home, serve, open_page, sentences):
-    from simviz.data import Items
-    from simviz.evaluation import choose_threshold, operating_point
-    from simviz.jobs.spec import SplitSpec
-
     pages = np.arange(len(sentences.x)) // 2
     grouped = PairSet(
         *(Items(s.ids, s.content, s.kind, {"page": pages}) for s in (sentences.x, sentences.y)),
@@ -93,7 +82,7 @@ def test_intervals_take_groups_whole_where_the_split_does(make_home, serve, open
         )
     }
     words = {
-        name: f"false alarms ({score._percent(at.low)} to {score._percent(at.high)})"
+        name: f"false alarms ({score.in_percent(at.low)} to {score.in_percent(at.high)})"
         for name, point in found.items()
         for at in [point.false_alarm_rate]
     }
@@ -107,8 +96,7 @@ def test_two_texts_are_scored_and_are_above_or_below(scoring, sentences):
     x, y = (t.value for t in inputs)
     found = float(of_the_run(scoring).pipeline().score_pairs([x], [y])[0])
     assert f"Score {found:.3f}".replace("-", "−") in html(scoring)
-    inputs[1].set_value("<b>zzzz qqqq")
-    run(scoring)
+    run(inputs[1].set_value("<b>zzzz qqqq"))
     assert "Score 0.000, below the threshold" in html(scoring)
     assert "<b>zzzz" not in html(scoring)
 
@@ -126,8 +114,7 @@ def test_a_file_of_pairs_is_scored(scoring, sentences):
     upload(scoring, file.getvalue().encode())
     columns = [s for s in scoring.selectbox if s.key and s.key.startswith("score-column")]
     columns[0].set_value("a")
-    columns[1].set_value("b")
-    run(scoring)
+    run(columns[1].set_value("b"))
     assert "2 pairs scored" in html(scoring) and "1 row without both texts" in html(scoring)
     [(_, table)] = [scoring.session_state["score-table"]]
     [(_, scores)] = [scoring.session_state["score-of"]]
@@ -177,23 +164,12 @@ def test_a_file_that_is_no_table_is_refused_in_a_sentence(scoring, data, words):
     assert words in html(scoring)
 
 
-def test_a_file_with_more_pairs_than_the_page_scores_is_refused(scoring, monkeypatch):
-    monkeypatch.setattr(files, "MOST_ROWS", 2)
-    upload(scoring, b"a,b\n1,2\n3,4\n5,6\n")
-    assert "the limit is 2" in html(scoring)
-
-
 def test_a_published_view_opens_in_this_mode_with_its_rate(scoring, open_page):
-    from simviz.workbench.shell import state
-
-    scoring.number_input(key="score-rate").set_value(2.5)
-    run(scoring)
+    run(scoring.number_input(key="score-rate").set_value(2.5))
     scoring.session_state["search-share"] = True
-    scoring.run().button(key="search-publish").click()
-    run(scoring)
+    run(scoring.run().button(key="search-publish").click())
     [share] = state.store().shares.find(scoring.session_state.workspace)
     visitor = open_page("search")
-    visitor.query_params["share"] = share.token
-    run(visitor)
+    go(visitor, share=share.token)
     assert visitor.number_input(key="score-rate").value == 2.5
     assert "recall (" in html(visitor)

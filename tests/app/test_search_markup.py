@@ -19,22 +19,13 @@ def home(make_home):
     return make_home({"own": pairs}, {"cca": ("own", "cca", {"n_components": 4})})
 
 
-def test_words_in_bars_answers_and_the_question_are_no_markup(home, serve, open_page):
-    serve(home.root)
-    app = open_page(PAGE, home.mine)
-    app.session_state.dataset_id = home.data["own"]
-    shown = html(run(app))
+def test_words_in_bars_answers_and_the_question_are_no_markup(visit, home):
+    app = visit(data=home.data["own"])
+    shown = html(app)
     assert "sv-parts" in shown
     bars = shown[shown.index("sv-parts") :]
     assert "&lt;" in bars
     assert not any(tag in shown for tag in ("<b>bold", "<u>bold", "<i>word"))
-
-
-def test_words_that_are_asked_are_no_markup_in_the_bars(home, serve, open_page):
-    serve(home.root)
-    app = open_page(PAGE, home.mine)
-    app.session_state.dataset_id = home.data["own"]
-    run(app)
     app.text_input(key="search-own-x").set_value("<b>bold3</b> mine")
     shown = html(run(app))
     assert "none is marked as right" in shown

@@ -10,12 +10,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from on_page import html, run
+from on_page import control, go, html, press, run
 from PIL import Image
 from waiting import until_trained
 
 from simviz.charts.pictures import AGAINST, FOR
+from simviz.data.images import as_kept, make_sprite
 from simviz.jobs import JobSpec
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 PAGE = "search"
@@ -51,18 +53,6 @@ def marked(app):
     return row
 
 
-def test_without_data_or_runs_it_leads_to_some(app, sentences):
-    run(app)
-    assert app.title[0].value == "Search"
-    assert any("icons" in (b.key or "") for b in app.button)
-    from simviz.workbench.shell import state
-
-    mine = app.session_state.workspace = state.store().workspaces.create()
-    app.session_state.dataset_id = state.store().datasets.put(sentences, mine)
-    run(app)
-    assert "Nothing is trained" in " ".join(m.value for m in app.markdown)
-
-
 def test_every_run_answers_and_says_why(trained, sentences):
     run(trained)
     first = trained.selectbox(key="search-item-x").value
@@ -78,8 +68,7 @@ def test_every_run_answers_and_says_why(trained, sentences):
     assert trained.query_params["ask"] == f"x{first}"
     assert marked(trained) == lines(trained, 0)[0].key, "the first is open"
     other = lines(trained, 1)[3]
-    other.click()
-    run(trained)
+    run(other.click())
     assert other.label[:8] in trained.subheader[0].value
     assert marked(trained) == other.key
 
@@ -98,34 +87,24 @@ def test_of_a_score_that_is_no_sum_parts_are_hidden_in_turn(
 
 def test_words_of_ones_own_are_asked_and_never_in_the_link(trained, sentences):
     run(trained)
-    trained.text_input(key="search-own-x").set_value("<b>" + sentences.x.content[0])
-    run(trained)
+    run(trained.text_input(key="search-own-x").set_value("<b>" + sentences.x.content[0]))
     assert "ask" not in trained.query_params
     assert "none is marked as right" in html(trained)
     assert "<b>" not in html(trained).replace("<b>{", "")
-    trained.text_input(key="search-own-x").set_value("zzzz qqqq")
-    run(trained)
+    run(trained.text_input(key="search-own-x").set_value("zzzz qqqq"))
     assert "No answer: no word" in html(trained)
 
 
 def test_a_known_text_is_the_item_it_is(trained, sentences):
     run(trained)
-    trained.text_input(key="search-own-x").set_value(sentences.x.content[5])
-    run(trained)
+    run(trained.text_input(key="search-own-x").set_value(sentences.x.content[5]))
     assert "none is marked as right" not in html(trained)
     assert "✓" in html(trained)
 
 
 def rows(app, name):
-    from simviz.workbench.shell import state
-
     run_id = app.session_state["search-runs"][0]
     return state.store().runs.get(run_id).arrays()[name].tolist()
-
-
-def show_part(app, part):
-    next(g for g in app.get("button_group") if g.proto.label == "Measured on").set_value(part)
-    run(app)
 
 
 def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentences):
@@ -134,34 +113,30 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
     item = trained.selectbox(key="search-item-x")
     assert len(item.options) == len(sentences.x) and item.value == rows(trained, "x_validation")[0]
     assert f"Answers among all {len(sentences.y)} items;" in html(trained)
-    show_part(trained, "test")
+    press(trained, "Measured on", "test")
     test = rows(trained, "x_test")[0]
     assert trained.selectbox(key="search-item-x").value == test
     assert (trained.query_params["part"], trained.query_params["ask"]) == ("test", f"x{test}")
     assert "It is in the test part." in html(trained)
     assert "✓" in html(trained), "what belongs to it is said"
-    next(g for g in trained.get("button_group") if g.proto.label == "Query side").set_value("y")
-    run(trained)
+    press(trained, "Query side", "y")
     assert trained.selectbox(key="search-item-y").value == rows(trained, "y_test")[0]
 
 
 def test_words_of_ones_own_stay_when_they_come_with_an_address_of_before(trained):
     run(trained)
     address = trained.query_params["ask"]
-    trained.text_input(key="search-own-x").set_value("words of mine")
-    run(trained)
+    run(trained.text_input(key="search-own-x").set_value("words of mine"))
     trained.query_params["ask"] = address
-    trained.text_input(key="search-own-x").set_value("other words of mine")
-    run(trained)
+    run(trained.text_input(key="search-own-x").set_value("other words of mine"))
     assert trained.text_input(key="search-own-x").value == "other words of mine"
     assert "ask" not in trained.query_params and "none is marked as right" in html(trained)
 
 
 def test_words_of_ones_own_stay_when_another_part_is_shown(trained):
     run(trained)
-    trained.text_input(key="search-own-x").set_value("words of mine")
-    run(trained)
-    show_part(trained, "test")
+    run(trained.text_input(key="search-own-x").set_value("words of mine"))
+    press(trained, "Measured on", "test")
     assert trained.text_input(key="search-own-x").value == "words of mine"
     assert "none is marked as right" in html(trained)
 
@@ -174,31 +149,24 @@ def test_a_link_asks_what_it_says_whatever_its_part(trained):
 
 
 def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences, open_page):
-    from simviz.workbench.shell import state
-
     run(trained)
-    show_part(trained, "test")
+    press(trained, "Measured on", "test")
     test = rows(trained, "x_test")[0]
     trained.session_state["search-share"] = True
-    trained.run().button(key="search-publish").click()
-    run(trained)
+    run(trained.run().button(key="search-publish").click())
     [share] = state.store().shares.find(trained.session_state.workspace)
     shown = {"runs": ",".join(share.run_ids), "part": "test", "ask": f"x{test}"}
     assert dict(share.view) == shown | {"mode": "query", "rate": "1"}
     visitor = open_page(PAGE)
-    visitor.query_params["share"] = share.token
-    run(visitor)
+    go(visitor, share=share.token)
     assert visitor.selectbox(key="search-item-x").value == test
     assert visitor.query_params["part"] == "test"
-    visitor.text_input(key="search-own-x").set_value("words of mine")
-    run(visitor)
+    run(visitor.text_input(key="search-own-x").set_value("words of mine"))
     run(visitor)
     assert visitor.text_input(key="search-own-x").value == "words of mine"
 
 
 def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, result):
-    from simviz.workbench.shell import state
-
     store = state.store()
     mine = app.session_state.workspace = store.workspaces.create()
     data = app.session_state.dataset_id = store.datasets.put(pairs, mine)
@@ -224,27 +192,21 @@ def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, result
             path.write_text(json.dumps(known))
         time.sleep(0.01)  # so that one is newer than the other
     run(app)
-    options = next(g for g in app.get("button_group") if g.proto.label == "Runs")
+    options = control(app, "Runs")
     assert app.session_state["search-runs"] == ["1" * 32, "0" * 32, "3" * 32]
     assert len(options.options) == 4
 
 
 def test_the_other_side_asks_too_and_a_link_asks_what_it_says(trained):
-    trained.query_params["ask"] = "y7"
-    run(trained)
+    go(trained, ask="y7")
     assert trained.session_state["search-side"] == "y"
     assert trained.selectbox(key="search-item-y").value == 7
-    trained.query_params["ask"] = "y99999999"
-    run(trained)
+    go(trained, ask="y99999999")
 
 
 def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
-    from simviz.workbench.shell import state
-
     link = {"demo": "emoji", "method": "cl_lsi", "k": "5", "ask": "x7"}
-    for name, value in link.items():
-        app.query_params[name] = value
-    run(app)
+    go(app, **link)
     assert "opens when the first" in " ".join(c.value for c in app.caption)
     mine = app.session_state.workspace
     until_trained(app)
@@ -256,8 +218,6 @@ def test_a_link_to_a_demo_trains_its_run_and_asks_what_it_says(app):
 
 @pytest.mark.parametrize("ground", [0, 255])
 def test_a_picture_is_brought_into_the_form_of_the_others(ground):
-    from simviz.data.images import as_kept, make_sprite
-
     file = io.BytesIO()
     picture = Image.new("RGB", (40, 80), "white")
     picture.paste("black", (10, 20, 30, 60))

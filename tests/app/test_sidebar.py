@@ -11,6 +11,7 @@ from on_page import html, link, run
 from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs.spec import AuditSpec
+from simviz.workbench.shell import state
 
 pytestmark = pytest.mark.app
 SWITCH = "data-switch"
@@ -45,8 +46,7 @@ def test_own_sets_stand_before_the_demos_and_the_same_name_is_told_apart(visit, 
 
 def test_another_data_set_takes_its_place_on_the_same_page(visit, home):
     app = visit("compare", data=home.data["newer"], part="test")
-    app.sidebar.selectbox(key=SWITCH).set_value(home.data["older"]).run()
-    assert not app.exception
+    run(app.sidebar.selectbox(key=SWITCH).set_value(home.data["older"]))
     assert app.title[0].value == "Compare" and "TF-IDF cosine" in html(app)
     assert link(app)["data"] == home.data["older"]
     assert link(app)["runs"] == home.runs["tfidf"]
@@ -62,8 +62,7 @@ def test_a_page_without_data_keeps_what_it_shows(visit, home):
 def test_from_home_own_data_lead_to_their_results(visit, home):
     app = visit()
     assert app.sidebar.selectbox(key=SWITCH).value is None, "nothing is chosen yet"
-    app.sidebar.selectbox(key=SWITCH).set_value(home.data["older"]).run()
-    assert not app.exception
+    run(app.sidebar.selectbox(key=SWITCH).set_value(home.data["older"]))
     assert app.title[0].value == "Train" and link(app)["data"] == home.data["older"]
 
 
@@ -91,7 +90,6 @@ class Queue:
 @pytest.fixture
 def queued(home, visit, monkeypatch):
     """A job whose state is set by the test."""
-    from simviz.workbench.shell import state
 
     known = Queue(state.queue(), home.jobs["bm25"])
     monkeypatch.setattr(state, "jobs", lambda: known.jobs(home.mine))
@@ -166,8 +164,7 @@ def test_own_data_and_their_sides_are_renamed_on_all_pages(visit, home):
     key = f"data-rename-{dataset_id}-0"
     for part, name in (("name", "Shop *titles*"), ("left", "titles"), ("right", " ")):
         app.text_input(key=f"{key}-{part}").set_value(name)
-    app.button(key=f"{key}-save").click().run()
-    assert not app.exception
+    run(app.button(key=f"{key}-save").click())
     assert '<h2 class="sv-name">Shop *titles*</h2>' in html(app) and "<span>titles, texts" in html(
         app
     )

@@ -6,11 +6,12 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from on_page import run
 from streamlit.testing.v1 import AppTest
 from waiting import LONG
 
 from simviz.evaluation.roc import Roc
-from simviz.reports.page import _roc_chart
+from simviz.reports.page import roc_chart
 from simviz.workbench import results
 
 pytestmark = pytest.mark.app
@@ -44,9 +45,8 @@ def test_curves_of_thin_parts_are_told_in_words(n_others, words, monkeypatch):
     monkeypatch.setattr(results.summary, "dimension_curve", lambda *_: None)
     app = AppTest.from_function(page, default_timeout=LONG)
     app.session_state["given"] = ([entry(n_others)], "MRR", "x2y", None)
-    app.run()
-    assert not app.exception
+    run(app)
     told = " ".join(str(one.value) for one in [*app.caption, *app.markdown, *app.get("html")])
     told += " ".join(one.proto.body for one in app.get("html"))
     assert (words in told) if words else ("AUC rests" not in told)
-    assert (_roc_chart([entry(n_others)]) is None) == (n_others == 0)
+    assert (roc_chart([entry(n_others)]) is None) == (n_others == 0)

@@ -8,10 +8,12 @@ import json
 from html import unescape
 
 import pytest
-from on_page import control, html, link
+from on_page import control, html, link, run
 
 from simviz.charts.canvas import Part, unpack
 from simviz.data import PairSet
+from simviz.explain.topics import RunTopics
+from simviz.workbench.compare import topics
 
 pytestmark = pytest.mark.app
 HOSTILE = "<img src=x onerror=alert(1)>"
@@ -80,8 +82,7 @@ def test_hostile_terms_and_names_are_text(compare):
 
 def test_a_term_is_found_and_marked(compare):
     app = compare("jplsa")
-    app.text_input(key="topics-search").input("GAT").run()
-    assert not app.exception
+    run(app.text_input(key="topics-search").input("GAT"))
     assert len(table(app)) == 1
     assert "<mark>gato</mark>" in html(app)
     app.text_input(key="topics-search").input("nowhere").run()
@@ -89,9 +90,6 @@ def test_a_term_is_found_and_marked(compare):
 
 
 def test_order_by_coherence(compare, home):
-    from simviz.explain.topics import RunTopics
-    from simviz.workbench.compare import topics
-
     run = home.run("jplsa")
     found = RunTopics.of(run.pipeline(), home.pairs["own"])
     shares = [t.share for t in topics.ordered(found.topics, "weight")]
@@ -101,16 +99,12 @@ def test_order_by_coherence(compare, home):
     assert means == sorted(means, reverse=True)
     app = compare("jplsa")
     group = control(app, "Order by")
-    group.set_value("coherence").run()
-    assert not app.exception
+    run(group.set_value("coherence"))
     first = by[0].x_terms[0]
     assert first in unescape(table(app)[0])
 
 
 def test_all_topics_leave_as_a_file(home):
-    from simviz.explain.topics import RunTopics
-    from simviz.workbench.compare import topics
-
     run = home.run("lda")
     found = RunTopics.of(run.pipeline(), home.pairs["own"])
     lines = list(csv.DictReader(io.StringIO(topics.topics_csv(found, home.pairs["own"]))))
@@ -149,8 +143,7 @@ def test_map_of_a_topic_model_says_what_its_parts_are_about(map_of):
     assert any("gato" in text or "casa" in text for text in regions(app))
     assert any(note.endswith(" %") for note in notes(app))
     pills = control(app, "Labels of regions")
-    pills.set_value([]).run()
-    assert not app.exception
+    run(pills.set_value([]))
     assert not regions(app)
     assert link(app)["regions"] == "0"
     assert any(" %" in note for note in notes(app))

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import pytest
+from on_page import go, run
+
+from simviz.data import PairSet
+from simviz.workbench.shell import frame, state
 
 pytestmark = pytest.mark.app
 PAGES = {
@@ -24,23 +28,18 @@ def test_nobody_is_shown_around_unasked(app):
     app.run()
     assert not line(app)
     for page in PAGES.values():
-        app.switch_page(page).run()
-        assert not app.exception
+        run(app.switch_page(page))
         assert not line(app)
 
 
 def test_it_leads_from_page_to_page_and_ends_for_good(app):
-    from simviz.workbench.shell import frame
-
     app.run()
-    app.button(key="home-tour").click().run()
-    assert not app.exception
+    run(app.button(key="home-tour").click())
     assert "1 of 5" in line(app)
     assert frame.DEMO in app.query_params["demo"]
     for n, (title, page) in enumerate(PAGES.items(), 2):
         assert frame.STEPS[list(frame.STEPS)[n - 2]].page == page
-        app.switch_page(page).run()
-        assert not app.exception
+        run(app.switch_page(page))
         assert f"{n} of 5" in line(app)
         assert frame.STEPS[title].words in line(app)
     app.switch_page("pages/methods.py").run()
@@ -53,17 +52,13 @@ def test_it_leads_from_page_to_page_and_ends_for_good(app):
 
 
 def test_a_link_begins_it(app):
-    app.query_params["tour"] = "1"
-    app.run()
+    go(app, tour="1")
     assert "1 of 5" in line(app)
     assert "emoji" in app.query_params["demo"]
     assert "tour" not in app.query_params
 
 
 def test_a_published_view_has_none(app):
-    from simviz.data import PairSet
-    from simviz.workbench.shell import state
-
     store = state.store()
     mine = store.workspaces.create()
     pairs = PairSet.from_texts(["a b", "c d", "e f"], ["b a", "d c", "f e"])
@@ -71,6 +66,5 @@ def test_a_published_view_has_none(app):
     token = store.shares.publish(mine, "compare", run_ids=[], dataset_ids=[dataset])
     app.session_state["tour-on"] = True
     app.query_params["share"] = token
-    app.switch_page("pages/compare.py").run()
-    assert not app.exception
+    run(app.switch_page("pages/compare.py"))
     assert not line(app)

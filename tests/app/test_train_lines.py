@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_page import html
+from on_page import go, html
 
 from simviz.cards import FAMILIES
 from simviz.data import PairSet
+from simviz.evaluation.differences import first_relevant_rank
 from simviz.methods import all_methods
 from simviz.workbench.train.cards import summary_line
 
@@ -31,8 +32,6 @@ def home(make_home):
 
 
 def test_the_hardest_queries_lead_to_why(visit, home):
-    from simviz.evaluation.differences import first_relevant_rank
-
     app = visit(data=home.data["own"])
     ways = [e.proto for e in app.get("page_link") if "ask=" in e.proto.query_string]
     run = home.run("bm25")
@@ -53,9 +52,7 @@ def test_the_hardest_queries_lead_to_why(visit, home):
 
 
 def test_methods_stand_by_family(app):
-    app.query_params["data"] = "demo:emoji"
-    app.run()
-    assert not app.exception
+    go(app, data="demo:emoji")
     body = html(app)
     at = [body.find(f'"sv-family">{name}<') for name in FAMILIES.values()]
     there = [place for place in at if place >= 0]

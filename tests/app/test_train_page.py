@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import waiting
-from on_page import html, run, said
+from on_page import go, html, run, said
 from waiting import LONG
 
 from simviz import _extras
@@ -17,6 +17,7 @@ from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec
 from simviz.relevance import Relevance
 from simviz.store.directory import LOCAL_WORKSPACE
+from simviz.workbench.shell import progress, state
 from simviz.workbench.shell.forms import describe
 
 pytestmark = pytest.mark.app
@@ -27,7 +28,6 @@ ENDLESS = {"max_iter": 3_000, "patience": 3_000, "n_components": 20}
 @pytest.fixture
 def own(app, sentences):
     """The page on a small data set of the visitor's own."""
-    from simviz.workbench.shell import state
 
     app.session_state.workspace = state.store().workspaces.create()
     app.session_state.dataset_id = state.store().datasets.put(
@@ -72,7 +72,6 @@ def can_train(app):
 
 def ask(app, method, **params):
     """Ask for a job behind the page's back, as another tab would."""
-    from simviz.workbench.shell import state
 
     dataset_id = app.session_state.dataset_id
     digest = state.store().datasets.get(dataset_id).digest
@@ -86,31 +85,10 @@ def until_trained(app):
 
 
 def until_running(job_id):
-    from simviz.workbench.shell import state
-
     waiting.until(lambda: state.queue().status(job_id).state != "queued")
 
 
-def test_without_data_it_leads_to_some(app):
-    run(app)
-    assert "needs data" in said(app)
-    app.button(key="train-demo-emoji").click()
-    run(app)
-    assert app.query_params["data"] == "demo:emoji"
-    assert button(app).label == "Train 3 methods"
-
-
-@pytest.mark.parametrize("unknown", ["demo:nothing", "f" * 32])
-def test_unknown_data_set_is_explained(app, unknown):
-    app.query_params["data"] = unknown
-    run(app)
-    assert "There is no" in html(app)
-    assert app.button(key="train-demo-icons").label == "Words and pictures"
-
-
 def test_shared_view_is_not_trained_on(own):
-    from simviz.workbench.shell import state
-
     mine, shown = own.session_state.workspace, own.session_state.dataset_id
     own.query_params["share"] = state.store().shares.publish(mine, "map", dataset_ids=[shown])
     own.session_state.workspace = state.store().workspaces.create()
@@ -120,8 +98,7 @@ def test_shared_view_is_not_trained_on(own):
 
 
 def test_demo_starts_with_its_own_methods_and_says_what_does_not_fit(app):
-    app.query_params["data"] = "demo:icons"
-    run(app)
+    go(app, data="demo:icons")
     ticked = {c.key.rpartition("-")[2] for c in app.checkbox if c.value}
     methods = DEMOS["icons"].methods
     assert ticked == set(methods)
@@ -146,11 +123,8 @@ def test_a_method_whose_library_is_missing_says_what_to_install(own, monkeypatch
 
 
 def test_unset_forms_ask_for_what_home_asks_for(app):
-    app.query_params["data"] = "demo:icons"
-    run(app)
-    button(app).click()
-    run(app)
-    from simviz.workbench.shell import progress, state
+    go(app, data="demo:icons")
+    run(button(app).click())
 
     known = {job.digest for job in state.queue().jobs(app.session_state.workspace)}
     assert known == {
@@ -163,32 +137,25 @@ def test_a_preset_is_one_choice_with_inputs_of_its_own(own):
     run(own)
     tick_only(own, "heterogeneous_svd")
     key = f"train-{own.session_state.dataset_id}-heterogeneous_svd"
-    own.number_input(key=f"{key}-n_components").set_value(7)
-    run(own)
+    run(own.number_input(key=f"{key}-n_components").set_value(7))
     values = next(g for g in own.get("button_group") if g.key == f"{key}-preset")
-    values.set_value("paper")
-    run(own)
+    run(values.set_value("paper"))
     assert "Parameters: as in the paper" in popovers(own)
-    own.number_input(key=f"{key}-paper-n_components").set_value(5)
-    run(own)
+    run(own.number_input(key=f"{key}-paper-n_components").set_value(5))
     assert "Parameters: as in the paper, n_components 5" in popovers(own)
     assert 'negative_weight="paper"' in own.code[0].value
-    own.selectbox(key=f"{key}-paper-measure").set_value("cosine")
-    run(own)
+    run(own.selectbox(key=f"{key}-paper-measure").set_value("cosine"))
     assert "Parameters: n_components 5, negative_weight paper" in popovers(own)
-    next(g for g in own.get("button_group") if g.key == f"{key}-preset").set_value("")
-    run(own)
+    run(next(g for g in own.get("button_group") if g.key == f"{key}-preset").set_value(""))
     assert "Parameters: n_components 7" in popovers(own)
 
 
 def test_trains_what_is_ticked_once(own):
     tick_only(run(own), "bm25", "cca")
-    field(own, "cca", "n_components").set_value(7)
-    run(own)
+    run(field(own, "cca", "n_components").set_value(7))
     assert any("n_components 7" in label for label in popovers(own))
     assert button(own).label == "Train 2 methods"
-    button(own).click()
-    run(own)
+    run(button(own).click())
     until_trained(own)
     table = own.dataframe[0].value
     assert set(table["run"]) == {"BM25", "CCA"}
@@ -198,8 +165,7 @@ def test_trains_what_is_ticked_once(own):
     assert own.button(key="train-next").label == "Compare 2 runs"
     assert "Already trained" in html(own)
     assert any(c.value.startswith("Trained · ") for c in own.caption)
-    field(own, "cca", "n_components").set_value(8)
-    run(own)
+    run(field(own, "cca", "n_components").set_value(8))
     assert button(own).label == "Train 1 method"
 
 
@@ -208,40 +174,32 @@ def test_job_can_be_followed_cancelled_repeated_and_forgotten(own):
     for name, value in ENDLESS.items():
         field(own, "ssi", name).set_value(value)
     run(own)
-    button(own).click()
-    run(own)
+    run(button(own).click())
     assert "In training" in said(own) and "Now in training: SSI" in html(own)
     cancel = next(b for b in own.button if b.label == "Cancel SSI")
-    cancel.click()
-    run(own)
+    run(cancel.click())
     assert "Not finished" in said(own) and "cancelled" in said(own)
-    next(b for b in own.button if b.label == "Retry").click()
-    run(own)
+    run(next(b for b in own.button if b.label == "Retry").click())
     assert "In training" in said(own)
-    next(b for b in own.button if b.label == "Cancel SSI").click()
-    run(own)
-    own.button(key="train-clear").click()
-    run(own)
+    run(next(b for b in own.button if b.label == "Cancel SSI").click())
+    run(own.button(key="train-clear").click())
     assert "cancelled" not in said(own)
 
 
 def test_job_of_a_server_that_is_gone_reads_interrupted(own):
     run(own)
     until_running(ask(own, "ssi", **ENDLESS))
-    from simviz.workbench.shell import state
 
     state.queue().close()
     state.queue.clear()
     run(own)
     assert "interrupted: the app was restarted" in said(own)
-    next(b for b in own.button if b.label == "Retry").click()
-    run(own)
+    run(next(b for b in own.button if b.label == "Retry").click())
     assert "In training" in said(own)
 
 
 def test_failure_is_told_as_text(own):
     run(own)
-    from simviz.workbench.shell import state
 
     wrong = JobSpec(
         own.session_state.dataset_id, "0" * 32, "bm25", workspace=own.session_state.workspace
@@ -256,20 +214,16 @@ def test_what_is_too_large_is_refused_with_its_reason(app):
     app.query_params["data"] = "demo:icons"
     tick_only(run(app), "ssi")
     assert button(app).label == "Train 1 method"
-    field(app, "ssi", "max_iter").set_value(90_000)
-    run(app)
+    run(field(app, "ssi", "max_iter").set_value(90_000))
     assert "hours on these data" in html(app)
     assert not can_train(app)
     field(app, "ssi", "max_iter").set_value(5)
-    field(app, "ssi", "margin").set_value(0.0)
-    run(app)
+    run(field(app, "ssi", "margin").set_value(0.0))
     assert "margin" in html(app), "a value that the method does not allow is told in its words"
     assert not can_train(app)
 
 
 def test_a_split_that_cannot_be_is_said_once_and_stops_training(own):
-    from simviz.workbench.shell import state
-
     texts = [f"word {i}" for i in range(40)]
     belongs = np.tile([1.0, 0.0], (40, 1))
     pairs = PairSet.from_texts(texts, texts[:2], relevance=Relevance(belongs))
@@ -279,8 +233,7 @@ def test_a_split_that_cannot_be_is_said_once_and_stops_training(own):
     tick_only(run(own), "bm25")
     assert html(own).count("hang together") == 1
     assert button(own).disabled and "hang together" in button(own).help
-    segmented(own, f"{form_key(own, 'bm25')}-way").set_value("search")
-    run(own)
+    run(segmented(own, f"{form_key(own, 'bm25')}-way").set_value("search"))
     assert own.button(key=f"{form_key(own, 'bm25')}-search-start").disabled
     assert any(link.proto.page == "data" for link in own.get("page_link"))
     segmented(own, f"{form_key(own, 'bm25')}-way").set_value("once")
@@ -291,8 +244,6 @@ def test_a_split_that_cannot_be_is_said_once_and_stops_training(own):
 
 
 def test_where_all_belongs_together_nothing_is_trained(own):
-    from simviz.workbench.shell import state
-
     texts = [f"word {i}" for i in range(40)]
     pairs = PairSet.from_texts(texts, ["yes"], relevance=Relevance(np.ones((40, 1))))
     own.session_state.dataset_id = state.store().datasets.put(pairs, own.session_state.workspace)
@@ -303,13 +254,11 @@ def test_where_all_belongs_together_nothing_is_trained(own):
 
 def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):
     run(own)
-    from simviz.workbench.shell import state
 
     monkeypatch.setattr(state.queue(), "limit", 1)
     ask(own, "ssi", **ENDLESS)
     tick_only(own, "bm25")
-    button(own).click()
-    run(own)
+    run(button(own).click())
     assert "as many as may" in html(own)
 
 
@@ -320,18 +269,14 @@ def test_runs_are_renamed_and_deleted_by_their_owner(own):
     until_trained(own)
     tick_row(own, 0)
     name = next(t for t in own.text_input if t.label == "Name")
-    name.set_value("*mine* <b>")
-    run(own)
+    run(name.set_value("*mine* <b>"))
     assert own.dataframe[0].value["run"][0] == "*mine* <b>"
     tick_row(own, 0)
-    own.button(key="train-delete").click()
-    run(own)
+    run(own.button(key="train-delete").click())
     assert list(own.dataframe[0].value["run"]) == ["BM25"]
 
 
 def test_names_from_a_file_are_no_markup(app):
-    from simviz.workbench.shell import state
-
     texts = [f"word {i}" for i in range(20)]
     bad = "<img src=x onerror=alert(1)> **b**"
     pairs = PairSet.from_texts(texts, texts, name=bad, x_name=bad, y_name=bad)
@@ -345,8 +290,7 @@ def test_names_from_a_file_are_no_markup(app):
 
 def test_choice_is_kept_on_another_page(own):
     tick_only(run(own), "cca")
-    field(own, "cca", "n_components").set_value(9)
-    run(own)
+    run(field(own, "cca", "n_components").set_value(9))
     own.switch_page("app.py")
     run(own)
     own.switch_page("pages/train.py")
@@ -357,16 +301,15 @@ def test_choice_is_kept_on_another_page(own):
 
 def test_methods_train_on_pretrained_vectors_and_say_so(own):
     run(own)
-    own.segmented_control(key=f"train-{own.session_state.dataset_id}-features").set_value(
-        "pretrained"
+    run(
+        own.segmented_control(key=f"train-{own.session_state.dataset_id}-features").set_value(
+            "pretrained"
+        )
     )
-    run(own)
     assert "not an encoder's vectors" in " ".join(c.value for c in own.caption)
     tick_only(own, "cca")
-    field(own, "cca", "n_components").set_value(5)
-    run(own)
-    button(own).click()
-    run(own)
+    run(field(own, "cca", "n_components").set_value(5))
+    run(button(own).click())
     until_trained(own)
     trained = own.dataframe[0].value["run"].tolist()
     assert sorted(trained) == ["CCA on pretrained vectors", "Cosine of vectors"]
@@ -374,7 +317,6 @@ def test_methods_train_on_pretrained_vectors_and_say_so(own):
 
 def with_pictures(app, workspace):
     """The page on pictures with keywords, for one workspace."""
-    from simviz.workbench.shell import state
 
     ids = [f"{i}" for i in range(40)]
     pixels = np.random.default_rng(0).integers(0, 256, (40, 20, 20), dtype=np.uint8)
@@ -386,25 +328,18 @@ def with_pictures(app, workspace):
 
 
 def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, tmp_path):
-    from simviz.workbench.shell import state
-
     with_pictures(app, state.store().workspaces.open(LOCAL_WORKSPACE))
     key = f"train-{app.session_state.dataset_id}"
-    app.segmented_control(key=f"{key}-features").set_value("pretrained")
-    run(app)
+    run(app.segmented_control(key=f"{key}-features").set_value("pretrained"))
     assert "Until a folder of a model is named" in html(app)
     assert "not an encoder's vectors" not in " ".join(c.value for c in app.caption)
     for wrong in (str(tmp_path), "~nobody-of-this-name/x", "a\0b"):
-        app.text_input(key=f"{key}-encoder").set_value(wrong)
-        run(app)
+        run(app.text_input(key=f"{key}-encoder").set_value(wrong))
         assert "holds no model" in html(app)
-    app.text_input(key=f"{key}-encoder").set_value(tiny_clip)
-    run(app)
+    run(app.text_input(key=f"{key}-encoder").set_value(tiny_clip))
     tick_only(app, "cca")
-    field(app, "cca", "n_components").set_value(3)
-    run(app)
-    button(app).click()
-    run(app)
+    run(field(app, "cca", "n_components").set_value(3))
+    run(button(app).click())
     until_trained(app)
     assert app.dataframe[0].value["run"].tolist() == ["CCA on pretrained vectors"]
     (info,) = state.store().runs.find(LOCAL_WORKSPACE)
@@ -414,7 +349,6 @@ def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, 
 
 def with_texts(app, workspace):
     """The page on texts, for one workspace, with an encoder chosen."""
-    from simviz.workbench.shell import state
 
     texts = [f"word{i % 9} and word{i % 7}" for i in range(63)]
     pairs = PairSet.from_texts(texts, [f"a {text}" for text in texts], name="texts")
@@ -428,17 +362,13 @@ def with_texts(app, workspace):
 
 
 def test_an_encoder_of_texts_is_read_from_a_folder(app, tiny_clip):
-    from simviz.workbench.shell import state
-
     with_texts(app, state.store().workspaces.open(LOCAL_WORKSPACE))
     assert "Until a folder of a model is named, all-MiniLM-L6-v2 reads the texts." in html(app)
-    app.text_input(key=f"train-{app.session_state.dataset_id}-encoder").set_value(tiny_clip)
-    run(app)
+    run(app.text_input(key=f"train-{app.session_state.dataset_id}-encoder").set_value(tiny_clip))
     assert "Until a folder" not in html(app)
     tick_only(app, "cosine")
     run(app)
-    button(app).click()
-    run(app)
+    run(button(app).click())
     until_trained(app)
     (info,) = state.store().runs.find(LOCAL_WORKSPACE)
     fitted = state.store().runs.get(info.id, LOCAL_WORKSPACE).pipeline()
@@ -446,8 +376,6 @@ def test_an_encoder_of_texts_is_read_from_a_folder(app, tiny_clip):
 
 
 def test_visitors_name_no_folder_of_the_computer(app):
-    from simviz.workbench.shell import state
-
     with_pictures(app, state.store().workspaces.create())
     assert not [c for c in app.segmented_control if c.key.endswith("-features")]
     with_texts(app, state.store().workspaces.create())
@@ -466,17 +394,14 @@ def test_everything_that_fits_is_ticked_at_once_with_its_cost(own):
     run(own)
     at_once = own.button(key="train-all")
     assert at_once.label.startswith("Select all ") and "GB" in at_once.label
-    at_once.click()
-    run(own)
+    run(at_once.click())
     boxes = [c for c in own.checkbox if "-tick-" in c.key]
     assert len(boxes) > 15 and all(c.value for c in boxes)
     assert button(own).label == f"Train {len(boxes)} methods"
-    own.button(key="train-first").click()
-    run(own)
+    run(own.button(key="train-first").click())
     ticked = sum(c.value for c in own.checkbox if "-tick-" in c.key)
     assert 2 <= ticked <= 3
-    box(own, "bm25").set_value(True)
-    run(own)
+    run(box(own, "bm25").set_value(True))
     assert any(f"{len(boxes) - ticked} more fit these data, 1 ticked" == e.label
                for e in own.expander)  # fmt: skip
 
@@ -484,21 +409,15 @@ def test_everything_that_fits_is_ticked_at_once_with_its_cost(own):
 def test_a_sweep_trains_every_value_on_every_split(own):
     tick_only(run(own), "bm25")
     key = form_key(own, "bm25")
-    segmented(own, f"{key}-way").set_value("sweep")
-    run(own)
-    own.text_input(key=f"{key}-sweep-k1").set_value("3, 2")
-    run(own)
+    run(segmented(own, f"{key}-way").set_value("sweep"))
+    run(own.text_input(key=f"{key}-sweep-k1").set_value("3, 2"))
     assert button(own).label == "Train 2 runs"
-    own.number_input(key=f"{key}-splits").set_value(2)
-    run(own)
+    run(own.number_input(key=f"{key}-splits").set_value(2))
     assert button(own).label == "Train 4 runs"
-    own.text_input(key=f"{key}-sweep-k1").set_value("3, much")
-    run(own)
+    run(own.text_input(key=f"{key}-sweep-k1").set_value("3, much"))
     assert "is no number" in html(own) and not can_train(own)
-    own.text_input(key=f"{key}-sweep-k1").set_value("3, 2")
-    run(own)
-    button(own).click()
-    run(own)
+    run(own.text_input(key=f"{key}-sweep-k1").set_value("3, 2"))
+    run(button(own).click())
     until_trained(own)
     table = own.dataframe[0].value
     assert sorted(table["parameters"]) == [
@@ -511,15 +430,12 @@ def test_a_sweep_trains_every_value_on_every_split(own):
 def test_best_values_are_found_and_trained_with(own):
     tick_only(run(own), "cca")
     key = form_key(own, "cca")
-    segmented(own, f"{key}-way").set_value("search")
-    run(own)
+    run(segmented(own, f"{key}-way").set_value("search"))
     assert not can_train(own) and "Find the best values first" in html(own)
     own.text_input(key=f"{key}-search-n_components").set_value("2, 6")
-    own.text_input(key=f"{key}-search-regularization").set_value("0.1 1")
-    run(own)
+    run(own.text_input(key=f"{key}-search-regularization").set_value("0.1 1"))
     assert "4 settings by MRR" in html(own)
-    own.button(key=f"{key}-search-start").click()
-    run(own)
+    run(own.button(key=f"{key}-search-start").click())
     until_trained(own)
     assert "Best values found" in said(own)
     found = next(e for e in own.expander if e.label.startswith("CCA: n_components"))
@@ -527,16 +443,13 @@ def test_best_values_are_found_and_trained_with(own):
     tried = own.dataframe[0].value
     assert len(tried) == 4 and (tried[""] == "chosen").sum() == 1
     rule = next(c for c in own.segmented_control if c.key.endswith("-rule"))
-    rule.set_value("one_se")
-    run(own)
+    run(rule.set_value("one_se"))
     train = next(b for b in own.button if b.label == "Train with these")
-    train.click()
-    run(own)
+    run(train.click())
     until_trained(own)
     assert "n_components" in own.dataframe[1].value["parameters"][0]
     assert "it is one of the runs below" in said(own)
-    next(b for b in own.button if b.label == "Discard").click()
-    run(own)
+    run(next(b for b in own.button if b.label == "Discard").click())
     assert "Best values found" not in said(own)
 
 
@@ -545,16 +458,13 @@ def test_deleting_is_undone_and_notes_are_kept(own):
     ask(own, "bm25")
     until_trained(own)
     tick_row(own, 0)
-    own.text_area[0].set_value("first try <i>")
-    run(own)
+    run(own.text_area[0].set_value("first try <i>"))
     assert list(own.dataframe[0].value["note"]) == ["first try <i>"]
     tick_row(own, 0)
     assert "first try &lt;i&gt;" in html(own)
-    own.button(key="train-delete").click()
-    run(own)
+    run(own.button(key="train-delete").click())
     assert not own.dataframe and "Deleted: BM25." in html(own)
-    own.button(key="train-undo").click()
-    run(own)
+    run(own.button(key="train-undo").click())
     assert list(own.dataframe[0].value["note"]) == ["first try <i>"]
     assert "Deleted:" not in html(own)
 
@@ -573,12 +483,9 @@ def test_what_differs_and_again_with_a_change(own):
     again = next(b for b in own.button if b.label == "Train with this change")
     assert again.disabled, "nothing is changed yet"
     change = next(s for s in own.selectbox if s.label == "Change")
-    change.set_value("b")
-    run(own)
-    next(n for n in own.number_input if n.label == "b").set_value(0.2)
-    run(own)
-    next(b for b in own.button if b.label == "Train with this change").click()
-    run(own)
+    run(change.set_value("b"))
+    run(next(n for n in own.number_input if n.label == "b").set_value(0.2))
+    run(next(b for b in own.button if b.label == "Train with this change").click())
     until_trained(own)
     assert len(own.dataframe[0].value) == 3
     assert any("b 0.2" in words for words in own.dataframe[0].value["parameters"])
@@ -595,14 +502,11 @@ def test_many_jobs_are_told_in_a_line_and_cancelled_together(own, monkeypatch):
     assert len(names) == 4 and not any(name in line for name in names for line in lines)
     cancels = [b.label for b in own.button if b.label.startswith("Cancel SSI")]
     assert len(set(cancels)) == len(cancels) and all("margin" in label for label in cancels)
-    own.button(key="train-cancel-all").click()
-    run(own)
+    run(own.button(key="train-cancel-all").click())
     assert "Not finished" in said(own)
 
 
 def test_naming_a_run_that_another_tab_deleted_says_so(own):
-    from simviz.workbench.shell import state
-
     run(own)
     ask(own, "bm25")
     ask(own, "bm25", k1=2.0)
@@ -611,6 +515,5 @@ def test_naming_a_run_that_another_tab_deleted_says_so(own):
     name = next(t for t in own.text_input if t.label == "Name")
     run_id = name.key.removeprefix("train-name-")
     state.store().runs.delete(run_id, own.session_state.workspace)
-    name.set_value("late")
-    run(own)
+    run(name.set_value("late"))
     assert "There is no such run here" in html(own) and not own.exception

@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import doctest
-
 import pytest
 
 from simviz.jobs import JobSpec
 from simviz.methods import all_methods
 from simviz.params import param_specs
-from simviz.workbench.train import cards, runs
+from simviz.workbench.train import cards
 
 pytestmark = pytest.mark.app
-
-
-@pytest.mark.parametrize("module", [cards, runs])
-def test_examples_run(module):
-    assert doctest.testmod(module).failed == 0
 
 
 @pytest.mark.parametrize("method", all_methods())

@@ -8,7 +8,7 @@ import time
 import zipfile
 
 import pytest
-from on_page import html
+from on_page import html, run
 
 from simviz.data.sources import reading_limits, report_progress
 from simviz.data.templates import make_template
@@ -24,7 +24,7 @@ GOOD = "query,document,label\n" + "".join(f"question {i},answer {i},1\n" for i i
 @pytest.fixture
 def slow(monkeypatch):
     """Reading of packed files goes on until the event is set, or it is cancelled."""
-    go_on, read = threading.Event(), upload._read
+    go_on, read = threading.Event(), upload.read_files
 
     def wait(digest, files, corrected):
         while files[0][1].startswith(b"PK") and not go_on.is_set():
@@ -32,8 +32,8 @@ def slow(monkeypatch):
             time.sleep(0.01)
         return read(digest, files, corrected)
 
-    monkeypatch.setattr(upload, "_read", wait)
-    monkeypatch.setattr(upload, "_PATIENCE", 0.05)
+    monkeypatch.setattr(upload, "read_files", wait)
+    monkeypatch.setattr(upload, "PATIENCE", 0.05)
     yield go_on
     go_on.set()
 
@@ -108,12 +108,12 @@ def test_too_many_pixels_and_too_long_a_time_are_refused(app):
 
 
 def test_a_reading_ends_with_its_time(monkeypatch):
-    reading = upload._Reading(("w", "1"), "q.csv", 9, 0.0)
+    reading = upload.Reading(("w", "1"), "q.csv", 9, 0.0)
     heard = []
     with (
         reading_limits(seconds=1),
         pytest.raises(DatasetError, match=r"q\.csv was not read within 1 seconds"),
-        upload._bounded(reading, lambda fraction: heard.append(fraction)),
+        upload.bounded(reading, lambda fraction: heard.append(fraction)),
     ):
         report_progress(0.5)
         report_progress(0.25)
@@ -183,8 +183,7 @@ def test_columns_of_several_files_are_corrected_and_come_back(app, again):
     assert app.dataframe[0].value["y"].tolist() == ["moves blood", "four", "moves blood"]
     assert app.dataframe[0].value["value"].tolist() == [2, 1, 0]
     text = next(s for s in app.selectbox if s.key.endswith("-y_text"))
-    text.select("headline").run()
-    assert not app.exception
+    run(text.select("headline"))
     [meaning] = [c for c in app.button_group if "unjudged" in c.key]
     meaning.set_value("negative").run()
     after = again(app)
@@ -234,10 +233,10 @@ def test_a_disk_that_is_full_costs_the_draft_only(app, monkeypatch):
 def test_packed_or_large_or_of_numbers_is_not_read_by_the_page(app, monkeypatch):
     app.run()
     seen = []
-    read = upload._read_and_save
+    read = upload.read_and_save
     monkeypatch.setattr(
         upload,
-        "_read_and_save",
+        "read_and_save",
         lambda *args: seen.append(threading.current_thread().name) or read(*args),
     )
     packed = io.BytesIO()

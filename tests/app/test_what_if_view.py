@@ -9,6 +9,8 @@ import pytest
 from on_page import html, run
 from waiting import until_trained
 
+from simviz.workbench.shell import display, state
+
 pytestmark = pytest.mark.app
 PAGE = "search"
 
@@ -87,7 +89,6 @@ def test_marks_are_kept_as_a_run_when_asked(opened, home):
     press(app, "keep")
     until_trained(app)
     run(app)
-    from simviz.workbench.shell import state
 
     fresh = [i for i in app.session_state["search-runs"] if i not in home.runs.values()]
     [step] = state.store().runs.get(fresh[0], home.mine).spec["augment"]
@@ -97,8 +98,6 @@ def test_marks_are_kept_as_a_run_when_asked(opened, home):
 
 
 def test_queries_that_lost_are_named_as_text(opened, home, sentences, monkeypatch):
-    from simviz.workbench.shell import display
-
     words = "<b>hostile</b>"
     monkeypatch.setattr(display, "item_text", lambda *_: words)
     app = opened()

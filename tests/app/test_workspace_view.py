@@ -11,7 +11,7 @@ from collections import namedtuple
 from pathlib import Path
 
 import pytest
-from on_page import html, said
+from on_page import go, html, run, said
 from streamlit.runtime.context import ContextProxy
 from waiting import LONG
 
@@ -45,11 +45,7 @@ def public(monkeypatch, tmp_path, home, serve, open_page):
         app = open_page(page, workspace)
         if url:
             app.context["url"] = url
-        for name, value in params.items():
-            app.query_params[name] = value
-        app.run()
-        assert not app.exception, (page, app.exception)
-        return app
+        return go(app, **params)
 
     opened.store = copy.store
     return opened
@@ -70,8 +66,7 @@ def test_a_refusal_names_the_quota_and_what_to_do(public, home, monkeypatch, cap
     monkeypatch.setenv("SIMVIZ_WORKSPACE_DATASETS", "1")
     app = public()
     app.file_uploader[0].upload("secret.csv", b"query,document\nxylophone,b\nc,d\n").run()
-    app.button(key="data-keep").click().run()
-    assert not app.exception
+    run(app.button(key="data-keep").click())
     assert "holds 1 data sets, as many as it may. Delete some first" in html(app)
     told = capsys.readouterr().err
     assert "upload read" in told and "files=1 bytes=31 " in told
@@ -81,8 +76,7 @@ def test_a_refusal_names_the_quota_and_what_to_do(public, home, monkeypatch, cap
 def test_everything_is_deleted_and_the_page_says_so(public, home):
     app = public(data=home.data["own"], view="other")
     assert "1 data set, 1 run, 1 published view and 1 job go" in said(app)
-    app.button(key="workspace-delete").click().run()
-    assert not app.exception
+    run(app.button(key="workspace-delete").click())
     assert "Deleted: 1 data set, 1 run, 1 published view and 1 job" in html(app)
     assert not public.store.workspaces.has(home.mine)
     assert app.session_state.workspace != home.mine

@@ -192,15 +192,15 @@ def test_another_version_on_a_worker_is_noticed(remote, ask, monkeypatch):
 
 
 def test_without_a_scheduler_a_job_fails_cleanly(store, ask, monkeypatch):
-    monkeypatch.setattr("simviz.scale.dask._CONNECT_SECONDS", 0.3)
+    monkeypatch.setattr("simviz.scale.dask.CONNECT_SECONDS", 0.3)
     with cluster_queue(store, f"tcp://127.0.0.1:{free_port()}") as queue:
         status = queue.wait(queue.submit(ask()), LONG)
         assert status.state == "failed" and "cannot be reached" in status.message
 
 
 def test_a_job_outlives_its_scheduler_and_can_be_repeated(store, ask, endless, mine, monkeypatch):
-    monkeypatch.setattr("simviz.scale.dask._CONNECT_SECONDS", 2)
-    monkeypatch.setattr("simviz.scale.dask._WORKER_SECONDS", 2)
+    monkeypatch.setattr("simviz.scale.dask.CONNECT_SECONDS", 2)
+    monkeypatch.setattr("simviz.scale.dask.WORKER_SECONDS", 2)
     port = free_port()
     with cluster_queue(store, f"tcp://127.0.0.1:{port}") as queue:
         with in_threads(1, port=port):

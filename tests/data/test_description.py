@@ -48,7 +48,7 @@ def test_scores_are_put_into_intervals_and_vectors_are_told_by_their_width():
 
 
 def test_of_much_text_some_is_read(monkeypatch):
-    monkeypatch.setattr("simviz.data.description._CHARACTERS", 100)
+    monkeypatch.setattr("simviz.data.description.CHARACTERS", 100)
     texts = [f"word{i:02d} text" for i in range(50)]
     texts[1] += " that is not read"
     told = describe(PairSet.from_texts(texts, texts))

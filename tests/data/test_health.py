@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from simviz.data import PairSet, read_pairs, split
 from simviz.data.health import check_health
-from simviz.data.health.near import _similar, _weighted, gram_sets, near_pairs
+from simviz.data.health.near import by_rarity, gram_sets, near_pairs, similar_rows
 from simviz.data.pairs import Items
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
@@ -316,14 +316,14 @@ def test_nothing_to_compare():
 @settings(max_examples=60)
 @given(st.lists(st.text("ab c", min_size=4, max_size=24), min_size=2, max_size=25, unique=True))
 def test_blocking_loses_nothing(texts):
-    grams, weights = _weighted(gram_sets(texts))
+    grams, weights = by_rarity(gram_sets(texts))
     dense = grams.toarray() * weights
     shared = (grams.toarray() * weights) @ grams.toarray().T
     total = dense.sum(axis=1)
     union = total[:, None] + total[None] - shared
     similarity = np.divide(shared, union, out=np.zeros_like(shared), where=union > 1e-9)
     wanted = {(i, j) for i, j in np.argwhere(similarity >= 0.6 + 1e-6) if i < j}
-    first, second, _ = _similar(grams, weights, 0.6)
+    first, second, _ = similar_rows(grams, weights, 0.6)
     got = set(zip(first.tolist(), second.tolist(), strict=True))
     assert wanted <= got
     assert all(similarity[i, j] >= 0.6 - 1e-5 for i, j in got)

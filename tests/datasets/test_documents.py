@@ -77,7 +77,7 @@ def test_without_summary_text_or_link_there_is_no_document():
 
 
 def test_python_without_docstrings_is_told_so(monkeypatch):
-    monkeypatch.setattr(_documents, "_public", lambda space: [])
+    monkeypatch.setattr(_documents, "public_names", lambda space: [])
     with pytest.raises(DatasetError, match="without -OO"):
         read_library()
 
@@ -98,10 +98,10 @@ def test_reading_is_silent_and_runs_nothing_that_draws():
 
 
 def test_a_constant_does_not_show_the_docstring_of_its_type():
-    names = {name for name, _ in _documents._public("numpy")}
+    names = {name for name, _ in _documents.public_names("numpy")}
     assert {"numpy.sin", "numpy.ndarray", "numpy.ndarray.sort", "numpy.where"} <= names
     assert not {"numpy.pi", "numpy.inf", "numpy.newaxis"} & names
-    assert "scipy.stats.norm" in {name for name, _ in _documents._public("scipy.stats")}
+    assert "scipy.stats.norm" in {name for name, _ in _documents.public_names("scipy.stats")}
 
 
 FULL = """

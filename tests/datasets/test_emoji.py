@@ -1,6 +1,6 @@
 import numpy as np
 
-from simviz.datasets.emoji import _merge, load_emoji
+from simviz.datasets.emoji import load_emoji, merge
 
 
 def test_english_and_spanish_names():
@@ -21,7 +21,7 @@ def test_names_are_plain_text_without_skin_tones():
 
 
 def test_same_text_becomes_one_item_with_the_first_glyph():
-    items, index = _merge(["sun", "moon", "sun"], ["a", "b", "c"])
+    items, index = merge(["sun", "moon", "sun"], ["a", "b", "c"])
     np.testing.assert_array_equal(items.content, ["sun", "moon"])
     np.testing.assert_array_equal(items.labels, ["a", "b"])
     assert index == [0, 1, 0]

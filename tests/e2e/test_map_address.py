@@ -11,7 +11,7 @@ from mapping import PLACE, ready, until_seen, until_told
 from playwright.sync_api import expect
 from settling import press, rest
 
-from simviz.workbench.shell.frame import _HISTORY
+from simviz.workbench.shell.frame import HISTORY
 
 pytestmark = pytest.mark.e2e
 MAP = "demo=icons&method=cca&k=50"
@@ -231,7 +231,7 @@ def test_a_finger_selects_on_a_phone_and_finds_the_page_beside_the_map(look):
 @pytest.mark.parametrize(("late", "added"), [("/map?data=a&sel=x1", 1), ("/map?data=b", 2)])
 def test_a_late_word_of_the_map_takes_no_press_on_a_link(browser, late, added):
     page = browser.new_page()
-    page.route("**/*", lambda route: route.fulfill(content_type="text/html", body=_HISTORY))
+    page.route("**/*", lambda route: route.fulfill(content_type="text/html", body=HISTORY))
     page.goto("http://localhost/map?data=a")
     before = page.evaluate("history.length")
     page.mouse.click(5, 5)

@@ -43,7 +43,7 @@ def problem():
 @pytest.mark.parametrize("metric", [MRR(), TopOne(), MAP(), NDCG(3), AUC("query")], ids=str)
 @pytest.mark.parametrize("entries", [2**23, 1000])
 def test_equals_separate_evaluations(problem, dtype, similarity, metric, entries, monkeypatch):
-    monkeypatch.setattr(simviz.evaluation.curves, "_BLOCK_ENTRIES", entries)
+    monkeypatch.setattr(simviz.evaluation.curves, "BLOCK_ENTRIES", entries)
     X, Y, grades = problem
     X, Y = X.astype(dtype), Y.astype(dtype)
     if similarity == "cosine":
@@ -96,7 +96,7 @@ def test_a_judged_pool_is_counted_in_pieces(monkeypatch):
     relevance = Relevance(sp.csr_array(np.sign(rng.standard_normal((30, 30)))))
     whole = dimension_curve(X, Y, relevance, [2, 5], metric=AUC("query"))
     monkeypatch.setattr(simviz.evaluation._blocks, "BLOCK_ENTRIES", 50)
-    monkeypatch.setattr(simviz.evaluation.curves, "_BLOCK_ENTRIES", 300)
+    monkeypatch.setattr(simviz.evaluation.curves, "BLOCK_ENTRIES", 300)
     pieces = dimension_curve(X, Y, relevance, [2, 5], metric=AUC("query"))
     for direction in ("x2y", "y2x"):
         np.testing.assert_array_equal(whole.per_query[direction], pieces.per_query[direction])

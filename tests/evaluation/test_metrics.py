@@ -281,7 +281,7 @@ def ranked_first(grades):
 
 @pytest.fixture
 def own(monkeypatch):
-    monkeypatch.setattr(metrics, "_OWN", {})
+    monkeypatch.setattr(metrics, "OWN", {})
     return metrics.metric(ranked_first)
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from simviz.evaluation import paired_randomization, paired_t, power_analysis
-from simviz.evaluation.comparisons import _sample_size
+from simviz.evaluation.comparisons import sample_size
 
 
 @pytest.mark.parametrize(
@@ -14,13 +14,13 @@ from simviz.evaluation.comparisons import _sample_size
     [(0.2, 0.8, 199), (0.5, 0.8, 34), (0.8, 0.8, 15), (0.5, 0.95, 54), (0.5, 0.9, 44)],
 )
 def test_sample_sizes_of_cohens_tables(effect, power, expected):
-    assert _sample_size(effect, power, 0.05) == expected
+    assert sample_size(effect, power, 0.05) == expected
 
 
 def test_small_effects_take_the_normal_distribution():
-    at_the_seam = [_sample_size(effect, 0.8, 0.05) for effect in (0.02801, 0.02802)]
+    at_the_seam = [sample_size(effect, 0.8, 0.05) for effect in (0.02801, 0.02802)]
     assert at_the_seam[0] == pytest.approx(at_the_seam[1], rel=2e-3)
-    assert _sample_size(0.001, 0.8, 0.05) == pytest.approx(7.849e6, rel=1e-3)
+    assert sample_size(0.001, 0.8, 0.05) == pytest.approx(7.849e6, rel=1e-3)
 
 
 def runs(effect, n, seed=0):

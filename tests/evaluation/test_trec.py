@@ -83,7 +83,7 @@ def test_ir_measures_finds_the_same_figures(unjudged, direction, dtype, tmp_path
 @pytest.mark.parametrize("direction", ["x2y", "y2x"])
 @pytest.mark.parametrize("k", [1, 4, 1000])
 def test_the_best_stand_first_whatever_the_blocks(direction, k, monkeypatch):
-    monkeypatch.setattr("simviz.evaluation.trec._GATHERED", 50)  # a few columns at a time
+    monkeypatch.setattr("simviz.evaluation.trec.GATHERED", 50)  # a few columns at a time
     rng = np.random.default_rng(4)
     pairs = judged(rng, "negative")
     scores = rng.integers(0, 5, (N_X, N_Y)).astype(np.float64)  # many ties

@@ -468,7 +468,7 @@ def test_a_request_is_all_that_it_says():
 def test_rows_with_everything_kept_are_those_with_nothing_kept(
     tmp_path, monkeypatch, few_settings
 ):
-    monkeypatch.setattr("simviz.experiments._progress._WORTH_KEEPING", 0)
+    monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
     experiment = get_experiment("s2net_languages")
     data = experiment.prepared(aligned(150, share=0.3))
     methods = ["cl_lsi", "opca", "s2net"]
@@ -484,7 +484,7 @@ def test_rows_with_everything_kept_are_those_with_nothing_kept(
 
 @pytest.mark.parametrize("id", ["s2net_graded", "web_ranking"])
 def test_what_was_learned_before_an_end_is_not_learned_again(id, tmp_path, monkeypatch):
-    monkeypatch.setattr("simviz.experiments._progress._WORTH_KEEPING", 0)
+    monkeypatch.setattr("simviz.experiments._progress.WORTH_KEEPING", 0)
     learned = {"n_components": (4, 8), "loss": ("logistic",), "learning_rate": (0.1,)}
     grids = {"demo": {"pca": {"n_components": (20,)}, "s2net": learned}}
     experiment = get_experiment(id)
@@ -720,8 +720,8 @@ def test_labels_in_words_are_run_as_grades(monkeypatch):
 
 
 def test_snippets_are_read_with_the_query():
-    from simviz.experiments.s2net_graded import _texts
+    from simviz.experiments.s2net_graded import texts_of
 
     snippets = np.array(["found outside", ""], dtype=object)
     queries = Items(["a", "b"], ["one", "two"], "text", {"snippets": snippets})
-    assert _texts(queries) == ["one\nfound outside", "two\n"]
+    assert texts_of(queries) == ["one\nfound outside", "two\n"]

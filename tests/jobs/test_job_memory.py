@@ -47,8 +47,8 @@ PACE = threading.Event()
 @pytest.fixture(autouse=True)
 def allowed(monkeypatch):
     """Some memory more than the process has."""
-    monkeypatch.setitem(methods._registered, "greedy", Greedy)
-    memory.set_limit(memory.taken_bytes() + memory._MOST_LEFT + ALLOWED)
+    monkeypatch.setitem(methods.registered, "greedy", Greedy)
+    memory.set_limit(memory.taken_bytes() + memory.MOST_LEFT + ALLOWED)
     yield
     memory.set_limit(float("inf"))
 
@@ -82,7 +82,7 @@ def test_what_began_last_is_stopped_first_and_the_others_if_that_did_not_help(mo
         memory.set_limit(1)
         with memory.watched("takes no step"):
             first()
-            monkeypatch.setattr(memory, "_PATIENCE", 0.0)
+            monkeypatch.setattr(memory, "PATIENCE", 0.0)
             with pytest.raises(memory.JobError):
                 first()
 
@@ -119,9 +119,9 @@ def test_the_limit_of_a_container_counts(groups, tmp_path, monkeypatch):
             (tmp_path / folder / name).write_text(text)
         stat = "inactive_file 100000\ntotal_inactive_file 100000\n"  # given up when it is needed
         (tmp_path / folder / "memory.stat").write_text(stat)
-    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "cgroup")
-    monkeypatch.setattr(memory, "_GROUP_FILES", tmp_path)
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "cgroup")
+    monkeypatch.setattr(memory, "GROUP_FILES", tmp_path)
     assert memory.free_bytes() == 350_000  # a twentieth of all is left to pages
-    monkeypatch.setattr(memory, "_MACHINE", tmp_path / "none")
-    monkeypatch.setattr(memory, "_GROUPS", tmp_path / "none")
+    monkeypatch.setattr(memory, "MACHINE", tmp_path / "none")
+    monkeypatch.setattr(memory, "GROUPS", tmp_path / "none")
     assert memory.free_bytes() == float("inf")  # other systems do not tell

@@ -33,7 +33,7 @@ class Simulated:
         planned = dict.fromkeys(STAGES, 0.0) | (stages or {})
         expected = Cost(sum(planned.values()), 0, None, planned, passes)
         channel = SimpleNamespace(put=lambda message: self.job.add_event(message[2]))
-        self.report = worker._reporter("x-1", channel, threading.Event(), expected, (0.0, 0.0))
+        self.report = worker.reporter("x-1", channel, threading.Event(), expected, (0.0, 0.0))
 
     def after(self, seconds, stage, done, share=1.0):
         """Report after some seconds; return the seconds that are said to be left."""

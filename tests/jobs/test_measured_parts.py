@@ -10,7 +10,7 @@ from simviz.evaluation import blend_curve
 from simviz.evaluation.scoring import evaluate
 from simviz.jobs import JobSpec, SplitSpec, search_spec
 from simviz.jobs.spec import ImportSpec
-from simviz.jobs.training import _measurable, train
+from simviz.jobs.training import measurable, train
 from simviz.pipeline import BlendPipeline, default_pipeline
 from simviz.relevance import Relevance
 
@@ -73,7 +73,7 @@ def test_an_imported_run_has_the_parts_that_it_brings_scores_for():
         def transform(self, x):
             return np.ones((len(x), 2))
 
-    assert set(_measurable(split(strange), ForTheTest())) == {"test"}
+    assert set(measurable(split(strange), ForTheTest())) == {"test"}
 
 
 def test_a_job_may_split_by_time():

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 from simviz.methods import _metric, get_method
 from simviz.methods._metric import Constraints, LogDetProjections, draw_constraints
-from simviz.methods.hdlr import HDLR, _root
+from simviz.methods.hdlr import HDLR, root
 from simviz.relevance import Relevance
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "metric_learn.json").read_text())
@@ -52,7 +52,7 @@ def learned(P, Q, pairs, bounds, gamma, n_sweeps):
 @pytest.mark.parametrize("block", [1, 7, 64, 500])
 @pytest.mark.parametrize("gamma", [0.01, 1.0, 1e4])
 def test_blocks_of_projections_are_the_single_ones(monkeypatch, block, gamma):
-    monkeypatch.setattr(_metric, "_BLOCK", block)
+    monkeypatch.setattr(_metric, "BLOCK", block)
     P, Q, pairs = problem()
     differences = P[pairs.x] - Q[pairs.y]
     expected = one_by_one(differences, pairs.sign, (0.5, 9.0), gamma, np.eye(7), 4)
@@ -210,7 +210,7 @@ def test_what_was_held_out_is_learned_from_in_the_end(monkeypatch):
     train = loud()
     model = HDLR(13, init="pca", n_constraints=4_000, validation_fraction=0.2).fit(*train)
     start = get_method("pca")(13).fit(*train)
-    expected = start.x_projection_ @ _root(model.metric_)
+    expected = start.x_projection_ @ root(model.metric_)
     np.testing.assert_allclose(model.x_projection_, expected, atol=1e-9)
     # With the γ that was chosen, and as many sweeps as it had made by then.
     *tried, (gamma, n, sweeps) = made
@@ -309,5 +309,5 @@ def test_sweeps_are_told_with_their_score():
 
 def test_a_metric_that_rounding_made_indefinite_has_a_root():
     B = np.diag([4.0, 1.0, -1e-18])
-    L = _root(B)
+    L = root(B)
     np.testing.assert_allclose(L @ L.T, np.diag([4.0, 1.0, 0.0]), atol=1e-12)

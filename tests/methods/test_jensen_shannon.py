@@ -128,7 +128,7 @@ def test_ranks_among_many_ties(P, Q, dtype, second_bound_from, random):
     )
     P, Q = P.astype(dtype), Q.astype(dtype)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_jensen_shannon, "_MANY", second_bound_from)
+        patch.setattr(_jensen_shannon, "MANY", second_bound_from)
         assert_ranks_are_those_of_all_similarities(P, Q, listed)
         assert_ranks_are_those_of_all_similarities(Q, P, sp.csr_array(listed.T), block_size=3)
 
@@ -138,7 +138,7 @@ def test_ranks_among_many_ties(P, Q, dtype, second_bound_from, random):
 @pytest.mark.parametrize("noise", [1e-7, 1e-3, 0.3, 0.9])
 @pytest.mark.parametrize("second_bound_from", [0, 1])
 def test_ranks_near_and_far(dtype, concentration, noise, second_bound_from, monkeypatch):
-    monkeypatch.setattr(_jensen_shannon, "_MANY", second_bound_from)
+    monkeypatch.setattr(_jensen_shannon, "MANY", second_bound_from)
     P = shares(90, 130, concentration, 0)
     Q = (1 - noise) * P + noise * shares(90, 130, concentration, 1)
     # Near duplicates of a few rows, closer to one another than the bounds can tell.

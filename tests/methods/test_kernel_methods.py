@@ -88,7 +88,7 @@ def test_kernels_are_scikit_learns(name, kind, monkeypatch):
         "chi2": {"gamma": 0.7},
         "polynomial": {"gamma": 0.7, "degree": 2, "coef0": 0.5},
     }.get(name, {})
-    monkeypatch.setattr("simviz.methods._kernels._BLOCK_ENTRIES", 1)  # blocks of 16 rows
+    monkeypatch.setattr("simviz.methods._kernels.BLOCK_ENTRIES", 1)  # blocks of 16 rows
     kernel = Kernel(name, **settings)
     K = kernel.against(kind(A), kind(B))
     expected = pairwise_kernels(A, B, metric=name, **settings)
@@ -182,7 +182,7 @@ def test_triplets_of_a_large_matrix_are_those_of_a_small_one(monkeypatch):
     C = np.random.default_rng(7).standard_normal((12, 9))
     C[:, 8] = C[:, 0]
     exact = singular_triplets(C)
-    monkeypatch.setattr("simviz.methods._kernels._LAPACK_SIDE", 1)
+    monkeypatch.setattr("simviz.methods._kernels.LAPACK_SIDE", 1)
     for Z in (C, C.T):
         U, s, Vt = singular_triplets(Z)
         np.testing.assert_allclose(s, exact[1], atol=1e-6)
@@ -416,7 +416,7 @@ def test_fewer_landmarks_stay_near(method, sides):
 
 @pytest.mark.parametrize("method", METHODS)
 def test_cancelling_ends_with_the_landmarks_so_far(method, monkeypatch):
-    monkeypatch.setattr("simviz.methods._kernels._CANDIDATES", 8)
+    monkeypatch.setattr("simviz.methods._kernels.CANDIDATES", 8)
     rng = np.random.default_rng(12)
     X, Y = rng.standard_normal((300, 5)), rng.standard_normal((300, 4))
     steps = []

@@ -53,7 +53,7 @@ def test_residuals_are_as_small_as_was_asked(tol):
 
 
 def test_a_flat_spectrum_ends_at_the_limit_with_the_best_so_far(monkeypatch):
-    monkeypatch.setattr(_linalg, "_SPARE", 20)
+    monkeypatch.setattr(_linalg, "SPARE", 20)
     rng = np.random.default_rng(0)
     A = rotated(np.linspace(1, 2, SIDE), rng)
     products = []

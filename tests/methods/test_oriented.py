@@ -62,7 +62,7 @@ def stacked_directions(model):
 )
 def test_opca_solves_the_dense_pencil(route, shared, noise, signal, sides, monkeypatch):
     if route == "factor":
-        monkeypatch.setattr(_spectral, "_FEW", 0)
+        monkeypatch.setattr(_spectral, "FEW", 0)
     values, V, noise_matrix = pencil(*sides, 0.7, shared=shared, noise=noise, signal=signal)
     model = OPCA(K, regularization=0.7, shared=shared, noise=noise, signal=signal).fit(*sides)
     np.testing.assert_allclose(model.spectrum_, values, rtol=1e-9)
@@ -74,9 +74,9 @@ def test_opca_solves_the_dense_pencil(route, shared, noise, signal, sides, monke
 @pytest.mark.parametrize("shared", [True, False])
 def test_opca_by_block_lanczos_is_opca_by_lapack(shared, sides, monkeypatch):
     exact = OPCA(K, shared=shared).fit(*sides)
-    monkeypatch.setattr(_spectral, "_FEW", 0)
-    monkeypatch.setattr(_linalg, "_GRAM_SIDE", 0)
-    monkeypatch.setattr(_linalg, "_LARGEST_GRAM", 0)
+    monkeypatch.setattr(_spectral, "FEW", 0)
+    monkeypatch.setattr(_linalg, "GRAM_SIDE", 0)
+    monkeypatch.setattr(_linalg, "LARGEST_GRAM", 0)
     iterated = OPCA(K, shared=shared).fit(*sides)
     np.testing.assert_allclose(iterated.spectrum_, exact.spectrum_, rtol=1e-6)
     np.testing.assert_allclose(iterated.similarity(*sides), exact.similarity(*sides), atol=1e-4)
@@ -87,7 +87,7 @@ def test_opca_by_block_lanczos_is_opca_by_lapack(shared, sides, monkeypatch):
 def test_fewer_items_than_features_are_factored_by_items(shared, method, sides, monkeypatch):
     X, Y = (np.hstack([Z[:12], Z[12:24]]) for Z in sides)
     spectral = method(4, shared=shared).fit(X, Y)
-    monkeypatch.setattr(_spectral, "_FEW", 0)
+    monkeypatch.setattr(_spectral, "FEW", 0)
     by_factor = method(4, shared=shared).fit(X, Y)
     np.testing.assert_allclose(by_factor.spectrum_, spectral.spectrum_, rtol=1e-6)
     np.testing.assert_allclose(by_factor.similarity(X, Y), spectral.similarity(X, Y), atol=1e-6)
@@ -95,7 +95,7 @@ def test_fewer_items_than_features_are_factored_by_items(shared, method, sides, 
 
 @pytest.mark.parametrize("shared", [True, False])
 def test_without_ridge_features_that_never_occur_need_no_factor(shared, sides, monkeypatch):
-    monkeypatch.setattr(_spectral, "_FEW", 0)
+    monkeypatch.setattr(_spectral, "FEW", 0)
     X, Y = (np.hstack([Z, np.zeros((N, 2)), Z[:, :1]]) for Z in sides)
     cca = RidgeCCA(4, regularization=0, shared=shared).fit(X, Y)
     bare = RidgeCCA(4, regularization=0, shared=shared).fit(*sides)

@@ -408,7 +408,7 @@ def test_it_can_be_stopped_inside_an_iteration(texts, monkeypatch):
     """At a large size an iteration takes minutes: every block asks."""
     import simviz.methods._training as watch
 
-    monkeypatch.setattr(watch, "_PAUSE", 0.0)
+    monkeypatch.setattr(watch, "PAUSE", 0.0)
     train, _ = texts
     calls = []
 

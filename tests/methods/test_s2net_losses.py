@@ -249,7 +249,7 @@ def test_half_precision_is_taken_where_it_pays(monkeypatch):
     import simviz.methods._s2net_losses as module
 
     monkeypatch.setattr(module, "has_fast_bfloat16", lambda: True)
-    monkeypatch.setattr(module, "_MANY", 200)
+    monkeypatch.setattr(module, "MANY", 200)
     few, many = (np.zeros((n, 256), np.float32) for n in (10, 20))
 
     def kind(precision, Z, width=256):

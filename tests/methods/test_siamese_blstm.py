@@ -13,7 +13,7 @@ from simviz.base.checks import yield_checks
 from simviz.data import PairSet
 from simviz.features import Characters
 from simviz.methods import _blstm_training
-from simviz.methods._blstm_network import _n_grams, as_texts, read_ids
+from simviz.methods._blstm_network import as_texts, letter_n_grams, read_ids
 from simviz.methods._blstm_training import Reader
 from simviz.methods._training import Stopped, held_out_values
 from simviz.methods.siamese_blstm import SiameseBLSTM
@@ -64,7 +64,7 @@ def test_n_grams_are_averaged_wherever_a_text_stands():
     ids = torch.zeros(9, 2, dtype=torch.int64)
     ids[2:6, 0] = torch.tensor(words[0])
     ids[8, 1] = 7
-    found = _n_grams(table, ids)
+    found = letter_n_grams(table, ids)
     for i, word in words.items():
         marked = [0, *word, 0]
         grams = [marked[j : j + n] for n in (2, 3) for j in range(len(marked) - n + 1)]

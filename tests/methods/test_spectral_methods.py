@@ -130,7 +130,7 @@ def test_cca_shared_is_every_pair_in_both_orders(sides):
 def test_cca_by_factor_is_cca_by_principal_directions(shared, sides, monkeypatch):
     X, Y = sides if not shared else (sides[0], sides[0] ** 2)
     spectral = RidgeCCA(3, shared=shared, regularization=0.2).fit(X, Y)
-    monkeypatch.setattr("simviz.methods._spectral._FEW", 0)
+    monkeypatch.setattr("simviz.methods._spectral.FEW", 0)
     by_factor = RidgeCCA(3, shared=shared, regularization=0.2).fit(X, Y)
     np.testing.assert_allclose(spectral.spectrum_, by_factor.spectrum_, atol=1e-10)
     np.testing.assert_allclose(spectral.similarity(X, Y), by_factor.similarity(X, Y), atol=1e-9)
@@ -182,7 +182,7 @@ def test_heterogeneous_svd_is_the_svd_of_the_signed_sum(weight, unjudged, severa
 @pytest.mark.parametrize("few", [0, 3_000])
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_one_map_holds_eigenvectors_of_the_symmetric_part(weight, few, kind, monkeypatch):
-    monkeypatch.setattr("simviz.methods.heterogeneous_svd._FEW_ITEMS", few)
+    monkeypatch.setattr("simviz.methods.heterogeneous_svd.FEW_ITEMS", few)
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((2, 12, 20))
     R = Relevance.from_pairs(
@@ -278,8 +278,8 @@ def test_iterative_route_is_close_to_the_exact_one(monkeypatch):
     X = sp.random_array((300, 200), density=0.05, rng=rng, format="csr")
     Y = sp.random_array((300, 150), density=0.05, rng=rng, format="csr")
     exact = {m: m(10).fit(X, Y).spectrum_ for m in (CLLSI, HeterogeneousSVD)}
-    monkeypatch.setattr("simviz.methods._linalg._DENSE_FLOPS", 0)
-    monkeypatch.setattr("simviz.methods._linalg._GRAM_SIDE", 0)
+    monkeypatch.setattr("simviz.methods._linalg.DENSE_FLOPS", 0)
+    monkeypatch.setattr("simviz.methods._linalg.GRAM_SIDE", 0)
     for method, spectrum in exact.items():
         np.testing.assert_allclose(method(10).fit(X, Y).spectrum_, spectrum, rtol=1e-3)
 
@@ -288,10 +288,10 @@ def test_iterative_route_is_close_to_the_exact_one(monkeypatch):
 @pytest.mark.parametrize("method", [LSA, PCA, CLLSI, RidgeCCA, OPCA, HeterogeneousSVD])
 def test_a_fit_that_is_ended_is_a_smaller_valid_model(method, shared, monkeypatch):
     for limit in (
-        "_linalg._DENSE_FLOPS",
-        "_linalg._GRAM_SIDE",
-        "_linalg._LARGEST_GRAM",
-        "_spectral._FEW",
+        "_linalg.DENSE_FLOPS",
+        "_linalg.GRAM_SIDE",
+        "_linalg.LARGEST_GRAM",
+        "_spectral.FEW",
     ):
         monkeypatch.setattr(f"simviz.methods.{limit}", 0)
     rng = np.random.default_rng(4)
@@ -340,9 +340,9 @@ def test_lsa_of_zeros_is_zero():
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_products_beyond_single_precision(dtype, monkeypatch):
     """The iterative route squares products of products."""
-    monkeypatch.setattr("simviz.methods._linalg._DENSE_FLOPS", 0)
-    monkeypatch.setattr("simviz.methods._linalg._GRAM_SIDE", 0)
-    monkeypatch.setattr("simviz.methods._linalg._LARGEST_GRAM", 0)
+    monkeypatch.setattr("simviz.methods._linalg.DENSE_FLOPS", 0)
+    monkeypatch.setattr("simviz.methods._linalg.GRAM_SIDE", 0)
+    monkeypatch.setattr("simviz.methods._linalg.LARGEST_GRAM", 0)
     X = np.random.default_rng(0).standard_normal((40, 20)).astype(dtype)
     X[:, 5] = 0  # such a column has no direction either
     expected = LSA(3).fit(X).spectrum_

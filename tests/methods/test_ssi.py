@@ -268,7 +268,7 @@ def test_what_was_held_out_is_learned_from_in_the_end(texts):
 
 def test_stopping_is_heard_while_validation_is_scored(texts, monkeypatch):
     X, Y = texts
-    monkeypatch.setattr("simviz.methods._training._PAUSE", 0.0)
+    monkeypatch.setattr("simviz.methods._training.PAUSE", 0.0)
     heard = []
 
     def stop_at_the_second_scoring(step, total, metrics):

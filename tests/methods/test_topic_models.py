@@ -304,7 +304,7 @@ def test_threads_change_nothing(method):
 
 @pytest.mark.parametrize("method", ["plsa", "lda", "jplsa", "cplsa", "pltm"])
 def test_stopping_within_a_step_keeps_the_step_before(method, monkeypatch):
-    monkeypatch.setattr(_topics, "_STEPS_A_CALL", 500)
+    monkeypatch.setattr(_topics, "STEPS_A_CALL", 500)
     X, Y = pairs(d_y=30)
     heard = []
 

@@ -198,7 +198,7 @@ def test_it_is_the_loop_of_the_paper(storage, averaged, monkeypatch):
     X = rng.random((5, 6)) * (rng.random((5, 6)) < 0.5)
     Y = rng.random((8, 4)) * (rng.random((8, 4)) < 0.7)
     triples = np.stack([rng.integers(0, n, 300) for n in (5, 8, 8)], axis=1).astype(np.int32)
-    monkeypatch.setattr("simviz.methods._triples._FEWEST", 300)
+    monkeypatch.setattr("simviz.methods._triples.FEWEST", 300)
     monkeypatch.setattr(TripleSource, "draw", lambda self, n, seed: triples[:n])
     model = PAMIR(0.3, averaged=averaged, max_iter=1, normalize=False)
     model.fit(storage(X), storage(Y), sp.csr_array((rng.random((5, 8)) < 0.3) * 1.0))
@@ -229,7 +229,7 @@ def test_items_that_do_not_differ_teach_nothing():
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
 def test_features_that_most_items_have_are_kept_where_memory_is_short(kind, monkeypatch):
-    monkeypatch.setattr("simviz.methods._triples._FEWEST", 200)  # triples of a pass
+    monkeypatch.setattr("simviz.methods._triples.FEWEST", 200)  # triples of a pass
     rng = np.random.default_rng(0)
     X, Y = rng.random((30, 1_000)), rng.random((30, 70))
     X[:, ::2] *= rng.random((30, 500)) < 0.5

@@ -109,7 +109,7 @@ def test_blocks_of_different_routes(op):
 @pytest.mark.parametrize("panel", [1, 7, 64])
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 def test_panels_give_the_factor_of_lapack(panel, dtype, monkeypatch):
-    monkeypatch.setattr(_spectral, "_PANEL", panel)
+    monkeypatch.setattr(_spectral, "PANEL", panel)
     A = RNG.standard_normal((40, 30))
     C = (A.T @ A + np.eye(30)).astype(dtype)
     expected = np.linalg.cholesky(C)
@@ -139,7 +139,7 @@ def test_the_shorter_way_is_taken():
 
 
 def test_beyond_the_leading_directions_columns_keep_their_variance(op, monkeypatch, caplog):
-    monkeypatch.setattr(_spectral, "_LEADING", 3)
+    monkeypatch.setattr(_spectral, "LEADING", 3)
     C = covariance(op) + RIDGE * np.eye(D)
     scale = 1 / np.sqrt(np.diag(C))
     mu, V = np.linalg.eigh(C * scale * scale[:, None])
@@ -168,8 +168,8 @@ def test_far_more_words_than_fit_are_learned_from(shared, monkeypatch):
     for method in (OPCA, RidgeCCA):
         exact = method(6, shared=shared).fit(X[400:], Y[400:])
         with monkeypatch.context() as lowered:
-            lowered.setattr(_spectral, "_LARGEST_FACTOR", 1_500)
-            lowered.setattr(_spectral, "_LEADING", 3)  # fewer than hang together
+            lowered.setattr(_spectral, "LARGEST_FACTOR", 1_500)
+            lowered.setattr(_spectral, "LEADING", 3)  # fewer than hang together
             model = method(6, shared=shared).fit(X[400:], Y[400:])
         # The search behind a factor knows its last direction least.
         np.testing.assert_allclose(model.spectrum_[:5], exact.spectrum_[:5], rtol=0.05)

@@ -87,9 +87,9 @@ def test_the_gradient_is_that_of_the_published_cost():
     single = at.astype(np.float32)
     push = np.empty((4, n), dtype=np.float32)
     charges = np.zeros((2, n), dtype=np.float32)
-    two_sided._repel(single, n_x, charges, push)
+    two_sided.repelled(single, n_x, charges, push)
     charges[:] = np.array([[1 - share], [share]]) / (2 * n) / push[2:]
-    two_sided._repel(single, n_x, charges, push)
+    two_sided.repelled(single, n_x, charges, push)
     away = at[:, :, None] - at[:, None]
     pull = (attraction * kernels(at) * away).sum(axis=2)
     gradient = 4 * (pull - push[:2])
@@ -109,7 +109,7 @@ def test_points_by_cell_push_as_single_ones_do(n_cells, spread):
     found = []
     for n in (1, n_cells):
         push = np.empty((4, 3_000), dtype=np.float32)
-        two_sided._repel(at, 1_000, charges, push, n)
+        two_sided.repelled(at, 1_000, charges, push, n)
         found.append(push)
     scale = np.abs(found[0]).mean(axis=1, keepdims=True)
     assert (np.abs(found[1] - found[0]) / scale).mean(axis=1).max() < 5e-3
@@ -136,7 +136,7 @@ def test_of_equally_near_items_all_count_or_none():
 
 
 def test_the_same_picture_whatever_the_judgments_and_the_threads(monkeypatch):
-    monkeypatch.setattr("simviz._numba._SHORT", 0)  # so that few items take several threads, too
+    monkeypatch.setattr("simviz._numba.SHORT", 0)  # so that few items take several threads, too
     x, y = two_clouds()
     first = joint_map(x, y, "two-sided", relevance=Relevance.identity(60))
     threads = numba.get_num_threads()

@@ -13,7 +13,7 @@ from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.gradients import _SHARES, fit_s2net
+from simviz.scale.gradients import SHARES, fit_s2net
 
 
 def data(n=400, d=80, seed=0):
@@ -92,7 +92,7 @@ def test_workers_learn_the_model_of_one_machine(client, changed):
     ours = fit_s2net(model(**changed), X, Y, client=client)
     close(ours, alone)
     assert type(ours) is S2Net and ours.similarity(X[:3], Y[:4]).shape == (3, 4)
-    assert not _SHARES  # workers of the fixture are threads
+    assert not SHARES  # workers of the fixture are threads
 
 
 def test_items_that_the_start_gives_no_direction_are_left_out_alike():

@@ -51,10 +51,10 @@ def test_it_finds_what_sorting_finds(case: tuple[list[np.ndarray], np.ndarray, i
     parts, Q, k = case
     Y = np.concatenate(parts)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
-        patch.setattr(index, "_ROWS_AT_ONCE", 5)
-        patch.setattr(index, "_MOST_ROWS", 5)
-        patch.setattr(index, "_QUERIES", 2)
-        patch.setattr(index, "_LISTED", 8)
+        patch.setattr(index, "ROWS_AT_ONCE", 5)
+        patch.setattr(index, "MOST_ROWS", 5)
+        patch.setattr(index, "QUERIES", 2)
+        patch.setattr(index, "LISTED", 8)
         found = exact_search(stored(Path(folder), parts), Q, k)
     positions, scores = brute(Y, Q, k)
     assert found.positions.tolist() == positions.tolist()
@@ -69,9 +69,9 @@ def test_blocks_of_any_size_find_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     Q = rng.normal(size=(40, 24)).astype(np.float32)
     expected = brute(Y, Q, 10)
     for rows, queries in ((7, 3), (1000, 64), (2**13, 1)):
-        monkeypatch.setattr(index, "_ROWS_AT_ONCE", rows)
-        monkeypatch.setattr(index, "_MOST_ROWS", rows)
-        monkeypatch.setattr(index, "_QUERIES", queries)
+        monkeypatch.setattr(index, "ROWS_AT_ONCE", rows)
+        monkeypatch.setattr(index, "MOST_ROWS", rows)
+        monkeypatch.setattr(index, "QUERIES", queries)
         found = exact_search(vectors, Q, 10)
         assert (found.positions == expected[0]).all()
         assert (found.scores == expected[1]).all()

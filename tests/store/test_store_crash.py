@@ -173,9 +173,9 @@ def test_a_process_is_known_by_more_than_its_number():
 
 def test_an_ended_process_is_not_alive():
     child = subprocess.Popen([sys.executable, "-c", "input()"], stdin=subprocess.PIPE)
-    from simviz.store.directory import _boot_id, _start_time
+    from simviz.store.directory import boot_id, start_time
 
-    name = f"{child.pid}-{_start_time(child.pid)}-{_boot_id()}"
+    name = f"{child.pid}-{start_time(child.pid)}-{boot_id()}"
     assert is_alive(name)
     child.send_signal(signal.SIGKILL)
     # Until its parent asks, a killed process is a zombie that still has its number.

@@ -51,7 +51,7 @@ def near_pairs(texts: Sequence[str], threshold: float = NEAR) -> tuple[Index, In
     if len(long_enough) < 2:
         return none, none, np.empty(0)
     chosen = [texts[i][:LONGEST] for i in long_enough.tolist()]
-    a, b, similarity = _similar(*_weighted(gram_sets(chosen)), threshold)
+    a, b, similarity = similar_rows(*by_rarity(gram_sets(chosen)), threshold)
     words = {i: _WORD.findall(chosen[i]) for i in np.unique([a, b]).tolist()}
     pairs = zip(a.tolist(), b.tolist(), strict=True)
     same = [_say_the_same(words[i], words[j]) for i, j in pairs]
@@ -85,7 +85,7 @@ def gram_sets(texts: Sequence[str]) -> sp.csr_array:
     return sets
 
 
-def _weighted(sets: sp.csr_array) -> tuple[sp.csr_array, Reals]:
+def by_rarity(sets: sp.csr_array) -> tuple[sp.csr_array, Reals]:
     """The sets with n-grams in order of rarity, the rarest first, and their weights."""
     times = np.bincount(sets.indices, minlength=_BUCKETS)
     used = np.flatnonzero(times)
@@ -103,7 +103,9 @@ def _weighted(sets: sp.csr_array) -> tuple[sp.csr_array, Reals]:
     return ranked, weights
 
 
-def _similar(grams: sp.csr_array, weights: Reals, threshold: float) -> tuple[Index, Index, Reals]:
+def similar_rows(
+    grams: sp.csr_array, weights: Reals, threshold: float
+) -> tuple[Index, Index, Reals]:
     """All pairs of rows that are similar enough."""
     from simviz.data.health._kernels import shared_weight
 

@@ -196,7 +196,7 @@ def _curve_of(
 
 def show_training(choice: Choice, columns: Columns) -> None:
     """Draw what methods reported while they trained."""
-    histories = {entry.run.id: _history(entry.run.id) for entry in choice.entries}
+    histories = {entry.run.id: history_of(entry.run.id) for entry in choice.entries}
     told = {name for values in histories.values() for name in values}
     # Quality on the validation part compares methods; losses do not.
     metrics = sorted(told, key=lambda name: (name != "validation", name))
@@ -235,7 +235,7 @@ def show_training(choice: Choice, columns: Columns) -> None:
 
 
 @st.cache_data(show_spinner=False, max_entries=64)
-def _history(run_id: str) -> dict[str, tuple[list[float], list[float]]]:
+def history_of(run_id: str) -> dict[str, tuple[list[float], list[float]]]:
     """Steps and values of each metric of a run's training, by its name."""
     curves: dict[str, tuple[list[float], list[float]]] = {}
     with suppress(StoreError):  # deleted with the workspace that asked

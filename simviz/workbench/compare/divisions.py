@@ -39,7 +39,7 @@ def show(choice: Choice) -> None:
     st.markdown(_WORDS)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         n = int(forms.segments("Splits", _COUNTS, "compare-n-divisions"))
-        spec = _request(kept, n, choice)
+        spec = request_for(kept, n, choice)
         status = progress.last_attempt(spec)
         if status is None or not (status.is_active or status.state == "succeeded"):
             _offer(spec, choice)
@@ -59,7 +59,7 @@ def _is_repeatable(entry: Entry) -> bool:
     return entry.run.info.method in all_methods() and not runs.request_of(entry.run.info).augment
 
 
-def _request(entries: Sequence[Entry], n: int, choice: Choice) -> DivisionsSpec:
+def request_for(entries: Sequence[Entry], n: int, choice: Choice) -> DivisionsSpec:
     """Ask for these runs; those of one method are settings to choose among."""
     tree = [entry.run.info.spec for entry in entries]
     # In an order of their own: the request is the same whichever run is best just now.

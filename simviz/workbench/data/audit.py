@@ -94,7 +94,7 @@ def show_line(info: DatasetInfo, pairs: PairSet) -> None:
         words, label = "The pairs are being audited.", "See it"
     elif status is not None and status.state == "succeeded":
         with display.problems():
-            found = _found(status.id, state.workspace(), pairs)
+            found = found_by(status.id, state.workspace(), pairs)
             words, label = _summary(found, _decisions(info.id)), "See them"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         display.quiet(words)
@@ -118,7 +118,7 @@ def show(info: DatasetInfo, pairs: PairSet) -> None:
     found = None
     if status is not None and status.state == "succeeded":
         with display.problems():
-            found = _found(status.id, state.workspace(), pairs)
+            found = found_by(status.id, state.workspace(), pairs)
     elif status is not None:
         progress.show_progress([status.id], key="data-audit")
         return
@@ -163,7 +163,8 @@ def _submit(spec: AuditSpec) -> None:
 
 # A finished audit never changes; the workspace keeps one visitor's from another.
 @st.cache_resource(show_spinner=False, max_entries=16)
-def _found(job_id: str, workspace: str, _pairs: PairSet) -> Audited:
+def found_by(job_id: str, workspace: str, _pairs: PairSet) -> Audited:
+    """What the job found."""
     found = state.queue().result(job_id, workspace).found
     return Audited(**found, places={side: _places(items) for side, items in _sides(_pairs)})
 
@@ -329,7 +330,7 @@ def _show_cleaned(info: DatasetInfo, pairs: PairSet, found: Audited, decided: De
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         forms.download(
             "Download the list",
-            lambda: _list_text(pairs, found, decided),
+            lambda: list_text(pairs, found, decided),
             f"{pairs.name}-audit.csv",
             key="data-audit-list",
         )
@@ -347,7 +348,7 @@ def _show_cleaned(info: DatasetInfo, pairs: PairSet, found: Audited, decided: De
         )
 
 
-def _list_text(pairs: PairSet, found: Audited, decided: Decisions) -> str:
+def list_text(pairs: PairSet, found: Audited, decided: Decisions) -> str:
     """Return all pairs in the order of the audit, with what was decided, as a CSV file."""
     names = ("x_id", "y_id", "probability_wrong", "kind", "better_x_id", "better_y_id", "why")
     head = [pairs.x_name, pairs.y_name, *names, "decision", "taken_id"]

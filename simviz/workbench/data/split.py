@@ -40,12 +40,12 @@ class Parts(NamedTuple):
 
 def problem(content_id: str, pairs: PairSet, spec: SplitSpec) -> str:
     """Return why the parts cannot be, so that nothing can be trained; empty where they can."""
-    return _parts(_key(content_id, pairs, spec), pairs, spec).problem
+    return parts_of(_key(content_id, pairs, spec), pairs, spec).problem
 
 
 def n_rejected(content_id: str, pairs: PairSet, spec: SplitSpec) -> int | None:
     """Return how many pairs judged not relevant training has; None where it cannot be."""
-    rows = _parts(_key(content_id, pairs, spec), pairs, spec).rows
+    rows = parts_of(_key(content_id, pairs, spec), pairs, spec).rows
     return rows[0][-1] if rows else None
 
 
@@ -55,7 +55,7 @@ def show(
     """Show what a split means and what its parts hold."""
     x, y = (f"“{name}”" for name in pairs.headings)
     means = _MEANS[spec.by].format(x=x, y=y)
-    parts = _parts(_key(content_id, pairs, spec), pairs, spec)
+    parts = parts_of(_key(content_id, pairs, spec), pairs, spec)
     chosen = (spec.by, spec.group_key)
     if suggestion and not parts.problem and chosen == (suggestion.by, suggestion.group_key):
         means = f"Suggested. {suggestion.reason}"
@@ -131,7 +131,7 @@ def _key(content_id: str, pairs: PairSet, spec: SplitSpec) -> str:
 
 
 @st.cache_resource(show_spinner=False, max_entries=128)
-def _parts(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
+def parts_of(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
     """Return counts of the parts, found once for a key."""
     from simviz.data import split
     from simviz.data.splitting import PARTS

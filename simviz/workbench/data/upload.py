@@ -46,7 +46,7 @@ _WAYS = {"files": "Files", "paste": "Paste lines"}
 #: Bytes of text that are read while the page is drawn; whatever is larger, or packed, takes turns.
 _SMALL = 2**20
 #: Uploads that are read at once, and seconds after which a page shows how far its own is.
-_READERS, _PATIENCE = 2, 2.0
+_READERS, PATIENCE = 2, 2.0
 # In the session: the file that waits, the one that is read, what was wrong with the last one, the
 # files that were taken, how often the uploader was emptied, and whether an earlier session's
 # upload was looked for, and files that a later one replaced.
@@ -133,7 +133,7 @@ class Upload:
 
 
 @dataclass(eq=False)
-class _Reading:
+class Reading:
     """A file on its way through a reader."""
 
     key: tuple[str, str]
@@ -187,7 +187,7 @@ def drop() -> None:
 
 def _stop() -> None:
     """Stop reading."""
-    reading: _Reading | None = st.session_state.pop(_READING, None)
+    reading: Reading | None = st.session_state.pop(_READING, None)
     if reading is not None:
         _readers().stop(reading.key)
 
@@ -351,7 +351,7 @@ def _begin(
     if is_text and n_bytes <= _SMALL:
         try:
             with st.spinner("Reading the file"):
-                st.session_state[_WAITING] = _read_and_save(
+                st.session_state[_WAITING] = read_and_save(
                     digest, files, uploaded, workspace, store, corrected
                 )
         except DatasetError as error:
@@ -361,11 +361,11 @@ def _begin(
     if before := _latest().get(workspace):
         _readers().stop(before.key)
     name = files[0][0][-60:] if len(files) == 1 else f"{len(files)} files"
-    reading = _Reading((workspace, secrets.token_hex(8)), name, n_bytes, time.monotonic())
+    reading = Reading((workspace, secrets.token_hex(8)), name, n_bytes, time.monotonic())
 
     def work(report: Report) -> None:
-        with _bounded(reading, report):
-            upload = _read_and_save(digest, files, uploaded, workspace, store, corrected)
+        with bounded(reading, report):
+            upload = read_and_save(digest, files, uploaded, workspace, store, corrected)
             if upload.result is not None:  # takes as long as reading, and the page asks for it
                 settings.suggestion_for(upload.result.pairs)
             reading.upload = upload
@@ -377,11 +377,11 @@ def _begin(
         return
     _latest()[workspace] = st.session_state[_READING] = reading
     with st.spinner("Reading the file"):
-        while reading.is_active and time.monotonic() - reading.began < _PATIENCE:
+        while reading.is_active and time.monotonic() - reading.began < PATIENCE:
             time.sleep(0.02)
 
 
-def _read_and_save(
+def read_and_save(
     digest: str,
     files: Files,
     uploaded: float,
@@ -396,7 +396,7 @@ def _read_and_save(
     details: dict[str, Any] = {"workspace": masked(workspace), "files": len(files)}
     details["bytes"] = sum(len(data) for _, data in files)
     try:
-        upload = _read(digest, files, corrected or {})
+        upload = read_files(digest, files, corrected or {})
     except SimvizError:
         _log.info("upload not read", details)
         raise
@@ -409,7 +409,7 @@ def _read_and_save(
 
 
 @contextmanager
-def _bounded(reading: _Reading, report: Report) -> Iterator[None]:
+def bounded(reading: Reading, report: Report) -> Iterator[None]:
     """Report how far reading is; end it when it is cancelled or takes too long."""
     from simviz.data.sources import get_limits, progress_listener
     from simviz.exceptions import DatasetError, JobCancelled
@@ -434,7 +434,7 @@ def _bounded(reading: _Reading, report: Report) -> Iterator[None]:
 
 def _collect() -> None:
     """Take over what has been read, or what is wrong with it."""
-    reading: _Reading | None = st.session_state.get(_READING)
+    reading: Reading | None = st.session_state.get(_READING)
     if reading is None or reading.is_active:
         return
     del st.session_state[_READING]
@@ -448,7 +448,7 @@ def _collect() -> None:
 
 
 @st.fragment(run_every=0.5)
-def _watch(reading: _Reading) -> None:
+def _watch(reading: Reading) -> None:
     """Show how far a file is read, until it is."""
     from simviz.data.sources import get_limits
 
@@ -475,7 +475,7 @@ def _readers() -> Background:
 
 
 @st.cache_resource(show_spinner=False)
-def _latest() -> WeakValueDictionary[str, _Reading]:
+def _latest() -> WeakValueDictionary[str, Reading]:
     """What was read last for each workspace, as long as somebody holds it."""
     return WeakValueDictionary()
 
@@ -491,7 +491,7 @@ def _digest(files: Files) -> str:
     return hasher.hexdigest()
 
 
-def _read(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
+def read_files(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
     """Read files, with the corrections of an earlier session."""
     from simviz.data import Roles, guess_roles, read_collection, read_table
 

@@ -128,7 +128,7 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     if query is None:
         return
     found = [
-        _ask(run, what_if.title(run, labels[run.id]), looks[run.id], pairs, query)
+        answers_of(run, what_if.title(run, labels[run.id]), looks[run.id], pairs, query)
         for run in chosen
     ]
     picture = display.item_picture(query.item, 0)
@@ -183,7 +183,8 @@ def _first(labels: Any, part: Part) -> int:
     return 0
 
 
-def _ask(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
+def answers_of(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
+    """What a run answers."""
     own = query.item.content[0]
     asked = f"{query.side}{query.at}" if query.at is not None else ""
     key = asked or (own if isinstance(own, str) else own.tobytes())

@@ -42,7 +42,7 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
     is_row = not state.is_narrow()
     with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
         own = _ask_own(items, side, name)
-        at = _pick(items, side, name, _labels(pairs.digest, side))
+        at = _pick(items, side, name, labels_of(pairs.digest, side))
     # An item goes by its number; words of the visitor's own never are in the address.
     address.put(ask=None if own is not None or at is None else f"{side}{at}")
     if own is not None:
@@ -156,6 +156,6 @@ def _clear_own(side: Side) -> None:
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
-def _labels(digest: str, side: Side) -> dict[int, str]:
+def labels_of(digest: str, side: Side) -> dict[int, str]:
     """Return what items are called in the list, as far as it was asked for."""
     return {}

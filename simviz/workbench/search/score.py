@@ -117,22 +117,22 @@ def _show_point(point: OperatingPoint, rate: float) -> None:
         share: Estimate = getattr(point, name)
         words = "false alarms" if name == "false_alarm_rate" else name
         if np.isfinite(share.value):
-            interval = f"{_percent(share.low)} to {_percent(share.high)}"
-            entries.append((f"{_percent(share.value)} %", f"{words} ({interval})"))
+            interval = f"{in_percent(share.low)} to {in_percent(share.high)}"
+            entries.append((f"{in_percent(share.value)} %", f"{words} ({interval})"))
     display.figures(entries)
     if not point.false_alarm_rate.value and not point.recall.value:
         display.quiet(
-            f"No pair reaches it: more than {_percent(rate)} % of the pairs that do not belong "
+            f"No pair reaches it: more than {in_percent(rate)} % of the pairs that do not belong "
             "together share the highest score."
         )
     n_pairs = point.n_positive + point.n_negative
     display.quiet(
         f"Estimated on {n_pairs:,} pairs of the validation part, with 95 % intervals; precision "
-        f"for data of which {_percent(point.prevalence)} % of the pairs belong together."
+        f"for data of which {in_percent(point.prevalence)} % of the pairs belong together."
     )
 
 
-def _percent(share: float) -> str:
+def in_percent(share: float) -> str:
     """Write a share as a percentage with two or three digits."""
     percent = 100 * share
     return f"{percent:.0f}" if percent >= 9.95 else f"{percent:.2g}"

@@ -50,13 +50,13 @@ _ON = "tour-on"
 _DELAY = 1.0  # seconds; the page is painted first, imports would compete with it
 #: Seconds after which a thread that waits may have the interpreter. Every element that a page
 #: sends lets go of it for a moment; beside jobs in pure Python each would cost the usual 5 ms.
-_SWITCH_SECONDS = 0.001
+SWITCH_SECONDS = 0.001
 #: Seconds between two counts of a visitor's runs while jobs are active.
 _COUNTING = 1.0
 #: Streamlit adds an entry to the browser's history for each parameter that a page writes into the
 #: address. Here what the visitor does adds at most one: Back then leads to where they were. What
 #: is done on the map of a data set adds none: it is one page, and Back leaves it.
-_HISTORY = """<script>
+HISTORY = """<script>
 if (!window.svHistory) {
   let done = false;
   window.svHistory = history.pushState;
@@ -160,14 +160,14 @@ def begin(title: str) -> Callable[[], None]:
             if not (is_shared and path == _NOT_SHARED):
                 to = {} if is_shared and path == "app.py" else params
                 page_link(path, label, icon, **to | (address.again() if label == title else {}))
-        st.html(_HISTORY, unsafe_allow_javascript=True)
+        st.html(HISTORY, unsafe_allow_javascript=True)
     if not is_shared:
         progress.show_ended(notices)
         show_tour(title)
 
     def count_again() -> None:
         # The page may have asked for jobs itself.
-        if not was_active and not is_shared and _active():
+        if not was_active and not is_shared and count_active():
             _show_counts(place, state.current_dataset_id())
 
     return count_again
@@ -273,7 +273,7 @@ def _switch(title: str) -> None:
 def _show_counts(place: DeltaGenerator, dataset_id: str | None) -> bool:
     """Show how many runs the data set has; whether jobs run, so that the count moves."""
     is_shared = address.value("share") != ""
-    is_active = not is_shared and _active() > 0
+    is_active = not is_shared and count_active() > 0
     if not is_shared and (dataset_id is not None or is_active):
         with place.container():
             # Without jobs nothing moves, and nobody is asked.
@@ -281,7 +281,7 @@ def _show_counts(place: DeltaGenerator, dataset_id: str | None) -> bool:
     return is_active
 
 
-def _active() -> int:
+def count_active() -> int:
     """How many jobs of the visitor wait or run."""
     if not (state.is_warm() and state.has_workspace()):
         return 0
@@ -300,7 +300,7 @@ def _count(dataset_id: str | None, was_active: bool) -> None:
         if dataset_id is not None:
             state.store().datasets.info(dataset_id, state.workspace())
             words.append(counted(len(state.runs(dataset_id)), "run"))
-    running = _active()
+    running = count_active()
     if was_active and (not running or progress.has_ended_elsewhere()):
         st.rerun()  # what is there now belongs on the page
     if running:
@@ -374,7 +374,7 @@ def show_tour(title: str) -> None:
 @st.cache_resource(show_spinner=False)
 def start() -> threading.Thread:
     """Begin once a server, in the background."""
-    sys.setswitchinterval(_SWITCH_SECONDS)
+    sys.setswitchinterval(SWITCH_SECONDS)
     thread = threading.Timer(_DELAY, _load)
     thread.daemon = True
     thread.start()

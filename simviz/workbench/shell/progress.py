@@ -158,7 +158,7 @@ def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) ->
         st.button(
             "Retry",
             key=f"{key}-again-{status.id}",
-            on_click=_repeat,
+            on_click=repeat_in_place,
             args=(status.id, job_ids),
             icon=":material/replay:",
             type="tertiary",
@@ -169,7 +169,7 @@ def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) ->
 
 
 @display.problems(tell=display.toast)
-def _repeat(job_id: str, job_ids: Sequence[str]) -> None:
+def repeat_in_place(job_id: str, job_ids: Sequence[str]) -> None:
     """Start again; the new attempt takes the old one's place where the page keeps a list."""
     again = state.queue().repeat(job_id, state.workspace())
     # A second click, made before the page is drawn anew, finds the list already changed.

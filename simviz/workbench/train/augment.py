@@ -132,7 +132,7 @@ def choose(
     wanted = [
         _KINDS[kind].title.lower() for kind in kinds if st.session_state.get(f"{key}-{kind}")
     ]
-    terms, words = _chosen_terms(f"{key}-terms")
+    terms, words = chosen_terms(f"{key}-terms")
     if of_terms:
         steps = wanted or ["not augmented"] * bool(kinds)
         label = f"Texts: {', '.join([*words, *steps])}"
@@ -146,7 +146,7 @@ def choose(
         )
 
 
-def _chosen_terms(key: str) -> tuple[dict[str, Any], list[str]]:
+def chosen_terms(key: str) -> tuple[dict[str, Any], list[str]]:
     """Return what terms are set to be, as parameters and in words."""
     titles = {
         name: st.session_state.get(f"{key}-{name}", next(iter(options)))
@@ -175,7 +175,7 @@ def _show_terms(key: str, pairs: PairSet) -> None:
             list(options),
             key=f"{key}-{name}",
             help=_TERMS_HELP[name],
-            disabled=name == "Stop words" and _chosen_terms(key)[0].get("analyzer") != "word",
+            disabled=name == "Stop words" and chosen_terms(key)[0].get("analyzer") != "word",
             persist_state="session",
         )
     places[-1].number_input(

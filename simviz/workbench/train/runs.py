@@ -97,7 +97,7 @@ def _show_table(
             "": "■",
             "run": shared_runs.run_title(run),
             figure: _value(run.id, metric, direction),
-            "parameters": _differences(run, split),
+            "parameters": differences(run, split),
             **({"note": run.note} if noted else {}),
             "time": run.seconds,
             "trained": datetime.fromtimestamp(run.created, UTC),
@@ -136,7 +136,7 @@ def _value(run_id: str, metric: str, direction: str) -> float | None:
     return None if value != value else value
 
 
-def _differences(run: RunInfo, split: SplitSpec) -> str:
+def differences(run: RunInfo, split: SplitSpec) -> str:
     """Return what sets a run apart: terms and parameters off their defaults, another split."""
     request = shared_runs.request_of(run)
     words, other = forms.describe(request.set_values), request.split
