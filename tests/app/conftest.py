@@ -7,6 +7,7 @@ on `home`.
 
 from __future__ import annotations
 
+import itertools
 import json
 import shutil
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from streamlit.components.v2 import manifest_scanner
 from streamlit.testing.v1 import AppTest
 from waiting import LONG
 
+from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec, spec
 from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.store import Store
@@ -121,6 +123,15 @@ def make_home(tmp_path_factory):
         return Home(store.root, mine, pairs, data, trained, jobs)
 
     return make
+
+
+@pytest.fixture(scope="session")
+def letters():
+    """Pairs of texts of a few letters, some of which both sides share."""
+    triples = list(itertools.product("abcd", "efgh", "ijkl"))
+    left = [f"{a}{b} {b}{c} {c}{a}" for a, b, c in triples]
+    right = [f"{c}{a} {a}{b} seen" for a, b, c in triples]
+    return PairSet.from_texts(left, right, name="<img src=x onerror=alert(1)> **b** $c$")
 
 
 @pytest.fixture(scope="session")

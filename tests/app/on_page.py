@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 
 
@@ -29,6 +30,12 @@ def said(app):
     """All text of a page that is not HTML."""
     kinds = (app.markdown, app.caption, app.title, app.text, app.info)
     return " ".join(str(e.value) for kind in kinds for e in kind)
+
+
+def canvas(app):
+    """What the flat map is told; None where there is none."""
+    told = [e.proto for e in app.get("bidi_component")]
+    return next((json.loads(p.json) for p in told if p.component_name == "simviz_map"), None)
 
 
 def control(app, label):

@@ -17,7 +17,6 @@ from simviz.jobs.spec import AuditSpec
 from simviz.workbench.data import audit
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 PAGE = "data"
 HOSTILE = "<img src=x onerror=alert(1)> **bold** :material/add:"
 ENGLISH = "big small tiny huge wide red blue green white black car house flower ship dress"

@@ -10,7 +10,6 @@ from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 PAGE = "train"
 TITLES = {
     "developer": ["java developer", "java programmer", "web programmer", "web designer"],

@@ -8,24 +8,20 @@ import pytest
 from on_page import control, html, run, said
 from waiting import LONG
 
-from simviz.data import PairSet
 from simviz.evaluation import choose_blend
 from simviz.jobs import blend_spec
 from simviz.workbench.compare import blend
 from simviz.workbench.shell import runs, state
 
-pytestmark = pytest.mark.app
 PAGE = "compare"
 HOSTILE = "<img src=x onerror=alert(1)> **b** $c$"
 
 
 @pytest.fixture(scope="module")
-def home(make_home):
+def home(make_home, letters):
     """A store with finished runs on data of one's own."""
-    left = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efgh" for c in "ijkl"]
-    right = [f"{c}{a} {a}{b} seen" for a in "abcd" for b in "efgh" for c in "ijkl"]
     home = make_home(
-        {"own": PairSet.from_texts(left, right, name=HOSTILE)},
+        {"own": letters},
         {
             "bm25": ("own", "bm25"),
             "tfidf_cosine": ("own", "tfidf_cosine"),

@@ -5,20 +5,15 @@ from __future__ import annotations
 import pytest
 from on_page import html, said
 
-from simviz.data import PairSet
 from simviz.jobs.background import train_dimensions
 
-pytestmark = pytest.mark.app
 PAGE = "compare"
 
 
 @pytest.fixture
-def home(make_home):
-    left = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efgh" for c in "ijkl"]
-    right = [f"{c}{a} {a}{b} seen" for a in "abcd" for b in "efgh" for c in "ijkl"]
+def home(make_home, letters):
     plsa = ("own", "plsa", {"n_components": 12, "max_iter": 5})
-    pairs = PairSet.from_texts(left, right, name="own")
-    return make_home({"own": pairs}, {"plsa": plsa, "lsa": ("own", "lsa", {"n_components": 6})})
+    return make_home({"own": letters}, {"plsa": plsa, "lsa": ("own", "lsa", {"n_components": 6})})
 
 
 def test_one_button_trains_them_and_joins_one_curve(home, visit):

@@ -6,20 +6,16 @@ import pytest
 from on_page import html, said
 from waiting import LONG
 
-from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec, divisions_spec
 
-pytestmark = pytest.mark.app
 PAGE = "compare"
 
 
 @pytest.fixture(scope="module")
-def home(make_home):
+def home(make_home, letters):
     """A store with two runs of one method, one of another, and one that was imported."""
-    left = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efgh" for c in "ijkl"]
-    right = [f"{c}{a} {a}{b} seen" for a in "abcd" for b in "efgh" for c in "ijkl"]
     return make_home(
-        {"own": PairSet.from_texts(left, right, name="<b>mine</b>")},
+        {"own": letters},
         {
             "bm25": ("own", "bm25"),
             "two": ("own", "cl_lsi", {"n_components": 2, "shared": True}),

@@ -14,7 +14,6 @@ from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.workbench.compare import curves
 
-pytestmark = pytest.mark.app
 PAGE = "compare"
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "nrlst"]
 RUNS = {"bm25": {}, "tfidf_cosine": {}, "cca": {"n_components": 3}}

@@ -27,7 +27,6 @@ from simviz.workbench.shell import display, progress, state
 from simviz.workbench.shell.address import PAGES
 from simviz.workbench.shell.runs import label_runs
 
-pytestmark = pytest.mark.app
 PAGE = "compare"
 HOSTILE = "<img src=x onerror=alert(1)> [a](javascript:1) **b** $c$"
 

@@ -12,7 +12,6 @@ from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.store import Store
 
-pytestmark = pytest.mark.app
 PAGES = sorted(path.stem for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
 
 

@@ -15,7 +15,6 @@ from simviz.markdown import escape_markdown
 from simviz.store import Limits
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 PAGE = "data"
 GOOD = "query,document,label\n" + "".join(f"question {i},answer {i},1\n" for i in range(40))
 

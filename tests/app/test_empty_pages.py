@@ -11,7 +11,6 @@ from waiting import LONG
 from simviz.jobs import JobSpec
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 #: What a page says without data, and when a demo is chosen there; what leads on.
 WITHOUT = {
     "compare": (

@@ -15,7 +15,6 @@ from simviz.data import PairSet
 from simviz.jobs import JobQueue, blend_spec
 from simviz.relevance import Relevance
 
-pytestmark = pytest.mark.app
 PAGE = "compare"
 
 

@@ -13,8 +13,6 @@ from simviz.relevance import Relevance
 from simviz.workbench.shell import forms
 from simviz.workbench.train import cards
 
-pytestmark = pytest.mark.app
-
 
 def page(method):
     from simviz.methods import get_method

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import numpy as np
-import pytest
 from on_page import go, html, run
 
 from simviz.data import Items, PairSet, read_pairs
@@ -13,7 +12,6 @@ from simviz.store import Limits
 from simviz.workbench.data import health
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 PAGE = "data"
 HOSTILE = "<img src=x onerror=alert(1)>"
 

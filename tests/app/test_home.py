@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import threading
 from dataclasses import replace
 
 import pytest
-from on_page import go, html, run, said
+from on_page import canvas, go, html, run, said
 from waiting import LONG, until, until_trained
 
 from simviz import _extras, datasets, precompile
@@ -15,14 +14,6 @@ from simviz.data import PairSet
 from simviz.jobs import spec
 from simviz.store import datasets as stored
 from simviz.workbench.shell import frame, settings, state
-
-pytestmark = pytest.mark.app
-
-
-def drawn(app):
-    """What the map on the page is told."""
-    told = [e.proto for e in app.get("bidi_component")]
-    return next(json.loads(p.json) for p in told if p.component_name == "simviz_map")
 
 
 def test_a_demo_whose_package_is_missing_says_what_to_install(app, monkeypatch):
@@ -52,7 +43,7 @@ def quick(monkeypatch, give_demos):
     return change
 
 
-def until_drawn(app):
+def until_canvas(app):
     """Run the page anew, as its own timers would, until all is trained and drawn."""
 
     until_trained(app)
@@ -99,7 +90,7 @@ def pictured(make_home, monkeypatch, give_demos):
 def test_home_is_a_live_map_where_it_was_computed(app, pictured, monkeypatch):
     monkeypatch.setattr(precompile, "picture", lambda: pictured)
     run(app)
-    told = drawn(app)
+    told = canvas(app)
     assert told["cover"] and told["scrolls"] and "keywords" in told["alt"]
     assert "Computed on this machine" in said(app)
     parts = [e.proto for e in app.get("bidi_component")]
@@ -159,7 +150,7 @@ def test_button_trains_and_tells_what_was_found(app, quick, open_page):
     app.run()
     run(app.button(key="try-emoji").click())
     assert app.query_params["demo"] == "emoji"
-    until_drawn(app)
+    until_canvas(app)
     assert not app.exception
     body = html(app)
     assert "puts the right one first" in body
@@ -172,17 +163,17 @@ def test_button_trains_and_tells_what_was_found(app, quick, open_page):
     # No curve of dimensions: a line in its place says why.
     assert len(app.get("plotly_chart")) == 1
     assert "No curve, as their dimensions have no order: HDLR" in said(app)
-    assert drawn(app)["selected"] is None and "drawn to keep distances" in drawn(app)["alt"]
+    assert canvas(app)["selected"] is None and "drawn to keep distances" in canvas(app)["alt"]
     app.session_state["map-alone"] = {"picked": {"key": "x3", "n": 1}}
     run(app)
     assert app.query_params["sel"] == "x3" and app.query_params["demo"] == "emoji"
-    assert drawn(app)["selected"]["item"] == 3, "on the page of the map"
+    assert canvas(app)["selected"]["item"] == 3, "on the page of the map"
 
 
 def test_queries_are_what_a_split_by_x_measures(app, quick):
     quick(split_by="x")
     go(app, demo="emoji")
-    until_drawn(app)
+    until_canvas(app)
     assert not app.exception
     body = html(app)
     assert "queries (English names) of the validation part, out of all 500 Spanish names" in body
@@ -192,20 +183,20 @@ def test_queries_are_what_a_split_by_x_measures(app, quick):
 
 def test_cancelled_demo_offers_to_go_on(app, quick, monkeypatch):
     quick()
-    train, go = spec.train, threading.Event()
-    monkeypatch.setattr(spec, "train", lambda *job: go.wait(LONG) and train(*job))
+    train, going = spec.train, threading.Event()
+    monkeypatch.setattr(spec, "train", lambda *job: going.wait(LONG) and train(*job))
     go(app, demo="emoji")
 
     for job in state.queue().jobs(app.session_state.workspace):
         state.queue().cancel(job.id)
-    go.set()
+    going.set()
     run(app)
     ended = [b for b in app.button if b.label == "Retry"]
     assert ended
     assert "cancelled" in said(app)
     run(ended[0].click())
-    until_drawn(app)
-    assert drawn(app)["scrolls"]
+    until_canvas(app)
+    assert canvas(app)["scrolls"]
 
 
 def test_unknown_demo_shows_the_cards(app):

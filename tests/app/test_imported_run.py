@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from on_page import html
+from on_page import html, run
 
 from simviz.data import PairSet
 from simviz.evaluation.trec import trec_run
 from simviz.pipeline import default_pipeline
-
-pytestmark = pytest.mark.app
 
 
 @pytest.fixture(scope="module")
@@ -22,13 +20,13 @@ def home(make_home):
 def test_a_run_is_imported_and_compared(visit, home):
     at, pairs = visit("train", data=home.data["things"]), home.pairs["things"]
     tfidf = default_pipeline("tfidf_cosine", pairs).fit(pairs)
-    run = "".join(trec_run(tfidf, pairs, tag="theirs")).encode()
+    lines = "".join(trec_run(tfidf, pairs, tag="theirs")).encode()
     uploader = next(u for u in at.file_uploader if u.key.startswith("import-file"))
     uploader.upload("theirs.run", b"1 Q0 strange 1 2 x\n").run()
     at.button(key="import-keep").click().run()
     assert "no row names an x and a y item" in html(at)
     uploader = next(u for u in at.file_uploader if u.key.startswith("import-file"))
-    uploader.upload("theirs.run", run).run()
+    uploader.upload("theirs.run", lines).run()
     at.text_input(key="import-name").set_value("Their system").run()
     run(at.button(key="import-keep").click())
     runs = next(d.value for d in at.dataframe if "run" in d.value)

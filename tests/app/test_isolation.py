@@ -10,7 +10,6 @@ from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue
 
-pytestmark = pytest.mark.app
 PAGES = sorted(path.stem for path in (Path(__file__).parents[2] / "pages").glob("*.py"))
 SECRET = "xylophone"  # stands in every text of the owner, and nowhere else
 

@@ -9,8 +9,6 @@ from streamlit.runtime.state.query_params import QueryParams
 from simviz.workbench.map import canvas, view as map_view
 from simviz.workbench.shell import address
 
-pytestmark = pytest.mark.app
-
 
 @pytest.fixture(autouse=True)
 def session(monkeypatch):

@@ -9,7 +9,6 @@ from hypothesis import given, strategies as some
 from simviz.workbench.map import view as map_view
 from simviz.workbench.shell.address import PAGES
 
-pytestmark = pytest.mark.app
 COLUMNS = ("kind", "<b>year</b>")
 WHOLE = {
     "drawing": "umap-2",

@@ -13,7 +13,7 @@ from urllib.parse import parse_qsl, urlsplit
 
 import numpy as np
 import pytest
-from on_page import go, html, link, run, said
+from on_page import canvas, go, html, link, run, said
 from scipy.spatial import procrustes
 from waiting import LONG, until, until_trained
 
@@ -27,7 +27,6 @@ from simviz.store import load_map
 from simviz.workbench.map import page, scene, selection, view
 from simviz.workbench.shell import drawings, state
 
-pytestmark = pytest.mark.app
 PAGE = "map"
 HOSTILE = "<img src=x onerror=alert(1)> *bold* :red[x] [a](b)"
 
@@ -63,12 +62,6 @@ def labels(app):
 
 def charts(app):
     return app.get("plotly_chart")
-
-
-def canvas(app):
-    """What the flat map is told; None where there is none."""
-    told = [e.proto for e in app.get("bidi_component")]
-    return next((json.loads(p.json) for p in told if p.component_name == "simviz_map"), None)
 
 
 def rows(app, title):

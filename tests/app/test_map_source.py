@@ -12,7 +12,6 @@ from nodejs import NODE
 from simviz.charts.canvas import __file__ as source, linked
 from simviz.workbench.map import canvas
 
-pytestmark = pytest.mark.app
 ENTRIES = ("engine.js", "mount.js", "camera_told.js", "widget.js")
 TOP = re.compile(r"^(?:export )?(?:async )?(?:const|let|class|function)\s+(\w+|\[[^\]]+\])", re.M)
 MODULES = sorted(Path(source).parent.glob("*.js"))

@@ -8,7 +8,6 @@ from on_page import go, run
 from simviz.cards import HAVE, suits
 from simviz.methods import all_methods
 
-pytestmark = pytest.mark.app
 PAGE = "methods"
 METHODS = all_methods()
 

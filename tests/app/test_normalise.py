@@ -16,7 +16,6 @@ from simviz.workbench.search import files, normalise, page
 from simviz.workbench.search.query import Query
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 PAGE = "search"
 JOBS = ("baker", "nurse", "pilot", "tailor", "welder", "farmer")
 

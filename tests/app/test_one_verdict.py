@@ -16,7 +16,6 @@ from simviz.reports import html_report
 from simviz.workbench.shell import settings
 from simviz.workbench.train import cards
 
-pytestmark = pytest.mark.app
 DATA = "demo:emoji"
 #: Neither learns from pairs, so that the next one is the strongest baseline, too.
 METHODS = {"tfidf_cosine": {}, "bm25": {"k1": 20.0}}

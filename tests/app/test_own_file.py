@@ -16,7 +16,6 @@ from waiting import until, until_trained
 from simviz.methods import get_method
 from simviz.workbench.shell import progress, state
 
-pytestmark = pytest.mark.app
 PAGE = "data"
 METHODS = {"S2Net", "OPCA", "CCA", "CL-LSI", "CPLSA", "JPLSA", "PLTM"}
 

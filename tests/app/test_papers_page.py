@@ -20,7 +20,6 @@ from simviz.experiments import (
 )
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 PAGE = "papers"
 NAME = "s2net_languages"
 

@@ -12,7 +12,6 @@ from simviz.data import PairSet, split
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
 
-pytestmark = pytest.mark.app
 PAGE = "compare"
 METHODS = {"bm25": {}, "cca": {"n_components": 3}, "ngram_matcher": {}}
 

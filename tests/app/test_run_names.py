@@ -1,12 +1,8 @@
 """What runs are called where several of one method stand side by side."""
 
-import pytest
-
 from simviz.jobs import JobSpec
 from simviz.store import RunInfo
 from simviz.workbench.shell.runs import label_runs
-
-pytestmark = pytest.mark.app
 
 
 def runs_of(*settings, method="s2net"):

@@ -17,7 +17,6 @@ from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.workbench.shell import settings
 
-pytestmark = pytest.mark.app
 #: What is looked at first: data set, metric, who asks.
 FIRST = {
     "demo:icons": ("P@5", "y2x"),

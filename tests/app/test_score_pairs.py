@@ -15,8 +15,6 @@ from simviz.jobs.spec import SplitSpec
 from simviz.workbench.search import score
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
-
 
 @pytest.fixture(scope="module")
 def home(make_home, sentences):

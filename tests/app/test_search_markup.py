@@ -7,7 +7,6 @@ from on_page import html, run
 
 from simviz.data import PairSet
 
-pytestmark = pytest.mark.app
 PAGE = "search"
 
 

@@ -19,7 +19,6 @@ from simviz.data.images import as_kept, make_sprite
 from simviz.jobs import JobSpec
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 PAGE = "search"
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
 from on_page import run
 
-pytestmark = pytest.mark.app
 PAGE = "data"
 SERVES = """
 import sys

@@ -13,7 +13,6 @@ from simviz.datasets import DEMOS
 from simviz.jobs.spec import AuditSpec
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 SWITCH = "data-switch"
 
 

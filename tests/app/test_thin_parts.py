@@ -14,8 +14,6 @@ from simviz.evaluation.roc import Roc
 from simviz.reports.page import roc_chart
 from simviz.workbench import results
 
-pytestmark = pytest.mark.app
-
 
 def entry(n_others):
     """A run measured on ten relevant pairs and so many others."""

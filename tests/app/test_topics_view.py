@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 from html import unescape
 
 import pytest
-from on_page import control, html, link, run
+from on_page import canvas, control, html, link, run
 
 from simviz.charts.canvas import Part, unpack
 from simviz.data import PairSet
 from simviz.explain.topics import RunTopics
 from simviz.workbench.compare import topics
 
-pytestmark = pytest.mark.app
 HOSTILE = "<img src=x onerror=alert(1)>"
 
 
@@ -90,8 +88,7 @@ def test_a_term_is_found_and_marked(compare):
 
 
 def test_order_by_coherence(compare, home):
-    run = home.run("jplsa")
-    found = RunTopics.of(run.pipeline(), home.pairs["own"])
+    found = RunTopics.of(home.run("jplsa").pipeline(), home.pairs["own"])
     shares = [t.share for t in topics.ordered(found.topics, "weight")]
     assert shares == sorted(shares, reverse=True)
     by = topics.ordered(found.topics, "coherence")
@@ -105,8 +102,7 @@ def test_order_by_coherence(compare, home):
 
 
 def test_all_topics_leave_as_a_file(home):
-    run = home.run("lda")
-    found = RunTopics.of(run.pipeline(), home.pairs["own"])
+    found = RunTopics.of(home.run("lda").pipeline(), home.pairs["own"])
     lines = list(csv.DictReader(io.StringIO(topics.topics_csv(found, home.pairs["own"]))))
     assert len(lines) == 4
     assert sum(float(line["share of tokens"]) for line in lines) == pytest.approx(1, abs=1e-4)
@@ -120,22 +116,16 @@ def test_without_a_topic_model_there_is_no_such_tab(compare):
     assert app.session_state["compare-curve"] == "roc"
 
 
-def told(app):
-    """What the flat map is told."""
-    protos = [e.proto for e in app.get("bidi_component")]
-    return next(json.loads(p.json) for p in protos if p.component_name == "simviz_map")
-
-
 def notes(app):
     """What the map says of each item when it is pointed at."""
-    digest = told(app)["places"]
+    digest = canvas(app)["places"]
     parts = [Part("", e.proto.bytes) for e in app.get("bidi_component") if e.proto.bytes]
     headers = [unpack(part)[0] for part in parts]
     return next(header for header in headers if header["digest"] == digest)["notes"]
 
 
 def regions(app):
-    return [" ".join(region[5]) for region in told(app)["regions"]]
+    return [" ".join(region[5]) for region in canvas(app)["regions"]]
 
 
 def test_map_of_a_topic_model_says_what_its_parts_are_about(map_of):

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from on_page import go, run
 
 from simviz.data import PairSet
 from simviz.workbench.shell import frame, state
 
-pytestmark = pytest.mark.app
 PAGES = {
     "Compare": "pages/compare.py",
     "Map": "pages/map.py",

@@ -12,7 +12,6 @@ from simviz.evaluation.differences import first_relevant_rank
 from simviz.methods import all_methods
 from simviz.workbench.train.cards import summary_line
 
-pytestmark = pytest.mark.app
 PAGE = "train"
 
 

@@ -20,7 +20,6 @@ from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.shell import progress, state
 from simviz.workbench.shell.forms import describe
 
-pytestmark = pytest.mark.app
 PAGE = "train"
 ENDLESS = {"max_iter": 3_000, "patience": 3_000, "n_components": 20}
 

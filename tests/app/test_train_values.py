@@ -9,8 +9,6 @@ from simviz.methods import all_methods
 from simviz.params import param_specs
 from simviz.workbench.train import cards
 
-pytestmark = pytest.mark.app
-
 
 @pytest.mark.parametrize("method", all_methods())
 def test_what_is_suggested_is_allowed(method):

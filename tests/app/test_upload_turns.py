@@ -16,7 +16,6 @@ from simviz.exceptions import DatasetError, StoreError
 from simviz.workbench.data import upload
 from simviz.workbench.shell import state
 
-pytestmark = pytest.mark.app
 PAGE = "data"
 GOOD = "query,document,label\n" + "".join(f"question {i},answer {i},1\n" for i in range(40))
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import re
 
 import pytest
-from on_page import html, run
+from on_page import canvas, html, run
 from waiting import until_trained
 
 from simviz.workbench.shell import display, state
 
-pytestmark = pytest.mark.app
 PAGE = "search"
 
 
@@ -108,11 +106,6 @@ def test_queries_that_lost_are_named_as_text(opened, home, sentences, monkeypatc
     said = html(run(app))
     assert int(re.search(r"gained, (\d+) lost", said)[1]) > 0
     assert "&lt;b&gt;hostile" in said and words not in said
-
-
-def canvas(app):
-    told = [e.proto for e in app.get("bidi_component")]
-    return next(json.loads(p.json) for p in told if p.component_name == "simviz_map")
 
 
 def test_the_map_follows_marks_and_what_is_kept_stays(opened, home):

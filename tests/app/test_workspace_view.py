@@ -20,7 +20,6 @@ from simviz.exceptions import StoreError
 from simviz.store.directory import LOCAL_WORKSPACE, SPARE_BYTES
 from simviz.store.store import Workspaces
 
-pytestmark = pytest.mark.app
 PAGE = "data"
 APP = Path(__file__).parents[2] / "app.py"
 
