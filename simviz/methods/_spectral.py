@@ -16,6 +16,7 @@ import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from copy import copy
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,11 +26,12 @@ from scipy.linalg import block_diag
 from sklearn.base import clone
 
 from simviz._blas import gram_of_factor, solve_triangular
-from simviz._types import Array
+from simviz._types import Array, Index
 from simviz.base import Matrix, unit_rows
 from simviz.methods._linalg import (
     Notify,
     Operator,
+    dense_product,
     group_means,
     leading_symmetric,
     left_svd,
@@ -49,6 +51,7 @@ MOST_DIRECTIONS = 3_000  # principal directions beyond that
 LEADING = 200  # directions in which columns hang together, where there is no factor
 PANEL = 1_024  # columns of a Cholesky factor that are found together
 _WIDEST = 4_096  # features of which a whole matrix of weights is learned
+_KNOWN = 1e-9  # of the most that linked rows have in common: below that it is rounding
 _LEAST_RIDGE = 1e-6  # of the mean variance: what double precision still sees
 
 #: Residual at which directions of most variance are known well enough: the last of them are
@@ -115,6 +118,25 @@ def all_rows(X: Matrix, Y: Matrix) -> Matrix:
 def stacked(X: Matrix, Y: Matrix) -> Matrix:
     """The rows of X above those of Y, as CSR where they are sparse."""
     return sp.csr_array(sp.vstack([X, Y])) if sp.issparse(X) else np.vstack([X, Y])
+
+
+def kinds(Z: Matrix) -> tuple[Index, Index]:
+    """Number rows so that equal ones share a number; one row of each number."""
+    if sp.issparse(Z):
+        Z = sp.csr_array(Z).sorted_indices()
+        limits = pairwise(Z.indptr)
+        rows = [Z.indices[a:b].tobytes() + Z.data[a:b].tobytes() for a, b in limits]
+    else:
+        rows = [row.tobytes() for row in Z]
+    numbers: dict[bytes, int] = {}
+    kind = np.array([numbers.setdefault(row, len(numbers)) for row in rows])
+    return kind, np.unique(kind, return_index=True)[1]
+
+
+def sum_of_kinds(kind: Index, values: Any = 1.0) -> sp.csr_array:
+    """A matrix whose product with rows, times values, adds up those of each kind."""
+    values = np.broadcast_to(values, kind.shape)
+    return sp.csr_array((values, (kind, np.arange(len(kind)))))
 
 
 def is_default(model: Any) -> bool:
@@ -396,6 +418,60 @@ class RowsWhitening(CholeskyWhitening):
         return super().coordinates(solve_triangular(self._rows.T, rows, transposed=True)[:, 0])
 
 
+class LinkedWhitening(_Exact):
+    """Whitening of those directions alone on which linked rows can agree.
+
+    Where rows have few kinds of partners, as the members of groups do, C_xy = F Q has a low
+    rank, and all canonical directions are among (C + κI)⁻¹F.
+    """
+
+    def __init__(
+        self, op: Operator, block: tuple[Matrix, Array, list[slice]], partners: Index, ridge: float
+    ) -> None:
+        Z, weights, groups = block
+        # Equal rows weigh together. With H = κI + √D Z Zᵀ √D, which is all that is factored, the
+        # ridge, rows and means M = Zᵀm are C + κI = (κI + Zᵀ D Z) - M Mᵀ.
+        same, first = kinds(Z)
+        Z, together = Z[first], sum_of_kinds(same)
+        root = np.sqrt(together @ weights)[:, None]
+        H = dense_product(Z, sp.csr_array(Z.T) if sp.issparse(Z) else Z.T) * root * root.T
+        H.flat[:: len(H) + 1] += ridge
+        cholesky_in_place(H)
+        shares = np.zeros((len(weights), len(groups)))
+        for column, rows in enumerate(groups):
+            shares[rows, column] = weights[rows]
+        E = sum_of_kinds(partners, np.sqrt(weights / np.bincount(partners)[partners])).T
+        m, F = together @ shares, (together @ E).toarray()
+        for column, rows in enumerate(groups):
+            F -= np.outer(m[:, column], E[rows].sum(axis=0))
+        # From here on in rows of √D Z, F first and then M: N = H⁻¹[F, M], C = [F, M]ᵀ B⁻¹ [F, M].
+        g, P = F.shape[1], np.hstack([F, m]) / root
+        N = solve_triangular(H, solve_triangular(H, P, lower=True), lower=True, transposed=True)
+        C = P.T @ (P - ridge * N)
+        means = np.linalg.solve(np.eye(len(groups)) - C[g:, g:], C[g:, :g])
+        N = N[:, :g] + N[:, g:] @ means
+        values, T = np.linalg.eigh(C[:g, :g] + C[:g, g:] @ means)
+        known = values > max(_KNOWN * values[-1], 1e3 * np.finfo(np.float64).eps)
+        self._op, self.n_features, self.rank = op, op.shape[1], int(known.sum())
+        self._V = np.asarray(Z.T @ (root * (N @ (T[:, known] / np.sqrt(values[known])))))
+
+    def forward(self, B: Array) -> Array:
+        """Ẑ V B."""
+        return self._op.matmat(self.directions(B))
+
+    def backward(self, C: Array) -> Array:
+        """Its transpose."""
+        return self._V.T.astype(C.dtype) @ self._op.rmatmat(C)
+
+    def directions(self, B: Array) -> Array:
+        """V B."""
+        return self._V.astype(B.dtype) @ B
+
+    def coordinates(self, v: Array) -> Array:
+        """Vᵀ v."""
+        return self._V.T @ v
+
+
 class ScaledWhitening:
     """Whitening by columns of variance one, and their leading directions.
 
@@ -608,6 +684,7 @@ class PairedSides:
             blocks = [(Z, np.concatenate([w_x, w_y]), groups)]
         else:
             blocks = [(X, w_x, [everything]), (Y, w_y, [everything])]
+        self._blocks = blocks
         self.operators = [rows_operator(*block) for block in blocks]
         self._totals, self._ranks = zip(*(_variance(*block) for block in blocks), strict=True)
         self.variances = [t / r for t, r in zip(self._totals, self._ranks, strict=True)]
@@ -616,15 +693,21 @@ class PairedSides:
         self._directions: dict[int, Directions] = {}
         self._between: Array | None = None  # of the principal directions of both sides
 
-    def whitenings(self, ridges: list[float]) -> list[Whitening]:
-        """One whitening a block."""
-        return [self._whitening(block, ridge) for block, ridge in enumerate(ridges)]
+    def whitenings(self, ridges: list[float], *, linked: bool = False) -> list[Whitening]:
+        """One whitening a block; of what linked rows agree on alone, where that will do."""
+        return [self._whitening(block, ridge, linked) for block, ridge in enumerate(ridges)]
 
-    def _whitening(self, block: int, ridge: float) -> Whitening:
+    def _whitening(self, block: int, ridge: float, linked: bool) -> Whitening:
         op, variance = self.operators[block], self.variances[block]
         factor = factor_whitening(op, self.model.rank)
         # Nearly without a ridge a factor is rounding, or there is none at all.
         if factor is not None and ridge >= _LEAST_RIDGE * variance:
+            if linked and factor is RowsWhitening and op.shape[0] <= _ALL_DIRECTIONS:
+                partners = self._partners(block)
+                if partners.max() < min(len(partners) // 3, _FEW):
+                    agreeing = LinkedWhitening(op, self._blocks[block], partners, ridge)
+                    if agreeing.rank:  # else all have the same partners
+                        return agreeing
             for dtype in dict.fromkeys([_precision(op, ridge, variance), np.float64]):
                 try:
                     return factor(op, ridge, dtype, self.model._notify)
@@ -632,6 +715,11 @@ class PairedSides:
                     # A few directions, or means, with nearly all that the numbers hold.
                     continue
         return self._principal(block).whitened(ridge)
+
+    def _partners(self, block: int) -> Index:
+        """A number for each row: rows of a number have the same partners."""
+        x, y = kinds(self.linked)[0], kinds(self._linked_back)[0]
+        return np.concatenate([x, y + x.max() + 1]) if self.model.shared else (x, y)[block]
 
     def _principal(self, block: int) -> Directions:
         if block not in self._directions:

@@ -76,9 +76,10 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     from principal directions where a side has few items or features, after
     which every other κ is nearly free (`regularization_path`), and from a
     Cholesky factor elsewhere, which is exact however many directions there
-    are. Centring is implicit, so sparse data stay sparse. Relevant pairs count
-    with their grades as weights; an item in several pairs is weighted, never
-    copied.
+    are. Where items have few kinds of partners, as the members of groups do,
+    only the directions on which these can agree are whitened. Centring is
+    implicit, so sparse data stay sparse. Relevant pairs count with their grades
+    as weights; an item in several pairs is weighted, never copied.
 
     References
     ----------
@@ -126,7 +127,8 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     random_state: Any = 0
 
     def _solve(self, sides: PairedSides) -> None:
-        whitenings = sides.whitenings([self.regularization * v for v in sides.variances])
+        ridges = [self.regularization * v for v in sides.variances]
+        whitenings = sides.whitenings(ridges, linked=True)
         settings = {"random_state": self.random_state, "notify": self._notify}
         if self.shared:
             (z,) = whitenings

@@ -20,7 +20,13 @@ from simviz.methods._linalg import (
     product_svd,
     truncated_svd,
 )
-from simviz.methods._spectral import capped_components, signed_weights, stacked
+from simviz.methods._spectral import (
+    capped_components,
+    kinds,
+    signed_weights,
+    stacked,
+    sum_of_kinds,
+)
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
@@ -82,7 +88,8 @@ class HeterogeneousSVD(LinearPairModel):
     Nested. "All other pairs are negative" is never written out: with
     :math:`R = (w_+ + w_-) P - w_- 1 1^\top`,
     :math:`M = (w_+ + w_-) Y^\top P^\top X - w_- (Y^\top 1)(X^\top 1)^\top` is a
-    sparse product plus rank one. Grades weigh relevant pairs, and those below 0
+    sparse product plus rank one; items that are judged alike, such as the members of a
+    group, are added up before. Grades weigh relevant pairs, and those below 0
     pairs judged not relevant: the paper allows r of many values. Where all other
     pairs are negative, a pair judged so weighs, beside being one of them, like a
     relevant one of its grade, and an x item that has no others is compared with
@@ -136,6 +143,9 @@ class HeterogeneousSVD(LinearPairModel):
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         P, a, b = signed_weights(relevance, self.negative_weight)
+        P, a, X = _summed(P, a, X)
+        P, b, Y = _summed(P.T, b, Y)
+        P = P.T
         shape = (Y.shape[1], X.shape[1])
         # One map has one eigenproblem of both sides together, each as large again.
         together = sum(P.shape) if self.shared else max(P.shape)
@@ -190,6 +200,12 @@ class HeterogeneousSVD(LinearPairModel):
             s, U = s[s > 0], U[:, s > 0]
         signs = np.sign(U[np.abs(U).argmax(axis=0), np.arange(len(s))])
         return s, U * signs
+
+
+def _summed(P: sp.csr_array, a: Array, X: Matrix) -> tuple[sp.csr_array, Array, Matrix]:
+    """Add up items that are judged alike, as members of a group are: M is the same."""
+    kind, first = kinds(sp.hstack([P, a[:, None]]))
+    return P[first], a[first], sum_of_kinds(kind).astype(X.dtype) @ X
 
 
 def _signed_products(X: Matrix, Y: Matrix, P: sp.csr_array, a: Array, b: Array) -> Operator:

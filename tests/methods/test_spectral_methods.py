@@ -6,9 +6,11 @@ import numpy as np
 import pytest
 import scipy.linalg
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.cross_decomposition import CCA, PLSSVD
 from sklearn.decomposition import TruncatedSVD
 
+from simviz.methods import _spectral, heterogeneous_svd
 from simviz.methods.cca import RidgeCCA
 from simviz.methods.cl_lsi import CLLSI
 from simviz.methods.heterogeneous_svd import HeterogeneousSVD, signed_weights
@@ -136,6 +138,35 @@ def test_cca_by_factor_is_cca_by_principal_directions(shared, sides, monkeypatch
     np.testing.assert_allclose(spectral.similarity(X, Y), by_factor.similarity(X, Y), atol=1e-9)
 
 
+def grouped(seed=0):
+    """Items of both sides in five groups, of which all members belong together."""
+    rng = np.random.default_rng(seed)
+    X, Y = rng.standard_normal((50, 120)) + 1, rng.standard_normal((40, 120)) - 2
+    Y[:20] = X[:20]  # items of one side that stand on the other, too
+    x, y = np.arange(50) % 5, np.arange(40) % 5
+    row, column = np.nonzero(x[:, None] == y)
+    return X, Y, Relevance.from_pairs(row, column, 1.0 + x[row] % 2, shape=(50, 40))
+
+
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+@pytest.mark.parametrize("shared", [False, True])
+def test_cca_of_few_kinds_of_partners_finds_the_same(shared, kind, monkeypatch):
+    X, Y, relevance = grouped()
+    sides = kind(X), kind(Y)
+    model = RidgeCCA(4, shared=shared, regularization=0.7)
+    every = clone(model).fit(*sides, relevance)
+    used = []
+    linked = _spectral.LinkedWhitening.forward
+    monkeypatch.setattr(_spectral, "_FEW", 12)
+    monkeypatch.setattr(
+        _spectral.LinkedWhitening, "forward", lambda w, B: used.append(w) or linked(w, B)
+    )
+    few = clone(model).fit(*sides, relevance)
+    assert used and used[0].rank <= (8 if shared else 4)
+    np.testing.assert_allclose(few.spectrum_, every.spectrum_, atol=1e-10)
+    np.testing.assert_allclose(few.similarity(X, Y), every.similarity(X, Y), atol=1e-8)
+
+
 @pytest.mark.parametrize("method", [RidgeCCA, OPCA])
 def test_a_regularization_path_is_what_single_fits_give(method, sides):
     X, Y = sides
@@ -176,6 +207,18 @@ def test_heterogeneous_svd_is_the_svd_of_the_signed_sum(weight, unjudged, severa
     ours = HeterogeneousSVD(4, negative_weight=weight, measure="dot").fit(X, Y, relevance)
     np.testing.assert_allclose(ours.spectrum_, s[:4], atol=1e-6)
     np.testing.assert_allclose(ours.similarity(X, Y), X @ Vt[:4].T @ U[:, :4].T @ Y.T, atol=1e-6)
+
+
+@pytest.mark.parametrize("weight", ["balanced", "paper", "per_x", "per_y", 0.25])
+def test_items_that_are_judged_alike_are_added_up(weight):
+    X, Y, relevance = grouped()
+    M = Y.T @ brute_force_weights(relevance, weight).T @ X
+    s = np.linalg.svd(M, compute_uv=False)
+    ours = HeterogeneousSVD(3, negative_weight=weight).fit(X, Y, relevance)
+    np.testing.assert_allclose(ours.spectrum_, s[:3], rtol=1e-9)
+    P, a, _ = signed_weights(relevance, weight)
+    P, a, summed = heterogeneous_svd._summed(P, a, X)
+    assert P.shape == (5, 40) and len(a) == 5 and summed.shape == (5, 120)
 
 
 @pytest.mark.parametrize("weight", ["balanced", "paper", "per_x", "per_y"])
