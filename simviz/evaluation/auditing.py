@@ -166,10 +166,15 @@ class _Seen:
     x_near: tuple[Index, Reals]  # of each x item the best others, and their scores
     y_near: tuple[Index, Reals]
 
+    @property
+    def near(self) -> tuple[tuple[Index, Reals], tuple[Index, Reals]]:
+        """The best others of both sides."""
+        return self.x_near, self.y_near
+
     @cached_property
     def local(self) -> tuple[Reals, Reals]:
         """Half of how near the neighbours of each x item and each y item are."""
-        x, y = (near.mean(axis=1) / 2 for _, near in (self.x_near, self.y_near))
+        x, y = (near.mean(axis=1) / 2 for _, near in self.near)
         return x, y
 
     @cached_property
@@ -189,7 +194,7 @@ class _Seen:
         """Margins, alone, beside the best others, and with others beside their own pairs."""
         columns = [self.margin]
         none = np.quantile(self.margin, _UNOWNED)
-        for side, (others, _) in enumerate((self.x_near, self.y_near)):
+        for side, (others, _) in enumerate(self.near):
             at, partner = self.cells[:, side], self.cells[:, 1 - side]
             owned = np.full(len(self.local[1 - side]), none)
             np.maximum.at(owned, partner, self.margin)
@@ -433,7 +438,7 @@ def _frame(
         return np.isin(keys, known.row.astype(np.intp) * n_y + known.col)
 
     for view, rows in zip(views, (np.flatnonzero(~mine), np.flatnonzero(mine)), strict=True):
-        for side, (others, _) in enumerate((view.x_near, view.y_near)):
+        for side, (others, _) in enumerate(view.near):
             at = cells[rows, side]
             margins = np.where(is_judged(side, others), -np.inf, view.margins[side])
             best = margins.argmax(axis=1)[at]
@@ -474,7 +479,10 @@ def _exchanged(runs: Sequence[_Run]) -> NDArray[np.bool_]:
     for run in runs[:2]:
         for seen in run.seen:
             low, usual = np.quantile(seen.own, (_DOUBTED, 0.5))
-            found |= (seen.own <= low) & (seen.exchanged >= usual) & ~run.swapped
+            # What suits both better than all others is right: it only shares words with others.
+            near = [best[at, 0] for (_, best), at in zip(seen.near, seen.cells.T, strict=True)]
+            is_doubted = (seen.own <= low) & (seen.own < np.maximum(*near))
+            found |= is_doubted & (seen.exchanged >= usual) & ~run.swapped
     return found
 
 

@@ -84,11 +84,13 @@ def test_pairs_without_error_are_left_and_seeds_repeat():
     assert found.equals(audit(pairs, seed=1))
 
 
-def test_exchanged_sides_are_told():
+@pytest.mark.parametrize(("at", "seed"), [(17, 1), (55, 2), (93, 4)])
+def test_exchanged_sides_are_told_and_no_right_pair_of_the_same_words(at, seed):
     x, y = both()
-    x[17], y[17] = y[17], x[17]
-    first = audit(PairSet.from_texts(x, y), seed=1).iloc[0]
-    assert first["x_id"] == "17" and first["kind"] == "sides exchanged"
+    x[at], y[at] = y[at], x[at]
+    found = audit(PairSet.from_texts(x, y), seed=seed)
+    assert found["x_id"][found["kind"] == "sides exchanged"].tolist() == [str(at)]
+    assert found["x_id"][0] == str(at)
 
 
 def test_several_partners_and_rejected_ones():
