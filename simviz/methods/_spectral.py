@@ -702,9 +702,9 @@ class PairedSides:
         factor = factor_whitening(op, self.model.rank)
         # Nearly without a ridge a factor is rounding, or there is none at all.
         if factor is not None and ridge >= _LEAST_RIDGE * variance:
-            if linked and factor is RowsWhitening and op.shape[0] <= _ALL_DIRECTIONS:
+            if linked and factor is RowsWhitening and op.shape[0] <= ALL_DIRECTIONS:
                 partners = self._partners(block)
-                if partners.max() < min(len(partners) // 3, _FEW):
+                if partners.max() < min(len(partners) // 3, FEW):
                     agreeing = LinkedWhitening(op, self._blocks[block], partners, ridge)
                     if agreeing.rank:  # else all have the same partners
                         return agreeing
