@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -221,9 +221,13 @@ def augmented(
     """Return a training part with what augmenting it makes, texts of other parts excepted."""
     if not steps:
         return part
-    sides = (side for other in held_out for side in (other.x, other.y))
-    texts = [text for side in sides if side.kind == "text" for text in side.content]
-    return augment(part, from_json(steps), texts)
+    return augment(part, from_json(steps), texts_of(held_out))
+
+
+def texts_of(parts: Iterable[PairSet]) -> list[str]:
+    """Texts of both sides of some parts: of what is held out, nothing is made."""
+    sides = (side for part in parts for side in (part.x, part.y))
+    return [text for side in sides if side.kind == "text" for text in side.content]
 
 
 class _Progress:

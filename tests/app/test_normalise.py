@@ -255,6 +255,8 @@ def test_corrections_are_followed_at_once_and_not_kept(app):
     assert "MRR on validation" in said
     assert "CCA with 1 correction and CCA without corrections" in said
     assert "What the corrections changed" in [s.value for s in app.subheader]
+    assert "Now in another group: 2 of 2 lines." in said
+    assert "Training leaves" not in said
     run(app.button(key="normalise-drop-0").click())
     assert shown(app).equals(plain) and "on validation" not in html(app)
     correct(app, ("our head baker", "tailor", 1), ("our head baker", "baker", -1))
@@ -299,6 +301,7 @@ def test_corrections_of_held_out_texts_are_refused_and_the_others_followed(app, 
     correct(app, (text, "tailor", 1))
     assert shown(run(app)).equals(plain)
     assert f"1 correction not followed. “{text}” is in the validation part." in html(app)
+    assert "1 correction is of the validation or test part. Training leaves it out" in html(app)
     assert "on validation" not in html(app)
     correct(app, ("our head baker", "tailor", 1))
     assert not shown(run(app)).equals(plain)

@@ -15,7 +15,9 @@ PAGE = "search"
 
 @pytest.fixture(scope="module")
 def home(make_home, sentences):
-    runs = {"cca": ("own", "cca", {"n_components": 8}), "ngrams": ("own", "ngram_matcher")}
+    small = {"n_components": 8}
+    runs = {name: ("own", name, small) for name in ("cca", "heterogeneous_svd")}
+    runs["ngrams"] = ("own", "ngram_matcher")
     return make_home({"own": sentences}, runs)
 
 
@@ -108,6 +110,51 @@ def test_queries_that_lost_are_named_as_text(opened, home, sentences, monkeypatc
     assert "&lt;b&gt;hostile" in said and words not in said
 
 
+def test_what_is_shared_is_the_run_without_marks(opened, home, monkeypatch):
+    from simviz.store.run import Run
+    from simviz.workbench.shell import links
+
+    shared = []
+    monkeypatch.setattr(links, "_show_file", lambda _, run: shared.append(run))
+    app = opened()
+    press(app, "link_off")
+    app.session_state["search-share"] = True
+    run(app)
+    assert [(type(one), one.id) for one in shared] == [(Run, home.runs["cca"])]
+
+
+def code(app):
+    return "".join(block.value for block in app.code)
+
+
+def test_code_trains_with_the_marks(opened):
+    app = opened()
+    assert "simviz.data.augment" not in code(app)
+    press(app, "link_off")
+    assert "simviz.data.augment" in code(app) and "corrections" in code(app)
+
+
+def test_the_map_offers_the_first_item_that_may_be_marked(opened, home):
+    app = opened(name="heterogeneous_svd", page="map")
+    [chosen] = [box for box in app.selectbox if (box.key or "").startswith("map-mark-of")]
+    at = home.run("heterogeneous_svd").arrays()
+    asked = int(at["x_train"][0])
+    assert chosen.options[0] and chosen.index > 0, "its own match comes first"
+    assert chosen.value != asked and chosen.value in at["y_train"]
+    press(app, "link_off")
+    assert "with 1 mark" in html(app)
+
+
+def test_the_map_shows_what_was_kept(opened, home):
+    app = opened(page="map")
+    press(app, "link_off")
+    press(app, "keep")
+    until_trained(app)
+    run(app)
+    [chosen] = [box for box in app.selectbox if box.key == "map-run"]
+    assert chosen.value not in home.runs.values() and len(chosen.options) == 4
+
+
 def test_the_map_follows_marks_and_what_is_kept_stays(opened, home):
     app = opened(page="map")
     before = canvas(app)
@@ -119,8 +166,10 @@ def test_the_map_follows_marks_and_what_is_kept_stays(opened, home):
     assert before["marks"] == [home.runs["cca"]] == followed["marks"][:1] != followed["marks"]
     assert "CCA with 1 mark and CCA without marks" in html(app)
     assert not [t for t in app.toggle if t.key == "map-scrub"], "dimensions were not measured so"
+    assert "simviz.data.augment" in code(app), "what trains it with the mark"
     press(app, "discard")
     assert canvas(app)["places"] == before["places"]
+    assert "simviz.data.augment" not in code(app)
     app = opened("validation", page="map")
     press(app, "link")
     assert "is in the validation part. What a model is measured on" in html(app)

@@ -157,7 +157,7 @@ def test_cca_of_few_kinds_of_partners_finds_the_same(shared, kind, monkeypatch):
     every = clone(model).fit(*sides, relevance)
     used = []
     linked = _spectral.LinkedWhitening.forward
-    monkeypatch.setattr(_spectral, "_FEW", 12)
+    monkeypatch.setattr(_spectral, "FEW", 12)
     monkeypatch.setattr(
         _spectral.LinkedWhitening, "forward", lambda w, B: used.append(w) or linked(w, B)
     )

@@ -1,6 +1,7 @@
 // The controls that lie on the map: search, tools, legend, and the card of what is pointed at.
 
 import { ICONS, el, icon } from "./dom.js";
+import { traceEntries } from "./trace.js";
 
 const TOOLS = [
   ["pan", "Move the map (drag)"],
@@ -166,7 +167,8 @@ export class Panel {
   // Legend
 
   /** Say what colours, shapes and marks mean; entries hide what they stand for when pressed. */
-  showLegend(entries, hidden) {
+  showLegend() {
+    const entries = [...this.view.data.legend, ...traceEntries(this.view)], hidden = this.view.closed;
     const key = JSON.stringify([entries, [...hidden]]);
     if (key === this.legendKey) return;
     this.legendKey = key;

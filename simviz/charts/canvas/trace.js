@@ -3,6 +3,11 @@
 /** Lines at most, and the share of the extent of the map from which on an item has moved clearly. */
 const MOST_TRACED = 100, CLEAR = 0.03;
 
+/** What lines mean, for the legend; nothing where there are none. */
+export function traceEntries({ trace, look }) {
+  return trace?.length ? [{ name: "moved by marks, from where it was", shape: "line", colour: look.ink }] : [];
+}
+
 /** Whether nothing but the marks of a reader made places new. */
 export function isByMarks(before, { marks }) {
   return Boolean(before?.marks && marks) && before.marks[0] === marks[0] && String(before.marks) !== String(marks);

@@ -88,7 +88,7 @@ export class View extends Finding {
     this.panel.setModes(data.asked);
     this.#follow(data, before); // first: an outline encloses only what the legend shows
     this.#setSelection(data, before, isMoved);
-    this.panel.showLegend(data.legend, this.closed);
+    this.panel.showLegend();
     this.canvas.setAttribute("aria-label", data.alt);
     this.panel.box.classList.toggle("sv-narrow", data.narrow);
     this.panel.box.classList.toggle("sv-scrolls", data.scrolls);
@@ -244,7 +244,7 @@ export class View extends Finding {
 
   toggle(key) {
     if (!this.closed.delete(key)) this.closed.add(key);
-    this.panel.showLegend(this.data.legend, this.closed);
+    this.panel.showLegend();
     this.filter();
     this.tellSet();
   }

@@ -445,17 +445,15 @@ def _cleaned_request(run: Run, given: Corrected) -> JobSpec:
 def _train_again(dataset_id: str, run_id: str, given: Corrected) -> None:
     """Ask for the same method on the same split, its training pairs cleaned."""
     run = state.run(run_id)
-    asked = _cleaned_request(run, given)
-    if dataset_id.startswith("demo:"):  # whose runs belong to all, and hold nobody's decisions
-        store, mine = state.store(), state.workspace()
-        own = store.datasets.put(state.dataset(dataset_id), mine)
-        store.decisions.put(own, mine, store.decisions.find(dataset_id, mine))
-        asked = replace(asked, dataset_id=own)
-        # So that the copy has what this page shows of the demo.
-        state.queue().submit(replace(asked, augment=asked.augment[1:]))
-        state.queue().submit(_request(own, asked.dataset_digest))
-        state.choose_dataset(own)
-    state.queue().submit(asked)
+    cleaned = _cleaned_request(run, given)
+    if not run.info.is_demo:
+        progress.train_again(run, cleaned.augment)
+        return
+    # The runs of a demo belong to all; its copy gets what this page shows of the demo.
+    progress.train_again(run, cleaned.augment[1:], cleaned.augment)
+    store, mine, own = state.store(), state.workspace(), str(state.current_dataset_id())
+    store.decisions.put(own, mine, store.decisions.find(dataset_id, mine))
+    state.queue().submit(_request(own, cleaned.dataset_digest))
 
 
 def _compare(before: Run, now: Run, pairs: PairSet, given: Corrected) -> None:

@@ -70,6 +70,8 @@ def show_page() -> None:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="map-bar")
     titles = runs.label_runs(infos)
     with bar:
+        if kept := what_if.trained():
+            view.run_id = kept[-1]
         run = state.run(_choose_run(view, titles))
         _choose_drawing(view)
     notes = st.container(key="map-said")
@@ -89,8 +91,8 @@ def show_page() -> None:
     with bar:
         _choose_colour(view, pairs)
         is_labelled = topics.choose_labels(view, run)
-        shown = _show_menu(view, run, placed, parts, pairs)
         followed = what_if.followed(run, pairs)
+        shown = _show_menu(view, followed, placed, parts, pairs)
         if followed is run:  # of what follows marks, no quality is known
             _show_trust(view, placed.drawing, partial(drawings.ask_again, run, pairs, drawing))
     with notes:

@@ -15,6 +15,7 @@ from simviz.charts.canvas import bits
 from simviz.charts.style import clean_text, is_glyph, safe_line
 from simviz.data.cells import items_named
 from simviz.data.pairs import Items, PairSet
+from simviz.data.splitting import is_in_part
 from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
 from simviz.projection import Neighbors, Spot
@@ -24,7 +25,16 @@ from simviz.projection.space import Space, ranked
 from simviz.workbench.map import canvas, topics as map_topics
 from simviz.workbench.map.view import View, rows_inside
 from simviz.workbench.search import why
-from simviz.workbench.shell import address, display, forms, frame, runs, state, what_if
+from simviz.workbench.shell import (
+    address,
+    display,
+    drawings,
+    forms,
+    frame,
+    runs,
+    state,
+    what_if,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -194,12 +204,19 @@ def show_marks(view: View, scene: Scene, answer: Answer | None) -> None:
     if is_cut or run.info.is_imported or state.share() is not None:
         return
     if answer is not None and answer.item is not None and len(answer.found):
-        others = _side(scene.pairs, answer.found.side)[0]
+        side, near = answer.found.side, answer.found.index.tolist()
+        others = _side(scene.pairs, side)[0]
+        # The first that may be marked; of methods that learn from rejected pairs, an item whose
+        # only match is taken away would teach nothing.
+        is_learned = is_in_part(scene.parts["xy".index(side)][near], "train")
+        is_paired = drawings.pipeline(run).model.tags.uses == "paired"
+        allowed = (n for n, at in enumerate(near) if is_paired or at not in answer.belongs)
         candidate = st.selectbox(
             "What if it belonged, or did not?",
-            answer.found.index.tolist(),
+            near,
+            next((n for n in allowed if is_learned[n]), 0),
             format_func=lambda at: _text(others, at, 80),
-            key="map-mark-of",
+            key=f"map-mark-of-{answer.side}{answer.item}",
         )
         pair = (answer.item, candidate) if answer.side == "x" else (candidate, answer.item)
     what_if.show(run, what_if.title(run, runs.run_title(run.info)), scene.pairs, pair)

@@ -15,6 +15,7 @@ from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.assignment import Assignment, assign, group_names, keeping_threshold
 from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
+from simviz.jobs.training import texts_of
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.store import Run, RunInfo
@@ -442,6 +443,15 @@ def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
             "Nothing is kept until it is trained again.",
         )
     what_if.show_brought(run, what_if.title(run, runs.run_title(run.info)), pairs)
+    held_out = texts_of(run.take(pairs, part) for part in ("validation", "test"))
+    shut = {text.casefold() for text in held_out}
+    if n_shut := sum(text.casefold() in shut for text in inputs):
+        is_one = n_shut == 1
+        display.quiet(
+            f"{counted(n_shut, 'correction')} {'is' if is_one else 'are'} of the validation or "
+            f"test part. Training leaves {'it' if is_one else 'them'} out: what a method is "
+            "measured on is not learned from."
+        )
     if dataset_id.startswith("demo:"):
         display.quiet("Training with corrections makes a private copy of the demo.")
     st.button(
@@ -460,7 +470,7 @@ def _train_again(dataset_id: str, run_id: str, kept: tuple[Verdict, ...]) -> Non
     run = state.run(run_id)
     steps = [step for step in run.spec.get("augment", ()) if step.get("kind") != "feedback"]
     step = {"kind": "feedback", "pairs": [list(verdict) for verdict in kept]}
-    st.session_state[_JOBS] = [progress.train_again(run, (*steps, step))]
+    st.session_state[_JOBS] = progress.train_again(run, (*steps, step))
     st.session_state.update({_BEFORE: run_id, _FOLLOWS: False})
     own = state.current_dataset_id()
     if own is not None and own != dataset_id:
@@ -501,10 +511,10 @@ def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> No
     )
     rows = [row for row in zip(found.lines, old_names, names, strict=True) if row[1] != row[2]]
     st.subheader("What the corrections changed", anchor=False)
-    same = len(found.lines) - len(rows)
-    display.sentence(f"{len(rows):,} of these lines have another group; {same:,} have the same.")
+    n_lines = counted(len(found.lines), "line")
+    display.sentence(f"Now in another group: {len(rows):,} of {n_lines}.")
     if rows:
-        display.table(("text", "before", "now"), rows[:200])
+        display.table(("text", "before", "now"), rows[:200], look="sv-tight sv-wraps")
     if not is_marked:
         _show_figures(before, run, part, pairs)
 

@@ -75,8 +75,8 @@ def demo_spec(demo: str, method: str, params: object) -> JobSpec:
     )
 
 
-def train_again(run: Run, augment: Sequence[Mapping[str, Any]]) -> str:
-    """Ask for the method of a run on its split, augmented so; return the job.
+def train_again(run: Run, *augments: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Ask for the method of a run on its split, augmented in each of these ways; return the jobs.
 
     What is trained on a demo is everybody's: a private copy is made, and worked on from now on.
     """
@@ -89,12 +89,11 @@ def train_again(run: Run, augment: Sequence[Mapping[str, Any]]) -> str:
         JobSpec.from_json(run.spec, mine),
         dataset_id=own,
         dataset_digest=store.datasets.info(own, mine).digest,
-        augment=tuple(augment),
     )
-    job_id = state.queue().submit(asked)
+    jobs = [state.queue().submit(replace(asked, augment=tuple(steps))) for steps in augments]
     if own != run.info.dataset_id:
         state.choose_dataset(own)
-    return job_id
+    return jobs
 
 
 def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:

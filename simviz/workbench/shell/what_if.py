@@ -43,6 +43,12 @@ class MarkedRun(Run):
         """What stands for it in caches."""
         return self.id, self.noun, self.marks
 
+    @property
+    def spec(self) -> Mapping[str, Any]:
+        """What trains it from the start, as JSON."""
+        steps = [{"kind": step.kind, **asdict(step)} for step in self.revision.steps]
+        return {**self.info.spec, "augment": [*self.info.spec.get("augment", ()), *steps]}
+
     def pipeline(self) -> Pipeline:
         """What follows the marks."""
         return self.revision.pipeline
@@ -303,8 +309,5 @@ def _compared(run: MarkedRun, metric: str, direction: str) -> tuple[Comparison, 
 @display.problems(tell=display.later(_PROBLEM))
 def _keep(run: MarkedRun) -> None:
     """Ask for a training with the marks, which are then done with."""
-    [step] = run.revision.steps
-    asked = {"kind": step.kind, **asdict(step)}
-    steps = *run.spec.get("augment", ()), asked
-    st.session_state[_JOBS] = [progress.train_again(run, steps)]
+    st.session_state[_JOBS] = progress.train_again(run, run.spec["augment"])
     _set(run, ())
