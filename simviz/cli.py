@@ -36,7 +36,12 @@ _STATUSES = f"""
   {_REFUSED:<3}  wrong use, or a file that cannot be read or written
 """
 _SPLITS = ("pair", "x", "y", "group", "column", "time")
-_FORMS = {"numpy": "numpy_files", "onnx": "onnx_graphs", "dense": "dense_modules"}
+_FORMS = {
+    "numpy": "numpy_files",
+    "onnx": "onnx_graphs",
+    "dense": "dense_modules",
+    "page": "model_page",
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -512,18 +517,37 @@ def _shown(text: str) -> str:
 def _describe_export(parser: ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="as simviz train wrote it")
     parser.add_argument(
-        "--form", choices=_FORMS, default="numpy", help="dense: modules of sentence-transformers"
+        "--form",
+        choices=_FORMS,
+        default="numpy",
+        help="dense: modules of sentence-transformers; page: HTML that answers by itself",
     )
-    parser.add_argument("--out", type=Path, help="file to write; MODEL-FORM.zip by default")
+    parser.add_argument(
+        "--items", dest="files", nargs=1, metavar="FILE", help="of a page: pairs to search among"
+    )
+    _add_sides(parser)
+    parser.add_argument(
+        "--out", type=Path, help="file to write; MODEL-FORM.zip, or .html, by default"
+    )
 
 
 def _export(given: Namespace) -> int:
     from simviz import exports
+    from simviz.exports.page import page_contents
     from simviz.pipeline import load_pipeline
 
-    out = given.out or given.model.with_name(f"{given.model.stem}-{given.form}.zip")
-    write = getattr(exports, _FORMS[given.form])
-    _write(out, write(load_pipeline(given.model)))
+    is_page = given.form == "page"
+    if is_page != (given.files is not None):
+        raise ValueError("A page holds items, no other form does: give --form page --items FILE.")
+    ending = "html" if is_page else "zip"
+    out = given.out or given.model.with_name(f"{given.model.stem}-{given.form}.{ending}")
+    write, pipeline = getattr(exports, _FORMS[given.form]), load_pipeline(given.model)
+    if is_page:
+        pairs = _read(given)
+        _tell(f"{_shown(page_contents(pairs))}\n")
+        _write(out, write(pipeline, pairs).encode())
+    else:
+        _write(out, write(pipeline))
     _tell(f"Wrote {_shown(str(out))}.\n")
     return 0
 

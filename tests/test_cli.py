@@ -246,6 +246,14 @@ def test_train_evaluate_search_and_export(pairs, tmp_path, capsys, monkeypatch):
     assert main(["export", str(model)]) == 0
     assert (tmp_path / "m-numpy.zip").stat().st_size
     assert main(["export", str(model), "--form", "dense"]) == 2
+    capsys.readouterr()
+    assert main(["export", str(model), "--form", "page", "--items", str(pairs)]) == 0
+    assert "whoever has it can read them" in capsys.readouterr().err
+    page = (tmp_path / "m-page.html").read_text("utf-8")
+    assert page.startswith("<!DOCTYPE html>") and "CCA, 5 dimensions" in page
+    for wrong in (["--form", "page"], ["--items", str(pairs)]):
+        assert main(["export", str(model), *wrong]) == 2
+        assert "A page holds items" in capsys.readouterr().err
     assert main(["train", *words, "--set", "n_components"]) == 2
 
 
