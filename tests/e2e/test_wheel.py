@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
 import re
+import shlex
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import urllib.request
@@ -17,7 +21,7 @@ import pytest
 from playwright.sync_api import expect
 from server import ROOT
 from settling import press, until_run
-from visitor import Tab, visit
+from visitor import Tab, states, visit
 from waiting import LONG, until
 
 pytestmark = pytest.mark.e2e
@@ -122,6 +126,54 @@ def test_one_command_opens_home_and_files(command, browser, tmp_path):
             page.close()
             process.send_signal(signal.SIGINT)
             assert process.wait(LONG) == 0
+        finally:
+            process.kill()
+
+
+def test_the_folder_of_a_space_is_built_starts_and_trains_a_demo(packages: Path, tmp_path: Path):
+    # As docs/deploy.md has it: the wheel beside the two files, which copy it by its name.
+    space = shutil.copytree(ROOT / "deploy/space", tmp_path / "space")
+    assert sorted(path.name for path in space.iterdir()) == ["Dockerfile", "README.md"]
+    (wheel,) = packages.parent.glob("simviz-*.whl")
+    shutil.copy(wheel, space)
+    file = (space / "Dockerfile").read_text().replace("\\\n", " ")
+
+    def said(instruction):
+        return re.findall(rf"^{instruction}\s+(.*)$", file, re.MULTILINE)
+
+    assert [*space.glob(said("COPY")[0].split()[0])] == [space / wheel.name]
+    installed = shutil.copytree(packages, tmp_path / "site")
+    variables = dict(part.split("=", 1) for line in said("ENV") for part in shlex.split(line))
+    home, kernels = tmp_path / "data", tmp_path / "kernels"
+    home.mkdir()
+    own = {"SIMVIZ_HOME": str(home), "NUMBA_CACHE_DIR": str(kernels)}
+    environment = os.environ | variables | own | {"PYTHONPATH": str(installed)}
+    subprocess.run([sys.executable, "-c", STAMP], check=True, env=environment)
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    name, *words = [part.replace("8501", str(port)) for part in json.loads(said("CMD")[0])]
+    assert name == "simviz" and "--public" in words
+    started = [sys.executable, "-m", name, *words]
+    with subprocess.Popen(started, cwd=tmp_path, env=environment) as process:
+
+        def answers():
+            assert process.poll() is None
+            try:
+                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health").close()
+            except OSError:  # it does not listen yet
+                return False
+            return True
+
+        async def train():
+            async with Tab(port) as tab:
+                await tab.open("map", "demo=job_titles&method=tfidf_cosine")
+                assert not tab.errors
+                await asyncio.to_thread(until, lambda: "succeeded" in states(home))
+
+        try:
+            until(answers)
+            visit(train())
         finally:
             process.kill()
 
