@@ -116,7 +116,10 @@ class WhatIf:
         held_out = split.validation
         self.metric = query_metric(metric or default_metric(held_out.relevance))
         self.directions = tuple(directions)
-        self._rows = pipeline.rows(split.train.x, "x"), pipeline.rows(split.train.y, "y")
+        self._rows, self._held = (
+            (pipeline.rows(part.x, "x"), pipeline.rows(part.y, "y"))
+            for part in (split.train, held_out)
+        )
         self._before = self._measure(pipeline)
 
     @staticmethod
@@ -218,9 +221,9 @@ class WhatIf:
         return hasattr(self.pipeline.model, "continued")
 
     def _measure(self, pipeline: PairPipeline) -> Evaluation:
-        part = self.split.validation
-        sides = part.x, part.y, part.relevance
-        return evaluate(pipeline, *sides, [self.metric], directions=self.directions)
+        # Of the method alone: whatever it follows, features stay.
+        sides = *self._held, self.split.validation.relevance
+        return evaluate(pipeline.model_, *sides, [self.metric], directions=self.directions)
 
     def check(self, step: Augmenter) -> None:
         """Refuse what would be learned from held-out items, or cannot be learned.
