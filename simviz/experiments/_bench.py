@@ -1,10 +1,14 @@
-"""Methods fitted to vectors of the parts, with every setting, and what validation says of each."""
+"""Methods fitted to the parts, with every setting, and what validation and test say of each."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from simviz.evaluation import Evaluation
 from simviz.evaluation.metrics import Metric
@@ -15,16 +19,37 @@ from simviz.experiments._progress import Progress
 from simviz.methods import get_method
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Point:
-    """A fitted model, and how well it ranks validation items."""
+    """A fitted model, and how it ranks validation items and, if asked, those of the test."""
 
+    bench: Bench
     method: str
-    k: int
     settings: str
-    validation: float
     model: Any
     parts: Parts
+    watched: Evaluation
+
+    @property
+    def k(self) -> int:
+        """Its dimensions; 0 where it has none."""
+        return getattr(self.model, "n_components_", 0)
+
+    @property
+    def validation(self) -> float:
+        """What validation chooses by."""
+        return self.bench.quality(self.watched)
+
+    @cached_property
+    def tested(self) -> Evaluation:
+        """Ranks of test items."""
+        return self.bench.ranked(self.model, self.parts)
+
+    @cached_property
+    def scores(self) -> NDArray[np.float32]:
+        """Similarities of all pairs of the test."""
+        x, y, _ = self.parts.sides(self.model, "test")
+        return np.asarray(self.model.similarity(x, y), np.float32)
 
 
 def best(points: Iterable[Point]) -> Point:
@@ -44,7 +69,8 @@ def best_by_size(points: Iterable[Point]) -> dict[int, Point]:
 class Bench:
     """How settings are tried: what is measured of rankings, and what of it validation chooses by.
 
-    `told` are the settings that stand beside others; all of them where it is empty.
+    `told` are the settings that stand beside others; all of them where it is empty. What is
+    measured of the test alone is `late`.
     """
 
     metrics: Sequence[Metric | str]
@@ -52,6 +78,7 @@ class Bench:
     directions: Sequence[Direction]
     seed: int
     told: Sequence[str] = ()
+    late: Sequence[Metric | str] = ()
 
     def points(
         self,
@@ -79,11 +106,11 @@ class Bench:
         for params, model in tried(method, grid, make, progress, paths=True):
             told = {n: v for n, v in params.items() if n in (self.told or params)}
             settings = ", ".join(filter(None, (words, describe(told))))
-            quality = self.quality(self.ranked(model, parts, "validation"))
-            k = getattr(model, "n_components_", 0)
-            found.append(Point(method, k, settings, quality, model, parts))
+            watched = self.ranked(model, parts, "validation")
+            found.append(Point(self, method, settings, model, parts, watched))
         return found
 
     def ranked(self, model: Any, parts: Parts, part: Part = "test") -> Evaluation:
         """Rank the items of a part."""
-        return parts.ranked(model, self.metrics, part, self.directions)
+        metrics = [*self.metrics, *(self.late if part == "test" else ())]
+        return parts.ranked(model, metrics, part, self.directions)

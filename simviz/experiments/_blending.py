@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -16,11 +15,11 @@ from simviz.evaluation.blends import BlendCurve, blend_curve
 from simviz.evaluation.metrics import MAP, Metric, Precision, RankLoss
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.significance import Comparison, confidence_interval
+from simviz.experiments._claims import Judge
 from simviz.experiments._experiment import Experiment, Grid, RunResult, Size, describe, tried
-from simviz.experiments._findings import Claim, Table, claims_ahead
+from simviz.experiments._findings import Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
-from simviz.experiments._published import PUBLISHED
 from simviz.features import Vectors
 from simviz.features.text import term_weights
 from simviz.pipeline import BlendPipeline, PairPipeline
@@ -102,8 +101,6 @@ class BlendedRanking(Experiment[Parts]):
         What is shown of the test, and what validation chooses by.
     published : mapping
         Method to rows of their own, and what each may choose of the settings.
-    published_as : str
-        Column of the paper that claims are about.
     table : tuple of three str
         Title, heading of the first column, and note.
     paper_test : callable, optional
@@ -115,7 +112,6 @@ class BlendedRanking(Experiment[Parts]):
     metrics: ClassVar[tuple[Metric, ...]] = (RankLoss(), MAP(), Precision(10))
     metric: ClassVar[Metric] = MAP()
     published: ClassVar[Mapping[str, Mapping[str, Grid]]] = {}
-    published_as: ClassVar[str] = "MAP"
     table: ClassVar[tuple[str, str, str]]
     paper_test: ClassVar[Callable[..., Comparison] | None] = None
 
@@ -132,6 +128,8 @@ class BlendedRanking(Experiment[Parts]):
         )
         for found in tested.values():
             scored |= found
+        values = {name: one.result.per_query(self.metric) for name, one in scored.items()}
+        judge = Judge(quantity=f"{self.metric}, {{}} − {{}}".format, paper=type(self).paper_test)
         title, first, note = self.table
         rows = (
             {first: name}
@@ -142,7 +140,7 @@ class BlendedRanking(Experiment[Parts]):
         return RunResult(
             task.describe(),
             tables=[Table.of(title, rows, note)],
-            claims=self._claims(scored),
+            claims=self.judged({"": values}, judge),
             notes=[*task.notes, *self.remarks],
         )
 
@@ -197,15 +195,3 @@ class BlendedRanking(Experiment[Parts]):
     def _interval(self, one: Scored) -> str:
         low, high = confidence_interval(one.result, self.metric)
         return f"{low:.3f}–{high:.3f}"
-
-    def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
-        """What the paper concludes, each with its test."""
-        values = {name: one.result.per_query(self.metric) for name, one in scored.items()}
-        said = partial(PUBLISHED.ahead, self.paper.id, self.shown_as.lower(), self.published_as)
-        return claims_ahead(
-            self.claims,
-            values,
-            lambda a, b: f"{self.metric}, {a} − {b}",
-            paper=type(self).paper_test,
-            published=said,
-        )

@@ -44,18 +44,16 @@ How a claim is written:
   the sign is the other one and p ≤ 0.05; else it is undecided, also where both
   have 0.99 or more of the highest value, or a network has not learned its
   own inputs (``siamese_blstm``). What was not run is not comparable.
-* `claims_ahead` tests triples (one, other, statement) and corrects them together;
-  triples of an experiment stand in its `claims`. `published` says what the paper
-  has of each, and `paper` is the paper's own test where that is another one.
-* A claim over dimensions, tests or parts of the data is told by them::
+* Claims stand under ``claims`` of that file: `Told` says which row is ahead of
+  which, where ``published.toml`` has it, and what is corrected for what. A
+  `Judge` tests them on the values of rows that were run::
 
-      parts = claims_ahead([(("A", k), ("B", k), f"k = {k}") for k in ks], values, ...)
-      Claim.at_every("A is ahead of B at every k.", parts)
+      self.judged({"": {"A": values, "B": others}}, Judge(quantity="MRR, {} − {}".format))
 
-* `Claim.level` says that two are as good as each other, within a margin, or one
-  no worse than the other: it holds where the interval lies inside, does not
-  hold where it lies wholly outside. ``Claim(statement, share, bound, low=low,
-  high=high)`` says the same of a number that has to reach a bound.
+* A claim over dimensions, tests or parts of the data has a ``*`` in its rows, and
+  is told by them: ``rows = ["A, *", "B, *"]``.
+* Two are as good as each other, within a margin, or one no worse than the other,
+  where the interval lies inside; it does not hold where it lies wholly outside.
 """
 
 from __future__ import annotations
@@ -79,10 +77,11 @@ import numpy as np
 
 from simviz.data import PairSet
 from simviz.evaluation.metrics import parse_metric
+from simviz.experiments._claims import Judge, Told
 from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
 from simviz.experiments._progress import Progress, fewer_dimensions
-from simviz.experiments._published import Said
+from simviz.experiments._published import PUBLISHED, Said
 from simviz.methods import get_method
 from simviz.registry import find_classes, unknown_name
 
@@ -129,6 +128,7 @@ _MEANT: dict[str, Callable[[Any], Any]] = {
     "paper": _PAPERS.__getitem__,
     "metric": parse_metric,
     "metrics": lambda names: tuple(map(parse_metric, names)),
+    "claims": lambda rows: tuple(Told(**row) for row in rows),
 }
 
 
@@ -291,8 +291,10 @@ class Experiment(Generic[D]):
         Method to what tables call it, where that is not its title.
     costs : mapping of str to float
         Method to how long it takes, about, in any unit; in the order of training.
-    claims : tuple of (str, str, str)
-        Which row is ahead of which, and how that is said.
+    claims : tuple of Told
+        What the paper concludes of its rows.
+    published_as : str
+        Column of the paper that claims are about.
     remarks : tuple of str
         Notes below the tables.
     """
@@ -315,7 +317,8 @@ class Experiment(Generic[D]):
     fractions: ClassVar[tuple[float, float, float]] = (0.7, 0.1, 0.2)
     names: ClassVar[Mapping[str, str]] = {}
     costs: ClassVar[Mapping[str, float]] = {}
-    claims: ClassVar[tuple[tuple[str, str, str], ...]] = ()
+    claims: ClassVar[tuple[Told, ...]] = ()
+    published_as: ClassVar[str] = "MAP"
     remarks: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
@@ -557,6 +560,42 @@ class Experiment(Generic[D]):
     ) -> RunResult:
         """Train, choose and test."""
         raise NotImplementedError
+
+    def judged(self, values: Mapping[str, Mapping[str, Any]], judge: Judge) -> list[Claim]:
+        """What the paper concludes, each with its test, and what the paper has of it.
+
+        Parameters
+        ----------
+        values : mapping of str to mapping
+            What was measured to rows to what the tests of the judge take.
+        judge : Judge
+            How claims are decided.
+
+        Returns
+        -------
+        list of Claim
+            One for each of `claims`.
+        """
+        return judge.claims(self.claims, values, self.published_of)
+
+    def published_of(self, told: Told) -> Said:
+        """What the paper has of a claim.
+
+        Parameters
+        ----------
+        told : Told
+            One of `claims`.
+
+        Returns
+        -------
+        Said
+            In words.
+        """
+        one, other = told.rows
+        place = told.published or (
+            self.shown_as.lower(), self.published_as, one, "ahead of", other
+        )  # fmt: skip
+        return PUBLISHED.said(self.paper.id, *place)
 
     def name(self, method: str) -> str:
         """What tables call a method.

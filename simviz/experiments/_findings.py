@@ -7,22 +7,13 @@ import functools
 import io
 import json
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
-import numpy as np
-
 from simviz.data.cells import escape_cell
-from simviz.evaluation.comparisons import Correction, apply_correction
-from simviz.evaluation.significance import (
-    ALPHA,
-    Comparison,
-    describe_p,
-    paired_randomization,
-    signed,
-)
+from simviz.evaluation.significance import ALPHA, Comparison, describe_p, signed
 
 if TYPE_CHECKING:
     from simviz.experiments._experiment import Experiment
@@ -122,13 +113,12 @@ class Claim:
     def ahead(
         cls,
         statement: str,
-        found: Comparison | None,
+        found: Comparison,
         quantity: str = "",
         *,
         values: tuple[float, float] | None = None,
         published: str = "",
         paper: Comparison | None = None,
-        reason: str = "",
     ) -> Self:
         """A claim that one method is better than another.
 
@@ -136,9 +126,8 @@ class Claim:
         ----------
         statement : str
             What is said, in plain words.
-        found : Comparison or None
-            The method that is said to be better against the other one; None
-            where one of them was not run.
+        found : Comparison
+            The method that is said to be better against the other one.
         quantity : str
             What was compared, such as "MRR, S2Net − OPCA".
         values : tuple of two float, optional
@@ -148,8 +137,6 @@ class Claim:
             What the paper has, in words.
         paper : Comparison, optional
             The same by the test that the paper used.
-        reason : str
-            Why there is nothing to compare, where that is so.
 
         Returns
         -------
@@ -158,8 +145,6 @@ class Claim:
             not hold where it has the other sign and p ≤ 0.05, and is undecided
             otherwise.
         """
-        if found is None:
-            return cls(statement, published=published, reason=reason or "It was not run.")
         return cls(
             statement,
             found.difference,
@@ -287,56 +272,6 @@ class Claim:
     def to_json(self) -> dict[str, Any]:
         """All of it, as JSON's types, and the verdict."""
         return {**_plain(asdict(self)), "verdict": self.verdict}
-
-
-def tests_of(
-    pairs: Mapping[K, Sequence[Any]],
-    test: Callable[..., Comparison] = paired_randomization,
-    correction: Correction = "holm",
-) -> dict[K, Comparison]:
-    """Test several pairs of values, corrected for how many there are."""
-    made = {(0, i): test(*both) for i, both in enumerate(pairs.values())}
-    return dict(zip(pairs, apply_correction(made, correction).values(), strict=True))
-
-
-def _mean(values: Any) -> float:
-    return float(np.nanmean(np.asarray(values, dtype=np.float64)))
-
-
-def claims_ahead(
-    wanted: Iterable[tuple[K, K, str]],
-    values: Mapping[K, Any],
-    quantity: Callable[[K, K], str],
-    test: Callable[..., Comparison] = paired_randomization,
-    *,
-    paper: Callable[..., Comparison] | None = None,
-    correction: Correction = "none",
-    means: Callable[[Any], float] | None = _mean,
-    published: Callable[[K, K], str] = lambda a, b: "",
-    reason: str = "",
-) -> list[Claim]:
-    """Claim that one is ahead of another: (one, other, statement), higher values being better.
-
-    `values` has what the tests take of each that was run, of which `means` makes what is shown and
-    tells the ceiling. `correction` is that of the paper's test; ours is Holm's, for all claims.
-    """
-    asked = list(wanted)
-    both = {i: (values[a], values[b]) for i, (a, b, _) in enumerate(asked) if {a, b} <= {*values}}
-    found = tests_of(both, test)
-    theirs = tests_of(both, paper, correction) if paper else {}
-    shown = {i: (means(a), means(b)) for i, (a, b) in both.items()} if means else {}
-    return [
-        Claim.ahead(
-            words,
-            found.get(i),
-            quantity(a, b) if i in both else "",
-            values=shown.get(i),
-            published=published(a, b),
-            paper=theirs.get(i),
-            reason=reason or f"{b if a in values else a} was not run.",
-        )
-        for i, (a, b, words) in enumerate(asked)
-    ]
 
 
 def _with_values(quantity: str, values: tuple[float, float] | None) -> str:

@@ -44,21 +44,20 @@ class Published:
             there = self.statements.setdefault((paper, where, column), {})
             there[row, relation, "".join(others)] = Said(words)
 
-    def stated(
+    def said(
         self, paper: str, where: str, column: str, row: str, relation: str, other: str = ""
     ) -> Said:
-        """A statement in words; ValueError where the file has none."""
-        text = self.statements.get((paper, where, column), {}).get((row, relation, other))
-        if text is None:
-            said = f"{row!r} is {relation} {other!r}".removesuffix(" ''")
-            raise ValueError(f"Nothing says that {said} ({paper}, {where}, {column}).")
-        return text
+        """Both numbers where they are known and one is ahead, else a statement.
 
-    def ahead(self, paper: str, where: str, column: str, row: str, other: str) -> Said:
-        """That a row is ahead of another: both numbers where they are known, else a statement."""
+        ValueError where the file has none, or numbers that say something else.
+        """
         numbers = self.numbers.get((paper, where, column), {})
-        if not {row, other} <= numbers.keys():
-            return self.stated(paper, where, column, row, _AHEAD, other)
+        if relation != _AHEAD or not {row, other} <= numbers.keys():
+            text = self.statements.get((paper, where, column), {}).get((row, relation, other))
+            if text is None:
+                said = f"{row!r} is {relation} {other!r}".removesuffix(" ''")
+                raise ValueError(f"Nothing says that {said} ({paper}, {where}, {column}).")
+            return text
         a, b = numbers[row], numbers[other]
         if not a > b:
             raise ValueError(f"{where} has {a:g} for {row!r} and {b:g} for {other!r} ({column}).")

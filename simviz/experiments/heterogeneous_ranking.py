@@ -18,6 +18,7 @@ from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
 from simviz.evaluation import MAP, blend_curve, corrected_resampled_t, paired_t
 from simviz.exceptions import DatasetError
+from simviz.experiments._claims import Judge
 from simviz.experiments._experiment import (
     Experiment,
     Grid,
@@ -28,10 +29,9 @@ from simviz.experiments._experiment import (
     tried,
     two_texts,
 )
-from simviz.experiments._findings import Cell, Table, claims_ahead
+from simviz.experiments._findings import Cell, Table
 from simviz.experiments._parts import Parts, read_parts
 from simviz.experiments._progress import Progress
-from simviz.experiments._published import PUBLISHED
 from simviz.features import TextCounts, Tfidf
 from simviz.methods import get_method
 from simviz.relevance import Relevance
@@ -48,6 +48,11 @@ N_TRIALS = 10
 N_QUERIES = 250
 _FOLDS: Mapping[Size, int] = {"demo": 3, "full": 5}
 _FEWEST = 15
+_JUDGE = Judge(
+    quantity="MAP, {} − {}".format,
+    test=partial(corrected_resampled_t, test_fraction=TEST_SHARE),
+    paper=lambda a, b: replace(paired_t(a, b), unit="split"),
+)
 #: Method to the rows that it gives, and what each may choose of its settings.
 _ROWS: Mapping[str, Mapping[str, Grid]] = {
     "mlc": {
@@ -248,14 +253,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
         return RunResult(
             f"{len(data.x):,} {data.x_name}, {len(data.y):,} {data.y_name}",
             tables=[_table(trials, values)],
-            claims=claims_ahead(
-                self.claims,
-                values,
-                lambda a, b: f"MAP, {a} − {b}",
-                partial(corrected_resampled_t, test_fraction=TEST_SHARE),
-                paper=lambda a, b: replace(paired_t(a, b), unit="split"),
-                published=partial(PUBLISHED.ahead, "wxl", "table 1", "MAP"),
-            ),
+            claims=self.judged({"": values}, _JUDGE),
             notes=notes,
         )
 

@@ -27,8 +27,8 @@ from simviz.projection import joint_map
 
 #: What the figure draws: keywords near related ones, and near pictures that have them.
 _FIGURE_1 = "wxl", "figure 1", "nearness"
-_WORDS = PUBLISHED.ahead(*_FIGURE_1, "related keywords", "other keywords")
-_PICTURES = PUBLISHED.ahead(*_FIGURE_1, "pictures of a keyword", "other pictures")
+_WORDS = PUBLISHED.said(*_FIGURE_1, "related keywords", "ahead of", "other keywords")
+_PICTURES = PUBLISHED.said(*_FIGURE_1, "pictures of a keyword", "ahead of", "other pictures")
 
 #: Keywords more alike than this are other names of one thing.
 _SYNONYM = 0.6

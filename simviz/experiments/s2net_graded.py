@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -23,11 +21,11 @@ from simviz.evaluation import (
     partitioned_auc_t,
 )
 from simviz.experiments._bench import Bench, Point, best, best_by_size
+from simviz.experiments._claims import Judge, tests_of
 from simviz.experiments._experiment import Experiment, RunResult, Size, graded, two_texts
-from simviz.experiments._findings import Cell, Claim, Figure, Series, Table, claims_ahead, tests_of
+from simviz.experiments._findings import Cell, Figure, Series, Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
-from simviz.experiments._published import PUBLISHED
 from simviz.features import TextCounts, Tfidf
 from simviz.methods import get_method
 from simviz.relevance import Relevance
@@ -47,10 +45,6 @@ _STARTED: Mapping[str, Mapping[str, Any]] = {
 #: Methods of table 3, which has them by dimensions.
 _BY_SIZE = ("s2net", "pca", "hdlr", "cplsa")
 _WEIGHTINGS = ("raw", "log1p", "log2")
-#: Where the paper's own numbers stand.
-_TABLE_2 = "s2net", "table 2"
-#: A lead in AUC that would not matter.
-_MARGIN = 0.01
 #: Points of a drawn curve.
 _DRAWN = 200
 #: Part of the ROC that the paper draws.
@@ -65,7 +59,7 @@ class Graded(Bench):
     # to all methods, in one vocabulary.
 
     def __init__(self, parts: Parts, seed: int) -> None:
-        super().__init__([NDCG(k) for k in DEPTHS], _quality, ("x2y",), seed)
+        super().__init__([NDCG(k) for k in DEPTHS], _quality, ("x2y",), seed, late=[AUC()])
         self.start: Any = None
 
         def encoded(features: TextCounts) -> Parts:
@@ -134,64 +128,28 @@ def gains(result: Evaluation, judged: Relevance, k: int) -> Reals:
     return np.asarray(result.per_query(NDCG(k)) * ideal, dtype=np.float64)
 
 
-@dataclass(frozen=True, eq=False)
-class Tested:
-    """What a model did on test queries."""
-
-    title: str
-    point: Point
-
-    @cached_property
-    def result(self) -> Evaluation:
-        """Ranks of the documents of the pool that the judgments allow."""
-        return self.point.parts.ranked(self.point.model, [*map(NDCG, DEPTHS), AUC()])
-
-    @cached_property
-    def scores(self) -> Scores:
-        """Of all documents for all queries."""
-        x, y, _ = self.point.parts.sides(self.point.model, "test")
-        return np.asarray(self.point.model.similarity(x, y), np.float32)
-
-    @property
-    def judged(self) -> Relevance:
-        """Judgments of the test queries."""
-        return self.point.parts.test.relevance
-
-    def values(self, metric: str) -> Reals:
-        """A metric of each query."""
-        return self.result.per_query("AUC (by query)" if metric == "AUC" else metric)
-
-    def row(self, first: Mapping[str, Cell], **before: Cell) -> dict[str, Cell]:
-        """What the tables show."""
-        metrics = {"AUC": "AUC", f"AUC, FPR ≤ {LOW_FPR}": f"pAUC@{LOW_FPR}"}
-        metrics |= {metric: metric for metric in _METRICS[1:]}
-        values = {name: self.result.value(metric) for name, metric in metrics.items()}
-        chosen: dict[str, Cell] = {
-            "validation": self.point.validation,
-            "chosen": self.point.settings,
-        }
-        return {**first, **values, **before, **chosen}
-
-    def against(self, other: Tested, metric: str) -> str:
-        """What is compared, with the values of both."""
-        both = f"{self.result.value(metric):.3f} − {other.result.value(metric):.3f}"
-        names = f"{self.title} − {other.title}"
-        if metric == "AUC":
-            return f"AUC by query, {names} (pooled: {both})"
-        return f"{metric}, {names}, {both}"
+def values(point: Point, metric: str) -> Reals:
+    """A metric of each test query."""
+    return point.tested.per_query("AUC (by query)" if metric == "AUC" else metric)
 
 
-def papers_test(a: Tested, b: Tested, metric: str, seed: int = 0) -> Comparison:
+def _compared(a: tuple[Point, str], b: tuple[Point, str]) -> Comparison:
+    return paired_randomization(values(*a), values(*b))
+
+
+def papers_test(a: tuple[Point, str], b: tuple[Point, str]) -> Comparison:
     """The paper's test of AUC, over subsets that are disjoint here, or of DCG at a depth."""
+    (one, metric), (other, _) = a, b
+    judged = one.parts.test.relevance
     if metric == "AUC":
-        first, relevant, query = judged_pairs(a.scores, a.judged)
-        second, _, _ = judged_pairs(b.scores, b.judged)
+        first, relevant, query = judged_pairs(one.scores, judged)
+        second, _, _ = judged_pairs(other.scores, judged)
         n = min(50, len(np.unique(query)))
         return partitioned_auc_t(
-            first, second, relevant, query=query, n_subsets=n, random_state=seed
+            first, second, relevant, query=query, n_subsets=n, random_state=one.bench.seed
         )
     k = int(metric.removeprefix("NDCG@"))
-    return paired_t(*(gains(one.result, one.judged, k) for one in (a, b)))
+    return paired_t(gains(one.tested, judged, k), gains(other.tested, judged, k))
 
 
 class QueryDocument(Experiment[Parts]):
@@ -214,24 +172,42 @@ class QueryDocument(Experiment[Parts]):
         )
         progress("Testing", 0.95)
         shown = [m for m in self.methods if m in methods or m == _PLAIN]
-        tested = {m: Tested(self.name(m), best(every[m])) for m in shown}
+        tested = {self.name(m): best(every[m]) for m in shown}
         by_size = {
-            (m, k): Tested(f"{self.name(m)}, {k}", point)
+            f"{self.name(m)}, {k}": point
             for m in _BY_SIZE
             if m in shown
             for k, point in best_by_size(every[m]).items()
         }
+        claimed = tested | {name: one for name, one in by_size.items() if one.method == "s2net"}
+        few = min((one.k for one in claimed.values() if one.method == "s2net"), default=0)
+        if few:
+            claimed["S2Net, fewest"] = claimed[f"S2Net, {few}"]
+
+        def quantity(one: str, other: str, metric: str) -> str:
+            names = f"{one.replace('fewest', f'{few}')} − {other}"
+            both = " − ".join(f"{claimed[row].tested.value(metric):.3f}" for row in (one, other))
+            if metric == "AUC":
+                return f"AUC by query, {names} (pooled: {both})"
+            return f"{metric}, {names}, {both}"
+
         snippets = SNIPPETS in data.train.x.metadata
         pool = "all" if data.test.relevance.unjudged == "negative" else "judged"
         return RunResult(
             f"{data.describe()}; ranked: {pool} documents",
             tables=[
                 _table(tested),
-                _tests(tested, seed),
-                *_dimensions([*by_size.values(), tested[_PLAIN]] if by_size else []),
+                _tests(tested, tested["TFIDF"]),
+                *([_dimensions(by_size | {"TFIDF": tested["TFIDF"]})] if by_size else []),
             ],
             figures=[_figure(tested)],
-            claims=_claims(tested, by_size, seed),
+            claims=self.judged(
+                {
+                    metric: {name: (point, metric) for name, point in claimed.items()}
+                    for metric in _METRICS
+                },
+                Judge(quantity=quantity, test=_compared, paper=papers_test, means=None),
+            ),
             notes=[
                 *data.notes,
                 *(["Snippets were read with the queries."] if snippets else []),
@@ -240,25 +216,33 @@ class QueryDocument(Experiment[Parts]):
         )
 
 
-def _table(tested: Mapping[str, Tested]) -> Table:
+def _row(name: str, point: Point, **more: Cell) -> dict[str, Cell]:
+    """What the tables show of a model."""
+    metrics = {"AUC": "AUC", f"AUC, FPR ≤ {LOW_FPR}": f"pAUC@{LOW_FPR}"}
+    metrics |= {metric: metric for metric in _METRICS[1:]}
+    found = {shown: point.tested.value(metric) for shown, metric in metrics.items()}
+    chosen = {"validation": point.validation, "chosen": point.settings}
+    return {"method": name, **found, **more, **chosen}
+
+
+def _table(tested: Mapping[str, Point]) -> Table:
     letters = dict.fromkeys(tested, "")
     if len(tested) > 1:
-        letters = compare_all({m: t.values("NDCG@5") for m, t in tested.items()}).letters()
-    level = "NDCG@5 level with"
+        letters = compare_all({name: values(p, "NDCG@5") for name, p in tested.items()}).letters()
+    rows = (_row(name, p, **{"NDCG@5 level with": letters[name]}) for name, p in tested.items())
     return Table.of(
         "Table 2: AUC and NDCG",
-        (t.row({"method": t.title}, **{level: letters[m]}) for m, t in tested.items()),
+        rows,
         "Methods that share a letter cannot be told apart in NDCG@5 (paired randomisation, Holm, "
         "5 %). The paper's data, judged pairs of queries and advertisements, are not public.",
     )
 
 
-def _tests(tested: Mapping[str, Tested], seed: int) -> Table:
+def _tests(tested: Mapping[str, Point], base: Point) -> Table:
     """The paper's tests against TFIDF, and today's beside them."""
-    base = tested[_PLAIN]
-    others = {m: t for m, t in tested.items() if m != _PLAIN}
+    others = {name: point for name, point in tested.items() if point is not base}
     ours = [
-        tests_of({m: (t.values(metric), base.values(metric)) for m, t in others.items()})
+        tests_of({n: (values(p, metric), values(base, metric)) for n, p in others.items()})
         for metric in ("AUC", "NDCG@5")
     ]
     columns = (
@@ -266,10 +250,10 @@ def _tests(tested: Mapping[str, Tested], seed: int) -> Table:
         "AUC by query, randomisation, Holm", "NDCG@5, randomisation, Holm",
     )  # fmt: skip
 
-    def row(method: str, one: Tested) -> dict[str, Cell]:
-        theirs = (papers_test(one, base, metric, seed) for metric in _METRICS)
-        found = map(_describe, (*theirs, *(test[method] for test in ours)))
-        return {"method": one.title, **dict(zip(columns, found, strict=True))}
+    def row(name: str, one: Point) -> dict[str, Cell]:
+        theirs = (papers_test((one, metric), (base, metric)) for metric in _METRICS)
+        found = map(_describe, (*theirs, *(test[name] for test in ours)))
+        return {"method": name, **dict(zip(columns, found, strict=True))}
 
     return Table.of(
         "Against TFIDF: difference (p)",
@@ -279,20 +263,18 @@ def _tests(tested: Mapping[str, Tested], seed: int) -> Table:
     )
 
 
-def _dimensions(rankers: Iterable[Tested]) -> list[Table]:
-    rows = [one.row({"method": one.title}) for one in rankers]
-    return [Table.of("Table 3: by dimensions", rows)] if rows else []
+def _dimensions(by_size: Mapping[str, Point]) -> Table:
+    return Table.of("Table 3: by dimensions", (_row(*one) for one in by_size.items()))
 
 
-def _figure(tested: Mapping[str, Tested]) -> Figure:
+def _figure(tested: Mapping[str, Point]) -> Figure:
     series = []
-    for method, t in tested.items():
-        curve = t.result.roc
+    for name, point in tested.items():
+        curve = point.tested.roc
         assert curve is not None  # AUC was asked for
         at = np.unique(np.r_[np.geomspace(1e-4, LOW_FPR, _DRAWN // 2), np.linspace(0, 1, _DRAWN)])
         drawn = np.interp(at, curve.fpr, curve.tpr)
-        label = t.title
-        series.append(Series(label, tuple(at.tolist()), tuple(drawn.tolist()), method))
+        series.append(Series(name, tuple(at.tolist()), tuple(drawn.tolist()), point.method))
     return Figure(
         "Figure 3: ROC",
         "roc",
@@ -301,70 +283,6 @@ def _figure(tested: Mapping[str, Tested]) -> Figure:
         "true-positive rate",
         f"All pairs of the test that count. The paper draws false positives up to {LOW_FPR:.0%}.",
     )
-
-
-def _claims(
-    tested: Mapping[str, Tested], by_size: Mapping[tuple[str, int], Tested], seed: int
-) -> list[Claim]:
-    base, few = tested[_PLAIN], min((k for method, k in by_size if method == "s2net"), default=0)
-    reason = "S2Net was not run." if not few else "S2Net was not run with so many dimensions."
-    tested = {**tested, **{f"s2net, {k}": one for (m, k), one in by_size.items() if m == "s2net"}}
-    known = {(name, metric): (one, metric) for name, one in tested.items() for metric in _METRICS}
-
-    def ahead(*wanted: tuple[str, str, str, str]) -> list[Claim]:
-        """That a network is ahead of TFIDF in a metric: in words, and as the paper says it."""
-        said = {(name, metric): published for name, metric, _, published in wanted}
-        return claims_ahead(
-            [((name, metric), (_PLAIN, metric), words) for name, metric, words, _ in wanted],
-            known,
-            lambda a, b: known[a][0].against(base, a[1]),
-            lambda a, b: paired_randomization(*(one.values(metric) for one, metric in (a, b))),
-            paper=lambda a, b: papers_test(a[0], b[0], a[1], seed),
-            means=None,
-            published=lambda a, b: said[a],
-            reason=reason,
-        )
-
-    high = PUBLISHED.stated("s2net", "abstract", "accuracy", "s2net", "high with few dimensions")
-    passes = PUBLISHED.stated("s2net", "table 3", "AUC", "s2net, 300", "ahead of", _PLAIN)
-    return [
-        *ahead(
-            *(
-                (
-                    "s2net", metric, f"S2Net is ahead of TFIDF in {metric}.",
-                    PUBLISHED.ahead(*_TABLE_2, metric, "s2net", _PLAIN),
-                )
-                for metric in _METRICS
-            )
-        ),
-        *ahead(
-            (
-                f"s2net, {few}", "NDCG@5",
-                "S2Net is ahead of TFIDF with its fewest dimensions, too.", high,
-            ),
-            ("s2net, 300", "AUC", "S2Net passes TFIDF in AUC with 300 dimensions.", passes),
-        ),
-        _alone(tested),
-    ]  # fmt: skip
-
-
-def _alone(tested: Mapping[str, Tested]) -> Claim:
-    """Others are not ahead in AUC by more than the margin, with a verdict on each."""
-    base = tested[_PLAIN]
-    parts = [
-        Claim.level(
-            one.title,
-            paired_randomization(base.values("AUC"), one.values("AUC")),
-            _MARGIN,
-            base.against(one, "AUC"),
-            or_better=True,
-        )
-        for method, one in tested.items()
-        if method != _PLAIN and not method.startswith("s2net")
-    ]
-    said = PUBLISHED.stated(*_TABLE_2, "AUC", _PLAIN, "not behind", "any but s2net")
-    statement = "No other learned similarity is ahead of TFIDF in AUC."
-    return Claim.at_every(statement, parts, published=said)
 
 
 def _describe(found: Comparison) -> str:

@@ -31,11 +31,11 @@ from simviz.data.readers import Grouped, grouped, read_taxonomy, taxonomy_pairs
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import Comparison, paired_randomization
 from simviz.exceptions import DatasetError
+from simviz.experiments._claims import Judge
 from simviz.experiments._experiment import Experiment, RunResult, Size
-from simviz.experiments._findings import Claim, Figure, Series, Table, claims_ahead
+from simviz.experiments._findings import Figure, Series, Table
 from simviz.experiments._parts import Parts, WithoutItself
 from simviz.experiments._progress import Progress
-from simviz.experiments._published import PUBLISHED
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.relevance import Relevance
@@ -47,6 +47,12 @@ BASELINE = "n-gram"
 ROWS = ("(0) none", "(1) typos", "(2) + synonyms", "(3) + extra words", "(4) + feedback")
 TYPOS, COMPOSITION, EXTRA, ANNOTATIONS = "Typos", "Composition", "Extra words", "Annotations"
 TESTS = (TYPOS, COMPOSITION, EXTRA, ANNOTATIONS)
+#: The row with all augmentations that the data allow, and what each step adds to hits.
+_LAST, _RISE = "the last row", f"rise of {ANNOTATIONS}"
+_STEPS = {
+    "extra words": (ROWS[3], ROWS[2]), "typos": (ROWS[1], ROWS[0]),
+    "synonyms": (ROWS[2], ROWS[1]), "feedback": (ROWS[4], ROWS[3]),
+}  # fmt: skip
 #: Inputs that row (3) got wrong, and row (4) was told the groups of.
 CORRECTED = "Corrected (seen in training)"
 #: Share of its own training inputs that a network has to find before its claims are decided. The
@@ -55,8 +61,6 @@ CORRECTED = "Corrected (seen in training)"
 LEARNED = 0.9
 #: Texts of each kind to watch at most; a pass over more would take as long as learning.
 _WATCHED = 60
-#: Where the paper's own numbers stand.
-_TABLE_3 = "blstm", "table 3"
 _SYNONYMS: Mapping[Size, int] = {"demo": 300, "full": 1_000}
 _EVERY = 3  # n-th group of the demo
 _GROUPS, _TITLES = 500, 6  # of a folder's taxonomy
@@ -355,53 +359,32 @@ def _some(
     return {names[i]: texts[names[i]] for i in sorted(chosen.tolist())}
 
 
-def claims(trained: Table3, network: str) -> list[Claim]:
-    """What the paper concludes of its network, tested text by text."""
-    known = trained.hits
-    none, typos, synonyms, extra, feedback = ROWS
-    last = max((row for row, _ in known if row in ROWS), key=ROWS.index, default=none)
-    over = "with all augmentations it is ahead of the n-gram matcher on {}."
-    wanted = [
-        (typos, none, TYPOS, "typos in training lift Typos."),
-        (synonyms, typos, COMPOSITION, "synonyms lift Composition."),
-        (extra, synonyms, EXTRA, "extra words lift Extra words."),
-        (extra, feedback, ANNOTATIONS, "Annotations fall with feedback."),
-        (last, BASELINE, COMPOSITION, over.format(COMPOSITION)),
-        (last, BASELINE, ANNOTATIONS, over.format(ANNOTATIONS)),
-    ]
-
-    def judged(claim: Claim, *rows: str) -> Claim:
-        return replace(claim, undecided=_unlearned(trained.rows, rows) or claim.undecided)
-
-    def published(one: tuple[str, str], other: tuple[str, str]) -> str:
-        row = feedback if other[0] == BASELINE else one[0]
-        return PUBLISHED.ahead(*_TABLE_3, one[1], row, other[0])
-
-    reason = "The data lack what the row or the test needs."
-    found = claims_ahead(
-        [((a, test), (b, test), f"{network}: {words}") for a, b, test, words in wanted],
-        known, lambda one, _: f"hits on {one[1]}", _by_text, published=published, reason=reason,
-    )  # fmt: skip
-    made = [judged(claim, a, b) for claim, (a, b, *_) in zip(found, wanted, strict=True)]
+def claimed(trained: Table3) -> tuple[dict[str, dict[str, Any]], Judge]:
+    """What the claims on a network are about, text by text, and how they are decided."""
+    known: dict[str, dict[str, Any]] = {}
+    for (row, test), values in trained.hits.items():
+        known.setdefault(test, {})[row] = values
+    last = max((row for row, _ in trained.hits if row in ROWS), key=ROWS.index, default=ROWS[0])
+    for rows in known.values():
+        if last in rows:
+            rows[_LAST] = rows[last]
     # What a step gains, text by text; the step with extra words against each of the others.
-    steps = {
-        "extra words": (extra, synonyms), "typos": (typos, none),
-        "synonyms": (synonyms, typos), "feedback": (feedback, extra),
-    }  # fmt: skip
-    gains = {
-        words: np.subtract(known[a, ANNOTATIONS], known[b, ANNOTATIONS])
-        for words, (a, b) in steps.items()
-        if {(a, ANNOTATIONS), (b, ANNOTATIONS)} <= known.keys()
+    asked = known.get(ANNOTATIONS, {})
+    known[_RISE] = {
+        step: np.subtract(asked[a], asked[b])
+        for step, (a, b) in _STEPS.items()
+        if {a, b} <= asked.keys()
     }
-    most, *others = steps
-    rises = claims_ahead(
-        [(most, words, words) for words in others], gains,
-        lambda *_: "rise of hits on Annotations", _by_text, means=None, reason="It was not run.",
-    )  # fmt: skip
-    parts = [judged(claim, *steps[most], *steps[claim.statement]) for claim in rises]
-    statement = f"{network}: Annotations rise most with extra words."
-    said = PUBLISHED.ahead(*_TABLE_3, f"rise of {ANNOTATIONS}", most, "any other")
-    return [*made, Claim.at_every(statement, parts, published=said)]
+
+    def undecided(one: str, other: str, on: str) -> str:
+        there = {_LAST: (last,), **_STEPS}
+        rows = [row for name in (one, other) for row in there.get(name, (name,))]
+        return _unlearned(trained.rows, rows)
+
+    def quantity(one: str, other: str, on: str) -> str:
+        return f"rise of hits on {ANNOTATIONS}" if on == _RISE else f"hits on {on}"
+
+    return known, Judge(quantity=quantity, test=_by_text, undecided=undecided)
 
 
 def _by_text(a: Sequence[float], b: Sequence[float]) -> Comparison:
@@ -508,7 +491,10 @@ class SiameseTable(Experiment[Material]):
                     "of one of its groups.",
                 )
             )
-            made += claims(found, network)
+            made += [
+                replace(claim, statement=f"{network}: {claim.statement}")
+                for claim in self.judged(*claimed(found))
+            ]
         words = ", ".join(f"{name} {value}" for name, (value,) in settings.items())
         return RunResult(
             f"{len(data.titles):,} titles",

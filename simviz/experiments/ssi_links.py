@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +11,10 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.data import PairSet
-from simviz.evaluation.significance import paired_randomization
 from simviz.experiments._blending import BlendedRanking, Scored, TermWeights
 from simviz.experiments._experiment import RunResult, Size, describe, tried
-from simviz.experiments._findings import Claim
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
-from simviz.experiments._published import PUBLISHED
 from simviz.features import Tfidf, Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, same_vocabulary
@@ -25,8 +22,6 @@ from simviz.relevance import Relevance
 
 #: Queries by which query expansion is chosen at most; it is slow, and gains little.
 _MOST_QUERIES = 300
-#: Differences of average precision below it do not matter.
-_MARGIN = 0.005
 #: Share of links that are asked for where links are divided, as in the paper.
 _ASKED = 0.3
 
@@ -180,25 +175,6 @@ class SsiLinks(BlendedRanking):
         progress("Testing query expansion", 0.7)
         fed = _pipeline("query_expansion", **params).fit(task.test)
         return Scored(task.ranked(fed, self.metrics), describe(params))
-
-    def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
-        """What the paper concludes, each with its test."""
-        claims = super()._claims(scored)
-        if "query expansion" in scored:
-            one, other = names = "query expansion", "TFIDF"
-            said = PUBLISHED.stated("ssi", "table 1", "MAP", one, "equal to", other)
-            claims.append(
-                Claim.level(
-                    "Query expansion ranks as TFIDF does.",
-                    paired_randomization(
-                        *(scored[n].result.per_query(self.metric) for n in names)
-                    ),
-                    _MARGIN,
-                    "MAP, query expansion − TFIDF",
-                    published=said,
-                )
-            )
-        return claims
 
 
 def _pipeline(method: str, **params: Any) -> PairPipeline:

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,20 +10,16 @@ import numpy as np
 from simviz.data import Items, PairSet, split
 from simviz.datasets import load_demo
 from simviz.datasets.pydocs import SAME
-from simviz.evaluation.significance import paired_randomization, paired_t
-from simviz.experiments._blending import BlendedRanking, Scored, TermWeights
+from simviz.evaluation.significance import paired_t
+from simviz.experiments._blending import BlendedRanking, TermWeights
 from simviz.experiments._experiment import graded, two_texts
-from simviz.experiments._findings import Claim, claims_ahead
 from simviz.experiments._parts import Parts
-from simviz.experiments._published import PUBLISHED
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
 _LINK_DEMO = "pydocs_links"
-#: A lead in NDCG@10 that would not matter.
-_MARGIN = 0.01
 
 
 def clicks(parts: Parts, stands_for: str) -> Parts:
@@ -115,41 +109,6 @@ class WebRanking(BlendedRanking):
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
         return two_texts(pairs) and graded(pairs)
-
-    def _claims(self, scored: Mapping[str, Scored]) -> list[Claim]:
-        """What the talk concludes of S2Net, and of every model alone and combined."""
-        values = {name: one.result.per_query(self.metric) for name, one in scored.items()}
-        alone = [name for name in values if self.blend.format(name) in values]
-        said = partial(PUBLISHED.stated, "slides", self.shown_as.lower(), self.published_as)
-        others = [
-            Claim.level(
-                name,
-                paired_randomization(values[self.lexical], values[name]),
-                _MARGIN,
-                f"{self.metric}, {self.lexical} − {name}",
-                or_better=True,
-            )
-            for name in alone
-            if name != "S2Net"
-        ]
-        mixed = claims_ahead(
-            [(self.blend.format(name), name, name) for name in alone],
-            values,
-            lambda a, b: f"{self.metric}, {a} − {b}",
-        )
-        return [
-            *super()._claims(scored),
-            Claim.at_every(
-                "No model but S2Net ranks better alone than the vector space model.",
-                others,
-                published=said(self.lexical, "beaten by S2Net alone"),
-            ),
-            Claim.at_every(
-                "Every model ranks better when combined with the vector space model.",
-                mixed,
-                published=said("every model", "higher when combined with VSM"),
-            ),
-        ]
 
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         """The words of all texts are counted once, for they are asked for many times."""

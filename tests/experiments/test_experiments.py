@@ -38,8 +38,8 @@ from simviz.experiments import (
     to_markdown,
 )
 from simviz.experiments.__main__ import main
+from simviz.experiments._claims import Judge, Told
 from simviz.experiments._experiment import tried
-from simviz.experiments._findings import claims_ahead
 from simviz.experiments._progress import request_key
 from simviz.experiments._published import PUBLISHED
 from simviz.features import Tfidf
@@ -118,12 +118,50 @@ def test_a_claim_over_dimensions_is_told_by_dimension():
 def test_the_papers_numbers_stand_beside_ours():
     values = {"A": BETTER, "B": WORSE, "C": BETTER}
     wanted = [("A", "B", "A is ahead of B."), ("A", "C", "A is ahead of C."), ("A", "D", "Of D.")]
-    first, second, third = claims_ahead(
-        wanted, values, "MRR, {} − {}".format, published="{} before {}".format
+    told = [Told(said=said, rows=(one, other)) for one, other, said in wanted]
+    judge = Judge(quantity="MRR, {} − {}".format)
+    first, second, third = judge.claims(
+        told, {"": values}, lambda one: "{} before {}".format(*one.rows)
     )
     assert first.verdict == "holds" and first.published == "A before B"
     assert second.verdict == "undecided" and second.published == "A before C"
     assert third.verdict == "not comparable" and third.numbers() == "D was not run."
+
+
+def judged(told, values, **how):
+    judge = Judge(quantity=lambda one, other, on: f"{one} − {other} on {on}", **how)
+    (claim,) = judge.claims([told], values, lambda one: "said")
+    return claim
+
+
+def test_a_star_stands_for_every_row_that_has_both():
+    values = {
+        "MRR": {"A, 5": BETTER, "B, 5": WORSE, "A, 10": WORSE, "B, 10": BETTER, "A, 20": BETTER}
+    }
+    told = Told(said="Everywhere.", rows=("A, *", "B, *"), on="MRR", part="k = {}")
+    claim = judged(told, values)
+    assert [part.statement for part in claim.parts] == ["k = 5", "k = 10"]
+    assert [part.verdict for part in claim.parts] == ["holds", "does not hold"]
+    assert claim.parts[0].quantity.startswith("A, 5 − B, 5 on MRR, ")
+    assert claim.published == "said" and claim.parts[0].published == ""
+    assert all("Holm, 2 comparisons" in part.test for part in claim.parts)
+    others = Told(said="No other.", rows=("A, 5", "*"), on="MRR", kind="no worse", but=("B*",))
+    parts = judged(others, values).parts
+    assert [part.statement for part in parts] == ["A, 10", "A, 20"]
+    assert judged(others, {}).reason == "Nothing of it was run."
+
+
+def test_claims_of_a_family_are_corrected_together_and_others_are_not():
+    values = {"": {"A": BETTER, "B": WORSE}}
+    told = [
+        Told(said=said, rows=("A", "B"), family=family, papers_test=theirs)
+        for said, family, theirs in (("1", "", True), ("2", "", False), ("3", "own", True))
+    ]
+    judge = Judge(quantity="{} {}".format, paper=paired_randomization, undecided=lambda *_: "Why.")
+    made = judge.claims(told, values, lambda one: "said")
+    assert ["2 comparisons" in claim.test for claim in made] == [True, True, False]
+    assert [bool(claim.paper_test) for claim in made] == [True, False, True]
+    assert {claim.undecided for claim in made} == {"Why."}
 
 
 def test_level_is_shown_by_an_interval_and_not_by_a_large_p():
@@ -190,9 +228,10 @@ def test_every_experiment_has_results_that_say_of_papers_what_published_toml_has
         }
         for place, numbers in PUBLISHED.numbers.items():
             if place[0] == paper:
-                pairs = permutations(numbers, 2)
                 words |= {
-                    PUBLISHED.ahead(*place, a, b) for a, b in pairs if numbers[a] > numbers[b]
+                    PUBLISHED.said(*place, a, "ahead of", b)
+                    for a, b in permutations(numbers, 2)
+                    if numbers[a] > numbers[b]
                 }
         for one in found:
             assert one.size == "full" and one.tables and one.claims

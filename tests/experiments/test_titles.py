@@ -122,6 +122,10 @@ def test_hits_are_shared_between_equally_near_titles():
     assert blstm.hits(matcher, titles, texts) == [0.5, 1.0, 0.0]
 
 
+def claims(found):
+    return get_experiment("siamese_blstm").judged(*blstm.claimed(found))
+
+
 def test_claims_are_told_by_test_and_need_both_rows():
     rows, right = [*blstm.ROWS, blstm.BASELINE], [1.0] * 50 + [0.0] * 10
     known = {(row, test): [0.0] * 60 for row in rows for test in blstm.TESTS}
@@ -129,13 +133,13 @@ def test_claims_are_told_by_test_and_need_both_rows():
         known[row, blstm.ANNOTATIONS] = right
     known[rows[3], blstm.TYPOS] = right
     learned = {row: blstm.Row(60, 7, 0.95) for row in blstm.ROWS}
-    verdicts = {c.statement: c for c in blstm.claims(blstm.Table3(known, learned), "N")}
-    rises = verdicts["N: Annotations rise most with extra words."]
+    verdicts = {c.statement: c for c in claims(blstm.Table3(known, learned))}
+    rises = verdicts["Annotations rise most with extra words."]
     assert rises.verdict == "holds" and len(rises.parts) == 3
-    assert verdicts["N: typos in training lift Typos."].verdict == "undecided"
+    assert verdicts["typos in training lift Typos."].verdict == "undecided"
     without = {key: values for key, values in known.items() if key[0] != rows[4]}
     some = blstm.Table3(without, {row: learned[row] for row in blstm.ROWS[:4]})
-    fall = {c.statement: c for c in blstm.claims(some, "N")}["N: Annotations fall with feedback."]
+    fall = {c.statement: c for c in claims(some)}["Annotations fall with feedback."]
     assert fall.verdict == "not comparable" and fall.published == "0.87 and 0.84 (Annotations)"
 
 
@@ -149,8 +153,7 @@ def test_a_network_that_has_not_learned_its_own_inputs_decides_nothing():
         rows = {
             row: blstm.Row(60, 40, recall.get(f"row{i}", 0.9)) for i, row in enumerate(blstm.ROWS)
         }
-        made = blstm.claims(blstm.Table3(known, rows), "N")
-        return {c.statement.removeprefix("N: "): c for c in made}
+        return {c.statement: c for c in claims(blstm.Table3(known, rows))}
 
     behind = "with all augmentations it is ahead of the n-gram matcher on Annotations."
     lifts = "synonyms lift Composition."
