@@ -47,21 +47,24 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
         return figure.update_layout(height=_HEIGHT)
     if found.kind == "scatter":
         return _scatter(found.series, found.title, theme)
-    if found.kind == "counts":
-        chart = Chart(theme)
+    if found.kind in ("counts", "lines"):
+        chart, counts = Chart(theme), found.kind == "counts"
         for place, s in enumerate(found.series):
             chart.figure.add_scatter(
-                x=s.x, y=s.y, mode="markers", name=safe_text(s.label, 40),
+                x=s.x, y=s.y, mode="markers" if counts else "lines", name=safe_text(s.label, 40),
                 showlegend=len(found.series) > 1,
                 marker={
                     "color": chart.look.palette[place % len(chart.look.palette)], "size": 7,
                     "symbol": "circle-open" if place else "circle",
                 },
+                line={"dash": "dash" if place else "solid"},
                 hovertemplate="%{x:,}: %{y:,}<extra>%{fullData.name}</extra>",
             )  # fmt: skip
-        axes = [{"title": clean_text(n, 40), "type": "log"} for n in (found.x_name, found.y_name)]
+        kind = "log" if counts else "linear"
+        axes = [{"title": clean_text(n, 40), "type": kind} for n in (found.x_name, found.y_name)]
         return chart.finish(f"{clean_text(found.title, 80)}.", x=axes[0], y=axes[1], legend="")
-    raise ValueError(f"A figure shows dimensions, roc, scatter or counts; got {found.kind!r}.")
+    kinds = "dimensions, roc, scatter, counts or lines"
+    raise ValueError(f"A figure shows {kinds}; got {found.kind!r}.")
 
 
 def _look(series: Series) -> str:

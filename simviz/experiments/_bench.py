@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from simviz.evaluation import Evaluation
 from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Direction
 from simviz.experiments._experiment import Grid, describe, tried
+from simviz.experiments._findings import Cell, Table
 from simviz.experiments._parts import Part, Parts
 from simviz.experiments._progress import Progress
 from simviz.methods import get_method
@@ -79,6 +80,8 @@ class Bench:
     seed: int
     told: Sequence[str] = ()
     late: Sequence[Metric | str] = ()
+    #: Processor seconds of all fits, by method.
+    spent: dict[str, float] = field(default_factory=dict)
 
     def points(
         self,
@@ -102,13 +105,26 @@ class Bench:
                 data += parts.sides(made, "validation")
             return made, data
 
-        found = []
+        found, before = [], progress.spent
         for params, model in tried(method, grid, make, progress, paths=True):
             told = {n: v for n, v in params.items() if n in (self.told or params)}
             settings = ", ".join(filter(None, (words, describe(told))))
             watched = self.ranked(model, parts, "validation")
             found.append(Point(self, method, settings, model, parts, watched))
+        self.spent[method] = self.spent.get(method, 0.0) + progress.spent - before
         return found
+
+    def times(self, name: Callable[[str], str], methods: Iterable[str]) -> Table:
+        """What training took, of methods by their names."""
+        rows: Iterable[dict[str, Cell]] = (
+            {"method": name(m), "processor seconds": self.spent[m]} for m in methods
+        )
+        return Table.of(
+            "Training times",
+            rows,
+            "All settings of a method together, on one thread; dimensions that one fit gives, and "
+            "ridges of one decomposition, are trained once.",
+        )
 
     def ranked(self, model: Any, parts: Parts, part: Part = "test") -> Evaluation:
         """Rank the items of a part."""

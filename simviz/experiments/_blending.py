@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.callbacks import Callback
+from simviz._types import Reals
 from simviz.data import PairSet
-from simviz.evaluation.blends import BlendCurve, blend_curve
+from simviz.evaluation.blends import blend_curve
 from simviz.evaluation.metrics import MAP, Metric, Precision, RankLoss
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.significance import Comparison, confidence_interval
@@ -26,6 +26,7 @@ from simviz.pipeline import BlendPipeline, PairPipeline
 
 #: Weights of the learned scores that are tried.
 ALPHAS = np.linspace(0.0, 1.0, 21)
+_LEVEL = 1e-12  # of several weights as good as the best, the middle one
 
 
 class TermWeights(Vectors):
@@ -52,42 +53,25 @@ class Scored(NamedTuple):
     chosen: str = ""
 
 
-class Chosen(NamedTuple):
-    """A setting that validation chose, and the scorer that it makes."""
+def chosen(
+    curves: Mapping[str, tuple[Mapping[str, Any], Reals]], rows: Mapping[str, Grid]
+) -> Iterator[tuple[str, str, str, int]]:
+    """Each row, with its best setting alone, that of its best blend, and the weight's place.
 
-    setting: str
-    scorer: PairPipeline | BlendPipeline
-
-
-def choose(
-    candidates: Mapping[str, PairPipeline],
-    lexical: PairPipeline,
-    parts: Parts,
-    metric: Metric,
-    callback: Callback | None = None,
-) -> tuple[Chosen, Chosen]:
-    """Choose a setting alone, and a setting and a weight for the blend."""
-    if not candidates:
-        raise ValueError("There is nothing to choose from. Bring at least one setting.")
-    blends = {
-        setting: BlendPipeline.of(pipeline, lexical, parts.train, normalization="global_std")
-        for setting, pipeline in candidates.items()
-    }
-
-    def curve(blend: BlendPipeline) -> BlendCurve:
-        return blend_curve(
-            parts.limited(blend), *parts.sides(blend, "validation"), ALPHAS, metrics=[metric],
-            directions=["x2y"], callback=callback,
-        )  # fmt: skip
-
-    sign = 1.0 if metric.higher_is_better else -1.0
-    curves = {setting: curve(blend) for setting, blend in blends.items()}
-    values = {setting: sign * found.values() for setting, found in curves.items()}
-    alone = max(values, key=lambda setting: values[setting][-1])
-    mixed = max(values, key=lambda setting: values[setting].max())
-    alpha = curves[mixed].best()
-    blend = blends[mixed].with_alpha(alpha)
-    return Chosen(alone, candidates[alone]), Chosen(f"α = {alpha:.2f}, {mixed}", blend)
+    Curves are values by weight, higher being better, of settings by their names; rows say which
+    values they may choose. A row of which nothing was tried is left out.
+    """
+    for name, limits in rows.items():
+        some = {
+            setting: values
+            for setting, (params, values) in curves.items()
+            if all(params.get(n) in allowed for n, allowed in limits.items())
+        }
+        if some:
+            alone = max(some, key=lambda setting: some[setting][-1])
+            mixed = max(some, key=lambda setting: some[setting].max())
+            level = np.flatnonzero(some[mixed] >= some[mixed].max() - _LEVEL)
+            yield name, alone, mixed, int(level[(len(level) - 1) // 2])
 
 
 class BlendedRanking(Experiment[Parts]):
@@ -99,8 +83,6 @@ class BlendedRanking(Experiment[Parts]):
         What the table calls the lexical scores, and a blend with them.
     metrics, metric : tuple of Metric, Metric
         What is shown of the test, and what validation chooses by.
-    published : mapping
-        Method to rows of their own, and what each may choose of the settings.
     table : tuple of three str
         Title, heading of the first column, and note.
     paper_test : callable, optional
@@ -111,7 +93,6 @@ class BlendedRanking(Experiment[Parts]):
     blend: ClassVar[str] = "α {} + (1 − α) TFIDF"
     metrics: ClassVar[tuple[Metric, ...]] = (RankLoss(), MAP(), Precision(10))
     metric: ClassVar[Metric] = MAP()
-    published: ClassVar[Mapping[str, Mapping[str, Grid]]] = {}
     table: ClassVar[tuple[str, str, str]]
     paper_test: ClassVar[Callable[..., Comparison] | None] = None
 
@@ -170,25 +151,32 @@ class BlendedRanking(Experiment[Parts]):
             made = self._pipeline(method, task, lexical, seed, **params)
             return made, (task.train, task.validation)
 
-        every = tried(method, self.grids[size][method], make, progress.part(0, 0.75))
-        candidates = [(params, model) for params, model in every]
-        listen = progress.part(0.75, 0.9).listen(f"Weighing {name}")
+        models, curves = {}, {}
+        sign, listen = 1.0 if self.metric.higher_is_better else -1.0, f"Weighing {name}"
+        for params, model in list(
+            tried(method, self.grids[size][method], make, progress.part(0, 0.75))
+        ):
+            blend = BlendPipeline.of(model, lexical, task.train, normalization="global_std")
+            curve = blend_curve(
+                task.limited(blend), *task.sides(blend, "validation"), ALPHAS,
+                metrics=[self.metric], directions=["x2y"],
+                callback=progress.part(0.75, 0.9).listen(listen),
+            )  # fmt: skip
+            models[describe(params)] = model, blend
+            curves[describe(params)] = params, sign * curve.values()
         found: dict[str, Scored] = {}
-        rows: dict[str, Grid] = {"": {}, **self.published.get(method, {})}
-        for words, limits in rows.items():
-            some = {
-                describe(params): model
-                for params, model in candidates
-                if all(params.get(n) in values for n, values in limits.items())
-            }
-            if limits and not some:  # the demo does not try it
-                continue
-            called = name + words
-            alone, mixed = choose(some, lexical, task, self.metric, listen)
-            progress(f"Testing {called}", 0.9)
+        for row, alone, mixed, at in chosen(curves, self.rows(method)):
+            progress(f"Testing {row}", 0.9)
+            alpha = float(ALPHAS[at])
+            both = {
+                row: (models[alone][0], alone),
+                self.blend.format(row): (
+                    models[mixed][1].with_alpha(alpha), f"α = {alpha:.2f}, {mixed}"
+                ),
+            }  # fmt: skip
             found |= {
-                row: Scored(task.ranked(one.scorer, self.metrics), one.setting)
-                for row, one in ((called, alone), (self.blend.format(called), mixed))
+                n: Scored(task.ranked(scorer, self.metrics), how)
+                for n, (scorer, how) in both.items()
             }
         return found
 

@@ -129,7 +129,8 @@ class Judge:
                     for part, (a, b) in pairs.items()
                     if {a, b} <= rows.keys()
                 }
-        found, theirs = {}, {}
+        found: dict[tuple[Told, str], Comparison] = {}
+        theirs: dict[tuple[Told, str], Comparison] = {}
         for family in families.values():
             found |= tests_of(family, self.test)
             if self.paper:

@@ -80,7 +80,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.experiments._claims import Judge, Told
 from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
-from simviz.experiments._progress import Progress, fewer_dimensions
+from simviz.experiments._progress import Progress
 from simviz.experiments._published import PUBLISHED, Said
 from simviz.methods import get_method
 from simviz.registry import find_classes, unknown_name
@@ -183,7 +183,7 @@ def tried(
             # Without validation pairs: which ridge is best is asked here.
             path = model.regularization_path(*data[:3], values=ridges)
             for i, ridge in enumerate(ridges, start=1):
-                with fewer_dimensions():
+                with part.fitting():
                     one = next(path)
                 part(label, i / len(ridges))
                 yield from _variants({**params, "regularization": ridge}, one, grid, sizes)
@@ -289,6 +289,9 @@ class Experiment(Generic[D]):
         Of train, validation and test, where the data do not say.
     names : mapping of str to str
         Method to what tables call it, where that is not its title.
+    published : mapping
+        Method to further rows, by what stands behind its name, and what each may choose
+        of the settings.
     costs : mapping of str to float
         Method to how long it takes, about, in any unit; in the order of training.
     claims : tuple of Told
@@ -316,6 +319,7 @@ class Experiment(Generic[D]):
     split_by: ClassVar[Literal["pair", "x", "y"]] = "pair"
     fractions: ClassVar[tuple[float, float, float]] = (0.7, 0.1, 0.2)
     names: ClassVar[Mapping[str, str]] = {}
+    published: ClassVar[Mapping[str, Mapping[str, Grid]]] = {}
     costs: ClassVar[Mapping[str, float]] = {}
     claims: ClassVar[tuple[Told, ...]] = ()
     published_as: ClassVar[str] = "MAP"
@@ -611,6 +615,22 @@ class Experiment(Generic[D]):
             Its title, unless the experiment has another name for it.
         """
         return self.names.get(method) or str(get_method(method).tags.title)
+
+    def rows(self, method: str) -> dict[str, Grid]:
+        """Rows of tables that a method gives, and what each may choose of its settings.
+
+        Parameters
+        ----------
+        method : str
+            Its id.
+
+        Returns
+        -------
+        dict of str to mapping
+            The method itself, which may choose all, and what is `published` of it.
+        """
+        further = self.published.get(method, {})
+        return {self.name(method) + words: some for words, some in {"": {}, **further}.items()}
 
     def chosen(self, methods: Iterable[str] | None) -> tuple[str, ...]:
         """The methods that are asked for, in the experiment's order.

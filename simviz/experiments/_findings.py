@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import csv
 import functools
-import io
 import json
 import math
 from collections.abc import Iterable, Mapping
@@ -12,8 +10,8 @@ from dataclasses import asdict, dataclass, fields
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
-from simviz.data.cells import escape_cell
 from simviz.evaluation.significance import ALPHA, Comparison, describe_p, signed
+from simviz.evaluation.tables import csv_text
 
 if TYPE_CHECKING:
     from simviz.experiments._experiment import Experiment
@@ -21,7 +19,7 @@ if TYPE_CHECKING:
 Verdict = Literal["holds", "does not hold", "undecided", "not comparable"]
 K = TypeVar("K")
 Cell = str | float | int | None
-FigureKind = Literal["dimensions", "roc", "scatter", "counts"]
+FigureKind = Literal["dimensions", "roc", "scatter", "counts", "lines"]
 VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "undecided", "not comparable")
 #: In front of a verdict, so that colour is not all that tells it.
 SIGNS = {"holds": "✓", "does not hold": "✗", "undecided": "?", "not comparable": "–"}
@@ -383,9 +381,9 @@ class Figure:
     ----------
     title : str
         What it shows.
-    kind : {"dimensions", "roc", "scatter", "counts"}
-        A metric against the number of dimensions, ROC curves, a map, or how often a
-        number occurs, on logarithmic axes.
+    kind : {"dimensions", "roc", "scatter", "counts", "lines"}
+        A metric against the number of dimensions, ROC curves, a map, how often a
+        number occurs, on logarithmic axes, or curves on plain ones.
     series : tuple of Series
         What is drawn.
     x_name, y_name : str
@@ -610,16 +608,8 @@ def tables_csv(tables: Iterable[Table]) -> str:
         Comma-separated values for a spreadsheet, with an empty line between
         the tables.
     """
-    text = io.StringIO()
-    lines = csv.writer(text, lineterminator="\n")
-    for i, table in enumerate(tables):
-        title = table.title.replace('"', '""')
-        if i:
-            text.write("\n")
-        text.write(f'"{title}"\n')
-        for row in (table.columns, *table.rows):
-            lines.writerow([escape_cell(c) if isinstance(c, str) else c for c in row])
-    return text.getvalue()
+    lines = [line for t in tables for line in ((), (t.title,), t.columns, *t.rows)]
+    return csv_text(lines[1:])
 
 
 def cell_text(cell: Cell) -> str:

@@ -21,6 +21,7 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 WORTH_KEEPING = 10.0  # seconds that a fit took
+_SECONDS = "seconds"  # of the processor, beside what a fit learned
 
 
 @contextmanager
@@ -79,6 +80,7 @@ class Progress:
         self._folder = folder
         # Shared by all parts: what is reported never goes back.
         self._furthest = [low]
+        self._spent = [0.0]
 
     def __call__(self, words: str, fraction: float = 0.0) -> None:
         """Report what is done now, and how much of this part is behind, in [0, 1].
@@ -104,8 +106,21 @@ class Progress:
         width = self._high - self._low
         low, high = self._low + low * width, self._low + high * width
         part = Progress(self._heard, low, high, self._folder)
-        part._furthest = self._furthest
+        part._furthest, part._spent = self._furthest, self._spent
         return part
+
+    @property
+    def spent(self) -> float:
+        """Processor seconds that all fits took, those too whose results were read again."""
+        return self._spent[0]
+
+    @contextmanager
+    def fitting(self) -> Iterator[None]:
+        """Count what is done meanwhile as a fit. It may get fewer dimensions than asked for."""
+        begin = time.process_time()
+        with fewer_dimensions():
+            yield
+        self._spent[0] += time.process_time() - begin
 
     def over(self, things: Mapping[T, float] | Sequence[T]) -> list[tuple[T, Progress]]:
         """Each thing with a part of its own.
@@ -203,18 +218,20 @@ class Progress:
         PairModel or PairPipeline
             The same object. Only what took long to learn is kept.
         """
-        file = self._folder and self._folder / f"{request_key(model, *data)}.simviz"
+        file = self._folder and self._folder / f"{request_key(_SECONDS, model, *data)}.simviz"
         if file and file.exists():
             own = {type(part) for part in vars(model).values() if isinstance(part, Transformer)}
-            vars(model).update(load_state(file, lambda learned, _: learned, trusted=tuple(own)))
+            learned = load_state(file, lambda learned, _: learned, trusted=tuple(own))
+            self._spent[0] += learned.pop(_SECONDS)
+            vars(model).update(learned)
             return model
-        begin = time.monotonic()
-        with fewer_dimensions():
+        begin, before = time.monotonic(), self.spent
+        with self.fitting():
             model.fit(*data)
         if file and time.monotonic() - begin >= WORTH_KEEPING:
             file.parent.mkdir(parents=True, exist_ok=True)
             learned = {n: v for n, v in vars(model).items() if n[0] != "_" and n[-1] == "_"}
-            save_state(learned, file)
+            save_state({**learned, _SECONDS: self.spent - before}, file)
         return model
 
     def listen(self, words: str) -> Callback:

@@ -18,6 +18,7 @@ from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
 from simviz.evaluation import MAP, blend_curve, corrected_resampled_t, paired_t
 from simviz.exceptions import DatasetError
+from simviz.experiments._blending import chosen
 from simviz.experiments._claims import Judge
 from simviz.experiments._experiment import (
     Experiment,
@@ -53,17 +54,6 @@ _JUDGE = Judge(
     test=partial(corrected_resampled_t, test_fraction=TEST_SHARE),
     paper=lambda a, b: replace(paired_t(a, b), unit="split"),
 )
-#: Method to the rows that it gives, and what each may choose of its settings.
-_ROWS: Mapping[str, Mapping[str, Grid]] = {
-    "mlc": {
-        "MLC": {},
-        "MLC as published (learned, dot)": {"form": ("full", "diagonal"), "measure": ("dot",)},
-    },
-    "heterogeneous_svd": {
-        "heterogeneous SVD": {},
-        "heterogeneous SVD, the paper's weights": {"negative_weight": ("paper",)},
-    },
-}
 
 
 class Measured(NamedTuple):
@@ -158,7 +148,11 @@ class Collection:
 
 
 def divided(
-    collection: Collection, methods: Sequence[str], trial: int, n_folds: int, progress: Progress
+    collection: Collection,
+    learners: Mapping[str, Mapping[str, Grid]],
+    trial: int,
+    n_folds: int,
+    progress: Progress,
 ) -> dict[str, Measured]:
     """Test scorers on a fifth of the queries, drawn at random."""
     rng = np.random.default_rng(trial)
@@ -168,7 +162,7 @@ def divided(
         "VSM": Measured(float(collection.curve(collection.vsm[test], test)[-1])),
         "BM25": Measured(float(collection.curve(collection.bm25[test], test)[0])),
     }
-    for method, part in progress.over(methods):
+    for method, part in progress.over(list(learners)):
         curves: dict[str, list[Reals]] = {}
         *inner, last = (one for _, one in part.over(range(n_folds + 1)))
         for held, inside in zip(folds, inner, strict=True):
@@ -182,15 +176,8 @@ def divided(
             for name, lines in curves.items()
             if len(lines) == n_folds and name in final
         }
-        for name, allowed in _ROWS[method].items():
-            some = {
-                setting: line
-                for setting, line in means.items()
-                if all(final[setting][0][n] in values for n, values in allowed.items())
-            }
-            best = max(some, key=lambda setting: some[setting][-1])
-            mixed = max(some, key=lambda setting: some[setting].max())
-            at = int(some[mixed].argmax())
+        both = {setting: (final[setting][0], line) for setting, line in means.items()}
+        for name, best, mixed, at in chosen(both, learners[method]):
             alone, blended = (collection.curve(final[s][1], test) for s in (best, mixed))
             found[name] = Measured(float(alone[-1]), best)
             found[f"{name} + BM25"] = Measured(
@@ -231,7 +218,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
         """Divide, choose by folds of the training queries, and test; ten times."""
         progress("Weighing terms")
         collection = Collection(data, self.grids[size], seed)
-        learners = [method for method in methods if method in _ROWS]
+        learners = {method: self.rows(method) for method in methods if method in self.grids[size]}
         others = (
             "documents that were not judged for a query are not ranked for it"
             if collection.unjudged == "ignore"

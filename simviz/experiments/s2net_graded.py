@@ -199,6 +199,7 @@ class QueryDocument(Experiment[Parts]):
                 _table(tested),
                 _tests(tested, tested["TFIDF"]),
                 *([_dimensions(by_size | {"TFIDF": tested["TFIDF"]})] if by_size else []),
+                bench.times(self.name, [m for m in self.methods if m in bench.spent]),
             ],
             figures=[_figure(tested)],
             claims=self.judged(
@@ -221,7 +222,7 @@ def _row(name: str, point: Point, **more: Cell) -> dict[str, Cell]:
     metrics = {"AUC": "AUC", f"AUC, FPR ≤ {LOW_FPR}": f"pAUC@{LOW_FPR}"}
     metrics |= {metric: metric for metric in _METRICS[1:]}
     found = {shown: point.tested.value(metric) for shown, metric in metrics.items()}
-    chosen = {"validation": point.validation, "chosen": point.settings}
+    chosen: dict[str, Cell] = {"validation": point.validation, "chosen": point.settings}
     return {"method": name, **found, **more, **chosen}
 
 

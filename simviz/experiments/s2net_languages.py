@@ -140,6 +140,8 @@ class AcrossLanguages(Experiment[Parts]):
             points["hdlr"] = networks("hdlr", one_vocabulary, progress.part(0.5, 0.6))
         if "s2net" in methods:
             points["s2net"] = networks("s2net", points["opca"], progress.part(0.6, 0.85))
+        times = bench.times(_title, [m for m in self.methods if m in bench.spent])
+        if "s2net" in methods:
             preset = dict(get_method("s2net").presets["paper"])
             k, start = max(points["opca"].items())
             some = {"loss": (preset.pop("loss"),), "max_iter": grid["s2net"]["max_iter"]}
@@ -159,8 +161,12 @@ class AcrossLanguages(Experiment[Parts]):
                 _by_dimension("test", curves, lambda point: _mrr(point.tested)),
                 _by_dimension("validation", curves, lambda point: point.validation),
                 *([_study_table(studies)] if studies else []),
+                times,
             ],
-            figures=[_figure(curves)],
+            figures=[
+                _figure("Validation", curves, lambda point: point.watched),
+                _figure("Test", curves, lambda point: point.tested),
+            ],
             claims=self._claims(chosen, points, one_vocabulary, studies),
             notes=[*data.notes, *self.remarks],
         )
@@ -338,25 +344,21 @@ def _by_dimension(part: str, curves: _Curves, value: Callable[[Point], float]) -
     return Table.of(f"Figure 2 in numbers: {part} MRR by dimensions", rows, note)
 
 
-def _figure(curves: _Curves) -> Figure:
+def _figure(part: str, curves: _Curves, ranked: Callable[[Point], Evaluation]) -> Figure:
     series = []
     for method, curve in curves.items():
-        bands = [confidence_interval(_values(point.tested)) for point in curve.values()]
+        results = [ranked(point) for point in curve.values()]
+        low, high = zip(*(confidence_interval(_values(one)) for one in results), strict=True)
+        y = tuple(map(_mrr, results))
         series.append(
-            Series(
-                _title(method),
-                tuple(map(float, curve)),
-                tuple(_mrr(point.tested) for point in curve.values()),
-                method,
-                low=tuple(low for low, _ in bands),
-                high=tuple(high for _, high in bands),
-            )
+            Series(_title(method), tuple(map(float, curve)), y, method, False, low, high)
         )
     return Figure(
-        "Figure 2: MRR by dimensions",
+        f"Figure 2: MRR by dimensions, {part.lower()} pairs",
         "dimensions",
         tuple(series),
         "dimensions",
         "MRR",
-        "Test pairs, mean of both directions, with 95 % intervals.",
+        f"{part} pairs, mean of both directions, with 95 % intervals; the paper has development "
+        "data.",
     )

@@ -37,11 +37,12 @@ from simviz.experiments._findings import Figure, Series, Table
 from simviz.experiments._parts import Parts, WithoutItself
 from simviz.experiments._progress import Progress
 from simviz.methods import get_method
+from simviz.methods._blstm_training import negative_loss
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.relevance import Relevance
 
-#: Hits on each text, by row and test.
-Hits = Mapping[tuple[str, str], Sequence[float]]
+#: Hits on each text, by test and row.
+Hits = Mapping[str, Mapping[str, Sequence[float]]]
 
 BASELINE = "n-gram"
 ROWS = ("(0) none", "(1) typos", "(2) + synonyms", "(3) + extra words", "(4) + feedback")
@@ -188,11 +189,6 @@ class Table3:
     hits: Hits
     rows: Mapping[str, Row]
 
-    @property
-    def tests(self) -> dict[str, int]:
-        """Tests as in the paper, and how many texts each has."""
-        return {test: len(values) for (_, test), values in self.hits.items()}
-
 
 def table(
     material: Material,
@@ -215,7 +211,7 @@ def table(
     base = taxonomy_pairs(material.titles)
     matcher = default_pipeline("ngram_matcher", base).fit(base)
     rows = {BASELINE: Row(len(base.x))}
-    found = {(BASELINE, test): course.hits(matcher, test) for test in course.tests}
+    found = {test: {BASELINE: course.hits(matcher, test)} for test in course.tests}
 
     def learned(row: str, part: Progress) -> dict[str, Any]:
         label = f"Training {name} {row}"
@@ -239,7 +235,8 @@ def table(
         request = ("row", "hits", "told"), row, *how, material, course.verdicts
         result = part.kept(request, partial(learned, row, part))
         rows[row] = Row(**result["row"])
-        found.update({(row, test): values for test, values in result["hits"].items()})
+        for test, values in result["hits"].items():
+            found.setdefault(test, {})[row] = values
         if result["told"] is not None:
             course.hear(*result["told"])
     return Table3(found, rows)
@@ -361,13 +358,11 @@ def _some(
 
 def claimed(trained: Table3) -> tuple[dict[str, dict[str, Any]], Judge]:
     """What the claims on a network are about, text by text, and how they are decided."""
-    known: dict[str, dict[str, Any]] = {}
-    for (row, test), values in trained.hits.items():
-        known.setdefault(test, {})[row] = values
-    last = max((row for row, _ in trained.hits if row in ROWS), key=ROWS.index, default=ROWS[0])
-    for rows in known.values():
-        if last in rows:
-            rows[_LAST] = rows[last]
+    last = max((row for row in trained.rows if row in ROWS), key=ROWS.index, default=ROWS[0])
+    known: dict[str, dict[str, Any]] = {
+        test: {**rows, **({_LAST: rows[last]} if last in rows else {})}
+        for test, rows in trained.hits.items()
+    }
     # What a step gains, text by text; the step with extra words against each of the others.
     asked = known.get(ANNOTATIONS, {})
     known[_RISE] = {
@@ -419,6 +414,26 @@ def group_sizes(material: Material, most_synonyms: int | None, seed: int) -> Fig
     return Figure(
         "Figure 3: sizes of groups", "counts", tuple(series), "titles of a group", "groups",
         "Both axes are logarithmic, as in the paper.",
+    )  # fmt: skip
+
+
+def costs() -> Figure:
+    """What a pair costs by its cosine, if it belongs together and if it does not."""
+    import torch
+
+    E = torch.linspace(-1, 1, 201)
+    costs = {
+        "belongs together": (1 - E).square() / 4,
+        "does not": negative_loss(E, "above", 0.0),
+        "does not, as printed": negative_loss(E, "below", 0.0),
+    }
+    series = (
+        Series(label, tuple(E.tolist()), tuple(cost.tolist())) for label, cost in costs.items()
+    )
+    return Figure(
+        "Figure 2: what a pair costs", "lines", tuple(series), "cosine", "cost",
+        "A pair that does not belong together costs nothing below the margin, 0; the paper prints "
+        "the other case.",
     )  # fmt: skip
 
 
@@ -475,8 +490,8 @@ class SiameseTable(Experiment[Material]):
                     "passes": of.passes,
                     "training inputs right": of.recall,
                     **{
-                        f"{test} (n = {n:,})": _share(found.hits.get((row, test)))
-                        for test, n in found.tests.items()
+                        f"{test} (n = {len(next(iter(rows.values()))):,})": _share(rows.get(row))
+                        for test, rows in found.hits.items()
                     },
                 }
                 for row, of in found.rows.items()
@@ -499,7 +514,7 @@ class SiameseTable(Experiment[Material]):
         return RunResult(
             f"{len(data.titles):,} titles",
             tables=tables,
-            figures=[group_sizes(data, _SYNONYMS[size], seed)],
+            figures=[costs(), group_sizes(data, _SYNONYMS[size], seed)],
             claims=made,
             notes=[
                 f"Networks: {words}.",

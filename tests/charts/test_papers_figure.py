@@ -54,6 +54,16 @@ def test_counts_have_logarithmic_axes():
     assert two.data[0].marker.symbol != two.data[1].marker.symbol
 
 
+def test_lines_have_plain_axes_and_dashes_of_their_own():
+    cost = Series("belongs together", (-1.0, 0.0, 1.0), (1.0, 0.25, 0.0))
+    lines = Figure("Figure 2", "lines", (cost, replace(cost, label="does not")), "cosine", "cost")
+    figure = paper_figure(lines)
+    assert figure.layout.xaxis.type == figure.layout.yaxis.type == "linear"
+    assert [trace.mode for trace in figure.data] == ["lines"] * 2
+    assert [trace.line.dash for trace in figure.data] == ["solid", "dash"]
+    assert figure.data[0].y == cost.y
+
+
 def test_other_kinds_are_refused():
-    with pytest.raises(ValueError, match="dimensions, roc, scatter or counts"):
+    with pytest.raises(ValueError, match="dimensions, roc, scatter, counts or lines"):
         paper_figure(Figure("Figure 4", "bars", ()))  # type: ignore[arg-type]

@@ -12,8 +12,8 @@ import scipy.sparse as sp
 import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
-from simviz.experiments import Parts, get_experiment
-from simviz.experiments._blending import ALPHAS, choose
+from simviz.experiments import Parts, Progress, get_experiment
+from simviz.experiments._blending import ALPHAS, chosen
 from simviz.experiments._parts import WithoutItself
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.experiments.ssi_links import by_link
@@ -150,7 +150,21 @@ def test_an_item_is_no_answer_to_itself():
     assert asked.ranked(cosine, [MAP()]).value(MAP(), "x2y") == 1
 
 
-def test_the_weight_is_the_best_of_validation():
+def test_rows_choose_among_their_own_settings_and_the_middle_of_equal_weights():
+    curves = {
+        "low": ({"margin": 0.1}, np.array([0.1, 0.5, 0.2])),
+        "high": ({"margin": 1.0}, np.array([0.1, 0.4, 0.3])),
+        "flat": ({"margin": 2.0}, np.array([0.3, 0.3, 0.3])),
+    }
+    rows = {"all": {}, "published": {"margin": (1.0, 2.0)}, "flat": {"margin": (2.0,)}}
+    assert list(chosen(curves, rows | {"not tried": {"margin": (3.0,)}})) == [
+        ("all", "high", "low", 1), ("published", "high", "high", 1), ("flat", "flat", "flat", 1),
+    ]  # fmt: skip
+    assert not list(chosen({}, rows))
+
+
+def test_the_weight_is_the_best_of_validation(monkeypatch):
+    experiment = get_experiment("ssi_links")
     rng = np.random.default_rng(0)
     vectors = rng.normal(size=(60, 12))
     x, y = (
@@ -158,27 +172,31 @@ def test_the_weight_is_the_best_of_validation():
         for _ in range(2)
     )
     pairs = PairSet(x, y, Relevance.identity(60))
-    lexical = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
-    cca = PairPipeline(get_method("cca")(8, shared=False), Vectors(), Vectors()).fit(pairs)
     asked = Parts("noise", pairs, pairs, pairs)
-    alone, mixed = choose({"8": cca, "2": cca.truncate(2)}, lexical, asked, MAP())
-    assert (alone.setting, alone.scorer) == ("8", cca)
-    assert mixed.scorer.alpha in ALPHAS and mixed.setting.startswith("α = ")
+    learned = {}
+
+    def fitted(method, *_, n_components=8, **params):
+        made = PairPipeline(get_method("cca")(n_components, shared=False), Vectors(), Vectors())
+        return learned.setdefault(n_components, made)
+
+    monkeypatch.setattr(experiment, "_pipeline", fitted)
+    grids = {"demo": {"ssi": {"n_components": (8, 2)}}}
+    monkeypatch.setattr(type(experiment), "grids", grids)
+    lexical = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
+    found = experiment._tested("ssi", asked, lexical, "demo", 0, Progress())
+    blend = found["α SSI + (1 − α) TFIDF"]
+    assert blend.chosen.startswith("α = ")
 
     def value(scorer):
         return asked.ranked(scorer, [MAP()], "validation").value(MAP())
 
-    assert value(cca) > value(cca.truncate(2))
     mixtures = [
-        value(
-            BlendPipeline.of(learned, lexical, pairs, normalization="global_std").with_alpha(alpha)
-        )
-        for learned in (cca, cca.truncate(2))
+        value(BlendPipeline.of(one, lexical, pairs, normalization="global_std").with_alpha(alpha))
+        for one in learned.values()
         for alpha in ALPHAS
     ]
-    assert value(mixed.scorer) == pytest.approx(max(mixtures))
-    with pytest.raises(ValueError, match="nothing to choose from"):
-        choose({}, lexical, asked, MAP())
+    assert blend.result.value(MAP()) == pytest.approx(max(mixtures))
+    assert found["SSI"].result.value(MAP()) == pytest.approx(max(map(value, learned.values())))
 
 
 ENGLISH = ["red car", "red sea", "car", "blue sea", "blue car", "old car"]

@@ -109,6 +109,16 @@ def test_sizes_of_groups_are_drawn_before_and_after_synonyms():
     assert sum(after.y) == 3
 
 
+def test_costs_of_pairs_are_drawn_as_the_network_counts_them():
+    together, apart, printed = blstm.costs().series
+    assert (together.y[0], together.y[100], together.y[200]) == (1.0, 0.25, 0.0)
+    assert (apart.y[0], apart.y[150], apart.y[200]) == (0.0, 0.25, 1.0)
+    assert [a + b for a, b in zip(apart.y, printed.y, strict=True)] == pytest.approx(
+        [e**2 for e in apart.x]
+    )
+    assert (apart.x[0], apart.x[100], apart.x[200]) == pytest.approx((-1, 0, 1), abs=1e-6)
+
+
 def test_extra_words_are_right_by_construction():
     found = extra_words_test(TITLES, ["Java Developer, Leeds", "conductor", "Java Expert"])
     assert found == {"Java Developer, Leeds": ("developer",)}
@@ -128,16 +138,19 @@ def claims(found):
 
 def test_claims_are_told_by_test_and_need_both_rows():
     rows, right = [*blstm.ROWS, blstm.BASELINE], [1.0] * 50 + [0.0] * 10
-    known = {(row, test): [0.0] * 60 for row in rows for test in blstm.TESTS}
+    known = {test: dict.fromkeys(rows, [0.0] * 60) for test in blstm.TESTS}
     for row in rows[3:5]:
-        known[row, blstm.ANNOTATIONS] = right
-    known[rows[3], blstm.TYPOS] = right
+        known[blstm.ANNOTATIONS][row] = right
+    known[blstm.TYPOS][rows[3]] = right
     learned = {row: blstm.Row(60, 7, 0.95) for row in blstm.ROWS}
     verdicts = {c.statement: c for c in claims(blstm.Table3(known, learned))}
     rises = verdicts["Annotations rise most with extra words."]
     assert rises.verdict == "holds" and len(rises.parts) == 3
     assert verdicts["typos in training lift Typos."].verdict == "undecided"
-    without = {key: values for key, values in known.items() if key[0] != rows[4]}
+    without = {
+        test: {row: values for row, values in of.items() if row != rows[4]}
+        for test, of in known.items()
+    }
     some = blstm.Table3(without, {row: learned[row] for row in blstm.ROWS[:4]})
     fall = {c.statement: c for c in claims(some)}["Annotations fall with feedback."]
     assert fall.verdict == "not comparable" and fall.published == "0.87 and 0.84 (Annotations)"
@@ -145,9 +158,11 @@ def test_claims_are_told_by_test_and_need_both_rows():
 
 def test_a_network_that_has_not_learned_its_own_inputs_decides_nothing():
     synonyms = blstm.ROWS[2]
-    known = {(row, test): [0.0] * 60 for row in blstm.ROWS for test in blstm.TESTS}
-    known |= {(blstm.BASELINE, test): [1.0] * 60 for test in blstm.TESTS}
-    known[synonyms, blstm.COMPOSITION] = [1.0] * 60
+    known = {
+        test: dict.fromkeys(blstm.ROWS, [0.0] * 60) | {blstm.BASELINE: [1.0] * 60}
+        for test in blstm.TESTS
+    }
+    known[blstm.COMPOSITION][synonyms] = [1.0] * 60
 
     def verdicts(**recall):
         rows = {
@@ -192,8 +207,12 @@ def test_the_table_has_every_row_and_test(tmp_path):
     assert list(found.rows) == [blstm.BASELINE, *blstm.ROWS]
     assert all(found.rows[row].passes == 1 for row in blstm.ROWS), "as many as there were"
     assert all(0 <= found.rows[row].recall <= 1 for row in blstm.ROWS)
-    assert list(found.tests) == [*blstm.TESTS, blstm.CORRECTED]
-    means = {key: np.mean(values) for key, values in found.hits.items()}
+    assert list(found.hits) == [*blstm.TESTS, blstm.CORRECTED]
+    means = {
+        (row, test): np.mean(values)
+        for test, of in found.hits.items()
+        for row, values in of.items()
+    }
     assert means[blstm.BASELINE, blstm.EXTRA] > 0.95, "by construction, but for ties"
     assert all(0 <= value <= 1 for value in means.values())
     told = [row for row, test in means if test == blstm.CORRECTED]
@@ -215,7 +234,8 @@ def test_a_taxonomy_of_ones_own_is_run(monkeypatch):
     assert [row[0] for row in alone.tables[0].rows] == [blstm.BASELINE, *blstm.ROWS[:3]]
     assert alone.tables[0].columns[:4] == ("row", "texts", "passes", "training inputs right")
     assert [row[2] for row in alone.tables[0].rows] == [None, 1, 1, 1]
-    assert alone.figures[0].series[0].x == (8,) and alone.figures[0].series[0].y == (3,)
+    assert alone.figures[0].kind == "lines"
+    assert alone.figures[1].series[0].x == (8,) and alone.figures[1].series[0].y == (3,)
     data = experiment.prepared(taxonomy_pairs(titles, titles | inputs))
     assert (
         len(data.titles) == 24 and len(data.annotated) + len(data.watched) + len(data.pool) == 24
