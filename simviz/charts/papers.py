@@ -29,7 +29,12 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
     if found.kind == "dimensions":
         curves = [
             DimensionCurve(
-                _look(s), _named(s), tuple(map(int, s.x)), s.y, s.low or None, s.high or None
+                s.method or s.label,
+                s.label,
+                tuple(map(int, s.x)),
+                s.y,
+                s.low or None,
+                s.high or None,
             )
             for s in found.series
         ]
@@ -37,7 +42,7 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
     if found.kind == "roc":
         areas = [float(np.trapezoid(s.y, s.x)) for s in found.series]
         drawn = [
-            RocCurve(_look(s), _named(s), s.x, s.y, area)
+            RocCurve(s.method or s.label, s.label, s.x, s.y, area)
             for s, area in zip(found.series, areas, strict=True)
         ]
         figure = roc_figure(drawn, theme=theme)
@@ -65,16 +70,6 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
         return chart.finish(f"{clean_text(found.title, 80)}.", x=axes[0], y=axes[1], legend="")
     kinds = "dimensions, roc, scatter, counts or lines"
     raise ValueError(f"A figure shows {kinds}; got {found.kind!r}.")
-
-
-def _look(series: Series) -> str:
-    """The method's colour; with another dash for what a paper published."""
-    method = series.method or series.label
-    return f"{method}~1" if series.published else method
-
-
-def _named(series: Series) -> str:
-    return f"{series.label}, published" if series.published else series.label
 
 
 def _scatter(series: Sequence[Series], title: str, theme: ThemeName | Theme) -> go.Figure:

@@ -210,11 +210,7 @@ def _run_all(options: argparse.Namespace) -> int:
                 continue
             stale = ", of another protocol before" if before else ""
             minutes = before.seconds / 60 if before else minutes
-            timed = (
-                before or size == "demo" or (data or experiment.demo) in experiment.full_minutes
-            )
-            about = "about" if timed else "not timed yet, by its settings"
-            sys.stderr.write(f"{run.words}: {about} {minutes:,.1f} min{stale}\n")
+            sys.stderr.write(f"{run.words}: about {minutes:,.1f} min{stale}\n")
             waiting.append((run, 60 * minutes))
             total += 60 * minutes
     sys.stderr.write(

@@ -64,7 +64,6 @@ import hashlib
 import importlib
 import itertools
 import json
-import math
 import shlex
 import tomllib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -444,17 +443,10 @@ class Experiment(Generic[D]):
         Returns
         -------
         float
-            As measured; where the full size was not, as many times the demo's as
-            there are settings.
+            As measured; that of the demo for a set that was not timed.
         """
-        if size == "demo":
-            return self.minutes
-        settings = {
-            s: sum(math.prod(map(len, grid.values())) for grid in self.grids.get(s, {}).values())
-            for s in SIZES
-        }
-        guess = self.minutes * settings["full"] / settings["demo"] if settings["demo"] else 0.0
-        return self.full_minutes.get(data or self.demo, max(guess, self.minutes))
+        timed = self.full_minutes if size == "full" else {}
+        return timed.get(data or self.demo, self.minutes)
 
     def command(self, size: Size, seed: int, **options: Any) -> str:
         """The line that runs it.

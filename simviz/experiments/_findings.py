@@ -352,8 +352,6 @@ class Series:
         Where it goes through.
     method : str
         Id of the method, which gives its colour and dash; "" for none.
-    published : bool
-        Whether a paper printed these numbers.
     low, high : tuple of float
         95 % band of y; empty for none.
     names : tuple of str
@@ -366,7 +364,6 @@ class Series:
     x: tuple[float, ...]
     y: tuple[float, ...]
     method: str = ""
-    published: bool = False
     low: tuple[float, ...] = ()
     high: tuple[float, ...] = ()
     names: tuple[str, ...] = ()

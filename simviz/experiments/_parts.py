@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.base import PairModel
-from simviz.callbacks import Callback
 from simviz.data import Items, PairSet, read_collection, split
 from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Evaluation
@@ -155,7 +154,6 @@ class Parts:
         metrics: Sequence[Metric | str],
         part: Part = "test",
         directions: Sequence[Literal["x2y", "y2x"]] = ("x2y",),
-        callback: Callback | None = None,
     ) -> Evaluation:
         """Rank the items of a part.
 
@@ -169,8 +167,6 @@ class Parts:
             Whose queries, and whose items to rank.
         directions : sequence of {"x2y", "y2x"}, default=("x2y",)
             Which side asks.
-        callback : callable, optional
-            As `simviz.evaluation.evaluate` takes it.
 
         Returns
         -------
@@ -178,9 +174,7 @@ class Parts:
             With the values of each query.
         """
         sides = self.sides(scorer, part)
-        return evaluate(
-            self.limited(scorer), *sides, metrics, directions=directions, callback=callback
-        )
+        return evaluate(self.limited(scorer), *sides, metrics, directions=directions)
 
     def limited(self, scorer: Any) -> Any:
         """A scorer that ranks last what is no answer: an item itself, and what is known of it.

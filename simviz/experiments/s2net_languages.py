@@ -350,9 +350,7 @@ def _figure(part: str, curves: _Curves, ranked: Callable[[Point], Evaluation]) -
         results = [ranked(point) for point in curve.values()]
         low, high = zip(*(confidence_interval(_values(one)) for one in results), strict=True)
         y = tuple(map(_mrr, results))
-        series.append(
-            Series(_title(method), tuple(map(float, curve)), y, method, False, low, high)
-        )
+        series.append(Series(_title(method), tuple(map(float, curve)), y, method, low, high))
     return Figure(
         f"Figure 2: MRR by dimensions, {part.lower()} pairs",
         "dimensions",

@@ -49,7 +49,7 @@ def protocol() -> str:
 
 
 def minutes(cls: type[Experiment]) -> float:
-    return sum(cls.full_minutes.values()) or cls.minutes
+    return sum(cls.full_minutes.values())
 
 
 def verdicts() -> str:

@@ -561,19 +561,21 @@ def test_what_was_learned_before_an_end_is_not_learned_again(id, tmp_path, monke
         assert one == other or one.title == other.title == "Training times"
 
 
-def test_an_estimate_grows_with_the_settings(monkeypatch):
-    experiment = get_experiment("s2net_languages")
-    cls = type(experiment)
-    monkeypatch.setattr(
-        cls, "grids", {"demo": {"cca": {"a": (1,)}}, "full": {"cca": {"a": "123"}}}
-    )
-    monkeypatch.setattr(cls, "full_minutes", {"en_es_docs": 12.5})
+@pytest.mark.parametrize("name", all_experiments())
+def test_every_set_was_timed(name):
+    experiment = get_experiment(name)
     assert experiment.estimate("demo") == experiment.minutes
-    assert experiment.estimate("full") == 3 * experiment.minutes
-    assert experiment.estimate("full", "en_es_docs") == 12.5
+    assert experiment.full_minutes.keys() == {experiment.demo, *experiment.sets}
+    for data in experiment.sets:
+        assert experiment.estimate("full", data) == experiment.full_minutes[data]
+    assert experiment.estimate("full") == experiment.full_minutes[experiment.demo]
+
+
+def test_results_of_another_revision_are_of_another_protocol(monkeypatch):
+    experiment = get_experiment("s2net_languages")
     before = experiment.protocol("full")
     assert before == experiment.protocol("full") != experiment.protocol("demo")
-    monkeypatch.setattr(cls, "revision", 99)
+    monkeypatch.setattr(type(experiment), "revision", 99)
     assert experiment.protocol("full") != before
 
 
