@@ -16,7 +16,15 @@ from simviz.evaluation.metrics import MAP, Metric, Precision, RankLoss
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.significance import Comparison, confidence_interval
 from simviz.experiments._claims import Judge
-from simviz.experiments._experiment import Experiment, Grid, RunResult, Size, describe, tried
+from simviz.experiments._experiment import (
+    Experiment,
+    Grid,
+    Grids,
+    RunResult,
+    Size,
+    describe,
+    tried,
+)
 from simviz.experiments._findings import Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -44,6 +52,15 @@ class TermWeights(Vectors):
         weighed.data = term_weights(self.tf)(weighed.data) * self.idf[weighed.indices]
         weighed.eliminate_zeros()
         return sp.csr_array(super().transform(weighed), dtype=np.float32)
+
+
+class Task(NamedTuple):
+    """Data as methods take them, the fitted lexical scorer, what is tried, and the seed."""
+
+    parts: Parts
+    lexical: PairPipeline
+    grids: Grids
+    seed: int
 
 
 class Scored(NamedTuple):
@@ -101,10 +118,10 @@ class BlendedRanking(Experiment[Parts]):
     ) -> RunResult:
         """Train, choose settings and weights by validation, and test."""
         progress("Reading texts")
-        task, lexical = self._begun(data)
-        scored = {self.lexical: Scored(task.ranked(lexical, self.metrics))}
+        task = Task(*self._begun(data), self.grids[size], seed)
+        scored = {self.lexical: Scored(task.parts.ranked(task.lexical, self.metrics))}
         tested = progress.part(0.05, 1.0).each(
-            lambda method, part: self._tested(method, task, lexical, size, seed, part),
+            lambda method, part: self._tested(method, task, part),
             {method: self.costs[method] for method in methods if method in self.costs},
         )
         for found in tested.values():
@@ -119,46 +136,34 @@ class BlendedRanking(Experiment[Parts]):
             for name, one in scored.items()
         )
         return RunResult(
-            task.describe(),
+            task.parts.describe(),
             tables=[Table.of(title, rows, note)],
             claims=self.judged({"": values}, judge),
-            notes=[*task.notes, *self.remarks],
+            notes=[*task.parts.notes, *self.remarks],
         )
 
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         """Data as methods take them, and the fitted lexical scorer."""
         raise NotImplementedError
 
-    def _pipeline(
-        self, method: str, task: Parts, lexical: PairPipeline, seed: int, **params: Any
-    ) -> PairPipeline:
+    def _pipeline(self, method: str, task: Task, **params: Any) -> PairPipeline:
         """What is fitted to training pairs."""
         raise NotImplementedError
 
-    def _tested(
-        self,
-        method: str,
-        task: Parts,
-        lexical: PairPipeline,
-        size: Size,
-        seed: int,
-        progress: Progress,
-    ) -> dict[str, Scored]:
+    def _tested(self, method: str, task: Task, progress: Progress) -> dict[str, Scored]:
         """Test the best setting of a method alone, and the best one blended."""
-        name = self.name(method)
+        name, parts = self.name(method), task.parts
 
         def make(**params: Any) -> tuple[PairPipeline, tuple[PairSet, PairSet]]:
-            made = self._pipeline(method, task, lexical, seed, **params)
-            return made, (task.train, task.validation)
+            return self._pipeline(method, task, **params), (parts.train, parts.validation)
 
         models, curves = {}, {}
         sign, listen = 1.0 if self.metric.higher_is_better else -1.0, f"Weighing {name}"
-        for params, model in list(
-            tried(method, self.grids[size][method], make, progress.part(0, 0.75))
-        ):
-            blend = BlendPipeline.of(model, lexical, task.train, normalization="global_std")
+        every = list(tried(method, task.grids[method], make, progress.part(0, 0.75)))
+        for params, model in every:
+            blend = BlendPipeline.of(model, task.lexical, parts.train, normalization="global_std")
             curve = blend_curve(
-                task.limited(blend), *task.sides(blend, "validation"), ALPHAS,
+                parts.limited(blend), *parts.sides(blend, "validation"), ALPHAS,
                 metrics=[self.metric], directions=["x2y"],
                 callback=progress.part(0.75, 0.9).listen(listen),
             )  # fmt: skip
@@ -168,16 +173,11 @@ class BlendedRanking(Experiment[Parts]):
         for row, alone, mixed, at in chosen(curves, self.rows(method)):
             progress(f"Testing {row}", 0.9)
             alpha = float(ALPHAS[at])
-            both = {
-                row: (models[alone][0], alone),
-                self.blend.format(row): (
-                    models[mixed][1].with_alpha(alpha), f"α = {alpha:.2f}, {mixed}"
-                ),
-            }  # fmt: skip
-            found |= {
-                n: Scored(task.ranked(scorer, self.metrics), how)
-                for n, (scorer, how) in both.items()
-            }
+            blend = models[mixed][1].with_alpha(alpha)
+            found[row] = Scored(parts.ranked(models[alone][0], self.metrics), alone)
+            found[self.blend.format(row)] = Scored(
+                parts.ranked(blend, self.metrics), f"α = {alpha:.2f}, {mixed}"
+            )
         return found
 
     def _interval(self, one: Scored) -> str:

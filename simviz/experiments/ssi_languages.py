@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.data import PairSet
-from simviz.experiments._blending import BlendedRanking
+from simviz.experiments._blending import BlendedRanking, Task
 from simviz.experiments._experiment import graded, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Tfidf, default_features
@@ -225,14 +225,12 @@ class SsiLanguages(BlendedRanking):
             )
         return replace(data, notes=(*data.notes, how)), lexical
 
-    def _pipeline(
-        self, method: str, task: Parts, lexical: PairPipeline, seed: int, **params: Any
-    ) -> PairPipeline:
+    def _pipeline(self, method: str, task: Task, **params: Any) -> PairPipeline:
         features = [
             default_features("text", "tfidf", content=side.content, tf="log1p", min_df=2)
-            for side in (task.train.x, task.train.y)
+            for side in (task.parts.train.x, task.parts.train.y)
         ]
-        model = get_method(method)(shared=False, random_state=seed, **params)
+        model = get_method(method)(shared=False, random_state=task.seed, **params)
         return PairPipeline(model, *features)
 
 

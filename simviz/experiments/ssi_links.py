@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.data import PairSet
-from simviz.experiments._blending import BlendedRanking, Scored, TermWeights
+from simviz.experiments._blending import BlendedRanking, Scored, Task, TermWeights
 from simviz.experiments._experiment import RunResult, Size, describe, tried
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
@@ -136,45 +136,30 @@ class SsiLinks(BlendedRanking):
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         return data, _pipeline("tfidf_cosine").fit(data.train)
 
-    def _pipeline(
-        self, method: str, task: Parts, lexical: PairPipeline, seed: int, **params: Any
-    ) -> PairPipeline:
+    def _pipeline(self, method: str, task: Task, **params: Any) -> PairPipeline:
         if method == "ssi":
             params["shared"] = True
-        return _pipeline(method, random_state=seed, **params)
+        return _pipeline(method, random_state=task.seed, **params)
 
-    def _tested(
-        self,
-        method: str,
-        task: Parts,
-        lexical: PairPipeline,
-        size: Size,
-        seed: int,
-        progress: Progress,
-    ) -> dict[str, Scored]:
-        if method == "query_expansion":
-            return {self.name(method): self._expanded(task, size, progress)}
-        return super()._tested(method, task, lexical, size, seed, progress)
-
-    def _expanded(self, task: Parts, size: Size, progress: Progress) -> Scored:
-        """Query expansion, fed by the documents that are ranked."""
-        step = -(-len(task.validation.x) // _MOST_QUERIES)
-        few = replace(
-            task, validation=task.validation.take(range(0, len(task.validation.x), step))
-        )
+    def _tested(self, method: str, task: Task, progress: Progress) -> dict[str, Scored]:
+        if method != "query_expansion":
+            return super()._tested(method, task, progress)
+        # It is fed by the documents that are ranked.
+        parts, asked = task.parts, task.parts.validation
+        step = -(-len(asked.x) // _MOST_QUERIES)
+        few = replace(parts, validation=asked.take(range(0, len(asked.x), step)))
 
         def make(**params: Any) -> tuple[PairPipeline, tuple[PairSet]]:
-            return _pipeline("query_expansion", **params), (few.validation,)
+            return _pipeline(method, **params), (few.validation,)
 
         def value(one: tuple[Any, PairPipeline]) -> float:
             return few.ranked(one[1], [self.metric], "validation").value(self.metric)
 
-        grid = self.grids[size]["query_expansion"]
-        every = tried("query_expansion", grid, make, progress.part(0, 0.7))
+        every = tried(method, task.grids[method], make, progress.part(0, 0.7))
         params, _ = max(every, key=value)
         progress("Testing query expansion", 0.7)
-        fed = _pipeline("query_expansion", **params).fit(task.test)
-        return Scored(task.ranked(fed, self.metrics), describe(params))
+        fed = _pipeline(method, **params).fit(parts.test)
+        return {self.name(method): Scored(parts.ranked(fed, self.metrics), describe(params))}
 
 
 def _pipeline(method: str, **params: Any) -> PairPipeline:

@@ -11,7 +11,7 @@ from simviz.data import Items, PairSet, split
 from simviz.datasets import load_demo
 from simviz.datasets.pydocs import SAME
 from simviz.evaluation.significance import paired_t
-from simviz.experiments._blending import BlendedRanking, TermWeights
+from simviz.experiments._blending import BlendedRanking, Task, TermWeights
 from simviz.experiments._experiment import graded, two_texts
 from simviz.experiments._parts import Parts
 from simviz.features import TextCounts, Vectors
@@ -122,13 +122,11 @@ class WebRanking(BlendedRanking):
         lexical = PairPipeline(get_method("tfidf_cosine")(), weights, weights)
         return counts, lexical.fit(counts.train)
 
-    def _pipeline(
-        self, method: str, task: Parts, lexical: PairPipeline, seed: int, **params: Any
-    ) -> PairPipeline:
+    def _pipeline(self, method: str, task: Task, **params: Any) -> PairPipeline:
         cls = get_method(method)
-        features = Vectors() if cls.tags.input == "counts" else lexical.x_features
+        features = Vectors() if cls.tags.input == "counts" else task.lexical.x_features
         if cls.tags.space == "either":
             params["shared"] = True
         if method == "s2net":
             params |= {"init": "pca", "max_iter": 30, "patience": 5}
-        return PairPipeline(cls(random_state=seed, **params), features, features)
+        return PairPipeline(cls(random_state=task.seed, **params), features, features)

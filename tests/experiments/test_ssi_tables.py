@@ -13,7 +13,7 @@ import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
 from simviz.experiments import Parts, Progress, get_experiment
-from simviz.experiments._blending import ALPHAS, chosen
+from simviz.experiments._blending import ALPHAS, Task, chosen
 from simviz.experiments._parts import WithoutItself
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.experiments.ssi_links import by_link
@@ -180,10 +180,9 @@ def test_the_weight_is_the_best_of_validation(monkeypatch):
         return learned.setdefault(n_components, made)
 
     monkeypatch.setattr(experiment, "_pipeline", fitted)
-    grids = {"demo": {"ssi": {"n_components": (8, 2)}}}
-    monkeypatch.setattr(type(experiment), "grids", grids)
     lexical = PairPipeline(get_method("tfidf_cosine")(), Vectors(), Vectors()).fit(pairs)
-    found = experiment._tested("ssi", asked, lexical, "demo", 0, Progress())
+    task = Task(asked, lexical, {"ssi": {"n_components": (8, 2)}}, 0)
+    found = experiment._tested("ssi", task, Progress())
     blend = found["α SSI + (1 − α) TFIDF"]
     assert blend.chosen.startswith("α = ")
 
