@@ -116,7 +116,13 @@ class Progress:
 
     @contextmanager
     def fitting(self) -> Iterator[None]:
-        """Count what is done meanwhile as a fit. It may get fewer dimensions than asked for."""
+        """Count what is done meanwhile as a fit, which may get fewer dimensions than asked for.
+
+        Yields
+        ------
+        None
+            While it goes on.
+        """
         begin = time.process_time()
         with fewer_dimensions():
             yield

@@ -13,15 +13,14 @@ from simviz.experiments import Figure, Series
 PIXEL = "data:image/png;base64,iVBORw0KGgo="
 
 
-def test_curves_have_the_methods_colours_and_dashes():
+def test_curves_have_the_methods_colours():
     ours = Series("CCA", (50, 100), (0.4, 0.5), "cca", low=(0.3, 0.4), high=(0.5, 0.6))
     other = Series("OPCA", (50, 100), (0.5, 0.7), "opca")
     figure = paper_figure(Figure("Figure 2", "dimensions", (ours, other), y_name="MRR"))
     named = {t.name: t for t in figure.data if t.name}
     assert "OPCA 0.700 at 100" in named
     assert named["CCA 0.500 at 100"].line.color == method_style("cca").colour
-    dashes = {t.line.dash for t in named.values()}
-    assert len(dashes) == 2
+    assert named["OPCA 0.700 at 100"].line.color == method_style("opca").colour
 
 
 def test_a_roc_is_drawn_where_a_filter_works():
