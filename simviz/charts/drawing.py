@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -18,15 +19,23 @@ from simviz.charts.canvas import (
     PAGE_SCRIPT,
     content_policy,
     full_names,
+    look_of,
     pack_alone,
     page_state,
 )
-from simviz.charts.style import DARK, LIGHT, clean_text
-from simviz.charts.tables import template
+from simviz.charts.style import DARK, LIGHT, clean_text, safe_line
+from simviz.charts.tables import read_text, template
+from simviz.data.cells import counted, numbered, percent
 from simviz.data.pairs import PairSet
 from simviz.pipeline import Chosen, Pipeline
 from simviz.projection import JointMap, Quality
-from simviz.projection.drawing import Placed, draw as lay_out, nearest_of_all
+from simviz.projection.drawing import (
+    N_CHANGED,
+    Placed,
+    draw as lay_out,
+    nearest_of_all,
+    neighbors_changed,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -43,6 +52,9 @@ const [r, g, b] = pen.getImageData(0, 0, 1, 1).data;
 this.contentWindow.postMessage(r + g + b &gt; 382 ? 'dark' : 'light', '*')"
 srcdoc="{page}">{said}</iframe>"""
 
+#: What colours mean where two models were drawn; items that are listed.
+CHANGED, _LISTED = "nearest of the other side changed", 100
+
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Drawing:
@@ -57,6 +69,13 @@ class Drawing:
     nearest : ndarray of shape (n_x + n_y, k), optional
         What the model finds nearest to each item, as rows of both sides, the x side first; the
         item itself where there are fewer than k.
+    name : str, default=""
+        What the model is called.
+    then : Drawing, optional
+        The same items as another model sees them, lying on this drawing as well as it can.
+    changed : ndarray of shape (n_x + n_y,), optional
+        How much of the neighbourhood of each item is another in that model, see
+        `simviz.projection.neighbors_changed`.
 
     Raises
     ------
@@ -67,6 +86,9 @@ class Drawing:
     map: JointMap
     pairs: PairSet
     nearest: NDArray[np.intp] | None = None
+    name: str = ""
+    then: Drawing | None = None
+    changed: NDArray[np.float64] | None = None
 
     @property
     def x(self) -> NDArray[np.float64]:
@@ -89,8 +111,8 @@ class Drawing:
         Returns
         -------
         pandas.DataFrame
-            With side, id, text, horizontal and vertical, and the columns of metadata; the x side
-            first.
+            With side, id, text, horizontal and vertical, changed where there is another model,
+            and the columns of metadata; the x side first.
         """
         import pandas as pd
 
@@ -98,9 +120,13 @@ class Drawing:
         for side, items, points in (("x", self.pairs.x, self.x), ("y", self.pairs.y, self.y)):
             columns: dict[str, Any] = {"side": side, "id": items.ids, "text": full_names(items)}
             columns |= {"horizontal": points[:, 0], "vertical": points[:, 1]}
-            own = {k: v for k, v in items.metadata.items() if k not in columns}
+            taken = columns if self.changed is None else {*columns, "changed"}
+            own = {k: v for k, v in items.metadata.items() if k not in taken}
             frames.append(pd.DataFrame(columns | own))
-        return pd.concat(frames, ignore_index=True)
+        frame = pd.concat(frames, ignore_index=True)
+        if self.changed is not None:
+            frame.insert(5, "changed", self.changed)
+        return frame
 
     def widget(self, color_by: str | ArrayLike = "side", height: int = 560) -> MapWidget:
         """The map of the app as a widget of Jupyter or marimo; needs anywidget.
@@ -131,23 +157,26 @@ class Drawing:
     def save(
         self,
         path: str | Path,
-        color_by: str | ArrayLike = "side",
+        color_by: str | ArrayLike | None = None,
         *,
         size: tuple[float, float] = (7.0, 5.0),
         dpi: int = 300,
     ) -> None:
         """Write the map to a file whose ending says what it is.
 
-        ``.html`` is a page that needs nothing else; ``.svg`` and ``.png`` are pictures with
-        labels, for papers; ``.parquet`` is `to_frame` with a column ``neighbors``, which
-        Embedding Atlas reads (``--x horizontal --y vertical --text text --neighbors neighbors``).
+        ``.html`` is a page that needs nothing else, on which items glide from one model to the
+        other where two were drawn, beside a list of those that changed most; ``.svg`` and
+        ``.png`` are pictures with labels, for papers; ``.parquet`` is `to_frame` with a column
+        ``neighbors``, which Embedding Atlas reads
+        (``--x horizontal --y vertical --text text --neighbors neighbors``).
 
         Parameters
         ----------
         path : str or Path
             Where to; an existing file is replaced.
-        color_by : str or array-like of shape (n_x + n_y,), default="side"
-            "side", a column of metadata, or a value an item, the x side first.
+        color_by : str or array-like of shape (n_x + n_y,), optional
+            "side", a column of metadata, or a value an item, the x side first. By default what
+            changed, of one model the side.
         size : tuple of float, default=(7.0, 5.0)
             Width and height of a picture in inches.
         dpi : int, default=300
@@ -157,11 +186,11 @@ class Drawing:
         if kind == ".parquet":
             self._table().to_parquet(path)
         elif kind in (".svg", ".png"):
-            picture = printed.laid_out(self, color_by, size)
+            picture = printed.laid_out(self, self._colours(color_by), size)
             made = printed.png(picture, dpi) if kind == ".png" else printed.svg(picture).encode()
             Path(path).write_bytes(made)
         elif kind in (".html", ".htm"):
-            Path(path).write_text(self._page(color_by), encoding="utf-8")
+            Path(path).write_text(self.to_html(color_by), encoding="utf-8")
         else:
             raise ValueError(
                 "A drawing is saved as .html, .svg, .png or .parquet; got "
@@ -186,17 +215,48 @@ class Drawing:
             frame["neighbors"] = lists
         return frame
 
-    def _page(self, color_by: str | ArrayLike) -> str:
+    def _colours(self, color_by: str | ArrayLike | None) -> str | ArrayLike:
+        """What was asked for, else what is usual."""
+        if color_by is not None or self.changed is None:
+            return "side" if color_by is None else color_by
+        import pandas as pd
+
+        return pd.Series(self.changed, name=CHANGED)
+
+    def to_html(self, color_by: str | ArrayLike | None = None) -> str:
+        """The page that `save` writes.
+
+        Parameters
+        ----------
+        color_by : str or array-like of shape (n_x + n_y,), optional
+            See `save`.
+
+        Returns
+        -------
+        str
+            It needs nothing else, and asks no other computer.
+        """
+        then = None if self.then is None else (self.then.map, self.then.nearest)
         packed = pack_alone(
-            self.map, self.pairs, nearest=self.nearest, color_by=color_by, scrolls=True
-        )
+            self.map, self.pairs, nearest=self.nearest, then=then,
+            color_by=self._colours(color_by), scrolls=True,
+        )  # fmt: skip
+        names: list[str] = []
+        if self.then is not None and self.changed is not None:
+            names = numbered([clean_text(one.name, 60) for one in (self, self.then)])
+            packed["scene"]["changed"] = changed_most(
+                self.pairs, self.changed, [*map(range, self.pairs.shape)]
+            )
         title = clean_text(f"{self.pairs.x_name} and {self.pairs.y_name}", 90)
         return template("simviz.charts", "drawing.html").render(
             policy=content_policy([PAGE_SCRIPT]),
             title=title,
-            light=LIGHT.paper,
-            dark=DARK.paper,
-            css=Markup(CSS),
+            names=names,
+            about=f"{len(self.x):,} {self.pairs.x_name} and {len(self.y):,} {self.pairs.y_name}",
+            said=changed_words(self.changed) if names else "",
+            looks=(look_of(LIGHT), look_of(DARK)),
+            canvas=Markup(CSS),
+            css=Markup(read_text("simviz.charts", "page.css")),
             state=Markup(page_state(packed)),
             script=Markup(PAGE_SCRIPT),
         )
@@ -207,11 +267,56 @@ class Drawing:
         return f"Drawing({sizes}, {self.map.method}{quality})"
 
     def _repr_html_(self) -> str:
-        return _FRAME.format(page=escape(self._page("side")), said=escape(repr(self)))
+        return _FRAME.format(page=escape(self.to_html()), said=escape(repr(self)))
 
 
-def draw(pipeline: Pipeline | Chosen, pairs: PairSet, *, seed: int = 0, **options: Any) -> Drawing:
-    """Draw pairs on one map, as a fitted pipeline sees them.
+def model_name(pipeline: Any) -> str:
+    """What a fitted pipeline is called: its method, and how many dimensions it has."""
+    model = getattr(pipeline, "model_", None)
+    if model is None:
+        return type(pipeline).__name__.removesuffix("Pipeline")
+    k = getattr(model, "n_components_", None)
+    title = str(model.tags.title)
+    return title if k is None else f"{title}, {counted(k, 'dimension')}"
+
+
+def changed_most(
+    pairs: PairSet, changed: NDArray[np.float64], rows: Sequence[Iterable[int]]
+) -> dict[str, Any]:
+    """A list of the items of a drawing whose neighbourhood changed most, for beside the map.
+
+    `rows` are those of each side in the data set.
+    """
+    # Of equal ones those of both sides take turns; NaN comes last.
+    turns = np.concatenate([np.arange(n) / max(n, 1) for n in pairs.shape])
+    most = np.lexsort((turns, -changed))[: min(_LISTED, np.count_nonzero(changed > 0))]
+    names = [name for items in (pairs.x, pairs.y) for name in full_names(items)]
+    keys = [f"{side}{row}" for side, own in zip("xy", rows, strict=True) for row in own]
+    entries = [[int(i), keys[i], safe_line(names[i], 120), percent(changed[i])] for i in most]
+    return {"title": "Changed most", "entries": entries, "filters": False}
+
+
+def changed_words(changed: NDArray[np.float64] | None) -> str:
+    """What changed between two models, in a sentence or two."""
+    if changed is None or np.isnan(changed).all():
+        return "Neither model finds anything nearer than anything else."
+    share = percent(float(np.nanmean(changed)))
+    return (
+        f"Of the {N_CHANGED} nearest items of the other side, {share} are others in the second "
+        "model, on average. Counted and coloured by the models themselves, whatever the drawings "
+        "show."
+    )
+
+
+def draw(
+    pipeline: Pipeline | Chosen,
+    pairs: PairSet,
+    *,
+    seed: int = 0,
+    then: Pipeline | Chosen | None = None,
+    **options: Any,
+) -> Drawing:
+    """Draw pairs on one map, as a fitted pipeline sees them, or as two do.
 
     Parameters
     ----------
@@ -221,6 +326,8 @@ def draw(pipeline: Pipeline | Chosen, pairs: PairSet, *, seed: int = 0, **option
         What to draw; of many items a sample.
     seed : int, default=0
         Of the map and the sample.
+    then : PairPipeline, BlendPipeline, CSLSPipeline, Tuned or Blended, optional
+        Another model of the same pairs: the drawing has its own as ``then``, and what ``changed``.
     **options
         See `simviz.joint_map`.
 
@@ -229,6 +336,11 @@ def draw(pipeline: Pipeline | Chosen, pairs: PairSet, *, seed: int = 0, **option
     Drawing
         Coordinates, items and quality. Its notes say what was left out. Of very many pairs
         nothing is `nearest`.
+
+    Raises
+    ------
+    ValueError
+        If the other model can draw only a part of the items.
 
     Examples
     --------
@@ -241,4 +353,16 @@ def draw(pipeline: Pipeline | Chosen, pairs: PairSet, *, seed: int = 0, **option
     best: Any = getattr(pipeline, "best", pipeline)
     made, x, y = lay_out(best, pairs, seed=seed, **options)
     nearest = nearest_of_all(best, pairs, Placed(made, x, y))
-    return Drawing(made, pairs.take(x, y), nearest)
+    drawing = Drawing(made, pairs.take(x, y), nearest, model_name(best))
+    if then is None:
+        return drawing
+    other = draw(then, drawing.pairs, seed=seed, **options)
+    if other.pairs.shape != drawing.pairs.shape:
+        raise ValueError(
+            f"{other.name} can draw {other.pairs.shape} of these {drawing.pairs.shape} items: "
+            "give draw fewer pairs, or this model first."
+        )
+    best_then: Any = getattr(then, "best", then)
+    changed = neighbors_changed(best, best_then, drawing.pairs)
+    other = replace(other, map=other.map.turned_onto(made))
+    return replace(drawing, then=other, changed=changed)

@@ -10,11 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from simviz.charts.canvas import full_names, importance
+from simviz.charts.canvas import colour_values, full_names, importance
 from simviz.charts.colours import group_items
 from simviz.charts.style import LIGHT, is_glyph, safe_line
 from simviz.charts.tables import template
-from simviz.data.description import paired_column
 
 if TYPE_CHECKING:
     from PIL.ImageFont import FreeTypeFont, ImageFont
@@ -42,9 +41,7 @@ class Picture:
 def laid_out(drawing: Drawing, color_by: str | ArrayLike, size: tuple[float, float]) -> Picture:
     """Place dots, as many labels as there is room for, and the legend; `size` in inches."""
     pairs, (width, height) = drawing.pairs, (_INCH * side for side in size)
-    names, values, title = (pairs.x_name, pairs.y_name), color_by, ""
-    if isinstance(color_by, str) and color_by != "side":
-        values, title = paired_column(pairs, color_by), color_by
+    names, (values, title) = (pairs.x_name, pairs.y_name), colour_values(pairs, color_by)
     told = group_items(values, pairs.shape, LIGHT, names=names, title=title)
     points = np.concatenate([drawing.x, drawing.y])
     foot = _MARGIN + 2 * _LETTERS

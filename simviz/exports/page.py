@@ -22,10 +22,9 @@ from simviz.charts.canvas import (
     page_state,
     script,
 )
-from simviz.charts.drawing import Drawing, draw
+from simviz.charts.drawing import Drawing, draw, model_name
 from simviz.charts.style import DARK, LIGHT, clean_text
 from simviz.charts.tables import read_text, template
-from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.exports.linear import described, why_not
 from simviz.methods.bm25 import BM25
@@ -93,20 +92,20 @@ def model_page(
         drawing.map, pairs, nearest=drawing.nearest, color_by=color_by, scrolls=True
     )
     program = script(linked("model_page.js"))
-    title = best.model_.tags.title
-    k = getattr(best.model_, "n_components_", None)
     names = [clean_text(name, 60) for name in (pairs.x_name, pairs.y_name)]
     return template("simviz.exports", "page.html").render(
         policy=content_policy([program]),
         title=" and ".join(names),
-        method=title if k is None else f"{title}, {counted(k, 'dimension')}",
+        method=model_name(best),
         names=names,
         counts=[len(pairs.x), len(pairs.y)],
         name=clean_text(pairs.name, 60),
         asked=model[0]["asked"],
         looks=(look_of(LIGHT), look_of(DARK)),
         canvas=Markup(CSS),
-        css=Markup(read_text("simviz.exports", "page.css")),
+        css=Markup(
+            read_text("simviz.charts", "page.css") + read_text("simviz.exports", "page.css")
+        ),
         map=Markup(page_state(packed)),
         model=base64.b64encode(zlib.compress(pack(*model).data, 6)).decode(),
         script=Markup(program),

@@ -2,6 +2,7 @@ from .drawing import (
     Spot as Spot,
     draw as draw,
     neighbor_preservation as neighbor_preservation,
+    neighbors_changed as neighbors_changed,
     project_new_items as project_new_items,
 )
 from .joint import (

@@ -15,13 +15,15 @@ from simviz.evaluation import MRR, evaluate
 from simviz.pipeline import PairPipeline, Pipeline
 from simviz.projection.joint import JointMap, joint_map
 from simviz.projection.layout import unfold
-from simviz.projection.space import Neighbors, nearest_across, ranked
+from simviz.projection.space import Neighbors, Space, nearest_across, ranked
 from simviz.projection.two_sided import Comparison, place_new
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
 #: Pairs that are compared at most to find what is nearest to each item.
 MOST_COMPARED = 6_000_000
+#: Neighbours that two models are compared by, and similarities of a block.
+N_CHANGED, BLOCK = 10, 2_000_000
 #: The drawing that is made first, and the one to show where it is there.
 DRAWING, BEST = "mds-2-center", "two-sided-2-70"
 #: Names of the groups that `ItemRanks.groups` makes, the best first.
@@ -235,6 +237,59 @@ def nearest_of_all(
     told_apart = best.any(axis=0)
     found[n_x:][told_apart, :per_y] = rows.T[told_apart]
     return found
+
+
+def neighbors_changed(
+    first: Pipeline, second: Pipeline, pairs: PairSet, k: int = N_CHANGED
+) -> FloatArray:
+    """Share of the nearest items of the other side that only one of two models has.
+
+    They are the k nearest in the models, not on a drawing.
+
+    Parameters
+    ----------
+    first, second : PairPipeline, BlendPipeline or CSLSPipeline
+        Fitted; which is the first does not matter.
+    pairs : PairSet
+        Whose items, and among which.
+    k : int, default=10
+        Of few items half at most.
+
+    Returns
+    -------
+    ndarray of shape (n_x + n_y,)
+        The x side first: 0 where both find the same, 1 where they have nothing in common. NaN
+        where neither finds any nearer than others.
+
+    Notes
+    -----
+    Of items that are equally similar all count or none: those at the end of a list only if there
+    is room for each. The larger list is the whole.
+
+    Examples
+    --------
+    >>> import simviz
+    >>> pairs = PairSet.from_texts(["red car", "blue car", "green"], ["red", "car blue", "green"])
+    >>> tfidf = simviz.default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    >>> neighbors_changed(tfidf, tfidf, pairs).tolist()
+    [0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+    """
+    spaces = [Space.of(pipeline, pairs) for pipeline in (first, second)]
+    shares = []
+    sides: tuple[tuple[Side, int], ...] = ("x", len(pairs.y)), ("y", len(pairs.x))
+    for side, n_other in sides:
+        size = max(1, BLOCK // n_other)
+        for blocks in zip(*(space.iter_scores(side, size) for space in spaces), strict=True):
+            old, new = (_nearest_few(block, min(k, n_other // 2)) for block in blocks)
+            most = np.maximum(old.sum(axis=1), new.sum(axis=1))
+            with np.errstate(invalid="ignore"):
+                shares.append(1 - (old & new).sum(axis=1) / most)
+    return np.concatenate(shares)
+
+
+def _nearest_few(scores: FloatArray, k: int) -> Mask:
+    """The k highest of each row; of equal ones at the end all or none."""
+    return np.asarray(scores > -np.partition(-scores, k, axis=1)[:, [k]])
 
 
 def neighbor_preservation(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
@@ -93,6 +93,29 @@ class JointMap:
             f"JointMap({len(self.x):,} x + {len(self.y):,} y, {self.method}, "
             f"balance={self.balance!r})"
         )
+
+    def turned_onto(self, other: JointMap) -> JointMap:
+        """The same map, moved as a whole to lie on another as well as it can.
+
+        Parameters
+        ----------
+        other : JointMap
+            Of the same items.
+
+        Returns
+        -------
+        JointMap
+            Turned, mirrored and shifted, see `align`, and as large as the other.
+        """
+        own, onto = (np.concatenate([drawn.x, drawn.y]) for drawn in (self, other))
+        middle = onto.mean(axis=0)
+        points = align(own, onto) - middle
+        # What two drawings have in common decides how they are turned, not how large one is.
+        wide, wanted = np.linalg.norm(points), np.linalg.norm(onto - middle)
+        if wide <= 1e-9 * np.linalg.norm(own) or wanted <= 1e-9 * np.linalg.norm(onto):
+            return self  # all in one place, or nothing in common
+        points = points * (wanted / wide) + middle
+        return replace(self, x=points[: len(self.x)], y=points[len(self.x) :])
 
 
 def joint_map(
@@ -202,10 +225,6 @@ def joint_map(
         map_x, map_y = draw(near_x, near_y)
         if callback is not None:
             callback(1, 1, {})
-    if start is not None and method != "two-sided":
-        points = np.concatenate([map_x, map_y])
-        points = align(points, np.concatenate([start.x, start.y]))
-        map_x, map_y = points[: len(x)], points[len(x) :]
     empty = int((~x.any(axis=1)).sum() + (~y.any(axis=1)).sum())
     if empty:
         notes.append(
@@ -223,10 +242,11 @@ def joint_map(
                 f"Quality was measured on a sample of {measured.n_sampled:,} "
                 f"of {measured.n_points:,} points."
             )
-    return JointMap(
+    made = JointMap(
         map_x, map_y, method, balance, random_state, measured, gap, gap_balanced, tuple(notes),
         share if method == "two-sided" else None,
     )  # fmt: skip
+    return made if start is None or method == "two-sided" else made.turned_onto(start)
 
 
 def _balance_note(balance: Balance, before: ModalityGap, after: ModalityGap) -> str:

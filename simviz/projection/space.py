@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -172,18 +173,25 @@ class Space:
         own = self.rows[side]
         _check_request(index, len(self._known[side]), k)
         item = own.take([index]) if isinstance(own, Items) else own[[index]]
-        scores = self._compared(side, item)
+        scores = self._compared(side, item).ravel()
         return ranked(scores, side, k if self.knows(side, index) and scores.any() else 0)
 
     def scores(self, side: Side, item: Items) -> FloatArray:
         """Similarity of an item, known or new, to all items of the other side."""
         if len(item) != 1:
             raise ValueError(f"Ask about one item at a time; got {len(item)}.")
-        return self._compared(side, self.pipeline._encoded(item, side))
+        return self._compared(side, self.pipeline._encoded(item, side)).ravel()
 
-    def _compared(self, side: Side, item: Any) -> FloatArray:
-        """Similarity of an encoded item to all of the other side."""
+    def iter_scores(self, side: Side, size: int) -> Iterator[FloatArray]:
+        """Similarities of all items of a side to all of the other, so many rows at a time."""
+        own, n = self.rows[side], len(self._known[side])
+        for start in range(0, n, size):
+            rows = np.arange(start, min(start + size, n))
+            yield self._compared(side, own.take(rows) if isinstance(own, Items) else own[rows])
+
+    def _compared(self, side: Side, items: Any) -> FloatArray:
+        """Similarities of encoded items to all of the other side, one row each."""
         if side not in self._scorers:
             other: Side = "y" if side == "x" else "x"
             self._scorers[side] = self.pipeline._scorer(self.rows[other], other)
-        return np.asarray(self._scorers[side](item), dtype=np.float64).ravel()
+        return np.asarray(self._scorers[side](items), dtype=np.float64)

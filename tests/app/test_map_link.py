@@ -23,6 +23,7 @@ WHOLE = {
     "part": "left out",
     "has_table": True,
     "dims": 12,
+    "beside": "0f",
     "find": ("pattern", "^a:b (c|d)$"),
     "closed": ("s1", "g3"),
     "filter": "0:3.4.23;2:1",
@@ -88,7 +89,7 @@ def test_a_link_that_says_all_takes_back_what_was_chosen(pairs):
 
 
 NAMES = "drawing sel ask regions gap halos table colour side only dims find hide lasso at".split()
-NAMES.append("filter")
+NAMES += ["filter", "beside"]
 TEXTS = some.text(max_size=40) | some.sampled_from(["c9", "c-1", "x:", "t:", "1,2;nan,3;4,5", "²"])
 
 

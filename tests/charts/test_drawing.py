@@ -91,6 +91,38 @@ def test_colours_are_of_sides_columns_or_values(drawing):
         drawing.widget([1, 2])
 
 
+def test_two_models_are_one_drawing(tmp_path):
+    texts = ["red heart", "blue car", "green tree", "gold bird"]
+    pairs = PairSet.from_texts(texts, [text[::-1] for text in texts])
+    first, second = (default_pipeline(m, pairs).fit(pairs) for m in ("tfidf_cosine", "cca"))
+    made = draw(first, pairs, then=second, method="mds")
+    assert (made.name, made.then.name) == ("TF-IDF cosine", "CCA, 3 dimensions")
+    assert made.changed.shape == (8,) and (made.changed == 1).all(), "TF-IDF knows no word of both"
+    assert [*made.to_frame()][3:] == ["horizontal", "vertical", "changed"]
+    assert made.then.changed is None and "changed" not in made.then.to_frame()
+    sizes = [np.ptp(np.concatenate([d.x, d.y]), axis=0).max() for d in (made, made.then)]
+    assert sizes[1] > 0
+    for name in ("two.html", "side.html"):
+        made.save(tmp_path / name, *([] if name == "two.html" else ["side"]))
+    page, side = ((tmp_path / name).read_text("utf-8") for name in ("two.html", "side.html"))
+    assert page.count('type="radio"') == side.count('type="radio"') == 2
+    assert "nearest of the other side changed" in page
+    assert "nearest of the other side changed" not in side
+    made.save(tmp_path / "two.svg")
+    assert "nearest of the other side" in (tmp_path / "two.svg").read_text("utf-8")
+    same = draw(second, pairs, then=second, method="mds")
+    assert not same.changed.any() and same.name == same.then.name
+    assert "CCA, 3 dimensions (2)" in same.to_html()
+
+
+def test_what_the_second_model_cannot_draw_is_said(monkeypatch):
+    pairs = PairSet.from_texts([f"word {i}" for i in range(9)], [f"word {i}" for i in range(9)])
+    first, second = (default_pipeline(m, pairs).fit(pairs) for m in ("cca", "ngram_matcher"))
+    monkeypatch.setattr("simviz.projection.drawing.MAX_UNFOLDED", 5)
+    with pytest.raises(ValueError, match=r"can draw \(5, 5\) of these \(9, 9\) items"):
+        draw(first, pairs, then=second, method="mds")
+
+
 def test_partners_are_bounded():
     n = 90
     items = Items([str(i) for i in range(n)], [f"w{i}" for i in range(n)], "keyword")

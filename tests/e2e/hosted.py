@@ -195,7 +195,7 @@ def host(
         "answered": 0,
         "narrow": False,
         "scrolls": False,
-        "alt": scene["alt"],
+        "alt": scene["alts"][0],
     }
     page.set_content(PAGE)
     told = {

@@ -304,27 +304,31 @@ def marks(
     ]
 
 
+def moved(places: Part, drawing: JointMap) -> Part:
+    """The same part with the items elsewhere."""
+    header, arrays = unpack(places)
+    points = np.concatenate([drawing.x, drawing.y]).astype("<f4").ravel()
+    return pack({k: v for k, v in header.items() if k != "digest"}, arrays | {"places": points})
+
+
 def pack_alone(
     drawing: JointMap,
     pairs: PairSet,
     *,
     nearest: NDArray[Any] | None = None,
+    then: tuple[JointMap, NDArray[Any] | None] | None = None,
     color_by: Literal["side"] | str | ArrayLike = "side",
     height: str = "auto",
     scrolls: bool = False,
 ) -> dict[str, Any]:
-    """All that a map needs without a server: three parts as bytes, and the scene for JSON.
+    """All that a map needs without a server: its parts as bytes, and the scene for JSON.
 
-    `pairs` are the items on the drawing, `nearest` the rows that `pack_nearest` takes. What
-    `scrolls` moves under a finger, and nothing can be enclosed.
+    `pairs` are the items on the drawing, `nearest` the rows that `pack_nearest` takes, and `then`
+    both of another drawing of the items. What `scrolls` moves under a finger, and nothing can be
+    enclosed.
     """
     x, y, n_x = pairs.x, pairs.y, len(pairs.x)
-    names, title, values = (pairs.x_name, pairs.y_name), "", color_by
-    if isinstance(color_by, str) and color_by != "side":
-        known = sorted({*x.metadata, *y.metadata})
-        if color_by not in known:
-            raise ValueError(f"color_by must be 'side' or one of {known}; got {color_by!r}.")
-        values, title = paired_column(pairs, color_by), color_by
+    names, (values, title) = (pairs.x_name, pairs.y_name), colour_values(pairs, color_by)
     items = pack_items(x, y, x_name=names[0], y_name=names[1])
     places = pack_places(
         drawing.x, drawing.y, importance(x, y, drawing.x, drawing.y, pairs.relevance)
@@ -333,9 +337,16 @@ def pack_alone(
     degree = np.diff(positives.indptr)
     place = np.arange(positives.nnz) - np.repeat(positives.indptr[:-1], degree)
     partners = np.column_stack([np.repeat(np.arange(n_x), degree), n_x + positives.indices])
-    if nearest is None:
-        nearest = np.empty((n_x + len(y), 0))
-    scene: dict[str, Any] = {"height": height, "scrolls": scrolls, "alt": map_alt(drawing, names)}
+    scene: dict[str, Any] = {"height": height, "scrolls": scrolls, "alts": []}
+    packed: dict[str, Any] = {"scene": scene, "items": items.data}
+    both = {"": (drawing, nearest)} | ({} if then is None else {"then_": then})
+    for name, (made, found) in both.items():
+        part = moved(places, made)
+        if found is None:
+            found = np.empty((n_x + len(y), 0))
+        nearest_part = pack_nearest(found, part, partners[place < _PARTNERS])
+        packed |= {f"{name}places": part.data, f"{name}nearest": nearest_part.data}
+        scene["alts"].append(map_alt(made, names))
     scene["looks"] = {}
     for theme in (LIGHT, DARK):
         look = look_of(theme)
@@ -348,12 +359,19 @@ def pack_alone(
         }
         index = told.index
     scene["groups"] = None if index is None else base64.b64encode(index.tobytes()).decode()
-    return {
-        "scene": scene,
-        "items": items.data,
-        "places": places.data,
-        "nearest": pack_nearest(nearest, places, partners[place < _PARTNERS]).data,
-    }
+    return packed
+
+
+def colour_values(pairs: PairSet, color_by: str | ArrayLike) -> tuple[Any, str]:
+    """What colours say of each item, and what that is called; "side" for the side."""
+    if not isinstance(color_by, str):
+        return color_by, str(getattr(color_by, "name", None) or "")
+    if color_by == "side":
+        return color_by, ""
+    known = sorted({*pairs.x.metadata, *pairs.y.metadata})
+    if color_by not in known:
+        raise ValueError(f"color_by must be 'side' or one of {known}; got {color_by!r}.")
+    return paired_column(pairs, color_by), color_by
 
 
 def full_names(items: Items) -> list[str]:

@@ -8,32 +8,38 @@ const MOST_PARTNERS = 60;
 
 /**
  * Show a map in an element. `hear` is called with the rows that the reader selects, the x side
- * first; answers with what selects rows, what shows a query, the view, and what takes the map away.
+ * first; answers with what selects rows, what shows a query, what turns to another model's drawing,
+ * the partners of an item, the view, and what takes the map away.
  */
-export function showAlone(root, { scene, items, places, nearest }, hear) {
-  const shared = { lists: new Set(), nearest: readPart(nearest) };
-  const parts = [readPart(items), readPart(places)];
-  const view = new View(root, () => {}, shared);
-  const split = parts[0].header.n_x;
-  let rows = [], region = null, query = null, look = null;
+export function showAlone(root, { scene, items, ...sent }, hear) {
+  const parts = new Map(Object.entries(sent).map(([name, bytes]) => [name, readPart(bytes)]));
+  const shared = { lists: new Set(), parts }, known = readPart(items), split = known.header.n_x;
+  const view = (shared.view = new View(root, () => {}, shared));
+  const over = new AbortController(), { signal } = over;
+  let rows = [], region = null, query = null, look = null, turned = 0;
   view.panel.box.classList.add("sv-alone");
   view.panel.box.style.setProperty("--sv-height", scene.height);
   // Keys that the map answers are not the notebook's: there, 0 twice ends all that was computed.
   // With Ctrl or Alt they are: Ctrl and S saves it. JupyterLab looks when the key comes to the document.
   const isOurs = (event) => !(event.ctrlKey || event.metaKey || event.altKey);
   const claim = (event) => view.panel.box.toggleAttribute("data-lm-suppress-shortcuts", isOurs(event));
-  window.addEventListener("keydown", claim, true);
+  window.addEventListener("keydown", claim, { capture: true, signal });
   view.panel.box.addEventListener("keydown", (event) => {
     if (isOurs(event)) event.stopPropagation();
   });
 
+  const partnersOf = (item) => {
+    const found = [], { pairs } = parts.get("nearest").arrays;
+    for (let k = 0; k < pairs.length && found.length < MOST_PARTNERS; k += 2) {
+      if (pairs[k] === item) found.push(pairs[k + 1]);
+      else if (pairs[k + 1] === item) found.push(pairs[k]);
+    }
+    return found;
+  };
+
   const selection = () => {
     if (rows.length !== 1) return null;
-    const [item] = rows, partners = [], { pairs } = shared.nearest.arrays;
-    for (let k = 0; k < pairs.length && partners.length < MOST_PARTNERS; k += 2) {
-      if (pairs[k] === item) partners.push(pairs[k + 1]);
-      else if (pairs[k + 1] === item) partners.push(pairs[k]);
-    }
+    const [item] = rows, partners = partnersOf(item);
     return { item, partners, nearest: view.nearestOf(item).map((i) => [i, null, partners.includes(i)]) };
   };
 
@@ -60,8 +66,9 @@ export function showAlone(root, { scene, items, places, nearest }, hear) {
         ...scene, ...colours, selected, query, region, rows: region ? null : rows,
         legend: [...legend, ...marks.filter((_, k) => seen[k])],
         camera: { at: null, n: 0 }, asked: [], narrow: false, isAlone: true,
+        alt: scene.alts[turned], marks: ["turned", turned],
       },
-    }, ...parts);
+    }, known, parts.get(turned ? "then_places" : "places"));
   };
   const follow = () => {
     if (look !== (isDark(root) ? "dark" : "light")) draw();
@@ -77,9 +84,9 @@ export function showAlone(root, { scene, items, places, nearest }, hear) {
     draw("light");
     view.paint();
   };
-  window.addEventListener("beforeprint", print);
-  window.addEventListener("afterprint", follow);
-  scheme.addEventListener("change", follow);
+  window.addEventListener("beforeprint", print, { signal });
+  window.addEventListener("afterprint", follow, { signal });
+  scheme.addEventListener("change", follow, { signal });
   return {
     select(wanted) {
       const known = wanted.filter((i) => i >= 0 && i < view.labels.length);
@@ -99,14 +106,17 @@ export function showAlone(root, { scene, items, places, nearest }, hear) {
       query = asked;
       draw();
     },
+    /** Let the first model draw, or the second: 0 or 1. */
+    turn(which) {
+      turned = Number(which);
+      draw();
+    },
+    partnersOf,
     view,
     close() {
-      window.removeEventListener("keydown", claim, true);
+      over.abort();
       sizes.disconnect();
       classes.disconnect();
-      scheme.removeEventListener("change", follow);
-      window.removeEventListener("beforeprint", print);
-      window.removeEventListener("afterprint", follow);
       view.close();
       view.panel.box.remove();
     },

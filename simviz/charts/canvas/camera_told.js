@@ -1,10 +1,10 @@
 // Tells the server where the reader looks and what they set on the map, apart from all else, so
 // that nothing else is redrawn.
 
-const HOME = Symbol.for("simviz.map");
+import { shared } from "./home.js";
 
 export default function ({ parentElement, setStateValue }) {
-  const { listeners } = (globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() });
+  const { listeners } = shared;
   listeners.delete(parentElement.svHear);
   parentElement.svHear = setStateValue;
   listeners.add(parentElement.svHear);

@@ -11,6 +11,25 @@ export function el(tag, className = "", text = "", attributes = {}) {
   return made;
 }
 
+/** A canvas of so many pixels. */
+export function sized(width, height, className = "") {
+  return Object.assign(el("canvas", className), { width, height });
+}
+
+/** Let an element and what lies in it have the colours of a look. */
+export function paint(box, look) {
+  for (const [name, value] of Object.entries(look)) {
+    if (typeof value === "string") box.style.setProperty(`--sv-${name}`, value);
+  }
+}
+
+/** A button that does something when it is pressed. */
+export function button(className, text, act, attributes = {}) {
+  const made = el("button", className, text, { type: "button", ...attributes });
+  made.addEventListener("click", act);
+  return made;
+}
+
 /** A line drawing of 20 by 20. */
 export function icon(path) {
   const svg = document.createElementNS(SVG, "svg");

@@ -1,16 +1,12 @@
 // Keeps what is large: the code, the items and their places. Sent once, and again when it changes.
 
 import { readPart } from "./decode.js";
+import { shared } from "./home.js";
 import { Rows } from "./rows.js";
 import { View } from "./view.js";
 
-const HOME = Symbol.for("simviz.map");
-
 export default function ({ data, parentElement }) {
-  // What the parts of a page share, whichever of them comes first.
-  const shared = (globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() });
-  shared.lists ??= new Set();
-  shared.mount ??= (component) => (component.data.title ? list(shared, component) : mount(shared, component));
+  shared.mount ??= (component) => (component.data.title ? list(component) : mount(component));
   if (data) {
     const part = readPart(data);
     const { digest } = part.header;
@@ -19,19 +15,18 @@ export default function ({ data, parentElement }) {
     if (old && old !== digest) shared.parts.delete(old);
     parentElement.svDigest = digest;
     shared.parts.set(digest, part);
-    if (part.arrays.nearest) shared.nearest = part;
   }
   for (const again of [...shared.waiting]) again();
 }
 
 /** Show a map as soon as all its parts are there. */
-function mount(shared, component) {
+function mount(component) {
   const { data, parentElement } = component;
   const items = shared.parts.get(data.items);
   const places = shared.parts.get(data.places);
   parentElement.svWaiting && shared.waiting.delete(parentElement.svWaiting);
   if (!items || !places) {
-    parentElement.svWaiting = () => mount(shared, component);
+    parentElement.svWaiting = () => mount(component);
     shared.waiting.add(parentElement.svWaiting);
     return;
   }
@@ -42,7 +37,7 @@ function mount(shared, component) {
 }
 
 /** Show a list beside the map; what it lists is known once there is one. */
-function list(shared, component) {
+function list(component) {
   const { parentElement } = component;
   parentElement.svRows ??= new Rows(parentElement, shared);
   parentElement.svRows.update(component);

@@ -128,10 +128,7 @@ export function listen(canvas, view) {
     wheel, dblclick: twice, keydown: key, blur: () => view.unfocus(),
     keyup: (event) => canvas.classList.toggle("sv-keyed", event.key === "Tab" || canvas.classList.contains("sv-keyed")),
   };
-  for (const [name, hear] of Object.entries(heard)) {
-    canvas.addEventListener(name, hear, { passive: false });
-  }
-  return () => {
-    for (const [name, hear] of Object.entries(heard)) canvas.removeEventListener(name, hear);
-  };
+  const over = new AbortController(), { signal } = over;
+  for (const [name, hear] of Object.entries(heard)) canvas.addEventListener(name, hear, { passive: false, signal });
+  return () => over.abort();
 }

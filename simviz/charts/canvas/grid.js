@@ -6,14 +6,9 @@ export class Grid {
     this.xs = xs;
     this.ys = ys;
     const n = xs.length;
-    let left = Infinity, right = -Infinity, low = Infinity, high = -Infinity;
-    for (let i = 0; i < n; i++) {
-      left = Math.min(left, xs[i]);
-      right = Math.max(right, xs[i]);
-      low = Math.min(low, ys[i]);
-      high = Math.max(high, ys[i]);
-    }
-    if (!n) left = right = low = high = 0;
+    const least = (values) => (n ? values.reduce((a, b) => Math.min(a, b)) : 0);
+    const most = (values) => (n ? values.reduce((a, b) => Math.max(a, b)) : 0);
+    const left = least(xs), right = most(xs), low = least(ys), high = most(ys);
     Object.assign(this, { left, right, low, high });
     const extent = Math.max(right - left, high - low, 1e-9);
     const across = Math.max(1, Math.ceil(Math.sqrt(n / 4)));

@@ -1,6 +1,6 @@
 // Histograms of columns: a range of numbers is brushed, a group is clicked, and only they pass.
 
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
 
 export class Histograms {
   /** @param view answers with the map */
@@ -13,8 +13,7 @@ export class Histograms {
     if (this.columns !== columns) {
       this.columns = columns;
       this.parts = columns.map((column, k) => (column.bins ? this.#numbers(column, k) : this.#groups(column, k)));
-      this.clear = el("button", "sv-clear", "Clear filter", { type: "button" });
-      this.clear.addEventListener("click", () => {
+      this.clear = button("sv-clear", "Clear filter", () => {
         this.view().takeFilter("");
         this.view().tellSet();
       });
@@ -84,22 +83,21 @@ export class Histograms {
   #groups({ name, groups }, k) {
     const { box } = this.#frame(name);
     const buttons = groups.map((group, code) => {
-      const button = el("button", "sv-group", "", { type: "button" });
-      button.append(el("span", "", group, { dir: "auto" }), el("small"));
-      button.addEventListener("click", () => {
+      const made = button("sv-group", "", () => {
         const chosen = new Set(this.view().chosen.get(k));
         if (!chosen.delete(code)) chosen.add(code);
         this.view().filterBy(k, chosen.size === groups.length ? [] : [...chosen].sort((a, b) => a - b));
       });
-      return button;
+      made.append(el("span", "", group, { dir: "auto" }), el("small"));
+      return made;
     });
     const show = () => {
       const counts = this.view().countsOf(k), most = Math.max(1, ...counts.all), chosen = this.view().chosen.get(k);
-      buttons.forEach((button, code) => {
-        button.style.setProperty("--share", counts.passing[code] / most);
-        button.lastChild.textContent = counts.passing[code].toLocaleString("en");
-        button.setAttribute("aria-pressed", String(Boolean(chosen?.includes(code))));
-        button.classList.toggle("sv-out", Boolean(chosen && !chosen.includes(code)));
+      buttons.forEach((made, code) => {
+        made.style.setProperty("--share", counts.passing[code] / most);
+        made.lastChild.textContent = counts.passing[code].toLocaleString("en");
+        made.setAttribute("aria-pressed", String(Boolean(chosen?.includes(code))));
+        made.classList.toggle("sv-out", Boolean(chosen && !chosen.includes(code)));
       });
     };
     box.append(...buttons);

@@ -20,20 +20,23 @@ export function inside({ width, height }, x, y, w, h) {
   return [keep(x, w / 2, width), keep(y, h / 2, height)];
 }
 
-/** Texts as pictures, each written once. */
-class Lettering {
+export class Labels {
   constructor() {
+    /** Texts as pictures, each written once. */
     this.kept = new Map();
+    /** What was put down in this frame, as left, top, right, bottom and the item, -1 for a region. */
+    this.boxes = [];
   }
 
+  /** Texts, colours or the size of a pixel are others. */
   clear() {
     this.kept.forEach((made) => made.close());
     this.kept.clear();
   }
 
   /** The picture of some lines, each with its font, size and colour. */
-  of(key, lines, width, height, paper, halo, ratio) {
-    const known = this.kept.get(key);
+  #written(key, lines, width, height, paper, halo) {
+    const known = this.kept.get(key), { ratio } = this;
     if (known) return known;
     if (this.kept.size >= MOST_KEPT) this.clear();
     const w = Math.ceil((width + 2 * halo) * ratio), h = Math.ceil((height + 2 * halo) * ratio);
@@ -53,19 +56,6 @@ class Lettering {
     const made = canvas.transferToImageBitmap();
     this.kept.set(key, made);
     return made;
-  }
-}
-
-export class Labels {
-  constructor() {
-    this.lettering = new Lettering();
-    /** What was put down in this frame, as left, top, right, bottom and the item, -1 for a region. */
-    this.boxes = [];
-  }
-
-  /** Texts, colours or the size of a pixel are others. */
-  clear() {
-    this.lettering.clear();
   }
 
   /** Put down what the layer shows in words, the names of regions first. */
@@ -108,7 +98,7 @@ export class Labels {
     this.#take(x, y, region.width, region.height, -1);
     const lines = region.lines.map((text, k) => ({ text, ...regionFont(region.tier, k), colour: k ? look.muted : look.ink }));
     const key = `r${look.name}${region.tier}${region.lines.join("\n")}`;
-    const made = this.lettering.of(key, lines, region.width, region.height, look.paper, 5, this.ratio);
+    const made = this.#written(key, lines, region.width, region.height, look.paper, 5);
     pen.globalAlpha = alpha * (x === x0 && y === y0 ? 1 : seen);
     this.#print(pen, made, x, y);
   }
@@ -145,7 +135,7 @@ export class Labels {
     this.#take(x, y, width, HEIGHT - 4, i);
     const colour = isWord ? view.colours[view.groups[i]] : look.soft;
     const line = { text: view.labels[i], font: isWord ? WORD_FONT : TEXT_FONT, size: 12.5, colour };
-    const made = this.lettering.of(`${i}${colour}`, [line], width, HEIGHT, look.paper, 3, this.ratio);
+    const made = this.#written(`${i}${colour}`, [line], width, HEIGHT, look.paper, 3);
     pen.globalAlpha = alpha * (isMoved ? seen : 1);
     this.#print(pen, made, x, y);
   }

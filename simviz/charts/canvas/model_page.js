@@ -2,7 +2,7 @@
 
 import { showAlone } from "./alone.js";
 import { fromBase64, readPart } from "./decode.js";
-import { el } from "./dom.js";
+import { button, el } from "./dom.js";
 import { Model } from "./model.js";
 
 /** Answers that are listed at first, and with "more"; those that lines go to on the map. */
@@ -19,14 +19,6 @@ class Page {
     this.side = this.sides[0];
     this.item = null;
     this.shown = FEW;
-    this.partners = new Map();
-    const { pairs } = this.view.shared.nearest.arrays;
-    for (let k = 0; k < pairs.length; k += 2) {
-      for (const [one, other] of [[pairs[k], pairs[k + 1]], [pairs[k + 1], pairs[k]]]) {
-        if (!this.partners.has(one)) this.partners.set(one, new Set());
-        this.partners.get(one).add(other);
-      }
-    }
     this.input = at("typed");
     this.input.addEventListener("input", () => {
       this.item = null;
@@ -66,12 +58,11 @@ class Page {
     const found = [];
     for (const i of this.view.order) {
       if ((i < this.view.split ? "x" : "y") !== this.side || found.length > 5) continue;
-      const made = el("button", "", this.view.textOf(i, 40), { type: "button", dir: "auto" });
-      made.addEventListener("click", () => {
+      const take = () => {
         this.#take(i);
         this.map.select([i]);
-      });
-      found.push(made);
+      };
+      found.push(button("", this.view.textOf(i, 40), take, { dir: "auto" }));
     }
     return found;
   }
@@ -141,36 +132,32 @@ class Page {
   #row(i, k, score, top) {
     const { view } = this, row = this.joint(this.other, i), made = el("li");
     const asked = this.item === null ? null : this.joint(this.side, this.item);
-    const button = el("button", "", "", { type: "button", "aria-expanded": "false" });
-    button.append(el("span", "rank", String(k + 1)));
-    const { first, count } = view.pictures;
-    if (row >= first && row < first + count) {
-      const shot = el("canvas");
-      shot.width = shot.height = 56;
-      if (view.pictures.has(row)) view.pictures.draw(shot.getContext("2d"), row, 0, 0, 56, view.look.ink);
-      button.append(shot);
-    }
-    const words = el("span", "words", view.textOf(row, 160), { dir: "auto" });
-    if (this.partners.get(asked)?.has(row)) words.append(el("small", "", "its match in the data"));
-    const bar = el("span", "bar"), part = this.kind === "cosine" ? score : score / top;
-    bar.append(el("i"));
-    bar.firstChild.style.width = `${100 * Math.max(0, Math.min(1, part))}%`;
-    button.append(words, bar, el("span", "score", score.toFixed(2)));
-    button.addEventListener("pointerenter", () => view.point(row));
-    button.addEventListener("pointerleave", () => view.point(-1));
-    button.addEventListener("click", () => {
+    const open = () => {
       const isOpen = made.querySelector(".why");
-      for (const open of at("answers").querySelectorAll(".why")) {
-        open.previousSibling.setAttribute("aria-expanded", "false");
-        open.remove();
+      for (const why of at("answers").querySelectorAll(".why")) {
+        why.previousSibling.setAttribute("aria-expanded", "false");
+        why.remove();
       }
       if (isOpen) return;
-      button.setAttribute("aria-expanded", "true");
+      line.setAttribute("aria-expanded", "true");
       made.append(this.#why(i));
       view.point(row);
       view.bringIntoView({ x: view.xs[row], y: view.ys[row] });
-    });
-    made.append(button);
+    };
+    const line = button("", "", open, { "aria-expanded": "false" });
+    line.append(el("span", "rank", String(k + 1)));
+    const { first, count } = view.pictures;
+    if (row >= first && row < first + count) {
+      line.append(view.pictures.has(row) ? view.pictures.shot(row, 56, view.look.ink) : el("canvas"));
+    }
+    const words = el("span", "words", view.textOf(row, 160), { dir: "auto" });
+    if (asked !== null && this.map.partnersOf(asked).includes(row)) words.append(el("small", "", "its match in the data"));
+    const bar = el("span", "bar"), part = this.kind === "cosine" ? score : score / top;
+    bar.append(el("i"));
+    bar.firstChild.style.width = `${100 * Math.max(0, Math.min(1, part))}%`;
+    line.append(words, bar, el("span", "score", score.toFixed(2)));
+    view.pointFrom(line, row);
+    made.append(line);
     return made;
   }
 

@@ -1,9 +1,8 @@
 // The map's place on the page: small, since it is sent with every change.
 
-const HOME = Symbol.for("simviz.map");
+import { shared } from "./home.js";
 
 export default function (component) {
-  const shared = (globalThis[HOME] ??= { parts: new Map(), waiting: new Set(), listeners: new Set() });
   const { parentElement } = component;
   const start = () => {
     shared.waiting.delete(start);

@@ -3,7 +3,7 @@
 import { inside } from "./labels.js";
 import { Layer } from "./layer.js";
 import { MODES } from "./placing.js";
-import { drawTrace } from "./trace.js";
+import { drawLine, drawTrace } from "./trace.js";
 import { WORD_FONT, write } from "./writing.js";
 
 const MOST_NAMED = 400;
@@ -76,12 +76,7 @@ function drawPointed(pen, view, i) {
 function drawLines(pen, view, fromX, fromY, { nearest, partners }) {
   const { camera, look } = view;
   const x0 = camera.toScreenX(fromX), y0 = camera.toScreenY(fromY);
-  const line = (i) => {
-    pen.beginPath();
-    pen.moveTo(x0, y0);
-    pen.lineTo(camera.toScreenX(view.xs[i]), camera.toScreenY(view.ys[i]));
-    pen.stroke();
-  };
+  const line = (i) => drawLine(pen, x0, y0, camera.toScreenX(view.xs[i]), camera.toScreenY(view.ys[i]));
   const near = new Set(nearest.map(([i]) => i));
   pen.setLineDash([2, 4]);
   pen.lineWidth = 1.2;
@@ -107,10 +102,7 @@ function drawNeighbours(pen, view, { nearest, partners }, fromX, fromY, taken) {
     const x = view.camera.toScreenX(view.xs[i]), y = view.camera.toScreenY(view.ys[i]);
     pen.lineWidth = 1;
     pen.strokeStyle = ring ?? view.look.muted;
-    pen.beginPath();
-    pen.moveTo(x, y);
-    pen.lineTo(...place);
-    pen.stroke();
+    drawLine(pen, x, y, ...place);
     if (taken.isFree(x, y, 8, 8)) drawDot(pen, view, i, x, y, null);
     return place;
   };
@@ -181,13 +173,7 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
     const size = Math.max(isStrong ? 34 : 28, placing.pictureSize(camera.zoom));
     const [mx, my] = whole(size + 8, size + 8);
     if (taken.claim(mx, my, size, size) || !mustFit) {
-      pen.fillStyle = look.paper;
-      pen.strokeStyle = ring ?? look.faint;
-      pen.lineWidth = ring ? 1.8 : 1;
-      pen.beginPath();
-      pen.roundRect(mx - size / 2 - 4, my - size / 2 - 4, size + 8, size + 8, 7);
-      pen.fill();
-      pen.stroke();
+      drawPlate(pen, mx, my, size + 8, size + 8, 7, look.paper, ring ?? look.faint, ring ? 1.8 : 1);
       pictures.draw(pen, i, mx - size / 2, my - size / 2, size, colour);
       // Below it, else above, where the window ends.
       const low = my + size / 2 + 12, at = low + 8 > camera.height ? my - size / 2 - 12 : low;
@@ -203,15 +189,7 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
   const width = pen.measureText(text).width;
   const [wx, wy] = whole(width + (ring ? 16 : 4), 22);
   if (mode === MODES.word && (taken.claim(wx, wy, width + 10, 18) || !mustFit)) {
-    if (ring) {
-      pen.fillStyle = look.paper;
-      pen.strokeStyle = ring;
-      pen.lineWidth = 1.4;
-      pen.beginPath();
-      pen.roundRect(wx - width / 2 - 7, wy - 11, width + 14, 22, 6);
-      pen.fill();
-      pen.stroke();
-    }
+    if (ring) drawPlate(pen, wx, wy, width + 14, 22, 6, look.paper, ring, 1.4);
     pen.textAlign = "center";
     write(pen, text, wx, wy, colour, look.paper, ring ? 0 : 3);
     return;
@@ -225,18 +203,21 @@ function drawItem(pen, view, i, taken, { ring = null, note = "", isStrong = fals
   if (!place && tx !== beside) ty = Math.max(12, y - 17);
   if (taken.claim(tx, ty, width + 14, 17)) {
     pen.textAlign = "center";
-    if (isOnTop) {
-      // What else is written there is covered, not written over.
-      pen.fillStyle = look.paper;
-      pen.strokeStyle = ring ?? look.faint;
-      pen.lineWidth = 1;
-      pen.beginPath();
-      pen.roundRect(tx - width / 2 - 5, ty - 10, width + 10, 20, 5);
-      pen.fill();
-      pen.stroke();
-    }
+    // What else is written there is covered, not written over.
+    if (isOnTop) drawPlate(pen, tx, ty, width + 10, 20, 5, look.paper, ring ?? look.faint, 1);
     write(pen, text, tx, ty, look.ink, look.paper, isOnTop ? 0 : 4);
   }
+}
+
+/** A box with round corners around a place, on which something is read. */
+function drawPlate(pen, x, y, width, height, round, paper, border, wide) {
+  pen.fillStyle = paper;
+  pen.strokeStyle = border;
+  pen.lineWidth = wide;
+  pen.beginPath();
+  pen.roundRect(x - width / 2, y - height / 2, width, height, round);
+  pen.fill();
+  pen.stroke();
 }
 
 /** A dot of the overlay, or one that stands back as those of the map do. */
@@ -250,10 +231,7 @@ export function drawDot(pen, view, i, x, y, ring, isQuiet = false) {
     pen.arc(x, y, radius, 0, 7);
   } else {
     const reach = 1.3 * radius;
-    pen.moveTo(x, y - reach);
-    pen.lineTo(x + reach, y);
-    pen.lineTo(x, y + reach);
-    pen.lineTo(x - reach, y);
+    for (const [across, down] of [[0, -1], [1, 0], [0, 1], [-1, 0]]) pen.lineTo(x + across * reach, y + down * reach);
     pen.closePath();
   }
   pen.stroke();
@@ -295,10 +273,7 @@ function drawQuery(pen, view, query, taken) {
   const isSeen = x >= 0 && y >= 0 && x <= camera.width && y <= camera.height;
   const [wx, wy] = isSeen ? inside(camera, x, y, width + 16, 24) : [x, y];
   taken.claim(wx, wy, width + 16, 24);
-  pen.fillStyle = look.ink;
-  pen.beginPath();
-  pen.roundRect(wx - width / 2 - 8, wy - 12, width + 16, 24, 6);
-  pen.fill();
+  drawPlate(pen, wx, wy, width + 16, 24, 6, look.ink, look.ink, 0.1);
   pen.textAlign = "center";
   pen.textBaseline = "middle";
   pen.fillStyle = look.paper;
@@ -309,11 +284,7 @@ function drawOutline(pen, view, outline, isDone) {
   const { camera, look } = view;
   if (outline.length < 2) return;
   pen.beginPath();
-  outline.forEach(([x, y], k) => {
-    const px = camera.toScreenX(x), py = camera.toScreenY(y);
-    if (k) pen.lineTo(px, py);
-    else pen.moveTo(px, py);
-  });
+  for (const [x, y] of outline) pen.lineTo(camera.toScreenX(x), camera.toScreenY(y));
   pen.closePath();
   pen.globalAlpha = isDone ? 0.06 : 0.1;
   pen.fillStyle = look.ink;

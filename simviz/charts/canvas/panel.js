@@ -1,6 +1,6 @@
 // The controls that lie on the map: search, tools, legend, and the card of what is pointed at.
 
-import { ICONS, el, icon } from "./dom.js";
+import { ICONS, button, el, icon } from "./dom.js";
 import { traceEntries } from "./trace.js";
 
 const TOOLS = [
@@ -126,12 +126,10 @@ export class Panel {
     this.list.replaceChildren();
     for (const i of rows.slice(0, LISTED)) {
       const entry = el("li");
-      const button = el("button", i === current ? "sv-now" : "", "", { type: "button", dir: "auto" });
-      button.append(el("bdi", "", view.textOf(i, 60)), el("span", "", view.names[view.sideOf(i)]));
-      button.addEventListener("click", () => view.pick(i));
-      button.addEventListener("pointerenter", () => view.point(i));
-      button.addEventListener("pointerleave", () => view.point(-1));
-      entry.append(button);
+      const made = button(i === current ? "sv-now" : "", "", () => view.pick(i), { dir: "auto" });
+      made.append(el("bdi", "", view.textOf(i, 60)), el("span", "", view.names[view.sideOf(i)]));
+      view.pointFrom(made, i);
+      entry.append(made);
       this.list.append(entry);
     }
     this.measure();
@@ -142,25 +140,24 @@ export class Panel {
   #makeTools() {
     const box = el("div", "sv-tools", "", { role: "toolbar", "aria-label": "Tools of the map" });
     const zoom = el("div"), tools = el("div");
-    const button = (name, title, act) => {
-      const made = el("button", "", "", { type: "button", title, "aria-label": title });
+    const tool = (name, title, act) => {
+      const made = button("", "", act, { title, "aria-label": title });
       made.append(icon(ICONS[name]));
-      made.addEventListener("click", act);
       return made;
     };
     zoom.append(
-      button("plus", "Zoom in (+)", () => this.view.zoomTowards(1.6)),
-      button("minus", "Zoom out (−)", () => this.view.zoomTowards(1 / 1.6)),
-      button("whole", "Show the whole map (0)", () => this.view.home()),
+      tool("plus", "Zoom in (+)", () => this.view.zoomTowards(1.6)),
+      tool("minus", "Zoom out (−)", () => this.view.zoomTowards(1 / 1.6)),
+      tool("whole", "Show the whole map (0)", () => this.view.home()),
     );
-    this.tools = new Map(TOOLS.map(([name, title]) => [name, button(name, title, () => this.view.setTool(name))]));
+    this.tools = new Map(TOOLS.map(([name, title]) => [name, tool(name, title, () => this.view.setTool(name))]));
     tools.append(...this.tools.values());
     box.append(zoom, tools);
     return box;
   }
 
   showTool(tool) {
-    for (const [name, button] of this.tools) button.setAttribute("aria-pressed", String(name === tool));
+    for (const [name, made] of this.tools) made.setAttribute("aria-pressed", String(name === tool));
     this.canvas.classList.toggle("sv-drawing", tool !== "pan");
   }
 
@@ -178,18 +175,14 @@ export class Panel {
         this.legend.append(this.#scale(entry));
         continue;
       }
-      const isChoice = entry.key !== undefined;
-      const made = el(isChoice ? "button" : "span", isChoice ? "sv-entry" : "sv-entry sv-note");
+      const made = entry.key === undefined ? el("span", "sv-entry sv-note")
+        : button("sv-entry", "", () => this.view.toggle(entry.key), {
+          "aria-pressed": String(!hidden.has(entry.key)), title: "Press to hide or show",
+        });
       const mark = el("i", `sv-${entry.shape}`);
       mark.style.setProperty("--colour", entry.colour);
       made.append(mark, el("span", "", entry.name, { dir: "auto" }));
       if (entry.count !== undefined) made.append(el("small", "", entry.count.toLocaleString("en")));
-      if (isChoice) {
-        made.setAttribute("type", "button");
-        made.setAttribute("aria-pressed", String(!hidden.has(entry.key)));
-        made.title = "Press to hide or show";
-        made.addEventListener("click", () => this.view.toggle(entry.key));
-      }
       this.legend.append(made);
     }
   }
@@ -215,10 +208,7 @@ export class Panel {
       this.carded = i;
       card.replaceChildren();
       if (view.pictures.has(i)) {
-        const shot = el("canvas", "sv-shot");
-        shot.width = shot.height = 112;
-        view.pictures.draw(shot.getContext("2d"), i, 0, 0, 112, view.look.ink);
-        card.append(shot);
+        card.append(view.pictures.shot(i, 112, view.look.ink, "sv-shot"));
       }
       const words = el("div", "sv-words");
       words.append(el("b", "", view.textOf(i, 220), { dir: "auto" }));

@@ -1,24 +1,16 @@
 // Pictures of items out of one sheet; drawings in one ink take the colour they are given.
 
+import { sized } from "./dom.js";
+
 const GLYPH = 56;
 
 /** A sheet of equal cells, some of them tinted on request. */
 export class Pictures {
   /** @param onReady called when there is something to draw */
   constructor(items, onReady) {
-    this.cell = 0;
-    this.columns = 1;
-    this.first = 0;
-    this.count = 0;
-    this.isInk = false;
-    this.sheet = null;
-    this.tinted = new Map();
     const { sheet } = items.header;
+    Object.assign(this, { first: 0, count: 0, ...sheet, sheet: null, tinted: new Map() });
     if (sheet) {
-      Object.assign(this, {
-        cell: sheet.cell, columns: sheet.columns, first: sheet.first, count: sheet.count,
-        isInk: sheet.is_ink,
-      });
       const blob = new Blob([items.arrays.sheet], { type: "image/png" });
       createImageBitmap(blob).then((bitmap) => {
         this.sheet = bitmap;
@@ -31,15 +23,9 @@ export class Pictures {
 
   /** Emoji are drawn once: to write them anew in every picture would be slow. */
   #drawGlyphs({ first, labels }) {
-    this.first = first;
-    this.count = labels.length;
-    this.cell = GLYPH;
-    this.columns = Math.max(1, Math.ceil(Math.sqrt(labels.length)));
-    const canvas = document.createElement("canvas");
-    canvas.width = this.columns * GLYPH;
-    canvas.height = Math.ceil(labels.length / this.columns) * GLYPH;
-    this.sheet = canvas;
-    this.glyphs = labels;
+    const count = labels.length, columns = Math.max(1, Math.ceil(Math.sqrt(count)));
+    const sheet = sized(columns * GLYPH, Math.ceil(count / columns) * GLYPH);
+    Object.assign(this, { first, count, columns, sheet, cell: GLYPH, glyphs: labels });
     this.#write("#000000");
   }
 
@@ -77,17 +63,22 @@ export class Pictures {
   /** Draw the picture of an item into a square. */
   draw(pen, i, x, y, size, colour) {
     const k = i - this.first;
-    const sheet = this.isInk ? this.#inColour(colour) : this.sheet;
+    const sheet = this.is_ink ? this.#inColour(colour) : this.sheet;
     const left = (k % this.columns) * this.cell, top = Math.floor(k / this.columns) * this.cell;
     pen.drawImage(sheet, left, top, this.cell, this.cell, x, y, size, size);
+  }
+
+  /** The picture of an item as an element of so many pixels. */
+  shot(i, size, colour, name = "") {
+    const made = sized(size, size, name);
+    this.draw(made.getContext("2d"), i, 0, 0, size, colour);
+    return made;
   }
 
   #inColour(colour) {
     let canvas = this.tinted.get(colour);
     if (!canvas) {
-      canvas = document.createElement("canvas");
-      canvas.width = this.sheet.width;
-      canvas.height = this.sheet.height;
+      canvas = sized(this.sheet.width, this.sheet.height);
       const pen = canvas.getContext("2d");
       pen.drawImage(this.sheet, 0, 0);
       pen.globalCompositeOperation = "source-in";

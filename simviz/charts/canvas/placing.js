@@ -116,9 +116,7 @@ export class Placing {
       const x = r.x * scale, y = -r.y * scale;
       room.take(x - r.width / 2 - 6, y - r.height / 2 - 3, x + r.width / 2 + 6, y + r.height / 2 + 3);
     }
-    for (let j = 0; j < order.length; j++) {
-      if (from[order[j]] < level) claim(order[j], this.turn[order[j]], true);
-    }
+    for (const i of order) if (from[i] < level) claim(i, this.turn[i], true);
     if (this.showsAll) {
       for (const i of order) {
         if (from[i] === NEVER && modes[i] === PICTURE && !this.isHidden(i) && claim(i, 0, true)) from[i] = level;

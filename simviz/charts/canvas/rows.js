@@ -2,7 +2,7 @@
 // its item on the map, and pointing at an item shows its row.
 
 import { fromBase64 } from "./decode.js";
-import { el } from "./dom.js";
+import { el, paint } from "./dom.js";
 import { Histograms } from "./histograms.js";
 
 /** Pixels of a row; rows that are kept beyond both ends of what is seen. */
@@ -73,9 +73,7 @@ export class Rows {
     if (!view || !data) return;
     if (this.look !== view.look) {
       this.look = view.look;
-      for (const [name, value] of Object.entries(view.look)) {
-        if (typeof value === "string") this.box.style.setProperty(`--sv-${name}`, value);
-      }
+      paint(this.box, view.look);
     }
     // Read before anything is written: the page is laid out once.
     const { scrollTop, clientHeight } = this.list;
@@ -208,10 +206,7 @@ export class Rows {
     made.style.top = `${k * TALL}px`;
     if (item >= 0 && view.pictures.has(item)) {
       text = view.textOf(item, 120); // without the glyph before it
-      const shot = el("canvas");
-      shot.width = shot.height = 52;
-      view.pictures.draw(shot.getContext("2d"), item, 0, 0, 52, view.look.ink);
-      made.append(shot);
+      made.append(view.pictures.shot(item, 52, view.look.ink));
     } else if (item >= 0) {
       const mark = el("i", view.sideOf(item) ? "sv-diamond" : "sv-circle");
       mark.style.setProperty("--colour", view.colours[view.groups[item]]);

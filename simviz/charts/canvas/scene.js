@@ -3,6 +3,7 @@
 import { Camera } from "./camera.js";
 import { fromBase64, mixed, pixelOf } from "./decode.js";
 import { Density } from "./density.js";
+import { paint } from "./dom.js";
 import { Grid } from "./grid.js";
 import { MODES, Placing } from "./placing.js";
 import { Pictures } from "./pictures.js";
@@ -75,9 +76,7 @@ export class Scene {
     this.paperPixel = pixelOf(look.paper);
     this.lettered.clear();
     this.pictures.setInk(look.ink);
-    for (const [name, value] of Object.entries(look)) {
-      if (typeof value === "string") this.panel.box.style.setProperty(`--sv-${name}`, value);
-    }
+    paint(this.panel.box, look);
   }
 
   takeColours({ colours, groups }, isNew) {

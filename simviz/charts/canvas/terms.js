@@ -129,11 +129,9 @@ export function crc32(text) {
   };
   for (const letter of text) {
     // UTF-8 by hand: an encoder would replace halves of a pair, which texts of the web hold.
-    const code = letter.codePointAt(0);
-    if (code < 0x80) add(code);
-    else if (code < 0x800) [0xc0 | (code >> 6), 0x80 | (code & 63)].forEach(add);
-    else if (code < 0x10000) [0xe0 | (code >> 12), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63)].forEach(add);
-    else [0xf0 | (code >> 18), 0x80 | ((code >> 12) & 63), 0x80 | ((code >> 6) & 63), 0x80 | (code & 63)].forEach(add);
+    const code = letter.codePointAt(0), more = code < 0x80 ? 0 : code < 0x800 ? 1 : code < 0x10000 ? 2 : 3;
+    add([0, 0xc0, 0xe0, 0xf0][more] | (code >> (6 * more)));
+    for (let k = more - 1; k >= 0; k--) add(0x80 | ((code >> (6 * k)) & 63));
   }
   return ~sum >>> 0;
 }

@@ -90,9 +90,7 @@ export class View extends Finding {
     this.#setSelection(data, before, isMoved);
     this.panel.showLegend();
     this.canvas.setAttribute("aria-label", data.alt);
-    this.panel.box.classList.toggle("sv-narrow", data.narrow);
-    this.panel.box.classList.toggle("sv-scrolls", data.scrolls);
-    this.panel.box.classList.toggle("sv-cover", Boolean(data.cover));
+    for (const name of ["narrow", "scrolls", "cover"]) this.panel.box.classList.toggle(`sv-${name}`, Boolean(data[name]));
     this.panel.box.dataset.n = String(this.xs.length);
     this.layer.isStale = true;
     this.lists.forEach((list) => list.refresh());
@@ -168,13 +166,9 @@ export class View extends Finding {
     this.panel.showTool(tool);
   }
 
-  zoomTowards(factor, px, py) {
-    const { camera } = this;
-    if (px === undefined) camera.flyTo(camera.x, camera.y, camera.zoom * factor, performance.now(), 220);
-    else {
-      const x = camera.toMapX(px), y = camera.toMapY(py);
-      camera.flyTo(x + (camera.x - x) / factor, y + (camera.y - y) / factor, camera.zoom * factor, performance.now(), 220);
-    }
+  zoomTowards(factor, px = this.camera.width / 2, py = this.camera.height / 2) {
+    const { camera } = this, x = camera.toMapX(px), y = camera.toMapY(py);
+    camera.flyTo(x + (camera.x - x) / factor, y + (camera.y - y) / factor, camera.zoom * factor, performance.now(), 220);
     this.moved();
   }
 
@@ -198,10 +192,17 @@ export class View extends Finding {
     this.draw();
   }
 
+  /** Point at an item while an element is pointed at. */
+  pointFrom(element, i) {
+    element.addEventListener("pointerenter", () => this.point(i));
+    element.addEventListener("pointerleave", () => this.point(-1));
+  }
+
   /** What the model finds nearest to an item, as far as it was sent. */
   nearestOf(i) {
-    const { nearest } = this.shared;
-    if (nearest?.header.places !== this.places.header.digest) return [];
+    const { digest } = this.places.header;
+    const nearest = [...this.shared.parts.values()].find(({ header }) => header.places === digest);
+    if (!nearest) return [];
     const { k } = nearest.header;
     return [...nearest.arrays.nearest.subarray(i * k, (i + 1) * k)].filter((j) => j !== i);
   }

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from simviz.charts.canvas import Part, pack_places, unpack
+from simviz.charts.canvas import Part, moved
 from simviz.charts.style import Theme, apply_theme, get_theme, method_style
 from simviz.data.pairs import PairSet
 from simviz.evaluation import AUC, Evaluation, evaluate
 from simviz.methods import all_methods
-from simviz.projection import align, align_sides, mds_map, pca_map
+from simviz.projection import align_sides, mds_map, pca_map
 from simviz.projection.drawing import Placed
 from simviz.projection.space import Space
 from simviz.store.run import Part as PartName, Run
@@ -90,14 +90,9 @@ def _drawn(run: Run, places: str, k: int, _scene: Scene) -> tuple[Placed, Part]:
     sides = found.rows["x"][whole.x_rows], found.rows["y"][whole.y_rows]
     draw = pca_map if whole.drawing.method == "pca" else mds_map
     x, y = draw(*align_sides(*sides, "center"))
-    points = align(np.concatenate([x, y]), _scene.points)
-    x, y = points[: len(x)], points[len(x) :]
-    header, arrays = unpack(_scene.places)
-    parts = [header["parts"][code] for code in arrays["part"]]
-    part = pack_places(x, y, arrays["order"], parts=parts, notes=header["notes"])
     # The quality is that of another drawing.
-    drawing = replace(whole.drawing, x=x, y=y, quality=None)
-    return replace(whole, drawing=drawing), part
+    drawing = replace(whole.drawing, x=x, y=y, quality=None).turned_onto(whole.drawing)
+    return replace(whole, drawing=drawing), moved(_scene.places, drawing)
 
 
 def show(view: View, scene: Scene) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import Placed
 from simviz.projection.quality import N_SEEDS, trust_level
 from simviz.store.run import Run
-from simviz.workbench.map import canvas, scene as map_scene, topics, view as map_view
+from simviz.workbench.map import canvas, scene as map_scene, topics, two_models, view as map_view
 from simviz.workbench.map.view import COLOURS, DRAWINGS, View, bound
 from simviz.workbench.shell import (
     code,
@@ -73,6 +74,7 @@ def show_page() -> None:
         if kept := what_if.trained():
             view.run_id = kept[-1]
         run = state.run(_choose_run(view, titles))
+        two_models.choose(view, titles)
         _choose_drawing(view)
     notes = st.container(key="map-said")
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
@@ -85,7 +87,8 @@ def show_page() -> None:
         names = [DRAWINGS[name[:-2]][0] for name in (view.drawing, meanwhile)]
         is_kept = drawings.ask(run, pairs, view.kept_as, *names)
         drawings.show_again(run, view.kept_as)
-    drawing = view.kept_as if is_kept else meanwhile
+        drawing = view.kept_as if is_kept else meanwhile
+        other = two_models.ready(view, pairs, drawing, titles) if is_kept else None
     placed = drawings.kept(run, drawing)
     parts = drawings.parts(run, pairs)
     with bar:
@@ -93,7 +96,8 @@ def show_page() -> None:
         is_labelled = topics.choose_labels(view, run)
         followed = what_if.followed(run, pairs)
         shown = _show_menu(view, followed, placed, parts, pairs)
-        if followed is run:  # of what follows marks, no quality is known
+        # Of what follows marks no quality is known, and two drawings have two.
+        if followed is run and other is None:
             _show_trust(view, placed.drawing, partial(drawings.ask_again, run, pairs, drawing))
     with notes:
         title = titles[run.id]
@@ -103,7 +107,10 @@ def show_page() -> None:
     if not shown.any():
         st.info("No item passes the filter. Change it under *Show*.")
         return
-    scene = map_scene.scene_of(followed, pairs, drawing, shown, view.colour, is_labelled)
+    compared = None if other is None else two_models.compare(followed, other, pairs, drawing)
+    colour = view.colour if compared or view.colour != "change" else COLOURS[0]
+    scene = map_scene.scene_of(followed, pairs, drawing, shown, colour, is_labelled)
+    scene = replace(scene, compared=compared)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")
     map_scene.show(view, scene)
@@ -167,7 +174,7 @@ def _choose_drawing(view: View) -> None:
 def _choose_colour(view: View, pairs: PairSet) -> None:
     """Choose what the colours mean: one of `COLOURS`, or a metadata column as "=name"."""
     columns = map_view.columns(pairs)
-    colours = [*COLOURS, *(f"={name}" for name in columns)]
+    colours = [*COLOURS[: None if view.beside else -1], *(f"={name}" for name in columns)]
     if view.colour not in colours:
         view.colour = COLOURS[0]
     st.session_state["map-colour"] = view.colour

@@ -26,6 +26,7 @@ from simviz.charts.canvas import (
     pack_places,
 )
 from simviz.charts.colours import Grouping, group_items
+from simviz.charts.drawing import CHANGED
 from simviz.charts.style import ThemeName, clean_text, get_theme
 from simviz.data.description import paired_column, telling_columns
 from simviz.data.pairs import PairSet
@@ -33,7 +34,7 @@ from simviz.jobs.background import QUICK_LAYOUT
 from simviz.projection import JointMap, Quality
 from simviz.projection.drawing import GROUPS, ItemRanks, Placed, nearest_of_all, rank_items
 from simviz.store.run import Run
-from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics
+from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics, two_models
 from simviz.workbench.map.selection import Answer
 from simviz.workbench.map.view import View, bound, follow_canvas, write_link
 from simviz.workbench.shell import drawings, links, state, what_if
@@ -44,7 +45,7 @@ _PARTNERS, _LONGEST_LINE = 60, 34
 _AHEAD = 0.025
 #: Shares of the worst possible from which on a halo is faint, clear and strong.
 _HALO_LEVELS = (0.1, 0.25, 0.4)
-_COLOUR_TITLES = {"score": "similarity to the nearest"}
+_COLOUR_TITLES = {"score": "similarity to the nearest", "change": CHANGED}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +58,10 @@ class Scene:
     shown: NDArray[np.bool_]
     items: Part
     places: Part
+    drawing: str
     colour: str
     regions: map_topics.Tiers
+    compared: two_models.Compared | None = None
 
     @property
     def n_x(self) -> int:
@@ -102,7 +105,9 @@ class Scene:
 
     def grouping(self) -> Grouping:
         """Return the colours of the items, and their legend."""
-        return _grouping(self.run, self.items.digest, self.colour, state.theme(), self)
+        return _grouping(
+            self.run, self.items.digest, self.colour, state.theme(), self.compared, self
+        )
 
 
 @state.cached(6)
@@ -111,7 +116,14 @@ def _ranks(run: Run, items: str, _scene: Scene) -> ItemRanks:
 
 
 @state.cached(12)
-def _grouping(run: Run, items: str, colour: str, theme: ThemeName, _scene: Scene) -> Grouping:
+def _grouping(
+    run: Run,
+    items: str,
+    colour: str,
+    theme: ThemeName,
+    compared: two_models.Compared | None,
+    _scene: Scene,
+) -> Grouping:
     pairs, placed = _scene.pairs, _scene.placed
     return group_items(
         _colour_values(_scene),
@@ -128,6 +140,8 @@ def _colour_values(scene: Scene) -> Any:
     pairs, placed = scene.pairs, scene.placed
     if scene.colour == "side":
         return "side"
+    if scene.compared is not None and scene.colour == "change":
+        return scene.compared.changed
     if scene.colour == "found":
         return scene.ranks().groups
     if scene.colour == "score":
@@ -155,7 +169,8 @@ def scene_of(
         placed=placed,
         shown=np.ones(len(rows) - 1, dtype=bool) if shown is None else shown,
         items=_items_part(pairs, rows.tobytes(), placed),
-        places=_places_part(run, pairs, drawing),
+        places=places_part(run, pairs, drawing),
+        drawing=drawing,
         colour=colour,
         regions=map_topics.regions(run, pairs, drawing) if is_labelled else [],
     )
@@ -184,15 +199,17 @@ def filter_columns(pairs: PairSet, placed: Placed) -> dict[str, Any]:
 
 
 @state.cached(6)
-def nearest_part(run: Run, pairs: PairSet, drawing: str) -> Part | None:
+def nearest_part(
+    run: Run, pairs: PairSet, drawing: str, places: Part | None = None
+) -> Part | None:
     """Return what a run finds nearest to each item of a drawing; None where it takes too long."""
-    placed = drawings.kept(run, drawing)
-    found = nearest_of_all(drawings.pipeline(run), pairs, placed)
-    return None if found is None else pack_nearest(found, _places_part(run, pairs, drawing))
+    found = nearest_of_all(drawings.pipeline(run), pairs, drawings.kept(run, drawing))
+    of = places or places_part(run, pairs, drawing)
+    return None if found is None else pack_nearest(found, of)
 
 
 @state.cached(8)
-def _places_part(run: Run, pairs: PairSet, drawing: str) -> Part:
+def places_part(run: Run, pairs: PairSet, drawing: str) -> Part:
     """Return where the items of a drawing stand, and what the run says of them."""
     placed = drawings.kept(run, drawing)
     x_rows, y_rows = rows = placed.x_rows, placed.y_rows
@@ -208,7 +225,8 @@ def _places_part(run: Run, pairs: PairSet, drawing: str) -> Part:
 @st.fragment
 def show(view: View, scene: Scene) -> None:
     """Draw the map, and what is known of what is selected on it."""
-    run, pairs = scene.run, scene.pairs
+    run = first = scene.run
+    pairs = scene.pairs
     follow_canvas(view, pairs, len(scene.points))
     k = dimensions.chosen(view, run)
     if dimensions.is_open(view, run) and scene.placed.drawing.method == "two-sided":
@@ -218,8 +236,14 @@ def show(view: View, scene: Scene) -> None:
         canvas.send(scene.places, "uncut")
     if k is not None:
         scene = dimensions.cut(scene, k)
+    both = scene.compared
+    if both is not None and two_models.is_turned(both):
+        scene = two_models.turned(scene, both, places_part(both.second, pairs, scene.drawing))
+        if (nearest := nearest_part(scene.run, pairs, scene.drawing, scene.places)) is not None:
+            canvas.send(nearest, "nearest-turned")
     selection.find_enclosed(view, scene)
     write_link(view, run, pairs)
+    run = scene.run
     answer = None
     if view.item is not None or view.query is not None:
         space = drawings.space(run, pairs) if k is None else dimensions.space(run, pairs, k)
@@ -231,18 +255,23 @@ def show(view: View, scene: Scene) -> None:
             if answer is not None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
-                links.show_button("map", [run])
+                links.show_button("map", [first])
                 words = "A list of all items, with histograms to filter them."
                 st.toggle("Items", help=words, **bound(view, "has_table", "map-table"))
-                dimensions.show_switch(view, run)
+                if scene.compared is None:
+                    dimensions.show_switch(view, run)
         is_open = dimensions.is_open(view, run) or what_if.is_marked(run)
+        is_open |= scene.compared is not None
         if answer is not None or view.enclosed or view.has_table or is_open:
             with right, st.container(key="map-drawer"):
                 dimensions.show(view, scene)
+                with st.container(key="map-two"):
+                    two_models.show(scene)
                 if answer is not None:
                     selection.show_answer(view, scene, answer)
                 selection.show_marks(view, scene, answer)
                 selection.show_region(view, scene)
+                two_models.show_file(scene)
 
 
 def show_alone(
@@ -283,8 +312,8 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
     return {
         "items": scene.items.digest,
         "places": scene.places.digest,
-        # New places of a run whose marks are others leave a trace.
-        "marks": [scene.run.id, *getattr(scene.run, "marks", ())],
+        # New places of a run whose marks are others leave a trace, and those of one of two runs.
+        "marks": [*two_models.pair(scene), scene.run.id, *getattr(scene.run, "marks", ())],
         "look": look,
         "colours": list(grouping.colours),
         "groups": None if grouping.index is None else canvas.packed(grouping.index.tobytes()),

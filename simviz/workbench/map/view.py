@@ -37,8 +37,8 @@ DRAWINGS = {
     "pca": ("PCA", "The two directions in which the items differ most."),
 }
 #: What colours can mean beside columns of the data: the side, the part of the split, how soon an
-#: item finds what belongs to it, and how similar its nearest is.
-COLOURS = ("side", "part", "found", "score")
+#: item finds what belongs to it, how similar its nearest is, and how much a second model changes.
+COLOURS = ("side", "part", "found", "score", "change")
 #: What is done about the gap between the sides: names in links and of drawings.
 BALANCES = ("center", "none", "rank")
 #: Ways to look for items by their text, by their name in links.
@@ -60,6 +60,7 @@ class View:
 
     dataset_id: str
     run_id: str | None = None
+    beside: str = ""
     drawing: str = DEFAULT_LAYOUT
     across: int = SHARES[0]
     item: Item | None = None
@@ -95,6 +96,12 @@ class View:
         self.drawing = f"{method}-2"
         if self.drawing == DEFAULT_LAYOUT:
             self.balance = BALANCES[0]
+
+    def put_beside(self, run_id: str) -> None:
+        """Compare with another run, or with none; colours say what changed."""
+        self.beside, self.dims = run_id, None
+        self.colour = "change" if run_id else COLOURS[0]
+        self.closed, self.set_n = (), self.set_n + 1
 
     def select(self, item: Item | None) -> None:
         """Select an item, or nothing; a query gives way to it."""
@@ -173,6 +180,8 @@ def apply_link(
     if "table" in params:
         view.has_table = params["table"] == "1"
     view.colour = _parse_colour(params.get("colour", ""), columns) or view.colour
+    if re.fullmatch(r"[0-9a-f]{0,64}", beside := params.get("beside", "-")):
+        view.beside = beside
     if params.get("side") in ("", "x", "y"):
         view.side = cast(Literal["", "x", "y"], params["side"])
     if params.get("only") in ("", *PARTS):
@@ -207,6 +216,7 @@ def link_params(view: View, columns: Sequence[str]) -> dict[str, str]:
     is_best = view.drawing == DEFAULT_LAYOUT  # elsewhere the balance is said by itself
     return {
         "drawing": view.kept_as if is_best else view.drawing,
+        "beside": view.beside,
         "sel": "" if view.item is None else f"{view.item[0]}{view.item[1]}",
         "ask": "" if view.query is None else f"{view.query[0]}:{view.query[1][:_LONGEST]}",
         "regions": "" if view.regions is None else str(int(view.regions)),

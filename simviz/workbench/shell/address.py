@@ -24,7 +24,7 @@ PAGES: Mapping[str, Mapping[str, str | None]] = {
     "Map": {
         **dict.fromkeys(("part", "direction")),
         **{"drawing": "two-sided-2", "colour": "side", "side": "", "only": "", "gap": "center"},
-        **{"halos": "0", "table": "0", "regions": "", "dims": "", "at": "0,0,1"},
+        **{"halos": "0", "table": "0", "regions": "", "dims": "", "beside": "", "at": "0,0,1"},
         **{"sel": "", "ask": "", "lasso": "", "find": "", "hide": "", "filter": ""},
     },
     "Search": {**dict.fromkeys(("runs", "part")), "mode": "query", "ask": "", "rate": "1"},

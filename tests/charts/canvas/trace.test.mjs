@@ -47,6 +47,11 @@ test("what has hardly moved leaves nothing", () => {
   assert.deepEqual(changed(["run"], ["run", "mark"], { places }).trace.map(([i]) => i), [7]);
 });
 
+test("where most items moved, lines would tell nothing", () => {
+  const places = before.map((value, k) => ((k >> 1) % 5 < 3 ? value + 5 : value));
+  assert.deepEqual(changed(["run"], ["run", "mark"], { places }).trace, []);
+});
+
 test("a mark that is taken back leaves a trace, and other reasons of new places none", () => {
   assert.ok(changed(["run", "mark"], ["run"]).trace);
   assert.equal(changed(["run", "mark"], ["run", "mark"]).trace, null, "fewer dimensions");

@@ -1,0 +1,114 @@
+"""Two models as one page: items glide, what changed is listed, and no text runs."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from hosted import PHONE
+from playwright.sync_api import expect
+from prepared import hostile_pairs
+
+import simviz
+from simviz.data import PairSet
+
+pytestmark = pytest.mark.e2e
+VIEW = "[...globalThis[Symbol.for('simviz.maps')]][0]"
+REST = f"() => {VIEW}?.pending.length === 0"
+COLOURS = ("red", "blue", "green", "gold")
+THINGS = ("car", "house", "tree", "bird")
+
+
+def drawn(pairs):
+    """What two methods make of the same pairs."""
+    first, second = (simviz.default_pipeline(m, pairs).fit(pairs) for m in ("cl_lsi", "cca"))
+    return simviz.draw(first, pairs, then=second, method="mds")
+
+
+@pytest.fixture
+def shown(browser, tmp_path):
+    """Opens a page that is saved; nobody may be asked, and nothing may fail."""
+    contexts, heard = [], []
+
+    def show(drawing, **options):
+        path = tmp_path / "two.html"
+        drawing.save(path)
+        context = browser.new_context(offline=True, **options)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda asked: asked.url == path.as_uri() or heard.append(asked.url))
+        page.goto(path.as_uri())
+        page.wait_for_function(REST)
+        return page
+
+    yield show
+    for context in contexts:
+        context.close()
+    assert not [text for text in heard if not text.startswith("blob:")]
+
+
+def places(page):
+    xs, ys = page.evaluate(f"(() => {{ const v = {VIEW}; return [[...v.xs], [...v.ys]]; }})()")
+    return np.column_stack([xs, ys])
+
+
+def test_items_glide_between_both_and_what_changed_is_selected(shown):
+    texts = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
+    backwards = [" ".join(w[::-1] for w in text.split()[::-1]) for text in texts]
+    drawing = drawn(PairSet.from_texts(texts, backwards, x_name="words", y_name="mirrors"))
+    page = shown(drawing, viewport={"width": 1280, "height": 800}, reduced_motion="no-preference")
+    np.testing.assert_allclose(places(page), np.vstack([drawing.x, drawing.y]), atol=1e-5)
+    page.evaluate(
+        f"""() => {{
+          const view = {VIEW}, paint = view.paint.bind(view);
+          window.glided = 0;
+          view.paint = (now) => {{ window.glided += Boolean(view.glide); paint(now); }};
+        }}"""
+    )
+    page.get_by_text(drawing.then.name).click()
+    page.wait_for_function(REST)
+    assert page.evaluate("window.glided") > 1
+    then = drawing.then
+    np.testing.assert_allclose(places(page), np.vstack([then.x, then.y]), atol=1e-5)
+    expect(page.locator(".sv-canvas")).to_have_attribute("aria-label", simviz_alt(drawing))
+    # What is nearest is what the model says that draws.
+    near = page.evaluate(f"{VIEW}.nearestOf(3)")
+    assert near == [int(j) for j in then.nearest[3] if j != 3]
+    listed = page.locator("#changed").get_by_role("option")
+    most = drawing.changed.max()
+    expect(listed.first).to_contain_text(f"{100 * most:.0f} %")
+    name = listed.first.locator("span").inner_text()
+    listed.first.click()
+    expect(listed.first).to_have_attribute("aria-selected", "true")
+    item = page.evaluate(f"{VIEW}.selected.item")
+    assert [*texts, *backwards][item] == name and drawing.changed[item] == most > 0
+    # Back to the first by keys.
+    page.get_by_role("radio").last.focus()
+    page.keyboard.press("ArrowLeft")
+    page.wait_for_function(REST)
+    np.testing.assert_allclose(places(page), np.vstack([drawing.x, drawing.y]), atol=1e-5)
+    assert page.evaluate(f"{VIEW}.nearestOf(3)") == [int(j) for j in drawing.nearest[3] if j != 3]
+
+
+def simviz_alt(drawing):
+    from simviz.charts.canvas import map_alt
+
+    return map_alt(drawing.then.map, (drawing.pairs.x_name, drawing.pairs.y_name))
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_hostile_texts_are_inert_and_everybody_can_use_it(shown, look):
+    page = shown(drawn(hostile_pairs()), **PHONE, color_scheme=look, reduced_motion="reduce")
+    page.locator("label").last.click()
+    page.locator("#changed").get_by_role("option").first.click()
+    page.wait_for_function(REST)
+    assert page.evaluate("window.__xss") is None
+    made = "[src=x], [onerror], [onload], [href^=javascript], marquee, iframe"
+    assert not page.locator(made).count()
+    assert "onerror" in page.locator("#changed").inner_text(), "the texts are there, as texts"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]
