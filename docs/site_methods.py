@@ -14,6 +14,8 @@ from simviz.features import why_impossible
 from simviz.methods import all_methods
 
 MEASURED = Path(__file__).parents[1] / "benchmarks" / "README.md"
+#: What the papers call a method where it is not its title.
+NAMED = {"tfidf_cosine": ("TFIDF", "VSM", "vector space model"), "lsa": ("LSI",)}
 #: Columns of results that tell how settings were chosen.
 LEFT_OUT = ("chosen", "chosen by validation", "chosen most often", "validation")
 SIDES = {
@@ -74,17 +76,26 @@ def measured(title: str) -> str:
 
 def claims(cls: type[PairModel]) -> str:
     """What papers claim of a method, with what was found: all that its own paper claims."""
-    tags = cls.tags
-    named = re.compile(rf"(?<![\w-]){re.escape(tags.title)}(?![\w-])", re.I)
+    tags, method = cls.tags, method_card(cls).id
+    either = "|".join(map(re.escape, (tags.title, *NAMED.get(method, ()))))
+    named = re.compile(rf"(?<![\w-])({either})(?![\w-])", re.I)
     rows: dict[tuple[str, str], list[str]] = {}
     for name, experiment in all_experiments().items():
         author, year = experiment.paper.authors.split(",")[0], experiment.paper.year
-        is_own = tags.reference.startswith(author) and tags.year == year
-        is_run = method_card(cls).id in experiment.methods
+        papers = {
+            m: kind.tags.title
+            for m, kind in all_methods().items()
+            if m in experiment.methods
+            and kind.tags.reference.startswith(author)
+            and kind.tags.year == year
+        }
         for one in known_findings().get(name, ()):
             for claim in one.claims:
-                if (is_own and is_run) or named.search(claim.statement):
-                    key = claim.statement, claim.published
+                if method in papers or named.search(claim.statement):
+                    # On the page of another method "it" would be that one.
+                    whose = "".join([*papers.values()][:1])
+                    said = re.sub(r"\bit(?= (helps|ranks))", whose, claim.statement, flags=re.I)
+                    key = said, claim.published
                     rows.setdefault(key, []).append(f"{SIGNS[claim.verdict]}\u00a0{one.data}")
     if not rows:
         return ""
@@ -93,8 +104,9 @@ def claims(cls: type[PairModel]) -> str:
     return f"{said}\n\n{signs}; rules, tests and data: [the papers, run again](../papers.md)."
 
 
-def results(title: str) -> str:
+def results(card: MethodCard) -> str:
     """The rows of a method in the main tables of the experiments."""
+    names = {name.lower() for name in (card.tags.title, *NAMED.get(card.id, ()))}
     blocks = []
     for name in all_experiments():
         head: list[str] = []
@@ -103,7 +115,7 @@ def results(title: str) -> str:
             main = one.tables[0]
             at = [i for i, column in enumerate(main.columns) if column not in LEFT_OUT]
             for row in main.rows:
-                if cell_text(row[0]).lower() == title.lower():
+                if cell_text(row[0]).lower() in names:
                     head = head or ["set", *(main.columns[i] for i in at[1:])]
                     rows.append([one.data, *(cell_text(row[i]) for i in at[1:])])
         if rows and all(len(row) == len(head) for row in rows):
@@ -119,7 +131,7 @@ def method_page(cls: type[PairModel]) -> str:
         f"$$\n{piece.content}\n$$" if piece.kind == "formula" else piece.content
         for piece in card.idea
     ]
-    found = "\n\n".join(filter(None, (claims(cls), results(tags.title))))
+    found = "\n\n".join(filter(None, (claims(cls), results(card))))
     parts = [
         f"# {tags.title}",
         " · ".join((f"`{card.id}`", FAMILIES[tags.family], str(tags.year), tags.reference)),
