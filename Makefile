@@ -1,7 +1,7 @@
 # make app: install into .venv and start the app.  make test: install test tools, run everything.
 # make cluster: start a Dask scheduler and two workers here; then SIMVIZ_SCHEDULER=... make app.
 # make docs: build the site into build/site, its tutorials executed; make pages: not executed.
-# make dist: build wheel and source archive into dist, and check what an index would show of them.
+# make dist: build wheel and source archive into dist; check them, and try the wheel installed.
 # make format: tidy the code and write the tables of docs/papers.md anew.
 PYTHON ?= python3
 BIN := .venv/bin
@@ -48,11 +48,15 @@ pages: .venv/.dev
 	$(BIN)/python -m sphinx -q -W --keep-going docs build/site
 	$(BIN)/python -m pytest -q tests/site/test_site.py
 
-dist: .venv/.dev
+# The wheel is made of the source archive, installed where nothing else is, and tried there.
+dist: $(BIN)/activate
 	$(BIN)/pip install --quiet build twine
-	rm -rf dist
+	rm -rf dist build/installed
 	$(BIN)/python -m build
 	$(BIN)/twine check --strict dist/*
+	$(PYTHON) -m venv build/installed
+	build/installed/bin/pip install --quiet --no-compile dist/*.whl
+	cd build && installed/bin/simviz --version && installed/bin/python ../tests/without_torch.py
 
 check: .venv/.dev
 	$(BIN)/ruff check .
