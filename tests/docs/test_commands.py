@@ -27,7 +27,11 @@ from simviz.data import ReadingLimits
 from simviz.evaluation.trec import trec_qrels, trec_run
 
 ROOT = Path(__file__).parents[2]
-PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md")),
+    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "tutorials").glob("*.md")),
+]
 DOCS = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
 COMMANDS = ROOT / "docs" / "commands.md"
 EXAMPLE = re.compile(r"`(simviz compare bm25.trec tfidf.trec [^`]*)` says:\n\n```\n(.*?)```", re.S)
@@ -131,7 +135,10 @@ def test_lines_with_pipes_run(line, folder):
 
 def test_other_programs_are_told_what_is_there():
     targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M)
-    for line in printed():
+    release = (ROOT / ".github" / "workflows" / "release.yml").read_text()
+    built = re.findall(r"run: (make .+)", release)
+    assert built and "secrets" not in release
+    for line in (*printed(), *built):
         words = [word for word in line.split() if "=" not in word]
         if words[0] == "make":
             assert words[1] in targets, line
