@@ -44,7 +44,7 @@ def main() -> None:
             page.goto(page_file.as_uri())
             page.get_by_label("Find items on the map").fill("weather")
             page.keyboard.press("Enter")
-            page.get_by_text("belongs to it").wait_for()
+            page.get_by_text("its match in the data").wait_for()
             page.get_by_title("Show the whole map (0)").click()
             page.add_style_tag(content=HIDDEN)
             page.wait_for_timeout(1500)
