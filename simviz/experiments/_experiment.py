@@ -667,7 +667,7 @@ def all_experiments() -> dict[str, type[Experiment[Any]]]:
     Examples
     --------
     >>> all_experiments()["siamese_blstm"].shown_as
-    'Table 3 and figure 3'
+    'Table 3 and figures 2 and 3'
     """
     return dict(_experiments())
 

@@ -1,4 +1,4 @@
-"""Table 3 and figure 3 of Neculoiu et al. (2016): what each augmentation teaches a network."""
+"""Table 3 and figures 2 and 3 of Neculoiu et al. (2016): what augmentation teaches."""
 
 from __future__ import annotations
 
