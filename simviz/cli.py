@@ -8,6 +8,7 @@ Exit status: 0 done; 1 a fault of simviz; 2 wrong use, or a file that cannot be 
 from __future__ import annotations
 
 import ast
+import errno
 import json
 import os
 import signal
@@ -35,6 +36,11 @@ _STATUSES = f"""
   {_FAULT:<3}  a fault of simviz, in one line
   {_REFUSED:<3}  wrong use, or a file that cannot be read or written
 """
+_REMEDIES = {
+    errno.ENOENT: "Check the path; the folder of a new file must be there",
+    errno.ENOSPC: "Make room on the disk",
+    errno.EFBIG: "Make room, or raise the limit of this account",
+}
 _SPLITS = ("pair", "x", "y", "group", "column", "time")
 _FORMS = {
     "numpy": "numpy_files",
@@ -85,7 +91,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _UNREAD
     except (SimvizError, ValueError, OSError, ImportError) as error:
         _drop_output()
-        _tell(f"simviz: {_shown(str(error))}\n")
+        _tell(f"simviz: {_shown(_reason(error))}\n")
         return _REFUSED
     except Exception as error:
         _drop_output()
@@ -104,6 +110,15 @@ def _end_by_exception() -> None:
     with suppress(ValueError):  # only the main thread may
         if signal.getsignal(signal.SIGTERM) is signal.SIG_DFL:
             signal.signal(signal.SIGTERM, end)
+
+
+def _reason(error: Exception) -> str:
+    """What cannot be done, why, and what to do; the system names a file and a number."""
+    if not isinstance(error, OSError) or error.strerror is None:
+        return str(error)
+    what = "The output" if error.filename is None else error.filename
+    remedy = _REMEDIES.get(error.errno or 0, "Check the path and the permissions")
+    return f"{what} cannot be read or written ({error.strerror}). {remedy}."
 
 
 def _fault(error: Exception) -> str:

@@ -151,9 +151,14 @@ def load_state(
         ) from error
     except Exception as error:  # whatever a damaged file leads to
         raise StoreError(
-            f"{path} cannot be read as a saved pipeline ({str(error)[:300] or repr(error)}). "
+            f"{path} cannot be read as a saved pipeline ({reason_of(error)}). "
             "Save it again with this version."
         ) from error
+
+
+def reason_of(error: Exception) -> str:
+    """What an error says, without the path of a file."""
+    return (isinstance(error, OSError) and error.strerror) or str(error)[:300] or repr(error)
 
 
 def load_records(

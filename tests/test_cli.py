@@ -175,7 +175,8 @@ def test_output_that_nobody_reads_is_no_verdict(table):
     with Path("/dev/full").open("w") as full:
         assert _status(["compare", table], full) == (
             2,
-            "simviz: [Errno 28] No space left on device\n",
+            "simviz: The output cannot be read or written (No space left on device). "
+            "Make room on the disk.\n",
         )
 
 
@@ -364,6 +365,7 @@ def test_hostile_files_are_told_in_one_line(name, model, tmp_path, capsys):
     ):
         line = refused(words, capsys)
         assert name != "none" or "No such file" in line
+        assert "Errno" not in line
     assert {*tmp_path.iterdir()} == before
 
 
@@ -371,8 +373,16 @@ def test_hostile_files_are_told_in_one_line(name, model, tmp_path, capsys):
     ("out", "why"),
     [
         ("", ". is no file, and nothing can be written in its place."),
-        ("none/o.simviz", "[Errno 2] No such file or directory: 'none/o.simviz'"),
-        ("m.simviz/o", "[Errno 20] Not a directory: 'm.simviz/o'"),
+        (
+            "none/o.simviz",
+            "none/o.simviz cannot be read or written (No such file or directory). Check the path; "
+            "the folder of a new file must be there.",
+        ),
+        (
+            "m.simviz/o",
+            "m.simviz/o cannot be read or written (Not a directory). Check the path and the "
+            "permissions.",
+        ),
         ("device", "device is no file, and nothing can be written in its place."),
     ],
 )
@@ -432,11 +442,13 @@ def test_a_full_disk_and_a_folder_that_may_only_be_read_stay_as_they_were(model,
     )
     locked.chmod(0o700)
     assert done.stdout == ""
-    said = [line for line in done.stderr.splitlines() if line == "2" or "Errno" in line]
-    assert said == (
-        ["simviz: [Errno 27] File too large", "2"] * len(commands)
-        + ["simviz: [Errno 13] Permission denied: 'm.simviz'", "2"] * len(commands)
-    ), done.stderr
+    said = [line for line in done.stderr.splitlines() if line == "2" or "cannot be" in line]
+    cannot = "cannot be read or written"
+    large = f"simviz: The output {cannot} (File too large). Make room, or raise the limit of this"
+    denied = f"simviz: m.simviz {cannot} (Permission denied). Check the path and the permissions."
+    assert said == ([f"{large} account.", "2"] * len(commands) + [denied, "2"] * len(commands)), (
+        done.stderr
+    )
     assert {*full.rglob("*")} == before
     assert model.read_bytes() == (locked / "m.simviz").read_bytes() == content
 

@@ -73,6 +73,11 @@ class Vectors(Transformer):
         return [f"v{i}" for i in range(self.n_features_in_)]
 
     def _check(self, X: Matrix) -> Matrix:
+        if not sp.issparse(X) and isinstance(text := next(iter(X), None), str):
+            raise ValueError(
+                f"This side is vectors, and {text[:40]!r} is a text, which cannot be compared with "
+                "them. Give vectors as in training, or train on the texts."
+            )
         matrix = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0
         )

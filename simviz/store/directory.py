@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import IO, Any
 
 from simviz.exceptions import StoreError
-from simviz.persistence import lock, replacing
+from simviz.persistence import lock, reason_of, replacing
 
 _log = logging.getLogger(__name__)
 #: Kinds of directories, each holding one directory an id.
@@ -544,8 +544,7 @@ def damaged(what: str, remedy: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         # Where it lies is no visitor's business.
-        reason = (isinstance(error, OSError) and error.strerror) or str(error)[:300] or repr(error)
-        said = f"{what} is damaged and cannot be read ({reason}). {remedy}"
+        said = f"{what} is damaged and cannot be read ({reason_of(error)}). {remedy}"
         raise StoreError(said.rstrip()) from error
 
 

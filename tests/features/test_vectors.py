@@ -37,6 +37,12 @@ def test_other_width_is_refused():
         vectors.transform(np.ones((2, 2)))
 
 
+@pytest.mark.parametrize("texts", [["heart"], np.array(["heart"], dtype=object)])
+def test_texts_are_refused_in_words(texts):
+    with pytest.raises(ValueError, match=r"is vectors, and 'heart' is a text.*Give vectors"):
+        Vectors().fit(np.eye(2)).transform(texts)
+
+
 def test_values_that_are_not_finite_are_refused():
     with pytest.raises(ValueError, match="NaN"):
         Vectors().fit([[1.0, np.nan]])
