@@ -496,7 +496,7 @@ def test_files_wait_on_data_for_whoever_sits_here(pairs, tmp_path, monkeypatch):
     monkeypatch.setenv("SIMVIZ_PUBLIC", "")
     home = tmp_path / "home"
     assert main([str(pairs), "--no-browser", "--home", str(home)]) == 0
-    _, files, _ = Store(home).uploads.get(LOCAL_WORKSPACE)
+    _, files = Store(home).uploads.get(LOCAL_WORKSPACE)
     assert files == [("pairs.csv", pairs.read_bytes())]
     assert begun[0][0] == "run" and str(pairs) not in " ".join(begun[0])
     assert main([str(tmp_path / "none.csv"), "--home", str(home)]) == 2

@@ -50,7 +50,7 @@ CREATE TABLE trash (
     method TEXT, spec TEXT, summary TEXT, name TEXT, note TEXT,
     seconds REAL, n_bytes INTEGER, created REAL, opened REAL, deleted REAL
 );
-CREATE TABLE shown (  -- which part of the split is looked at, and who asks
+CREATE TABLE shown (  -- part of the split and direction; what was corrected of an upload
     workspace TEXT NOT NULL REFERENCES workspaces(id) ON DELETE CASCADE,
     dataset_id TEXT NOT NULL,
     name TEXT NOT NULL,

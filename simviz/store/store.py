@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import logging
-import os
 import secrets
 import shutil
 import sqlite3
@@ -50,10 +49,11 @@ _LONGEST = 5_000
 _CHOICES: Mapping[str, tuple[str, ...]] = {"part": MEASURED, "direction": ("x2y", "y2x", "mean")}
 #: Whether two texts belong together; or what was decided on a pair.
 V = TypeVar("V", bound=float | str)
+#: Under this name corrections of an upload stand, by the digest of its files.
+_CORRECTED = "corrected"
+_UNCORRECTED = f"DELETE FROM shown WHERE workspace=? AND name='{_CORRECTED}'"
 #: Longest description of how a view is shown, in characters of JSON.
 _LONGEST_VIEW = 4_000
-#: Bytes of the comment of a zip.
-_LONGEST_COMMENT = 2**16 - 1
 _TOKEN_BYTES = 18
 _DAY = 86_400.0
 _ALIVE = "(expires IS NULL OR expires > ?)"
@@ -285,6 +285,7 @@ class Uploads:
             sync(path)
             with self._index.writing() as db:
                 db.require_workspace(workspace)
+                db.execute(_UNCORRECTED, (workspace,))
                 path.replace(place)
                 sync(place.parent)
         others = (path for path in place.parent.iterdir() if path.is_file() and path != place)
@@ -294,8 +295,8 @@ class Uploads:
                 path.unlink(missing_ok=True)
                 del ages[path]
 
-    def get(self, workspace: str) -> tuple[float, list[tuple[str, bytes]], str] | None:
-        """When the upload that waits was made, its files by name, and what was corrected of it."""
+    def get(self, workspace: str) -> tuple[float, list[tuple[str, bytes]]] | None:
+        """When the upload that waits was made, and its files by name."""
         place = self._place(workspace)
         try:
             created = place.stat().st_mtime
@@ -303,24 +304,27 @@ class Uploads:
                 return None
             with zipfile.ZipFile(place) as archive:
                 names = json.loads(archive.read("names.json"))
-                files = [(name, archive.read(str(i))) for i, name in enumerate(names)]
-                return created, files, archive.comment.decode()
+                return created, [(name, archive.read(str(i))) for i, name in enumerate(names)]
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
             return None
 
-    def correct(self, workspace: str, corrections: str) -> None:
-        """Keep what was corrected of the upload that waits."""
-        place, raw = self._place(workspace), corrections.encode()
-        if len(raw) <= _LONGEST_COMMENT:
-            with suppress(OSError, zipfile.BadZipFile):  # kept or forgotten meanwhile
-                stat = place.stat()
-                with zipfile.ZipFile(place, "a") as archive:
-                    archive.comment = raw
-                os.utime(place, (stat.st_atime, stat.st_mtime))
+    def correct(self, workspace: str, digest: str, corrections: Mapping[str, Any]) -> None:
+        """Keep what was corrected of the upload that waits, whose files have this digest."""
+        with self._index.writing() as db:
+            db.require_workspace(workspace)
+            row = workspace, digest, _CORRECTED, json.dumps(corrections)
+            db.insert("shown", row, unless="OR REPLACE")
+
+    def corrections(self, workspace: str, digest: str) -> dict[str, Any]:
+        """Return what was corrected of an upload."""
+        query = "SELECT value FROM shown WHERE workspace=? AND dataset_id=? AND name=?"
+        row = self._index.one(query, workspace, digest, _CORRECTED)
+        return {} if row is None else dict(json.loads(row["value"]))
 
     def delete(self, workspace: str) -> None:
         """Forget the upload that waits."""
         self._place(workspace).unlink(missing_ok=True)
+        self._index.execute(_UNCORRECTED, workspace)
 
     def _place(self, workspace: str) -> Path:
         if not is_workspace_id(workspace):

@@ -111,17 +111,27 @@ def test_the_last_upload_of_a_workspace_waits(store, mine, theirs):
     assert store.uploads.get(mine) is None
     store.uploads.put(mine, [("a.csv", b"1")])
     store.uploads.put(mine, FILES)
-    created, files, corrections = Store(store.root).uploads.get(mine)
-    assert (files, corrections) == (FILES, "") and abs(created - time.time()) < 60
-    assert store.uploads.get(theirs) is None
-    store.uploads.correct(mine, '{"é": 1}')
-    store.uploads.correct(theirs, "nothing to correct")
-    store.uploads.correct(mine, "x" * 70_000)
-    assert store.uploads.get(mine) == (created, files, '{"é": 1}')
+    created, files = Store(store.root).uploads.get(mine)
+    assert files == FILES and abs(created - time.time()) < 60
     assert store.uploads.get(theirs) is None
     store.uploads.delete(mine)
     store.uploads.delete(mine)
     assert store.uploads.get(mine) is None
+
+
+def test_corrections_are_those_of_the_upload_that_waits(store, mine, theirs):
+    store.uploads.put(mine, FILES)
+    assert store.uploads.corrections(mine, "a") == {}
+    corrected = {"roles": {"x": "é"}, "long": "x" * 70_000}
+    for found in ({"space": "one"}, corrected):
+        store.uploads.correct(mine, "a", found)
+    assert Store(store.root).uploads.corrections(mine, "a") == corrected
+    assert store.uploads.corrections(mine, "b") == store.uploads.corrections(theirs, "a") == {}
+    store.uploads.put(mine, FILES)
+    assert store.uploads.corrections(mine, "a") == {}, "of the upload before"
+    store.uploads.correct(mine, "a", corrected)
+    store.uploads.delete(mine)
+    assert store.uploads.corrections(mine, "a") == {}
 
 
 def test_an_upload_goes_after_a_day_and_with_its_workspace(store, mine, theirs):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import logging
 import re
 import secrets
@@ -112,9 +111,12 @@ class Upload:
 
     def save_corrections(self) -> None:
         """Keep what was corrected beside the files, for a session after this one."""
+        from simviz.exceptions import StoreError
+
         if self.corrected != self.saved:
             self.saved = deepcopy(self.corrected)
-            state.store().uploads.correct(state.workspace(), json.dumps(self.corrected))
+            with suppress(StoreError):  # only a reload would miss it
+                state.store().uploads.correct(state.workspace(), self.digest, self.corrected)
 
     def mend(self, finding: Finding) -> None:
         """Take the remedy of something that was found while reading."""
@@ -209,8 +211,10 @@ def restore() -> None:
     if reading is not None and reading.is_active:
         st.session_state[_READING] = reading
     elif found := state.store().uploads.get(state.workspace()):
-        uploaded, files, corrections = found
-        _begin(_digest(files), files, uploaded, json.loads(corrections or "{}"))
+        uploaded, files = found
+        digest = _digest(files)
+        corrected = state.store().uploads.corrections(state.workspace(), digest)
+        _begin(digest, files, uploaded, corrected)
 
 
 def correct_parts(file: Upload, **parts: str) -> None:
