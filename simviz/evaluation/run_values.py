@@ -683,25 +683,16 @@ def _read_trec(name: str, data: bytes) -> _Run | None:
                 return _Run(table["0"], table["2"], score, partial(_line, name, data), name, tag)
         except pa.ArrowInvalid:
             pass  # other white space, or a broken line, which is named below
-    text, notes = decode_text(name, data)
-    lines, rows, scores = [], [], []
-    for number, fields in judgments.iter_fields(name, text, (5, 6), "a line of a run"):
-        scores.append(judgments.finite(fields[4], "score", f"{name}, line {number}"))
-        lines.append(number)
-        rows.append(fields)
-    query, document = (pa.array([row[at] for row in rows]) for at in (0, 2))
-    place = partial(_numbered, name, lines)
-    return _Run(query, document, np.array(scores), place, name, [*rows[0], ""][5], notes)
+    found = judgments.read_run_lines(name, *decode_text(name, data))
+    query, document = (pa.array(found[c], pa.string()) for c in ("query", "document"))
+    score = np.array([*map(float, found["score"])])
+    return _Run(query, document, score, found.place, name, found["run"][0], found.notes)
 
 
 def _line(name: str, data: bytes, row: int) -> str:
     """Where an answer stands in a file that was read in one go."""
     lines = (number for number, line in enumerate(data.splitlines(), start=1) if line)
     return f"{name}, line {next(itertools.islice(lines, row, None))}"
-
-
-def _numbered(name: str, lines: Sequence[int], row: int) -> str:
-    return f"{name}, line {lines[row]}"
 
 
 def _of_table(table: Table, judged: _Qrels) -> _Run:
@@ -718,8 +709,7 @@ def _of_table(table: Table, judged: _Qrels) -> _Run:
         )
     ids = judgments.id_columns(table, queries, documents)
     free = [c for c in table.frame if c not in ids and c not in table.vectors]
-    numbers = [c for c in free if table.kinds[c] == "number"]
-    column = next(iter([*filter(is_label_name, free), *numbers]), None)
+    column = judgments.score_column(table, free)
     if column is None:
         raise DatasetError(f"{table.name} has no column of scores. Name it 'score'.")
     query, document = (pa.array(table.stripped(c), pa.string()) for c in ids)

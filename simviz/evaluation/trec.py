@@ -17,9 +17,14 @@ from simviz._types import Ints, Reals
 from simviz.data.cells import counted, shown
 from simviz.data.collection import judgments
 from simviz.data.collection.files import read_matrices
-from simviz.data.collection.judgments import id_columns, merge_repeated, positions
+from simviz.data.collection.judgments import (
+    RUN_COLUMNS,
+    id_columns,
+    merge_repeated,
+    positions,
+)
 from simviz.data.pairs import Items, PairSet
-from simviz.data.roles import is_label_name, parse_labels
+from simviz.data.roles import parse_labels
 from simviz.data.sources import Source, decode_text, get_limits, gunzip, load_bytes, signature
 from simviz.data.tables import Table, read_table
 from simviz.evaluation._blocks import queries_of
@@ -40,7 +45,6 @@ GATHERED = 2**23
 #: Queries whose lines are one piece of text.
 _LINES = 64
 #: Columns of a run.
-_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 _BREAKING = ("Cc", "Cs", "Zs", "Zl", "Zp")
 
 
@@ -292,23 +296,18 @@ def _table(name: str, data: bytes) -> tuple[Table, str]:
     if signature(data) is None:
         text, notes = decode_text(name, data)
         if judgments.looks_like_run(text):
-            records = []
-            for line, fields in judgments.iter_fields(name, text, (5, 6), "a line of a run"):
-                judgments.finite(fields[4], "score", f"{name}, line {line}")
-                records.append((line, [*fields, ""][:6]))
-            table = judgments.table_of_records(name, _COLUMNS, records, notes)
-            return table, records[0][1][-1]
+            table = judgments.read_run_lines(name, text, notes)
+            return table, table["run"][0]
     return read_table(data, name), ""
 
 
 def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str]]:
     """Positions and scores of the rows that name a pair of the data set."""
     x, y = _index(pairs.x), _index(pairs.y)
-    is_trec = tuple(table.frame) == _COLUMNS
+    is_trec = tuple(table.frame) == RUN_COLUMNS
     x_column, y_column = id_columns(table, x, y, ("query", "document") if is_trec else ())
-    free = [c for c in table.frame if c not in (x_column, y_column, *_COLUMNS[1:4:2])]
-    named = [c for c in free if is_label_name(c)]
-    column = next(iter([*named, *(c for c in free if table.kinds[c] == "number")]), None)
+    free = [c for c in table.frame if c not in (x_column, y_column, *RUN_COLUMNS[1:4:2])]
+    column = judgments.score_column(table, free)
     if column is None:
         raise DatasetError(
             f"{table.name} has no column with scores beside {shown(x_column)} and "

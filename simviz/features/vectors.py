@@ -75,8 +75,8 @@ class Vectors(Transformer):
     def _check(self, X: Matrix) -> Matrix:
         if not sp.issparse(X) and isinstance(text := next(iter(X), None), str):
             raise ValueError(
-                f"This side is vectors, and {text[:40]!r} is a text, which cannot be compared with "
-                "them. Give vectors as in training, or train on the texts."
+                f"This side is vectors, and {text[:40]!r} is a text, which cannot be compared "
+                "with them. Give vectors as in training, or train on the texts."
             )
         matrix = check_array(
             X, accept_sparse="csr", dtype=[np.float64, np.float32], ensure_min_samples=0

@@ -141,6 +141,7 @@ def _plain(marked: str) -> str:
 
 Index = Mapping[str, int]
 _COLUMNS = ("query", "iteration", "document", "grade")
+RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 _IDS = ("query", "document")
 
 
@@ -218,6 +219,21 @@ def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
     if table.delimiter and next(iter(table.frame)) in x:
         return read_table(data, name, header=False)
     return table
+
+
+def read_run_lines(name: str, text: str, notes: list[Note]) -> Table:
+    """A TREC run as a table; every score is a finite number."""
+    records = []
+    for line, fields in iter_fields(name, text, (5, 6), "a line of a run"):
+        finite(fields[4], "score", f"{name}, line {line}")
+        records.append((line, [*fields, ""][:6]))
+    return table_of_records(name, RUN_COLUMNS, records, notes)
+
+
+def score_column(table: Table, free: Sequence[str]) -> str | None:
+    """The column that is named like a judgment, else the first one of numbers."""
+    numbers = (c for c in free if table.kinds[c] == "number")
+    return next(iter([*filter(is_label_name, free), *numbers]), None)
 
 
 def table_of_records(
