@@ -177,10 +177,10 @@ def _with_formula(texts: list[str]) -> tuple[Piece, ...]:
     """Paragraphs as Markdown, the objective on a line of its own."""
     split = [pieces(text) for text in texts]
     objective = _objective(split)
-    found: list[Piece] = []
+    idea: list[Piece] = []
     for i, parts in enumerate(split):
         if objective is None or objective[0] != i:
-            found.append(Piece("text", as_markdown(parts)))
+            idea.append(Piece("text", as_markdown(parts)))
             continue
         before, formula, after = (
             parts[: objective[1]],
@@ -197,8 +197,8 @@ def _with_formula(texts: list[str]) -> tuple[Piece, ...]:
             Piece("formula", formula),
             Piece("text", as_markdown(after).strip()),
         )
-        found += [piece for piece in shown if piece.content]
-    return tuple(found)
+        idea += [piece for piece in shown if piece.content]
+    return tuple(idea)
 
 
 def _objective(split: list[list[Piece]]) -> tuple[int, int] | None:
@@ -217,30 +217,30 @@ def _objective(split: list[list[Piece]]) -> tuple[int, int] | None:
 def _fails(cls: type[PairModel]) -> tuple[str, ...]:
     """When not to use a method, as far as its tags tell."""
     tags = cls.tags
-    found = []
+    reasons = []
     if tags.space == "one":
-        found.append("The sides have no features in common, as words and pictures have not.")
+        reasons.append("The sides have no features in common, as words and pictures have not.")
     if tags.uses == "paired":
-        found.append("The pairs judged wrong matter: it does not look at them.")
+        reasons.append("The pairs judged wrong matter: it does not look at them.")
     if tags.input == "counts":
-        found.append("The features are not counts: pictures, or numbers below 0.")
+        reasons.append("The features are not counts: pictures, or numbers below 0.")
     if tags.input == "characters":
-        found.append("The texts are long: only their beginnings are read, and that slowly.")
+        reasons.append("The texts are long: only their beginnings are read, and that slowly.")
     if not issubclass(cls, EmbeddingModel):
-        found.append("Vectors are wanted: it only says how similar two items are.")
-    return tuple(found)
+        reasons.append("Vectors are wanted: it only says how similar two items are.")
+    return tuple(reasons)
 
 
 def _related(section: str) -> tuple[Related, ...]:
     """The methods that a See Also section names."""
-    found = []
+    methods = []
     for entry in re.finditer(r"^(\S+)(?:[ \t]*:[ \t]*(.*(?:\n[ \t]+.*)*))?$", section, re.M):
         module, _, name = entry[1].rpartition(".")
         cls = getattr(importlib.import_module(module), name, None) if module else None
         if inspect.isclass(cls) and issubclass(cls, PairModel):
             words = as_markdown(" ".join((entry[2] or "").split()))
-            found.append(Related(method_id(cls), cls.tags.title, words))
-    return tuple(found)
+            methods.append(Related(method_id(cls), cls.tags.title, words))
+    return tuple(methods)
 
 
 def _references(section: str) -> list[str]:
@@ -291,12 +291,12 @@ def _finite(value: Any) -> str | None:
 
 def sections(doc: str) -> dict[str, str]:
     r"""Parts of a docstring by their headings."""
-    found, name, start = {}, "", 0
+    parts, name, start = {}, "", 0
     for heading in _HEADING.finditer(doc):
-        found[name] = doc[start : heading.start()].strip()
+        parts[name] = doc[start : heading.start()].strip()
         name, start = heading["name"].strip(), heading.end()
-    found[name] = doc[start:].strip()
-    return found
+    parts[name] = doc[start:].strip()
+    return parts
 
 
 def paragraphs(text: str) -> list[str]:
@@ -314,19 +314,19 @@ def pieces(paragraph: str) -> list[Piece]:
 Piece(kind='text', content=' of '), Piece(kind='code', content='x_'), \
 Piece(kind='text', content='.')]
     """
-    found: list[Piece] = []
+    parts: list[Piece] = []
     start = 0
     for role in _ROLE.finditer(paragraph):
         if role.start() > start:
-            found.append(Piece("text", paragraph[start : role.start()]))
+            parts.append(Piece("text", paragraph[start : role.start()]))
         if role["math"] is not None:
-            found.append(Piece("formula", " ".join(role["math"].split())))
+            parts.append(Piece("formula", " ".join(role["math"].split())))
         else:
-            found.append(Piece("code", role["literal"] or role["name"]))
+            parts.append(Piece("code", role["literal"] or role["name"]))
         start = role.end()
     if start < len(paragraph):
-        found.append(Piece("text", paragraph[start:]))
-    return found
+        parts.append(Piece("text", paragraph[start:]))
+    return parts
 
 
 def as_markdown(paragraph: str | Sequence[Piece]) -> str:

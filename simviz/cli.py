@@ -228,7 +228,7 @@ def _compare(given: Namespace) -> int:
     from simviz.evaluation.run_values import read_run_values, run_name
     from simviz.reports.values import summarize_values, values_page, values_text
 
-    found = read_run_values(
+    runs = read_run_values(
         given.runs,
         given.qrels,
         given.metric,
@@ -237,9 +237,9 @@ def _compare(given: Namespace) -> int:
         fuse=given.fuse,
     )
     baseline = given.baseline
-    if baseline is not None and baseline not in found.values:
+    if baseline is not None and baseline not in runs.values:
         baseline = run_name(Path(baseline))
-    summary = summarize_values(found, baseline)
+    summary = summarize_values(runs, baseline)
     if given.report is not None:
         _write(given.report, values_page(summary).encode())
     sys.stdout.write(_as_json(summary) if given.json else values_text(summary))
@@ -326,20 +326,22 @@ def _audit(given: Namespace) -> int:
 
     if not 0 <= given.above <= 1:
         raise ValueError(f"--above is a probability from 0 to 1, got {given.above:g}.")
-    found = audit(_read(given), seed=given.seed, callback=terminal_progress("Auditing"))
-    listed = found[found["probability_wrong"] > given.above]
+    audited = audit(_read(given), seed=given.seed, callback=terminal_progress("Auditing"))
+    listed = audited[audited["probability_wrong"] > given.above]
     if given.json:
         sys.stdout.write(
-            _as_json({"pairs": len(found), **found.attrs, "listed": listed.to_dict("records")})
+            _as_json({"pairs": len(audited), **audited.attrs, "listed": listed.to_dict("records")})
         )
     else:
         for one in listed.to_dict("records"):
             better = f" -> {one['better_y']}" if one["better_y_id"] else ""
-            said = _shown(f"{one['x']} | {one['y']}{better} ({one['kind']})")
-            sys.stdout.write(f"{one['probability_wrong']:.2f}  {said}\n")
-        most = found["probability_wrong"].max()
-        _tell(f"{len(listed):,} of {len(found):,} pairs; the most probable one has {most:.2f}.\n")
-        for note in found.attrs["notes"]:
+            line = _shown(f"{one['x']} | {one['y']}{better} ({one['kind']})")
+            sys.stdout.write(f"{one['probability_wrong']:.2f}  {line}\n")
+        most = audited["probability_wrong"].max()
+        _tell(
+            f"{len(listed):,} of {len(audited):,} pairs; the most probable one has {most:.2f}.\n"
+        )
+        for note in audited.attrs["notes"]:
             _tell(f"{note}\n")
     return _LISTED if len(listed) else 0
 
@@ -393,15 +395,15 @@ def _beside_the_vectors(
     if base is None or method in ("cosine", "tfidf_cosine"):
         return ""
     metric, sides = default_metric(validation.relevance), (default_direction(validation),)
-    found = {
+    evaluations = {
         name: evaluate(
             one, validation.x, validation.y, validation.relevance, [metric], directions=sides
         )
         for name, one in {method: pipeline, "cosine": base.fit(train)}.items()
     }
-    told = verdict(found, metric, sides, vectors=(method, "cosine"))
-    values = ", ".join(f"{name} {one.value(metric):.3f}" for name, one in found.items())
-    return f"Validation {metric.name}: {values}. {told.describe(with_p=False)}\n"
+    outcome = verdict(evaluations, metric, sides, vectors=(method, "cosine"))
+    values = ", ".join(f"{name} {one.value(metric):.3f}" for name, one in evaluations.items())
+    return f"Validation {metric.name}: {values}. {outcome.describe(with_p=False)}\n"
 
 
 def _parameter(words: str) -> tuple[str, Any]:
@@ -432,7 +434,7 @@ def _evaluate(given: Namespace) -> int:
     pipeline, pairs = load_pipeline(given.model), _read(given)
     if given.split is not None:
         pairs = _parts(given, pairs).test
-    found = evaluate(
+    evaluation = evaluate(
         pipeline,
         pairs.x,
         pairs.y,
@@ -440,10 +442,10 @@ def _evaluate(given: Namespace) -> int:
         given.metric,
         callback=terminal_progress("Measuring"),
     )
-    records = found.to_records()
+    records = evaluation.to_records()
     if given.json:
         lines = [{**one, **_unknown(one)} for one in records]
-        sys.stdout.write(_as_json({"pool": found.pool, "records": lines}))
+        sys.stdout.write(_as_json({"pool": evaluation.pool, "records": lines}))
         return 0
     for one in records:
         error = one["standard_error"]
@@ -506,16 +508,16 @@ def _search(given: Namespace) -> int:
     if given.save is not None:
         index.save(given.save)
         _tell(f"Wrote {_shown(str(given.save))}.\n")
-    asked = given.queries
-    if not asked and (given.save is None or not sys.stdin.isatty()):
-        asked = [line for line in sys.stdin.read().splitlines() if line.strip()]
-    if not asked:
+    queries = given.queries
+    if not queries and (given.save is None or not sys.stdin.isatty()):
+        queries = [line for line in sys.stdin.read().splitlines() if line.strip()]
+    if not queries:
         return 0
-    found = index.search(asked, given.k)
+    nearest = index.search(queries, given.k)
     if given.json:
-        sys.stdout.write(_as_json(found.to_dict("records")))
+        sys.stdout.write(_as_json(nearest.to_dict("records")))
         return 0
-    for query, rank, text, score in found[["query", "rank", "text", "score"]].itertuples(
+    for query, rank, text, score in nearest[["query", "rank", "text", "score"]].itertuples(
         index=False
     ):
         if rank == 1:

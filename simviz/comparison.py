@@ -219,7 +219,7 @@ def blend(result: Result, *, callback: Callback | None = None) -> Blended:
     >>> simviz.blend(simviz.compare(pairs, ["tfidf_cosine", "bm25"])).shares
     {'tfidf_cosine': 1.0}
     """
-    parts, asked = result.parts, (result.direction,)
+    parts, directions = result.parts, (result.direction,)
     ordered = {name: result.pipelines[name] for name in result.names}
     chosen = choose_blend(
         ordered,
@@ -232,19 +232,21 @@ def blend(result: Result, *, callback: Callback | None = None) -> Blended:
     fused = list(chosen.shares) if len(chosen.path) > 1 else result.names[:2]
     control = RankFusion([ordered[name] for name in fused])
     tested = result.evaluations()
-    found = tested[chosen.single]
+    evaluation = tested[chosen.single]
     if len(chosen.path) > 1:
         sides = parts.test.x, parts.test.y, parts.test.relevance
-        found = evaluate(chosen.pipeline, *sides, found.metrics, directions=found.directions)
+        evaluation = evaluate(
+            chosen.pipeline, *sides, evaluation.metrics, directions=evaluation.directions
+        )
     evaluations = {
-        _BEST_BLEND: found,
+        _BEST_BLEND: evaluation,
         chosen.single: tested[chosen.single],
         f"RRF of {', '.join(fused)}": control.evaluate(
-            parts.test, found.metrics, directions=found.directions
+            parts.test, evaluation.metrics, directions=evaluation.directions
         ),
     }
     against = {
-        name: compare_evaluations(found, other, result.metric, asked)
+        name: compare_evaluations(evaluation, other, result.metric, directions)
         for name, other in evaluations.items()
         if name != _BEST_BLEND
     }
@@ -266,8 +268,8 @@ def _divided(pairs: PairSet, split: By | Split | None, seed: int) -> tuple[Split
         return SplitSpec(split.by, shares, split.seed, split.group_key), split
     key = None
     if split is None:
-        found = suggest_split(pairs)
-        split, key = found.by, found.group_key
+        suggestion = suggest_split(pairs)
+        split, key = suggestion.by, suggestion.group_key
     how = SplitSpec(split, seed=seed, group_key=key)
     return how, split_pairs(pairs, how.by, how.fractions, seed, key)
 
@@ -528,9 +530,9 @@ class Result:
         rows: list[dict[str, Any]] = []
         for name, parts in measured.items():
             curve = parts["test"].curve
-            found = {m: estimate(parts["test"].record(m, self.direction)) for m in metrics}
-            row = {"method": name, f"validation {main}": nan, main: nan, "±": found[main][1]}
-            row |= {"group": letters.get(name, ""), **{m: found[m][0] for m in metrics}}
+            estimates = {m: estimate(parts["test"].record(m, self.direction)) for m in metrics}
+            row = {"method": name, f"validation {main}": nan, main: nan, "±": estimates[main][1]}
+            row |= {"group": letters.get(name, ""), **{m: estimates[m][0] for m in metrics}}
             row[f"validation {main}"] = parts["validation"].evaluation.value(self.metric)
             for side in "xy":
                 share = getattr(parts["test"].evaluation, f"{side}_unknown")
@@ -572,11 +574,11 @@ class Result:
         dict of str to DimensionCurve
             By name.
         """
-        found, test = {}, self.parts.test
+        curves, test = {}, self.parts.test
         for name, run in self.runs.items():
             if known := run.measured["test"].curve:
                 pipeline: Any = run.pipeline
-                found[name] = dimension_curve(
+                curves[name] = dimension_curve(
                     pipeline.transform(test.x),
                     pipeline.transform_y(test.y),
                     test.relevance,
@@ -585,7 +587,7 @@ class Result:
                     metric=metric,
                     directions=tuple(run.measured["test"].evaluation.directions),
                 )
-        return found
+        return curves
 
     def dimension_figure(self, metric: Metric | str = "MRR", **options: Any) -> go.Figure:
         """Quality against the number of dimensions on the test part, with 95 % bands.
@@ -679,11 +681,11 @@ class Result:
         if not isinstance(pipeline, PairPipeline) or isinstance(pipeline.model, ImportedScores):
             return JobSpec(*data, "imported", split=self.how)
         params = pipeline.model.get_params(deep=False)
-        usual = type(pipeline.model)().get_params(deep=False)
+        defaults = type(pipeline.model)().get_params(deep=False)
         given = {
             name: value
             for name, value in params.items()
-            if isinstance(value, bool | int | float | str | None) and value != usual[name]
+            if isinstance(value, bool | int | float | str | None) and value != defaults[name]
         }
         method, encoder = method_id(pipeline.model), pipeline.x_features
         features = "usual"

@@ -75,14 +75,14 @@ def digest() -> str:
 
 def _processor() -> list[str]:
     """Name and features of the processor."""
-    told = [platform.machine(), platform.processor(), os.environ.get("NUMBA_CPU_NAME", "")]
-    told.append(os.environ.get("NUMBA_CPU_FEATURES", ""))
+    features = [platform.machine(), platform.processor(), os.environ.get("NUMBA_CPU_NAME", "")]
+    features.append(os.environ.get("NUMBA_CPU_FEATURES", ""))
     try:
         first = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
     except OSError:
-        return told
+        return features
     wanted = ("model name", "flags", "Features", "CPU implementer", "CPU part")
-    return told + [line for line in first.splitlines() if line.startswith(wanted)]
+    return features + [line for line in first.splitlines() if line.startswith(wanted)]
 
 
 class _Child:

@@ -56,8 +56,8 @@ def as_set_output(estimator: Any, vectors: T, items: object) -> T:
     """Vectors of the y side as ``set_output`` asks; scikit-learn does it for `transform` alone."""
     from sklearn.utils._set_output import _wrap_data_with_container
 
-    found: T = _wrap_data_with_container("transform", vectors, items, estimator)
-    return found
+    wrapped: T = _wrap_data_with_container("transform", vectors, items, estimator)
+    return wrapped
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,14 +120,14 @@ def parameter_descriptions(method: type) -> dict[str, str]:
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", doc, re.M | re.S)
     if not section:
         return {}
-    found: dict[str, list[str]] = {}
+    descriptions: dict[str, list[str]] = {}
     names: list[str] = []
     for line in section.group(1).splitlines():
         head = re.match(r"(\*{0,2}\w+(?:, \*{0,2}\w+)*)\s*(?::.*)?$", line)
         if head and not line.startswith(" "):
             names = [n.strip("* ") for n in head.group(1).split(",")]
-            found.update({n: [] for n in names})
+            descriptions.update({n: [] for n in names})
         elif line.strip():
             for n in names:
-                found[n].append(line.strip())
-    return {n: " ".join(lines) for n, lines in found.items()}
+                descriptions[n].append(line.strip())
+    return {n: " ".join(lines) for n, lines in descriptions.items()}

@@ -187,9 +187,9 @@ def _read_state(
             raise ValueError(f"{_TREE} is too large for the file")
         tree = json.loads(archive.read(_TREE), parse_int=_whole_number)
         if tree.get("format") != FORMAT:
-            writer, found = (str(tree.get(name))[:80] for name in ("simviz", "format"))
+            writer, file_format = (str(tree.get(name))[:80] for name in ("simviz", "format"))
             raise StoreError(
-                f"{path} was written by simviz {writer} in the format {found!r}; simviz "
+                f"{path} was written by simviz {writer} in the format {file_format!r}; simviz "
                 f"{version('simviz')} reads {FORMAT!r}. Load it with the version that wrote "
                 "it, or train and save the model again."
             )

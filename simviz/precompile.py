@@ -226,7 +226,7 @@ def _tasks() -> tuple[Tasks, Tasks]:
     return first | {name: partial(_train, name) for name in rest}, beside
 
 
-def _run(tasks: Tasks, told: Callable[[str], object]) -> None:
+def _run(tasks: Tasks, report: Callable[[str], object]) -> None:
     for name, task in tasks.items():
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -234,7 +234,7 @@ def _run(tasks: Tasks, told: Callable[[str], object]) -> None:
                 task()
             except Exception:  # it is compiled when somebody needs it, and says what is wrong then
                 _log.exception("could not be compiled", {"what": name})
-        told(name)
+        report(name)
 
 
 def _say(words: str, to: TextIO | None = None) -> None:
@@ -243,10 +243,10 @@ def _say(words: str, to: TextIO | None = None) -> None:
     to.flush()
 
 
-def _relay(process: subprocess.Popen[str], told: Callable[[str], object]) -> None:
+def _relay(process: subprocess.Popen[str], report: Callable[[str], object]) -> None:
     assert process.stdout is not None
     for line in process.stdout:
-        told(line.strip())
+        report(line.strip())
 
 
 def _end_with_parent() -> None:
@@ -280,23 +280,23 @@ def main(arguments: Sequence[str] | None = None) -> None:
     n, lock = len(first) + len(beside), threading.Lock()
     done: list[str] = []
 
-    def told(name: str) -> None:
+    def report(name: str) -> None:
         with lock:
             done.append(name)
             if "--child" in how:
                 _say(f"{n} {name}\n")
             else:
                 end = "\n" * (len(done) == n)
-                told = f"\rCompiling, once on this machine: {len(done)} of {n}{end}"
-                _say(told, sys.stderr)
+                report = f"\rCompiling, once on this machine: {len(done)} of {n}{end}"
+                _say(report, sys.stderr)
 
     command = [sys.executable, "-m", "simviz.precompile", "--beside"]
     with subprocess.Popen(
         command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
     ) as other:
-        listening = threading.Thread(target=_relay, args=(other, told))
+        listening = threading.Thread(target=_relay, args=(other, report))
         listening.start()
-        _run(first, told)
+        _run(first, report)
         listening.join()
     compilation.folder().mkdir(parents=True, exist_ok=True)
     (compilation.folder() / "done").touch()

@@ -17,7 +17,7 @@ def find_classes(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
 
     A module that does not define exactly one subclass of `base` raises ImportError.
     """
-    found: dict[str, type[T]] = {}
+    by_module: dict[str, type[T]] = {}
     for info in sorted(pkgutil.iter_modules(package.__path__), key=lambda i: i.name):
         if info.name.startswith("_"):
             continue
@@ -35,8 +35,8 @@ def find_classes(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
                 f"{module.__name__} must define exactly one public {base.__name__}, "
                 f"found {[c.__name__ for c in classes]}. One module, one class."
             )
-        found[info.name] = classes[0]
-    return found
+        by_module[info.name] = classes[0]
+    return by_module
 
 
 def unknown_name(what: str, name: str, known: Iterable[str]) -> str:

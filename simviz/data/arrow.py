@@ -145,9 +145,9 @@ def read_columns(name: str, data: bytes) -> Content:
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=strings)
 
         def column(wanted: str) -> Any:
-            found = file.read(columns=[wanted], use_threads=True)
-            found.validate(full=True)
-            return found.column(0)
+            table = file.read(columns=[wanted], use_threads=True)
+            table.validate(full=True)
+            return table.column(0)
 
         # Refuse what says itself that it unpacks to too much.
         groups, limit = range(file.metadata.num_row_groups), get_limits().unpacked_bytes

@@ -61,11 +61,11 @@ class Groups:
     def texts(self) -> dict[str, list[str]]:
         """Distinct texts of each group on both sides, those of the y side first."""
         y = self.pairs.y.content
-        found = {name: dict.fromkeys(y[j] for j in js) for name, js in self.columns.items()}
+        texts_of = {name: dict.fromkeys(y[j] for j in js) for name, js in self.columns.items()}
         for i, text in enumerate(self.pairs.x.content):
             for name in self.of_x(i):
-                found[name][text] = None
-        return {name: list(texts) for name, texts in found.items()}
+                texts_of[name][text] = None
+        return {name: list(texts) for name, texts in texts_of.items()}
 
 
 def _groups_of_y(pairs: PairSet) -> list[tuple[str, ...]]:
@@ -178,14 +178,14 @@ def _rows(groups: Groups, made: Sequence[Made]) -> sp.csr_array:
     matrix = groups.pairs.relevance.matrix
     # What follows from groups is as relevant as it usually is here.
     relevant = matrix.data[matrix.data > 0]
-    usual = float(np.median(relevant)) if len(relevant) else 1.0
+    typical = float(np.median(relevant)) if len(relevant) else 1.0
     indices, data, lengths = [], [], []
     for m in made:
         if m.like is not None:
             row = slice(matrix.indptr[m.like], matrix.indptr[m.like + 1])
             columns, values = matrix.indices[row], matrix.data[row]
         else:
-            value = m.weight * usual
+            value = m.weight * typical
             judged = {j: -value for name in m.rejected for j in groups.columns[name]}
             judged |= {j: value for name in m.groups for j in groups.columns[name]}
             columns = np.array(sorted(judged), dtype=matrix.indices.dtype)
@@ -241,11 +241,11 @@ def best_matches(inputs: Sequence[str], titles: Sequence[str]) -> NDArray[np.int
     matrix = sp.csr_array(counter.fit_transform([*inputs, *titles]))
     queries, known = matrix[: len(inputs)], matrix[len(inputs) :].T.tocsr()
     sizes = np.asarray(known.sum(axis=0)).ravel()
-    found = np.empty(len(inputs), dtype=np.intp)
+    matches = np.empty(len(inputs), dtype=np.intp)
     for start in range(0, len(inputs), 1_024):
         block = (queries[start : start + 1_024] @ known).toarray()
-        found[start : start + 1_024] = (3 * block - sizes).argmax(axis=1)
-    return found
+        matches[start : start + 1_024] = (3 * block - sizes).argmax(axis=1)
+    return matches
 
 
 def _grams(text: str) -> list[str]:
@@ -309,13 +309,13 @@ class SampledWords(Augmenter):
 
 def mine(inputs: Sequence[str], titles: Sequence[str]) -> list[tuple[str, int]]:
     """Inputs that hold the title which an n-gram matcher finds, and more."""
-    found = []
+    mined = []
     for text, j in zip(inputs, best_matches(inputs, titles), strict=True):
         title, folded = titles[j].casefold(), text.casefold()
         inside = re.search(rf"(?<!\w){re.escape(title)}(?!\w)", folded)
         if inside and title != folded.strip():
-            found.append((text, int(j)))
-    return found
+            mined.append((text, int(j)))
+    return mined
 
 
 @dataclass(frozen=True, slots=True)
@@ -467,8 +467,8 @@ class Typos(Augmenter):
 
 def alphabet(texts: Iterable[str]) -> list[str]:
     """Letters and digits of texts, in lower case; what typos are made of."""
-    found = {c for text in texts for c in text.lower() if c.isalnum()}
-    return sorted(found) or ["a"]
+    letters = {c for text in texts for c in text.lower() if c.isalnum()}
+    return sorted(letters) or ["a"]
 
 
 def corrupt(

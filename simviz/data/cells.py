@@ -180,8 +180,8 @@ def items_named(name: str, side: str = "") -> str:
 
 def heading_named(name: str) -> str:
     """What stands over items: the heading of their column where `side_name` had put one."""
-    found = _OF_COLUMN.fullmatch(name)
-    return found[1] if found else name
+    match = _OF_COLUMN.fullmatch(name)
+    return match[1] if match else name
 
 
 def side_name(heading: str, side: str) -> str:

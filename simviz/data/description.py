@@ -105,10 +105,12 @@ def guess_space(pairs: PairSet) -> SpaceGuess:
     auc, below = float(above.mean()), 1 - _placements(far, near)
     reach = 1.96 * float(np.sqrt(above.var() / len(near) + below.var() / len(far)))
     low, high = max(0.0, auc - reach), min(1.0, auc + reach)
-    found = f"AUC {auc:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+    measured = f"AUC {auc:.2f}, 95 % interval {low:.2f} to {high:.2f}"
     if low > _APART:
-        return SpaceGuess("one", f"Relevant pairs are nearer than others in cosine: {found}.")
-    return SpaceGuess("two", f"Relevant pairs are hardly nearer than others in cosine: {found}.")
+        return SpaceGuess("one", f"Relevant pairs are nearer than others in cosine: {measured}.")
+    return SpaceGuess(
+        "two", f"Relevant pairs are hardly nearer than others in cosine: {measured}."
+    )
 
 
 def _cosines(x: Items, y: Items, rows: Any, columns: Any) -> NDArray[np.float64]:
@@ -158,26 +160,26 @@ def infer_query_side(pairs: PairSet) -> QuerySide:
     sides = {"x2y": pairs.x, "y2x": pairs.y}
     names = dict(zip(sides, pairs.headings, strict=True))
 
-    def found(direction: str, why: str) -> QuerySide:
+    def guess(direction: str, why: str) -> QuerySide:
         return QuerySide("y2x" if direction == "y2x" else "x2y", f"{names[direction]}, {why}")
 
     if pairs.relevance.unjudged == "ignore":
         matrix = pairs.relevance.matrix
         able = [d for d, m in (("x2y", matrix), ("y2x", matrix.T.tocsr())) if _can_fail(m)]
         if len(able) == 1:
-            return found(able[0], "the only side whose answers can be ranked wrongly")
+            return guess(able[0], "the only side whose answers can be ranked wrongly")
     words_in = {d: re.split(r"[\W_\d]+", name.casefold()) for d, name in names.items()}
     called = [d for d, words in words_in.items() if any(map(_ASKS.fullmatch, words))]
     if len(called) == 1:
-        return found(called[0], "by its name")
+        return guess(called[0], "by its name")
     keywords = [d for d, side in sides.items() if side.kind == "keyword"]
     if len(keywords) == 1:
-        return found(keywords[0], "the keywords")
+        return guess(keywords[0], "the keywords")
     lengths = {d: _length(side) for d, side in sides.items()}
     short, long = sorted(sides, key=lengths.__getitem__)
     if 0 < _LONGER * lengths[short] <= lengths[long]:
-        return found(short, "the shorter side")
-    return found("x2y", "the left side")
+        return guess(short, "the shorter side")
+    return guess("x2y", "the left side")
 
 
 def default_direction(pairs: PairSet) -> Direction:
@@ -234,15 +236,15 @@ def words_of(text: str) -> list[str]:
 
 def scripts_of(texts: Sequence[str]) -> list[str]:
     """The writing system that most letters of each text belong to."""
-    found = []
+    scripts = []
     for text in texts:
         start = text[:_LONGEST]
         if start.isascii():
-            found.append("Latin" if any(map(str.isalpha, start)) else NO_SCRIPT)
+            scripts.append("Latin" if any(map(str.isalpha, start)) else NO_SCRIPT)
             continue
         counts = Counter(filter(None, map(script_of, start)))
-        found.append(max(counts, key=counts.__getitem__, default=NO_SCRIPT))
-    return found
+        scripts.append(max(counts, key=counts.__getitem__, default=NO_SCRIPT))
+    return scripts
 
 
 @lru_cache(maxsize=65_536)
@@ -268,8 +270,8 @@ class Spread:
     @classmethod
     def of(cls, values: ArrayLike) -> Spread:
         """Measure some numbers."""
-        found = np.quantile(np.asarray(values, dtype=np.float64), [0.05, 0.5, 0.95, 1.0])
-        return cls(*(float(value) for value in found))
+        quantiles = np.quantile(np.asarray(values, dtype=np.float64), [0.05, 0.5, 0.95, 1.0])
+        return cls(*(float(value) for value in quantiles))
 
 
 @dataclass(frozen=True, slots=True)

@@ -181,11 +181,11 @@ def _records(name: str, file: io.BytesIO, strings: list[str], dates: set[int]) -
 
 def _column(address: str | None, following: int) -> int:
     """Column of a cell, from 0; the next one where it has no address."""
-    found = _ADDRESS.fullmatch(address or "")
-    if found is None:
+    match = _ADDRESS.fullmatch(address or "")
+    if match is None:
         return following
     number = 0
-    for letter in found.group(1):
+    for letter in match.group(1):
         number = 26 * number + ord(letter) - 64
     return max(number - 1, following)
 

@@ -150,19 +150,19 @@ def assemble(
             links += [(path, word) for word in words if word]
     if unknown:
         example = shown(table[file_column][unknown[0]])
-        said = (
+        sentence = (
             f"{counted(len(unknown), 'row')} of {table.name} left out: no image in {name} has "
             f"that file name ({table.named(unknown)}; {example})."
         )
         reasons = ["no image of that name"] * len(unknown)
-        notes.append(Note(said, "lost", table.rows[unknown], reasons=reasons))
+        notes.append(Note(sentence, "lost", table.rows[unknown], reasons=reasons))
     if empty:
-        said = (
+        sentence = (
             f"{counted(len(empty), 'row')} of {table.name} left out: no keyword (the first is "
             f"{table.unit} {table.rows[empty[0]]})."
         )
         reasons = ["no keyword"] * len(empty)
-        notes.append(Note(said, "lost", table.rows[empty], reasons=reasons))
+        notes.append(Note(sentence, "lost", table.rows[empty], reasons=reasons))
     wanted = {path for path, _ in links}
     sprites, more = make_sprites(name, read, [path for path in images if path in wanted])
     notes += more
@@ -225,12 +225,12 @@ def _find(keys: dict[str, str | None], cell: str) -> str | None:
 
 def _columns(table: Table, keys: dict[str, str | None]) -> tuple[str, str]:
     """The column that names files and the one with keywords."""
-    found = {
+    n_named = {
         column: sum(_find(keys, cell) is not None for cell in table[column])
         for column in table.frame
     }
-    file_column = max(found, key=lambda c: found[c])
-    if not found[file_column]:
+    file_column = max(n_named, key=lambda c: n_named[c])
+    if not n_named[file_column]:
         raise DatasetError(
             f"{table.name}: no column names an image in the zip; {table.place(0)} begins with "
             f"{shown(table.frame.iat[0, 0])}. Write the file names, one a row."

@@ -323,11 +323,11 @@ def pairs_of(pairs: Any, x: Any = None, y: Any = None) -> PairSet:
     is_frame = any(hasattr(pairs, name) for name in ("__arrow_c_stream__", "__dataframe__"))
     if not is_frame and x is None and y is None:
         return as_pairs(pairs)
-    found = from_frame(pairs, x=x, y=y)
-    for note in found.notes:
+    result = from_frame(pairs, x=x, y=y)
+    for note in result.notes:
         if note.rows:
             logger.warning("%s.", note)
-    return found.pairs
+    return result.pairs
 
 
 def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Roles:
@@ -370,8 +370,8 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
     if roles.shape == "groups":
         return _from_groups(table, roles)
     if roles.shape == "triplets":
-        found = _from_judgments(*triplets_as_judgments(table, roles))
-        return replace(found, table=table, roles=roles)
+        result = _from_judgments(*triplets_as_judgments(table, roles))
+        return replace(result, table=table, roles=roles)
     return _from_judgments(table, roles)
 
 
@@ -452,7 +452,7 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
     groups = factorize(table.stripped(roles.y)[rows])[0]
     relevance, more = pairs_of_groups(table.name, grouping[0], groups, len(grouping[1]))
     described = replace(roles, group=roles.y, label=None)
-    metadata, said = attach(table, described, rows, {"x": grouping})
+    metadata, dropped = attach(table, described, rows, {"x": grouping})
     (one,) = _sides([(*items, metadata["x"])])
     pairs = PairSet(
         one,
@@ -463,7 +463,7 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
         y_name=roles.x,
     )
     left_out.sort(key=lambda note: note.rows[0])
-    return ReadResult(pairs, (*table.notes, *left_out, *more, *said), table, roles)
+    return ReadResult(pairs, (*table.notes, *left_out, *more, *dropped), table, roles)
 
 
 def _merge_notes(
@@ -525,21 +525,21 @@ def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
     label = "relevant"
     while label in table.frame:
         label += "_"
-    kept = [np.arange(len(table))]
+    rows_of = [np.arange(len(table))]
     for column in roles.negatives:
-        kept.append(np.flatnonzero(~table.blank(column)))
-    at = np.concatenate(kept)
+        rows_of.append(np.flatnonzero(~table.blank(column)))
+    at = np.concatenate(rows_of)
     # Stable: the rows of one triplet stay together, its positive first.
     order = np.argsort(at, kind="stable")
     at = at[order]
 
     def stacked(source: Any) -> Any:
-        parts = [np.asarray(source[c])[rows] for c, rows in zip(columns, kept, strict=True)]
+        parts = [np.asarray(source[c])[rows] for c, rows in zip(columns, rows_of, strict=True)]
         return np.concatenate(parts)[order]
 
     others = [c for c in table.frame if c not in columns]
     signs = as_cells(["1"] + ["-1"] * len(roles.negatives))
-    cells = {roles.y: stacked(table), label: signs.repeat(list(map(len, kept)))[order]}
+    cells = {roles.y: stacked(table), label: signs.repeat(list(map(len, rows_of)))[order]}
     frame = table.frame[others].iloc[at].assign(**{c: as_text(v) for c, v in cells.items()})
     vectors = {c: v[at] for c, v in table.vectors.items() if c in others}
     if all(as_vectors):
@@ -720,10 +720,10 @@ def typed(cells: Any, is_text: bool) -> NDArray[Any]:
 
 def grouped(members: Iterable[tuple[str, str]]) -> dict[str, tuple[str, ...]]:
     """Texts with their groups; one that stands there several times has those of all."""
-    found: dict[str, dict[str, None]] = {}
+    groups_of: dict[str, dict[str, None]] = {}
     for text, group in members:
-        found.setdefault(text, {})[group] = None
-    return {text: tuple(groups) for text, groups in found.items()}
+        groups_of.setdefault(text, {})[group] = None
+    return {text: tuple(groups) for text, groups in groups_of.items()}
 
 
 def read_taxonomy(source: Source) -> dict[str, tuple[str, ...]]:
@@ -744,14 +744,14 @@ def taxonomy_pairs(titles: Grouped, inputs: Grouped | None = None, **names: Any)
     x = y if inputs is None else _items(inputs)
     rows, columns = [], []
     for row, (text, groups) in enumerate((titles if inputs is None else inputs).items()):
-        found = {column for group in groups for column in members.get(group, ())}
-        if not found:
+        partners = {column for group in groups for column in members.get(group, ())}
+        if not partners:
             raise DatasetError(
                 f"{text!r} belongs to {', '.join(groups) or 'no group'}, which no title of the "
                 "taxonomy does. Leave it out, or add a title to that group."
             )
-        rows += [row] * len(found)
-        columns += sorted(found)
+        rows += [row] * len(partners)
+        columns += sorted(partners)
     relevance = Relevance.from_pairs(rows, columns, shape=(len(x), len(y)), unjudged="negative")
     return PairSet(x, y, relevance, **names)
 

@@ -124,8 +124,8 @@ def meanings(words: Collection[str]) -> dict[str, int]:
     if len(words) > 1 and _LETTERS.keys() >= set(words):
         return {word: _LETTERS[word] for word in words}
     meant = max(SCALES, key=lambda scale: sum(word in scale for word in words))
-    found = {w: next((s[w] for s in (meant, *SCALES) if w in s), None) for w in words}
-    return {word: grade for word, grade in found.items() if grade is not None}
+    grades = {w: next((s[w] for s in (meant, *SCALES) if w in s), None) for w in words}
+    return {word: grade for word, grade in grades.items() if grade is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -359,7 +359,7 @@ def known_words(table: Table, column: str, labels: Labels | None = None) -> tupl
 
 def unread_notes(table: Table, taken: Collection[str]) -> list[Note]:
     r"""Say which columns may judge the pairs, where none was read as the label."""
-    found = [
+    columns = [
         c
         for c in table.frame
         if c not in taken
@@ -367,10 +367,10 @@ def unread_notes(table: Table, taken: Collection[str]) -> list[Note]:
         and not words_of(c) & ID_WORDS
         and (is_label_name(c) or _has_few_words(table, c, 2))
     ]
-    if not found:
+    if not columns:
         return []
-    named = [f"{shown(c)} ({_examples(table, c)})" for c in found]
-    one = len(found) == 1
+    named = [f"{shown(c)} ({_examples(table, c)})" for c in columns]
+    one = len(columns) == 1
     words = (
         f"Every row counts as a relevant pair. If column{'' if one else 's'} "
         f"{first_of(named, 3)} {'holds' if one else 'hold'} judgments, choose "
@@ -619,8 +619,8 @@ def named_roles(table: Table, columns: Mapping[str, str], labels: Labels | None 
     for role in ("x_id", "y_id", "label", "split", "group"):
         side = role[0] if role.endswith("_id") else ""
         is_fit = not side or roles[side] == getattr(guess, side)
-        found = getattr(guess, role) if is_fit else None
-        roles[role] = columns.get(role, None if found in {*taken, x, y} else found)
+        guessed = getattr(guess, role) if is_fit else None
+        roles[role] = columns.get(role, None if guessed in {*taken, x, y} else guessed)
     taken |= {column for column in roles.values() if column}
     rest = {
         name: tuple(c for c in getattr(guess, name) if c not in taken)

@@ -334,10 +334,10 @@ def _decode_western(data: bytes) -> tuple[str, str]:
 
 def _refuse_binary(name: str, text: str, pattern: re.Pattern[str]) -> None:
     """Raise for characters that no editor writes."""
-    found = pattern.search(text)
-    if found is None:
+    match = pattern.search(text)
+    if match is None:
         return
-    line = text.count("\n", 0, found.start()) + 1
+    line = text.count("\n", 0, match.start()) + 1
     what = "NUL bytes" if "\x00" in text else "control characters"
     raise DatasetError(
         f"{name}, line {line}: the file holds {what}, so it is binary, damaged, or UTF-16 "

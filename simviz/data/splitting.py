@@ -246,28 +246,28 @@ def _split(
         raise DatasetError(f"candidates must be 'all' or 'judged', got {candidates!r}.")
     every = candidates == "all" and competes_whole(pairs)
     index: dict[str, dict[str, Index]] = {
-        side: {name: np.flatnonzero(found == i) for i, name in enumerate(PARTS)}
-        for side, found in parts.items()
+        side: {name: np.flatnonzero(members == i) for i, name in enumerate(PARTS)}
+        for side, members in parts.items()
     }
-    said: list[str] = []
+    more: list[str] = []
     if "y" not in parts:
-        index["y"], said = _pools(pairs.relevance, index["x"], pairs.y.kind, pairs.y_name, every)
+        index["y"], more = _pools(pairs.relevance, index["x"], pairs.y.kind, pairs.y_name, every)
     elif "x" not in parts:
-        index["x"], said = _pools(pairs.relevance.T, index["y"], pairs.x.kind, pairs.x_name, every)
+        index["x"], more = _pools(pairs.relevance.T, index["y"], pairs.x.kind, pairs.x_name, every)
     divided: Side | None = next(iter(parts)) if len(parts) == 1 else None
     pairs = replace(pairs, divided=divided)
-    found = {name: _part(pairs, name, index["x"][name], index["y"][name]) for name in PARTS}
+    members = {name: _part(pairs, name, index["x"][name], index["y"][name]) for name in PARTS}
     if len(parts) == 2:
-        said = _between(pairs.relevance, [part.relevance for part in found.values()])
+        more = _between(pairs.relevance, [part.relevance for part in members.values()])
     return Split(
-        found["train"],
-        found["validation"],
-        found["test"],
+        members["train"],
+        members["validation"],
+        members["test"],
         by=by,
         seed=seed,
         x_index=index["x"],
         y_index=index["y"],
-        notes=(*notes, *said),
+        notes=(*notes, *more),
     )
 
 
@@ -450,7 +450,7 @@ def _by_column(
                     f"{shown(key)}. Write train, validation or test for every item."
                 )
             parts[side][i] = PARTS.index(word)
-    present = {PARTS[p] for found in parts.values() for p in np.unique(found)}
+    present = {PARTS[p] for part_of in parts.values() for p in np.unique(part_of)}
     if missing := [p for p in ("train", "test") if p not in present]:
         raise DatasetError(
             f"Column {shown(key)} names no item for {' and '.join(missing)}. Mark some, or "
@@ -459,7 +459,7 @@ def _by_column(
     if "validation" not in present:
         # Some of train becomes validation, as the shares of both say.
         two = np.array([shares[0], shares[1], 0.0]) / (shares[0] + shares[1])
-        train = {side: np.flatnonzero(found == 0) for side, found in parts.items()}
+        train = {side: np.flatnonzero(part_of == 0) for side, part_of in parts.items()}
         by: By = "pair" if len(train) == 2 else next(iter(train))
         drawn = _divide(pairs.take(train.get("x"), train.get("y")), by, None, two, rng, notes)
         for side, index in train.items():
@@ -473,13 +473,13 @@ def _by_time(pairs: PairSet, key: str, shares: Reals, notes: list[str]) -> Parti
     times: dict[Side, Reals] = {}
     for side, items in _sides_with(pairs, key).items():
         cells = items.metadata[key].tolist()
-        found = [_time(cell) for cell in cells]
-        if None in found:
+        numbers = [_time(cell) for cell in cells]
+        if None in numbers:
             raise DatasetError(
-                f"Column {shown(key)} holds {shown(cells[found.index(None)])}, which is neither a "
-                "number nor a date such as 2026-11-21. Choose a column of times."
+                f"Column {shown(key)} holds {shown(cells[numbers.index(None)])}, which is neither "
+                "a number nor a date such as 2026-11-21. Choose a column of times."
             )
-        times[side] = np.array(found, dtype=np.float64)
+        times[side] = np.array(numbers, dtype=np.float64)
     everything = np.concatenate(list(times.values()))
     dated = np.sort(everything[np.isfinite(everything)])
     moments = np.unique(dated)
@@ -506,16 +506,16 @@ def _by_time(pairs: PairSet, key: str, shares: Reals, notes: list[str]) -> Parti
 
 def time_columns(pairs: PairSet) -> list[str]:
     """Metadata columns that say when items came to be."""
-    found = []
+    columns = []
     for items in (pairs.x, pairs.y):
         for name, column in items.metadata.items():
             named = any(word in name.lower() for word in _TIME_NAMES)
-            if name in found or (column.dtype.kind in "iuf" and not named):
+            if name in columns or (column.dtype.kind in "iuf" and not named):
                 continue
             times = {_time(cell) for cell in column.tolist()}
             if None not in times and sum(map(np.isfinite, times)) >= 3:  # type: ignore[arg-type]
-                found.append(name)
-    return found
+                columns.append(name)
+    return columns
 
 
 def _time(cell: object) -> float | None:
@@ -689,11 +689,11 @@ def suggest_split(pairs: PairSet) -> SplitSuggestion:
                 unused = f" The split that came with the data is not used: {error}"
             continue
         suggestion = replace(suggestion, reason=suggestion.reason + unused)
-        kept = [getattr(made, part).relevance.negatives.nnz for part in PARTS]
-        enough = min(kept) > 0 and sum(kept) >= _KEPT * n_rejected
+        n_kept = [getattr(made, part).relevance.negatives.nnz for part in PARTS]
+        enough = min(n_kept) > 0 and sum(n_kept) >= _KEPT * n_rejected
         if not n_rejected or suggestion.by == "column" or enough:
             return suggestion
-        thin.append((min(kept), sum(kept), suggestion))
+        thin.append((min(n_kept), sum(n_kept), suggestion))
     if thin:
         return max(thin, key=lambda found: found[:2])[-1]
     return SplitSuggestion("pair", None, problem)
@@ -708,12 +708,12 @@ def group_columns(pairs: PairSet) -> list[str]:
 
 def part_columns(pairs: PairSet) -> list[str]:
     r"""Metadata columns that say train, validation or test of every item."""
-    found: dict[str, bool] = {}
+    is_part: dict[str, bool] = {}
     for name, cells in _columns(pairs):
         # Where both sides have the column, both must say it.
         fits = {cell.strip().lower() for cell in cells} <= SPLIT_WORDS.keys()
-        found[name] = found.get(name, True) and fits
-    return [name for name, fits in found.items() if fits]
+        is_part[name] = is_part.get(name, True) and fits
+    return [name for name, fits in is_part.items() if fits]
 
 
 def _columns(pairs: PairSet) -> Iterator[tuple[str, list[str]]]:

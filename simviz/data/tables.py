@@ -228,8 +228,8 @@ class Table:
             Those of the table itself where there is nothing to strip.
         """
         cells = self.frame[column]
-        found = cells.str.strip()
-        return cells.array if found.equals(cells) else found.array
+        trimmed = cells.str.strip()
+        return cells.array if trimmed.equals(cells) else trimmed.array
 
     def blank(self, column: str) -> NDArray[np.bool_]:
         """In which rows there is nothing.
@@ -511,13 +511,13 @@ def sniff_delimiter(text: str, suffix: str = "") -> str | None:
     # gives most records the header's number of cells wins, then the one that the file's name
     # promises, then the one with more columns.
     promised = {".tsv": "\t", ".tab": "\t", ".csv": ","}.get(suffix.lower())
-    found: dict[str, tuple[float, bool, int]] = {}
+    ranks: dict[str, tuple[float, bool, int]] = {}
     for delimiter in DELIMITERS:
         widths = _widths(text[:_SAMPLE], delimiter)
         if widths and widths[0] > 1:
             agreeing = widths.count(widths[0]) / len(widths)
-            found[delimiter] = round(agreeing, 2), delimiter == promised, widths[0]
-    return max(found, key=found.__getitem__, default=None)
+            ranks[delimiter] = round(agreeing, 2), delimiter == promised, widths[0]
+    return max(ranks, key=ranks.__getitem__, default=None)
 
 
 def _widths(sample: str, delimiter: str) -> list[int]:

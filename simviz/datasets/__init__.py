@@ -25,13 +25,13 @@ __all__ = ["DEMOS", "load_demo"]
 @cache
 def _find_demos() -> Mapping[str, DemoInfo]:
     """Every module's ``DEMO`` by its id, in the order in which to show them."""
-    found: list[DemoInfo] = [
+    demos: list[DemoInfo] = [
         importlib.import_module(f"{__name__}.{module.name}").DEMO
         for module in pkgutil.iter_modules(__path__)
         if not module.name.startswith("_")
     ]
-    found.sort(key=lambda demo: (demo.position, demo.id))
-    return MappingProxyType({demo.id: demo for demo in found})
+    demos.sort(key=lambda demo: (demo.position, demo.id))
+    return MappingProxyType({demo.id: demo for demo in demos})
 
 
 def load_demo(demo_id: str) -> PairSet:

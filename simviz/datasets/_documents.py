@@ -63,15 +63,15 @@ def parse_docstring(docstring: str) -> Docstring:
 
 def _sections(lines: list[str]) -> list[tuple[str, list[str]]]:
     """Titles with the lines below them; what precedes the first title has none."""
-    found: list[tuple[str, list[str]]] = [("", [])]
+    sections: list[tuple[str, list[str]]] = [("", [])]
     for line in lines:
-        below = found[-1][1]
+        below = sections[-1][1]
         # The rules of a table stand below several words apart, or above them.
         if line.startswith(_UNDERLINES) and below and _TITLE.fullmatch(below[-1]):
-            found.append((below.pop(), []))
+            sections.append((below.pop(), []))
         else:
             below.append(line)
-    return found
+    return sections
 
 
 def _linked(lines: list[str]) -> list[str]:
@@ -143,12 +143,12 @@ class Library:
 
 def read_library() -> Library:
     """Read the docstrings of NumPy, SciPy, scikit-learn and pandas."""
-    found: dict[str, list[str]] = {}
+    names_of: dict[str, list[str]] = {}
     for package, spaces in _SPACES.items():
         for space in (package, *(f"{package}.{name}" for name in spaces.split())):
             for name, docstring in public_names(space):
-                found.setdefault(docstring, []).append(name)
-    library = link(found)
+                names_of.setdefault(docstring, []).append(name)
+    library = link(names_of)
     if not library.links:
         raise DatasetError(
             "The installed packages show no docstrings. Start Python without -OO and without "
@@ -157,36 +157,36 @@ def read_library() -> Library:
     return library
 
 
-def link(found: Mapping[str, Sequence[str]]) -> Library:
+def link(names_of: Mapping[str, Sequence[str]]) -> Library:
     """Find out which docstrings link which."""
-    said = {docstring: parse_docstring(docstring) for docstring in found}
+    parsed_of = {docstring: parse_docstring(docstring) for docstring in names_of}
     # Objects of one package that introduce themselves alike are one to a reader, too.
     alike: dict[tuple[str, str], list[tuple[str, str]]] = {}
-    for docstring, names in found.items():
+    for docstring, names in names_of.items():
         for name in names:
-            key = (name.partition(".")[0], said[docstring].summary.casefold())
+            key = (name.partition(".")[0], parsed_of[docstring].summary.casefold())
             alike.setdefault(key, []).append((name, docstring))
     documents: dict[str, Document] = {}
     shown: dict[str, str] = {}
     for members in alike.values():
         name, docstring = min(members, key=lambda m: (m[0].count("."), len(m[0]), m[0]))
-        parsed = said[docstring]
+        parsed = parsed_of[docstring]
         shown.update((member, name) for member, _ in members)
         if len(parsed.summary.split()) >= MIN_SUMMARY and len(parsed.text.split()) >= MIN_TEXT:
             documents[name] = Document(name, name.rpartition(".")[0], parsed)
     target_of = _Names(shown)
     links = {
         (shown[name], target)
-        for docstring, names in found.items()
+        for docstring, names in names_of.items()
         for name in names
-        for written in said[docstring].links
+        for written in parsed_of[docstring].links
         if (target := target_of(written, name)) is not None
     }
-    kept = {(a, b) for a, b in links if a != b and a in documents and b in documents}
-    linked = sorted({name for pair in kept for name in pair})
+    inside = {(a, b) for a, b in links if a != b and a in documents and b in documents}
+    linked = sorted({name for pair in inside for name in pair})
     place = {name: i for i, name in enumerate(linked)}
     return Library(
-        [documents[name] for name in linked], sorted((place[a], place[b]) for a, b in kept)
+        [documents[name] for name in linked], sorted((place[a], place[b]) for a, b in inside)
     )
 
 

@@ -28,7 +28,7 @@ def load_emoji() -> PairSet:
     for language in ("en", "es"):
         emoji.config.load_language(language)
     qualified = emoji.STATUS["fully_qualified"]
-    found = [
+    named = [
         (glyph, _plain(names["en"]), _plain(names["es"]))
         for glyph, names in emoji.EMOJI_DATA.items()
         if names["status"] == qualified
@@ -36,7 +36,7 @@ def load_emoji() -> PairSet:
         and "es" in names
         and not any(tone in glyph for tone in _SKIN_TONES)
     ]
-    glyphs, x_names, y_names = zip(*found, strict=True)
+    glyphs, x_names, y_names = zip(*named, strict=True)
     x, x_index = merge(x_names, glyphs)
     y, y_index = merge(y_names, glyphs)
     return PairSet(

@@ -69,9 +69,9 @@ def load_icons() -> PairSet:
 
 def _keywords(name: str, icon: dict[str, Any]) -> set[str]:
     """Search terms and the words of the name; the names alone reach every icon."""
-    found = {" ".join(term.lower().split()) for term in icon["search"]["terms"]}
-    found.update(name.split("-"))
-    return {_SLIPS.get(word, word) for word in found} - {""}
+    terms = {" ".join(term.lower().split()) for term in icon["search"]["terms"]}
+    terms.update(name.split("-"))
+    return {_SLIPS.get(word, word) for word in terms} - {""}
 
 
 def _read(path: str) -> bytes:

@@ -44,7 +44,6 @@ Found = list[tuple[Ints, Block]]
 GATHERED = 2**23
 #: Queries whose lines are one piece of text.
 _LINES = 64
-#: Columns of a run.
 _BREAKING = ("Cc", "Cs", "Zs", "Zl", "Zp")
 
 

@@ -172,7 +172,7 @@ def numpy_files(pipeline: Pipeline) -> bytes:
     """
     sides = linear_sides(pipeline, "numpy")
     settings = {"similarity": "cosine" if sides["x"].is_unit else "dot", **_features(pipeline)}
-    found = {
+    files = {
         "README.txt": _readme(_NUMPY_README, pipeline, sides),
         "model.json": _json(settings),
         **_standalone(),
@@ -181,8 +181,8 @@ def numpy_files(pipeline: Pipeline) -> bytes:
         for part in ("projection", "offset"):
             buffer = io.BytesIO()
             np.save(buffer, getattr(side, part), allow_pickle=False)
-            found[f"{name}_{part}.npy"] = buffer.getvalue()
-    return zipped(found)
+            files[f"{name}_{part}.npy"] = buffer.getvalue()
+    return zipped(files)
 
 
 def onnx_graphs(pipeline: Pipeline) -> bytes:
@@ -206,13 +206,13 @@ def onnx_graphs(pipeline: Pipeline) -> bytes:
     """
     require("onnx", "Writing ONNX")
     sides = linear_sides(pipeline, "onnx")
-    found = {
+    files = {
         "README.txt": _readme(_ONNX_README, pipeline, sides),
         "features.json": _json(_features(pipeline)),
         **_standalone(),
     }
-    found |= {f"{name}.onnx": _graph(name, side) for name, side in sides.items()}
-    return zipped(found)
+    files |= {f"{name}.onnx": _graph(name, side) for name, side in sides.items()}
+    return zipped(files)
 
 
 def dense_modules(pipeline: Pipeline) -> bytes:
@@ -238,10 +238,10 @@ def dense_modules(pipeline: Pipeline) -> bytes:
     sides = linear_sides(pipeline, "dense")
     end = ", Normalize()" if sides["x"].is_unit else ""
     encoder = pipeline.x_features_.model
-    found = {"README.txt": _readme(_DENSE_README, pipeline, sides, encoder=encoder, end=end)}
+    files = {"README.txt": _readme(_DENSE_README, pipeline, sides, encoder=encoder, end=end)}
     for name, side in sides.items():
-        found |= {f"{name}/{path}": content for path, content in _dense(side).items()}
-    return zipped(found)
+        files |= {f"{name}/{path}": content for path, content in _dense(side).items()}
+    return zipped(files)
 
 
 @dataclass(frozen=True, slots=True)

@@ -215,7 +215,9 @@ def train_dimensions(run: Run, pairs: PairSet, report: Report) -> None:
     dimensions = smaller_dimensions(run)
     asks = default_query_side(run.info.dataset_id, pairs).direction
     directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
-    found: dict[Part, dict[int, Mapping[Direction, Ranking]]] = {part: {} for part in run.measured}
+    by_part: dict[Part, dict[int, Mapping[Direction, Ranking]]] = {
+        part: {} for part in run.measured
+    }
     reached = 0.0
 
     def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
@@ -223,13 +225,13 @@ def train_dimensions(run: Run, pairs: PairSet, report: Report) -> None:
 
     smaller = _smaller(run, dimensions, train, parts["validation"], parts["test"], callback)
     for k, pipeline in zip(dimensions, smaller, strict=False):
-        for part, rankings in found.items():
+        for part, rankings in by_part.items():
             sides = parts[part].x, parts[part].y, parts[part].relevance
             rankings[k] = evaluate(pipeline, *sides, ["MRR"], directions=directions).rankings
         reached += k / sum(dimensions)
         if report(reached):
             raise JobCancelled("Stopped.")
-    for part, rankings in found.items():
+    for part, rankings in by_part.items():
         run.keep(f"{part}/smaller", {"ranks": rankings})
 
 

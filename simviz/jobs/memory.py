@@ -66,8 +66,8 @@ def _of_machine() -> Iterator[tuple[float, float]]:
     """All memory and what is free of it."""
     with suppress(OSError, ValueError, KeyError):
         lines = (line.split() for line in MACHINE.read_text().splitlines())
-        told = {words[0]: 1024 * int(words[1]) for words in lines}
-        yield told["MemTotal:"], told["MemAvailable:"]
+        fields = {words[0]: 1024 * int(words[1]) for words in lines}
+        yield fields["MemTotal:"], fields["MemAvailable:"]
 
 
 def _of_container() -> Iterator[tuple[float, float]]:

@@ -227,8 +227,8 @@ class JobSpec:
     @property
     def non_default_params(self) -> dict[str, Any]:
         """Parameters that differ from their defaults."""
-        usual = self.default_params
-        return {n: value for n, value in self.params.items() if usual.get(n, value) != value}
+        defaults = self.default_params
+        return {n: value for n, value in self.params.items() if defaults.get(n, value) != value}
 
     @property
     def set_values(self) -> dict[str, Any]:
@@ -616,11 +616,11 @@ class DivisionsSpec(JobSpec):
 
     def trainings(self) -> dict[str, list[JobSpec]]:
         """The settings of each method, by its title, as trainings on the spec's own split."""
-        found: dict[str, list[JobSpec]] = {}
+        by_title: dict[str, list[JobSpec]] = {}
         for one in self.params["candidates"]:
             spec = _as(JobSpec, self, **one, dimensions=None)
-            found.setdefault(spec.title, []).append(spec)
-        return found
+            by_title.setdefault(spec.title, []).append(spec)
+        return by_title
 
     def _check(self) -> None:
         _refuse_unknown("parameter of divisions", self.params, _DIVISION_PARAMS)
@@ -669,7 +669,7 @@ class DivisionsSpec(JobSpec):
             ]
             for title, specs in self.trainings().items()
         }
-        found = evaluate_repeated_splits(
+        result = evaluate_repeated_splits(
             pairs,
             candidates,
             n=self.params["n"],
@@ -682,7 +682,7 @@ class DivisionsSpec(JobSpec):
             callback=lambda step, of, metrics: report("searching", step / of, metrics),
         )
         seconds = round(time.monotonic() - start, 3)
-        return JobResult(found, seconds)
+        return JobResult(result, seconds)
 
 
 class AuditSpec(JobSpec):
@@ -712,10 +712,10 @@ class AuditSpec(JobSpec):
     def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
         """Judge all pairs; what items say stands in the data set."""
         start = time.monotonic()
-        found = audit(pairs, callback=lambda step, of, _: report("auditing", step / of, {}))
-        shown = found.drop(columns=["x", "y", "better_x", "better_y"])
+        result = audit(pairs, callback=lambda step, of, _: report("auditing", step / of, {}))
+        shown = result.drop(columns=["x", "y", "better_x", "better_y"])
         columns = {name: column.to_numpy() for name, column in shown.items()}
-        return JobResult({"columns": columns, **found.attrs}, round(time.monotonic() - start, 3))
+        return JobResult({"columns": columns, **result.attrs}, round(time.monotonic() - start, 3))
 
 
 class ImportSpec(JobSpec):

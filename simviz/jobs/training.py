@@ -155,8 +155,8 @@ def unit_of(how: SplitSpec, pairs: PairSet) -> UnitBy:
     """What is kept apart within train and validation, as the split keeps it apart."""
     if how.by not in ("column", "time"):
         return cast("UnitBy", how.by)
-    usual = "split" if how.by == "column" else "date"
-    sides = [(how.group_key or usual) in side.metadata for side in (pairs.x, pairs.y)]
+    default = "split" if how.by == "column" else "date"
+    sides = [(how.group_key or default) in side.metadata for side in (pairs.x, pairs.y)]
     return "pair" if all(sides) else "x" if sides[0] else "y"
 
 

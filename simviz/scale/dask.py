@@ -151,13 +151,13 @@ class Link:
 
     def sent(self, name: Any, make: Callable[[], Any]) -> Any:
         """Return data on the workers, sent unless they are there from an earlier job."""
-        found = self._kept.get(name)
-        if found is None or found.status != "finished":
-            found = self._kept[name] = self.scatter(make())
+        future = self._kept.get(name)
+        if future is None or future.status != "finished":
+            future = self._kept[name] = self.scatter(make())
         self._kept.move_to_end(name)
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)  # jobs that use it hold it themselves
-        return found
+        return future
 
     def scatter(self, data: Any) -> Any:
         """Send data to a worker; where it was just killed, there may be another one."""

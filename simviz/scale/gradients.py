@@ -163,15 +163,15 @@ class LocalRows:
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Loss and gradient, summed over all shares."""
         running = [share.steps(theta) for share in self._shares]
-        found: list[Any] = [next(steps) for steps in running]
+        answers: list[Any] = [next(steps) for steps in running]
         for _ in range(EXCHANGES):
-            total, found = tree(found, add), []
+            total, answers = tree(answers, add), []
             for steps in running:
                 try:
-                    found.append(steps.send(total))
+                    answers.append(steps.send(total))
                 except StopIteration as end:
-                    found.append(end.value)
-        loss, gradient = tree(found, add)
+                    answers.append(end.value)
+        loss, gradient = tree(answers, add)
         return loss, gradient
 
     def close(self) -> None:
@@ -239,12 +239,12 @@ class ClusterRows:
         places = sorted(set(self._places))
         pieces = self._scatter(np.array_split(theta, min(len(places), _PIECES)), places)
         at = list(enumerate(self._places))
-        found = [self._submit(begin, i, *pieces, at=place) for i, place in at]
+        answers = [self._submit(begin, i, *pieces, at=place) for i, place in at]
         for step in range(EXCHANGES):
             # The last two are joined by whoever needs the sum: that is one journey less.
-            parts = branches(found, self._add)
-            found = [self._submit(advance, i, step, *parts, at=place) for i, place in at]
-        loss, gradient = tree(self._wait(branches(found, self._add)), add)
+            parts = branches(answers, self._add)
+            answers = [self._submit(advance, i, step, *parts, at=place) for i, place in at]
+        loss, gradient = tree(self._wait(branches(answers, self._add)), add)
         return loss, gradient if gradient.flags.writeable else gradient.copy()
 
     def _submit(self, call: Callable[..., Any], i: int, *arguments: Any, at: str) -> Any:

@@ -66,8 +66,8 @@ class Neighbors:
         list of list of str
             One list a query, without places where nothing was found.
         """
-        found = [row[row >= 0] for row in self.positions]
-        return [vectors.ids_at(row) or list(map(str, row.tolist())) for row in found]
+        listed = [row[row >= 0] for row in self.positions]
+        return [vectors.ids_at(row) or list(map(str, row.tolist())) for row in listed]
 
 
 def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neighbors:
@@ -133,7 +133,7 @@ def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vecto
     lengths = np.sqrt(np.einsum("ik,ik->i", Q, Q, dtype=np.float64))
     error = np.finfo(np.float32).eps * (Q.shape[1] + 2)
     margin = (2 * error * lengths * vectors.longest + np.finfo(np.float32).tiny)[:, None]
-    found = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
+    nearest = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
     known = lengths > 0
     n_rows = int(np.clip(_ENTRIES // n, ROWS_AT_ONCE, MOST_ROWS))
     for start, block in vectors.blocks(n_rows):
@@ -143,7 +143,7 @@ def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vecto
                 f"The vectors in {vectors.folder} hold NaN or infinity after item {start:,}. "
                 "Write the folder again."
             )
-        least = np.where(known[:, None], found.scores[:, -1:] - margin, np.inf)
+        least = np.where(known[:, None], nearest.scores[:, -1:] - margin, np.inf)
         chosen = S >= least
         many = np.flatnonzero(np.count_nonzero(chosen, axis=1) > 2 * k)
         if len(many) and len(block) > k:
@@ -153,17 +153,17 @@ def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vecto
         query, row = np.nonzero(chosen)
         if not len(query):
             continue
-        old = np.nonzero(found.positions >= 0)
-        found = best(
+        old = np.nonzero(nearest.positions >= 0)
+        nearest = best(
             np.r_[old[0], query],
-            np.r_[found.positions[old], row + start],
-            np.r_[found.scores[old], rescored(Q, query, row, block)],
+            np.r_[nearest.positions[old], row + start],
+            np.r_[nearest.scores[old], rescored(Q, query, row, block)],
             n,
             k,
         )
     # Zeros score 0 with everything.
-    found.positions[~known], found.scores[~known] = np.arange(k), 0
-    return found.positions, found.scores
+    nearest.positions[~known], nearest.scores[~known] = np.arange(k), 0
+    return nearest.positions, nearest.scores
 
 
 def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Vectors:
@@ -199,11 +199,11 @@ def best(query: Positions, positions: Positions, scores: Vectors, n: int, k: int
     query = query[order]
     first = np.searchsorted(query, np.arange(n))
     place = np.arange(len(query)) - first[query]
-    kept = place < k
-    found = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
-    found.positions[query[kept], place[kept]] = positions[order[kept]]
-    found.scores[query[kept], place[kept]] = scores[order[kept]]
-    return found
+    is_best = place < k
+    nearest = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
+    nearest.positions[query[is_best], place[is_best]] = positions[order[is_best]]
+    nearest.scores[query[is_best], place[is_best]] = scores[order[is_best]]
+    return nearest
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -393,12 +393,12 @@ class ApproximateIndex:
             raise StoreError(
                 f"The index in {folder} cannot be read ({str(error)[-200:]}). Build it again."
             ) from error
-        found = (type(read).__name__, read.ntotal, read.d, read.metric_type)
+        actual = (type(read).__name__, read.ntotal, read.d, read.metric_type)
         size = vectors.n_items, vectors.n_components
         wanted = ("IndexIVFScalarQuantizer", *size, faiss.METRIC_INNER_PRODUCT)
-        if found != wanted:
+        if actual != wanted:
             raise StoreError(
-                f"The index in {folder} is {found}, expected {wanted}. Build it again."
+                f"The index in {folder} is {actual}, expected {wanted}. Build it again."
             )
         return index
 
@@ -456,9 +456,9 @@ class ApproximateIndex:
             as found, whichever of them it is.
         """
         truth = exact_search(self.vectors, queries, k) if exact is None else exact
-        found = self.search(queries, k, n_probe=n_probe)
-        last = truth.scores[:, found.scores.shape[1] - 1, None]
-        shares = (found.scores >= last).mean(axis=1)
+        neighbors = self.search(queries, k, n_probe=n_probe)
+        last = truth.scores[:, neighbors.scores.shape[1] - 1, None]
+        shares = (neighbors.scores >= last).mean(axis=1)
         return Recall(shares, float(shares.mean()), confidence_interval(shares))
 
 

@@ -171,10 +171,10 @@ class PairRows:
         keys = (self.y, self.x) if self.grade is None else (-self.grade, self.y, self.x)
         order = np.lexsort(keys)
         x, y = self.x[order], self.y[order]
-        kept = np.r_[True, (np.diff(x) != 0) | (np.diff(y) != 0)]
-        self.x, self.y = x[kept], y[kept]
+        is_first = np.r_[True, (np.diff(x) != 0) | (np.diff(y) != 0)]
+        self.x, self.y = x[is_first], y[is_first]
         if self.grade is not None:
-            self.grade = self.grade[order][kept]
+            self.grade = self.grade[order][is_first]
 
 
 def read_pairs(
@@ -231,16 +231,16 @@ def read_pairs(
     dropped = 0
     for path in files:
         for batch in read_batches(path, list(wanted), _BATCH_ROWS):
-            found = [
+            numbers = [
                 _rows(id_texts(path, batch, column), known, counts)
                 for column, known, counts in zip((x_id, y_id), sides, missed, strict=True)
             ]
-            kept = (found[0] >= 0) & (found[1] >= 0)
-            dropped += int((~kept).sum())
-            for part, places in zip(rows, found, strict=True):
-                part.append(places[kept].astype(np.int32))
+            is_known = (numbers[0] >= 0) & (numbers[1] >= 0)
+            dropped += int((~is_known).sum())
+            for part, places in zip(rows, numbers, strict=True):
+                part.append(places[is_known].astype(np.int32))
             if label is not None:
-                grades.append(_grades(path, batch[label], label)[kept])
+                grades.append(_grades(path, batch[label], label)[is_known])
     if dropped:
         words = _unknown_ids(dropped, missed)
         if not skip_unknown:
@@ -284,8 +284,8 @@ def _rows(ids: list[str], known: Any, missed: dict[str, int]) -> NDArray[np.int6
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    found = pc.index_in(pa.array(ids, pa.large_string()), value_set=known).fill_null(-1)
-    rows = found.to_numpy(zero_copy_only=False).astype(np.int64)
+    positions = pc.index_in(pa.array(ids, pa.large_string()), value_set=known).fill_null(-1)
+    rows = positions.to_numpy(zero_copy_only=False).astype(np.int64)
     for i in np.flatnonzero(rows < 0):
         if len(missed) >= _SHOWN and ids[i] not in missed:
             continue

@@ -77,9 +77,9 @@ def read_meta(folder: Path, format_name: str) -> dict[str, Any]:
         meta = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError) as error:
         raise StoreError(f"{path} cannot be read ({error}). Write the folder again.") from error
-    found = meta.get("format") if isinstance(meta, dict) else None
-    if found != format_name:
-        raise StoreError(f"{path} has the format {found!r}, expected {format_name!r}.")
+    stated = meta.get("format") if isinstance(meta, dict) else None
+    if stated != format_name:
+        raise StoreError(f"{path} has the format {stated!r}, expected {format_name!r}.")
     return dict(meta)
 
 
@@ -286,8 +286,8 @@ class SparseShards(Shards):
         ]
         if not parts:
             return sp.csr_array((0, self.n_features), dtype=np.float32)
-        found = parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
-        return found if ascending else found[np.argsort(order)]
+        matrix = parts[0] if len(parts) == 1 else sp.vstack(parts, format="csr")
+        return matrix if ascending else matrix[np.argsort(order)]
 
     @classmethod
     def write(

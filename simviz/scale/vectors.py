@@ -109,9 +109,9 @@ class VectorShards(Shards):
             raise ValueError("lists of different lengths")
         if not (np.isfinite(lengths).all() and (lengths >= 0).all()):
             raise ValueError("lengths of vectors")
-        kept = lengths[:, np.array(self._rows) > 0]
-        self.shortest = float(kept[0].min()) if kept.size else 0.0
-        self.longest = float(kept[1].max()) if kept.size else 0.0
+        filled = lengths[:, np.array(self._rows) > 0]
+        self.shortest = float(filled[0].min()) if filled.size else 0.0
+        self.longest = float(filled[1].max()) if filled.size else 0.0
         stated = {name: meta[name] for name in ("rows", "sha256", "side", "similarity", "dtype")}
         self.digest = hashlib.sha256(json.dumps(stated, sort_keys=True).encode()).hexdigest()
 
@@ -122,16 +122,16 @@ class VectorShards(Shards):
     def take(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Copy vectors into memory."""
         wanted, shard = self._located(rows)
-        found = np.empty((len(wanted), self.n_components), dtype=np.float32)
+        vectors = np.empty((len(wanted), self.n_components), dtype=np.float32)
         if len(wanted) <= FEW:
             within = (wanted - self.starts[shard]).tolist()
             for place, (i, row) in enumerate(zip(shard.tolist(), within, strict=True)):
-                found[place] = self._mapped(i)[row]
-            return found
+                vectors[place] = self._mapped(i)[row]
+            return vectors
         for i in np.unique(shard).tolist():
             own = shard == i
-            found[own] = self[i][wanted[own] - self.starts[i]]
-        return found
+            vectors[own] = self[i][wanted[own] - self.starts[i]]
+        return vectors
 
     def blocks(self, n_rows: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
         """Read all vectors, some at a time.
@@ -169,11 +169,11 @@ class VectorShards(Shards):
         wanted, shard = self._located(positions)
         if not self._has_ids:
             return None
-        found = []
+        ids = []
         for i, row in zip(shard.tolist(), (wanted - self.starts[shard]).tolist(), strict=True):
             ends, raw = self._mapped_ids(i)
-            found += self._decoded(i, raw, [int(ends[row - 1]) if row else 0, int(ends[row])])
-        return found
+            ids += self._decoded(i, raw, [int(ends[row - 1]) if row else 0, int(ends[row])])
+        return ids
 
     def require_model(self, model: PairModel | Pipeline) -> None:
         """Refuse a model that is not the one that gave these vectors.

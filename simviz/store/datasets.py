@@ -97,10 +97,10 @@ def read_pairs(folder: Path) -> PairSet:
     remedy = "Delete the data set and upload it again."
     names = read_json(folder / _NAMES, remedy)
     with damaged("The stored data set", remedy):
-        found = load_records(folder / "pairs.simviz", (Items, Relevance))
-        found["y"] = found["x"] if found["y"] is None else found["y"]
+        objects = load_records(folder / "pairs.simviz", (Items, Relevance))
+        objects["y"] = objects["x"] if objects["y"] is None else objects["y"]
         name, x_name, y_name = names
-        return PairSet(**found, name=name, x_name=x_name, y_name=y_name)
+        return PairSet(**objects, name=name, x_name=x_name, y_name=y_name)
 
 
 def _as_stored(items: Items) -> Items:

@@ -374,16 +374,16 @@ class Index:
     def _is_made(self) -> bool:
         """Whether there are tables; refuses those of another version."""
         with self.reading() as connection:
-            (found,) = connection.execute("PRAGMA user_version").fetchone()
-            if found in (0, SCHEMA_VERSION):
-                return bool(found)
+            (number,) = connection.execute("PRAGMA user_version").fetchone()
+            if number in (0, SCHEMA_VERSION):
+                return bool(number)
             writer = "another simviz"
             with suppress(sqlite3.OperationalError):  # it may have no such table
                 (known,) = connection.execute("SELECT simviz FROM written_by").fetchone()
                 writer = f"simviz {known}"
         root = self.path.parent
         raise StoreError(
-            f"The store at {root} was written by {writer} and has version {found}; simviz "
+            f"The store at {root} was written by {writer} and has version {number}; simviz "
             f"{version('simviz')} reads version {SCHEMA_VERSION}. Nothing in it was changed. Use "
             "the simviz that wrote it, or set SIMVIZ_HOME to another directory. Its data sets "
             f"lie as plain files in {root / 'datasets'}, a directory each: texts and ids as "
@@ -544,8 +544,8 @@ def damaged(what: str, remedy: str = "") -> Iterator[None]:
         raise
     except Exception as error:
         # Where it lies is no visitor's business.
-        said = f"{what} is damaged and cannot be read ({reason_of(error)}). {remedy}"
-        raise StoreError(said.rstrip()) from error
+        message = f"{what} is damaged and cannot be read ({reason_of(error)}). {remedy}"
+        raise StoreError(message.rstrip()) from error
 
 
 def sync_tree(folder: Path) -> int:

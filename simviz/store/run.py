@@ -278,8 +278,8 @@ class Run:
         except FileNotFoundError as error:
             raise StoreError(f"The pipeline of this run is missing. {_AGAIN}") from error
         except StoreError as error:  # where it lies is no visitor's business
-            said = str(error).replace(str(path), "The pipeline of this run")
-            raise StoreError(f"{said} {_AGAIN}") from error
+            message = str(error).replace(str(path), "The pipeline of this run")
+            raise StoreError(f"{message} {_AGAIN}") from error
 
     def pipeline_bytes(self) -> bytes:
         """The file of the pipeline, for a download.
@@ -292,8 +292,8 @@ class Run:
         try:
             return (self.folder / "pipeline.simviz").read_bytes()
         except OSError as error:
-            said = f"The pipeline of this run cannot be read ({error.strerror}). {_AGAIN}"
-            raise StoreError(said) from error
+            message = f"The pipeline of this run cannot be read ({error.strerror}). {_AGAIN}"
+            raise StoreError(message) from error
 
     def take(self, pairs: PairSet, part: str) -> PairSet:
         """Take a part of its split out of the data set that it was trained on.
@@ -478,9 +478,9 @@ def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
     StoreError
         If there is no such drawing or it is damaged.
     """
-    found = run.kept(_map_name(drawing))
+    objects = run.kept(_map_name(drawing))
     with damaged(f"The drawing {drawing!r} of this run"):
-        return found["map"], found["x"], found["y"]
+        return objects["map"], objects["x"], objects["y"]
 
 
 def _map_name(name: str) -> str:

@@ -41,9 +41,9 @@ def read_marked(name: str, text: str, notes: list[Note]) -> Table | None:
     keys, texts, lines, line, before = list[str](), list[str](), list[int](), 1, 0
     is_topics = begins.lastindex == 2
     what, mark = ("topic", "num") if is_topics else ("document", "DOCNO")
-    for found in (_TOP if is_topics else _DOC).finditer(text):
-        attributes, body = found.groups()
-        line, before = line + text.count("\n", before, found.start()), found.start()
+    for match in (_TOP if is_topics else _DOC).finditer(text):
+        attributes, body = match.groups()
+        line, before = line + text.count("\n", before, match.start()), match.start()
         lines.append(line)
         number = (
             _NUM.search(body) or _NUMBER.search(attributes) if is_topics else _DOCNO.search(body)
@@ -114,10 +114,10 @@ def merge_repeated(
             f"{place(b)}: the {what} is {values[b]:.10g}, but {values[a]:.10g} for the same query "
             f"and document in {place(a).removeprefix(name).lstrip(', ')}. Keep one of the two."
         )
-    kept = np.ones(len(pair), dtype=bool)
-    kept[later] = False
-    said = counted(len(repeats), "line repeats another", "lines repeat others")
-    return np.flatnonzero(kept), f"{name}: {said}; each counts once."
+    is_kept = np.ones(len(pair), dtype=bool)
+    is_kept[later] = False
+    sentence = counted(len(repeats), "line repeats another", "lines repeat others")
+    return np.flatnonzero(is_kept), f"{name}: {sentence}; each counts once."
 
 
 def iter_fields(name: str, text: str, n: tuple[int, ...], what: str) -> Iterator[Record]:

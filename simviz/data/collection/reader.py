@@ -146,11 +146,11 @@ def read_collection(
     notes = [*files.notes, *_part_notes(plan), *notes]
     x_index, y_index = _index(x), _index(y)
     label = columns.get("label")
-    found = [
+    by_file = [
         (path, read_judgments(path, files.read(path), x_index, y_index, threshold, labels, label))
         for path in plan.relevance
     ]
-    judged = _joined(found) if found else None
+    judged = _joined(by_file) if by_file else None
     if judged is not None:
         relevance = Relevance.from_pairs(
             judged.x,
@@ -162,7 +162,7 @@ def read_collection(
             threshold=threshold if judged.kind == "score" else None,
         )
         notes += judged.notes
-        _split_by_file(found, x, len(x.ids), notes)
+        _split_by_file(by_file, x, len(x.ids), notes)
     else:
         relevance = _by_equal_ids(files.name, x, y, notes)
         if unjudged is not None:
@@ -283,7 +283,7 @@ def _sides(
             read[side] = read_side(path, files.read(path), ids.get(side, ids.get("")), *given)
     if not read:
         read = _two_matrices(files, ids)
-    notes = [note for found in read.values() for note in found.notes]
+    notes = [note for one in read.values() for note in one.notes]
     if plan.images:
         missing = "y" if "x" in read else "x"
         if missing not in read:
@@ -306,16 +306,18 @@ def _two_matrices(files: Files, ids: Mapping[str, Sequence[str]]) -> dict[str, R
     """Matrices x and y in one .npz."""
     path = next(p for p in files.paths if p.lower().endswith((".npz", ".npy")))
     name = PurePosixPath(path).name
-    found = read_matrices(name, files.read(path))
-    keys = {k.lower()[:1]: k for k in found if k.lower() in ("x", "y", "x_vectors", "y_vectors")}
+    matrices = read_matrices(name, files.read(path))
+    keys = {
+        k.lower()[:1]: k for k in matrices if k.lower() in ("x", "y", "x_vectors", "y_vectors")
+    }
     if set(keys) != {"x", "y"}:
-        listed = ", ".join(shown(k) for k in found if k) or "one matrix without a name"
+        listed = ", ".join(shown(k) for k in matrices if k) or "one matrix without a name"
         raise DatasetError(
             f"{name} holds {listed}. Save both sides as arrays x and y of one .npz, or as two "
             "files x.npy and y.npy."
         )
     return {
-        side: side_of_matrix(f"{name}, array {key}", found[key], ids.get(side, ids.get("")))
+        side: side_of_matrix(f"{name}, array {key}", matrices[key], ids.get(side, ids.get("")))
         for side, key in sorted(keys.items())
     }
 
@@ -326,12 +328,12 @@ def _index(side: ReadSide) -> Index:
     return {alias: own[key] for alias, key in side.aliases.items() if key in own} | own
 
 
-def _joined(found: Sequence[tuple[str, Judgments]]) -> Judgments:
+def _joined(by_file: Sequence[tuple[str, Judgments]]) -> Judgments:
     """Judgments of several files as one; the first file is the one that is shown."""
-    first = found[0][1]
-    if len(found) == 1:
+    first = by_file[0][1]
+    if len(by_file) == 1:
         return first
-    parts = [judged for _, judged in found]
+    parts = [judged for _, judged in by_file]
     kinds = {"score" if judged.kind == "score" else "grade" for judged in parts}
     values = [np.ones(len(j.x)) if j.values is None else j.values for j in parts]
     return Judgments(
@@ -347,18 +349,18 @@ def _joined(found: Sequence[tuple[str, Judgments]]) -> Judgments:
 
 
 def _split_by_file(
-    found: Sequence[tuple[str, Judgments]], x: ReadSide, n_x: int, notes: list[Note]
+    by_file: Sequence[tuple[str, Judgments]], x: ReadSide, n_x: int, notes: list[Note]
 ) -> None:
     """Files that are called train, dev and test say to which part their x items belong."""
-    words = {p: SPLIT_WORDS.get(PurePosixPath(p).stem.lower()) for p, _ in found}
-    if len(found) < 2 or None in words.values() or "split" in x.metadata:
+    words = {p: SPLIT_WORDS.get(PurePosixPath(p).stem.lower()) for p, _ in by_file}
+    if len(by_file) < 2 or None in words.values() or "split" in x.metadata:
         return
     parts = as_cells([""] * n_x)
-    for path, judged in sorted(found, key=lambda item: -PARTS.index(str(words[item[0]]))):
+    for path, judged in sorted(by_file, key=lambda item: -PARTS.index(str(words[item[0]]))):
         parts[np.unique(judged.x)] = words[path]
     x.metadata["split"] = parts
-    said = ", ".join(f"{int((parts == part).sum()):,} {part}" for part in PARTS)
-    notes.append(Note(f"The files of judgments give the split: {said}."))
+    sizes = ", ".join(f"{int((parts == part).sum()):,} {part}" for part in PARTS)
+    notes.append(Note(f"The files of judgments give the split: {sizes}."))
 
 
 def _by_equal_ids(name: str, x: ReadSide, y: ReadSide, notes: list[Note]) -> Relevance:
@@ -463,7 +465,7 @@ def side_of_table(
     table: Table,
     id_column: str | None = None,
     column: str | None = None,
-    said: Sequence[Note] | None = None,
+    own_notes: Sequence[Note] | None = None,
 ) -> ReadSide:
     """Items from a table with a column of ids and one of texts or vectors."""
     for given in (id_column, column):
@@ -493,28 +495,28 @@ def side_of_table(
     if not len(rows):
         raise DatasetError(f"{table.name} holds no item with an id and a text.")
     (_, first), ids = items_by_id(table, column, rows, ids[rows], values[rows])
-    kept = rows[first]
+    item_rows = rows[first]
     if is_vector:
-        side = side_of_matrix(table.name, values[kept], ids)
+        side = side_of_matrix(table.name, values[item_rows], ids)
     else:
-        content = values[kept].to_numpy(dtype=object)
+        content = values[item_rows].to_numpy(dtype=object)
         # What is its own id is a keyword rather than a text.
         side = ReadSide(ids, content, "keyword" if (ids == content).all() else "text")
-        if said is None:
+        if own_notes is None:
             words = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
-            said = [Note(words, "part")]
+            own_notes = [Note(words, "part")]
             cells_of = [c for c in table.frame if c not in table.vectors]
             side.columns = {
                 what: tuple(dict.fromkeys((taken, *cells_of)))
                 for what, taken in (("id", id_column), ("text", column))
             }
-        side.notes = list(said)
+        side.notes = list(own_notes)
     side.notes = [*table.notes, *side.notes]
     if len(empty):
         items = counted(len(empty), "item")
         words = f"{table.name}: {items} without id or text left out ({table.named(empty)})."
         side.notes.append(Note(words, "lost", table.rows[empty]))
-    side.metadata = _metadata(table, (id_column, column), kept)
+    side.metadata = _metadata(table, (id_column, column), item_rows)
     return side
 
 
@@ -559,8 +561,8 @@ def _of_lines(name: str, text: str, notes: list[Note]) -> ReadSide:
         raise DatasetError(f"{name} holds only blank lines. Export it again.")
     columns = {"id": list(map(str, lines)), "text": list(lines.values())}
     table = make_table(name, (columns, list(lines), notes), "line")
-    said = [Note(f"{name}: {counted(len(lines), 'line')}, one item each.")]
-    return side_of_table(table, "id", "text", said)
+    own_notes = [Note(f"{name}: {counted(len(lines), 'line')}, one item each.")]
+    return side_of_table(table, "id", "text", own_notes)
 
 
 def _id_column(table: Table) -> str:
@@ -614,8 +616,8 @@ def read_picture_files(files: Files, plan: Plan, title: str) -> ReadResult:
         notes: tuple[Note, ...] = ()
     else:
         table, notes = _by_folder(files, plan.images)
-    found = assemble(files.name, files.read, plan.images, table, title)
-    return replace(found, notes=(*notes, *found.notes))
+    result = assemble(files.name, files.read, plan.images, table, title)
+    return replace(result, notes=(*notes, *result.notes))
 
 
 def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[Note, ...]]:
@@ -634,8 +636,8 @@ def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[Note, .
     words = [f[depth].replace("_", " ").replace("-", " ").strip() or f[depth] for f in folders]
     columns = {"file": list(paths), "keyword": words}
     table = make_table(files.name, (columns, range(1, len(paths) + 1), []), "row")
-    said = f"The folders are the keywords: {', '.join(map(shown, sorted(set(words))[:8]))}."
-    return table, (Note(said),)
+    sentence = f"The folders are the keywords: {', '.join(map(shown, sorted(set(words))[:8]))}."
+    return table, (Note(sentence),)
 
 
 def attach_table(path: str, data: bytes, x: ReadSide, y: ReadSide) -> list[Note]:

@@ -113,7 +113,7 @@ def check_health(
         except DatasetError as error:
             skipped.append(f"Leaks were not checked, since these pairs cannot be split: {error}")
     subject = Subject(pairs, split, disputed)
-    found = [check(subject) for check in CHECKS]
+    findings = [check(subject) for check in CHECKS]
     checked = {
         "empty and duplicate items": True,
         "contradicting or uninformative judgments": True,
@@ -121,7 +121,7 @@ def check_health(
         "text that gives the answer away": subject.shared is not None,
     }
     return HealthReport(
-        tuple(sorted(filter(None, found), key=lambda finding: finding.level)),
+        tuple(sorted(filter(None, findings), key=lambda finding: finding.level)),
         tuple(what for what, was_checked in checked.items() if was_checked),
         tuple(skipped),
         subject.shared,
@@ -175,17 +175,17 @@ class Subject:
         """Make a finding of its text and what stands in it; None where there is nothing."""
         if not n:
             return None
-        said = _TEXTS[text or kind]
+        entry = _TEXTS[text or kind]
         words |= {"x": self.names["x"], "have": "has" if n == 1 else "have"}
         words |= dict(zip(("x_name", "y_name"), self.pairs.headings, strict=True))
         words["instead"] = _INSTEAD if remedy is None else ""
         return Finding(
             kind,
-            said["level"],
-            said["title"].format(**words),
+            entry["level"],
+            entry["title"].format(**words),
             n,
-            said["why"].format(**words),
-            tuple(cell.format(**words) for cell in said.get("head", ())),
+            entry["why"].format(**words),
+            tuple(cell.format(**words) for cell in entry.get("head", ())),
             tuple(islice(examples, _EXAMPLES)),
             remedy,
         )
@@ -222,8 +222,8 @@ class Subject:
     @cached_property
     def codes(self) -> dict[str, Index]:
         """By side, a number for each item, equal for equal content."""
-        found = {side: _content_codes(self.items[side]) for side in self.sides}
-        return {"x": found["x"], "y": found[self.sides[-1]]}
+        numbers = {side: _content_codes(self.items[side]) for side in self.sides}
+        return {"x": numbers["x"], "y": numbers[self.sides[-1]]}
 
     @cached_property
     def first(self) -> dict[str, Index]:
@@ -256,10 +256,10 @@ class Subject:
 
     def parts(self, side: str) -> NDArray[np.int8]:
         """The part of each item, the earliest of several; train where it is in none."""
-        found = np.zeros(len(self.items[side]), dtype=np.int8)
+        part_of = np.zeros(len(self.items[side]), dtype=np.int8)
         for number in (2, 1, 0):
-            found[self.members[side][PARTS[number]]] = number
-        return found
+            part_of[self.members[side][PARTS[number]]] = number
+        return part_of
 
 
 def _leave_out(n: int) -> str:
@@ -287,11 +287,15 @@ def find_empty(subject: Subject) -> Finding | None:
     """Items that hold nothing: blank texts, pictures of one colour, vectors of zeros."""
     empty = {side: _empty_items(subject.items[side]) for side in subject.sides}
     n = sum(map(len, empty.values()))
-    kinds = (subject.items[side].kind for side, found in empty.items() if len(found))
+    kinds = (subject.items[side].kind for side, positions in empty.items() if len(positions))
     return subject.finding(
         "empty",
         n,
-        ((subject.names[s], subject.id(s, i)) for s, found in empty.items() for i in found),
+        (
+            (subject.names[s], subject.id(s, i))
+            for s, positions in empty.items()
+            for i in positions
+        ),
         subject.remedy(_leave_out(n), drop_items, x=empty["x"], y=empty[subject.sides[-1]]),
         items=counted(n, "item holds", "items hold"),
         what=", ".join(dict.fromkeys(_HOLLOW.get(kind, "blank texts") for kind in kinds)),
@@ -408,15 +412,15 @@ def find_unanswered(subject: Subject) -> Finding | None:
     judged_alone = relevance.unjudged == "ignore"
     # Those with negatives only are found as one-class.
     answers = relevance.matrix if judged_alone else relevance.positives
-    found = np.flatnonzero(np.diff(answers.indptr) == 0)
+    queries = np.flatnonzero(np.diff(answers.indptr) == 0)
     if subject.pairs.x is subject.pairs.y:
         return None
     return subject.finding(
         "unanswered",
-        len(found),
-        ((subject.label("x", int(i)),) for i in found),
-        subject.leave_out(found),
-        items=counted(len(found), "item"),
+        len(queries),
+        ((subject.label("x", int(i)),) for i in queries),
+        subject.leave_out(queries),
+        items=counted(len(queries), "item"),
         what="no judgment at all" if judged_alone else "nothing that is relevant to them",
     )
 
@@ -514,22 +518,27 @@ def find_identical(subject: Subject) -> Finding | None:
     texts = {s: [plain_text(t) for t in subject.items[s].content] for s in SIDES}
     rows, columns = subject.pairs.relevance.positives.nonzero()
     same = [texts["x"][i] == texts["y"][j] for i, j in zip(rows, columns, strict=True)]
-    found, queries = np.unique(rows[np.array(same, dtype=bool)]).astype(np.intp), np.unique(rows)
+    identical, queries = (
+        np.unique(rows[np.array(same, dtype=bool)]).astype(np.intp),
+        np.unique(rows),
+    )
     remedy = None
-    if 2 * len(found) < len(queries):
-        remedy = subject.remedy(f"Leave all {len(found):,} out", drop_items, x=found, y=_NOTHING)
+    if 2 * len(identical) < len(queries):
+        remedy = subject.remedy(
+            f"Leave all {len(identical):,} out", drop_items, x=identical, y=_NOTHING
+        )
     item = "item"
     if subject.split is not None:  # what training knows lifts no figure
         test = subject.members["x"]["test"]
-        found, queries = np.intersect1d(found, test), np.intersect1d(queries, test)
+        identical, queries = np.intersect1d(identical, test), np.intersect1d(queries, test)
         item = "test item"
-    n = len(found)
+    n = len(identical)
     if not n or n < _MANY_SAME * len(queries):
         return None
     return subject.finding(
         "identical",
         n,
-        ((subject.label("x", int(i)),) for i in found),
+        ((subject.label("x", int(i)),) for i in identical),
         remedy,
         items=counted(n, item),
         share=percent(n / len(queries)),

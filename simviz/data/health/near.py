@@ -117,12 +117,12 @@ def similar_rows(
     total = np.bincount(row, w, minlength=grams.shape[0])
     in_head = (rest >= threshold * total[row] - _SLACK) & (w > 0)
     indptr = np.concatenate([[0], np.cumsum(in_head)])[grams.indptr]
-    kept = (np.sqrt(w[in_head]), grams.indices[in_head], indptr)
-    heads = sp.csr_array(kept, shape=grams.shape)
+    head_entries = (np.sqrt(w[in_head]), grams.indices[in_head], indptr)
+    heads = sp.csr_array(head_entries, shape=grams.shape)
     tail = total - np.bincount(row[in_head], w[in_head], minlength=len(total))
     last = np.full(len(total), -1)
     np.maximum.at(last, row[in_head], grams.indices[in_head])
-    found: list[tuple[Index, Index, Reals]] = []
+    blocks: list[tuple[Index, Index, Reals]] = []
     for start in range(0, grams.shape[0], _BLOCK):
         # Those before were joined with these already.
         later = sp.csr_array(heads[start:].T)
@@ -137,9 +137,9 @@ def similar_rows(
         shared_weight(a, b, grams.indptr, grams.indices, rest, needed, both)
         enough = both >= 0
         a, b, both = a[enough], b[enough], both[enough]
-        found.append((a, b, both / (total[a] + total[b] - both)))
-    a, b = (np.concatenate([part[k] for part in found]) for k in (0, 1))
-    return a, b, np.concatenate([part[2] for part in found])
+        blocks.append((a, b, both / (total[a] + total[b] - both)))
+    a, b = (np.concatenate([part[k] for part in blocks]) for k in (0, 1))
+    return a, b, np.concatenate([part[2] for part in blocks])
 
 
 def _say_the_same(a: Sequence[str], b: Sequence[str]) -> bool:
