@@ -77,25 +77,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
         sys.stdout = Path(os.devnull).open("w")
     from simviz.exceptions import SimvizError
 
-    warnings.formatwarning = lambda message, *_: f"{_shown(str(message))}\n"
+    warnings.formatwarning = lambda message, *_: f"{_one_line(str(message))}\n"
     if run is not _workbench:  # Streamlit ends by it as it should
         _end_by_exception()
     try:
         status = run(parser.parse_intermixed_args(words))
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _tell("\nStopped.\n")
+        _print_error("\nStopped.\n")
         return _INTERRUPTED
     except BrokenPipeError:
         _drop_output()
         return _UNREAD
     except (SimvizError, ValueError, OSError, ImportError) as error:
         _drop_output()
-        _tell(f"simviz: {_shown(_reason(error))}\n")
+        _print_error(f"simviz: {_one_line(_reason(error))}\n")
         return _REFUSED
     except Exception as error:
         _drop_output()
-        _tell(f"simviz: {_fault(error)}\n")
+        _print_error(f"simviz: {_fault(error)}\n")
         return _FAULT
     return status
 
@@ -104,7 +104,7 @@ def _end_by_exception() -> None:
     """Let SIGTERM end what is under way as Ctrl-C does: no file stays that is written in part."""
 
     def end(*_: object) -> None:
-        _tell("\nStopped.\n")
+        _print_error("\nStopped.\n")
         raise SystemExit(_ENDED)
 
     with suppress(ValueError):  # only the main thread may
@@ -125,7 +125,7 @@ def _fault(error: Exception) -> str:
     """What went wrong where, on one line."""
     at = extract_tb(error.__traceback__)[-1]
     where = f"{Path(at.filename).name}, line {at.lineno}"
-    return _shown(f"a fault of simviz ({where}): {type(error).__name__}: {error}")
+    return _one_line(f"a fault of simviz ({where}): {type(error).__name__}: {error}")
 
 
 def _drop_output() -> None:
@@ -138,7 +138,7 @@ def _drop_output() -> None:
         os.close(nowhere)
 
 
-def _tell(words: str) -> None:
+def _print_error(words: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(words)
         sys.stderr.flush()
@@ -295,9 +295,9 @@ def _read(given: Namespace) -> PairSet:
     else:
         result = read_collection(names[0] if whole else {Path(n).name: n for n in names})
     sides = (result.pairs.x_name, result.pairs.y_name)
-    _tell("Left side: {}; right side: {}.\n".format(*map(_shown, sides)))
+    _print_error("Left side: {}; right side: {}.\n".format(*map(_one_line, sides)))
     for note in result.notes:
-        _tell(f"{_shown(note)}\n")
+        _print_error(f"{_one_line(note)}\n")
     return result.pairs
 
 
@@ -335,14 +335,14 @@ def _audit(given: Namespace) -> int:
     else:
         for one in listed.to_dict("records"):
             better = f" -> {one['better_y']}" if one["better_y_id"] else ""
-            line = _shown(f"{one['x']} | {one['y']}{better} ({one['kind']})")
+            line = _one_line(f"{one['x']} | {one['y']}{better} ({one['kind']})")
             sys.stdout.write(f"{one['probability_wrong']:.2f}  {line}\n")
         most = audited["probability_wrong"].max()
-        _tell(
+        _print_error(
             f"{len(listed):,} of {len(audited):,} pairs; the most probable one has {most:.2f}.\n"
         )
         for note in audited.attrs["notes"]:
-            _tell(f"{note}\n")
+            _print_error(f"{note}\n")
     return _LISTED if len(listed) else 0
 
 
@@ -377,9 +377,9 @@ def _train(given: Namespace) -> int:
     pipeline.set_callbacks(terminal_progress(f"Training {given.method}"))
     pipeline.fit(train, validation).set_callbacks()
     pipeline.save(given.out)
-    _tell(f"Wrote {_shown(str(given.out))}.\n")
+    _print_error(f"Wrote {_one_line(str(given.out))}.\n")
     if validation is not None and validation.relevance.positives.nnz:
-        _tell(_beside_the_vectors(given.method, pipeline, train, validation))
+        _print_error(_beside_the_vectors(given.method, pipeline, train, validation))
     return 0
 
 
@@ -507,7 +507,7 @@ def _search(given: Namespace) -> int:
         index = load_pipeline(given.model).index(items, given.side)
     if given.save is not None:
         index.save(given.save)
-        _tell(f"Wrote {_shown(str(given.save))}.\n")
+        _print_error(f"Wrote {_one_line(str(given.save))}.\n")
     queries = given.queries
     if not queries and (given.save is None or not sys.stdin.isatty()):
         queries = [line for line in sys.stdin.read().splitlines() if line.strip()]
@@ -521,12 +521,12 @@ def _search(given: Namespace) -> int:
         index=False
     ):
         if rank == 1:
-            sys.stdout.write(f"{_shown(query)}\n")
-        sys.stdout.write(f"{rank:>4}  {score:8.4f}  {_shown(text)}\n")
+            sys.stdout.write(f"{_one_line(query)}\n")
+        sys.stdout.write(f"{rank:>4}  {score:8.4f}  {_one_line(text)}\n")
     return 0
 
 
-def _shown(text: str) -> str:
+def _one_line(text: str) -> str:
     """Text on one line of a terminal, which obeys none of it."""
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
@@ -561,11 +561,11 @@ def _export(given: Namespace) -> int:
     write, pipeline = getattr(exports, _FORMS[given.form]), load_pipeline(given.model)
     if is_page:
         pairs = _read(given)
-        _tell(f"{_shown(page_contents(pairs))}\n")
+        _print_error(f"{_one_line(page_contents(pairs))}\n")
         _write(out, write(pipeline, pairs).encode())
     else:
         _write(out, write(pipeline))
-    _tell(f"Wrote {_shown(str(out))}.\n")
+    _print_error(f"Wrote {_one_line(str(out))}.\n")
     return 0
 
 

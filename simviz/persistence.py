@@ -39,7 +39,7 @@ from simviz.features._base import Transformer
 FORMAT = "simviz-2"
 _TREE, _ARRAYS = "objects.json", "arrays.safetensors"
 MAX_BYTES = 8 * 2**30
-_LEAST = 2**20  # bytes that any file may unpack to
+_MIN_ALLOWED = 2**20  # bytes that any file may unpack to
 # Times its size that a file may unpack to; what `save_state` writes stays below 230.
 _INFLATION, _TREE_INFLATION = 256, 32
 _CHUNK = 2**18
@@ -179,11 +179,11 @@ def _read_state(
     """The objects of a file, and the dimensions of the estimators among them."""
     n_bytes = Path(path).stat().st_size
     with zipfile.ZipFile(path) as archive:
-        _check_members(archive, min(max_bytes, max(_LEAST, _INFLATION * n_bytes)))
+        _check_members(archive, min(max_bytes, max(_MIN_ALLOWED, _INFLATION * n_bytes)))
         if sorted(archive.namelist()) != sorted([_TREE, _ARRAYS]):
             raise ValueError(f"it holds {str(archive.namelist())[:80]}")
         inflation = _INFLATION if fill_first else _TREE_INFLATION  # records may be texts alone
-        if archive.getinfo(_TREE).file_size > max(_LEAST, inflation * n_bytes):
+        if archive.getinfo(_TREE).file_size > max(_MIN_ALLOWED, inflation * n_bytes):
             raise ValueError(f"{_TREE} is too large for the file")
         tree = json.loads(archive.read(_TREE), parse_int=_whole_number)
         if tree.get("format") != FORMAT:

@@ -42,7 +42,7 @@ _SMALL = {
 _HALVES = slice(0, 4), slice(2, 6)
 #: What compiles something, by names of what needs no more than that, separated by spaces.
 Tasks = dict[str, Callable[[], object]]
-_PICTURED = "demo:icons"
+_PICTURE_DATASET = "demo:icons"
 _WORDS = "red blue green gold grey car bus tram ship plane big small old new fast".split()
 
 
@@ -86,7 +86,7 @@ def _small(method: str) -> dict[str, Any]:
     return {name: value for name, value in _SMALL.items() if name in known}
 
 
-def _never(stage: str, fraction: float, metrics: Mapping[str, float]) -> bool:
+def _ignore_progress(stage: str, fraction: float, metrics: Mapping[str, float]) -> bool:
     return False
 
 
@@ -99,7 +99,7 @@ def _train(method: str) -> dict[By, tuple[PairSet, RunResult]]:
     for by, pairs in _sets().items():
         spec = JobSpec("small", pairs.digest, method, _small(method), SplitSpec(by=by))
         with suppress(ValueError):
-            results[by] = pairs, train(spec, pairs, _never)
+            results[by] = pairs, train(spec, pairs, _ignore_progress)
     return results
 
 
@@ -159,14 +159,14 @@ def _make_picture() -> None:
     from simviz.jobs.training import train
     from simviz.store import Store
 
-    info = DEMOS[_PICTURED.removeprefix("demo:")]
+    info = DEMOS[_PICTURE_DATASET.removeprefix("demo:")]
     if info.why_missing():
         return  # Home shows the one that was drawn earlier
     store = Store(_picture_root())
-    pairs = store.datasets.get(_PICTURED)
-    spec = JobSpec(_PICTURED, pairs.digest, "cca", {}, SplitSpec(by=info.split_by))
+    pairs = store.datasets.get(_PICTURE_DATASET)
+    spec = JobSpec(_PICTURE_DATASET, pairs.digest, "cca", {}, SplitSpec(by=info.split_by))
     if not store.runs.has(spec.digest):
-        store.runs.put(spec.digest, train(spec, pairs, _never), spec.to_json(), "")
+        store.runs.put(spec.digest, train(spec, pairs, _ignore_progress), spec.to_json(), "")
     run = store.runs.get(spec.digest)
     for drawing in (QUICK_LAYOUT, DEFAULT_LAYOUT):
         draw_now(run, pairs, drawing)
@@ -237,7 +237,7 @@ def _run(tasks: Tasks, report: Callable[[str], object]) -> None:
         report(name)
 
 
-def _say(words: str, to: TextIO | None = None) -> None:
+def _print_line(words: str, to: TextIO | None = None) -> None:
     to = to or sys.stdout
     to.write(words)
     to.flush()
@@ -275,7 +275,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
             os.nice(10)
     first, beside = _tasks()
     if "--beside" in how:
-        _run(beside, lambda name: _say(f"{name}\n"))
+        _run(beside, lambda name: _print_line(f"{name}\n"))
         return
     n, lock = len(first) + len(beside), threading.Lock()
     done: list[str] = []
@@ -284,11 +284,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
         with lock:
             done.append(name)
             if "--child" in how:
-                _say(f"{n} {name}\n")
+                _print_line(f"{n} {name}\n")
             else:
                 end = "\n" * (len(done) == n)
                 report = f"\rCompiling, once on this machine: {len(done)} of {n}{end}"
-                _say(report, sys.stderr)
+                _print_line(report, sys.stderr)
 
     command = [sys.executable, "-m", "simviz.precompile", "--beside"]
     with subprocess.Popen(

@@ -124,7 +124,7 @@ class Augmenter(ABC):
                 if at is None or set(made.groups) <= set(at.groups):
                     fresh.setdefault(key, made)
                 else:
-                    fresh[key] = _joined(at, made)
+                    fresh[key] = _merge_groups(at, made)
         chosen = self._choose(list(fresh.values()))
         return append(groups, chosen, self.kind) if chosen else pairs
 
@@ -219,7 +219,7 @@ def _metadata(x: Items, made: Sequence[Made], kind: str) -> dict[str, NDArray[An
     return columns
 
 
-def _joined(a: Made, b: Made) -> Made:
+def _merge_groups(a: Made, b: Made) -> Made:
     accepted = tuple(dict.fromkeys(a.groups + b.groups))
     rejected = tuple(g for g in dict.fromkeys(a.rejected + b.rejected) if g not in accepted)
     return replace(a, groups=accepted, rejected=rejected, like=None)
@@ -348,11 +348,11 @@ class ListedSynonyms(Augmenter):
         longest = max(map(len, exchange), default=0)
         for i, text in enumerate(groups.pairs.x.content):
             of = groups.of_x(i)
-            for variant in _exchanged(text, exchange, longest) if of else ():
+            for variant in _replace_words(text, exchange, longest) if of else ():
                 yield Made(variant, text, of, like=i)
 
     def _choose(self, made: list[Made]) -> list[Made]:
-        return _some(made, self.most, self.seed)
+        return _sample(made, self.most, self.seed)
 
 
 @dataclass(frozen=True, slots=True)
@@ -377,11 +377,11 @@ class InducedSynonyms(Augmenter):
             for words, synonym in sorted(induce(texts, whole)):
                 exchange.setdefault(tuple(words.split()), []).append(synonym)
             for text in texts:
-                for variant in _exchanged(text, exchange, MOST_WORDS):
+                for variant in _replace_words(text, exchange, MOST_WORDS):
                     yield Made(variant, text, (name,))
 
     def _choose(self, made: list[Made]) -> list[Made]:
-        return _some(made, self.most, self.seed)
+        return _sample(made, self.most, self.seed)
 
 
 def induce(texts: Sequence[str], whole: set[str]) -> set[tuple[str, str]]:
@@ -408,7 +408,7 @@ def induce(texts: Sequence[str], whole: set[str]) -> set[tuple[str, str]]:
     }
 
 
-def _exchanged(
+def _replace_words(
     text: str, exchange: dict[tuple[str, ...], list[str]], longest: int
 ) -> Iterator[str]:
     """Every text with one run of words exchanged."""
@@ -420,7 +420,7 @@ def _exchanged(
                 yield " ".join([*words[:start], synonym, *words[stop:]])
 
 
-def _some(made: list[Made], most: int | None, seed: int) -> list[Made]:
+def _sample(made: list[Made], most: int | None, seed: int) -> list[Made]:
     """At most so many, in their order."""
     if most is None or len(made) <= most:
         return made

@@ -18,13 +18,13 @@ from simviz.data.cells import spread
 from simviz.data.pairs import Items, PairSet, Space
 
 Direction = Literal["x2y", "y2x"]
-_ASKS = re.compile(
+_QUERY_NAMES = re.compile(
     r"(quer(y|ies)|(question|keyword|tag|search|input|mention|request|prompt)(e?s)?|raw|typed)"
 )
 #: A text asks for one that is so many times as long.
-_LONGER = 3.0
+_LENGTH_RATIO = 3.0
 #: Texts whose length is taken, evenly spread over their side.
-_LOOKED_AT = 2_000
+_MAX_MEASURED = 2_000
 SHORT_TEXT = 6  # words; below it too few of them are met again in other texts
 #: What stands for a missing value in a column of groups.
 MISSING = "–"
@@ -42,9 +42,9 @@ CHARACTERS = 2_000_000
 
 
 #: Pairs whose cosines tell whether vectors are of one space, and fewest that can.
-_COMPARED, _FEWEST = 1_000, 10
+_MAX_PAIRS, _MIN_PAIRS = 1_000, 10
 #: What the lower end of the interval has to exceed; by chance the AUC is one half.
-_APART = 0.6
+_MIN_AUC = 0.6
 
 
 class SpaceGuess(NamedTuple):
@@ -92,13 +92,13 @@ def guess_space(pairs: PairSet) -> SpaceGuess:
         return SpaceGuess("two", "The sides are not vectors of one width.")
     rng = np.random.default_rng(0)
     relevant = pairs.relevance.positives.tocoo()
-    if relevant.nnz < _FEWEST:
-        return SpaceGuess("two", f"Fewer than {_FEWEST} relevant pairs cannot tell.")
-    chosen = rng.permutation(relevant.nnz)[:_COMPARED]
+    if relevant.nnz < _MIN_PAIRS:
+        return SpaceGuess("two", f"Fewer than {_MIN_PAIRS} relevant pairs cannot tell.")
+    chosen = rng.permutation(relevant.nnz)[:_MAX_PAIRS]
     rows, columns = relevant.row[chosen], relevant.col[chosen]
-    i, j = rng.permutation(relevant.row)[:_COMPARED], rng.permutation(relevant.col)[:_COMPARED]
+    i, j = rng.permutation(relevant.row)[:_MAX_PAIRS], rng.permutation(relevant.col)[:_MAX_PAIRS]
     apart = np.asarray(pairs.relevance.positives[i, j]).ravel() == 0
-    if apart.sum() < _FEWEST:
+    if apart.sum() < _MIN_PAIRS:
         return SpaceGuess("two", "Nearly every item belongs to every other, which tells nothing.")
     near, far = (_cosines(x, y, *at) for at in ((rows, columns), (i[apart], j[apart])))
     above = _placements(near, far)
@@ -106,7 +106,7 @@ def guess_space(pairs: PairSet) -> SpaceGuess:
     reach = 1.96 * float(np.sqrt(above.var() / len(near) + below.var() / len(far)))
     low, high = max(0.0, auc - reach), min(1.0, auc + reach)
     measured = f"AUC {auc:.2f}, 95 % interval {low:.2f} to {high:.2f}"
-    if low > _APART:
+    if low > _MIN_AUC:
         return SpaceGuess("one", f"Relevant pairs are nearer than others in cosine: {measured}.")
     return SpaceGuess(
         "two", f"Relevant pairs are hardly nearer than others in cosine: {measured}."
@@ -165,11 +165,11 @@ def infer_query_side(pairs: PairSet) -> QuerySide:
 
     if pairs.relevance.unjudged == "ignore":
         matrix = pairs.relevance.matrix
-        able = [d for d, m in (("x2y", matrix), ("y2x", matrix.T.tocsr())) if _can_fail(m)]
+        able = [d for d, m in (("x2y", matrix), ("y2x", matrix.T.tocsr())) if _can_misrank(m)]
         if len(able) == 1:
             return guess(able[0], "the only side whose answers can be ranked wrongly")
     words_in = {d: re.split(r"[\W_\d]+", name.casefold()) for d, name in names.items()}
-    called = [d for d, words in words_in.items() if any(map(_ASKS.fullmatch, words))]
+    called = [d for d, words in words_in.items() if any(map(_QUERY_NAMES.fullmatch, words))]
     if len(called) == 1:
         return guess(called[0], "by its name")
     keywords = [d for d, side in sides.items() if side.kind == "keyword"]
@@ -177,7 +177,7 @@ def infer_query_side(pairs: PairSet) -> QuerySide:
         return guess(keywords[0], "the keywords")
     lengths = {d: _length(side) for d, side in sides.items()}
     short, long = sorted(sides, key=lengths.__getitem__)
-    if 0 < _LONGER * lengths[short] <= lengths[long]:
+    if 0 < _LENGTH_RATIO * lengths[short] <= lengths[long]:
         return guess(short, "the shorter side")
     return guess("x2y", "the left side")
 
@@ -198,7 +198,7 @@ def default_direction(pairs: PairSet) -> Direction:
     return infer_query_side(pairs).direction
 
 
-def _can_fail(matrix: object) -> bool:
+def _can_misrank(matrix: object) -> bool:
     """Whether any row has judged answers that differ."""
     indptr, data = matrix.indptr, matrix.data  # type: ignore[attr-defined]
     starts = indptr[:-1][np.diff(indptr) > 0]
@@ -211,7 +211,7 @@ def _length(side: Items) -> float:
     """Median number of characters of texts; 0 of anything else."""
     if side.kind not in ("text", "keyword"):
         return 0.0
-    step = max(1, len(side) // _LOOKED_AT)
+    step = max(1, len(side) // _MAX_MEASURED)
     return float(np.median([len(text) for text in side.content[::step]]))
 
 
@@ -388,7 +388,7 @@ def _grades(values: NDArray[np.float64]) -> tuple[tuple[str, int], ...]:
 def telling_columns(x: Items, y: Items) -> tuple[str, ...]:
     """Columns by which the items of a map may be coloured."""
     names = sorted({*x.metadata, *y.metadata})
-    return tuple(name for name in names if _tells(joined_column(x, y, name)))
+    return tuple(name for name in names if _has_classes(joined_column(x, y, name)))
 
 
 def joined_column(x: Items, y: Items, name: str) -> NDArray[Any]:
@@ -443,7 +443,7 @@ def paired_column(pairs: PairSet, name: str) -> NDArray[Any]:
     return values
 
 
-def _tells(values: NDArray[Any]) -> bool:
+def _has_classes(values: NDArray[Any]) -> bool:
     """Whether colours would say anything: neither one value nor all different."""
     if values.dtype.kind == "f":
         return len(np.unique(values[np.isfinite(values)])) > 1

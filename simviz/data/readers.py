@@ -50,7 +50,7 @@ Metadata = dict[str, dict[str, NDArray[Any]]]
 
 _PARTS = (*PARTS, "")
 #: A split column may contradict itself for this share of the items.
-_TOLERATED = 0.1
+_MAX_IN_SEVERAL = 0.1
 
 
 class SkippedRow(NamedTuple):
@@ -155,7 +155,7 @@ def distinct_items(
     return grouping, ids, values if len(grouping[1]) == len(values) else values[grouping[1]]
 
 
-def _sides(sides: Sequence[tuple[Any, Any, Mapping[str, NDArray[Any]]]]) -> list[Items]:
+def _make_items(sides: Sequence[tuple[Any, Any, Mapping[str, NDArray[Any]]]]) -> list[Items]:
     """Items of ids, content and metadata; those without ids are numbered."""
     # What Arrow holds becomes Python's strings, which take several times as much, last.
     most = max((len(content) for ids, content, _ in sides if ids is None), default=0)
@@ -414,7 +414,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     else:
         words = "Pairs that are not listed count as unknown: only judged pairs are used."
         notes.append(Note(words))
-    left, right = _sides([(*x_items, metadata["x"]), (*y_items, metadata["y"])])
+    left, right = _make_items([(*x_items, metadata["x"]), (*y_items, metadata["y"])])
     pairs = PairSet(
         left,
         right,
@@ -453,7 +453,7 @@ def _from_groups(table: Table, roles: Roles) -> ReadResult:
     relevance, more = pairs_of_groups(table.name, grouping[0], groups, len(grouping[1]))
     described = replace(roles, group=roles.y, label=None)
     metadata, dropped = attach(table, described, rows, {"x": grouping})
-    (one,) = _sides([(*items, metadata["x"])])
+    (one,) = _make_items([(*items, metadata["x"])])
     pairs = PairSet(
         one,
         one,
@@ -632,7 +632,7 @@ def attach(
         if not candidates or column in table.vectors:
             continue
         cells = table[column][rows]
-        differing = {side: _differing(cells, sides[side]) for side in candidates}
+        differing = {side: _conflicting_rows(cells, sides[side]) for side in candidates}
         for side in candidates:
             if not len(differing[side]):
                 unique = name if name not in metadata[side] else column
@@ -655,9 +655,9 @@ def _attach_split(
 ) -> list[Note]:
     """Store the parts of a split on the sides that they follow from, or nearly."""
     ranks = _split_ranks(table, column, rows)
-    moved = {s: np.unique(g[0][_differing(ranks, g)]) for s, g in sides.items()}
+    moved = {s: np.unique(g[0][_conflicting_rows(ranks, g)]) for s, g in sides.items()}
     exact = [s for s in sides if not len(moved[s])]
-    near = [s for s, g in sides.items() if len(moved[s]) <= _TOLERATED * len(g[1])]
+    near = [s for s, g in sides.items() if len(moved[s]) <= _MAX_IN_SEVERAL * len(g[1])]
     notes: list[Note] = []
     for side in exact or near:
         codes, first = sides[side]
@@ -681,7 +681,7 @@ def _attach_split(
     return notes
 
 
-def _differing(cells: Any, grouping: Grouping) -> Codes:
+def _conflicting_rows(cells: Any, grouping: Grouping) -> Codes:
     """Rows whose cell is not that of their item's first row."""
     codes, first = grouping
     return np.flatnonzero(cells != cells[first[codes]])

@@ -32,11 +32,11 @@ from simviz.relevance import Kind, Unjudged
 _YES = (
     "yes y true t relevant match matching positive same similar duplicate related equivalent"
 ).split()
-_SAID_NO = "relevant,match,matching,similar,duplicate,related,equivalent,the same".split(",")
+_NEGATED = "relevant,match,matching,similar,duplicate,related,equivalent,the same".split(",")
 _NO = dict.fromkeys(
     (
         *"no n false f negative irrelevant mismatch different dissimilar unrelated".split(),
-        *(f"{no} {word}" for word in _SAID_NO for no in ("not", "not a", "non", "no")),
+        *(f"{no} {word}" for word in _NEGATED for no in ("not", "not a", "non", "no")),
     ),
     -1,
 )
@@ -139,7 +139,7 @@ class LabelWord:
 
 def label_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
     r"""The words of a label column and what they mean."""
-    return tuple(_spelled(table, column, slice(None), _given(labels))[2].values())
+    return tuple(_read_words(table, column, slice(None), _parse_meanings(labels))[2].values())
 
 
 def parse_labels(
@@ -151,15 +151,15 @@ def parse_labels(
     labels: Labels | None = None,
 ) -> tuple[NDArray[np.float64], Kind, list[Note]]:
     """Turn the cells of a label column into grades or scores."""
-    given = _given(labels)
-    codes, cells, words = _spelled(table, column, rows, given)
+    given = _parse_meanings(labels)
+    codes, cells, words = _read_words(table, column, rows, given)
     grades = {w.word: np.inf if w.grade is None else w.grade for w in words.values()}
     comma = table.delimiter == ";"
     values = np.array([grades.get(c, parse_number(c, comma)) for c in cells], np.float64)
     values = values[codes[rows]]
     wrong = np.isinf(values)
     if wrong.any():
-        raise _no_label(table, column, int(rows[np.argmax(wrong)]), words)
+        raise _label_error(table, column, int(rows[np.argmax(wrong)]), words)
     known = values[~np.isnan(values)]
     if not len(known):
         raise DatasetError(
@@ -169,7 +169,7 @@ def parse_labels(
         )
     notes = []
     if words:
-        meant = first_of([_meaning(word) for word in words.values()], _LISTED)
+        meant = first_of([_word_and_grade(word) for word in words.values()], _LISTED)
         words_read = f"Words in column {shown(column)} were read as {meant}"
         notes.append(Note(f"{words_read} (-1: judged not relevant).", "taken"))
     if given and not given.keys() & words.keys():
@@ -201,7 +201,7 @@ def parse_labels(
     return values, kind, notes
 
 
-def _given(labels: Labels | None) -> dict[str, float]:
+def _parse_meanings(labels: Labels | None) -> dict[str, float]:
     """What was said of words, in one spelling; NaN for not judged."""
     given: dict[str, float] = {}
     for key, meaning in (labels or {}).items():
@@ -223,7 +223,7 @@ def _given(labels: Labels | None) -> dict[str, float]:
     return given
 
 
-def _spelled(
+def _read_words(
     table: Table, column: str, rows: Codes | slice, given: Mapping[str, float]
 ) -> tuple[Codes, Sequence[str], dict[str, LabelWord]]:
     """A label column with its words in one spelling; those of some rows, highest grades first."""
@@ -244,7 +244,9 @@ def _spelled(
     return codes, cells, {word.word: word for word in words}
 
 
-def _no_label(table: Table, column: str, row: int, words: Mapping[str, LabelWord]) -> DatasetError:
+def _label_error(
+    table: Table, column: str, row: int, words: Mapping[str, LabelWord]
+) -> DatasetError:
     """Name the first cell that is no label, and all words that are not understood."""
     cell = table[column][row]
     where = f"{table.place(row, column)}: {shown(cell)}"
@@ -270,7 +272,7 @@ def _rank(word: LabelWord) -> float:
     return 1e308 if np.isnan(word.grade) else -word.grade
 
 
-def _meaning(word: LabelWord) -> str:
+def _word_and_grade(word: LabelWord) -> str:
     name = cut(word.word, 40)
     grade = word.grade
     return f"{name} = " + ("not judged" if grade is None or np.isnan(grade) else f"{grade:g}")
@@ -314,12 +316,14 @@ def pick_label(
     fit = [c for c in free if c not in table.vectors and _leaves_two_sides(table, free, ids, c)]
     for column in fit if given else ():
         words = {spelled(cell) for cell in table.factorize(column)[2]}
-        if given & words and _understood(table, column, labels):
+        if given & words and _holds_labels(table, column, labels):
             reasons["label"] = "its words are those of the labels that were given"
             return column
     named = [c for c in free if is_label_name(c) and c not in table.vectors]
     for column in named:
-        if _understood(table, column, labels) or (column in fit and _has_few_words(table, column)):
+        if _holds_labels(table, column, labels) or (
+            column in fit and _has_few_words(table, column)
+        ):
             reasons["label"] = f"{shown(column)} is a usual name for a judgment"
             return column
     beside_texts = len(free) == 3 == n_columns
@@ -391,7 +395,7 @@ def _leaves_two_sides(table: Table, free: Sequence[str], ids: Sequence[str], col
     return len(sides) > 1
 
 
-def _understood(table: Table, column: str, labels: Labels) -> bool:
+def _holds_labels(table: Table, column: str, labels: Labels) -> bool:
     """Whether most cells can be labels; a stray word is reported later, with its row."""
     unknown = sum(
         w.count

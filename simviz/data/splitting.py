@@ -44,9 +44,9 @@ _TIME_NAMES = (
 MIN_GROUPS = 20
 #: From so many x items to a y item, with hardly another y item for any of them,
 #: a y item is a class that new x items fall into.
-_MANY, _ONE = 3.0, 1.5
+_MIN_X_PER_Y, _MAX_Y_PER_X = 3.0, 1.5
 #: Share of the pairs judged not relevant that a suggested split keeps in its parts.
-_KEPT = 0.9
+_MIN_NEGATIVES = 0.9
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -690,7 +690,7 @@ def suggest_split(pairs: PairSet) -> SplitSuggestion:
             continue
         suggestion = replace(suggestion, reason=suggestion.reason + unused)
         n_kept = [getattr(made, part).relevance.negatives.nnz for part in PARTS]
-        enough = min(n_kept) > 0 and sum(n_kept) >= _KEPT * n_rejected
+        enough = min(n_kept) > 0 and sum(n_kept) >= _MIN_NEGATIVES * n_rejected
         if not n_rejected or suggestion.by == "column" or enough:
             return suggestion
         thin.append((min(n_kept), sum(n_kept), suggestion))
@@ -754,4 +754,4 @@ def _y_are_classes(pairs: PairSet) -> bool:
     positives = pairs.relevance.positives
     n_x, n_y = (len(_distinct(part)) for part in positives.nonzero())
     n = positives.nnz
-    return n > 0 and n / n_y >= _MANY and n / n_x <= _ONE
+    return n > 0 and n / n_y >= _MIN_X_PER_Y and n / n_x <= _MAX_Y_PER_X

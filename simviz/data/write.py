@@ -261,17 +261,17 @@ def _columns(pairs: PairSet, header: Header, as_text: bool) -> list[list[Any]]:
     sides = {"x": (pairs.x, x), "y": (pairs.y, y)}
     columns: list[list[Any]] = []
     for items, at in sides.values():
-        columns += [_taken(items.ids.tolist(), at), _taken(items.content.tolist(), at)]
+        columns += [_cells_at(items.ids.tolist(), at), _cells_at(items.content.tolist(), at)]
     columns.append(list(judgments))
     for m in header.metadata:
         items, at = sides[m.side]
         column = items.metadata[m.name]
         is_text = as_text or m.dtype == "text"
-        columns.append(_taken(list(map(str, column)) if is_text else column.tolist(), at))
+        columns.append(_cells_at(list(map(str, column)) if is_text else column.tolist(), at))
     return columns
 
 
-def _taken(values: list[Any], at: Sequence[int]) -> list[Any]:
+def _cells_at(values: list[Any], at: Sequence[int]) -> list[Any]:
     return [None if i < 0 else values[i] for i in at]
 
 
@@ -298,13 +298,15 @@ def _number(value: float | None) -> str | None:
 
 
 def _jsonl(pairs: PairSet, header: Header) -> bytes:
-    columns = [list(map(_whole, column)) for column in _columns(pairs, header, as_text=False)]
+    columns = [
+        list(map(_as_json_number, column)) for column in _columns(pairs, header, as_text=False)
+    ]
     records = (dict(zip(header.columns, row, strict=True)) for row in zip(*columns, strict=True))
     lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     return "".join(lines).encode("utf-8")
 
 
-def _whole(value: object) -> object:
+def _as_json_number(value: object) -> object:
     """Write 1.0 as 1, as a person would; NaN as null, which JSON has a word for."""
     if isinstance(value, float):
         if value != value:
@@ -335,8 +337,8 @@ def from_long_form(table: Table, header: Header) -> PairSet:
     # Cells are taken as they stand. A row with one id declares an item of that side; a row with
     # two is a judgment.
     id_x, text_x, id_y, text_y, value = list(table.frame)[:5]
-    x, x_rows = _declared(table, id_x, text_x)
-    y, y_rows = _declared(table, id_y, text_y)
+    x, x_rows = _items_of_rows(table, id_x, text_x)
+    y, y_rows = _items_of_rows(table, id_y, text_y)
     judged = np.flatnonzero((x >= 0) & (y >= 0))
     codes, _, cells = table.factorize(value)
     numbers = np.array([_value(cell, header.kind) for cell in cells])[codes[judged]]
@@ -367,7 +369,7 @@ def from_long_form(table: Table, header: Header) -> PairSet:
     return PairSet(sides[0], sides[1], relevance, name=table.name.rsplit(".", 1)[0] or "pairs")
 
 
-def _declared(table: Table, id_column: str, text_column: str) -> tuple[Codes, Codes]:
+def _items_of_rows(table: Table, id_column: str, text_column: str) -> tuple[Codes, Codes]:
     """The item of each row, -1 where it names none, and the first row of each item."""
     keys, texts = table[id_column], table[text_column]
     rows = np.flatnonzero(keys != "")

@@ -41,7 +41,7 @@ from simviz.store.store import Store
 #: Takes the share that is done, in [0, 1]; returns True to stop.
 Report = Callable[[float], bool]
 #: Pieces of work that may wait, and those that failed or were stopped that are remembered.
-MAX_WAITING, _REMEMBERED = 20, 100
+MAX_WAITING, _MAX_ENDED = 20, 100
 #: Dimensions of a curve whose models are trained one by one.
 _DIMENSIONS = (5, 10, 25, 50, 100, 200)
 #: Pairs of a test part that are ranked at once, while somebody waits.
@@ -165,7 +165,7 @@ class Background:
         with self._lock:
             self._known[key] = progress
             ended = [key for key, known in self._known.items() if not known.is_active]
-            for old in ended[:-_REMEMBERED]:
+            for old in ended[:-_MAX_ENDED]:
                 del self._known[old]
 
 
@@ -263,7 +263,7 @@ def _smaller(
 
 def kept_name(drawing: str) -> str:
     """Return the name under which a run keeps a drawing: "mds-2-center", "two-sided-2-70"."""
-    options = _parsed(drawing)
+    options = _drawing_options(drawing)
     share = options.get("share")
     how = options["balance"] if share is None else f"{100 * share:.0f}"
     return f"{options['method']}-2-{how}"
@@ -288,15 +288,15 @@ def draw_now(
     """Make a drawing and keep it with the run."""
     seed = int(run.spec["split"]["seed"])
     callback = _callback(report, 0.0, _LAYOUT)
-    options = _parsed(drawing)
+    options = _drawing_options(drawing)
     compilation.wait(options["method"], lambda: report(0.0))
     made, *drawn = draw(run.pipeline(), pairs, seed=seed, callback=callback, **options)
     if made.method == "two-sided" and DRAWING in run.maps():
-        made = laid_on(made, load_map(run, DRAWING)[0])
+        made = aligned_drawing(made, load_map(run, DRAWING)[0])
     run.put_map(kept_name(drawing), made, *drawn)
 
 
-def laid_on(made: JointMap, first: JointMap) -> JointMap:
+def aligned_drawing(made: JointMap, first: JointMap) -> JointMap:
     """A drawing turned to lie on another, what is in its lower left corner there again."""
     points = np.concatenate([made.x, made.y])
     points = points - points.mean(axis=0)
@@ -333,7 +333,11 @@ def redraw_run(
         for k in range(N_SEEDS):
             callback = _callback(report, k / N_SEEDS, 1 / N_SEEDS)
             seed = made.seed + 1 + k
-            options = _parsed(drawing) | {"seed": seed, "quality": False, "callback": callback}
+            options = _drawing_options(drawing) | {
+                "seed": seed,
+                "quality": False,
+                "callback": callback,
+            }
             other = draw(pipeline, drawn, **options)[0]
             others.append((other.x, other.y))
             if report((k + 1) / N_SEEDS):
@@ -344,7 +348,7 @@ def redraw_run(
     return background.submit(key, work, workspace)
 
 
-def _parsed(drawing: str) -> dict[str, Any]:
+def _drawing_options(drawing: str) -> dict[str, Any]:
     """Return the options of `joint_map` that a drawing's name stands for."""
     match = _DRAWING.fullmatch(drawing)
     if not match:

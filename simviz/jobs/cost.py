@@ -49,11 +49,11 @@ _BASIS = 3.5  # times as many directions are searched as are wanted
 #: Share of the items that are trained on.
 _TRAINED = 0.7
 _SAMPLE = 300
-_TIMED = 15.0  # seconds from which a network is timed, which takes one or two
+_TIME_FROM = 15.0  # seconds from which a network is timed, which takes one or two
 _ENCODERS = (PretrainedText, PretrainedImages)
 _ENCODED = 384  # length of the vectors of an encoder, and about that of a picture
 #: Settings of a search of which so many are estimated; the others cost what lies between.
-_ESTIMATED = 3
+_MAX_ESTIMATED = 3
 _RIDGE = "model__regularization"
 _PICTURE = 0.12  # seconds that CLIP's ViT-B/32 takes for one
 _GROWTH = 0.55  # vocabulary grows with texts to this power: .33 to .67 on 16 sides of 8 sets
@@ -174,9 +174,9 @@ def estimate_search(spec: JobSpec, pairs: PairSet) -> Cost:
     except ValueError as error:
         return Cost(0.0, 0, str(error))
     # The largest setting of some groups, from the first to the last, stands for all.
-    step = max(1, (len(groups) - 1) // (_ESTIMATED - 1))
+    step = max(1, (len(groups) - 1) // (_MAX_ESTIMATED - 1))
     costs = []
-    for group in groups[::step][:_ESTIMATED]:
+    for group in groups[::step][:_MAX_ESTIMATED]:
         largest = dict(spec.params) | _largest([candidates[i] for i in group.members])
         costs.append(estimate(spec.method, pairs, largest, spec.features))
     # Ridges share a decomposition at best; where they do not, each is a fit.
@@ -388,7 +388,7 @@ def _network_seconds(model: Any, size: _Size, rows: Sequence[Any]) -> float:
     # Two operations a weight, once forth and twice back.
     counted = float(texts * steps * 6 * weights / _RECURRENT)
     # Steps over time depend on the machine: where they take long, a piece of them is timed.
-    if counted < _TIMED:
+    if counted < _TIME_FROM:
         return counted
     return float(texts * model.seconds_per_text(*rows, n_texts=a_pass))
 

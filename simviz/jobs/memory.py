@@ -26,7 +26,7 @@ _V2 = ("memory.max", "memory.current", "inactive_file")
 
 _lock = threading.Lock()
 #: What works in this process, in the order of their beginning.
-_working: list[Hashable] = []
+_running_keys: list[Hashable] = []
 #: When memory was first seen to be short; None while it is not.
 _short_since: float | None = None
 _limit = math.inf
@@ -100,7 +100,7 @@ def watched(key: Hashable) -> Iterator[Callable[[], None]]:
     # Nobody knows which thread of a process took its memory. What began last is stopped first,
     # what began before it only if that did not help, or the last takes no step.
     with _lock:
-        _working.append(key)
+        _running_keys.append(key)
 
     def require() -> None:
         global _short_since
@@ -110,7 +110,7 @@ def watched(key: Hashable) -> Iterator[Callable[[], None]]:
                 _short_since = None
                 return
             _short_since = now if _short_since is None else _short_since
-            n_later = len(_working) - 1 - _working.index(key)
+            n_later = len(_running_keys) - 1 - _running_keys.index(key)
             if now - _short_since < PATIENCE * n_later:
                 return
         raise JobError(
@@ -128,5 +128,5 @@ def watched(key: Hashable) -> Iterator[Callable[[], None]]:
         raise
     finally:
         with _lock:
-            _working.remove(key)
+            _running_keys.remove(key)
             _short_since = None

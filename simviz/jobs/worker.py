@@ -24,9 +24,9 @@ from simviz.store.store import Store
 P = ParamSpec("P")
 T = TypeVar("T")
 #: Workspaces that were served that are remembered.
-_REMEMBERED = 10_000
+_MAX_SERVED = 10_000
 #: Added to the niceness of the pool's threads.
-_GIVE_WAY = 10
+_NICENESS = 10
 #: Read by libraries that are loaded later, such as torch.
 _VARIABLE = "OMP_NUM_THREADS"
 #: Progress within a stage is reported at most so often, in seconds.
@@ -170,7 +170,7 @@ class RoundRobin:
                 self._count += 1
                 self._served.pop(workspace, None)
                 self._served[workspace] = self._count
-                if len(self._served) > _REMEMBERED:
+                if len(self._served) > _MAX_SERVED:
                     del self._served[next(iter(self._served))]  # served longest ago
                 return i
         return 0
@@ -287,7 +287,7 @@ class DaemonPool(Executor):
     def _work(self) -> None:
         if sys.platform == "linux":  # elsewhere it would be the whole process
             with suppress(OSError):
-                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _GIVE_WAY)
+                os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
         while (task := self._next()) is not None:
             future, call = task.future, task.call
             if future.set_running_or_notify_cancel():

@@ -24,10 +24,10 @@ _ANSWER_SECONDS = 1
 #: A worker that was killed is started anew within so long.
 WORKER_SECONDS = 30
 #: To a worker that is gone meanwhile data are sent so often, so many seconds apart.
-_CALLS, _AGAIN_SECONDS = 5, 0.5
+_SCATTER_ATTEMPTS, _AGAIN_SECONDS = 5, 0.5
 _CONNECTION_LOST = "scheduler-connection-lost"  # as Dask gives its reason
 #: Data sets that workers keep for the next job.
-_KEPT = 4
+_MAX_SENT = 4
 #: States of a worker whose scheduler is gone, or that was told to end.
 _ENDED = ("closing", "closed", "failed")
 
@@ -155,7 +155,7 @@ class Link:
         if future is None or future.status != "finished":
             future = self._kept[name] = self.scatter(make())
         self._kept.move_to_end(name)
-        while len(self._kept) > _KEPT:
+        while len(self._kept) > _MAX_SENT:
             self._kept.popitem(last=False)  # jobs that use it hold it themselves
         return future
 
@@ -165,7 +165,9 @@ class Link:
         # Without any worker it waits as long as one takes to be started, but once.
         no_worker = (TimeoutError,)
         address = self.address
-        return repeated(self.client, address, send, _CALLS, _AGAIN_SECONDS, no_worker)[0]
+        return repeated(self.client, address, send, _SCATTER_ATTEMPTS, _AGAIN_SECONDS, no_worker)[
+            0
+        ]
 
     def forget(self, name: Any) -> None:
         """Send these data anew when they are needed next."""
@@ -183,7 +185,7 @@ def each(
     if client is None:
         yield from (call(part, *common) for part in parts)
     else:
-        yield from client.gather(_submitted(client, call, parts, common))
+        yield from client.gather(_submit_parts(client, call, parts, common))
 
 
 def joined(
@@ -196,8 +198,8 @@ def joined(
     """Join the results of ``call(part, *common)`` of all parts, in their order."""
     if client is None:
         return reduce(join, each(call, parts, *common))
-    futures = _submitted(client, call, parts, common)
-    submit = partial(client.submit, _joined, join, pure=False)
+    futures = _submit_parts(client, call, parts, common)
+    submit = partial(client.submit, _reduce_copy, join, pure=False)
     return client.gather(tree(futures, submit))
 
 
@@ -215,7 +217,7 @@ def tree(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
     return branches(values, join, left=1)[0]
 
 
-def _submitted(
+def _submit_parts(
     client: Any, call: Callable[..., Any], parts: Sequence[Any], common: tuple[Any, ...]
 ) -> list[Any]:
     # In a list of one: what is sent could be taken for a collection and taken apart.
@@ -223,7 +225,7 @@ def _submitted(
     return [client.submit(call, part, *sent, pure=False) for part in parts]
 
 
-def _joined(join: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
+def _reduce_copy(join: Callable[[Any, Any], Any], a: Any, b: Any) -> Any:
     """Join copies: a result of a worker may be needed again when another one is lost."""
     from copy import deepcopy
 

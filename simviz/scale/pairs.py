@@ -18,9 +18,9 @@ from simviz.scale.shards import SparseShards
 
 logger = logging.getLogger(__name__)
 
-_MOST_ROWS = 2**31 - 1
+_MAX_ROWS = 2**31 - 1
 _BATCH_ROWS = 2**20  # each looks up its ids in a table made for it
-_SHOWN = 5
+_MAX_NAMED = 5
 
 
 class PairRows:
@@ -74,9 +74,9 @@ class PairRows:
                 "one pair."
             )
         for name, part in zip("xy", rows, strict=True):
-            if part.dtype.kind not in "iu" or part.min() < 0 or part.max() > _MOST_ROWS:
+            if part.dtype.kind not in "iu" or part.min() < 0 or part.max() > _MAX_ROWS:
                 raise ValueError(
-                    f"Rows are whole numbers from 0 to {_MOST_ROWS:,}, {name} holds {part.dtype} "
+                    f"Rows are whole numbers from 0 to {_MAX_ROWS:,}, {name} holds {part.dtype} "
                     f"from {part.min()} to {part.max()}. Number the items of either side from 0."
                 )
         if values is not None and not (np.isfinite(values) & (values != 0)).all():
@@ -270,11 +270,11 @@ def _known(shards: SparseShards, side: str) -> Any:
     if pc.count_distinct(known).as_py() < len(known):
         counts = pc.value_counts(known)
         often = counts.filter(pc.greater(counts.field("counts"), 1)).field("values")
-        first = ", ".join(shown(value) for value in often[:_SHOWN].to_pylist())
+        first = ", ".join(shown(value) for value in often[:_MAX_NAMED].to_pylist())
         raise DatasetError(
             f"{counted(len(often), 'id')} of the {side} side in {shards.folder} "
             f"{'belongs' if len(often) == 1 else 'belong'} to more than one item: {first}"
-            f"{', …' if len(often) > _SHOWN else ''}. Give every item an id of its own."
+            f"{', …' if len(often) > _MAX_NAMED else ''}. Give every item an id of its own."
         )
     return known
 
@@ -287,7 +287,7 @@ def _rows(ids: list[str], known: Any, missed: dict[str, int]) -> NDArray[np.int6
     positions = pc.index_in(pa.array(ids, pa.large_string()), value_set=known).fill_null(-1)
     rows = positions.to_numpy(zero_copy_only=False).astype(np.int64)
     for i in np.flatnonzero(rows < 0):
-        if len(missed) >= _SHOWN and ids[i] not in missed:
+        if len(missed) >= _MAX_NAMED and ids[i] not in missed:
             continue
         missed[ids[i]] = missed.get(ids[i], 0) + 1
     return rows

@@ -17,7 +17,7 @@ from simviz.persistence import replacing
 
 META = "meta.json"
 _SPARSE = "simviz-csr-1"
-_MOST_ENTRIES = 2**31 - 1  # of a shard, whose places are then 32 bits wide
+_MAX_ENTRIES = 2**31 - 1  # of a shard, whose places are then 32 bits wide
 
 
 def write_array(path: Path, array: NDArray[Any]) -> None:
@@ -340,9 +340,9 @@ def write_shard(
     if not matrix.has_canonical_format:
         matrix = matrix.copy()
         matrix.sum_duplicates()
-    if matrix.nnz > _MOST_ENTRIES:
+    if matrix.nnz > _MAX_ENTRIES:
         raise ValueError(
-            f"Shard {name} has {matrix.nnz:,} entries, at most {_MOST_ENTRIES:,} fit. "
+            f"Shard {name} has {matrix.nnz:,} entries, at most {_MAX_ENTRIES:,} fit. "
             "Write shards of fewer rows."
         )
     has_ids = write_ids(folder, name, ids, matrix.shape[0])

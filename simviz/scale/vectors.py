@@ -40,8 +40,8 @@ Floats = NDArray[np.floating[Any]]
 
 FORMAT = "simviz-vectors-1"
 _KINDS = ("cosine", "dot", "hellinger")
-_KEPT = 256  # shards that stay mapped: each takes a file handle
-FEW = 256  # vectors that are copied one by one
+_MAX_MAPPED = 256  # shards that stay mapped: each takes a file handle
+COPY_SINGLY = 256  # vectors that are copied one by one
 
 
 class VectorShards(Shards):
@@ -89,8 +89,8 @@ class VectorShards(Shards):
 
     def __init__(self, folder: str | Path) -> None:
         super().__init__(folder)
-        self._mapped = lru_cache(_KEPT)(self._map)
-        self._mapped_ids = lru_cache(_KEPT)(self._map_ids)
+        self._mapped = lru_cache(_MAX_MAPPED)(self._map)
+        self._mapped_ids = lru_cache(_MAX_MAPPED)(self._map_ids)
         for i in range(len(self)):
             self[i]  # a missing or cut file is noticed now, not in the middle of a search
 
@@ -123,7 +123,7 @@ class VectorShards(Shards):
         """Copy vectors into memory."""
         wanted, shard = self._located(rows)
         vectors = np.empty((len(wanted), self.n_components), dtype=np.float32)
-        if len(wanted) <= FEW:
+        if len(wanted) <= COPY_SINGLY:
             within = (wanted - self.starts[shard]).tolist()
             for place, (i, row) in enumerate(zip(shard.tolist(), within, strict=True)):
                 vectors[place] = self._mapped(i)[row]

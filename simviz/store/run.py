@@ -43,7 +43,7 @@ ROLES = ("learned", "lexical", "scaled")
 #: Most drawings kept with a run.
 MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")
-_AGAIN = "Delete the run and train it again."
+_RETRAIN = "Delete the run and train it again."
 _EVALUATION = "The evaluation of this run"
 Arrays = dict[str, NDArray[Any]]
 #: What files of a run may hold besides arrays and what JSON knows.
@@ -194,7 +194,7 @@ class _Stored(Mapping[str, Evaluation]):
         if name not in self._names:
             raise KeyError(name)
         path = self._folder / f"{name}.simviz"
-        with damaged(_EVALUATION, _AGAIN):
+        with damaged(_EVALUATION, _RETRAIN):
             return _read_evaluation(path, path.stat().st_mtime_ns)
 
     def __iter__(self) -> Iterator[str]:
@@ -205,7 +205,7 @@ class _Stored(Mapping[str, Evaluation]):
 
 
 def _read(path: Path, what: str) -> dict[str, Any]:
-    with damaged(what, _AGAIN):
+    with damaged(what, _RETRAIN):
         return load_records(path, _RECORDS)
 
 
@@ -221,7 +221,7 @@ def _read_part(folder: Path, changed: int, further: str) -> PartResult:
     if further:
         return _read_part(folder, changed, "").with_metric(further)
     with damaged(_EVALUATION):
-        figures = read_json(folder / "figures.json", _AGAIN)
+        figures = read_json(folder / "figures.json", _RETRAIN)
         return PartResult(**figures, evaluations=_Stored(folder, figures["records"]))
 
 
@@ -262,7 +262,7 @@ class Run:
     def about(self) -> dict[str, Any]:
         """See `RunResult.about`."""
         with damaged("What is known about this run"):
-            return dict(read_json(self.folder / "about.json", _AGAIN))
+            return dict(read_json(self.folder / "about.json", _RETRAIN))
 
     def pipeline(self) -> Pipeline:
         """What was trained, ready for new items.
@@ -276,10 +276,10 @@ class Run:
         try:
             return load_pipeline(path)
         except FileNotFoundError as error:
-            raise StoreError(f"The pipeline of this run is missing. {_AGAIN}") from error
+            raise StoreError(f"The pipeline of this run is missing. {_RETRAIN}") from error
         except StoreError as error:  # where it lies is no visitor's business
             message = str(error).replace(str(path), "The pipeline of this run")
-            raise StoreError(f"{message} {_AGAIN}") from error
+            raise StoreError(f"{message} {_RETRAIN}") from error
 
     def pipeline_bytes(self) -> bytes:
         """The file of the pipeline, for a download.
@@ -292,7 +292,7 @@ class Run:
         try:
             return (self.folder / "pipeline.simviz").read_bytes()
         except OSError as error:
-            message = f"The pipeline of this run cannot be read ({error.strerror}). {_AGAIN}"
+            message = f"The pipeline of this run cannot be read ({error.strerror}). {_RETRAIN}"
             raise StoreError(message) from error
 
     def take(self, pairs: PairSet, part: str) -> PairSet:

@@ -38,25 +38,25 @@ _log = logging.getLogger(__name__)
 #: Opening a demo's run is noted at most so often, in seconds.
 _OPENED_SECONDS = 600.0
 #: Deleted runs that a workspace can bring back at most.
-DELETED = 20
+MAX_TRASH = 20
 #: A workspace is noted as used at most so often, in seconds.
 _TOUCH_SECONDS = 60.0
 #: Finished jobs that a workspace sees at most.
-LISTED = 200
+MAX_JOBS = 200
 #: Longest text of a correction, in characters.
-_LONGEST = 5_000
+_MAX_CORRECTION = 5_000
 #: Values of what is chosen of how a data set is looked at.
 _CHOICES: Mapping[str, tuple[str, ...]] = {"part": MEASURED, "direction": ("x2y", "y2x", "mean")}
 #: Whether two texts belong together; or what was decided on a pair.
 V = TypeVar("V", bound=float | str)
 #: Under this name corrections of an upload stand, by the digest of its files.
 _CORRECTED = "corrected"
-_UNCORRECTED = f"DELETE FROM shown WHERE workspace=? AND name='{_CORRECTED}'"
+_DELETE_CORRECTIONS = f"DELETE FROM shown WHERE workspace=? AND name='{_CORRECTED}'"
 #: Longest description of how a view is shown, in characters of JSON.
 _LONGEST_VIEW = 4_000
 _TOKEN_BYTES = 18
 _DAY = 86_400.0
-_ALIVE = "(expires IS NULL OR expires > ?)"
+_NOT_EXPIRED = "(expires IS NULL OR expires > ?)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -285,7 +285,7 @@ class Uploads:
             sync(path)
             with self._index.writing() as db:
                 db.require_workspace(workspace)
-                db.execute(_UNCORRECTED, (workspace,))
+                db.execute(_DELETE_CORRECTIONS, (workspace,))
                 path.replace(place)
                 sync(place.parent)
         others = (path for path in place.parent.iterdir() if path.is_file() and path != place)
@@ -310,7 +310,7 @@ class Uploads:
 
     def correct(self, workspace: str, digest: str, corrections: Mapping[str, Any]) -> None:
         """Keep what was corrected of the upload that waits, whose files have this digest."""
-        with self._index.writing() as db:
+        with suppress(StoreError), self._index.writing() as db:  # only a reload would miss it
             db.require_workspace(workspace)
             row = workspace, digest, _CORRECTED, json.dumps(corrections)
             db.insert("shown", row, unless="OR REPLACE")
@@ -324,7 +324,7 @@ class Uploads:
     def delete(self, workspace: str) -> None:
         """Forget the upload that waits."""
         self._place(workspace).unlink(missing_ok=True)
-        self._index.execute(_UNCORRECTED, workspace)
+        self._index.execute(_DELETE_CORRECTIONS, workspace)
 
     def _place(self, workspace: str) -> Path:
         if not is_workspace_id(workspace):
@@ -409,7 +409,7 @@ class Runs:
             old = db.execute(
                 "SELECT id FROM trash WHERE id=? OR (workspace=? AND (deleted < ? OR id NOT IN "
                 "(SELECT id FROM trash WHERE workspace=? ORDER BY deleted DESC LIMIT ?)))",
-                (run_id, workspace, now - TRASH_SECONDS, workspace, DELETED - 1),
+                (run_id, workspace, now - TRASH_SECONDS, workspace, MAX_TRASH - 1),
             ).fetchall()
             db.executemany("DELETE FROM trash WHERE id=?", [(row["id"],) for row in old])
             db.execute("INSERT INTO trash SELECT *, ? FROM runs WHERE id=?", (now, run_id))
@@ -523,7 +523,7 @@ class JobRecords:
                 db.execute(
                     "DELETE FROM followers WHERE workspace=? AND job_id NOT IN (SELECT job_id "
                     "FROM followers JOIN jobs ON job_id=id WHERE workspace=? "
-                    f"ORDER BY created DESC, id LIMIT {LISTED})",
+                    f"ORDER BY created DESC, id LIMIT {MAX_JOBS})",
                     (workspace, workspace),
                 )
         return job_id
@@ -553,7 +553,7 @@ class JobRecords:
         else:
             query = (
                 "SELECT id FROM jobs JOIN followers ON job_id=id WHERE workspace=? "
-                f"ORDER BY created DESC, id LIMIT {LISTED}"
+                f"ORDER BY created DESC, id LIMIT {MAX_JOBS}"
             )
             rows = self._index.rows_of(workspace, query, workspace)
         return [row["id"] for row in rows]
@@ -585,7 +585,7 @@ class Feedback(Generic[V]):
     def put(self, dataset_id: str, workspace: str, verdicts: Iterable[tuple[str, str, V]]) -> int:
         """Keep what somebody said about answers; return how many corrections there are."""
         self._datasets.info(dataset_id, workspace)
-        now, longest = time.time(), _LONGEST
+        now, longest = time.time(), _MAX_CORRECTION
         with self._index.writing() as db:
             db.require_workspace(workspace)
             for x, y, verdict in verdicts:
@@ -700,7 +700,8 @@ class Shares:
         with self._index.writing() as db:
             db.require_workspace(workspace)
             (count,) = db.execute(
-                f"SELECT COUNT(*) FROM shares WHERE workspace=? AND {_ALIVE}", (workspace, now)
+                f"SELECT COUNT(*) FROM shares WHERE workspace=? AND {_NOT_EXPIRED}",
+                (workspace, now),
             ).fetchone()
             refuse_beyond(self._directory.limits.shares, count, "shares")
             row = token, workspace, printable(kind), json.dumps(payload), now, expires
@@ -714,7 +715,7 @@ class Shares:
         # Looking at a share keeps the workspace it comes from.
         key = printable(token)
         with self._index.reading() as db:
-            query = f"SELECT * FROM shares WHERE token=? AND {_ALIVE}"
+            query = f"SELECT * FROM shares WHERE token=? AND {_NOT_EXPIRED}"
             row = db.execute(query, (key, time.time())).fetchone()
             share = None if row is None else _share(db, row)
         if share is None or not share.dataset_ids:
@@ -739,7 +740,7 @@ class Shares:
         with self._index.reading() as db:
             db.require_workspace(workspace)
             rows = db.execute(
-                f"SELECT * FROM shares WHERE workspace=? AND {_ALIVE} "
+                f"SELECT * FROM shares WHERE workspace=? AND {_NOT_EXPIRED} "
                 "ORDER BY created DESC, token",
                 (workspace, time.time()),
             ).fetchall()

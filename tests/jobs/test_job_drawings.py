@@ -195,8 +195,8 @@ def test_unknown_items_stay_in_the_lower_left():
     made = replace(as_map(points), x=points[:20], y=points[20:])
     turned = points @ quarter
     first = replace(as_map(points), x=turned[:20], y=turned[20:])
-    y = background_module.laid_on(made, first).y
-    x = background_module.laid_on(made, first).x
+    y = background_module.aligned_drawing(made, first).y
+    x = background_module.aligned_drawing(made, first).x
     rest = np.concatenate([x, y[:20]])
     assert (y[20:] == y[20]).all() and (y[20] < rest.min(axis=0)).all()
     # In the units that it was made in.

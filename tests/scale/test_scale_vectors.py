@@ -117,7 +117,7 @@ def test_rows_of_any_number_are_copied_in_order(
     vectors = write_vectors(model, [Y[:7], Y[:0], Y[7:]], tmp_path, "y")
     whole = np.concatenate(list(vectors))
     for few in (0, 100):
-        monkeypatch.setattr("simviz.scale.vectors.FEW", few)
+        monkeypatch.setattr("simviz.scale.vectors.COPY_SINGLY", few)
         wanted = np.random.default_rng(0).integers(0, 40, 30)
         assert (vectors.take(wanted) == whole[wanted]).all()
     with pytest.raises(IndexError, match="from 0 to 39"):

@@ -375,7 +375,7 @@ def test_a_run_trained_again_after_its_deletion_stays(store, mine, dataset_id, r
 def test_only_the_last_deleted_runs_are_kept_and_none_beyond_the_limits(
     tmp_path, pairs, result, monkeypatch
 ):
-    monkeypatch.setattr("simviz.store.store.DELETED", 2)
+    monkeypatch.setattr("simviz.store.store.MAX_TRASH", 2)
     store = Store(tmp_path, Limits(runs=1))
     mine = store.workspaces.create()
     dataset_id = store.datasets.put(pairs, mine)

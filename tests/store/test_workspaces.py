@@ -93,7 +93,7 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
 
 
 def test_only_the_newest_jobs_of_a_workspace_are_kept(store, mine, theirs, monkeypatch):
-    monkeypatch.setattr("simviz.store.store.LISTED", 3)
+    monkeypatch.setattr("simviz.store.store.MAX_JOBS", 3)
     store.jobs.add("f" * 32, theirs, lambda folder: None)
     ids = [store.jobs.add(f"{i:032x}", mine, lambda folder: None) for i in range(5)]
     assert store.workspaces.usage(mine).jobs == 3 and store.jobs.find(mine) == ids[:1:-1]

@@ -131,7 +131,7 @@ def read_collection(
     )
     if not parts and (guessed := _by_content(files, plan)):
         plan = plan_parts(files.name, files.paths, guessed)
-    alone = _alone(files, plan)
+    alone = _only_table(files, plan)
     if alone is not None:
         single = read_pairs(files.read(alone), PurePosixPath(alone).name, labels=labels)
         return replace(single, pairs=replace(single.pairs, name=title))
@@ -150,7 +150,7 @@ def read_collection(
         (path, read_judgments(path, files.read(path), x_index, y_index, threshold, labels, label))
         for path in plan.relevance
     ]
-    judged = _joined(by_file) if by_file else None
+    judged = _concatenate(by_file) if by_file else None
     if judged is not None:
         relevance = Relevance.from_pairs(
             judged.x,
@@ -175,13 +175,13 @@ def read_collection(
         x_items if one_side else y.items(),
         relevance,
         name=title,
-        x_name=_called(plan.x or (plan.y if one_side else None), "x"),
-        y_name=_called(plan.y or (plan.x if one_side else None), y.kind),
+        x_name=_name_of_side(plan.x or (plan.y if one_side else None), "x"),
+        y_name=_name_of_side(plan.y or (plan.x if one_side else None), y.kind),
     )
     if judged is None:
         table, roles = _preview(files.name, pairs)
         return ReadResult(pairs, tuple(notes), table, roles)
-    offered = {} if one_side else _offered(files, plan, x, y, judged)
+    offered = {} if one_side else _part_choices(files, plan, x, y, judged)
     return ReadResult(pairs, tuple(notes), judged.table, judged.roles, parts=offered)
 
 
@@ -202,7 +202,7 @@ def open_files(source: str | Path | bytes | Sources, name: str | None = None) ->
     return from_zip(*load_bytes(source, name))
 
 
-def _offered(
+def _part_choices(
     files: Files, plan: Plan, x: ReadSide, y: ReadSide, judged: Judgments
 ) -> dict[str, tuple[str, ...]]:
     """Which file and column was taken for each part, and after it all that can be."""
@@ -251,7 +251,7 @@ def _by_content(files: Files, plan: Plan) -> dict[str, str]:
     return {}
 
 
-def _alone(files: Files, plan: Plan) -> str | None:
+def _only_table(files: Files, plan: Plan) -> str | None:
     """The only table, where nothing else could be a side."""
     if plan.images or plan.ids or [p for p in (plan.x, plan.y) if p]:
         return None
@@ -328,7 +328,7 @@ def _index(side: ReadSide) -> Index:
     return {alias: own[key] for alias, key in side.aliases.items() if key in own} | own
 
 
-def _joined(by_file: Sequence[tuple[str, Judgments]]) -> Judgments:
+def _concatenate(by_file: Sequence[tuple[str, Judgments]]) -> Judgments:
     """Judgments of several files as one; the first file is the one that is shown."""
     first = by_file[0][1]
     if len(by_file) == 1:
@@ -401,7 +401,7 @@ def _part_notes(plan: Plan) -> list[Note]:
     return notes
 
 
-def _called(path: str | None, otherwise: str) -> str:
+def _name_of_side(path: str | None, otherwise: str) -> str:
     """What the items of a side are called, from the name of their file."""
     if path is None:
         return {"image": "images", "vector": "y"}.get(otherwise, otherwise)
@@ -444,7 +444,7 @@ def read_side(
         if (table := read_marked(name, text, notes)) is not None:
             return side_of_table(table, "id", "text", ())
         if _is_plain(name, text):
-            return _of_lines(name, text, notes)
+            return _side_of_lines(name, text, notes)
     return side_of_table(_table(name, data), id_column, text_column)
 
 
@@ -554,7 +554,7 @@ def _is_plain(name: str, text: str) -> bool:
     return "\t" not in text[:100_000] and not all("|" in line for line in head if line.strip())
 
 
-def _of_lines(name: str, text: str, notes: list[Note]) -> ReadSide:
+def _side_of_lines(name: str, text: str, notes: list[Note]) -> ReadSide:
     """One item a line, its id the number of the line, so that gaps stay gaps."""
     lines = {i: line for i, line in enumerate(text.split("\n"), 1) if line.strip()}
     if not lines:
@@ -644,7 +644,7 @@ def attach_table(path: str, data: bytes, x: ReadSide, y: ReadSide) -> list[Note]
     """Add the columns of a table to the items that it names."""
     name = PurePosixPath(path).name
     table = read_table(data, name)
-    side_name, column = _subject(table, PurePosixPath(path).stem, x, y)
+    side_name, column = _described_side(table, PurePosixPath(path).stem, x, y)
     side = x if side_name == "x" else y
     index = {key: i for i, key in enumerate(side.ids)}
     at = positions(table, column, index)
@@ -670,7 +670,7 @@ def attach_table(path: str, data: bytes, x: ReadSide, y: ReadSide) -> list[Note]
     return notes
 
 
-def _subject(table: Table, stem: str, x: ReadSide, y: ReadSide) -> tuple[str, str]:
+def _described_side(table: Table, stem: str, x: ReadSide, y: ReadSide) -> tuple[str, str]:
     """The side and the column of ids: by name, else where most cells are ids."""
     columns = [c for c in table.frame if c not in table.vectors]
     best = ("x", columns[0], -1.0)

@@ -40,10 +40,10 @@ from simviz.relevance import FEW_JUDGED, Relevance
 
 SIDES = ("x", "y")
 _EXAMPLES, _EXAMPLE_CHARACTERS = 8, 160
-_HOLLOW = {"image": "pictures of one colour", "vector": "vectors of zeros"}
+_EMPTY_CONTENT = {"image": "pictures of one colour", "vector": "vectors of zeros"}
 _NOTHING = np.empty(0, dtype=np.intp)
 #: Judged pairs a query, on average, from which a query's own judgments are ranked.
-_RANKED = 2.0
+_MIN_JUDGED = 2.0
 # Queries ranked, judged pairs of which an AUC is taken, and queries ranked at once.
 _QUERIES, _JUDGED, _BLOCK = 1_000, 50_000, 128
 #: Shares from which something is worth a word.
@@ -53,7 +53,7 @@ _FEWEST = 10  # queries or judged pairs, to say that codes lead to them
 #: Codes matter where they reach so much of the way from chance to 1.
 _CODES = 0.1
 # Measured on one core of a laptop: seconds a character that is looked at, and an item.
-_PER_CHARACTER, _PER_ITEM, _LOOKED_AT = 1e-6, 4e-5, 1_000
+_PER_CHARACTER, _PER_ITEM, _MAX_CHARACTERS = 1e-6, 4e-5, 1_000
 
 #: What findings say, by kind.
 _TEXTS = tomllib.loads(Path(__file__).with_name("findings.toml").read_text("utf-8"))
@@ -65,7 +65,7 @@ Example = tuple[str, ...]
 
 
 #: What to do where no remedy can be offered.
-_INSTEAD = (
+_NO_REMEDY = (
     " They are linked to too many others to move: merge or remove them in the file, or split "
     "by something else."
 )
@@ -141,7 +141,7 @@ def estimate_seconds(pairs: PairSet) -> float:
     seconds = _PER_ITEM * (len(pairs.x) + len(pairs.y) + pairs.relevance.matrix.nnz / 10)
     for items in (pairs.x, pairs.y):
         if items.kind == "text":
-            seconds += _PER_CHARACTER * sum(min(len(t), _LOOKED_AT) for t in items.content)
+            seconds += _PER_CHARACTER * sum(min(len(t), _MAX_CHARACTERS) for t in items.content)
     return seconds
 
 
@@ -178,7 +178,7 @@ class Subject:
         entry = _TEXTS[text or kind]
         words |= {"x": self.names["x"], "have": "has" if n == 1 else "have"}
         words |= dict(zip(("x_name", "y_name"), self.pairs.headings, strict=True))
-        words["instead"] = _INSTEAD if remedy is None else ""
+        words["instead"] = _NO_REMEDY if remedy is None else ""
         return Finding(
             kind,
             entry["level"],
@@ -298,7 +298,7 @@ def find_empty(subject: Subject) -> Finding | None:
         ),
         subject.remedy(_leave_out(n), drop_items, x=empty["x"], y=empty[subject.sides[-1]]),
         items=counted(n, "item holds", "items hold"),
-        what=", ".join(dict.fromkeys(_HOLLOW.get(kind, "blank texts") for kind in kinds)),
+        what=", ".join(dict.fromkeys(_EMPTY_CONTENT.get(kind, "blank texts") for kind in kinds)),
     )
 
 
@@ -375,7 +375,7 @@ def find_one_class(subject: Subject) -> Finding | None:
         remedy = subject.remedy("Count unlisted as not relevant", count_unlisted)
         return subject.finding("one-class", int(good.sum()), (), remedy, "all relevant")
     judged = good + bad > 0
-    if (good + bad)[judged].mean() < _RANKED:
+    if (good + bad)[judged].mean() < _MIN_JUDGED:
         return None  # judged pair by pair: figures are over pairs, not within a query
     one = np.flatnonzero(judged & ((good == 0) | (bad == 0)))
     kinds = {True: "only relevant", False: "only not relevant"}

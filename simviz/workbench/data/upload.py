@@ -111,12 +111,9 @@ class Upload:
 
     def save_corrections(self) -> None:
         """Keep what was corrected beside the files, for a session after this one."""
-        from simviz.exceptions import StoreError
-
         if self.corrected != self.saved:
             self.saved = deepcopy(self.corrected)
-            with suppress(StoreError):  # only a reload would miss it
-                state.store().uploads.correct(state.workspace(), self.digest, self.corrected)
+            state.store().uploads.correct(state.workspace(), self.digest, self.corrected)
 
     def mend(self, finding: Finding) -> None:
         """Take the remedy of something that was found while reading."""
@@ -240,8 +237,8 @@ def _read_again(file: Upload, corrected: Mapping[str, Any]) -> None:
     if found is None:
         st.session_state[_PROBLEM] = "The files are no longer here. Upload them again."
         return
-    uploads.correct(workspace, json.dumps(corrected))
-    _begin(_digest(found[1]), found[1], file.uploaded, corrected)
+    uploads.correct(workspace, file.digest, corrected)
+    _begin(file.digest, found[1], file.uploaded, corrected)
 
 
 def _n_emptied() -> int:
