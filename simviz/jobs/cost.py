@@ -188,12 +188,24 @@ def estimate_search(spec: JobSpec, pairs: PairSet) -> Cost:
     share *= 1 if folds == 1 else (folds - 1) / folds
     mean = sum(cost.seconds for cost in costs) / len(costs)
     seconds = share / _TRAINED * mean * n_fits * folds
-    if seconds > MAX_SECONDS:
-        reason = (
-            f"This search would take about {seconds / 3_600:.1f} hours; jobs may take "
-            f"{MAX_SECONDS / 3_600:.0f}. Give fewer values or folds, or draw some at random."
-        )
+    advice = "Give fewer values or folds, or draw some at random."
+    reason = why_too_long("This search would take", seconds, advice)
     return Cost(seconds, max(cost.bytes for cost in costs), reason)
+
+
+def sum_costs(costs: Sequence[Cost], times: int) -> Cost:
+    """What several trainings cost one after another, all of them so many times."""
+    reason = next((cost.reason_to_refuse for cost in costs if cost.reason_to_refuse), None)
+    seconds = times * sum(cost.seconds for cost in costs)
+    return Cost(seconds, max(cost.bytes for cost in costs), reason)
+
+
+def why_too_long(what: str, seconds: float, advice: str, on: str = "") -> str | None:
+    """Why a job of so many seconds is refused; None where it is not."""
+    if seconds <= MAX_SECONDS:
+        return None
+    hours, limit = seconds / 3_600, MAX_SECONDS / 3_600
+    return f"{what} about {hours:.1f} hours{on}; jobs may take {limit:.0f}. {advice}"
 
 
 def searched_pipeline(spec: JobSpec, pairs: PairSet) -> PairPipeline:
@@ -444,9 +456,4 @@ def _reason(model: PairModel, seconds: float, needed: int) -> str | None:
             f"{model.tags.title} would need about {needed / 1e9:.1f} GB of memory for these "
             f"data, and {available / 1e9:.1f} GB may be used. {advice}"
         )
-    if seconds > MAX_SECONDS:
-        return (
-            f"{model.tags.title} would take about {seconds / 3_600:.1f} hours on these data; "
-            f"jobs may take {MAX_SECONDS / 3_600:.0f}. {advice}"
-        )
-    return None
+    return why_too_long(f"{model.tags.title} would take", seconds, advice, " on these data")

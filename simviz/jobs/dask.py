@@ -27,8 +27,8 @@ from simviz.store.store import Store
 _THREADS = "OMP_NUM_THREADS"
 #: Of the memory of a worker, what a job may take.
 _SHARE = 0.9
-#: A job whose data vanished with a worker is sent so often.
-_ATTEMPTS = 3
+#: A job whose data vanished with a worker is sent again so often.
+_RESENDS = 2
 
 
 class _Connection:
@@ -69,7 +69,6 @@ class _Call:
     channel: Any
     #: How many jobs of the same workspace were submitted before it.
     ahead: int = 0
-    attempts: int = 0
     future: Future[Any] = field(default_factory=Future)
     task: Any = None
 
@@ -131,7 +130,7 @@ class ClusterExecutor(Executor):
         if link is not None:
             link.close()
 
-    def _send(self, call: _Call) -> None:
+    def _send(self, call: _Call, resends: int = _RESENDS) -> None:
         """Read what a job needs and hand it over; must not raise."""
         if call.future.done():
             return
@@ -143,13 +142,12 @@ class ClusterExecutor(Executor):
             models: Any = spec.models(call.store)
             if models:  # they may be large, and a graph is no place for them
                 models = link.scatter(models)
-            call.attempts += 1
             sent = spec, call.job_id, link.topic, version("simviz"), pairs, models
             # Dask learns from names how long jobs of a method take.
             key = f"simviz_{spec.method}-{uuid4().hex}"
             # The first jobs of all come before the second ones of any.
             call.task = link.client.submit(_work, *sent, key=key, pure=False, priority=-call.ahead)
-            call.task.add_done_callback(lambda task: self._finish(call, link, task))
+            call.task.add_done_callback(lambda task: self._finish(call, link, task, resends))
             if call.future.cancelled():
                 self._forget(call)
         except Exception as error:
@@ -165,7 +163,7 @@ class ClusterExecutor(Executor):
             now = {"time": time.time()} if "time" in content else {}
             call.channel.put((job_id, what, content | now))
 
-    def _finish(self, call: _Call, link: Link, task: Any) -> None:
+    def _finish(self, call: _Call, link: Link, task: Any, resends: int) -> None:
         """Pass on the result of a job; called in a thread of the client."""
         if call.future.done():
             return
@@ -178,17 +176,17 @@ class ClusterExecutor(Executor):
             if call.future.set_running_or_notify_cancel():
                 call.future.set_result(result)
         except BaseException as error:
-            self._repeat(call, link, error)
+            self._repeat(call, link, error, resends)
 
-    def _repeat(self, call: _Call, link: Link, error: BaseException) -> None:
+    def _repeat(self, call: _Call, link: Link, error: BaseException, resends: int) -> None:
         """Send a job again of which nothing came back, or say why not."""
         if link.is_lost(error):
             self._fail(call, lost(self.address))
-        elif call.attempts < _ATTEMPTS:
+        elif resends:
             # Its data were on a worker that is gone.
             link.forget((call.spec.dataset_id, call.spec.dataset_digest))
             try:
-                self._sender.submit(self._send, call)
+                self._sender.submit(self._send, call, resends - 1)
             except RuntimeError as shut:
                 self._fail(call, shut)
         else:

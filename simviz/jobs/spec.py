@@ -17,11 +17,12 @@ from simviz.data.augment import from_json as augmenters
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import By, split
 from simviz.evaluation.auditing import audit, fits_of_audit, why_no_audit
-from simviz.evaluation.divisions import MIN_DIVISIONS, evaluate_repeated_splits
+from simviz.evaluation.divisions import MIN_DIVISIONS, RepeatedSplits, evaluate_repeated_splits
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import Asking
+from simviz.evaluation.search import Selection
 from simviz.exceptions import DatasetError, JobError as JobError, StoreError
-from simviz.jobs.cost import MAX_SECONDS, Cost, estimate, estimate_search
+from simviz.jobs.cost import Cost, estimate, estimate_search, sum_costs, why_too_long
 from simviz.jobs.training import run_search, train
 from simviz.methods import all_methods, get_method
 from simviz.params import param_specs, validate_params
@@ -50,7 +51,7 @@ from simviz.store.run import (
 from simviz.store.store import Store
 
 if TYPE_CHECKING:
-    from simviz.experiments import Size
+    from simviz.experiments import Findings, Size
 
 #: Normalisations under which a score depends on its two items alone, which a run's must.
 NORMALIZATIONS = ("global_std", "none")
@@ -484,11 +485,26 @@ class BlendSpec(DerivedSpec):
         )
 
 
-class SearchSpec(JobSpec):
-    """A search for good settings of a method, in place of one training."""
+class FindingSpec(JobSpec):
+    """A job whose result is no run; subclasses say what they find."""
 
     __slots__ = ()
     makes_run = False
+
+    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
+        """Do the job, and note how long it took."""
+        start = time.monotonic()
+        result = self._find(pairs, report)
+        return JobResult(result, round(time.monotonic() - start, 3))
+
+    def _find(self, pairs: PairSet, report: Report) -> Any:
+        raise NotImplementedError
+
+
+class SearchSpec(FindingSpec):
+    """A search for good settings of a method, in place of one training."""
+
+    __slots__ = ()
 
     @property
     def method_title(self) -> str:
@@ -534,18 +550,14 @@ class SearchSpec(JobSpec):
         """Estimate all fits together, see `simviz.jobs.cost.estimate_search`."""
         return estimate_search(self, pairs)
 
-    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
-        """Try all settings."""
-        start = time.monotonic()
-        selection = run_search(self, pairs, report)
-        return JobResult(selection, round(time.monotonic() - start, 3))
+    def _find(self, pairs: PairSet, report: Report) -> Selection:
+        return run_search(self, pairs, report)
 
 
-class ExperimentSpec(JobSpec):
+class ExperimentSpec(FindingSpec):
     """A table or figure of a paper, made again on a data set of the store."""
 
     __slots__ = ()
-    makes_run = False
 
     @property
     def method_title(self) -> str:
@@ -568,15 +580,9 @@ class ExperimentSpec(JobSpec):
 
         experiment = get_experiment(self.params["name"])
         seconds = 60 * experiment.estimate(self.params["size"])
-        reason = None
-        if seconds > MAX_SECONDS:
-            reason = (
-                f"It takes about {seconds / 3_600:.1f} hours; jobs may take "
-                f"{MAX_SECONDS / 3_600:.0f}. Run it from the command line."
-            )
-        return Cost(seconds, 0, reason)
+        return Cost(seconds, 0, why_too_long("It takes", seconds, "Run it from the command line."))
 
-    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
+    def _find(self, pairs: PairSet, report: Report) -> Findings:
         """Run the experiment on its own data, or on pairs that somebody brought."""
         from simviz.experiments import Progress, get_experiment
 
@@ -596,18 +602,16 @@ class ExperimentSpec(JobSpec):
         brought = {"data": "FOLDER", "train": MOST_TRAIN, "pool": MOST_POOL} if own else {}
         command = experiment.command(size, seed, methods=methods, **brought)
         seconds = round(time.monotonic() - start, 3)
-        findings = replace(findings, seconds=seconds, command=command)
-        return JobResult(findings, seconds)
+        return replace(findings, seconds=seconds, command=command)
 
 
-class DivisionsSpec(JobSpec):
+class DivisionsSpec(FindingSpec):
     """Methods with their settings over repeated random splits.
 
     See `evaluate_repeated_splits`.
     """
 
     __slots__ = ()
-    makes_run = False
 
     @property
     def method_title(self) -> str:
@@ -650,18 +654,15 @@ class DivisionsSpec(JobSpec):
     def estimate(self, pairs: PairSet) -> Cost:
         """Estimate all trainings of all divisions together."""
         costs = [spec.estimate(pairs) for specs in self.trainings().values() for spec in specs]
-        seconds = self.params["n"] * sum(cost.seconds for cost in costs)
-        reason = next((c.reason_to_refuse for c in costs if c.reason_to_refuse), None)
-        if reason is None and seconds > MAX_SECONDS:
-            reason = (
-                f"These divisions would take about {seconds / 3_600:.1f} hours; jobs may take "
-                f"{MAX_SECONDS / 3_600:.0f}. Choose fewer runs or divisions."
-            )
-        return Cost(seconds, max(cost.bytes for cost in costs), reason)
+        cost = sum_costs(costs, self.params["n"])
+        too_long = why_too_long(
+            "These divisions would take", cost.seconds, "Choose fewer runs or divisions."
+        )
+        return replace(cost, reason_to_refuse=cost.reason_to_refuse or too_long)
 
-    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
+    def _find(self, pairs: PairSet, report: Report) -> RepeatedSplits:
         """Train and test all settings on each division."""
-        how, start = self.split, time.monotonic()
+        how = self.split
         train = split(pairs, how.by, how.fractions, how.seed, how.group_key).train
         candidates = {
             title: [
@@ -669,7 +670,7 @@ class DivisionsSpec(JobSpec):
             ]
             for title, specs in self.trainings().items()
         }
-        result = evaluate_repeated_splits(
+        return evaluate_repeated_splits(
             pairs,
             candidates,
             n=self.params["n"],
@@ -681,15 +682,12 @@ class DivisionsSpec(JobSpec):
             seed=how.seed + 1,  # not the division that the fixed test part is of
             callback=lambda step, of, metrics: report("searching", step / of, metrics),
         )
-        seconds = round(time.monotonic() - start, 3)
-        return JobResult(result, seconds)
 
 
-class AuditSpec(JobSpec):
+class AuditSpec(FindingSpec):
     """Which pairs of a data set are probably wrong, see `simviz.audit`."""
 
     __slots__ = ()
-    makes_run = False
 
     @property
     def method_title(self) -> str:
@@ -705,17 +703,14 @@ class AuditSpec(JobSpec):
             return Cost(0.0, 0, words)
         methods, n_runs, n_folds = fits_of_audit(pairs)
         costs = [estimate(method, pairs, self.params, self.features) for method in methods]
-        reason = next((cost.reason_to_refuse for cost in costs if cost.reason_to_refuse), None)
-        seconds = n_runs * n_folds * sum(cost.seconds for cost in costs)
-        return Cost(seconds, max(cost.bytes for cost in costs), reason)
+        return sum_costs(costs, n_runs * n_folds)
 
-    def run(self, pairs: PairSet, models: Models, report: Report) -> JobResult:
+    def _find(self, pairs: PairSet, report: Report) -> dict[str, Any]:
         """Judge all pairs; what items say stands in the data set."""
-        start = time.monotonic()
         result = audit(pairs, callback=lambda step, of, _: report("auditing", step / of, {}))
         shown = result.drop(columns=["x", "y", "better_x", "better_y"])
         columns = {name: column.to_numpy() for name, column in shown.items()}
-        return JobResult({"columns": columns, **result.attrs}, round(time.monotonic() - start, 3))
+        return {"columns": columns, **result.attrs}
 
 
 class ImportSpec(JobSpec):
