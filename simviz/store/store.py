@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
 from simviz.exceptions import StoreError
 from simviz.store.datasets import Datasets, is_demo
@@ -32,7 +32,7 @@ from simviz.store.directory import (
     refuse_beyond,
     sync,
 )
-from simviz.store.run import MEASURED, Run, RunInfo, RunResult, Shown
+from simviz.store.run import Run, RunInfo, RunResult, Shown
 
 _log = logging.getLogger(__name__)
 #: Opening a demo's run is noted at most so often, in seconds.
@@ -45,8 +45,8 @@ _TOUCH_SECONDS = 60.0
 MAX_JOBS = 200
 #: Longest text of a correction, in characters.
 _MAX_CORRECTION = 5_000
-#: Values of what is chosen of how a data set is looked at.
-_CHOICES: Mapping[str, tuple[str, ...]] = {"part": MEASURED, "direction": ("x2y", "y2x", "mean")}
+#: Under this name stands when a data set was opened last.
+_Opened = Literal["opened"]
 #: Whether two texts belong together; or what was decided on a pair.
 V = TypeVar("V", bound=float | str)
 #: Under this name corrections of an upload stand, by the digest of its files.
@@ -623,13 +623,8 @@ class ViewPreferences:
     def __init__(self, directory: Directory, datasets: Datasets) -> None:
         self._index, self._datasets = directory.index, datasets
 
-    def put(self, dataset_id: str, workspace: str, name: Shown, value: str) -> None:
+    def put(self, dataset_id: str, workspace: str, name: Shown | _Opened, value: str) -> None:
         """Remember one choice."""
-        known = _CHOICES.get(name)
-        if known is None:
-            raise ValueError(f"name must be {' or '.join(map(repr, _CHOICES))}, got {name!r}.")
-        if value not in known:
-            raise ValueError(f"{name} must be {' or '.join(map(repr, known))}, got {value!r}.")
         self._datasets.info(dataset_id, workspace)
         with self._index.writing() as db:
             db.require_workspace(workspace)
@@ -643,11 +638,7 @@ class ViewPreferences:
 
     def put_last(self, dataset_id: str, workspace: str) -> None:
         """Remember that a data set was opened now."""
-        self._datasets.info(dataset_id, workspace)
-        now = f"{time.time():.6f}"
-        with self._index.writing() as db:
-            db.require_workspace(workspace)
-            db.insert("shown", (workspace, dataset_id, "opened", now), unless="OR REPLACE")
+        self.put(dataset_id, workspace, "opened", f"{time.time():.6f}")
 
     def last(self, workspace: str) -> str | None:
         """Return the data set that was opened last."""
