@@ -49,9 +49,9 @@ _MAX_CORRECTION = 5_000
 _Opened = Literal["opened"]
 #: Whether two texts belong together; or what was decided on a pair.
 V = TypeVar("V", bound=float | str)
-#: Under this name corrections of an upload stand, by the digest of its files.
-_CORRECTED = "corrected"
-_DELETE_CORRECTIONS = f"DELETE FROM shown WHERE workspace=? AND name='{_CORRECTED}'"
+#: Under this name corrections of the upload that waits stand, and as what is looked at.
+_CORRECTED, _UPLOAD = "corrected", "upload"
+_DELETE_CORRECTIONS = f"DELETE FROM shown WHERE workspace=? AND dataset_id='{_UPLOAD}'"
 #: Longest description of how a view is shown, in characters of JSON.
 _LONGEST_VIEW = 4_000
 _TOKEN_BYTES = 18
@@ -283,9 +283,9 @@ class Uploads:
                 for i, (_, data) in enumerate(files):
                     archive.writestr(str(i), data)
             sync(path)
+            self._index.execute(_DELETE_CORRECTIONS, workspace)  # of the upload before
             with self._index.writing() as db:
                 db.require_workspace(workspace)
-                db.execute(_DELETE_CORRECTIONS, (workspace,))
                 path.replace(place)
                 sync(place.parent)
         others = (path for path in place.parent.iterdir() if path.is_file() and path != place)
@@ -308,17 +308,17 @@ class Uploads:
         except (OSError, ValueError, KeyError, zipfile.BadZipFile):
             return None
 
-    def correct(self, workspace: str, digest: str, corrections: Mapping[str, Any]) -> None:
-        """Keep what was corrected of the upload that waits, whose files have this digest."""
+    def correct(self, workspace: str, corrections: Mapping[str, Any]) -> None:
+        """Keep what was corrected of the upload that waits."""
         with suppress(StoreError), self._index.writing() as db:  # only a reload would miss it
             db.require_workspace(workspace)
-            row = workspace, digest, _CORRECTED, json.dumps(corrections)
+            row = workspace, _UPLOAD, _CORRECTED, json.dumps(corrections)
             db.insert("shown", row, unless="OR REPLACE")
 
-    def corrections(self, workspace: str, digest: str) -> dict[str, Any]:
-        """Return what was corrected of an upload."""
+    def corrections(self, workspace: str) -> dict[str, Any]:
+        """Return what was corrected of the upload that waits."""
         query = "SELECT value FROM shown WHERE workspace=? AND dataset_id=? AND name=?"
-        row = self._index.one(query, workspace, digest, _CORRECTED)
+        row = self._index.one(query, workspace, _UPLOAD, _CORRECTED)
         return {} if row is None else dict(json.loads(row["value"]))
 
     def delete(self, workspace: str) -> None:

@@ -111,17 +111,18 @@ def test_the_last_upload_of_a_workspace_waits(store, mine, theirs):
 
 def test_corrections_are_those_of_the_upload_that_waits(store, mine, theirs):
     store.uploads.put(mine, FILES)
-    assert store.uploads.corrections(mine, "a") == {}
+    assert store.uploads.corrections(mine) == {}
     corrected = {"roles": {"x": "é"}, "long": "x" * 70_000}
-    for found in ({"space": "one"}, corrected):
-        store.uploads.correct(mine, "a", found)
-    assert Store(store.root).uploads.corrections(mine, "a") == corrected
-    assert store.uploads.corrections(mine, "b") == store.uploads.corrections(theirs, "a") == {}
+    for known in ({"space": "one"}, corrected):
+        store.uploads.correct(mine, known)
+    store.uploads.correct("gone", corrected)
+    assert Store(store.root).uploads.corrections(mine) == corrected
+    assert store.uploads.corrections(theirs) == store.uploads.corrections("gone") == {}
     store.uploads.put(mine, FILES)
-    assert store.uploads.corrections(mine, "a") == {}, "of the upload before"
-    store.uploads.correct(mine, "a", corrected)
+    assert store.uploads.corrections(mine) == {}, "of the upload before"
+    store.uploads.correct(mine, corrected)
     store.uploads.delete(mine)
-    assert store.uploads.corrections(mine, "a") == {}
+    assert store.uploads.corrections(mine) == {}
 
 
 def test_an_upload_goes_after_a_day_and_with_its_workspace(store, mine, theirs):

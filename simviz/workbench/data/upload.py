@@ -113,7 +113,7 @@ class Upload:
         """Keep what was corrected beside the files, for a session after this one."""
         if self.corrected != self.saved:
             self.saved = deepcopy(self.corrected)
-            state.store().uploads.correct(state.workspace(), self.digest, self.corrected)
+            state.store().uploads.correct(state.workspace(), self.corrected)
 
     def mend(self, finding: Finding) -> None:
         """Take the remedy of something that was found while reading."""
@@ -209,9 +209,8 @@ def restore() -> None:
         st.session_state[_READING] = reading
     elif found := state.store().uploads.get(state.workspace()):
         uploaded, files = found
-        digest = _digest(files)
-        corrected = state.store().uploads.corrections(state.workspace(), digest)
-        _begin(digest, files, uploaded, corrected)
+        corrected = state.store().uploads.corrections(state.workspace())
+        _begin(_digest(files), files, uploaded, corrected)
 
 
 def correct_parts(file: Upload, **parts: str) -> None:
@@ -237,8 +236,8 @@ def _read_again(file: Upload, corrected: Mapping[str, Any]) -> None:
     if found is None:
         st.session_state[_PROBLEM] = "The files are no longer here. Upload them again."
         return
-    uploads.correct(workspace, file.digest, corrected)
-    _begin(file.digest, found[1], file.uploaded, corrected)
+    uploads.correct(workspace, corrected)
+    _begin(_digest(found[1]), found[1], file.uploaded, corrected)
 
 
 def _n_emptied() -> int:
