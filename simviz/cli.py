@@ -84,18 +84,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         status = run(parser.parse_intermixed_args(words))
         sys.stdout.flush()
     except KeyboardInterrupt:
-        _print_error("\nStopped.\n")
+        _report("\nStopped.\n")
         return _INTERRUPTED
     except BrokenPipeError:
         _drop_output()
         return _UNREAD
     except (SimvizError, ValueError, OSError, ImportError) as error:
         _drop_output()
-        _print_error(f"simviz: {_one_line(_reason(error))}\n")
+        _report(f"simviz: {_one_line(_reason(error))}\n")
         return _REFUSED
     except Exception as error:
         _drop_output()
-        _print_error(f"simviz: {_fault(error)}\n")
+        _report(f"simviz: {_fault(error)}\n")
         return _FAULT
     return status
 
@@ -104,7 +104,7 @@ def _end_by_exception() -> None:
     """Let SIGTERM end what is under way as Ctrl-C does: no file stays that is written in part."""
 
     def end(*_: object) -> None:
-        _print_error("\nStopped.\n")
+        _report("\nStopped.\n")
         raise SystemExit(_ENDED)
 
     with suppress(ValueError):  # only the main thread may
@@ -138,7 +138,7 @@ def _drop_output() -> None:
         os.close(nowhere)
 
 
-def _print_error(words: str) -> None:
+def _report(words: str) -> None:
     if sys.stderr is not None:
         sys.stderr.write(words)
         sys.stderr.flush()
@@ -295,9 +295,9 @@ def _read(given: Namespace) -> PairSet:
     else:
         result = read_collection(names[0] if whole else {Path(n).name: n for n in names})
     sides = (result.pairs.x_name, result.pairs.y_name)
-    _print_error("Left side: {}; right side: {}.\n".format(*map(_one_line, sides)))
+    _report("Left side: {}; right side: {}.\n".format(*map(_one_line, sides)))
     for note in result.notes:
-        _print_error(f"{_one_line(note)}\n")
+        _report(f"{_one_line(note)}\n")
     return result.pairs
 
 
@@ -338,11 +338,11 @@ def _audit(given: Namespace) -> int:
             line = _one_line(f"{one['x']} | {one['y']}{better} ({one['kind']})")
             sys.stdout.write(f"{one['probability_wrong']:.2f}  {line}\n")
         most = audited["probability_wrong"].max()
-        _print_error(
+        _report(
             f"{len(listed):,} of {len(audited):,} pairs; the most probable one has {most:.2f}.\n"
         )
         for note in audited.attrs["notes"]:
-            _print_error(f"{note}\n")
+            _report(f"{note}\n")
     return _LISTED if len(listed) else 0
 
 
@@ -377,9 +377,9 @@ def _train(given: Namespace) -> int:
     pipeline.set_callbacks(terminal_progress(f"Training {given.method}"))
     pipeline.fit(train, validation).set_callbacks()
     pipeline.save(given.out)
-    _print_error(f"Wrote {_one_line(str(given.out))}.\n")
+    _report(f"Wrote {_one_line(str(given.out))}.\n")
     if validation is not None and validation.relevance.positives.nnz:
-        _print_error(_beside_the_vectors(given.method, pipeline, train, validation))
+        _report(_beside_the_vectors(given.method, pipeline, train, validation))
     return 0
 
 
@@ -507,7 +507,7 @@ def _search(given: Namespace) -> int:
         index = load_pipeline(given.model).index(items, given.side)
     if given.save is not None:
         index.save(given.save)
-        _print_error(f"Wrote {_one_line(str(given.save))}.\n")
+        _report(f"Wrote {_one_line(str(given.save))}.\n")
     queries = given.queries
     if not queries and (given.save is None or not sys.stdin.isatty()):
         queries = [line for line in sys.stdin.read().splitlines() if line.strip()]
@@ -561,11 +561,11 @@ def _export(given: Namespace) -> int:
     write, pipeline = getattr(exports, _FORMS[given.form]), load_pipeline(given.model)
     if is_page:
         pairs = _read(given)
-        _print_error(f"{_one_line(page_contents(pairs))}\n")
+        _report(f"{_one_line(page_contents(pairs))}\n")
         _write(out, write(pipeline, pairs).encode())
     else:
         _write(out, write(pipeline))
-    _print_error(f"Wrote {_one_line(str(out))}.\n")
+    _report(f"Wrote {_one_line(str(out))}.\n")
     return 0
 
 

@@ -105,12 +105,10 @@ def guess_space(pairs: PairSet) -> SpaceGuess:
     auc, below = float(above.mean()), 1 - _placements(far, near)
     reach = 1.96 * float(np.sqrt(above.var() / len(near) + below.var() / len(far)))
     low, high = max(0.0, auc - reach), min(1.0, auc + reach)
-    measured = f"AUC {auc:.2f}, 95 % interval {low:.2f} to {high:.2f}"
+    text = f"AUC {auc:.2f}, 95 % interval {low:.2f} to {high:.2f}"
     if low > _MIN_AUC:
-        return SpaceGuess("one", f"Relevant pairs are nearer than others in cosine: {measured}.")
-    return SpaceGuess(
-        "two", f"Relevant pairs are hardly nearer than others in cosine: {measured}."
-    )
+        return SpaceGuess("one", f"Relevant pairs are nearer than others in cosine: {text}.")
+    return SpaceGuess("two", f"Relevant pairs are hardly nearer than others in cosine: {text}.")
 
 
 def _cosines(x: Items, y: Items, rows: Any, columns: Any) -> NDArray[np.float64]:

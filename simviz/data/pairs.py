@@ -23,7 +23,7 @@ KINDS: tuple[ItemKind, ...] = ("text", "keyword", "image", "vector")
 #: Between the groups of an item that stands in several, in the column "group".
 GROUP_SEPARATOR = " | "
 Index = NDArray[np.integer] | Sequence[int]
-_HASH_BATCH = 4096  # texts that are hashed at once
+_BATCH = 4096  # texts that are hashed at once
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -260,10 +260,8 @@ def _hash_array(h: Any, array: NDArray[Any]) -> None:
     h.update(f"{array.shape}|".encode())
     if array.dtype.kind in "OUS":
         flat = array.ravel()
-        for start in range(0, len(flat), _HASH_BATCH):
-            raw = [
-                str(v).encode("utf-8", "surrogatepass") for v in flat[start : start + _HASH_BATCH]
-            ]
+        for start in range(0, len(flat), _BATCH):
+            raw = [str(v).encode("utf-8", "surrogatepass") for v in flat[start : start + _BATCH]]
             h.update(b"".join([len(r).to_bytes(8, "little") + r for r in raw]))
     else:
         h.update(array.dtype.str.encode())

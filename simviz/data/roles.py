@@ -159,7 +159,7 @@ def parse_labels(
     values = values[codes[rows]]
     wrong = np.isinf(values)
     if wrong.any():
-        raise _label_error(table, column, int(rows[np.argmax(wrong)]), words)
+        raise _refusal(table, column, int(rows[np.argmax(wrong)]), words)
     known = values[~np.isnan(values)]
     if not len(known):
         raise DatasetError(
@@ -244,9 +244,7 @@ def _read_words(
     return codes, cells, {word.word: word for word in words}
 
 
-def _label_error(
-    table: Table, column: str, row: int, words: Mapping[str, LabelWord]
-) -> DatasetError:
+def _refusal(table: Table, column: str, row: int, words: Mapping[str, LabelWord]) -> DatasetError:
     """Name the first cell that is no label, and all words that are not understood."""
     cell = table[column][row]
     where = f"{table.place(row, column)}: {shown(cell)}"
@@ -316,14 +314,12 @@ def pick_label(
     fit = [c for c in free if c not in table.vectors and _leaves_two_sides(table, free, ids, c)]
     for column in fit if given else ():
         words = {spelled(cell) for cell in table.factorize(column)[2]}
-        if given & words and _holds_labels(table, column, labels):
+        if given & words and _is_label(table, column, labels):
             reasons["label"] = "its words are those of the labels that were given"
             return column
     named = [c for c in free if is_label_name(c) and c not in table.vectors]
     for column in named:
-        if _holds_labels(table, column, labels) or (
-            column in fit and _has_few_words(table, column)
-        ):
+        if _is_label(table, column, labels) or (column in fit and _has_few_words(table, column)):
             reasons["label"] = f"{shown(column)} is a usual name for a judgment"
             return column
     beside_texts = len(free) == 3 == n_columns
@@ -395,7 +391,7 @@ def _leaves_two_sides(table: Table, free: Sequence[str], ids: Sequence[str], col
     return len(sides) > 1
 
 
-def _holds_labels(table: Table, column: str, labels: Labels) -> bool:
+def _is_label(table: Table, column: str, labels: Labels) -> bool:
     """Whether most cells can be labels; a stray word is reported later, with its row."""
     unknown = sum(
         w.count

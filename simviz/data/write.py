@@ -298,15 +298,13 @@ def _number(value: float | None) -> str | None:
 
 
 def _jsonl(pairs: PairSet, header: Header) -> bytes:
-    columns = [
-        list(map(_as_json_number, column)) for column in _columns(pairs, header, as_text=False)
-    ]
+    columns = [list(map(_as_json, column)) for column in _columns(pairs, header, as_text=False)]
     records = (dict(zip(header.columns, row, strict=True)) for row in zip(*columns, strict=True))
     lines = (json.dumps(record, ensure_ascii=False) + "\n" for record in records)
     return "".join(lines).encode("utf-8")
 
 
-def _as_json_number(value: object) -> object:
+def _as_json(value: object) -> object:
     """Write 1.0 as 1, as a person would; NaN as null, which JSON has a word for."""
     if isinstance(value, float):
         if value != value:

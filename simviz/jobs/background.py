@@ -215,9 +215,7 @@ def train_dimensions(run: Run, pairs: PairSet, report: Report) -> None:
     dimensions = smaller_dimensions(run)
     asks = default_query_side(run.info.dataset_id, pairs).direction
     directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
-    by_part: dict[Part, dict[int, Mapping[Direction, Ranking]]] = {
-        part: {} for part in run.measured
-    }
+    ranks: dict[Part, dict[int, Mapping[Direction, Ranking]]] = {part: {} for part in run.measured}
     reached = 0.0
 
     def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
@@ -225,13 +223,13 @@ def train_dimensions(run: Run, pairs: PairSet, report: Report) -> None:
 
     smaller = _smaller(run, dimensions, train, parts["validation"], parts["test"], callback)
     for k, pipeline in zip(dimensions, smaller, strict=False):
-        for part, rankings in by_part.items():
+        for part, rankings in ranks.items():
             sides = parts[part].x, parts[part].y, parts[part].relevance
             rankings[k] = evaluate(pipeline, *sides, ["MRR"], directions=directions).rankings
         reached += k / sum(dimensions)
         if report(reached):
             raise JobCancelled("Stopped.")
-    for part, rankings in by_part.items():
+    for part, rankings in ranks.items():
         run.keep(f"{part}/smaller", {"ranks": rankings})
 
 
@@ -263,7 +261,7 @@ def _smaller(
 
 def kept_name(drawing: str) -> str:
     """Return the name under which a run keeps a drawing: "mds-2-center", "two-sided-2-70"."""
-    options = _drawing_options(drawing)
+    options = _options(drawing)
     share = options.get("share")
     how = options["balance"] if share is None else f"{100 * share:.0f}"
     return f"{options['method']}-2-{how}"
@@ -288,7 +286,7 @@ def draw_now(
     """Make a drawing and keep it with the run."""
     seed = int(run.spec["split"]["seed"])
     callback = _callback(report, 0.0, _LAYOUT)
-    options = _drawing_options(drawing)
+    options = _options(drawing)
     compilation.wait(options["method"], lambda: report(0.0))
     made, *drawn = draw(run.pipeline(), pairs, seed=seed, callback=callback, **options)
     if made.method == "two-sided" and DRAWING in run.maps():
@@ -333,11 +331,7 @@ def redraw_run(
         for k in range(N_SEEDS):
             callback = _callback(report, k / N_SEEDS, 1 / N_SEEDS)
             seed = made.seed + 1 + k
-            options = _drawing_options(drawing) | {
-                "seed": seed,
-                "quality": False,
-                "callback": callback,
-            }
+            options = _options(drawing) | {"seed": seed, "quality": False, "callback": callback}
             other = draw(pipeline, drawn, **options)[0]
             others.append((other.x, other.y))
             if report((k + 1) / N_SEEDS):
@@ -348,7 +342,7 @@ def redraw_run(
     return background.submit(key, work, workspace)
 
 
-def _drawing_options(drawing: str) -> dict[str, Any]:
+def _options(drawing: str) -> dict[str, Any]:
     """Return the options of `joint_map` that a drawing's name stands for."""
     match = _DRAWING.fullmatch(drawing)
     if not match:

@@ -24,7 +24,7 @@ _ANSWER_SECONDS = 1
 #: A worker that was killed is started anew within so long.
 WORKER_SECONDS = 30
 #: To a worker that is gone meanwhile data are sent so often, so many seconds apart.
-_SCATTER_ATTEMPTS, _AGAIN_SECONDS = 5, 0.5
+_SENDS, _AGAIN_SECONDS = 5, 0.5
 _CONNECTION_LOST = "scheduler-connection-lost"  # as Dask gives its reason
 #: Data sets that workers keep for the next job.
 _MAX_SENT = 4
@@ -165,9 +165,7 @@ class Link:
         # Without any worker it waits as long as one takes to be started, but once.
         no_worker = (TimeoutError,)
         address = self.address
-        return repeated(self.client, address, send, _SCATTER_ATTEMPTS, _AGAIN_SECONDS, no_worker)[
-            0
-        ]
+        return repeated(self.client, address, send, _SENDS, _AGAIN_SECONDS, no_worker)[0]
 
     def forget(self, name: Any) -> None:
         """Send these data anew when they are needed next."""

@@ -306,18 +306,16 @@ def _two_matrices(files: Files, ids: Mapping[str, Sequence[str]]) -> dict[str, R
     """Matrices x and y in one .npz."""
     path = next(p for p in files.paths if p.lower().endswith((".npz", ".npy")))
     name = PurePosixPath(path).name
-    matrices = read_matrices(name, files.read(path))
-    keys = {
-        k.lower()[:1]: k for k in matrices if k.lower() in ("x", "y", "x_vectors", "y_vectors")
-    }
+    arrays = read_matrices(name, files.read(path))
+    keys = {k.lower()[:1]: k for k in arrays if k.lower() in ("x", "y", "x_vectors", "y_vectors")}
     if set(keys) != {"x", "y"}:
-        listed = ", ".join(shown(k) for k in matrices if k) or "one matrix without a name"
+        listed = ", ".join(shown(k) for k in arrays if k) or "one matrix without a name"
         raise DatasetError(
             f"{name} holds {listed}. Save both sides as arrays x and y of one .npz, or as two "
             "files x.npy and y.npy."
         )
     return {
-        side: side_of_matrix(f"{name}, array {key}", matrices[key], ids.get(side, ids.get("")))
+        side: side_of_matrix(f"{name}, array {key}", arrays[key], ids.get(side, ids.get("")))
         for side, key in sorted(keys.items())
     }
 

@@ -287,15 +287,11 @@ def find_empty(subject: Subject) -> Finding | None:
     """Items that hold nothing: blank texts, pictures of one colour, vectors of zeros."""
     empty = {side: _empty_items(subject.items[side]) for side in subject.sides}
     n = sum(map(len, empty.values()))
-    kinds = (subject.items[side].kind for side, positions in empty.items() if len(positions))
+    kinds = (subject.items[side].kind for side, at in empty.items() if len(at))
     return subject.finding(
         "empty",
         n,
-        (
-            (subject.names[s], subject.id(s, i))
-            for s, positions in empty.items()
-            for i in positions
-        ),
+        ((subject.names[s], subject.id(s, i)) for s, at in empty.items() for i in at),
         subject.remedy(_leave_out(n), drop_items, x=empty["x"], y=empty[subject.sides[-1]]),
         items=counted(n, "item holds", "items hold"),
         what=", ".join(dict.fromkeys(_EMPTY_CONTENT.get(kind, "blank texts") for kind in kinds)),
@@ -518,27 +514,22 @@ def find_identical(subject: Subject) -> Finding | None:
     texts = {s: [plain_text(t) for t in subject.items[s].content] for s in SIDES}
     rows, columns = subject.pairs.relevance.positives.nonzero()
     same = [texts["x"][i] == texts["y"][j] for i, j in zip(rows, columns, strict=True)]
-    identical, queries = (
-        np.unique(rows[np.array(same, dtype=bool)]).astype(np.intp),
-        np.unique(rows),
-    )
+    alike, queries = np.unique(rows[np.array(same, dtype=bool)]).astype(np.intp), np.unique(rows)
     remedy = None
-    if 2 * len(identical) < len(queries):
-        remedy = subject.remedy(
-            f"Leave all {len(identical):,} out", drop_items, x=identical, y=_NOTHING
-        )
+    if 2 * len(alike) < len(queries):
+        remedy = subject.remedy(f"Leave all {len(alike):,} out", drop_items, x=alike, y=_NOTHING)
     item = "item"
     if subject.split is not None:  # what training knows lifts no figure
         test = subject.members["x"]["test"]
-        identical, queries = np.intersect1d(identical, test), np.intersect1d(queries, test)
+        alike, queries = np.intersect1d(alike, test), np.intersect1d(queries, test)
         item = "test item"
-    n = len(identical)
+    n = len(alike)
     if not n or n < _MANY_SAME * len(queries):
         return None
     return subject.finding(
         "identical",
         n,
-        ((subject.label("x", int(i)),) for i in identical),
+        ((subject.label("x", int(i)),) for i in alike),
         remedy,
         items=counted(n, item),
         share=percent(n / len(queries)),
