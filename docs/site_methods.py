@@ -69,8 +69,9 @@ def demos_table() -> str:
 def measured(title: str) -> str:
     """The rows of a method in the measured table of all of them."""
     text = MEASURED.read_text(encoding="utf-8").split("## Every method by default")[1]
-    head = r"^\| (.+) \| " + re.escape(title) + r" \| (.+) \| (.+) \| (.+) \|$"
-    rows = re.findall(head, text.split("\n## ")[0], re.M)
+    lines = [line.strip("| ").split(" | ") for line in re.findall(r"^\|.+$", text, re.M)]
+    figures = next(line[1:] for line in lines if line[0] == title)
+    rows = [[d, *each.split(", ")] for d, each in zip(lines[0][1:], figures, strict=False) if each]
     return table(["demo, metric", "validation", "test", "processor seconds of the fit"], rows)
 
 
