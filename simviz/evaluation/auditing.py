@@ -49,6 +49,8 @@ _ENTRIES, _EXPLAINED, _TERMS = 2**22, 500, 3
 _UNOWNED, _TINY = 0.01, 1e-9
 #: Quartile ranges from the middle beyond which features are not told apart.
 _FAR = 6.0
+#: What the other features are multiplied by, so that margins alone are believed first.
+_BESIDE = 0.5
 #: Sides were exchanged where a score is among so many lowest, but usual the other way round; the
 #: method that says so; and the probability that it gets.
 _DOUBTED, _EXCHANGING, _SURE = 0.1, "opca", 0.95
@@ -204,7 +206,8 @@ class _Seen:
         found = np.stack(columns, axis=1)
         low, middle, high = np.quantile(found, (0.25, 0.5, 0.75), axis=0)
         scaled = (found - middle) / np.maximum(high - low, _TINY)
-        return np.asarray(np.clip(scaled, -_FAR, _FAR))
+        weight = np.where(np.arange(len(columns)), _BESIDE, 1)
+        return np.asarray(weight * np.clip(scaled, -_FAR, _FAR))
 
     @property
     def n_first(self) -> int:
