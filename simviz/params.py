@@ -12,7 +12,8 @@ import inspect
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
+from importlib import import_module
 from numbers import Integral
 from typing import Any, Literal, TypeVar
 
@@ -42,14 +43,24 @@ def options(*values: str) -> object:
     return StrOptions(dict.fromkeys(values).keys())
 
 
+@cache
+def parameter_constraints(cls: type) -> Mapping[str, list[Any]]:
+    """Allowed values of the parameters of a class, those that its bases say among them."""
+    found: dict[str, list[Any]] = {}
+    for base in reversed(cls.__mro__):
+        found |= vars(base).get("_parameter_constraints", {})
+    return found
+
+
 def validate_params(estimator: Any) -> None:
     """Check an estimator's parameters against its constraints."""
     from sklearn.utils._param_validation import validate_parameter_constraints
 
-    constraints = estimator._parameter_constraints
+    owner: type = type(estimator)
+    constraints = parameter_constraints(owner)
     # Signatures, which get_params reads, take longer than the checks.
     given = {name: value for name, value in vars(estimator).items() if name in constraints}
-    validate_parameter_constraints(constraints, given, caller_name=type(estimator).__name__)
+    validate_parameter_constraints(constraints, given, caller_name=owner.__name__)
 
 
 def as_set_output(estimator: Any, vectors: T, items: object) -> T:
@@ -78,8 +89,7 @@ class ParamSpec:
 @lru_cache(maxsize=256)
 def param_specs(method: type) -> tuple[ParamSpec, ...]:
     """Parameters of a method in the order of its signature."""
-    constraints: Mapping[str, list[Any]] = getattr(method, "_parameter_constraints", {})
-    words = parameter_descriptions(method)
+    constraints, words = parameter_constraints(method), parameter_descriptions(method)
     signature = inspect.signature(method)
     return tuple(
         _spec(name, parameter.default, constraints.get(name, []), words.get(name, ""))
@@ -115,7 +125,10 @@ def _spec(name: str, default: Any, constraints: list[Any], description: str) -> 
 
 
 def parameter_descriptions(method: type) -> dict[str, str]:
-    """The words on each parameter in a numpydoc docstring, white space folded."""
+    """The words on each parameter in a numpydoc docstring, white space folded.
+
+    Where they are "As of `package.module.Class`.", they are those of that class.
+    """
     doc = inspect.getdoc(method) or ""
     section = re.search(r"^Parameters\n-+\n(.*?)(?=^\S[^\n]*\n-{3,}\n|\Z)", doc, re.M | re.S)
     if not section:
@@ -130,4 +143,8 @@ def parameter_descriptions(method: type) -> dict[str, str]:
         elif line.strip():
             for n in names:
                 descriptions[n].append(line.strip())
-    return {n: " ".join(lines) for n, lines in descriptions.items()}
+    words = {n: " ".join(lines) for n, lines in descriptions.items()}
+    for n, said in words.items():
+        if other := re.fullmatch(r"As of `([\w.]+)\.(\w+)`\.", said):
+            words[n] = parameter_descriptions(getattr(import_module(other[1]), other[2]))[n]
+    return words

@@ -52,8 +52,8 @@ class MethodTags:
         Name as the field writes it.
     reference : str
         Author and year of the paper; empty where there is none.
-    year : int
-        Year of that paper.
+    year : int, optional
+        Year of that paper; the last word of `reference` when omitted.
     family : {"lexical", "spectral", "topic", "metric", "gradient", "encoder"}
         Kin it stands with.
     input : {"tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"}
@@ -84,6 +84,10 @@ class MethodTags:
     nested: bool = False
     stops_early: bool = False
     extra: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.year and (year := self.reference[-4:]).isdigit():
+            object.__setattr__(self, "year", int(year))
 
     def why_missing(self) -> str | None:
         """Say what the method needs that is not installed; None where nothing is missing."""
@@ -147,7 +151,8 @@ def row_blocks(n_x: int, n_y: int, size: int | None = None) -> Iterator[slice]:
 class PairModel(CallbackMixin, BaseEstimator, ABC):
     """Scores every item of one side against every item of the other.
 
-    Subclasses define ``tags`` and ``_parameter_constraints``, three methods that are given
+    Subclasses define ``tags``, ``_parameter_constraints`` (of parameters that are not among
+    `COMMON_PARAMETERS`, or allow other values), three methods that are given
     validated matrices of one floating type, CSR or dense, and in ``_stored`` what their
     fitted attributes are: files of models are checked against it.
 
@@ -170,7 +175,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
     tags: ClassVar[MethodTags]
     #: Parameters by the name of a preset; "paper" is as in the paper, where defaults are not.
     presets: ClassVar[Mapping[str, Mapping[str, Any]]] = {}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {}
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON_PARAMETERS
     _stored: ClassVar[Declared] = {
         "n_features_in_": Size("x_features"),
         "n_features_y_": Size("y_features"),
@@ -250,10 +255,8 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : matrix of shape (n_x, d_x)
-            Queries.
-        y : matrix of shape (n_y, d_y), optional
-            Candidates; `X` when left out and both sides share one space.
+        X, y : matrices of shape (n_x, d_x) and (n_y, d_y)
+            As in `iter_similarity`.
 
         Returns
         -------
@@ -295,12 +298,8 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : matrix of shape (n_x, d_x)
-            Queries.
-        y : matrix of shape (n_y, d_y), optional
-            Candidates; `X` when left out and both sides share one space.
-        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-            Judgments; None pairs row i with row i.
+        X, y, relevance : as in `fit`
+            Queries, candidates and judgments.
 
         Yields
         ------
@@ -330,12 +329,8 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
 
         Parameters
         ----------
-        X : matrix of shape (n_x, d_x)
-            Queries.
-        y : matrix of shape (n_y, d_y), optional
-            Candidates; `X` when left out and both sides share one space.
-        relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-            Judgments; None pairs row i with row i.
+        X, y, relevance : as in `fit`
+            Queries, candidates and judgments.
 
         Returns
         -------

@@ -219,6 +219,8 @@ Declared: TypeAlias = Mapping[str, Stored | Callable[[Any], Stored | None]]
 Pending = tuple[str, Callable[[], None]]
 
 
+#: What methods tell of the strength of each component.
+SPECTRUM: Declared = {"spectrum_": StoredArray(("components",))}
 #: What methods tell of their iterations.
 ITERATIONS: Declared = {
     "n_iter_": Number(0, whole=True),

@@ -17,7 +17,7 @@ from simviz.base.stored import Declared, Number, Size, StoredArray
 from simviz.features._analysis import Analyzer
 from simviz.features._base import normalize_rows
 from simviz.features.text import TermFeatures, Tfidf, term_weights
-from simviz.params import interval
+from simviz.params import interval, parameter_constraints
 
 
 @dataclass
@@ -51,14 +51,8 @@ class HashedText(TermFeatures):
     analyzer : {"word", "char", "char_wb"} or callable, default="word"
         Terms are words; character n-grams across the whole text; or character
         n-grams inside each word, padded with a space on both sides.
-    ngram_range : tuple of int, default=(1, 1)
-        Least and greatest number of words or characters in a term.
-    lowercase : bool, default=True
-        Whether case is ignored.
-    stop_words : {"english"} or list of str, optional
-        Words to drop.
-    tf : {"raw", "log1p", "log2"}, default="raw"
-        What a count becomes: itself, ln(1 + tf), or 1 + log2(tf).
+    ngram_range, lowercase, stop_words, tf : optional
+        As of `simviz.features.text.Tfidf`.
     idf : bool, default=True
         Whether columns are weighted by ln(N / df), with df the number of
         training texts that have a term there; a column that none has counts
@@ -109,7 +103,7 @@ class HashedText(TermFeatures):
     }
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
-        **Tfidf._parameter_constraints,
+        **parameter_constraints(Tfidf),
         "n_features": [interval(Integral, 1, 2**31 - 1)],
         "idf": ["boolean"],
         "signed": ["boolean"],

@@ -342,25 +342,8 @@ class Tfidf(TextCounts):
 
     Parameters
     ----------
-    analyzer : {"word", "char", "char_wb"} or callable, default="word"
-        Terms are words; character n-grams across the whole text; or character
-        n-grams inside each word, padded with a space on both sides. A function from
-        a text to its words takes the place of our rule of what a word is.
-    ngram_range : tuple of int, default=(1, 1)
-        Least and greatest number of words or characters in a term.
-    lowercase : bool, default=True
-        Whether case is ignored.
-    min_df, max_df : int or float, default=1 and 1.0
-        Terms in fewer or more training texts are dropped; a float is a share.
-    max_features : int, optional
-        Only so many terms are kept: the most frequent ones, of equally
-        frequent ones the first in code point order.
-    stop_words : {"english"} or list of str, optional
-        Words to drop.
-    n_unseen : int, default=0
-        Columns for terms that training did not show, over which a hash spreads them;
-        with 0 they are left out. Needs the whole vocabulary: no `min_df`, `max_df` or
-        `max_features`.
+    analyzer, ngram_range, lowercase, min_df, max_df, max_features, stop_words, n_unseen : optional
+        As of `simviz.features.text.TextCounts`.
     tf : {"raw", "log1p", "log2"}, default="raw"
         What a count becomes: itself, ln(1 + tf), or 1 + log2(tf).
     normalize : bool, default=True
@@ -407,7 +390,6 @@ class Tfidf(TextCounts):
     }
 
     _parameter_constraints = {  # noqa: RUF012 -- scikit-learn's name and shape for it
-        **TextCounts._parameter_constraints,
         "tf": [options("raw", "log1p", "log2")],
         "normalize": ["boolean"],
     }

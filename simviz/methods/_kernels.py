@@ -15,7 +15,7 @@ from sklearn.utils import check_random_state
 
 from simviz._blas import eigh, solve_triangular
 from simviz._types import Side
-from simviz.base import COMMON_PARAMETERS, EmbeddingModel, Matrix, nonzero_rows, unit_rows
+from simviz.base import EmbeddingModel, Matrix, nonzero_rows, unit_rows
 from simviz.base.stored import Declared, Number, StoredArray
 from simviz.params import interval, options
 
@@ -42,18 +42,6 @@ _ROUNDING = 1e-14  # what centring leaves of a mean that is larger than all diff
 
 # Forms show the first list of names; what follows it can only be given in code.
 _KERNEL: list[Any] = [options(*NAMES), options("precomputed"), callable]
-
-#: Allowed values of the parameters that all kernel methods have.
-KERNEL_PARAMETERS: dict[str, list[Any]] = {
-    **COMMON_PARAMETERS,
-    "x_kernel": _KERNEL,
-    "y_kernel": _KERNEL,
-    "x_gamma": [interval(Real, 0, None, closed="neither"), None],
-    "y_gamma": [interval(Real, 0, None, closed="neither"), None],
-    "degree": [interval(Integral, 1, None)],
-    "coef0": [interval(Real, 0, None)],
-    "max_landmarks": [interval(Integral, 1, None)],
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +89,7 @@ class Kernel:
 
     def against(self, X: Matrix, landmarks: Any) -> Array:
         """The whole matrix of kernels (n, m) between rows and landmarks."""
-        K = np.empty((X.shape[0], _length(landmarks)))
+        K = np.empty((X.shape[0], landmarks.shape[0]))
         for rows, block in self.blocks(X, landmarks):
             K[rows] = block
         return K
@@ -110,7 +98,7 @@ class Kernel:
         """The same in blocks of rows, with the rows that each block covers."""
         values = self._prepared(landmarks)
         known = nonzero_rows(X)
-        size = max(16, BLOCK_ENTRIES // max(1, _length(landmarks)))
+        size = max(16, BLOCK_ENTRIES // max(1, landmarks.shape[0]))
         for start in range(0, X.shape[0], size):
             rows = slice(start, min(start + size, X.shape[0]))
             K = values(X[rows])
@@ -193,10 +181,6 @@ def squared_norms(X: Matrix) -> Array:
         X = sp.csr_array(X, dtype=np.float64)
         return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
     return np.einsum("ij,ij->i", X, X, dtype=np.float64)
-
-
-def _length(landmarks: Any) -> int:
-    return int(landmarks.shape[0])
 
 
 def _dense(A: Matrix) -> Array:
@@ -457,9 +441,18 @@ def _refuse_indefinite(lowest: float, largest: float) -> None:
 class KernelPairModel(EmbeddingModel):
     """A pair model that knows its items by their kernels with landmarks."""
 
-    # Subclasses have the parameters of `KERNEL_PARAMETERS`; their ``_fit`` turns the `Features`
-    # of both sides into one small matrix each.
+    # Subclasses have these parameters; their ``_fit`` turns the `Features` of both sides into one
+    # small matrix each.
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "x_kernel": _KERNEL,
+        "y_kernel": _KERNEL,
+        "x_gamma": [interval(Real, 0, None, closed="neither"), None],
+        "y_gamma": [interval(Real, 0, None, closed="neither"), None],
+        "degree": [interval(Integral, 1, None)],
+        "coef0": [interval(Real, 0, None)],
+        "max_landmarks": [interval(Integral, 1, None)],
+    }
     _stored: ClassVar[Declared] = {
         "x_landmarks_": lambda model: model._stored_landmarks("x"),
         "y_landmarks_": lambda model: model._stored_landmarks("y"),
@@ -527,21 +520,20 @@ class KernelPairModel(EmbeddingModel):
                 rng=rng,
                 notify=notify,
             )
-            if side == "x":
-                self.x_gamma_ = gamma
-            else:
-                self.y_gamma_ = gamma
+            setattr(self, f"{side}_gamma_", gamma)
         return found
 
     def _keep(self, x: Features, A: Floats, y: Features, B: Floats) -> None:
         """Keep the maps whose columns are A and B in the features of the sides."""
-        self.x_landmarks_, self.x_coefficients_ = x.landmarks, _columns(x.weights, A)
+        self.x_landmarks_ = x.landmarks
+        self.x_coefficients_ = np.ascontiguousarray(x.weights @ A)
         self.x_offset_ = None if x.offsets is None else x.offsets[0] @ A
         if y is x:
             self.y_landmarks_, self.y_coefficients_ = self.x_landmarks_, self.x_coefficients_
             self.y_gamma_ = self.x_gamma_
         else:
-            self.y_landmarks_, self.y_coefficients_ = y.landmarks, _columns(y.weights, B)
+            self.y_landmarks_ = y.landmarks
+            self.y_coefficients_ = np.ascontiguousarray(y.weights @ B)
         self.y_offset_ = None if y.offsets is None else y.offsets[-1] @ B
 
     def _kernel_settings(self) -> dict[Side, Setting]:
@@ -552,8 +544,7 @@ class KernelPairModel(EmbeddingModel):
 
     def _stored_landmarks(self, side: Side) -> StoredArray:
         """Rows of features, or columns of a matrix of kernels; none where a kernel is linear."""
-        name = getattr(self, f"{side}_kernel_", getattr(self, f"{side}_kernel"))
-        rows, columns = f"{side}_landmarks", f"{side}_features"
+        name, rows, columns = self._kernel_of(side), f"{side}_landmarks", f"{side}_features"
         if name == "precomputed":
             return StoredArray((rows,), whole=True, low=0, below=columns, empty=True)
         linear = name == "linear"
@@ -567,18 +558,23 @@ class KernelPairModel(EmbeddingModel):
         return StoredArray((rows, "components"), rows=True, empty=True)
 
     def _embed_x(self, X: Matrix) -> Floats:
-        name = getattr(self, "x_kernel_", self.x_kernel)
-        if name == "chi2":
-            refuse_negative(X, "x")
-        kernel = self._kernel(name, self.x_gamma_)
-        return _embedded(kernel, X, self.x_landmarks_, self.x_coefficients_, self.x_offset_)
+        return self._embed(X, "x")
 
     def _embed_y(self, Y: Matrix) -> Floats:
-        name = getattr(self, "y_kernel_", self.y_kernel)
+        return self._embed(Y, "y")
+
+    def _embed(self, Z: Matrix, side: Side) -> Floats:
+        name = self._kernel_of(side)
         if name == "chi2":
-            refuse_negative(Y, "y")
-        kernel = self._kernel(name, self.y_gamma_)
-        return _embedded(kernel, Y, self.y_landmarks_, self.y_coefficients_, self.y_offset_)
+            refuse_negative(Z, side)
+        learned = ("gamma", "landmarks", "coefficients", "offset")
+        gamma, *maps = (getattr(self, f"{side}_{what}_") for what in learned)
+        return _embedded(self._kernel(name, gamma), Z, *maps)
+
+    def _kernel_of(self, side: Side) -> str | KernelFunction:
+        """The kernel of a side; "auto" is resolved."""
+        found: str | KernelFunction = getattr(self, f"{side}_kernel")
+        return getattr(self, f"{side}_kernel_", found)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -591,10 +587,6 @@ def column_signs(features: Features, A: Floats) -> Array:
     """Signs that make the largest weight of a landmark positive in every column."""
     W = features.weights @ A
     return np.where(W[np.abs(W).argmax(axis=0), np.arange(A.shape[1])] < 0, -1.0, 1.0)
-
-
-def _columns(weights: Array, A: Floats) -> Array:
-    return np.ascontiguousarray(weights @ A)
 
 
 def _embedded(

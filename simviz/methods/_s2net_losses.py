@@ -164,13 +164,11 @@ class TorchBlocks(FloatBlocks):
             self.nowhere = _MINUS_INFINITY
 
     def turned(self) -> Self:
-        """Blocks of Q Pᵀ, whose gradients are collected in the same place."""
         other = super().turned()
         other._P, other._Q = self._Q, self._P
         return other
 
     def scores(self, rows: slice, scale: float = 1.0) -> Array:
-        """``scale`` P_B Qᵀ, in an array that the next call fills anew."""
         block = self._buffer[: rows.stop - rows.start]
         product = (self._P[rows] * scale) @ self._Q.T
         self._torch.from_numpy(block).copy_(product)
@@ -178,11 +176,9 @@ class TorchBlocks(FloatBlocks):
 
     @property
     def entry_type(self) -> Any:
-        """Type of `entries`."""
         return np.dtype(np.uint16) if self.bits else self._buffer.dtype
 
     def entries(self, rows: slice, out: NDArray[Any] | None = None) -> NDArray[Any]:
-        """P_B Qᵀ likewise, as the products leave it: floats, or bits of bfloat16."""
         if not self.bits:
             scores = self.scores(rows)
             if out is None:
@@ -197,7 +193,6 @@ class TorchBlocks(FloatBlocks):
         return block
 
     def spread(self, rows: slice, W: NDArray[Any], scale: float) -> None:
-        """Add the derivatives that ``scale`` W, by the scores, is for the vectors."""
         if self.bits and W.dtype == np.uint16:
             weights = self._tensor(W)
         else:
@@ -356,7 +351,6 @@ class AllOthers:
         return own
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
         return alone(self.steps(blocks, scale, tick))
 
     def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
@@ -453,18 +447,15 @@ class Softmax:
             self.total += float(weight @ own)
 
     def of_rows(self, rows: slice) -> Self:
-        """The share of some rows."""
         own = copy(self)
         own.pairs = self.pairs.of_rows(rows)
         own._weights = [self._weights[0][rows], self._weights[1]]
         return own
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
         return alone(self.steps(blocks, scale, tick))
 
     def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
-        """Do likewise with the share of these rows."""
         pairs, gamma = self.pairs, self.gamma
         dtype, _ = _working_type(blocks.P.dtype, gamma)
         base = _base_two(gamma, dtype)
@@ -573,7 +564,6 @@ class Listed:
             self.total = self.orders[0].total
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
         s = self.pairs.scores(blocks.P, blocks.Q)
         slopes = np.zeros(len(s))
         loss = sum(o.add(self.kind, self.gamma, self.margin, s, slopes) for o in self.orders)
@@ -593,7 +583,8 @@ class Hardest:
         self.n_hard = n_hard
         kind, gamma, margin, direction, balanced = settings
         self._settings = (kind, gamma, margin, "x2y", balanced)
-        relevant = _signs(positives, 1.0)
+        ones = np.ones(positives.nnz)
+        relevant = sp.csr_array((ones, positives.indices, positives.indptr), positives.shape)
         self._sides = []
         self.total = 0.0
         for name, matrix in (("x2y", relevant), ("y2x", sp.csr_array(relevant.T))):
@@ -605,7 +596,6 @@ class Hardest:
             self._sides.append((matrix, name == "y2x"))
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
         loss = 0.0
         for relevant, turned in self._sides:
             seen = blocks.turned() if turned else blocks
@@ -646,7 +636,6 @@ class SquaredError:
         self.total = float(target.nnz + others * n_others)
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        """Add the gradient of ``scale`` times the loss to the blocks; return the sum."""
         s = self.pairs.scores(blocks.P, blocks.Q)
         error = s - self.target
         loss = float(error @ error - self.others * (s @ s)) / 2
@@ -660,11 +649,6 @@ class SquaredError:
         self.pairs.spread(error - self.others * s, blocks, scale)
         tick()
         return loss
-
-
-def _signs(matrix: sp.csr_array, value: float) -> sp.csr_array:
-    """The same entries, each with one value."""
-    return sp.csr_array((np.full(matrix.nnz, value), matrix.indices, matrix.indptr), matrix.shape)
 
 
 class Part(Protocol):

@@ -290,7 +290,6 @@ class _Exact:
     leading: Array | None = None
 
     def gram(self, B: Array) -> Array:
-        """BᵀB."""
         return B.T @ B
 
 
@@ -340,7 +339,6 @@ class SpectralWhitening(_Exact):
         return self.U @ (self.damping[:, None] * B)
 
     def backward(self, C: Array) -> Array:
-        """Its transpose."""
         return self.damping[:, None] * (self.U.T @ C)
 
     def directions(self, B: Array) -> Array:
@@ -503,7 +501,6 @@ class ScaledWhitening:
         self._own = (1 / np.sqrt(mu) - self._usual)[:, None]
 
     def gram(self, B: Array) -> Array:
-        """Bᵀ Wᵀ(C + κI)W B."""
         D = self.directions(B)
         F = self.op.matmat(D).astype(np.float64)
         D = D.astype(np.float64)
@@ -514,19 +511,15 @@ class ScaledWhitening:
         return B.dtype.type(self._usual) * B + self.leading @ inner
 
     def forward(self, B: Array) -> Array:
-        """Ẑ W B."""
         return self.op.matmat(self.directions(B))
 
     def backward(self, C: Array) -> Array:
-        """Its transpose."""
         return self._root(self._scale * self.op.rmatmat(C))
 
     def directions(self, B: Array) -> Array:
-        """W B."""
         return self._scale * self._root(B)
 
     def coordinates(self, v: Array) -> Array:
-        """Wᵀ v."""
         return self._root(self._scale * v[:, None])[:, 0]
 
 
@@ -574,29 +567,24 @@ class Blocks:
             self.leading = block_diag(*own)
 
     def gram(self, B: Array) -> Array:
-        """The sum over all parts."""
         split = np.split(B, self._ranks)
         return np.sum([p.gram(b) for p, b in zip(self.parts, split, strict=True)], axis=0)
 
     def forward(self, B: Array) -> Array:
-        """Rows of all parts."""
         split = np.split(B, self._ranks)
         parts = [p.forward(b) for p, b in zip(self.parts, split, strict=True)]
         return np.vstack(parts, dtype=B.dtype, casting="same_kind")
 
     def backward(self, C: Array) -> Array:
-        """Coordinates of all parts."""
         split = np.split(C, self._rows)
         parts = [p.backward(c) for p, c in zip(self.parts, split, strict=True)]
         return np.vstack(parts, dtype=C.dtype, casting="same_kind")
 
     def directions(self, B: Array) -> Array:
-        """Columns of all parts."""
         split = np.split(B, self._ranks)
         return np.vstack([p.directions(b) for p, b in zip(self.parts, split, strict=True)])
 
     def coordinates(self, v: Array) -> Array:
-        """Coordinates of a vector over the columns of all parts."""
         split = np.split(v, np.cumsum([p.n_features for p in self.parts])[:-1])
         return np.concatenate([p.coordinates(u) for p, u in zip(self.parts, split, strict=True)])
 
@@ -648,7 +636,6 @@ class Inflated:
         return self.base.forward(self._root(B))
 
     def backward(self, C: Array) -> Array:
-        """Its transpose."""
         return self._root(self.base.backward(C))
 
     def directions(self, B: Array) -> Array:

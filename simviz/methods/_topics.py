@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from numbers import Integral
+from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,21 +14,14 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from simviz._types import Array
-from simviz.base import COMMON_PARAMETERS, IterativeMixin, Matrix, TopicSimilarity, unit_rows
+from simviz.base import IterativeMixin, Matrix, TopicSimilarity, unit_rows
 from simviz.base.stored import Declared, Number, Numbers, StoredArray
 from simviz.methods._spectral import all_rows, pair_weights
+from simviz.methods._training import Stopped
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
 Index = NDArray[np.integer]
-
-#: Allowed values of the parameters of all topic models.
-TOPIC_PARAMETERS: dict[str, list[Any]] = {
-    **COMMON_PARAMETERS,
-    "n_init": [interval(Integral, 1, None)],
-    "fold_in_iter": [interval(Integral, 1, 10_000)],
-    "measure": [options(*TopicSimilarity.measures)],
-}
 
 _FEWEST_STEPS = 10  # equal topics part slowly: the first steps gain little
 STEPS_A_CALL = 3e8  # a fraction of a second, so that a wish to stop is heard
@@ -53,6 +46,14 @@ class TopicModel(IterativeMixin, TopicSimilarity):
 
     # ``_paired`` tells whether the two items of a pair share their topics or each has its own.
 
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "alpha": [interval(Real, 1, None)],
+        "beta": [interval(Real, 1, None)],
+        "init": [options("documents", "random", "cl_lsi")],
+        "n_init": [interval(Integral, 1, None)],
+        "fold_in_iter": [interval(Integral, 1, 10_000)],
+        "measure": [options(*TopicSimilarity.measures)],
+    }
     n_components: int
     alpha: float
     beta: float
@@ -261,10 +262,6 @@ class Progress(NamedTuple):
 
     objective: float
     log_likelihood: float
-
-
-class Stopped(Exception):  # noqa: N818 -- a wish, not an error
-    """A callback asked to stop in the middle of a pass."""
 
 
 def equal_parts(work: NDArray[Any], n_topics: int, most: float = np.inf) -> list[Index]:

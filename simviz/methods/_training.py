@@ -152,16 +152,17 @@ def query_values(scores: Array, relevance: Relevance, directions: Sequence[str])
     """Return what each query scores, by the metric of its task."""
     # For the AUC, of each relevant pair the share of the other judged pairs that it stands above.
     if (metric := relevance.training_metric) == "AUC":
-        return _placements(scores, relevance)
+        return placements(scores, relevance)
     sides = [
-        _by_query(scores if way == "x2y" else np.ascontiguousarray(scores.T), judged, metric)
+        by_query(scores if way == "x2y" else np.ascontiguousarray(scores.T), judged, metric)
         for way, judged in (("x2y", relevance), ("y2x", relevance.T))
         if way in directions
     ]
-    return np.concatenate([side[~np.isnan(side)] for side in sides])
+    return np.concatenate(sides)
 
 
-def _by_query(scores: Array, relevance: Relevance, metric: str) -> Array:
+def by_query(scores: Array, relevance: Relevance, metric: str) -> Array:
+    """NDCG or average precision of each query with relevant candidates."""
     from simviz.ranking import (
         Ranking,
         expected_average_precision,
@@ -174,11 +175,14 @@ def _by_query(scores: Array, relevance: Relevance, metric: str) -> Array:
     n_candidates = np.full(judged.shape[0], judged.shape[1])
     ranking = Ranking(judged.indptr, judged.indices, judged.data, above, tied, n_candidates)
     if metric == "NDCG":
-        return expected_ndcg_at(ranking, judged.shape[1])
-    return expected_average_precision(ranking)
+        values = expected_ndcg_at(ranking, judged.shape[1])
+    else:
+        values = expected_average_precision(ranking)
+    return values[~np.isnan(values)]
 
 
-def _placements(scores: Array, relevance: Relevance) -> Array:
+def placements(scores: Array, relevance: Relevance) -> Array:
+    """Of each relevant pair the share of other judged pairs that it stands above."""
     relevant, others = (
         np.sort(scores[part.tocoo().coords].astype(np.float64))
         for part in (relevance.positives, relevance.negatives)
@@ -196,9 +200,14 @@ class HeldOut(NamedTuple):
 
 
 def hold_out_parts(
-    model: Any, data: Data, validation: Any, rng: Any, queries: int = _POOL
+    model: Any,
+    data: Data,
+    validation: Any,
+    rng: Any,
+    queries: int = _POOL,
+    sides: Sequence[str] = ("x", "y"),
 ) -> HeldOut:
-    """Watch what was given, else hold out some of the training items."""
+    """Watch what was given, else hold out some of the training items of these sides."""
     # Pairs are held out whole where they hang together in small groups. Else, where it is not
     # known which items will be new, some of each side are: a keyword that nobody has seen says
     # nothing of pictures, and new pictures say nothing of queries that are new.
@@ -206,7 +215,7 @@ def hold_out_parts(
         return HeldOut(data, [validation_sample(validation, rng, queries)], own=False)
     divided = getattr(model, "_divided", None)
     parts: list[Part] = []
-    for side in ("y", "x") if divided == "y" else ("x", "y"):
+    for side in sides[::-1] if divided == "y" else sides:
         X, Y, relevance = data
         kept = hold_out(relevance, model.validation_fraction, rng, side)
         if kept is None:
@@ -249,16 +258,9 @@ def one_to_one(relevance: Relevance) -> bool:
 
 def split_validation(model: Any, data: Data, validation: Any, rng: Any) -> tuple[Data, Any]:
     """Training items, and some of the validation items: those given, else those held out."""
-    if validation is None:
-        X, Y, relevance = data
-        side = getattr(model, "_divided", None) or "x"
-        parts = hold_out(relevance, model.validation_fraction, rng, side)
-        if parts is None:
-            return data, None
-        rows, columns, x_held, y_held = parts
-        validation = X[x_held], Y[y_held], relevance.take(x_held, y_held)
-        data = X[rows], Y[columns], relevance.take(rows, columns)
-    return data, validation_sample(validation, rng)
+    side = getattr(model, "_divided", None) or "x"
+    held = hold_out_parts(model, data, validation, rng, sides=(side,))
+    return held.data, held.parts[0] if held.parts else None
 
 
 def validation_sample(

@@ -250,6 +250,12 @@ class TripleMixin(IterativeMixin):
         """Whether items are scaled to length 1."""
         return bool(self.normalize)
 
+    def term_weights(
+        self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
+    ) -> NDArray[np.float64]:
+        """What products of features of x (m,) and of y (n,) count, (m, n)."""
+        raise NotImplementedError
+
     def _scaled(self: Any, items: Matrix, side: Literal["x", "y"]) -> Matrix:
         return unit_rows(items) if self.normalize else items
 

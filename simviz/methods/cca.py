@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz._types import Array
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, MethodTags
-from simviz.base.stored import Declared, StoredArray
+from simviz.base import LinearPairModel, MethodTags
+from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._linalg import leading_symmetric, truncated_svd
 from simviz.methods._spectral import (
     PairedSides,
@@ -61,8 +61,6 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         Projected means.
     spectrum_ : ndarray of shape (k,)
         Canonical correlations (regularised), descending.
-    n_components_ : int
-        Dimensions k.
 
     See Also
     --------
@@ -100,7 +98,6 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="CCA",
         reference="Vinokourov et al. 2003",
-        year=2003,
         family="spectral",
         input="tfidf",
         space="either",
@@ -109,12 +106,9 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     )
     presets: ClassVar = {"paper": {"correlation_power": 0.0}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "correlation_power": [interval(Real, 0, 1)],
     }
-    _stored: ClassVar[Declared] = {
-        "spectrum_": StoredArray(("components",)),
-    }
+    _stored: ClassVar[Declared] = SPECTRUM
 
     _contrast = ("items", "correlation")  # what has to differ, and what one pair does not have
 

@@ -9,8 +9,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz._types import Array
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.base.stored import Declared, StoredArray
+from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._linalg import Operator, Products, dense_product, numerical_rank, truncated_svd
 from simviz.methods._spectral import capped_components, pair_weights
 from simviz.relevance import Relevance
@@ -45,8 +45,6 @@ class CLLSI(LinearPairModel):
         Rows of the y side's features.
     spectrum_ : ndarray of shape (k,)
         Singular values of the merged pairs.
-    n_components_ : int
-        Dimensions k.
 
     See Also
     --------
@@ -75,17 +73,13 @@ class CLLSI(LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="CL-LSI",
         reference="Dumais et al. 1997",
-        year=1997,
         family="spectral",
         input="tfidf",
         space="either",
         uses="paired",
         nested=True,
     )
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = COMMON_PARAMETERS
-    _stored: ClassVar[Declared] = {
-        "spectrum_": StoredArray(("components",)),
-    }
+    _stored: ClassVar[Declared] = SPECTRUM
 
     n_components: int = 200
     _: KW_ONLY

@@ -53,7 +53,6 @@ class Cosine(EmbeddingModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="Cosine of vectors",
         reference="Reimers & Gurevych 2019",
-        year=2019,
         family="encoder",
         input="pretrained",
         space="one",

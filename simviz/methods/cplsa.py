@@ -13,15 +13,14 @@ from simviz.base import MethodTags
 from simviz.base.stored import Declared, Number
 from simviz.methods._topics import (
     EM,
-    TOPIC_PARAMETERS,
     Side,
-    Stopped,
     TopicModel,
     Topics,
     equal_parts,
     run_kernel,
 )
-from simviz.params import interval, options
+from simviz.methods._training import Stopped
+from simviz.params import interval
 
 
 @dataclass(eq=False, repr=False)
@@ -37,57 +36,19 @@ class CPLSA(TopicModel):
 
     Parameters
     ----------
-    n_components : int, default=100
-        How many topics K are looked for.
-    shared : bool, default=False
-        Whether both sides have one vocabulary; then a topic is one
-        distribution over it, else one a side.
-    alpha : float, default=1.1
-        Prior of a pair's topics; 1 is none.
-    beta : float, default=1.01
-        Prior of a topic's words; 1 is none.
+    n_components, shared, alpha, beta : optional
+        As of `simviz.methods.jplsa.JPLSA`.
     epsilon : float, default=0.0
         How far the shares of a topic may be apart; infinity is JPLSA.
     inner_iter : int, default=5
         Steps on λ in each step, from where they ended the last time.
-    max_iter : int, default=100
-        Steps of expectation and maximisation at most.
-    tol : float, default=1e-4
-        Ends when a step gains less than this share of the objective, after ten
-        steps at the earliest.
-    init : {"documents", "random", "cl_lsi"}, default="documents"
-        Where topics start: at the words of single pairs, mixed with those of
-        all; at random distributions; or at clusters in the space of cl_lsi.
-    n_init : int, default=1
-        Starts. Of several, each makes a tenth of the steps and the best goes on.
-    fold_in_iter : int, default=2
-        Steps, from equal shares, that find the topics of an unseen item. Few leave
-        it some of every topic its words occur in; many end at the likeliest shares.
-    measure : {"js", "hellinger", "cosine"}, default="js"
-        How shares of topics are compared: 1 − JS / ln 2 with the Jensen–Shannon
-        divergence, Σ √(p q), or the cosine.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the random starts and of what is sampled.
+    max_iter, tol, init, n_init, fold_in_iter, measure, random_state : optional
+        As of `simviz.methods.jplsa.JPLSA`.
 
     Attributes
     ----------
-    x_topics_ : ndarray of shape (K, d_x)
-        Distribution of each topic over the features of the x side; 0 for those
-        that training never met.
-    y_topics_ : ndarray of shape (K, d_y)
-        The same for the y side; the same array when shared.
-    topic_prior_ : ndarray of shape (K,)
-        What is added to the expected counts of an item's topics.
-    n_components_ : int
-        Topics K.
-    n_iter_ : int
-        Steps done.
-    objective_curve_ : list of float
-        The objective before each step.
-    perplexity_curve_ : list of float
-        Of validation pairs, after each step: each item's words foretold from its
-        partner's topics. Without validation pairs, of the training words before
-        each step.
+    x_topics_, y_topics_, topic_prior_, n_components_, n_iter_, objective_curve_, perplexity_curve_
+        As of `simviz.methods.jplsa.JPLSA`.
     violation_ : float
         By how much shares were further apart than ε, for the worst topic of each
         pair, on average, in the last step.
@@ -127,7 +88,6 @@ class CPLSA(TopicModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="CPLSA",
         reference="Platt et al. 2010",
-        year=2010,
         family="topic",
         input="counts",
         space="either",
@@ -135,12 +95,8 @@ class CPLSA(TopicModel):
     )
     presets: ClassVar = {"paper": {"fold_in_iter": 10}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TOPIC_PARAMETERS,
-        "alpha": [interval(Real, 1, None)],
-        "beta": [interval(Real, 1, None)],
         "epsilon": [interval(Real, 0, float("inf"))],
         "inner_iter": [interval(Integral, 1, None)],
-        "init": [options("documents", "random", "cl_lsi")],
     }
     _stored: ClassVar[Declared] = {
         "violation_": Number(finite=False),

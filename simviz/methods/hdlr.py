@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import ITERATIONS, Declared, Number, Numbers, StoredArray
 from simviz.methods._training import (
     Data,
@@ -92,8 +92,6 @@ class HDLR(IterativeMixin, LinearPairModel):
         γ with which the metric was found; None where the start was kept.
     n_constraints_ : int
         Pairs that were drawn.
-    n_components_ : int
-        Dimensions k.
     n_iter_ : int
         Sweeps done.
     best_iter_ : int
@@ -162,7 +160,6 @@ class HDLR(IterativeMixin, LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="HDLR",
         reference="Davis & Dhillon 2008",
-        year=2008,
         family="metric",
         input="tfidf",
         space="one",
@@ -171,7 +168,6 @@ class HDLR(IterativeMixin, LinearPairModel):
     )
     presets: ClassVar = {"paper": {"n_constraints": 5_000}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "init": [options("opca", "pca", "lsa", "cca", "cl_lsi"), LinearPairModel],
         "n_constraints": [interval(Integral, 2, None)],
         "similar_percentile": [interval(Real, 0, 100, closed="neither")],

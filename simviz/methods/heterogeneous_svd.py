@@ -10,8 +10,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz._types import Array
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.base.stored import Declared, StoredArray
+from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._linalg import (
     Operator,
     Products,
@@ -76,8 +76,6 @@ class HeterogeneousSVD(LinearPairModel):
         The maps L_x and L_y, scaled by `sigma_power`; the same where `shared`.
     spectrum_ : ndarray of shape (k,)
         Singular values of M; where `shared`, eigenvalues of its symmetric part above 0.
-    n_components_ : int
-        Dimensions k.
 
     See Also
     --------
@@ -112,7 +110,6 @@ class HeterogeneousSVD(LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="Heterogeneous SVD",
         reference="Wu, Xu & Li 2010",
-        year=2010,
         family="spectral",
         input="tfidf",
         space="either",
@@ -121,7 +118,6 @@ class HeterogeneousSVD(LinearPairModel):
     )
     presets: ClassVar = {"paper": {"negative_weight": "paper", "measure": "dot"}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "negative_weight": [
             options("balanced", "paper", "per_x", "per_y"),
             interval(Real, 0, None),
@@ -129,9 +125,7 @@ class HeterogeneousSVD(LinearPairModel):
         "sigma_power": [interval(Real, 0, 1)],
         "measure": [options("cosine", "dot")],
     }
-    _stored: ClassVar[Declared] = {
-        "spectrum_": StoredArray(("components",)),
-    }
+    _stored: ClassVar[Declared] = SPECTRUM
 
     n_components: int = 200
     _: KW_ONLY

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 from simviz.base import MethodTags
-from simviz.methods._topics import TOPIC_PARAMETERS, TopicModel
-from simviz.params import interval, options
+from simviz.methods._topics import TopicModel
 
 
 @dataclass(eq=False, repr=False)
@@ -30,11 +28,8 @@ class JPLSA(TopicModel):
         Prior of a pair's topics; 1 is none.
     beta : float, default=1.01
         Prior of a topic's words; 1 is none.
-    max_iter : int, default=100
-        Steps of expectation and maximisation at most.
-    tol : float, default=1e-4
-        Ends when a step gains less than this share of the objective, after ten
-        steps at the earliest.
+    max_iter, tol : optional
+        As of `simviz.methods.plsa.PLSA`.
     init : {"documents", "random", "cl_lsi"}, default="documents"
         Where topics start: at the words of single pairs, mixed with those of
         all; at random distributions; or at clusters in the space of cl_lsi.
@@ -43,27 +38,15 @@ class JPLSA(TopicModel):
     fold_in_iter : int, default=2
         Steps, from equal shares, that find the topics of an unseen item. Few leave
         it some of every topic its words occur in; many end at the likeliest shares.
-    measure : {"js", "hellinger", "cosine"}, default="js"
-        How shares of topics are compared: 1 − JS / ln 2 with the Jensen–Shannon
-        divergence, Σ √(p q), or the cosine.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the random starts and of what is sampled.
+    measure, random_state : optional
+        As of `simviz.methods.plsa.PLSA`.
 
     Attributes
     ----------
-    x_topics_ : ndarray of shape (K, d_x)
-        Distribution of each topic over the features of the x side; 0 for those
-        that training never met.
+    x_topics_, topic_prior_, n_components_, n_iter_, objective_curve_
+        As of `simviz.methods.plsa.PLSA`.
     y_topics_ : ndarray of shape (K, d_y)
         The same for the y side; the same array when shared.
-    topic_prior_ : ndarray of shape (K,)
-        What is added to the expected counts of an item's topics.
-    n_components_ : int
-        Topics K.
-    n_iter_ : int
-        Steps done.
-    objective_curve_ : list of float
-        The objective before each step.
     perplexity_curve_ : list of float
         Of validation pairs, after each step: each item's words foretold from its
         partner's topics. Without validation pairs, of the training words before
@@ -103,19 +86,12 @@ class JPLSA(TopicModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="JPLSA",
         reference="Platt et al. 2010",
-        year=2010,
         family="topic",
         input="counts",
         space="either",
         uses="paired",
     )
     presets: ClassVar = {"paper": {"fold_in_iter": 10}}
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TOPIC_PARAMETERS,
-        "alpha": [interval(Real, 1, None)],
-        "beta": [interval(Real, 1, None)],
-        "init": [options("documents", "random", "cl_lsi")],
-    }
 
     n_components: int = 100
     _: KW_ONLY

@@ -12,9 +12,8 @@ import scipy.sparse as sp
 
 from simviz._blas import eigh
 from simviz.base import Matrix, MethodTags
-from simviz.base.stored import Declared, StoredArray
+from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._kernels import (
-    KERNEL_PARAMETERS,
     Array,
     Features,
     KernelFunction,
@@ -132,7 +131,6 @@ class KernelCCA(KernelPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="Kernel CCA",
         reference="Hardoon et al. 2004",
-        year=2004,
         family="spectral",
         input="tfidf",
         space="either",
@@ -140,12 +138,9 @@ class KernelCCA(KernelPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_PARAMETERS,
         "correlation_power": [interval(Real, 0, 1)],
     }
-    _stored: ClassVar[Declared] = {
-        "spectrum_": StoredArray(("components",)),
-    }
+    _stored: ClassVar[Declared] = SPECTRUM
 
     n_components: int = 200
     _: KW_ONLY

@@ -16,11 +16,9 @@ from sklearn.utils import check_random_state
 
 from simviz._types import Side
 from simviz.base import Matrix, MethodTags
-from simviz.base.stored import Choice, Declared, StoredArray
+from simviz.base.stored import SPECTRUM, Choice, Declared
 from simviz.methods._kernels import (
-    KERNEL_PARAMETERS,
     NAMES,
-    Array,
     KernelFunction,
     KernelPairModel,
     Setting,
@@ -30,8 +28,8 @@ from simviz.methods._kernels import (
     squared_norms,
 )
 from simviz.methods._spectral import capped_components, signed_weights
+from simviz.methods._training import Values, by_query, placements
 from simviz.params import interval, options
-from simviz.ranking import Ranking, expected_average_precision, rank_block
 from simviz.relevance import Relevance
 
 Index = NDArray[np.int64]
@@ -74,10 +72,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
         distance to the nearest other item (its median), but at most 4 over the
         median squared distance of all; for "polynomial" 1 over the mean
         squared length; for "auto" the best of that, a quarter and four times.
-    degree : int, default=3
-        Degree of the "polynomial" kernel.
-    coef0 : float, default=1.0
-        Constant term of the "polynomial" kernel.
+    degree, coef0 : optional
+        As of `simviz.methods.kernel_cca.KernelCCA`.
     negative_weight : {"balanced", "paper", "per_x", "per_y"} or float, default="balanced"
         What all negatives together weigh against all relevant pairs together.
         "balanced": as much. "paper": every pair weighs 1. "per_x", "per_y":
@@ -90,11 +86,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
     measure : {"cosine", "dot"}, default="cosine"
         How two projected items are compared; the paper takes the dot product
         of unit vectors.
-    max_landmarks : int, default=2000
-        Up to so many items a side is computed exactly; of more, so many are
-        chosen as landmarks.
-    random_state : int, RandomState instance or None, default=0
-        Choice of the landmarks.
+    max_landmarks, random_state : optional
+        As of `simviz.methods.kernel_cca.KernelCCA`.
 
     Attributes
     ----------
@@ -107,12 +100,10 @@ class KernelHeterogeneousSVD(KernelPairModel):
     x_coefficients_, y_coefficients_ : ndarray of shape (m, k)
         An item is embedded as its kernels with the landmarks times these; one
         without any known feature as zeros.
-    x_gamma_, y_gamma_ : float or None
-        Width γ of each side, where its kernel has one.
+    x_gamma_, y_gamma_, n_components_
+        As of `simviz.methods.kernel_cca.KernelCCA`.
     spectrum_ : ndarray of shape (k,)
         Singular values.
-    n_components_ : int
-        Dimensions k.
 
     See Also
     --------
@@ -173,7 +164,6 @@ class KernelHeterogeneousSVD(KernelPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="Kernel heterogeneous SVD",
         reference="Wu, Xu & Li 2010",
-        year=2010,
         family="spectral",
         input="tfidf",
         space="two",
@@ -182,7 +172,6 @@ class KernelHeterogeneousSVD(KernelPairModel):
     )
     presets: ClassVar = {"paper": {"negative_weight": "paper", "measure": "dot"}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **KERNEL_PARAMETERS,
         "x_kernel": _KERNEL,
         "y_kernel": _KERNEL,
         "negative_weight": [
@@ -193,7 +182,7 @@ class KernelHeterogeneousSVD(KernelPairModel):
         "measure": [options("cosine", "dot")],
     }
     _stored: ClassVar[Declared] = {
-        "spectrum_": StoredArray(("components",)),
+        **SPECTRUM,
         "x_kernel_": Choice((*NAMES, "precomputed"), functions=True),
         "y_kernel_": Choice((*NAMES, "precomputed"), functions=True),
     }
@@ -270,7 +259,7 @@ class KernelHeterogeneousSVD(KernelPairModel):
         self, xs: list[Setting], ys: list[Setting], data: Any, trials: list[_Trial]
     ) -> _Pair:
         base = xs[0], ys[0]
-        measured: dict[_Pair, list[Array]] = {}
+        measured: dict[_Pair, Values] = {}
 
         def precision(pair: _Pair) -> float:
             if pair not in measured:
@@ -287,7 +276,7 @@ class KernelHeterogeneousSVD(KernelPairModel):
         error = np.mean([gain.std() / np.sqrt(len(gain)) for gain in gains])
         return best if np.mean([gain.mean() for gain in gains]) > 2 * error else base
 
-    def _try(self, pair: _Pair, data: Any, trial: _Trial) -> list[Array]:
+    def _try(self, pair: _Pair, data: Any, trial: _Trial) -> Values:
         """Learn from a part with these kernels; how well each held-out item ranks others."""
         (x_kernel, x_gamma), (y_kernel, y_gamma) = pair
         X, Y, relevance = data
@@ -312,8 +301,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
         if held.unjudged == "ignore":
             if not held.negatives.nnz:
                 raise ValueError("A part without pairs judged not relevant ranks nothing.")
-            return [_chance_above(S, held)]
-        return [_average_precision(S, held), _average_precision(S.T, held.T)]
+            return [placements(S, held)]
+        return [by_query(S, held, "MAP"), by_query(S.T, held.T, "MAP")]
 
 
 def _nothing() -> tuple[Any, Any, Any]:
@@ -387,22 +376,3 @@ def _parts(relevance: Relevance, rng: Any) -> list[_Trial]:
 def _rows(Z: Matrix, kernel: str | KernelFunction, rows: Index, kept: Index) -> Matrix:
     """Some items; of ready-made kernels, those with the items to learn from."""
     return Z[rows][:, kept] if kernel == "precomputed" else Z[rows]
-
-
-def _average_precision(S: Matrix, relevance: Relevance) -> Array:
-    """Average precision of every query with relevant candidates."""
-    positives = relevance.positives
-    above, tied, _ = rank_block(S, positives.indptr, positives.indices)
-    sizes = np.full(positives.shape[0], positives.shape[1])
-    ranking = Ranking(
-        positives.indptr, positives.indices, positives.data, above, tied, n_candidates=sizes
-    )
-    return expected_average_precision(ranking)[np.diff(positives.indptr) > 0]
-
-
-def _chance_above(S: Matrix, relevance: Relevance) -> Array:
-    """Share of the pairs judged wrong that score below each relevant pair."""
-    right, wrong = (S[part.tocoo().coords] for part in (relevance.positives, relevance.negatives))
-    wrong = np.sort(wrong)
-    below = np.searchsorted(wrong, right, "left") + np.searchsorted(wrong, right, "right")
-    return np.asarray(below / (2 * len(wrong)))

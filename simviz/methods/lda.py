@@ -15,7 +15,6 @@ from simviz.base import Matrix, MethodTags
 from simviz.base.stored import Declared, StoredArray
 from simviz.methods._topics import (
     EM,
-    TOPIC_PARAMETERS,
     Counts,
     Progress,
     Side,
@@ -50,47 +49,25 @@ class LDA(TopicModel):
         Prior of an item's topics; below 1 it prefers few.
     beta : float, default=0.01
         Prior of a topic's words.
-    max_iter : int, default=100
-        Steps of expectation and maximisation at most.
-    tol : float, default=1e-4
-        Ends when a step gains less than this share of the objective, after ten
-        steps at the earliest.
-    init : {"documents", "random", "lsa"}, default="documents"
-        Where topics start: at the words of single items, mixed with those of
-        all; at random distributions; or at clusters in the space of lsa.
-    n_init : int, default=1
-        Starts. Of several, each makes a tenth of the steps and the best goes on.
+    max_iter, tol, init, n_init : optional
+        As of `simviz.methods.plsa.PLSA`.
     fold_in_iter : int, default=100
         Updates of an item's topics at most: in each step, and for unseen items.
     fold_in_tol : float, default=1e-3
         Mean change of γ at which they end.
-    measure : {"js", "hellinger", "cosine"}, default="js"
-        How shares of topics are compared: 1 − JS / ln 2 with the Jensen–Shannon
-        divergence, Σ √(p q), or the cosine.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the random starts and of what is sampled.
+    measure, random_state : optional
+        As of `simviz.methods.plsa.PLSA`.
 
     Attributes
     ----------
-    x_topics_ : ndarray of shape (K, d_x)
-        Expected distribution of each topic over the features of the x side; 0 for
-        those that training never met.
-    y_topics_ : ndarray of shape (K, d_y)
-        The same for the y side, the same array.
+    x_topics_, y_topics_, n_components_, n_iter_, perplexity_curve_
+        As of `simviz.methods.plsa.PLSA`; topics as expected.
     topic_prior_ : ndarray of shape (K,)
         α, once a topic.
     word_counts_ : ndarray of shape (K, d)
         λ, the Dirichlet parameters of the topics.
-    n_components_ : int
-        Topics K.
-    n_iter_ : int
-        Steps done.
     objective_curve_ : list of float
         The lower bound of each step.
-    perplexity_curve_ : list of float
-        Of validation items, after each step: half the words of each foretold from
-        the others. Without validation items, of the training words before each
-        step.
 
     See Also
     --------
@@ -121,14 +98,12 @@ class LDA(TopicModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="LDA",
         reference="Blei et al. 2003",
-        year=2003,
         family="topic",
         input="counts",
         space="one",
         uses="unsupervised",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TOPIC_PARAMETERS,
         "alpha": [interval(Real, 0, None, closed="neither")],
         "beta": [interval(Real, 0, None, closed="neither")],
         "init": [options("documents", "random", "lsa")],

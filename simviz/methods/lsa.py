@@ -8,8 +8,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.base.stored import Declared, StoredArray
+from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._linalg import rows_operator, truncated_svd
 from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
 from simviz.params import interval
@@ -41,8 +41,6 @@ class LSA(LinearPairModel):
         The same directions for both sides.
     spectrum_ : ndarray of shape (k,)
         Singular values.
-    n_components_ : int
-        Dimensions k.
 
     See Also
     --------
@@ -68,7 +66,6 @@ class LSA(LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="LSA",
         reference="Deerwester et al. 1990",
-        year=1990,
         family="spectral",
         input="tfidf",
         space="one",
@@ -76,12 +73,9 @@ class LSA(LinearPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "sigma_power": [interval(Real, 0, 1)],
     }
-    _stored: ClassVar[Declared] = {
-        "spectrum_": StoredArray(("components",)),
-    }
+    _stored: ClassVar[Declared] = SPECTRUM
 
     n_components: int = 200
     _: KW_ONLY

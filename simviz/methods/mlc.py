@@ -11,7 +11,7 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from simviz._types import Reals
-from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import ITERATIONS, Declared, Number, StoredArray
 from simviz.methods._training import (
     Stopped,
@@ -75,16 +75,12 @@ class MLC(IterativeMixin, LinearPairModel):
     ----------
     x_projection_, y_projection_ : ndarray of shape (d_x, k) and (d_y, k)
         Those of the start times a root of A.
-    x_offset_, y_offset_ : ndarray of shape (k,) or None
-        Projected means, where the start has them.
+    x_offset_, y_offset_, n_constraints_, validation_scores_
+        As of `simviz.methods.hdlr.HDLR`.
     metric_ : ndarray of shape (k, k)
         A, positive semidefinite.
     objective_ : float
         Summed distance of the dissimilar pairs that were drawn.
-    n_constraints_ : int
-        Pairs that were drawn.
-    n_components_ : int
-        Dimensions k.
     n_iter_ : int
         Steps done. The first gives every direction an equal share of the bound.
     best_iter_ : int
@@ -92,9 +88,6 @@ class MLC(IterativeMixin, LinearPairModel):
     loss_curve_ : list of float
         After each step, by what share the sum of distances may still rise, at
         most.
-    validation_scores_ : list of float
-        Score on the validation set, or on 4,096 of its queries and candidates,
-        after each step, by the metric that `S2Net` names; empty without one.
 
     Raises
     ------
@@ -157,7 +150,6 @@ class MLC(IterativeMixin, LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="MLC",
         reference="Xing et al. 2003",
-        year=2003,
         family="metric",
         input="tfidf",
         space="one",
@@ -166,7 +158,6 @@ class MLC(IterativeMixin, LinearPairModel):
     )
     presets: ClassVar = {"paper": {"measure": "dot", "validation_fraction": 0.0}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "form": [options("full", "diagonal")],
         "init": [options("pca", "lsa", "opca", "cca", "cl_lsi"), LinearPairModel],
         "measure": [options("cosine", "dot")],

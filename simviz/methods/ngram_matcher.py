@@ -60,7 +60,6 @@ class NgramMatcher(PairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="N-gram matcher",
         reference="Neculoiu et al. 2016",
-        year=2016,
         family="lexical",
         input="trigrams",
         space="one",

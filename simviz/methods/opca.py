@@ -12,8 +12,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from simviz._types import Array
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.base.stored import Declared, Number, StoredArray
+from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import SPECTRUM, Declared, Number
 from simviz.methods._linalg import leading_symmetric
 from simviz.methods._spectral import (
     Blocks,
@@ -81,8 +81,6 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         Projected means.
     spectrum_ : ndarray of shape (k,)
         Ratios of signal to regularised noise λ, descending.
-    n_components_ : int
-        Dimensions k.
     regularization_ : float
         Ridge that was kept.
 
@@ -123,7 +121,6 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="OPCA",
         reference="Platt et al. 2010",
-        year=2010,
         family="spectral",
         input="tfidf",
         space="either",
@@ -132,14 +129,13 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
     )
     presets: ClassVar = {"paper": {"noise": "raw"}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "regularization": [interval(Real, 0, None), None],
         "signal": [options("mean", "cross")],
         "noise": [options("centered", "raw")],
         "eigenvalue_power": [interval(Real, 0, 1)],
     }
     _stored: ClassVar[Declared] = {
-        "spectrum_": StoredArray(("components",)),
+        **SPECTRUM,
         "regularization_": Number(low=0, optional=True),
     }
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
+from simviz.base import Matrix, MethodTags, PairModel, RowScorer
 from simviz.base.stored import ITERATIONS, Declared, StoredArray
 from simviz.methods._triples import (
     Descent,
@@ -57,12 +57,8 @@ class PAMIR(TripleMixin, PairModel):
         least 20,000.
     patience : int, default=5
         Passes without a better validation score before stopping.
-    validation_fraction : float, default=0.2
-        Share of the items held out to choose the pass, where neither a
-        validation set nor triples are given to `fit` and there would be at
-        least 20 of them; in the end all items are learned from, in as many
-        passes. Pairs that hang together in small groups are held out whole; else some
-        x items are, and some y items, or those of the side that a split divided. 0: none.
+    validation_fraction : optional
+        As of `simviz.methods.ssi.SSI`.
     normalize : bool, default=True
         Whether items are scaled to length 1 first; the margin of 1 is meant
         for such items.
@@ -79,17 +75,8 @@ class PAMIR(TripleMixin, PairModel):
         The matrix W, of the features that are kept.
     x_kept_, y_kept_ : ndarray of int, or None
         Features that are kept; None where all are.
-    n_iter_ : int
-        Passes done while the pass was chosen.
-    best_iter_ : int
-        Passes that were kept.
-    loss_curve_ : list of float
-        Mean hinge loss of each of these passes, before its steps.
-    validation_scores_ : list of float
-        Score on 512 queries and 4,096 candidates of the validation set, or of what
-        was held out, after each pass; empty without any. NDCG where there are
-        grades, the AUC where unjudged pairs are ignored, else the mean average
-        precision; of both directions where pairs are one to one.
+    n_iter_, best_iter_, loss_curve_, validation_scores_
+        As of `simviz.methods.ssi.SSI`; no start is kept.
 
     See Also
     --------
@@ -126,7 +113,6 @@ class PAMIR(TripleMixin, PairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="PAMIR",
         reference="Grangier & Bengio 2008",
-        year=2008,
         family="gradient",
         input="tfidf",
         space="either",
@@ -135,7 +121,6 @@ class PAMIR(TripleMixin, PairModel):
     )
     presets: ClassVar = {"paper": {"init": "zero"}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "aggressiveness": [interval(Real, 0, None, closed="neither")],
         "init": [options("identity", "zero")],
         "averaged": ["boolean"],
@@ -243,18 +228,7 @@ class PAMIR(TripleMixin, PairModel):
     def term_weights(
         self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
     ) -> NDArray[np.float64]:
-        """Weights of pairs of features: a block of W.
-
-        Parameters
-        ----------
-        x_index, y_index : ndarray of int
-            Features of the two sides.
-
-        Returns
-        -------
-        ndarray of float64, shape (len(x_index), len(y_index))
-            What the product of two features' values counts.
-        """
+        """Weights of pairs of features: a block of W."""
         if self._keeps_all:
             return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)
         at, known = [], []

@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
-from simviz.base.stored import Declared, StoredArray
+from simviz.base import LinearPairModel, Matrix, MethodTags
+from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._linalg import group_means, rows_operator, truncated_svd
 from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
 from simviz.relevance import Relevance
@@ -42,8 +42,6 @@ class PCA(LinearPairModel):
         The projected mean, if `center_at_transform`.
     spectrum_ : ndarray of shape (k,)
         Standard deviations along the directions.
-    n_components_ : int
-        Dimensions k.
 
     See Also
     --------
@@ -71,7 +69,6 @@ class PCA(LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="PCA",
         reference="Pearson 1901",
-        year=1901,
         family="spectral",
         input="tfidf",
         space="one",
@@ -79,12 +76,9 @@ class PCA(LinearPairModel):
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "center_at_transform": ["boolean"],
     }
-    _stored: ClassVar[Declared] = {
-        "spectrum_": StoredArray(("components",)),
-    }
+    _stored: ClassVar[Declared] = SPECTRUM
 
     n_components: int = 200
     _: KW_ONLY

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
-from numbers import Real
 from typing import Any, ClassVar
 
 from simviz.base import MethodTags
-from simviz.methods._topics import TOPIC_PARAMETERS, TopicModel
-from simviz.params import interval, options
+from simviz.methods._topics import TopicModel
+from simviz.params import options
 
 
 @dataclass(eq=False, repr=False)
@@ -97,16 +96,12 @@ class PLSA(TopicModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="PLSA",
         reference="Hofmann 1999",
-        year=1999,
         family="topic",
         input="counts",
         space="one",
         uses="unsupervised",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TOPIC_PARAMETERS,
-        "alpha": [interval(Real, 1, None)],
-        "beta": [interval(Real, 1, None)],
         "init": [options("documents", "random", "lsa")],
     }
     _paired = False

@@ -17,17 +17,16 @@ from simviz._types import Array
 from simviz.base import MethodTags
 from simviz.methods._topics import (
     EM,
-    TOPIC_PARAMETERS,
     Counts,
     Progress,
     Side,
-    Stopped,
     TopicModel,
     Topics,
     blocks,
     normalized_words,
     run_kernel,
 )
+from simviz.methods._training import Stopped
 from simviz.params import interval, options
 
 _NOTHING = 1e-12  # of a share or a count, beside 1
@@ -53,11 +52,8 @@ class PLTM(TopicModel):
 
     Parameters
     ----------
-    n_components : int, default=100
-        How many topics K are looked for.
-    shared : bool, default=False
-        Whether both sides have one vocabulary; then a topic is one
-        distribution over it, else one a side.
+    n_components, shared : optional
+        As of `simviz.methods.jplsa.JPLSA`.
     alpha : float, default=0.1
         Prior of each topic of a pair; where it is learned, the first one.
     beta : float, default=0.01
@@ -70,43 +66,16 @@ class PLTM(TopicModel):
         wants several hundred. The first and the last run on one core.
     max_iter : int, default=100
         Steps through all words at most.
-    tol : float, default=1e-4
-        Ends when a step gains less than this share of the objective, after ten
-        steps at the earliest.
-    init : {"documents", "random", "cl_lsi"}, default="documents"
-        Where topics start: at the words of single pairs, mixed with those of
-        all; at random distributions; or at clusters in the space of cl_lsi.
-    n_init : int, default=1
-        Starts. Of several, each makes a tenth of the steps and the best goes on.
-    fold_in_iter : int, default=2
-        Steps, from equal shares, that find the topics of an unseen item. Few leave
-        it some of every topic its words occur in; many end at the likeliest shares.
-    measure : {"js", "hellinger", "cosine"}, default="js"
-        How shares of topics are compared: 1 − JS / ln 2 with the Jensen–Shannon
-        divergence, Σ √(p q), or the cosine.
-    random_state : int, RandomState instance or None, default=0
-        Seed of the random starts and of what is sampled.
+    tol, init, n_init, fold_in_iter, measure, random_state : optional
+        As of `simviz.methods.jplsa.JPLSA`.
 
     Attributes
     ----------
-    x_topics_ : ndarray of shape (K, d_x)
-        Distribution of each topic over the features of the x side; 0 for those
-        that training never met.
-    y_topics_ : ndarray of shape (K, d_y)
-        The same for the y side; the same array when shared.
-    topic_prior_ : ndarray of shape (K,)
-        What is added to the expected counts of an item's topics.
-    n_components_ : int
-        Topics K.
-    n_iter_ : int
-        Steps done.
+    x_topics_, y_topics_, topic_prior_, n_components_, n_iter_, perplexity_curve_
+        As of `simviz.methods.jplsa.JPLSA`.
     objective_curve_ : list of float
         The objective before each step: of "em" the logarithm of the posterior, else
         that of the probability of each word given all others, in turn.
-    perplexity_curve_ : list of float
-        Of validation pairs, after each step: each item's words foretold from its
-        partner's topics. Without validation pairs, of the training words before
-        each step.
 
     See Also
     --------
@@ -158,19 +127,16 @@ class PLTM(TopicModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="PLTM",
         reference="Mimno et al. 2009",
-        year=2009,
         family="topic",
         input="counts",
         space="either",
         uses="paired",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **TOPIC_PARAMETERS,
         "alpha": [interval(Real, 0, None, closed="neither")],
         "beta": [interval(Real, 0, None, closed="neither")],
         "learn_alpha": ["boolean"],
         "inference": [options("variational", "em", "gibbs")],
-        "init": [options("documents", "random", "cl_lsi")],
     }
 
     n_components: int = 100

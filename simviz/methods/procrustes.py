@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
-from simviz.base.stored import Declared, StoredArray
+from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._spectral import unit_moments
 from simviz.params import interval
 from simviz.relevance import Relevance
@@ -37,8 +37,6 @@ class Procrustes(LinearPairModel):
         U and V, whose product :math:`U V^\top` is the rotation.
     spectrum_ : ndarray of shape (k,)
         Singular values of the mean product of paired vectors, descending.
-    n_components_ : int
-        Dimensions k.
 
     See Also
     --------
@@ -77,7 +75,6 @@ class Procrustes(LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="Orthogonal Procrustes",
         reference="Schönemann 1966",
-        year=1966,
         family="spectral",
         input="pretrained",
         space="one",
@@ -87,7 +84,7 @@ class Procrustes(LinearPairModel):
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "n_components": [interval(Integral, 1, None), None],
     }
-    _stored: ClassVar[Declared] = {"spectrum_": StoredArray(("components",))}
+    _stored: ClassVar[Declared] = SPECTRUM
 
     n_components: int | None = None
 

@@ -141,7 +141,6 @@ class QueryExpansion(PairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="Query expansion",
         reference="Rocchio 1971",
-        year=1971,
         family="lexical",
         input="tfidf",
         space="one",

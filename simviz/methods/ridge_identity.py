@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.base import COMMON_PARAMETERS, LinearPairModel, Matrix, MethodTags
+from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import Declared, Number
 from simviz.methods._spectral import unit_moments
 from simviz.methods._training import best_on_held_out
@@ -87,14 +87,12 @@ class RidgeIdentity(LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="Ridge towards the identity",
         reference="Kienzle & Chellapilla 2006",
-        year=2006,
         family="spectral",
         input="pretrained",
         space="one",
         uses="paired",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "mapped": [options("both", "x", "y")],
         "regularization": [interval(Real, 0, None, closed="neither"), None],
     }

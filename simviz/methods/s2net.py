@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import COMMON_PARAMETERS, IterativeMixin, LinearPairModel, Matrix, MethodTags
+from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import ITERATIONS, Declared, Number
 from simviz.methods._training import (
     Data,
@@ -115,8 +115,6 @@ class S2Net(IterativeMixin, LinearPairModel):
         What is subtracted from projections, learned as well. It starts as
         the projected mean of methods that centre, else as 0. None without
         `fit_intercept`.
-    n_components_ : int
-        Dimensions k.
     learning_rate_ : float
         Rate that was kept.
     n_iter_ : int
@@ -180,7 +178,6 @@ class S2Net(IterativeMixin, LinearPairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="S2Net",
         reference="Yih et al. 2011",
-        year=2011,
         family="gradient",
         input="tfidf",
         space="either",
@@ -189,7 +186,6 @@ class S2Net(IterativeMixin, LinearPairModel):
     )
     presets: ClassVar = {"paper": {"loss": "logistic", "solver": "lbfgs", "fit_intercept": False}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "loss": [options("softmax", "logistic", "triplet", "mse")],
         "init": [
             options(

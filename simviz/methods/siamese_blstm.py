@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
-from simviz.base import COMMON_PARAMETERS, EmbeddingModel, IterativeMixin, Matrix, MethodTags
+from simviz.base import EmbeddingModel, IterativeMixin, Matrix, MethodTags
 from simviz.base.stored import ITERATIONS, Declared, Size, StoredArray, StoredArrays
 from simviz.methods._training import torch_device
 from simviz.params import interval, options
@@ -185,7 +185,6 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="Siamese BLSTM",
         reference="Neculoiu et al. 2016",
-        year=2016,
         family="encoder",
         input="characters",
         space="either",
@@ -208,7 +207,6 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         }
     }
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "n_layers": [interval(Integral, 1, 16)],
         "hidden_units": [interval(Integral, 1, None)],
         "embedding_size": [interval(Integral, 1, None)],
@@ -349,11 +347,5 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         return False
 
     def _check_sides(self, X: Matrix, y: Matrix | None, *, reset: bool) -> tuple[Matrix, Matrix]:
-        """Validate both sides."""
-        X = self._check_x(X, reset=reset)
-        if y is None and not self.shared:
-            raise ValueError(
-                f"{type(self).__name__} requires y to be passed, but the target y is None: "
-                "it learns from two sides."
-            )
-        return X, self._check_y(X if y is None else y, dtype=X.dtype, reset=reset)
+        """Validate both sides; equal widths are not asked for."""
+        return super()._check_sides(X, X if y is None and self.shared else y, reset=reset)

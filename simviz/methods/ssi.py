@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from simviz.base import COMMON_PARAMETERS, Matrix, MethodTags, PairModel, RowScorer
+from simviz.base import Matrix, MethodTags, PairModel, RowScorer
 from simviz.base.stored import ITERATIONS, Declared, StoredArray
 from simviz.methods import get_method
 from simviz.methods._triples import (
@@ -158,7 +158,6 @@ class SSI(TripleMixin, PairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="SSI",
         reference="Bai et al. 2009",
-        year=2009,
         family="gradient",
         input="tfidf",
         space="either",
@@ -167,7 +166,6 @@ class SSI(TripleMixin, PairModel):
     )
     presets: ClassVar = {"paper": {"init": "normal", "n_negatives": 1, "margin": 1.0}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        **COMMON_PARAMETERS,
         "form": [options("low_rank", "symmetric", "diagonal", "full")],
         "init": [options("lsa", "identity", "random", "normal")],
         "n_negatives": [interval(Integral, 1, None)],
@@ -340,18 +338,7 @@ class SSI(TripleMixin, PairModel):
     def term_weights(
         self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
     ) -> NDArray[np.float64]:
-        """Weights of pairs of features: a block of the matrix between q and d.
-
-        Parameters
-        ----------
-        x_index, y_index : ndarray of int
-            Features of the two sides.
-
-        Returns
-        -------
-        ndarray of float64, shape (len(x_index), len(y_index))
-            What the product of two features' values counts.
-        """
+        """Weights of pairs of features: a block of the matrix between q and d."""
         if self.form == "full":
             return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)
         same = np.equal.outer(x_index, y_index)

@@ -49,7 +49,6 @@ class TfidfCosine(PairModel):
     tags: ClassVar[MethodTags] = MethodTags(
         title="TF-IDF cosine",
         reference="Salton et al. 1975",
-        year=1975,
         family="lexical",
         input="tfidf",
         space="one",

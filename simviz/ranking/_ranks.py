@@ -286,10 +286,8 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None = None) -> Reals:
 
     Parameters
     ----------
-    ranking : Ranking
-        Where the relevant candidates stand.
-    k : int, optional
-        Rank below which nothing counts; all ranks do when omitted.
+    ranking, k : Ranking, int
+        As in `expected_success_at`; all ranks count where `k` is omitted.
 
     Returns
     -------
@@ -363,10 +361,8 @@ def expected_precision_at(ranking: Ranking, k: int) -> Reals:
 
     Parameters
     ----------
-    ranking : Ranking
-        Where the relevant candidates stand.
-    k : int
-        How many candidates count; also the divisor when the pool is smaller.
+    ranking, k : Ranking, int
+        As in `expected_success_at`; `k` is also the divisor where the pool is smaller.
 
     Returns
     -------
@@ -410,10 +406,8 @@ def expected_recall_at(ranking: Ranking, k: int) -> Reals:
 
     Parameters
     ----------
-    ranking : Ranking
-        Where the relevant candidates stand.
-    k : int
-        How many candidates count.
+    ranking, k : Ranking, int
+        As in `expected_success_at`.
 
     Returns
     -------
@@ -442,10 +436,8 @@ def expected_ndcg_at(
 
     Parameters
     ----------
-    ranking : Ranking
-        Where the relevant candidates stand.
-    k : int, optional
-        How many candidates count; all when omitted.
+    ranking, k : Ranking, int
+        As in `expected_success_at`; all candidates count where `k` is omitted.
     gain : {"exp2", "linear"}, default="exp2"
         What a grade g is worth: 2^g - 1, or g. Not relevant is worth 0.
     discount : {"log2", "jk"}, default="log2"
@@ -524,10 +516,8 @@ def expected_err_at(ranking: Ranking, k: int, *, highest_grade: float = 4.0) -> 
 
     Parameters
     ----------
-    ranking : Ranking
-        Where the relevant candidates stand.
-    k : int
-        How many candidates count.
+    ranking, k : Ranking, int
+        As in `expected_success_at`.
     highest_grade : float, default=4
         The highest grade of the scale, whether or not any candidate has it.
 
