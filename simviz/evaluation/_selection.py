@@ -38,24 +38,15 @@ class ForwardSelection:
     runs and shares that were chosen on the others. Of several numbers of runs the lowest is
     taken that is within one standard error of the best.
 
-    Parameters
-    ----------
-    singles : ndarray of shape (n_runs, n_queries)
-        Values of each run; larger is better.
-    curve : callable
-        Values of a path with one more run at each of `SHARES`: shape (n_shares, n_queries).
-    weight : ndarray of shape (n_queries,)
-        What each query counts.
-    unit : ndarray of int of shape (n_queries,)
-        Queries that stay in one fold.
-    most : int
-        Runs of a path at most.
-
     References
     ----------
     R. Caruana, A. Niculescu-Mizil, G. Crew & A. Ksikes. "Ensemble selection from libraries of
     models." ICML 2004.
     """
+
+    # `singles` are values of each run (n_runs, n_queries), larger is better; `curve` gives those
+    # of a path with one more run at each of `SHARES`. Queries count by `weight`, and those of one
+    # `unit` stay in one fold.
 
     def __init__(
         self,

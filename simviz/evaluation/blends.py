@@ -176,14 +176,10 @@ def blend_curve(
     metrics : iterable of Metric or str
         Any metrics of ranks. Those of all pairs (AUC, Spearman) are measured
         where only judged pairs count.
-    directions : sequence of {"x2y", "y2x"}
-        Which sides ask, the default of the curve first.
-    pool : {"split", "all", "judged"}, default="split"
-        What a query is ranked against, as in `simviz.evaluation.evaluate`.
-    block_size : int, optional
-        Rows of a block.
-    callback : callable, optional
-        See `simviz.callbacks`; steps are rows, those of all passes.
+    directions, pool : optional
+        As in `evaluate`.
+    block_size, callback : optional
+        As in `evaluate`.
 
     Returns
     -------

@@ -269,13 +269,8 @@ class Comparisons:
         sign = -1.0 if self.higher_is_better else 1.0
         return [int(i) for i in np.argsort(sign * self.means, kind="stable")]
 
-    def letters(self, alpha: float = ALPHA) -> dict[str, str]:
+    def letters(self) -> dict[str, str]:
         """Compact letter display: runs that share a letter cannot be told apart.
-
-        Parameters
-        ----------
-        alpha : float, default=0.05
-            Highest p-value that tells a pair apart.
 
         Returns
         -------
@@ -290,8 +285,8 @@ class Comparisons:
             )
         p = np.ones((n, n))  # 0 where two are told apart, by the interval too
         for (i, j), found in self.pairs.items():
-            p[i, j] = p[j, i] = not found.is_significant(alpha)
-        marks = letter_display(tie_groups(p, self.order(), alpha=alpha))
+            p[i, j] = p[j, i] = not found.is_significant()
+        marks = letter_display(tie_groups(p, self.order()))
         return dict(zip(self.names, marks, strict=True))
 
 
@@ -427,9 +422,7 @@ def compare_all_evaluations(
     test : str, default="randomization"
         As in `paired_test`. Judged pairs are tested by the bootstrap of
         `bootstrap_pairs` whichever is named, unless that is "delong".
-    correction : {"holm", "bonferroni", "none"}, default="holm"
-        See `adjust_p_values`.
-    baseline : str, optional
+    correction, baseline : optional
         As in `compare_all`.
     **settings : float
         Settings of the test, such as ``level`` and ``random_state``.
@@ -446,22 +439,6 @@ def compare_all_evaluations(
         As in `compare_all` and `query_values`; where pairs are drawn, as in
         `bootstrap_pairs`; and of "delong" if the metric is not the AUC or rank
         loss of judged pairs, or items are in several of them.
-
-    Examples
-    --------
-    >>> from simviz.evaluation import VectorScorer, evaluate
-    >>> from simviz.relevance import Relevance
-    >>> rng = np.random.default_rng(0)
-    >>> X = rng.normal(size=(200, 8))
-    >>> label = np.where(np.arange(200) % 2, 1, -1)
-    >>> pairs = Relevance.from_pairs(range(200), range(200), label, shape=(200, 200))
-    >>> runs = {
-    ...     name: evaluate(VectorScorer(), X, label[:, None] * X + noise * X[::-1], pairs)
-    ...     for name, noise in {"A": 0.5, "B": 3.0}.items()
-    ... }
-    >>> found = compare_all_evaluations(runs, "AUC")
-    >>> found.between("A", "B").describe("A", "B", "AUC")[-38:]
-    'bootstrap over pairs, 200 judged pairs'
     """
     names = tuple(evaluations)
     wanted = pairs_to_compare(names, baseline)
@@ -504,14 +481,8 @@ def compare_evaluations(
     ----------
     a, b : Evaluation
         Of the same test part, against the same pool.
-    metric : Metric or str
-        What to compare; see `compared_metric` for what is tested.
-    directions : sequence of {"x2y", "y2x"}, optional
-        Which sides ask; the first that `a` was evaluated in when omitted.
-    test : str, default="randomization"
+    metric, directions, test, **settings : optional
         As in `compare_all_evaluations`.
-    **settings : float
-        Settings of the test, such as ``level`` and ``random_state``.
 
     Returns
     -------
@@ -602,7 +573,7 @@ def power_analysis(
     Parameters
     ----------
     a, b : array-like of float, shape (n_queries,)
-        Value of each query in both runs.
+        As in `paired_t`.
     power : float, default=0.8
         Probability with which the test should find the difference, from 0.5.
     alpha : float, default=0.05

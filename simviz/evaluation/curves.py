@@ -362,10 +362,8 @@ def learning_curve(
         See `nested_parts`.
     metrics : sequence of Metric or str
         Metrics of ranks.
-    seed : int, default=0
-        Of the order in which pairs come in.
-    side : {"x", "y"}, default="x"
-        Of whose items shares are taken, see `nested_parts`.
+    seed, side : int, {"x", "y"}
+        As in `nested_parts`.
     callback : callable, optional
         See `simviz.callbacks`; steps are shares of the training part.
 
@@ -378,16 +376,6 @@ def learning_curve(
     ------
     ValueError
         As in `nested_parts` and `evaluate`, or if a metric pools all pairs.
-
-    Examples
-    --------
-    >>> from simviz.data import PairSet
-    >>> from simviz.pipeline import default_pipeline
-    >>> texts = [f"{a} {b}" for a in "ox elk cow hen".split() for b in "red blue grey".split()]
-    >>> pairs = PairSet.from_texts(texts, texts)
-    >>> fit = lambda part: default_pipeline("bm25", part).fit(part)
-    >>> learning_curve(fit, pairs, pairs, (0.5, 1)).n_pairs
-    (6, 12)
     """
     asked = [parse_metric(m) for m in metrics]
     for metric in asked:
@@ -404,7 +392,7 @@ def learning_curve(
     sizes = [part.relevance.positives.nnz for part in parts]
     done = 0
     for part, size in zip(parts, sizes, strict=True):
-        result = evaluate(fit(part), test.x, test.y, test.relevance, asked)
+        result = evaluate(fit(part), test, metrics=asked)
         for metric, direction in found:
             found[metric, direction].append(result.per_query(metric, direction))  # type: ignore[arg-type]
         done += size

@@ -15,7 +15,6 @@ from simviz.data.pairs import PairSet
 from simviz.data.splitting import By, split
 from simviz.evaluation.comparisons import (
     Comparisons,
-    Correction,
     apply_correction,
     pairs_to_compare,
 )
@@ -64,17 +63,13 @@ class RepeatedSplits:
     chosen: NDArray[np.int64]
     test_fraction: float
 
-    def comparisons(
-        self, *, baseline: str | None = None, correction: Correction = "holm"
-    ) -> Comparisons:
+    def comparisons(self, *, baseline: str | None = None) -> Comparisons:
         """Compare the methods by the corrected resampled t-test.
 
         Parameters
         ----------
         baseline : str, optional
             Compare this one with all others, and nothing else.
-        correction : {"holm", "bonferroni", "none"}, default="holm"
-            See `adjust_p_values`.
 
         Returns
         -------
@@ -88,7 +83,7 @@ class RepeatedSplits:
         }
         means = np.array([mean(column) for column in columns])
         higher = parse_metric(self.metric).higher_is_better
-        return Comparisons(self.names, means, apply_correction(found, correction), higher)
+        return Comparisons(self.names, means, apply_correction(found), higher)
 
 
 def evaluate_repeated_splits(
@@ -120,12 +115,8 @@ def evaluate_repeated_splits(
         Settings of each method, not fitted.
     n : int, default=10
         RepeatedSplits, from 3.
-    by : {"pair", "x", "y", "group"}, default="pair"
-        What must not stand in two parts, see `simviz.data.split`.
-    fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
-        Shares of train, validation and test.
-    group_key : str, optional
-        Metadata column.
+    by, fractions, group_key : optional
+        As in `simviz.data.split`; columns and times draw nothing at random.
     metric : Metric or str, default="MRR"
         What chooses and is reported.
     direction : {"x2y", "y2x", "mean"}, default="x2y"
@@ -152,17 +143,6 @@ def evaluate_repeated_splits(
     ----------
     Nadeau & Bengio (2003), Inference for the generalization error. Machine
     Learning 52.
-
-    Examples
-    --------
-    >>> from simviz.pipeline import default_pipeline
-    >>> colours, things = ["red", "blue", "green", "gold"], ["car", "bus", "tram", "ship"]
-    >>> texts = [f"{colour} {thing}" for colour in colours for thing in things]
-    >>> pairs = PairSet.from_texts(texts, texts)
-    >>> methods = {name: [default_pipeline(name, pairs)] for name in ("bm25", "tfidf_cosine")}
-    >>> found = evaluate_repeated_splits(pairs, methods, n=3)
-    >>> found.values.shape
-    (3, 2)
     """
     if n < MIN_DIVISIONS:
         raise ValueError(f"Repeat at least {MIN_DIVISIONS} divisions, got n={n}.")
@@ -189,7 +169,7 @@ def evaluate_repeated_splits(
         return is_stopped
 
     def value(pipeline: Pipeline, part: PairSet) -> float:
-        found = evaluate(pipeline, part.x, part.y, part.relevance, [measured], directions=asked)
+        found = evaluate(pipeline, part, metrics=[measured], directions=asked)
         return found.value(measured, direction)
 
     for i in range(n):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
@@ -120,12 +120,13 @@ def choose_blend(
         held = [validation.take(np.sort(part)) for part in np.array_split(rows, FOLDS)]
     done = 0
 
-    def values(of: Callable[[PairSet], Any]) -> Reals:
-        found = [of(part) for part in held]
+    about: dict[str, Any] = {"metrics": [wanted], "directions": asked}
+
+    def alone(part: Pipeline) -> Reals:
+        found = [evaluate(part, some, **about) for some in held]
         if wanted.level != "query":
-            return sign * np.stack([one.pooled[wanted.name] for one in found], axis=-1)
-        lines = [found[0].per_query[wanted.name, side] for side in asked]
-        return sign * np.concatenate(lines, axis=-1)
+            return sign * np.array([one.value(wanted) for one in found])
+        return sign * np.concatenate([found[0].per_query(wanted, side) for side in asked])
 
     @cache
     def pipeline(path: Path) -> Pipeline:
@@ -141,20 +142,15 @@ def choose_blend(
             raise JobCancelled("The choice of a blend was stopped.")
         blend = added(pipeline(path), parts[run], train, 0.5, normalization)
         is_learned = blend.learned_ is parts[run]
-        about: dict[str, Any] = {"metrics": [wanted], "directions": asked}
-
-        def measured(part: PairSet) -> Any:
-            return blend_curve(blend, part.x, part.y, part.relevance, SHARES, **about)
-
-        found = values(measured)
-        return np.nan_to_num(found if is_learned else found[::-1])
-
-    def alone(part: Pipeline) -> Reals:
-        def measured(held_out: PairSet) -> Any:
-            sides = held_out.x, held_out.y, held_out.relevance
-            return _Alone(evaluate(part, *sides, [wanted], directions=asked), wanted, asked)
-
-        return values(measured)
+        curves = [
+            blend_curve(blend, some.x, some.y, some.relevance, SHARES, **about) for some in held
+        ]
+        if wanted.level == "query":
+            lines = [curves[0].per_query[wanted.name, side] for side in asked]
+            found = np.concatenate(lines, axis=-1)
+        else:
+            found = np.stack([one.pooled[wanted.name] for one in curves], axis=-1)
+        return np.nan_to_num(sign * (found if is_learned else found[::-1]))
 
     singles = np.stack([alone(part) for part in parts])
     counted = np.isfinite(singles).all(axis=0)
@@ -172,24 +168,6 @@ def choose_blend(
     mean, single = (sign * float(v @ weight / weight.sum()) for v in selection.nested())
     told = tuple((names[run], share) for run, share in path)
     return ChosenBlend(pipeline(path), told, names[path[0][0]], mean, single)
-
-
-@dataclass(frozen=True, slots=True)
-class _Alone:
-    """An evaluation, asked as a curve of weights is."""
-
-    evaluation: Evaluation
-    metric: Metric
-    directions: Sequence[Direction]
-
-    @property
-    def per_query(self) -> dict[tuple[str, Direction], Reals]:
-        name, of = self.metric.name, self.evaluation
-        return {(name, side): of.per_query(self.metric, side) for side in self.directions}
-
-    @property
-    def pooled(self) -> dict[str, float]:
-        return {self.metric.name: self.evaluation.value(self.metric)}
 
 
 def added(
@@ -239,14 +217,6 @@ class RankFusion:
     ----------
     G. V. Cormack, C. L. A. Clarke & S. Büttcher. "Reciprocal rank fusion outperforms Condorcet
     and individual rank learning methods." SIGIR 2009.
-
-    Examples
-    --------
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(["red car", "blue sea"], ["a car in red", "the sea is blue"])
-    >>> runs = [default_pipeline(name, pairs).fit(pairs) for name in ("bm25", "tfidf_cosine")]
-    >>> RankFusion(runs).evaluate(pairs).value("top-1")
-    1.0
     """
 
     pipelines: Sequence[Pipeline]
@@ -287,25 +257,18 @@ class RankFusion:
         ----------
         pairs : PairSet
             Held-out pairs.
-        metrics : sequence of Metric or str, optional
+        metrics, directions : optional
             As in `simviz.evaluation.evaluate`.
-        directions : sequence of {"x2y", "y2x"}
-            Which sides ask.
 
         Returns
         -------
         Evaluation
             Metrics of all pairs are those of x items asking.
         """
-        sides = pairs.x, pairs.y, pairs.relevance
-        found = evaluate(self, *sides, metrics, directions=["x2y"])
+        found = evaluate(self, pairs, metrics=metrics, directions=["x2y"])
         rankings = {"x2y": found.rankings["x2y"]}
         if "y2x" in directions:
-            turned = pairs.swap()
-            scorer = _Turned(self)
-            back = evaluate(
-                scorer, turned.x, turned.y, turned.relevance, ["MRR"], directions=["x2y"]
-            )
+            back = evaluate(_Turned(self), pairs.swap(), metrics=["MRR"], directions=["x2y"])
             rankings["y2x"] = back.rankings["x2y"]
         return replace(found, rankings={side: rankings[side] for side in directions})
 

@@ -58,10 +58,8 @@ def csls(
     queries : {"given", "training"}, default="given"
         Among what neighbours are looked for, see `simviz.pipeline.CSLSPipeline`. The
         first, as published, looks at the other queries.
-    metric : Metric or str, optional
-        What chooses; that of `simviz.evaluation.default_metric` when omitted.
-    direction : {"x2y", "y2x", "mean"}, default="x2y"
-        Which side asks.
+    metric, direction : optional
+        As in `choose_blend`.
     ks : sequence of int
         Numbers of neighbours to try.
 
@@ -125,6 +123,6 @@ def csls_values(
             sides = zip(nearest, known, strict=True)
             local = [local_means(side, is_known) for side, is_known in sides]
             table = locally_scaled(scores, local[0], local[1], *known)
-        held = HeldScores(table), x, y, validation.relevance
-        found[k] = evaluate(*held, [metric], directions=asked).value(metric, direction)
+        held = evaluate(HeldScores(table), validation, metrics=[metric], directions=asked)
+        found[k] = held.value(metric, direction)
     return found

@@ -68,6 +68,8 @@ class Metric(ABC):
     _name: ClassVar[str]
     _description: ClassVar[str]
     _level: ClassVar[Level] = "query"
+    #: Whether a query of one grade has one value, but one of several grades has not.
+    _is_graded: ClassVar[bool] = False
     higher_is_better: ClassVar[bool] = True
     #: Lowest and highest value.
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
@@ -124,10 +126,14 @@ class Metric(ABC):
         Returns
         -------
         ndarray of bool, shape (n_queries,)
-            True where all candidates are relevant.
+            True where all candidates are relevant, and of one grade where grades count.
         """
         n_relevant = ranking.n_relevant
-        return np.asarray((n_relevant > 0) & (n_relevant == ranking.n_candidates))
+        found = np.asarray((n_relevant > 0) & (n_relevant == ranking.n_candidates))
+        if self._is_graded:
+            lowest, highest = _grades_by(ranking.query, ranking.grade, ranking.n_queries)
+            found &= lowest == highest
+        return found
 
     def of_roc(self, roc: Roc) -> float:
         """Value of a ROC curve, for metrics whose `level` is "roc".
@@ -207,7 +213,6 @@ class TopOne(Metric):
     _description = "Share of queries whose first answer is relevant."
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        """Probability that the first candidate is relevant."""
         return expected_success_at(ranking, 1)
 
 
@@ -236,7 +241,6 @@ class Success(Metric):
             raise ValueError("success@1 is top-1: take TopOne().")
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        """Probability that one of the first k candidates is relevant."""
         return expected_success_at(ranking, self.k)
 
 
@@ -268,7 +272,6 @@ class MRR(Metric):
         return "MRR" if self.k is None else f"MRR@{self.k}"
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        """Reciprocal rank of each query."""
         return expected_reciprocal_rank(ranking, self.k)
 
 
@@ -280,7 +283,6 @@ class MAP(Metric):
     _description = "Mean precision at the ranks of all relevant answers."
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        """Average precision of each query."""
         return expected_average_precision(ranking)
 
 
@@ -307,7 +309,6 @@ class Precision(Metric):
         check_k(self.k)
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        """Precision of each query."""
         return expected_precision_at(ranking, self.k)
 
 
@@ -334,7 +335,6 @@ class Recall(Metric):
         check_k(self.k)
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        """Recall of each query."""
         return expected_recall_at(ranking, self.k)
 
 
@@ -351,7 +351,6 @@ class RPrecision(Metric):
         return ("Rprec",)
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        """R-precision of each query."""
         return expected_r_precision(ranking)
 
 
@@ -380,6 +379,7 @@ class NDCG(Metric):
     (NDCG@3 (exponential gain), NDCG@10 (linear gain), NDCG (exponential gain, jk))
     """
 
+    _is_graded = True
     _description = "Gain of the graded answers, later ranks counting less, over the best possible."
     k: int | None = 3
     gain: Gain = "exp2"
@@ -408,21 +408,16 @@ class NDCG(Metric):
     def _at(self) -> str:
         return "" if self.k is None else f"@{self.k}"
 
-    def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
-        """Queries whose candidates are all relevant, and of one grade."""
-        return super().certain(ranking) & _of_one_grade(ranking)
-
     def _per_query(self, ranking: Ranking) -> Reals:
-        """NDCG of each query."""
         return expected_ndcg_at(ranking, self.k, gain=self.gain, discount=self.discount)
 
 
-def _of_one_grade(ranking: Ranking) -> NDArray[np.bool_]:
-    """Queries whose listed candidates are of one grade."""
-    lowest, highest = np.full((2, ranking.n_queries), np.nan)
-    np.fmin.at(lowest, ranking.query, ranking.grade)
-    np.fmax.at(highest, ranking.query, ranking.grade)
-    return np.asarray(lowest == highest)
+def _grades_by(owner: NDArray[np.integer], grades: Reals, n: int) -> tuple[Reals, Reals]:
+    """Lowest and highest grade of each of n owners; NaN of one without any."""
+    lowest, highest = np.full((2, n), np.nan)
+    np.fmin.at(lowest, owner, grades)
+    np.fmax.at(highest, owner, grades)
+    return lowest, highest
 
 
 @dataclass(frozen=True, repr=False)
@@ -453,6 +448,7 @@ class ERR(Metric):
     (ERR@10, ERR@20 (grades to 2))
     """
 
+    _is_graded = True
     _description = "Mean of 1 / rank where a reader stops, who stops sooner at higher grades."
     k: int = 20
     highest_grade: float = 4.0
@@ -468,12 +464,7 @@ class ERR(Metric):
         grades = "" if self.highest_grade == 4 else f" (grades to {self.highest_grade:g})"
         return f"ERR@{self.k}{grades}"
 
-    def certain(self, ranking: Ranking) -> NDArray[np.bool_]:
-        """Queries whose candidates are all relevant, and of one grade."""
-        return super().certain(ranking) & _of_one_grade(ranking)
-
     def _per_query(self, ranking: Ranking) -> Reals:
-        """ERR of each query."""
         return expected_err_at(ranking, self.k, highest_grade=self.highest_grade)
 
 
@@ -520,7 +511,6 @@ class AUC(Metric):
         return super()._per_query(ranking) if self.level == "roc" else expected_auc(ranking)
 
     def _of_roc(self, roc: Roc) -> float:
-        """Area under the curve."""
         return super()._of_roc(roc) if self.level == "query" else roc.auc
 
 
@@ -543,7 +533,6 @@ class RankLoss(AUC):
         return 1 - super()._per_query(ranking)
 
     def _of_roc(self, roc: Roc) -> float:
-        """Area above the curve."""
         return 1 - super()._of_roc(roc)
 
 
@@ -585,7 +574,6 @@ class PartialAUC(Metric):
         return f"pAUC@{self.max_fpr:g}" + (" (McClish)" if self.standardized else "")
 
     def _of_roc(self, roc: Roc) -> float:
-        """Partial area under the curve."""
         return roc.partial_auc(self.max_fpr, standardized=self.standardized)
 
 
@@ -861,10 +849,6 @@ def is_graded(relevance: Relevance) -> bool:
 def _nothing_to_rank(relevance: Relevance) -> bool:
     """Whether the judged candidates of every item, of either side, are of one grade."""
     entries = relevance.matrix.tocoo()
-    for item, n in zip((entries.row, entries.col), relevance.shape, strict=True):
-        lowest, highest = np.full((2, n), np.nan)
-        np.fmin.at(lowest, item, np.maximum(entries.data, 0))
-        np.fmax.at(highest, item, np.maximum(entries.data, 0))
-        if (lowest < highest).any():
-            return False
-    return True
+    sides = zip((entries.row, entries.col), relevance.shape, strict=True)
+    found = (_grades_by(item, np.maximum(entries.data, 0), n) for item, n in sides)
+    return not any((lowest < highest).any() for lowest, highest in found)

@@ -391,14 +391,6 @@ def delong(
     more correlated receiver operating characteristic curves. Biometrics 44.
     Sun & Xu (2014), Fast implementation of DeLong's algorithm. IEEE Signal
     Processing Letters 21.
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> relevant = rng.random(500) < 0.3
-    >>> good, poor = (relevant + noise * rng.normal(size=500) for noise in (1, 2))
-    >>> delong(good, poor, relevant).is_significant()
-    True
     """
     from scipy.special import ndtr, ndtri
     from scipy.stats import rankdata

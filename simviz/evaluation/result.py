@@ -108,7 +108,7 @@ class Evaluation:
         Parameters
         ----------
         direction : {"x2y", "y2x", "mean"}, optional
-            Which side asks, the first when omitted; "mean" counts all sides.
+            As in `n_queries`.
         metric : Metric or str, default="MRR"
             A metric of ranks. For NDCG the candidates must also be of one grade.
 
@@ -151,9 +151,8 @@ class Evaluation:
         metric : Metric or str
             The metric, or its name.
         direction : {"x2y", "y2x", "mean"}, optional
-            Which side asks; the first when omitted. "mean" is the mean of the
-            directions in which some query counts. Metrics of all pairs are the
-            same in every direction.
+            As in `n_queries`; "mean" is the mean of the directions in which some query counts.
+            Metrics of all pairs are the same in every direction.
 
         Returns
         -------

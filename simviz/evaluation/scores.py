@@ -23,6 +23,8 @@ _WIDE, _SHARES = 60, 128
 #: Least share of the pairs above a cut, and scores looked at to place such cuts.
 _LEAST_SHARE, _SAMPLED = 1e-5, 200_000
 _BUCKETS = 4096
+#: Times that queries are drawn for the intervals of a reliability.
+_RESAMPLES = 500
 #: Replicates drawn at a time.
 _DRAWN = 100
 #: False-positive rates and recalls at which curves are read.
@@ -106,12 +108,8 @@ def score_counts(
 
     Parameters
     ----------
-    scorer : Scorer
-        A fitted model or pipeline.
-    x, y : matrices or Items
-        What the scorer's ``iter_similarity`` takes.
-    relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-        Judgments; row i belongs to row i when omitted.
+    scorer, x, y, relevance : Scorer, sides and judgments
+        As in `evaluate`.
     direction : {"x2y", "y2x"}, default="x2y"
         Which side's items are the queries.
     cuts : array-like of float, optional
@@ -123,10 +121,8 @@ def score_counts(
         groups, which vary as queries do when they are drawn again.
     seed : int, default=0
         Of those groups.
-    block_size : int, optional
-        Rows of a block; the scorer chooses when omitted.
-    callback : callable, optional
-        See `simviz.callbacks`; steps are rows of two passes.
+    block_size, callback : optional
+        As in `evaluate`.
 
     Returns
     -------
@@ -345,14 +341,7 @@ class Reliability:
         return float(weight @ np.abs(self.predicted - self.observed))
 
 
-def reliability(
-    calibration: Calibration,
-    counts: ScoreCounts,
-    *,
-    n_bins: int = 10,
-    n_resamples: int = 500,
-    seed: int = 0,
-) -> Reliability:
+def reliability(calibration: Calibration, counts: ScoreCounts, *, n_bins: int = 10) -> Reliability:
     """Hold probabilities against pairs that neither model nor calibration has seen.
 
     Parameters
@@ -363,10 +352,6 @@ def reliability(
         Counted with ``cuts=calibration.cuts``.
     n_bins : int, default=10
         Steps at most, each with about as many relevant pairs.
-    n_resamples : int, default=500
-        Times the queries are drawn for the intervals.
-    seed : int, default=0
-        Of the draws.
 
     Returns
     -------
@@ -392,7 +377,7 @@ def reliability(
         np.add.reduceat(part, starts, axis=1).astype(np.float64) for part in (relevant, other)
     )
     n = len(positive)
-    drawn = np.random.default_rng(seed).multinomial(n, np.full(n, 1 / n), size=n_resamples)
+    drawn = np.random.default_rng(0).multinomial(n, np.full(n, 1 / n), size=_RESAMPLES)
     again = [drawn @ part for part in (positive, negative)]
     with np.errstate(invalid="ignore"):
         low, high = np.nanquantile(again[0] / (again[0] + again[1]), [0.025, 0.975], axis=0)

@@ -438,10 +438,8 @@ def evaluate_part(
         of a side that the split does not divide; or all items of the data
         set, whose known training pairs are neither candidates nor relevant.
         Judged candidates only, where unlisted pairs are unknown.
-    directions : sequence of {"x2y", "y2x"}
-        Which sides ask.
-    callback : callable, optional
-        See `simviz.callbacks`; told of each direction by itself.
+    directions, callback : optional
+        As in `evaluate`; steps are those of each direction by itself.
 
     Returns
     -------
@@ -473,28 +471,19 @@ def evaluate_part(
             f"part is 'validation' or 'test' and pool 'split' or 'all'; got {part!r}, {pool!r}."
         )
     held_out: PairSet = getattr(parts, part)
+    how: dict[str, Any] = {"metrics": metrics, "callback": callback}
     if pool == "split" or pairs.relevance.unjudged == "ignore":
-        sides = (held_out.x, held_out.y, held_out.relevance)
-        return evaluate(scorer, *sides, metrics, directions=directions, callback=callback)
+        return evaluate(scorer, held_out, directions=directions, **how)
     learned = _positions(parts, pairs)
     found = []
     for direction in directions:
         x = parts.x_index[part] if direction == "x2y" else None
         y = parts.y_index[part] if direction == "y2x" else None
-        asked = pairs.take(x, y)
         known = learned if x is None else learned[x]
+        known = known if y is None else known[:, y]
+        asked = pairs.take(x, y)
         found.append(
-            evaluate(
-                scorer,
-                asked.x,
-                asked.y,
-                asked.relevance,
-                metrics,
-                directions=(direction,),
-                pool="all",
-                known=known if y is None else known[:, y],
-                callback=callback,
-            )
+            evaluate(scorer, asked, directions=(direction,), pool="all", known=known, **how)
         )
     rankings = {d: one.rankings[d] for d, one in zip(directions, found, strict=True)}
     return replace(found[0], rankings=rankings)

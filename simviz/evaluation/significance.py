@@ -105,15 +105,13 @@ class Comparison:
         """
         return self.p_value <= alpha and not self.low <= 0 <= self.high
 
-    def state(self, *, higher_is_better: bool = True, alpha: float = ALPHA) -> State:
+    def state(self, *, higher_is_better: bool = True) -> State:
         """What is known of the first run.
 
         Parameters
         ----------
         higher_is_better : bool, default=True
             False for metrics such as rank loss.
-        alpha : float, default=0.05
-            Highest p-value that tells the runs apart.
 
         Returns
         -------
@@ -123,7 +121,7 @@ class Comparison:
         """
         if math.isnan(self.p_value):
             return "undecided"
-        if not self.is_significant(alpha):
+        if not self.is_significant():
             return "level"
         return "ahead" if (self.difference > 0) == higher_is_better else "behind"
 
@@ -151,13 +149,7 @@ class Comparison:
         )
 
     def describe(
-        self,
-        a_name: str,
-        b_name: str,
-        metric: str = "",
-        *,
-        higher_is_better: bool = True,
-        alpha: float = ALPHA,
+        self, a_name: str, b_name: str, metric: str = "", *, higher_is_better: bool = True
     ) -> str:
         """One sentence with the test, its numbers, and how many queries they rest on.
 
@@ -168,9 +160,7 @@ class Comparison:
         metric : str, optional
             What was measured.
         higher_is_better : bool, default=True
-            False for metrics such as rank loss.
-        alpha : float, default=0.05
-            Highest p-value that tells the runs apart.
+            As in `state`.
 
         Returns
         -------
@@ -184,28 +174,20 @@ class Comparison:
         'OPCA and LSA cannot be told apart: MRR +0.200 [−0.025, +0.425], p = 0.066,
         paired t, 4 queries'
         """
-        finding = self.finding(
-            a_name, b_name, metric, higher_is_better=higher_is_better, alpha=alpha
-        )
+        finding = self.finding(a_name, b_name, metric, higher_is_better=higher_is_better)
         if math.isnan(self.p_value):
             return finding
         correction = f" ({self.correction})" if self.correction else ""
         return f"{finding}, {describe_p(self.p_value)}{correction}, {self.test}, {self.counted}"
 
     def finding(
-        self,
-        a_name: str,
-        b_name: str,
-        metric: str = "",
-        *,
-        higher_is_better: bool = True,
-        alpha: float = ALPHA,
+        self, a_name: str, b_name: str, metric: str = "", *, higher_is_better: bool = True
     ) -> str:
         """What `describe` says before the p-value: the state, the difference and its interval.
 
         Parameters
         ----------
-        a_name, b_name, metric, higher_is_better, alpha : str, str, str, bool, float
+        a_name, b_name, metric, higher_is_better : str, str, str, bool
             As in `describe`.
 
         Returns
@@ -224,7 +206,7 @@ class Comparison:
             better, a_name, b_name = self.swapped(), b_name, a_name
         relation = (
             f"{a_name} is ahead of {b_name}"
-            if self.is_significant(alpha)
+            if self.is_significant()
             else f"{a_name} and {b_name} cannot be told apart"
         )
         numbers = f"{signed(better.difference)} [{signed(better.low)}, {signed(better.high)}]"
@@ -278,10 +260,8 @@ def paired_randomization(
 
     Parameters
     ----------
-    a, b : array-like of float, shape (n_queries,)
-        Value of each query in both runs.
-    level : float, default=0.95
-        Of the interval, which is Student's.
+    a, b, level : array-like, array-like, float
+        As in `paired_t`, whose interval this has.
     n_resamples : int, default=10_000
         Choices of swaps to draw; p is then no less than 1 / (1 + n_resamples).
     random_state : int, default=0
@@ -361,14 +341,8 @@ def paired_bootstrap(
 
     Parameters
     ----------
-    a, b : array-like of float, shape (n_queries,)
-        Value of each query in both runs.
-    level : float, default=0.95
-        Of the interval.
-    n_resamples : int, default=10_000
-        How often queries are drawn again.
-    random_state : int, default=0
-        Seed of the draws.
+    a, b, level, n_resamples, random_state : optional
+        As in `paired_randomization`.
 
     Returns
     -------
@@ -409,10 +383,8 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
 
     Parameters
     ----------
-    a, b : array-like of float, shape (n_queries,)
-        Value of each query in both runs.
-    level : float, default=0.95
-        Of the interval of the mean, which is Student's.
+    a, b, level : array-like, array-like, float
+        As in `paired_t`; the interval is that of the mean.
 
     Returns
     -------
@@ -590,14 +562,6 @@ def partitioned_auc_t(
     ----------
     Yih, Toutanova, Platt & Meek (2011), Learning discriminative projections
     for text similarity measures. CoNLL, section 4.2: "50 random subsets".
-
-    Examples
-    --------
-    >>> rng = np.random.default_rng(0)
-    >>> relevant = rng.random(2000) < 0.3
-    >>> good, poor = (relevant + noise * rng.normal(size=2000) for noise in (1, 2))
-    >>> partitioned_auc_t(good, poor, relevant).describe("good", "poor", "AUC")[:22]
-    'good is ahead of poor:'
     """
     sides = [np.asarray(scores, dtype=np.float64) for scores in (a_scores, b_scores)]
     truth = np.asarray(relevant, dtype=bool)

@@ -85,19 +85,12 @@ def choose_threshold(
 
     Parameters
     ----------
-    scorer : Scorer
-        A fitted model or pipeline.
-    x, y : matrices or Items
-        What the scorer's ``iter_similarity`` takes.
-    relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-        Judgments; row i belongs to row i when omitted. A pair without one is
-        ignored where ``Relevance.unjudged`` says so.
+    scorer, x, y, relevance : Scorer, sides and judgments
+        As in `evaluate`.
     false_alarm_rate : float, default=0.01
         Share of the pairs that are not relevant, from 0 to 1.
-    block_size : int, optional
-        Rows of a block; the scorer chooses when omitted.
-    callback : callable, optional
-        See `simviz.callbacks`; steps are rows.
+    block_size, callback : optional
+        As in `evaluate`.
 
     Returns
     -------
@@ -165,12 +158,8 @@ def operating_point(
 
     Parameters
     ----------
-    scorer : Scorer
-        A fitted model or pipeline.
-    x, y : matrices or Items
-        What the scorer's ``iter_similarity`` takes.
-    relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-        Judgments; row i belongs to row i when omitted.
+    scorer, x, y, relevance : Scorer, sides and judgments
+        As in `evaluate`.
     threshold : float
         A pair passes at or above it.
     prevalence : float, optional
@@ -182,10 +171,8 @@ def operating_point(
         split by group, else intervals are too narrow.
     confidence : float, default=0.95
         Share that intervals enclose, above 0 and below 1.
-    block_size : int, optional
-        Rows of a block; the scorer chooses when omitted.
-    callback : callable, optional
-        See `simviz.callbacks`; steps are rows.
+    block_size, callback : optional
+        As in `evaluate`.
 
     Returns
     -------
@@ -444,21 +431,15 @@ def errors_at(
 
     Parameters
     ----------
-    scorer : Scorer
-        A fitted model or pipeline.
-    x, y : matrices or Items
-        What the scorer's ``iter_similarity`` takes.
-    relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
-        Judgments; row i belongs to row i when omitted. Pairs that are
-        ignored are neither counted nor listed.
+    scorer, x, y, relevance : Scorer, sides and judgments
+        As in `evaluate`. Pairs that are ignored
+        are neither counted nor listed.
     threshold : float
         A pair passes at or above it.
     k : int, default=10
         Pairs to list of each kind, at most.
-    block_size : int, optional
-        Rows of a block; the scorer chooses when omitted.
-    callback : callable, optional
-        See `simviz.callbacks`; steps are rows.
+    block_size, callback : optional
+        As in `evaluate`.
 
     Returns
     -------
