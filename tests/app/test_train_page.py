@@ -15,6 +15,7 @@ from simviz import _extras
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec
+from simviz.methods import get_method
 from simviz.relevance import Relevance
 from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.shell import progress, state
@@ -479,12 +480,20 @@ def test_what_differs_and_again_with_a_change(own):
     assert ">setting<" in html(own) and "<td>k1</td>" in html(own)
     assert "<td>b</td>" not in html(own)
     tick_row(own, 0)
-    again = next(b for b in own.button if b.label == "Train with this change")
-    assert again.disabled, "nothing is changed yet"
-    change = next(s for s in own.selectbox if s.label == "Change")
-    run(change.set_value("b"))
-    run(next(n for n in own.number_input if n.label == "b").set_value(0.2))
-    run(next(b for b in own.button if b.label == "Train with this change").click())
+
+    def change(name, value):
+        run(next(s for s in own.selectbox if s.label == "Change").set_value(name))
+        run(next(n for n in own.number_input if n.label == name).set_value(value))
+
+    def again():
+        return next(b for b in own.button if b.label == "Train with this change")
+
+    assert again().disabled, "nothing is changed yet"
+    is_usual = not own.dataframe[0].value["parameters"][0]
+    change("k1", 2.0 if is_usual else get_method("bm25")().k1)
+    assert again().disabled and "This run exists already" in html(own), "the other one"
+    change("b", 0.2)
+    run(again().click())
     until_trained(own)
     assert len(own.dataframe[0].value) == 3
     assert any("b 0.2" in words for words in own.dataframe[0].value["parameters"])
