@@ -228,16 +228,6 @@ def explain(
     ------
     ValueError
         If the score of the method is no sum over terms, or there is not one item a side.
-
-    Examples
-    --------
-    >>> from simviz.data import PairSet
-    >>> from simviz.pipeline import default_pipeline
-    >>> pairs = PairSet.from_texts(["a red car", "the sun is up"], ["red cars", "up to the sun"])
-    >>> fitted = default_pipeline("tfidf_cosine", pairs).fit(pairs)
-    >>> found = explain(fitted, pairs.x.take([1]), pairs.y.take([1]), n=2)
-    >>> round(found.score, 3) == round(float(fitted.similarity(pairs.x, pairs.y)[1, 1]), 3)
-    True
     """
     check_is_fitted(pipeline)
     sides = ((pipeline.x_features_, pipeline.x_content(x)), (pipeline.y_features_, y.content))

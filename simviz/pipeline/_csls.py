@@ -111,9 +111,7 @@ class CSLSPipeline(_Scorer):
             Fitted; it is used as it is.
         pairs : PairSet
             Its training pairs.
-        k : int, default=10
-            As in the class.
-        queries : {"given", "training"}, default="given"
+        k, queries : optional
             As in the class.
 
         Returns

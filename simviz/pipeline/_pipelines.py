@@ -907,9 +907,7 @@ class BlendPipeline(_Scorer):
             Fitted; they are used as they are.
         pairs : PairSet
             Their training pairs, from which the spread of both is taken.
-        alpha : float, default=0.5
-            Weight of the learned similarity.
-        normalization : str, default="global_std"
+        alpha, normalization : optional
             As in the class.
 
         Returns

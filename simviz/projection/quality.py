@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -13,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.data.cells import percent
 from simviz.evaluation import MRR, evaluate
 from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, distance_blocks
-from simviz.projection.two_sided import Comparison
+from simviz.projection.two_sided import Comparison, check_similarity
 from simviz.ranking import expected_reciprocal_rank
 from simviz.relevance import Relevance
 
@@ -186,7 +185,7 @@ def map_quality(
     sizes = np.array([n_x, n - n_x])
     k_own = np.minimum(n_neighbors, (sizes - 1) // 2)
     k_other = np.minimum(n_neighbors, np.maximum(sizes // 2, 1))
-    across = _both_ways(x, y, _checked(similarity, n_x, n - n_x))
+    across = _both_ways(x, y, check_similarity(similarity, n_x, n - n_x, np.float64))
     false, missing, kept = np.zeros((3, len(rows)))
     kept_own, kept_other, false_other, missing_other = np.zeros((4, len(rows)))
     start = 0
@@ -240,23 +239,6 @@ def map_quality(
         false_across=false_other,
         missing_across=missing_other,
     )
-
-
-def _checked(similarity: Comparison | ArrayLike, n_x: int, n_y: int) -> Comparison | FloatArray:
-    """A way to compare, or a table of similarities of the right shape."""
-    if isinstance(similarity, str):
-        if similarity not in ("euclidean", "dot"):
-            raise ValueError(
-                f"similarity must be 'euclidean', 'dot' or a table, got {similarity!r}."
-            )
-        return cast(Comparison, similarity)
-    table = np.asarray(similarity, dtype=np.float64)
-    if table.shape != (n_x, n_y):
-        raise ValueError(
-            f"A table of similarities must be of shape ({n_x}, {n_y}), one row per x item and one "
-            f"column per y item; got shape {table.shape}."
-        )
-    return table
 
 
 def _worst(k: int, n_others: int) -> float:

@@ -108,7 +108,7 @@ def topic_regions(
 
 
 def word_regions(
-    sides: Sequence[tuple[ArrayLike, Sequence[str] | None]], n_regions: int = 12, seed: int = 0
+    sides: Sequence[tuple[ArrayLike, Sequence[str] | None]], n_regions: int = 12
 ) -> list[Region]:
     """Parts of a map, each with the words that set it apart.
 
@@ -121,8 +121,6 @@ def word_regions(
         Positions of each side's items and their texts; None where there is nothing to read.
     n_regions : int, default=12
         Clusters.
-    seed : int, default=0
-        Of the clustering.
 
     Returns
     -------
@@ -145,7 +143,7 @@ def word_regions(
     n_regions = min(n_regions, len(np.unique(where, axis=0)))
     if n_regions < 2:
         return []
-    labels = KMeans(n_regions, n_init=1, random_state=seed).fit_predict(where)
+    labels = KMeans(n_regions, n_init=1, random_state=0).fit_predict(where)
     member = np.eye(n_regions)[labels]
     words_of: list[list[str]] = [[] for _ in range(n_regions)]
     start = 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, cast
+from typing import Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ from simviz.projection._two_sided_kernels import (
 from simviz.projection.layout import mds_map
 
 Single = NDArray[np.float32]
+Float = TypeVar("Float", np.float32, np.float64)
 #: How items of different sides are compared: by distance or inner product of their vectors.
 Comparison = Literal["euclidean", "dot"]
 #: Share of the forces that acts across the sides where none is given.
@@ -153,18 +154,16 @@ def two_sided_map(
     if not 0 < share < 1:
         raise ValueError(f"share must lie between 0 and 1, got {share}.")
     x, y = check_sides(x_vectors, y_vectors)
-    table = None
-    if not isinstance(similarity, str):
-        table = _checked_table(similarity, len(x), len(y))
-    elif similarity not in ("euclidean", "dot"):
-        raise ValueError(f"similarity must be 'euclidean', 'dot' or a table, got {similarity!r}.")
+    how = check_similarity(similarity, len(x), len(y), np.float32)
+    table = None if isinstance(how, str) else how
     goes_on = start is not None
     first = np.concatenate(check_sides(*start) if start else mds_map(centred(x), centred(y)))
     known_x, known_y = _known(x, table), _known(y, None if table is None else table.T)
     if min(known_x.sum(), known_y.sum()) < _LEAST or not first.any():
         return first[: len(x)], first[len(x) :]
-    how = similarity if table is None else table[np.ix_(known_x, known_y)]
-    blocks = _blocks(x[known_x], y[known_y], cast("Comparison | Single", how))
+    if table is not None:
+        how = table[np.ix_(known_x, known_y)]
+    blocks = _blocks(x[known_x], y[known_y], how)
     known = np.concatenate([known_x, known_y])
     stages: Sequence[Stage] = STAGES
     if goes_on:
@@ -181,8 +180,15 @@ def two_sided_map(
     return drawn[: len(x)], drawn[len(x) :]
 
 
-def _checked_table(similarity: ArrayLike, n_x: int, n_y: int) -> Single:
-    table = np.asarray(similarity, dtype=np.float32)
+def check_similarity(
+    similarity: Comparison | ArrayLike, n_x: int, n_y: int, dtype: type[Float]
+) -> Comparison | NDArray[Float]:
+    """A way to compare both sides, or a finite table of their similarities."""
+    if isinstance(similarity, str):
+        if similarity in ("euclidean", "dot"):
+            return cast(Comparison, similarity)
+        raise ValueError(f"similarity must be 'euclidean', 'dot' or a table, got {similarity!r}.")
+    table = np.asarray(similarity, dtype=dtype)
     if table.shape != (n_x, n_y) or not np.isfinite(table).all():
         raise ValueError(
             f"A table of similarities must be finite and of shape ({n_x}, {n_y}), one row per x "
@@ -365,11 +371,6 @@ def place_new(points: ArrayLike, scores: ArrayLike) -> FloatArray:
 
     where = np.asarray(points, dtype=np.float64)
     near = np.asarray(scores, dtype=np.float32)
-    if where.shape != (len(near), 2) or not len(near):
-        raise ValueError(
-            f"{len(where)} points and {len(near)} scores do not make a place: give a score a "
-            "point, at least one."
-        )
     last = STAGES[-1]
     shares = _largest(near[None], int(np.ceil(_REACH * last.other)) + 1).shares(last.other)
     if not shares.nnz:  # all are equally near

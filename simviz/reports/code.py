@@ -121,12 +121,8 @@ def compare_code(
     ----------
     specs : mapping of str to mapping
         What each run was asked for, by what it is called; all on one split.
-    metric : str, default="MRR"
-        What to print of each.
-    direction : {"x2y", "y2x", "mean"}, optional
-        Which side asks; x when omitted.
-    others : mapping of str to mapping, optional
-        Further requests by run id, for the parts of blends.
+    metric, direction, others : optional
+        As in `repeat_code`.
     test : str, optional
         Test that tells two runs apart, see `simviz.evaluation.paired_test`; none
         when omitted. The verdict belongs to the test part: on validation it

@@ -19,6 +19,8 @@ from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
 from simviz.reports.summary import Entry, part_words, read_runs
 from simviz.store.run import Part, Run
 
+#: Answers to a query at most.
+_ANSWERS = 1_000
 _README = """\
 Answers and judgments of a comparison, in the format of TREC:
 {part}.
@@ -42,7 +44,6 @@ def trec_zip(
     *,
     directions: Sequence[Direction] = DIRECTIONS,
     labels: Mapping[str, str] | None = None,
-    k: int = 1_000,
     part: Part = "test",
 ) -> bytes:
     """Judgments and the answers of every run on a part.
@@ -57,8 +58,6 @@ def trec_zip(
         Which sides ask.
     labels : mapping of str to str, optional
         What to call the runs, by id.
-    k : int, default=1000
-        Answers a query at most.
     part : {"validation", "test"}, default="test"
         The part, which the names of the files say.
 
@@ -82,7 +81,7 @@ def trec_zip(
     held_out = runs[0].take(pairs, part)
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED, compresslevel=4) as archive:
-        archive.writestr("README.txt", _readme(entries[0], held_out, directions, k))
+        archive.writestr("README.txt", _readme(entries[0], held_out, directions))
         for direction in directions:
             name = f"{part}-{direction.replace('2', '-to-')}"
             _put(archive, f"qrels-{name}.txt", trec_qrels(held_out, direction=direction))
@@ -90,7 +89,7 @@ def trec_zip(
             pipeline = one.run.pipeline()
             for direction in directions:
                 name = f"{part}-{direction.replace('2', '-to-')}"
-                lines = trec_run(pipeline, held_out, direction=direction, k=k, tag=slug)
+                lines = trec_run(pipeline, held_out, direction=direction, k=_ANSWERS, tag=slug)
                 _put(archive, f"run-{name}-{slug}.txt", lines)
     return buffer.getvalue()
 
@@ -167,7 +166,7 @@ def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
             file.write(piece.encode())
 
 
-def _readme(first: Entry, part: PairSet, directions: Sequence[Direction], k: int) -> str:
+def _readme(first: Entry, part: PairSet, directions: Sequence[Direction]) -> str:
     words = {
         "x2y": f"x-to-y ({part.nouns[0]} ask for {part.nouns[1]})",
         "y2x": f"y-to-x ({part.nouns[1]} ask for {part.nouns[0]})",
@@ -185,7 +184,7 @@ def _readme(first: Entry, part: PairSet, directions: Sequence[Direction], k: int
         pool = "Only judged items compete."
     asked = " or ".join(words[d] for d in directions)
     named = part_words(first, part)
-    return _README.format(k=k, part=named, directions=asked, pool=pool, ids=about_ids)
+    return _README.format(k=_ANSWERS, part=named, directions=asked, pool=pool, ids=about_ids)
 
 
 def _slugs(labels: Sequence[str]) -> list[str]:
