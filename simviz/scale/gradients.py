@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
@@ -12,6 +12,7 @@ import numpy as np
 
 from simviz._types import Array
 from simviz.base import Matrix
+from simviz.exceptions import JobError
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import LBFGS, Network, Objective, only_reached
 from simviz.methods._training import Watch
@@ -30,6 +31,8 @@ Make = Callable[..., Any]
 EXCHANGES = 2
 _ATTEMPTS = 20  # evaluations in which one worker after another is lost
 _LOOK_SECONDS = 0.2
+#: Every how many looks workers are asked whether they are paused, and how often all may be.
+_PAUSE_LOOKS, _MOST_PAUSES = 25, 12
 _PIECES = 8  # of the parameters, at most: each is a message to every worker
 #: The shares of this process, by fit and number, with the step they wait at.
 SHARES: dict[tuple[str, int], list[Any]] = {}
@@ -265,11 +268,25 @@ class ClusterRows:
         """The results, listening meanwhile to who may want to stop."""
         from distributed import wait
 
-        while True:
+        n_paused = 0
+        for look in count(1):
             try:
                 with self._client.as_current():
                     wait(futures, timeout=_LOOK_SECONDS)
+                break
             except TimeoutError:
                 self._tick()
-            else:
-                return self._client.gather(futures, direct=self._direct)
+            if look % _PAUSE_LOOKS == 0:
+                n_paused = n_paused + 1 if self._are_paused() else 0
+            if n_paused == _MOST_PAUSES:
+                raise JobError(
+                    "All workers of the cluster are paused, because each has taken most of its "
+                    "memory, so the fit cannot go on. Start more workers, or give them more "
+                    "memory: each holds its rows of X, all of y, parameters and a gradient."
+                )
+        return self._client.gather(futures, direct=self._direct)
+
+    def _are_paused(self) -> bool:
+        """Whether no worker takes tasks any more, of which only Dask's log would tell."""
+        workers = self._client.scheduler_info()["workers"].values()
+        return bool(workers) and all(worker["status"] == "paused" for worker in workers)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
+import time
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -19,6 +20,7 @@ from distributed.utils import get_mp_context
 from local_cluster import cluster_here
 from waiting import LONG, until
 
+from simviz.exceptions import JobError
 from simviz.jobs.dask import cluster_queue
 from simviz.methods._training import held_out_values
 from simviz.methods.s2net import S2Net
@@ -183,3 +185,20 @@ def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch,
     assert ours.n_iter_ == expected.n_iter_ and ours.loss_curve_ == expected.loss_curve_
     assert np.array_equal(ours.x_projection_, expected.x_projection_)
     assert np.array_equal(ours.y_projection_, expected.y_projection_)
+
+
+def test_a_divided_fit_whose_workers_are_all_paused_says_what_to_do(client, monkeypatch):
+    class Slow(Share):
+        def __init__(self, *arguments):
+            time.sleep(2)
+            super().__init__(*arguments)
+
+    client.wait_for_workers(2, timeout=LONG)
+    monkeypatch.setattr("simviz.scale.gradients.Share", Slow)
+    monkeypatch.setattr("simviz.scale.gradients._LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("simviz.scale.gradients._PAUSE_LOOKS", 1)
+    monkeypatch.setattr("simviz.scale.gradients._MOST_PAUSES", 2)
+    paused = {"workers": {place: {"status": "paused"} for place in client.nthreads()}}
+    monkeypatch.setattr(client, "scheduler_info", lambda: paused)
+    with pytest.raises(JobError, match="All workers of the cluster are paused"):
+        fit_s2net(model(), *data(), client=client, n_shares=2)
