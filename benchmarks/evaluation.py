@@ -47,9 +47,9 @@ from simviz.evaluation import (
     evaluate,
     parse_metric,
 )
-from simviz.evaluation._search_fits import PairUnits
-from simviz.evaluation.pair_tests import delong_pairs
-from simviz.evaluation.search import Selection, UnitEstimator, development, search
+from simviz.evaluation._tuning_fits import PairUnits
+from simviz.evaluation.judged_pair_tests import delong_pairs
+from simviz.evaluation.tuning import Selection, UnitEstimator, development, search
 from simviz.pipeline import default_pipeline
 
 #: Items of a side, dimensions, and rounds, in which works take turns.
@@ -319,7 +319,7 @@ def search_grids() -> None:
         pipeline = default_pipeline(method, whole)
         found: list[Selection] = []
         ways: dict[str, Callable[[], object]] = {
-            "simviz.evaluation.search.search": lambda p=pipeline, g=params, f=found: f.append(
+            "simviz.evaluation.tuning.search": lambda p=pipeline, g=params, f=found: f.append(
                 search(p, whole, g, cv=FOLDS, direction="mean")
             ),
             "GridSearchCV": lambda m=method: grid_search(m, whole, FOLDS),

@@ -27,7 +27,7 @@ from simviz.data.splitting import suggest_split
 from simviz.evaluation.assignment import assign, group_names
 from simviz.pipeline import PairPipeline
 from simviz.projection import joint_map
-from simviz.projection.drawing import draw
+from simviz.projection.pipeline_map import draw
 from simviz.projection.space import Space
 
 SPECTRAL = ("cca", "opca", "cl_lsi", "heterogeneous_svd")

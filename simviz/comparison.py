@@ -55,7 +55,7 @@ from simviz.pipeline import (
     default_pipeline,
     plain_cosine,
 )
-from simviz.projection.drawing import DRAWING
+from simviz.projection.pipeline_map import DRAWING
 from simviz.reports.summary import (
     Entry,
     compare_runs,
@@ -628,7 +628,7 @@ class Result:
         path : str or Path
             File to write, ending in ``.html``.
         """
-        from simviz.projection.drawing import draw
+        from simviz.projection.pipeline_map import draw
         from simviz.reports import html_report
 
         if Path(path).suffix.lower() not in (".html", ".htm"):

@@ -183,11 +183,11 @@ def picture() -> Run | None:
     -------
     Run or None
         CCA on the demo ``icons``, split as the demo is, with its drawing
-        `simviz.projection.drawing.BEST`; None where it was not made yet. It lies in a store of
-        its own, so it answers no request and is in nobody's list: show it as what it is.
+        `simviz.projection.pipeline_map.BEST`; None where it was not made yet. It lies in a
+        store of its own, so it answers no request and is in nobody's list: show it as what it is.
     """
     from simviz.exceptions import StoreError
-    from simviz.projection.drawing import BEST
+    from simviz.projection.pipeline_map import BEST
     from simviz.store import Store
 
     if not _picture_root().exists():

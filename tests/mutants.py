@@ -47,7 +47,7 @@ GUARDS = {
     "evaluation/significance": "evaluation/test_significance.py evaluation/test_tie_groups.py "
     "evaluation/test_power.py evaluation/test_intervals.py",
     "evaluation/thresholds": "evaluation/test_thresholds.py",
-    "evaluation/pair_tests": "evaluation/test_pair_tests.py",
+    "evaluation/judged_pair_tests": "evaluation/test_judged_pair_tests.py",
     "evaluation/roc": "evaluation/test_roc.py",
     "evaluation/blends": "evaluation/test_blends.py",
     "evaluation/divisions": "evaluation/test_divisions.py",

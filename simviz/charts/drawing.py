@@ -29,7 +29,7 @@ from simviz.data.cells import counted, numbered, percent
 from simviz.data.pairs import PairSet
 from simviz.pipeline import Chosen, Pipeline
 from simviz.projection import JointMap, Quality
-from simviz.projection.drawing import (
+from simviz.projection.pipeline_map import (
     N_CHANGED,
     Placed,
     draw as lay_out,

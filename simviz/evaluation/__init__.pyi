@@ -38,6 +38,12 @@ from .fusion import (
     choose_blend as choose_blend,
 )
 from .hubs import csls as csls
+from .judged_pair_tests import (
+    JudgedPairs as JudgedPairs,
+    bootstrap_pairs as bootstrap_pairs,
+    delong as delong,
+    judged_pairs as judged_pairs,
+)
 from .metrics import (
     AUC as AUC,
     DEFAULT_METRICS as DEFAULT_METRICS,
@@ -59,12 +65,6 @@ from .metrics import (
     metric as metric,
     parse_metric as parse_metric,
 )
-from .pair_tests import (
-    JudgedPairs as JudgedPairs,
-    bootstrap_pairs as bootstrap_pairs,
-    delong as delong,
-    judged_pairs as judged_pairs,
-)
 from .result import (
     Direction as Direction,
     Evaluation as Evaluation,
@@ -83,7 +83,6 @@ from .scores import (
     score_counts as score_counts,
 )
 from .scoring import Scorer as Scorer, evaluate as evaluate, evaluate_part as evaluate_part
-from .search import Tuned as Tuned, tune as tune
 from .significance import (
     Comparison as Comparison,
     confidence_interval as confidence_interval,
@@ -106,5 +105,6 @@ from .thresholds import (
     operating_point as operating_point,
 )
 from .trec import ImportedRun as ImportedRun, read_run as read_run
+from .tuning import Tuned as Tuned, tune as tune
 from .verdicts import Verdict as Verdict, verdict as verdict
 from .what_if import Revision as Revision, WhatIf as WhatIf

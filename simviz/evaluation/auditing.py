@@ -18,7 +18,7 @@ from simviz.data.description import plain_text
 from simviz.data.health.near import near_pairs
 from simviz.data.pairs import Items, PairSet, as_pairs
 from simviz.data.splitting import suggest_split
-from simviz.evaluation._search_fits import PairUnits, UnitBy
+from simviz.evaluation._tuning_fits import PairUnits, UnitBy
 from simviz.exceptions import DatasetError, JobCancelled
 from simviz.explain.terms import explain
 from simviz.pipeline import PairPipeline, default_pipeline, same_vocabulary

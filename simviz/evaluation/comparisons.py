@@ -16,13 +16,13 @@ from numpy.typing import ArrayLike
 from simviz._types import Reals
 from simviz.evaluation import significance
 from simviz.evaluation.differences import query_metric
-from simviz.evaluation.metrics import AUC, MRR, Metric, TopOne, parse_metric
-from simviz.evaluation.pair_tests import (
+from simviz.evaluation.judged_pair_tests import (
     bootstrap_pairs,
     delong_pairs,
     judged_pairs,
     pools_judged_pairs,
 )
+from simviz.evaluation.metrics import AUC, MRR, Metric, TopOne, parse_metric
 from simviz.evaluation.result import Direction, Evaluation, check_directions
 from simviz.evaluation.significance import ALPHA, TESTS, Comparison, mean, paired_test, plural
 from simviz.registry import unknown_name

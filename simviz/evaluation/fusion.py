@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from simviz._types import Reals
 from simviz.callbacks import Callback
 from simviz.data.pairs import Items, PairSet
-from simviz.evaluation._selection import (
+from simviz.evaluation._forward_selection import (
     FOLDS,
     MOST_RUNS,
     RRF_K,

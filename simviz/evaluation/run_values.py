@@ -21,7 +21,7 @@ from simviz.data.collection import judgments
 from simviz.data.roles import is_label_name
 from simviz.data.sources import decode_text, gunzip, load_bytes, signature
 from simviz.data.tables import Table, read_table
-from simviz.evaluation._selection import (
+from simviz.evaluation._forward_selection import (
     FOLDS,
     RRF_K,
     SHARES,

@@ -28,7 +28,7 @@ from simviz.charts.tables import read_text, template
 from simviz.data.pairs import PairSet
 from simviz.exports.linear import described, why_not
 from simviz.methods.bm25 import BM25
-from simviz.projection.drawing import MAX_DRAWN
+from simviz.projection.pipeline_map import MAX_DRAWN
 
 if TYPE_CHECKING:
     from simviz.pipeline import Chosen, Pipeline

@@ -29,9 +29,9 @@ from simviz.jobs.training import fit
 from simviz.jobs.worker import DaemonPool, limit_threads, submit_for, threads_per_job
 from simviz.methods import all_methods
 from simviz.pipeline import PairPipeline, Pipeline
-from simviz.projection.drawing import DRAWING, draw
 from simviz.projection.joint import METHODS, Balance, JointMap
 from simviz.projection.layout import align
+from simviz.projection.pipeline_map import DRAWING, draw
 from simviz.projection.quality import N_SEEDS, points_moved
 from simviz.ranking import Ranking
 from simviz.store.datasets import default_query_side

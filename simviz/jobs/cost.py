@@ -13,8 +13,8 @@ import scipy.sparse as sp
 
 from simviz.base import PairModel
 from simviz.data import PairSet
-from simviz.evaluation._search_fits import grouped
-from simviz.evaluation.search import make_candidates
+from simviz.evaluation._tuning_fits import grouped
+from simviz.evaluation.tuning import make_candidates
 from simviz.features import PretrainedImages, PretrainedText
 from simviz.features.pretrained import encoding_seconds
 from simviz.jobs.memory import free_bytes

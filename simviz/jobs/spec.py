@@ -20,7 +20,7 @@ from simviz.evaluation.auditing import audit, fits_of_audit, why_no_audit
 from simviz.evaluation.divisions import MIN_DIVISIONS, RepeatedSplits, evaluate_repeated_splits
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import Asking
-from simviz.evaluation.search import Selection
+from simviz.evaluation.tuning import Selection
 from simviz.exceptions import DatasetError, JobError as JobError, StoreError
 from simviz.jobs.cost import Cost, estimate, estimate_search, sum_costs, why_too_long
 from simviz.jobs.training import run_search, train

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from simviz.evaluation.divisions import RepeatedSplits
-from simviz.evaluation.search import Selection, Trial
+from simviz.evaluation.tuning import Selection, Trial
 from simviz.exceptions import SimvizError
 from simviz.jobs.spec import JobResult, JobSpec
 from simviz.persistence import load_records, save_state

@@ -1,10 +1,3 @@
-from .drawing import (
-    Spot as Spot,
-    draw as draw,
-    neighbor_preservation as neighbor_preservation,
-    neighbors_changed as neighbors_changed,
-    project_new_items as project_new_items,
-)
 from .joint import (
     JointMap as JointMap,
     ModalityGap as ModalityGap,
@@ -18,6 +11,13 @@ from .layout import (
     pca_map as pca_map,
     umap_map as umap_map,
     unfold as unfold,
+)
+from .pipeline_map import (
+    Spot as Spot,
+    draw as draw,
+    neighbor_preservation as neighbor_preservation,
+    neighbors_changed as neighbors_changed,
+    project_new_items as project_new_items,
 )
 from .quality import Quality as Quality, map_quality as map_quality
 from .regions import Region as Region, topic_regions as topic_regions, word_regions as word_regions

@@ -25,7 +25,7 @@ from simviz.evaluation import Comparisons
 from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import DatasetError
-from simviz.projection.drawing import BEST, DRAWING
+from simviz.projection.pipeline_map import BEST, DRAWING
 from simviz.reports import summary
 from simviz.reports.code import repeat_code
 from simviz.reports.summary import (

@@ -525,7 +525,7 @@ def test_method_without_vectors_has_neighbours_too(app):
 
 
 def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences, monkeypatch):
-    monkeypatch.setattr("simviz.projection.drawing.MAX_DRAWN", 30)
+    monkeypatch.setattr("simviz.projection.pipeline_map.MAX_DRAWN", 30)
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=5).run_id
 

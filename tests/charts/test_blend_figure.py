@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from simviz.charts.search import WeightCurve, blend_figure
+from simviz.charts.tuning import WeightCurve, blend_figure
 
 ALPHAS = np.linspace(0, 1, 5)
 VALIDATION = WeightCurve("validation", ALPHAS, [0.4, 0.6, 0.7, 0.6, 0.5])

@@ -55,7 +55,7 @@ def test_what_is_near_is_known_of_few_and_left_out_of_many(monkeypatch):
     pairs = PairSet.from_texts(["red heart", "blue car"], ["a red heart", "a blue car"])
     pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
     assert draw(pipeline, pairs).nearest.shape == (4, 5)
-    monkeypatch.setattr("simviz.projection.drawing.MOST_COMPARED", 3)
+    monkeypatch.setattr("simviz.projection.pipeline_map.MOST_COMPARED", 3)
     assert draw(pipeline, pairs).nearest is None
 
 
@@ -118,7 +118,7 @@ def test_two_models_are_one_drawing(tmp_path):
 def test_what_the_second_model_cannot_draw_is_said(monkeypatch):
     pairs = PairSet.from_texts([f"word {i}" for i in range(9)], [f"word {i}" for i in range(9)])
     first, second = (default_pipeline(m, pairs).fit(pairs) for m in ("cca", "ngram_matcher"))
-    monkeypatch.setattr("simviz.projection.drawing.MAX_UNFOLDED", 5)
+    monkeypatch.setattr("simviz.projection.pipeline_map.MAX_UNFOLDED", 5)
     with pytest.raises(ValueError, match=r"can draw \(5, 5\) of these \(9, 9\) items"):
         draw(first, pairs, then=second, method="mds")
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from simviz.charts.search import best_records, selection_figure, value_text
+from simviz.charts.tuning import best_records, selection_figure, value_text
 
 
 def rows(chosen=(20, 0.1), **more):

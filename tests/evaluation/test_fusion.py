@@ -10,7 +10,7 @@ import pytest
 import simviz
 from simviz.data import PairSet
 from simviz.evaluation import RankFusion, choose_blend, evaluate, read_run
-from simviz.evaluation._selection import SHARES, ForwardSelection
+from simviz.evaluation._forward_selection import SHARES, ForwardSelection
 from simviz.evaluation.fusion import added, reciprocal_ranks
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import BlendPipeline, default_pipeline, load_pipeline

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from ir_measures import AP, RR, Judged, P, R, Rprec, Success, nDCG
 
-from simviz.evaluation._selection import ForwardSelection
+from simviz.evaluation._forward_selection import ForwardSelection
 from simviz.evaluation.run_values import read_run_values
 from simviz.exceptions import DatasetError
 

@@ -7,7 +7,7 @@ import pytest
 
 from simviz.data import Items, PairSet
 from simviz.pipeline import default_pipeline
-from simviz.projection import draw, drawing as module
+from simviz.projection import draw, pipeline_map as module
 from simviz.relevance import Relevance
 
 

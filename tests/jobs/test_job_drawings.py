@@ -24,7 +24,7 @@ from simviz.jobs.background import (
     kept_name,
     redraw_run,
 )
-from simviz.projection.drawing import DRAWING
+from simviz.projection.pipeline_map import DRAWING
 from simviz.projection.quality import N_SEEDS
 from simviz.store import load_map
 

@@ -9,7 +9,7 @@ import pytest
 from waiting import LONG, until
 
 from simviz.data import split
-from simviz.evaluation.search import development, search
+from simviz.evaluation.tuning import development, search
 from simviz.exceptions import JobCancelled, StoreError
 from simviz.jobs import (
     JobError,

@@ -39,7 +39,7 @@ def test_what_changed_is_the_share_of_neighbours_that_one_model_alone_has(pairs,
     np.testing.assert_array_equal(neighbors_changed(Told(SECOND), Told(FIRST), pairs), found)
     same = neighbors_changed(Told(FIRST), Told(FIRST), pairs)
     np.testing.assert_array_equal(same, [0, 0, np.nan, np.nan, 0, 0, 0, 0])
-    monkeypatch.setattr("simviz.projection.drawing.BLOCK", 8)  # two rows at a time
+    monkeypatch.setattr("simviz.projection.pipeline_map.BLOCK", 8)  # two rows at a time
     np.testing.assert_array_equal(neighbors_changed(Told(FIRST), Told(SECOND), pairs), found)
 
 

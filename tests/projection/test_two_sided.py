@@ -7,7 +7,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.pipeline import default_pipeline
 from simviz.projection import joint_map, mds_map, two_sided, two_sided_map
-from simviz.projection.drawing import draw
+from simviz.projection.pipeline_map import draw
 from simviz.projection.two_sided import Block, place_new
 from simviz.relevance import Relevance
 

@@ -14,7 +14,7 @@ from simviz.datasets import load_demo
 from simviz.evaluation.assignment import assign, group_names
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
 from simviz.jobs.background import QUICK_LAYOUT, draw_now
-from simviz.projection.drawing import DRAWING
+from simviz.projection.pipeline_map import DRAWING
 from simviz.reports import (
     compare_code,
     data_code,

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import streamlit as st
 
-from simviz.charts.search import WeightCurve, blend_figure
 from simviz.charts.style import clean_text
+from simviz.charts.tuning import WeightCurve, blend_figure
 from simviz.evaluation import (
     BlendCurve,
     ChosenBlend,

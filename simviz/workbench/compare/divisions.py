@@ -8,7 +8,7 @@ from html import escape
 import numpy as np
 import streamlit as st
 
-from simviz.charts.search import DividedValues, divisions_figure, divisions_records
+from simviz.charts.tuning import DividedValues, divisions_figure, divisions_records
 from simviz.evaluation import Comparisons, RepeatedSplits, parse_metric
 from simviz.jobs import JobSpec, divisions_spec
 from simviz.jobs.spec import DivisionsSpec
@@ -17,7 +17,7 @@ from simviz.methods import all_methods
 from simviz.reports.summary import Entry
 from simviz.store.run import MEASURED
 from simviz.workbench.compare.choice import Choice
-from simviz.workbench.compare.significance import current_setting, p_text
+from simviz.workbench.compare.chosen_test import current_setting, p_text
 from simviz.workbench.shell import display, forms, progress, runs, state
 from simviz.workbench.shell.figures import show_beside
 

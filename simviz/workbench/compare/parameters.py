@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from simviz.charts.search import parameters_figure
+from simviz.charts.tuning import parameters_figure
 from simviz.markdown import escape_markdown
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.shell import runs, state

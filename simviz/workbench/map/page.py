@@ -19,7 +19,7 @@ from simviz.evaluation.tables import csv_text
 from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, SHARES
 from simviz.markdown import escape_markdown
 from simviz.projection import JointMap, Quality
-from simviz.projection.drawing import Placed
+from simviz.projection.pipeline_map import Placed
 from simviz.projection.quality import N_SEEDS, trust_level
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, scene as map_scene, topics, two_models, view as map_view

@@ -32,7 +32,7 @@ from simviz.data.description import paired_column, telling_columns
 from simviz.data.pairs import PairSet
 from simviz.jobs.background import QUICK_LAYOUT
 from simviz.projection import JointMap, Quality
-from simviz.projection.drawing import GROUPS, ItemRanks, Placed, nearest_of_all, rank_items
+from simviz.projection.pipeline_map import GROUPS, ItemRanks, Placed, nearest_of_all, rank_items
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics, two_models
 from simviz.workbench.map.selection import Answer

@@ -17,7 +17,7 @@ from simviz.data.pairs import PairSet
 from simviz.exceptions import SimvizError
 from simviz.exports.page import page_contents
 from simviz.markdown import escape_markdown
-from simviz.projection.drawing import Placed, nearest_of_all, neighbors_changed
+from simviz.projection.pipeline_map import Placed, nearest_of_all, neighbors_changed
 from simviz.store.run import Run
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs.background import Progress
     from simviz.pipeline import Pipeline
-    from simviz.projection.drawing import Placed
+    from simviz.projection.pipeline_map import Placed
     from simviz.projection.space import Space
     from simviz.store.run import Run
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 def kept(run: Run, drawing: str) -> Placed:
     """A kept drawing with the items on it."""
     from simviz.jobs.background import kept_name
-    from simviz.projection.drawing import Placed
+    from simviz.projection.pipeline_map import Placed
     from simviz.store import load_map
 
     return Placed(*load_map(run, kept_name(drawing)))

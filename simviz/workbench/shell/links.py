@@ -243,7 +243,7 @@ def _page(run: Run, pairs: PairSet) -> bytes:
     from simviz.charts.drawing import Drawing
     from simviz.exports import model_page
     from simviz.jobs.background import QUICK_LAYOUT, draw_now, kept_name
-    from simviz.projection.drawing import Placed, nearest_of_all
+    from simviz.projection.pipeline_map import Placed, nearest_of_all
     from simviz.store import load_map
 
     if (name := drawings.best_kept(run)) is None:

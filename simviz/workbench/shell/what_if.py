@@ -55,7 +55,7 @@ class MarkedRun(Run):
 
     def kept(self, name: str) -> Mapping[str, Any]:
         """What is kept with the run; a drawing is carried on from there."""
-        from simviz.projection.drawing import draw
+        from simviz.projection.pipeline_map import draw
 
         found = Run.kept(self, name)
         if not name.startswith("map-") or not found:

@@ -10,9 +10,9 @@ from typing import Any, cast
 
 import streamlit as st
 
-from simviz.charts.search import selection_figure, value_text
+from simviz.charts.tuning import selection_figure, value_text
 from simviz.data.cells import counted
-from simviz.evaluation.search import Selection
+from simviz.evaluation.tuning import Selection
 from simviz.exceptions import SimvizError
 from simviz.jobs import JobSpec, JobStatus
 from simviz.jobs.spec import SearchSpec

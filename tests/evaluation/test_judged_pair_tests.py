@@ -23,7 +23,7 @@ from simviz.evaluation import (
     evaluate,
     judged_pairs,
 )
-from simviz.evaluation.pair_tests import delong_pairs, draws, interval_of_pairs, weighted
+from simviz.evaluation.judged_pair_tests import delong_pairs, draws, interval_of_pairs, weighted
 from simviz.relevance import Relevance
 
 STRUCTURES = ["once", "queries", "both"]

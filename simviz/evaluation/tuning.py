@@ -24,7 +24,7 @@ from simviz.callbacks import Callback, terminal_progress
 from simviz.data import PairSet, Split, default_direction
 from simviz.data.pairs import as_pairs
 from simviz.data.splitting import suggest_split
-from simviz.evaluation._search_fits import (
+from simviz.evaluation._tuning_fits import (
     PairUnits,
     Score,
     Scorer,

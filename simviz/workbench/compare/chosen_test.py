@@ -35,7 +35,7 @@ from simviz.evaluation import (
 )
 from simviz.evaluation.comparisons import Correction, published_protocol
 from simviz.evaluation.differences import Differences, paired_differences, query_metric
-from simviz.evaluation.pair_tests import UNIT, interval_of_pairs
+from simviz.evaluation.judged_pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import describe_p, mean, plural
 from simviz.reports.summary import Entry, is_base
 from simviz.store.run import Run

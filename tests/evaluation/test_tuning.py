@@ -23,8 +23,8 @@ from sklearn.model_selection import (
 from simviz.charts import draw
 from simviz.data import Items, PairSet, split
 from simviz.evaluation import evaluate
-from simviz.evaluation._search_fits import PairUnits
-from simviz.evaluation.search import (
+from simviz.evaluation._tuning_fits import PairUnits
+from simviz.evaluation.tuning import (
     Selection,
     Trial,
     UnitEstimator,
