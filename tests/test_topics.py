@@ -112,3 +112,11 @@ def test_terms_of_probability_zero_are_not_named():
     phi = [[1.0, 0.0], [0.5, 0.5]]
     found = describe_topics(phi, phi, ["a", "b"], ["a", "b"])
     assert [t.x_terms for t in found] == [("a",), ("a", "b")]
+
+
+def test_what_does_not_fit_is_refused():
+    phi = np.full((2, 3), 1 / 3)
+    with pytest.raises(ValueError, match="same topics; got 2 for x and 1"):
+        describe_topics(phi, phi[:1], list("abc"), list("abc"))
+    with pytest.raises(ValueError, match="over 3 terms need as many names, got 2"):
+        describe_topics(phi, phi, list("abc"), list("ab"))

@@ -173,6 +173,10 @@ def shared_terms(
     from simviz.features._analysis import build_analyzer, count_terms
 
     d = np.asarray(difference, dtype=np.float64)
+    if d.shape != (len(texts),):
+        raise ValueError(
+            f"There are {d.shape} differences and {len(texts):,} texts. Give one of each a query."
+        )
     spread = float(d.std()) if len(d) else 0.0
     if spread == 0:
         return [], []

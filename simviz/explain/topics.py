@@ -168,6 +168,11 @@ def describe_topics(
     # n-grams.
     sides = [(np.asarray(x_topics), x_names, x_counts), (np.asarray(y_topics), y_names, y_counts)]
     n_topics = len(sides[0][0])
+    if n_topics != len(sides[1][0]):
+        raise ValueError(
+            f"Both sides have the same topics; got {n_topics} for x and "
+            f"{len(sides[1][0])} for y. Take both from one model."
+        )
     share = np.full(n_topics, np.nan)
     order = np.arange(n_topics)
     if theta is not None:
@@ -176,6 +181,11 @@ def describe_topics(
         order = np.argsort(-share, kind="stable")
     words, values = [], []
     for (phi, names, counts), joins in zip(sides, pieces, strict=True):
+        if phi.shape[1] != len(names):
+            raise ValueError(
+                f"Topics over {phi.shape[1]} terms need as many names, got {len(names)}. "
+                "Take the names from the features that the model was fitted on."
+            )
         score = phi
         if relevance < 1:
             score = term_relevance(phi, None if theta is None else share, relevance)

@@ -22,8 +22,6 @@ from simviz.projection._sides import (
 
 logger = logging.getLogger(__name__)
 
-#: Points of a neighbourhood for UMAP, itself among them, and how close it may put two of them.
-_NEIGHBORS, _LEAST_DISTANCE = 15, 0.2
 #: Below this many points a neighbourhood graph says nothing that distances do not.
 MIN_POINTS = 5
 #: Largest table of similarities that is held, in bytes.
@@ -120,6 +118,8 @@ def umap_map(
     x_vectors: ArrayLike,
     y_vectors: ArrayLike,
     *,
+    n_neighbors: int = 15,
+    min_dist: float = 0.2,
     random_state: int = 0,
     callback: Callback | None = None,
 ) -> tuple[FloatArray, FloatArray]:
@@ -132,6 +132,10 @@ def umap_map(
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
         Coordinates in the model's space.
+    n_neighbors : int, default=15
+        Size of a neighbourhood, the point itself included.
+    min_dist : float, default=0.2
+        How close the map may put two points, in its own units.
     random_state : int, default=0
         Seed.
     callback : callable, optional
@@ -146,13 +150,15 @@ def umap_map(
     Raises
     ------
     ValueError
-        If the sides do not lie in one space.
+        If the sides do not lie in one space, or an option is out of range.
 
     References
     ----------
     McInnes, L., Healy, J., Melville, J. (2018). UMAP: Uniform Manifold
     Approximation and Projection for Dimension Reduction. arXiv:1802.03426.
     """
+    if n_neighbors < 2:
+        raise ValueError(f"n_neighbors must be at least 2, got {n_neighbors}.")
     x, y = check_sides(x_vectors, y_vectors)
     start_x, start_y = mds_map(x, y)
     start = np.concatenate([start_x, start_y])
@@ -161,9 +167,9 @@ def umap_map(
         return start_x, start_y
 
     points = centred(np.concatenate([x, y]))
-    indices, distances = nearest_points(points, min(_NEIGHBORS, n) - 1)
+    indices, distances = nearest_points(points, min(n_neighbors, n) - 1)
     rng = np.random.RandomState(random_state)
-    positions = _optimise(indices, distances, start, rng, callback)
+    positions = _optimise(indices, distances, start, min_dist, rng, callback)
     # Its orientation means nothing: the widest direction goes across the page.
     positions = centred(positions)
     positions = positions @ principal_axes(positions.T @ positions, 2)
@@ -200,6 +206,7 @@ def _optimise(
     indices: NDArray[np.int32],
     distances: NDArray[np.float32],
     start: FloatArray,
+    min_dist: float,
     rng: np.random.RandomState,
     callback: Callback | None,
 ) -> FloatArray:
@@ -226,7 +233,7 @@ def _optimise(
     positions = (10.0 * (start - start.min(axis=0)) / extent + jitter).astype(
         np.float32, order="C"
     )
-    a, b = find_ab_params(1.0, _LEAST_DISTANCE)
+    a, b = find_ab_params(1.0, min_dist)
     state = rng.randint(np.iinfo(np.int32).min + 1, np.iinfo(np.int32).max - 1, 3)
     progress = _Progress(n_epochs, callback)
     try:

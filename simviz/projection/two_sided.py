@@ -371,6 +371,11 @@ def place_new(points: ArrayLike, scores: ArrayLike) -> FloatArray:
 
     where = np.asarray(points, dtype=np.float64)
     near = np.asarray(scores, dtype=np.float32)
+    if where.shape != (len(near), 2) or not len(near):
+        raise ValueError(
+            f"{len(where)} points and {len(near)} scores do not make a place: give a score a "
+            "point, at least one."
+        )
     last = STAGES[-1]
     shares = _largest(near[None], int(np.ceil(_REACH * last.other)) + 1).shares(last.other)
     if not shares.nnz:  # all are equally near

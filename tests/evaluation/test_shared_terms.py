@@ -36,3 +36,8 @@ def test_rare_words_words_of_all_and_level_runs_say_nothing():
     assert shared_terms([1, 0, 0, -1], texts, least=2) == ([], [])
     assert shared_terms([0, 0, 0, 0], ["x y"] * 4, least=1) == ([], [])
     assert shared_terms([], []) == ([], [])
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="one of each a query"):
+        shared_terms([0.1, 0.2], ["a"])

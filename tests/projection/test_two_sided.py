@@ -242,3 +242,5 @@ def test_a_new_item_that_finds_all_alike_stands_in_the_middle():
 def test_what_does_not_fit_is_refused(options, words):
     with pytest.raises(ValueError, match=words):
         two_sided_map(np.eye(4), np.eye(4), **options)
+    with pytest.raises(ValueError, match="do not make a place"):
+        place_new(np.empty((0, 2)), [])
