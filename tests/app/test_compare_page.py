@@ -21,7 +21,7 @@ from simviz.evaluation.tables import table_latex
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
 from simviz.reports.summary import Entry, table_rows
-from simviz.workbench.compare import files, parameters, queries, significance
+from simviz.workbench.compare import files, parameters, queries, testing
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.shell import display, progress, state
 from simviz.workbench.shell.address import PAGES
@@ -543,8 +543,8 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
 
 def test_files_say_what_was_tested(home):
     choice = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
-    now = significance.Setting("t", "t", "holm", choice.entries[0])
-    verdicts = significance.Verdicts(now, significance.compare_all(choice, "t", "holm"), None)
+    now = testing.Setting("t", "t", "holm", choice.entries[0])
+    verdicts = testing.Verdicts(now, testing.compare_all(choice, "t", "holm"), None)
     rows = table_rows(choice.entries, ["MRR"], "mean")
     given = (choice, rows, ["MRR"], verdicts)
     head, *lines = csv.reader(io.StringIO(files.csv_table(*given)))

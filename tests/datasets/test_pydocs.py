@@ -150,5 +150,5 @@ def test_hostile_docstrings_come_out_as_text():
     assert evil in pairs.x.content[0]
     vectors = np.random.default_rng(0).normal(size=(8, 3))
     drawing = joint_map(vectors[:4], vectors[4:], relevance=pairs.relevance)
-    shown = Drawing(drawing, pairs)._page("side")
+    shown = Drawing(drawing, pairs).to_html("side")
     assert "alert(1)" not in shown and shown.count("<script") == 2

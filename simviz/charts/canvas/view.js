@@ -11,8 +11,7 @@ import { Panel } from "./panel.js";
 const GLIDE = 650, REST = 220;
 /** Where a page keeps its maps, for those who wait until all are done. */
 const VIEWS = Symbol.for("simviz.maps");
-/** Corners of an outline at most. */
-const CORNERS = 32;
+const CORNERS = 32; // of an outline, at most
 
 export class View extends Finding {
   constructor(root, told, shared) {

@@ -17,7 +17,7 @@ from simviz.methods import all_methods
 from simviz.reports.summary import Entry
 from simviz.store.run import MEASURED
 from simviz.workbench.compare.choice import Choice
-from simviz.workbench.compare.chosen_test import current_setting, p_text
+from simviz.workbench.compare.testing import current_setting, p_text
 from simviz.workbench.shell import display, forms, progress, runs, state
 from simviz.workbench.shell.figures import show_beside
 

@@ -19,9 +19,9 @@ from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
 from simviz.reports.summary import Entry
 from simviz.store.run import Run
-from simviz.workbench.compare import chosen_test
+from simviz.workbench.compare import testing
 from simviz.workbench.compare.choice import Choice
-from simviz.workbench.compare.chosen_test import Verdicts
+from simviz.workbench.compare.testing import Verdicts
 from simviz.workbench.shell import code, drawings, forms, settings, state
 from simviz.workbench.shell.runs import describe_split
 
@@ -180,12 +180,12 @@ def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
     letters = found.letters()
     mean = found.means[found.names.index(base.run.id)]
     lines: list[Cells] = []
-    for entry, one in zip(choice.entries, chosen_test.against(choice, verdicts), strict=True):
-        low, high = chosen_test.interval(choice, entry)
+    for entry, one in zip(choice.entries, testing.against(choice, verdicts), strict=True):
+        low, high = testing.interval(choice, entry)
         cells: dict[str, Any] = {"bootstrap 95 % low": low, "bootstrap 95 % high": high}
         cells["group"] = letters[entry.run.id]
         if one is not None:
-            wins = chosen_test.outcomes(found, one) or (None, None, None)
+            wins = testing.outcomes(found, one) or (None, None, None)
             cells |= {
                 f"Δ to {base.label}": one.difference,
                 "Δ 95 % low": one.low,
@@ -193,7 +193,7 @@ def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
                 "Δ %": 100 * one.difference / mean if mean else None,
                 **dict(zip(("better", "same", "worse"), wins, strict=True)),
                 "p": one.p_value,
-                "test": chosen_test.test_name(found),
+                "test": testing.test_name(found),
                 "effect size": one.effect_size,
             }
             if one.why_missing:
@@ -207,12 +207,12 @@ def _printed(choice: Choice, verdicts: Verdicts) -> list[Cells]:
     """Tie groups, differences and p-values, one mapping a run, for a printed table."""
     delta, letters = f"Δ to {verdicts.setting.against.label}", verdicts.found.letters()
     lines: list[Cells] = []
-    for entry, one in zip(choice.entries, chosen_test.against(choice, verdicts), strict=True):
+    for entry, one in zip(choice.entries, testing.against(choice, verdicts), strict=True):
         cells: dict[str, Any] = {"group": letters[entry.run.id]}
         if one is not None:
-            cells |= {delta: one.difference, "p": chosen_test.p_text(one.p_value)}
+            cells |= {delta: one.difference, "p": testing.p_text(one.p_value)}
         if choice.part == "validation":  # the interval takes the place of the verdict
-            reach = one and chosen_test.interval_text(one)
+            reach = one and testing.interval_text(one)
             cells = {delta: cells.get(delta), "Δ, 95 %": reach}
         lines.append(cells)
     return lines
@@ -233,12 +233,12 @@ def _caption(choice: Choice, verdicts: Verdicts | None) -> str:
     if verdicts is None:
         return words
     now = verdicts.setting
-    tested = f"{chosen_test.tested_name(choice, now)} against {now.against.label}"
+    tested = f"{testing.tested_name(choice, now)} against {now.against.label}"
     if choice.part == "validation":
         return f"{words} Δ is of {tested}, with its 95 % interval."
     return (
         f"{words} Runs that share a letter cannot be told apart at 5 %; Δ and p are of {tested} "
-        f"({chosen_test.test_name(verdicts.found)})."
+        f"({testing.test_name(verdicts.found)})."
     )
 
 

@@ -32,7 +32,7 @@ from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
 from simviz.store.run import MEASURED, Run
 from simviz.workbench.compare.choice import Choice, held_out, open_query, part_of
-from simviz.workbench.compare.chosen_test import is_by_query
+from simviz.workbench.compare.testing import is_by_query
 from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.figures import cached_figure, show_beside
 from simviz.workbench.shell.forms import segments

@@ -21,7 +21,7 @@ from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.summary import Entry
-from simviz.workbench.compare import chosen_test
+from simviz.workbench.compare import testing
 from simviz.workbench.compare.choice import Choice, choose_two, part_of
 from simviz.workbench.shell import address, display, drawings, forms, state
 from simviz.workbench.shell.display import mark, mark_pills
@@ -130,7 +130,7 @@ def show(choice: Choice) -> None:
 def compare_two(choice: Choice, a: Entry, b: Entry) -> Both:
     """Two runs query by query, with the part of the split that they share."""
     part = part_of(a, choice.pairs)
-    return Both(choice, a, b, part, chosen_test.differences(choice, a, b))
+    return Both(choice, a, b, part, testing.differences(choice, a, b))
 
 
 def _why_none(choice: Choice) -> str:
@@ -139,7 +139,7 @@ def _why_none(choice: Choice) -> str:
     if choice.entries[0].measured.pool != "judged":
         return f"{of} a relevant answer in this direction."
     words = f"{of} both right and wrong judged candidates in this direction, so none can differ."
-    if not chosen_test.is_by_query(choice):
+    if not testing.is_by_query(choice):
         words += " The runs are compared by their judged pairs, above."
     return words
 

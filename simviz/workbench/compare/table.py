@@ -36,9 +36,9 @@ from simviz.reports.summary import (
     verdict_of,
     verdict_words,
 )
-from simviz.workbench.compare import chosen_test, files
+from simviz.workbench.compare import files, testing
 from simviz.workbench.compare.choice import Choice
-from simviz.workbench.compare.chosen_test import Verdicts
+from simviz.workbench.compare.testing import Verdicts
 from simviz.workbench.shell import code, display, links, state
 from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
@@ -96,13 +96,13 @@ def _verdict(
 def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
     """Show runs by metric, those of one method together; return the place of what explains it."""
     several = len(choice.entries) > 1
-    now = chosen_test.current_setting(choice)
+    now = testing.current_setting(choice)
     everything = bool(st.session_state.get("compare-more"))
     choice = replace(choice, entries=_by_method(choice.entries))
-    verdicts = chosen_test.verdicts(choice, now) if several else None
+    verdicts = testing.verdicts(choice, now) if several else None
     with bar:
         if several:
-            chosen_test.choose_test(choice, now)
+            testing.choose_test(choice, now)
         # What stands beside a test takes the place of metrics.
         further = _FEW if verdicts is None else ("AUC",)
         few = [choice.metric, *(m for m in further if m in choice.metrics and m != choice.metric)]
@@ -130,7 +130,7 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
             st.caption("Choose by these figures; which is better, the test part says.")
         elif verdicts is not None:
             st.caption(_test_note(choice, verdicts))
-            if words := chosen_test.power(choice, verdicts.found):
+            if words := testing.power(choice, verdicts.found):
                 st.caption(escape_markdown(words))
         for sentence in nothing_known(choice.entries, choice.pairs):
             st.caption(escape_markdown(sentence))
@@ -187,15 +187,15 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
     """What tests found: tie groups, differences and p-values; more of it where asked."""
     now, found = verdicts.setting, verdicts.found
     base = now.against.label
-    by_pairs, units = chosen_test.is_by_pairs(found), chosen_test.counted(found)
+    by_pairs, units = testing.is_by_pairs(found), testing.counted(found)
 
     def tested_column(
         head: str, hover: str, text: Callable[[Comparison], str], found: Comparisons = found
     ) -> list[object]:
-        lines = chosen_test.against(choice, verdicts._replace(found=found))
+        lines = testing.against(choice, verdicts._replace(found=found))
         return column(head, [_NOTHING if one is None else text(one) for one in lines], hover)
 
-    name, test = chosen_test.tested_name(choice, now), chosen_test.test_name(found)
+    name, test = testing.tested_name(choice, now), testing.test_name(found)
     delta = tested_column(
         f"Δ to {clean_text(base, _LONGEST)}",
         f"{name} minus that of {base}, on the same queries.",
@@ -205,24 +205,24 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
     if by_pairs:
         kind = "normal" if now.test == "delong" else "Student"
     hover = f"Interval of the difference: {kind}."
-    reach = tested_column("Δ, 95 %", hover, chosen_test.interval_text)
+    reach = tested_column("Δ, 95 %", hover, testing.interval_text)
     if choice.part == "validation":
         return [delta, reach]
     letters = found.letters()
     marks = [letters[entry.run.id] for entry in choice.entries]
     ties = column("group", marks, f"Runs that share a letter cannot be told apart at 5 %: {test}.")
-    tests = [tested_column(_p_head(chosen_test.SHORT[now.test]), f"Against {base}: {test}.", _p)]
+    tests = [tested_column(_p_head(testing.SHORT[now.test]), f"Against {base}: {test}.", _p)]
     if (beside := verdicts.beside) is not None:
-        short = "bootstrap" if chosen_test.is_by_pairs(beside) else "randomisation"
-        hover = f"The better test: {chosen_test.test_name(beside)}."
+        short = "bootstrap" if testing.is_by_pairs(beside) else "randomisation"
+        hover = f"The better test: {testing.test_name(beside)}."
         tests.append(tested_column(_p_head(short), hover, _p, beside))
     if not everything:
         return [ties, delta, *tests]
-    tested = chosen_test.tested_metric(choice)
+    tested = testing.tested_metric(choice)
     what, drawn = f"Where the mean {tested.name} of other such queries", "the queries"
     if tested.level != "query":
         what, drawn = f"Where {tested.name} of other such judged pairs", "the items"
-    intervals = [chosen_test.interval(choice, entry) for entry in choice.entries]
+    intervals = [testing.interval(choice, entry) for entry in choice.entries]
     mean = found.means[found.names.index(now.against.run.id)]
     paired = next(iter(found.pairs.values())).outcomes is not None
     unit = "of the paired differences (d_z)" if paired else "of the values"
@@ -248,7 +248,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
             "better / same / worse",
             f"{units} on which the run does better than {base}, the same, and worse.",
             lambda one: (
-                " / ".join(f"{n:,}" for n in chosen_test.outcomes(found, one) or ()) or _NOTHING
+                " / ".join(f"{n:,}" for n in testing.outcomes(found, one) or ()) or _NOTHING
             ),
         ),
         *tests,
@@ -266,7 +266,7 @@ def _p_head(test: str) -> Markup:
 
 
 def _p(one: Comparison) -> str:
-    text = chosen_test.p_text(one.p_value)
+    text = testing.p_text(one.p_value)
     return bold(text) if one.is_significant() else text
 
 
@@ -282,20 +282,20 @@ def _percent(difference: float, base: float) -> str:
 def _test_note(choice: Choice, verdicts: Verdicts) -> str:
     """What the marks of the table mean, and by which test; markdown."""
     now = verdicts.setting
-    test = escape_markdown(chosen_test.test_name(verdicts.found))
+    test = escape_markdown(testing.test_name(verdicts.found))
     words = (
         f"**p:** {test}; bold where it tells two apart. "
         "**Group:** runs that share a letter cannot be told apart by this test at 5 %."
     )
     if len(verdicts.found.pairs) > 1:
         words += " The verdict counts its own comparisons only, the table all of its pairs."
-    if (name := chosen_test.tested_name(choice, now)) != choice.metric:
+    if (name := testing.tested_name(choice, now)) != choice.metric:
         words += escape_markdown(
             f" {choice.metric} pools all pairs; in group, Δ and p {name} stands for it, query by "
             "query."
         )
-    if now.test != "subsets" and chosen_test.is_by_query(choice):
-        values = chosen_test.values(choice, now.against)
+    if now.test != "subsets" and testing.is_by_query(choice):
+        values = testing.values(choice, now.against)
         if values.unit == "pair":
             words += " A pair asks from both sides and counts once."
         if not values.is_independent:
