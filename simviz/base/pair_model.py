@@ -324,6 +324,16 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
             )
             start = stop
 
+    def continued(self) -> Self | None:
+        """The method as it goes on from what it learned, or None where it is fitted anew.
+
+        Returns
+        -------
+        PairModel or None
+            Not fitted yet: its `fit` starts from this model.
+        """
+        return None
+
     def score(self, X: Matrix, y: Matrix | None = None, relevance: object = None) -> float:
         """Mean reciprocal rank of the relevant items, or AUC of judged pairs.
 

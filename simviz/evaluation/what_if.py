@@ -218,7 +218,7 @@ class WhatIf:
 
     @property
     def _goes_on(self) -> bool:
-        return hasattr(self.pipeline.model, "continued")
+        return self.pipeline.model.continued() is not None
 
     def _measure(self, pipeline: PairPipeline) -> Evaluation:
         # Of the method alone: whatever it follows, features stay.

@@ -451,7 +451,7 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         tags = self.model.tags
         if tags.uses == "unsupervised":
             return f"{tags.title} does not learn from pairs, so no pair changes what it answers."
-        if tags.family == "spectral" or hasattr(self.model, "continued"):
+        if tags.family == "spectral" or self.model.continued() is not None:
             return None
         return f"{tags.title} cannot follow at once: it takes a whole training."
 
@@ -490,7 +490,7 @@ class PairPipeline(_SetOutputMixin, _Scorer):
             raise ValueError(reason)
         again, fitted = self._without_model(), self.model_
         X, Y = rows or (self._x(pairs.x), self._y(pairs.y))
-        if (go_on := getattr(fitted, "continued", None)) is None:
+        if (going_on := fitted.continued()) is None:
             again._learn(clone(fitted), X, Y, pairs, {})
             return again
         if changed is not None:
@@ -498,7 +498,7 @@ class PairPipeline(_SetOutputMixin, _Scorer):
             # Few queries have few items to be told from: the nearest others stand beside.
             judged = _with_nearest(pairs.relevance, fitted.similarity(X, Y))
             pairs = replace(pairs, relevance=judged)
-        again._learn(go_on(), X, Y, pairs, {})
+        again._learn(going_on, X, Y, pairs, {})
         again.model_.set_params(**fitted.get_params(deep=False))
         return again
 

@@ -31,7 +31,7 @@ from simviz.store.directory import damaged, read_json, sync_tree, why_not_writte
 
 Part = Literal["validation", "test"]
 #: What is chosen of how a data set is looked at.
-Shown = Literal["part", "direction"]
+Preference = Literal["part", "direction"]
 #: Parts of a split that a run is measured on, in the order of work.
 MEASURED: tuple[Part, ...] = ("validation", "test")
 #: What stands in place of a method's id where no method was trained.

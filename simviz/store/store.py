@@ -32,7 +32,7 @@ from simviz.store.directory import (
     refuse_beyond,
     sync,
 )
-from simviz.store.run import Run, RunInfo, RunResult, Shown
+from simviz.store.run import Preference, Run, RunInfo, RunResult
 
 _log = logging.getLogger(__name__)
 #: Opening a demo's run is noted at most so often, in seconds.
@@ -166,9 +166,9 @@ class Store:
         self.runs = Runs(directory)
         self.shares = Shares(directory, self.workspaces, self.datasets, self.runs)
         self.jobs = JobRecords(directory)
-        self.feedback = Feedback[float](directory, self.datasets, "feedback")
-        self.decisions = Feedback[str](directory, self.datasets, "decisions")
-        self.choices = ViewPreferences(directory, self.datasets)
+        self.feedback = PairNotes[float](directory, self.datasets, "feedback")
+        self.decisions = PairNotes[str](directory, self.datasets, "decisions")
+        self.view_preferences = ViewPreferences(directory, self.datasets)
         with suppress(OSError, StoreError):  # what is there can be read without
             directory.sweep()
 
@@ -575,7 +575,7 @@ class JobRecords:
         return frozenset(row["workspace"] for row in rows)
 
 
-class Feedback(Generic[V]):
+class PairNotes(Generic[V]):
     """Corrections of the answers on a data set, or decisions on its pairs."""
 
     def __init__(self, directory: Directory, datasets: Datasets, table: str) -> None:
@@ -623,14 +623,14 @@ class ViewPreferences:
     def __init__(self, directory: Directory, datasets: Datasets) -> None:
         self._index, self._datasets = directory.index, datasets
 
-    def put(self, dataset_id: str, workspace: str, name: Shown | _Opened, value: str) -> None:
+    def put(self, dataset_id: str, workspace: str, name: Preference | _Opened, value: str) -> None:
         """Remember one choice."""
         self._datasets.info(dataset_id, workspace)
         with self._index.writing() as db:
             db.require_workspace(workspace)
             db.insert("shown", (workspace, dataset_id, name, value), unless="OR REPLACE")
 
-    def get(self, dataset_id: str, workspace: str, name: Shown) -> str | None:
+    def get(self, dataset_id: str, workspace: str, name: Preference) -> str | None:
         """Return what was chosen last."""
         query = "SELECT value FROM shown WHERE workspace=? AND dataset_id=? AND name=?"
         row = self._index.one(query, workspace, dataset_id, name)

@@ -164,5 +164,5 @@ def test_another_direction_is_followed_everywhere_and_kept(show, home, direction
     run(sides.set_value(direction))
     assert cell(html(app), FIRST["own"][0]) == told["Compare"]
     assert cell(html(show("compare", "own")), FIRST["own"][0]) == told["Compare"]
-    kept = home.store.choices.get(home.data["own"], home.mine, "direction")
+    kept = home.store.view_preferences.get(home.data["own"], home.mine, "direction")
     assert kept == direction

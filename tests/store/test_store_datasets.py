@@ -230,12 +230,12 @@ def test_other_names_change_neither_content_nor_id(store):
 def test_the_data_set_opened_last_is_known_a_workspace(store):
     mine, theirs = store.workspaces.create(), store.workspaces.create()
     first, second = (store.datasets.put(many(n), mine) for n in (3, 4))
-    assert store.choices.last(mine) is None
+    assert store.view_preferences.last(mine) is None
     for data in (first, second, "demo:icons", first):
-        store.choices.put_last(data, mine)
-        assert store.choices.last(mine) == data
-    assert store.choices.last(theirs) is None
+        store.view_preferences.put_last(data, mine)
+        assert store.view_preferences.last(mine) == data
+    assert store.view_preferences.last(theirs) is None
     with pytest.raises(StoreError):
-        store.choices.put_last(first, theirs)
+        store.view_preferences.put_last(first, theirs)
     store.datasets.delete(first, mine)
-    assert store.choices.last(mine) == "demo:icons", "what is gone is not opened"
+    assert store.view_preferences.last(mine) == "demo:icons", "what is gone is not opened"

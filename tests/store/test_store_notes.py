@@ -69,24 +69,24 @@ def test_decisions_on_pairs_stand_beside_corrections_and_go_one_by_one(kept):
 
 def test_choices_are_kept_a_workspace_and_go_with_their_data(store, mine, theirs, sentences):
     data = store.datasets.put(sentences, mine)
-    assert store.choices.get(data, mine, "direction") is None
-    store.choices.put(data, mine, "part", "test")
-    store.choices.put(data, mine, "direction", "y2x")
-    store.choices.put(data, mine, "direction", "mean")
-    store.choices.put("demo:icons", theirs, "direction", "x2y")
+    assert store.view_preferences.get(data, mine, "direction") is None
+    store.view_preferences.put(data, mine, "part", "test")
+    store.view_preferences.put(data, mine, "direction", "y2x")
+    store.view_preferences.put(data, mine, "direction", "mean")
+    store.view_preferences.put("demo:icons", theirs, "direction", "x2y")
     again = Store(store.root)
-    assert again.choices.get(data, mine, "part") == "test"
-    assert again.choices.get(data, mine, "direction") == "mean"
-    assert again.choices.get("demo:icons", mine, "direction") is None
-    assert again.choices.get("demo:icons", theirs, "direction") == "x2y"
+    assert again.view_preferences.get(data, mine, "part") == "test"
+    assert again.view_preferences.get(data, mine, "direction") == "mean"
+    assert again.view_preferences.get("demo:icons", mine, "direction") is None
+    assert again.view_preferences.get("demo:icons", theirs, "direction") == "x2y"
     store.datasets.delete(data, mine)
-    assert store.choices.get(data, mine, "part") is None
+    assert store.view_preferences.get(data, mine, "part") is None
 
 
 def test_choices_on_data_of_others_are_refused(store, mine, theirs, sentences):
     data = store.datasets.put(sentences, mine)
     with pytest.raises(StoreError):
-        store.choices.put(data, theirs, "part", "test")
+        store.view_preferences.put(data, theirs, "part", "test")
 
 
 FILES = [("q.csv", b"x,y\na,b\n"), ("q.csv", b"\x00\xff"), ("../e vil.txt", b"")]

@@ -66,7 +66,7 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
         spec = {"dataset_id": dataset_id, "method": "cca"}
         store.runs.put(run_id, result, spec, owner)
         store.feedback.put(dataset_id, owner, [("a", "b", 1.0)])
-        store.choices.put(dataset_id, owner, "part", "test")
+        store.view_preferences.put(dataset_id, owner, "part", "test")
         store.shares.publish(owner, "map", run_ids=[run_id])
         store.uploads.put(owner, [("a.csv", b"x,y")])
         store.jobs.add(run_id, owner, lambda folder: (folder / "spec.json").touch())

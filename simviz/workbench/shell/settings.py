@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from simviz.data.splitting import SplitSuggestion
     from simviz.datasets._info import DemoInfo
     from simviz.jobs import SplitSpec
-    from simviz.store.run import Shown
+    from simviz.store.run import Preference
 
 _SIDES = ("x2y", "y2x")
 _PARTS: dict[Part, str] = {"validation": "Validation", "test": "Test"}
@@ -97,7 +97,7 @@ def _offered(measured: Sequence[str]) -> list[str]:
     return [*known, "mean"] if len(known) > 1 else known
 
 
-def _chosen(name: Shown, dataset_id: str, known: Collection[str]) -> str | None:
+def _chosen(name: Preference, dataset_id: str, known: Collection[str]) -> str | None:
     """What was chosen: as the link says, else as here before, else as stored."""
     linked = address.news().get(name)
     if linked in known:
@@ -106,20 +106,20 @@ def _chosen(name: Shown, dataset_id: str, known: Collection[str]) -> str | None:
     here: str | None = st.session_state.get(f"{name}-chosen", {}).get(dataset_id)
     if here is not None or state.share() is not None:
         return here
-    return state.store().choices.get(dataset_id, state.workspace(), name)
+    return state.store().view_preferences.get(dataset_id, state.workspace(), name)
 
 
-def _keep(name: Shown, dataset_id: str, value: str) -> None:
+def _keep(name: Preference, dataset_id: str, value: str) -> None:
     """Look at it so from now on, here and in other browsers of this workspace."""
     st.session_state.setdefault(f"{name}-chosen", {})[dataset_id] = value
     address.put(**{name: value})
     if state.share() is None:
         with suppress(SimvizError):  # another's data set: the page says so
-            state.store().choices.put(dataset_id, state.workspace(), name, value)
+            state.store().view_preferences.put(dataset_id, state.workspace(), name, value)
 
 
 def _switch(
-    name: Shown,
+    name: Preference,
     key: str,
     label: str,
     options: Mapping[str, str] | Mapping[Part, str],

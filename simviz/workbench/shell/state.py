@@ -405,7 +405,7 @@ def run_ids(named: Mapping[str, str]) -> list[str]:
 
 def open_last() -> str | None:
     """Work on the data set that was opened last in this workspace, if there is one."""
-    if has_workspace() and (last := store().choices.last(workspace())) is not None:
+    if has_workspace() and (last := store().view_preferences.last(workspace())) is not None:
         st.session_state.dataset_id = last
     return st.session_state.get("dataset_id")
 
@@ -415,7 +415,7 @@ def remember_opened(dataset_id: str) -> None:
     if has_workspace() and st.session_state.get("opened") != dataset_id:
         st.session_state["opened"] = dataset_id
         with suppress(SimvizError):  # another's, or the disk is full: the page says so
-            store().choices.put_last(dataset_id, workspace())
+            store().view_preferences.put_last(dataset_id, workspace())
 
 
 def dataset_names() -> dict[str, str]:
