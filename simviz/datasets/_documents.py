@@ -106,6 +106,8 @@ _SPACES = {
     "tree utils",
     "pandas": "Series.dt Series.str api.types api.typing plotting",
 }
+# There only once somebody has imported a module of sklearn.experimental, which sets them.
+_EXPERIMENTAL = {"HalvingGridSearchCV", "HalvingRandomSearchCV", "IterativeImputer"}
 _SHORT = {"np": "numpy", "pd": "pandas", "sp": "scipy"}
 MIN_SUMMARY, MIN_TEXT = 2, 20  # words
 
@@ -224,7 +226,7 @@ def public_names(space: str) -> Iterator[tuple[str, str]]:
     except (ImportError, AttributeError):
         return  # this release has none
     listed = getattr(owner, "__all__", None) or [n for n in dir(owner) if n[0] != "_"]
-    for name in sorted(set(listed)):
+    for name in sorted(set(listed) - _EXPERIMENTAL):
         # Static: nothing is computed, and no old name warns that it will go.
         value = inspect.getattr_static(owner, name, None)
         if isinstance(value, ModuleType):

@@ -1,9 +1,11 @@
+import importlib
+
 import numpy as np
 import pytest
 
 from simviz.charts import Drawing
 from simviz.data.splitting import split
-from simviz.datasets._documents import link
+from simviz.datasets._documents import link, public_names
 from simviz.datasets.pydocs import LARGEST_MODULE, load_pydocs, pair_summaries
 from simviz.datasets.pydocs_links import load_pydocs_links, pair_halves
 from simviz.projection import joint_map
@@ -152,3 +154,12 @@ def test_hostile_docstrings_come_out_as_text():
     drawing = joint_map(vectors[:4], vectors[4:], relevance=pairs.relevance)
     shown = Drawing(drawing, pairs).to_html("side")
     assert "alert(1)" not in shown and shown.count("<script") == 2
+
+
+@pytest.mark.parametrize("space", ["sklearn.impute", "sklearn.model_selection"])
+def test_documents_are_the_same_whatever_was_imported_before(space):
+    before = [*public_names(space)]
+    for switch in ("enable_halving_search_cv", "enable_iterative_imputer"):
+        importlib.import_module(f"sklearn.experimental.{switch}")
+    assert before == [*public_names(space)]
+    assert not [name for name, _ in before if "Halving" in name or "Iterative" in name]
