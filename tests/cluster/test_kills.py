@@ -9,6 +9,7 @@ import time
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
+from threading import Timer
 from types import ModuleType
 
 import dask
@@ -187,18 +188,27 @@ def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch,
     assert np.array_equal(ours.y_projection_, expected.y_projection_)
 
 
-def test_a_divided_fit_whose_workers_are_all_paused_says_what_to_do(client, monkeypatch):
-    class Slow(Share):
+def test_a_divided_fit_whose_workers_are_all_paused_says_what_to_do(client, monkeypatch, tmp_path):
+    go_on = tmp_path / "go on"
+
+    class Held(Share):
         def __init__(self, *arguments):
-            time.sleep(2)
+            while not go_on.exists():
+                time.sleep(0.01)
             super().__init__(*arguments)
 
     client.wait_for_workers(2, timeout=LONG)
-    monkeypatch.setattr("simviz.scale.gradients.Share", Slow)
-    monkeypatch.setattr("simviz.scale.gradients._LOOK_SECONDS", 0.05)
+    monkeypatch.setattr("simviz.scale.gradients.Share", Held)
     monkeypatch.setattr("simviz.scale.gradients._PAUSE_LOOKS", 1)
     monkeypatch.setattr("simviz.scale.gradients._MOST_PAUSES", 2)
     paused = {"workers": {place: {"status": "paused"} for place in client.nthreads()}}
     monkeypatch.setattr(client, "scheduler_info", lambda: paused)
-    with pytest.raises(JobError, match="All workers of the cluster are paused"):
-        fit_s2net(model(), *data(), client=client, n_shares=2)
+    # Without the refusal the fit would wait for ever.
+    end = Timer(LONG, go_on.touch)
+    end.start()
+    try:
+        with pytest.raises(JobError, match="All workers of the cluster are paused"):
+            fit_s2net(model(), *data(), client=client, n_shares=2)
+    finally:
+        end.cancel()
+        go_on.touch()
