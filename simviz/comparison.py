@@ -56,7 +56,7 @@ from simviz.pipeline import (
     plain_cosine,
 )
 from simviz.projection.pipeline_map import DRAWING
-from simviz.reports.summary import (
+from simviz.reports.run_summary import (
     Entry,
     compare_runs,
     estimate,
@@ -460,7 +460,7 @@ class Result:
 
     @property
     def names(self) -> list[str]:
-        """What was compared, in the order of `simviz.reports.summary.ranked`."""
+        """What was compared, in the order of `simviz.reports.run_summary.ranked`."""
         return [run.info.name for run in self._ranked]
 
     @property
@@ -605,7 +605,7 @@ class Result:
             One curve a method that is nested.
         """
         from simviz.charts import dimension_figure
-        from simviz.reports.summary import dimension_curve as drawn
+        from simviz.reports.run_summary import dimension_curve as drawn
 
         name = parse_metric(metric).name
         made = (

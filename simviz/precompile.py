@@ -155,7 +155,7 @@ def _make_picture() -> None:
     """Train and draw the run that Home shows."""
     from simviz.datasets import DEMOS
     from simviz.jobs import JobSpec, SplitSpec
-    from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, draw_now
+    from simviz.jobs.run_drawings import DEFAULT_LAYOUT, QUICK_LAYOUT, draw_now
     from simviz.jobs.training import train
     from simviz.store import Store
 

@@ -18,7 +18,7 @@ from simviz.exceptions import DatasetError, JobCancelled, StoreError
 from simviz.methods.cca import RidgeCCA
 from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 from simviz.methods.opca import OPCA
-from simviz.reports.summary import adapted_vectors, ranked
+from simviz.reports.run_summary import adapted_vectors, ranked
 from simviz.store.run import RunInfo
 
 

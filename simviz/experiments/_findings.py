@@ -16,11 +16,11 @@ from simviz.evaluation.tables import csv_text
 if TYPE_CHECKING:
     from simviz.experiments._experiment import Experiment
 
-Verdict = Literal["holds", "does not hold", "undecided", "not comparable"]
+ClaimVerdict = Literal["holds", "does not hold", "undecided", "not comparable"]
 K = TypeVar("K")
 Cell = str | float | int | None
 FigureKind = Literal["dimensions", "roc", "scatter", "counts", "lines"]
-VERDICTS: tuple[Verdict, ...] = ("holds", "does not hold", "undecided", "not comparable")
+VERDICTS: tuple[ClaimVerdict, ...] = ("holds", "does not hold", "undecided", "not comparable")
 #: In front of a verdict, so that colour is not all that tells it.
 SIGNS = {"holds": "✓", "does not hold": "✗", "undecided": "?", "not comparable": "–"}
 #: Where both reach this share of the highest value, data decide nothing.
@@ -87,7 +87,7 @@ class Claim:
     parts: tuple[Claim, ...] = ()
 
     @property
-    def verdict(self) -> Verdict:
+    def verdict(self) -> ClaimVerdict:
         """One of `VERDICTS`, by the rule of ``docs/papers.md``."""
         if self.parts:
             known = {part.verdict for part in self.parts}

@@ -14,7 +14,7 @@ from simviz.callbacks import Callback
 from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
 from simviz.projection.layout import MIN_POINTS, align, mds_map, pca_map, umap_map
 from simviz.projection.quality import Quality, map_quality
-from simviz.projection.two_sided import SHARE, Comparison, two_sided_map
+from simviz.projection.two_sided import SHARE, Similarity, two_sided_map
 from simviz.registry import unknown_name
 from simviz.relevance import Relevance
 
@@ -127,7 +127,7 @@ def joint_map(
     callback: Callback | None = None,
     *,
     share: float = SHARE,
-    similarity: Comparison | ArrayLike = "euclidean",
+    similarity: Similarity | ArrayLike = "euclidean",
     relevance: Relevance | sp.sparray | None = None,
     quality: bool = True,
     start: JointMap | None = None,

@@ -16,7 +16,7 @@ from simviz.pipeline import PairPipeline, Pipeline
 from simviz.projection.joint import JointMap, joint_map
 from simviz.projection.layout import unfold
 from simviz.projection.space import Neighbors, Space, nearest_across, ranked
-from simviz.projection.two_sided import Comparison, place_new
+from simviz.projection.two_sided import Similarity, place_new
 
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
@@ -77,7 +77,7 @@ def draw(
                 f"A random sample of {len(drawn):,} of {len(side):,} {name} is drawn "
                 f"(seed {seed})."
             )
-    similarity: Comparison | FloatArray = "euclidean"
+    similarity: Similarity | FloatArray = "euclidean"
     if isinstance(pipeline, PairPipeline) and isinstance(model, EmbeddingModel):
         vectors = pipeline.coordinates(x, y)
         if model.similarity_kind == "dot":

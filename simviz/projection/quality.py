@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.data.cells import percent
 from simviz.evaluation import MRR, evaluate
 from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, distance_blocks
-from simviz.projection.two_sided import Comparison, check_similarity
+from simviz.projection.two_sided import Similarity, check_similarity
 from simviz.ranking import expected_reciprocal_rank
 from simviz.relevance import Relevance
 
@@ -112,7 +112,7 @@ def map_quality(
     map_y: ArrayLike,
     *,
     n_neighbors: int = 10,
-    similarity: Comparison | ArrayLike = "euclidean",
+    similarity: Similarity | ArrayLike = "euclidean",
     relevance: Relevance | sp.sparray | None = None,
     max_points: int = 4000,
     random_state: int = 0,
@@ -312,7 +312,7 @@ class _Across:
     """How similar the items of one side are to those of the other."""
 
     def __init__(
-        self, own: FloatArray, other: FloatArray, similarity: Comparison | FloatArray
+        self, own: FloatArray, other: FloatArray, similarity: Similarity | FloatArray
     ) -> None:
         self.own, self.other = own, other
         self.table = None if isinstance(similarity, str) else similarity
@@ -336,7 +336,7 @@ class _Across:
             yield -self.costs(rows[start : start + size])
 
 
-def _both_ways(x: FloatArray, y: FloatArray, similarity: Comparison | FloatArray) -> list[_Across]:
+def _both_ways(x: FloatArray, y: FloatArray, similarity: Similarity | FloatArray) -> list[_Across]:
     """What each side is to the other, both of at most unit size."""
     if not isinstance(similarity, str):
         table = similarity / max(np.abs(similarity).max(initial=0.0), 1e-300)

@@ -25,7 +25,7 @@ from simviz.projection.layout import mds_map
 Single = NDArray[np.float32]
 Float = TypeVar("Float", np.float32, np.float64)
 #: How items of different sides are compared: by distance or inner product of their vectors.
-Comparison = Literal["euclidean", "dot"]
+Similarity = Literal["euclidean", "dot"]
 #: Share of the forces that acts across the sides where none is given.
 SHARE = 0.7
 
@@ -96,7 +96,7 @@ def two_sided_map(
     x_vectors: ArrayLike,
     y_vectors: ArrayLike,
     *,
-    similarity: Comparison | ArrayLike = "euclidean",
+    similarity: Similarity | ArrayLike = "euclidean",
     share: float = SHARE,
     random_state: int = 0,
     callback: Callback | None = None,
@@ -181,12 +181,12 @@ def two_sided_map(
 
 
 def check_similarity(
-    similarity: Comparison | ArrayLike, n_x: int, n_y: int, dtype: type[Float]
-) -> Comparison | NDArray[Float]:
+    similarity: Similarity | ArrayLike, n_x: int, n_y: int, dtype: type[Float]
+) -> Similarity | NDArray[Float]:
     """A way to compare both sides, or a finite table of their similarities."""
     if isinstance(similarity, str):
         if similarity in ("euclidean", "dot"):
-            return cast(Comparison, similarity)
+            return cast(Similarity, similarity)
         raise ValueError(f"similarity must be 'euclidean', 'dot' or a table, got {similarity!r}.")
     table = np.asarray(similarity, dtype=dtype)
     if table.shape != (n_x, n_y) or not np.isfinite(table).all():
@@ -203,7 +203,7 @@ def _known(vectors: FloatArray, table: Single | None) -> NDArray[np.bool_]:
     return known if table is None else known & (table != table[:, [0]]).any(axis=1)
 
 
-def _blocks(x: FloatArray, y: FloatArray, similarity: Comparison | Single) -> list[list[Block]]:
+def _blocks(x: FloatArray, y: FloatArray, similarity: Similarity | Single) -> list[list[Block]]:
     """Nearest items for both sides among both sides, at the widest stage."""
     own = int(np.ceil(_REACH * max(stage.own for stage in STAGES))) + 1
     other = int(np.ceil(_REACH * max(stage.other for stage in STAGES))) + 1
@@ -216,7 +216,7 @@ def _blocks(x: FloatArray, y: FloatArray, similarity: Comparison | Single) -> li
 
 
 def _nearest(
-    items: FloatArray, others: FloatArray | None, k: int, by: Comparison = "euclidean"
+    items: FloatArray, others: FloatArray | None, k: int, by: Similarity = "euclidean"
 ) -> Block:
     """The k nearest others to each item, exact; without others, those of its own side."""
     is_own = others is None

@@ -213,14 +213,14 @@ def rank_listed(scores: ArrayLike, indptr: ArrayLike) -> tuple[Ints, Ints]:
     query = np.repeat(np.arange(len(starts) - 1), np.diff(starts))
     rises = (values[1:] > values[:-1]) & (query[1:] == query[:-1])
     order = np.lexsort((-values, query)) if rises.any() else slice(None)
-    first, size = runs(query[order], values[order])
+    first, size = equal_runs(query[order], values[order])
     above, tied = np.empty((2, len(values)), dtype=np.int64)
     above[order] = np.repeat(first, size) - starts[query]
     tied[order] = np.repeat(size, size)
     return above, tied
 
 
-def runs(*keys: NDArray[np.generic]) -> tuple[Ints, Ints]:
+def equal_runs(*keys: NDArray[np.generic]) -> tuple[Ints, Ints]:
     """Start and length of each run of equal keys in sorted arrays."""
     n = len(keys[0])
     new = np.zeros(n, dtype=bool)
@@ -500,7 +500,7 @@ def expected_ndcg_at(
     query, grade = best.query[keep], best.grade[keep]
     order = np.lexsort((-grade, query))
     query, grade = query[order], grade[order]
-    first, size = runs(query)
+    first, size = equal_runs(query)
     place = np.arange(len(order)) - np.repeat(first, size)
     begin, end = np.minimum(place, longest), np.minimum(place + 1, longest)
     most = _sum(ranking, query, gains(grade, query) * (cumulative[end] - cumulative[begin]))
@@ -556,7 +556,7 @@ def expected_err_at(ranking: Ranking, k: int, *, highest_grade: float = 4.0) -> 
     stops = np.exp2(grade - highest_grade) - np.exp2(-highest_grade)
     # Whatever the order of ties, the reader goes on beyond a group with the same probability.
     goes_on = np.concatenate([[0.0], np.cumsum(np.log1p(-stops))])
-    first, members = runs(query, above)
+    first, members = equal_runs(query, above)
     begins = first[np.searchsorted(query[first], query[first])]
     arrives = np.exp(goes_on[first] - goes_on[begins])
     above, tied = above[first], tied[first]
@@ -627,7 +627,7 @@ def _tie_groups(ranking: Ranking) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     query, above, tied = ranking.query[keep], ranking.above[keep], ranking.tied[keep]
     order = np.lexsort((above, query))
     query, above, tied = query[order], above[order], tied[order]
-    first, relevant = runs(query, above)
+    first, relevant = equal_runs(query, above)
     before = np.concatenate([[0], np.cumsum(ranking.n_relevant)])[query[first]]
     return query[first], above[first], tied[first], relevant, first - before
 

@@ -16,7 +16,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.tables import csv_text
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
-from simviz.reports.summary import Entry, part_words, read_runs
+from simviz.reports.run_summary import Entry, part_words, read_runs
 from simviz.store.run import Part, Run
 
 #: Answers to a query at most.

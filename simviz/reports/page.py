@@ -26,9 +26,9 @@ from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import DatasetError
 from simviz.projection.pipeline_map import BEST, DRAWING
-from simviz.reports import summary
+from simviz.reports import run_summary
 from simviz.reports.code import repeat_code
-from simviz.reports.summary import (
+from simviz.reports.run_summary import (
     Entry,
     column,
     cost_columns,
@@ -141,7 +141,7 @@ def html_report(
     metrics = [main, *(m for m in metrics if m != main)]
     order = [run.id for run in ranked(runs, main, direction, part)]
     entries.sort(key=lambda one: order.index(one.run.id))
-    compared = summary.compare_runs(entries, main, direction)
+    compared = run_summary.compare_runs(entries, main, direction)
     charts = [roc_chart(entries), _dimension_chart(entries, pairs, main, direction)]
     drawn = [chart for chart in charts if chart is not None]
     packed, caption = _map(entries[0], pairs, drawing)
@@ -156,7 +156,7 @@ def html_report(
         title=f"{pairs.name}, compared on the {part} part",
         heading=f"{pairs.name}: {' × '.join(pairs.headings)}",
         part=f"{words[0].upper()}{words[1:]}.",
-        findings=summary.findings(entries, pairs, main, direction),
+        findings=run_summary.findings(entries, pairs, main, direction),
         results=f"Results on the {part} part",
         table=_results_table(entries, metrics, direction, compared),
         notes=_notes(entries, pairs, compared, main),
@@ -164,7 +164,7 @@ def html_report(
         charts=drawn,
         map=Markup(packed),
         caption=caption,
-        compared=summary.facts(entries, pairs, direction),
+        compared=run_summary.facts(entries, pairs, direction),
         runs=[_run(one, main, direction, specs) for one in entries],
         made=made or f"{datetime.now(UTC):%Y-%m-%d}",
         version=version("simviz"),
@@ -225,7 +225,7 @@ def _both_looks(draw: Callable[..., go.Figure], *given: Any, **how: Any) -> dict
 
 def roc_chart(entries: Sequence[Entry]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
-    rocs = summary.roc_curves(entries)
+    rocs = run_summary.roc_curves(entries)
     if not rocs:
         return None
     first = rocs[0][1]
@@ -353,19 +353,19 @@ def _notes(
     """What the figures of the table mean."""
     words = [
         f"On the {part_words(entries[0], pairs)}; ± 95 % intervals; what the first sentence "
-        f"says is bold. Runs are ordered {summary.order(entries)}."
+        f"says is bold. Runs are ordered {run_summary.order(entries)}."
     ]
     if any(one.is_stopped_early for one in entries):
         words.append(f"Runs {_EARLY} do a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
-        tested = summary.tested_metric(entries, main)
+        tested = run_summary.tested_metric(entries, main)
         test = next(iter(compared.pairs.values())).test
         words.append(
             f"Runs that share a letter cannot be told apart at 5 % ({test} of "
             f"{tested}{f', Holm over {n} pairs' if n > 1 else ''})."
         )
-    return [*words, *summary.nothing_known(entries, pairs)]
+    return [*words, *run_summary.nothing_known(entries, pairs)]
 
 
 def _run(
@@ -376,7 +376,7 @@ def _run(
     with suppress(ValueError):  # answers of another system, which nothing here trains
         code = repeat_code(one.run.spec, metric, direction, specs, one.part)
     seconds, versions = (one.run.about.get(name, {}) for name in ("seconds", "versions"))
-    settings = summary.settings(one)
+    settings = run_summary.settings(one)
     rows = [[name, Cell(clean_text(value, 2_000), _LEFT)] for name, value, _ in settings]
     looks = ["set" if given else "" for _, _, given in settings]
     return {

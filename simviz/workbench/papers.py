@@ -19,11 +19,11 @@ from simviz.experiments import (
     SIZES,
     VERDICTS,
     Claim,
+    ClaimVerdict,
     Experiment,
     Findings,
     Size,
     Table,
-    Verdict,
     all_experiments,
     cell_text,
     get_experiment,
@@ -169,7 +169,7 @@ def _show_known(experiment: Experiment[Any]) -> None:
                 _show_table(table)
 
 
-def _counts(verdicts: Iterable[Verdict]) -> str:
+def _counts(verdicts: Iterable[ClaimVerdict]) -> str:
     """How many claims have each verdict, in words."""
     found, many = Counter(verdicts), {"holds": "hold", "does not hold": "do not hold"}
     return ", ".join(

@@ -10,10 +10,10 @@ from simviz.charts import dimension_figure, roc_figure
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import hardest_queries, query_metric
-from simviz.jobs.background import QUICK_LAYOUT
+from simviz.jobs.run_drawings import QUICK_LAYOUT
 from simviz.markdown import escape_markdown
 from simviz.relevance import FEW_JUDGED
-from simviz.reports import summary
+from simviz.reports import run_summary
 from simviz.store.run import Run
 from simviz.workbench.compare import curves, table
 from simviz.workbench.map import scene as map_scene
@@ -35,7 +35,7 @@ def show(
 ) -> Run | None:
     """Show what runs on one split found on the part looked at; return the run of the verdict."""
     part = settings.current_part(dataset_id)
-    ordered = summary.ranked(runs, metric, direction, part)
+    ordered = run_summary.ranked(runs, metric, direction, part)
     entries = shell_runs.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
     with st.container(
@@ -65,7 +65,7 @@ def show(
 
 
 def show_table(
-    entries: Sequence[summary.Entry],
+    entries: Sequence[run_summary.Entry],
     metrics: Sequence[str],
     direction: str,
     pairs: PairSet,
@@ -73,17 +73,17 @@ def show_table(
 ) -> None:
     """Compare runs in a few columns, in their order; what the headline says is bold."""
     metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
-    rows = summary.table_rows(entries, metrics, direction)
-    columns = [summary.metric_column(rows, metric, headline) for metric in metrics]
-    table.draw_columns(rows, entries, columns + summary.cost_columns(rows))
+    rows = run_summary.table_rows(entries, metrics, direction)
+    columns = [run_summary.metric_column(rows, metric, headline) for metric in metrics]
+    table.draw_columns(rows, entries, columns + run_summary.cost_columns(rows))
     record = entries[0].record(metrics[0], direction) if metrics else None
     if record is None:
         return
-    part, order = entries[0].part, f"Runs are ordered {summary.order(entries)}."
+    part, order = entries[0].part, f"Runs are ordered {run_summary.order(entries)}."
     if record["direction"] == "pairs":
         st.caption(f"Over {record['n']:,} pairs of the {part} part. {order}")
         return
-    queries = summary.side_names(pairs, direction).queries
+    queries = run_summary.side_names(pairs, direction).queries
     queries = "queries from both sides" if direction == "mean" else queries
     pool = entries[0].ranked_against(direction, pairs)
     st.caption(
@@ -92,7 +92,7 @@ def show_table(
     )
 
 
-def show_hardest(entry: summary.Entry, direction: str, pairs: PairSet) -> None:
+def show_hardest(entry: run_summary.Entry, direction: str, pairs: PairSet) -> None:
     """Name the queries for which the best run finds the right answer last; each leads to why."""
     ranking = entry.evaluation.rankings.get("y2x" if direction == "y2x" else "x2y")
     found = [] if ranking is None else hardest_queries(ranking)
@@ -121,13 +121,13 @@ def show_hardest(entry: summary.Entry, direction: str, pairs: PairSet) -> None:
 
 
 def show_curves(
-    entries: Sequence[summary.Entry], metric: str, direction: str, pairs: PairSet
+    entries: Sequence[run_summary.Entry], metric: str, direction: str, pairs: PairSet
 ) -> None:
     """Draw ROC and quality against dimensions side by side; say why where there is none."""
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("#### ROC: matching pairs against others")
-        part, rocs = entries[0].part, summary.roc_curves(entries)
+        part, rocs = entries[0].part, run_summary.roc_curves(entries)
         if rocs:
             show_chart(roc_figure([curve for curve, _ in rocs], theme=state.theme()), "roc")
             if (n_others := rocs[-1][1].n_negative) < FEW_JUDGED:
@@ -142,7 +142,7 @@ def show_curves(
         with display.problems():  # a model that was deleted since, or is damaged
             for entry in entries:
                 records = curves.curve_of(entry, metric, pairs)
-                made[entry.label] = summary.dimension_curve(entry, direction, records)
+                made[entry.label] = run_summary.dimension_curve(entry, direction, records)
         if drawn := [curve for curve in made.values() if curve is not None]:
             show_chart(dimension_figure(drawn, metric=metric, theme=state.theme()), "curve")
         if flat := [label for label, curve in made.items() if curve is None]:

@@ -22,7 +22,7 @@ from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec, spec
-from simviz.jobs.background import QUICK_LAYOUT, draw_now
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.store import Store
 from simviz.store.datasets import Datasets
 

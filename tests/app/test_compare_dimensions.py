@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from on_page import html, said
 
-from simviz.jobs.background import train_dimensions
+from simviz.jobs.run_curves import train_dimensions
 
 PAGE = "compare"
 

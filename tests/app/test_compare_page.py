@@ -20,7 +20,7 @@ from simviz.evaluation import ChanceScorer, evaluate
 from simviz.evaluation.tables import table_latex
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
-from simviz.reports.summary import Entry, table_rows
+from simviz.reports.run_summary import Entry, table_rows
 from simviz.workbench.compare import files, parameters, queries, testing
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.shell import display, progress, state
@@ -544,9 +544,9 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
 def test_files_say_what_was_tested(home):
     choice = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
     now = testing.Setting("t", "t", "holm", choice.entries[0])
-    verdicts = testing.Verdicts(now, testing.compare_all(choice, "t", "holm"), None)
+    results = testing.TestResults(now, testing.compare_all(choice, "t", "holm"), None)
     rows = table_rows(choice.entries, ["MRR"], "mean")
-    given = (choice, rows, ["MRR"], verdicts)
+    given = (choice, rows, ["MRR"], results)
     head, *lines = csv.reader(io.StringIO(files.csv_table(*given)))
     base, other, *_ = (dict(zip(head, line, strict=True)) for line in lines)
     assert base["Δ to BM25"] == base["p"] == ""

@@ -80,7 +80,7 @@ def test_files_are_made_when_asked_for(saved, visit, home, part, n):
 
 def test_files_of_validation_mark_what_stopped_early_by_it(saved, visit, home, monkeypatch):
     monkeypatch.setattr(
-        "simviz.reports.summary.stopped_by_validation", lambda run: run.info.method == "cca"
+        "simviz.reports.run_summary.stopped_by_validation", lambda run: run.info.method == "cca"
     )
     visit(data=home.data["plain"], part="validation")
     rows = csv.DictReader(io.StringIO(saved["Table as CSV"][0]()))

@@ -21,7 +21,7 @@ from simviz.charts.canvas import bits, rows_of_bits
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec, SplitSpec
-from simviz.jobs.background import QUICK_LAYOUT, draw_now, kept_name
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now, map_name
 from simviz.relevance import Relevance
 from simviz.store import load_map
 from simviz.workbench.map import page, scene, selection, view
@@ -221,7 +221,7 @@ def draw(app, dataset_id, run_id, drawing, **query):
 
     name = f"{drawing}-{query['gap']}" if "gap" in query else drawing
     go(app, data=dataset_id, run=run_id, drawing=drawing, **query)
-    kept = kept_name(name.replace("-3", "-2"))
+    kept = map_name(name.replace("-3", "-2"))
     until(lambda: kept in state.store().runs.get(run_id).maps())
     run(app)
 
@@ -440,9 +440,9 @@ def test_a_link_to_a_demo_trains_and_draws_the_same_elsewhere(
     assert job.run_id == home.runs["here"], "the same request"
     run = state.store().runs.get(job.run_id)
     go(there, **told)  # asks for the drawing
-    until(lambda: kept_name(QUICK_LAYOUT) in run.maps())
+    until(lambda: map_name(QUICK_LAYOUT) in run.maps())
     assert canvas(go(there, **told))["alt"] == canvas(here)["alt"]
-    drawn = (load_map(one, kept_name(QUICK_LAYOUT)) for one in (home.run("here"), run))
+    drawn = (load_map(one, map_name(QUICK_LAYOUT)) for one in (home.run("here"), run))
     (one, *shown), (other, *others) = drawn
     assert [rows.tolist() for rows in shown] == [rows.tolist() for rows in others]
     points = [np.vstack([drawing.x, drawing.y]) for drawing in (one, other)]

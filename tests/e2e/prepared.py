@@ -21,7 +21,7 @@ from server import Server
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
-from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, SHARES, draw_now, kept_name
+from simviz.jobs.run_drawings import DEFAULT_LAYOUT, QUICK_LAYOUT, SHARES, draw_now, map_name
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store, load_map
@@ -129,9 +129,9 @@ def draw(store: Store, run_id: str, pairs: PairSet) -> None:
     for drawing in (QUICK_LAYOUT, DEFAULT_LAYOUT):
         draw_now(run, pairs, drawing)
     # A server draws the other stops of the slider while nobody waits; no test asks for them.
-    made = load_map(run, kept_name(DEFAULT_LAYOUT))
+    made = load_map(run, map_name(DEFAULT_LAYOUT))
     for share in SHARES[1:]:
-        run.put_map(kept_name(f"{DEFAULT_LAYOUT}-{share}"), *made)
+        run.put_map(map_name(f"{DEFAULT_LAYOUT}-{share}"), *made)
 
 
 def prepare(folder: Path) -> Prepared:

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from simviz.data import Items, PairSet
 from simviz.jobs import JobQueue, JobSpec
-from simviz.jobs.background import QUICK_LAYOUT, draw_now
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store

@@ -10,7 +10,7 @@ from visitor import ENDLESS, Tab, until_running, visit
 
 from simviz.data import PairSet
 from simviz.jobs import JobQueue, JobSpec
-from simviz.jobs.background import QUICK_LAYOUT, draw_now
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.store import Store
 from simviz.store.directory import LOCAL_WORKSPACE
 

@@ -11,7 +11,7 @@ from simviz.evaluation import evaluate
 from simviz.evaluation.trec import read_run, trec_run
 from simviz.exceptions import DatasetError, JobError
 from simviz.jobs import SplitSpec
-from simviz.jobs.background import keep_run
+from simviz.jobs.imported_runs import import_run
 from simviz.pipeline import default_pipeline, load_pipeline
 from simviz.relevance import Relevance
 from simviz.store import Store
@@ -118,8 +118,8 @@ def test_an_imported_run_is_kept_and_read_back(tmp_path):
     pipeline = default_pipeline("bm25", pairs).fit(pairs)
     run = read_run("".join(trec_run(pipeline, pairs)).encode(), pairs, "bm25.run")
     split = SplitSpec("pair", (0.4, 0.2, 0.4), 3)
-    run_id = keep_run(store, dataset_id, pairs, run, split, workspace)
-    assert keep_run(store, dataset_id, pairs, run, split, workspace) == run_id
+    run_id = import_run(store, dataset_id, pairs, run, split, workspace)
+    assert import_run(store, dataset_id, pairs, run, split, workspace) == run_id
     kept = store.runs.get(run_id, workspace)
     assert kept.info.method == "imported" and kept.info.summary
     assert kept.part("test").evaluation.value("top-1", "x2y") == 1.0
@@ -128,4 +128,4 @@ def test_an_imported_run_is_kept_and_read_back(tmp_path):
     other = Items(["new"], ["never seen"], "text")
     assert not run.pipeline.similarity(other, pairs.y).any()
     with pytest.raises(JobError, match="seen by all visitors"):
-        keep_run(store, "demo:emoji", pairs, run, split, workspace)
+        import_run(store, "demo:emoji", pairs, run, split, workspace)

@@ -10,9 +10,9 @@ from waiting import LONG
 from simviz.evaluation import evaluate
 from simviz.exceptions import JobCancelled
 from simviz.jobs import JobSpec
-from simviz.jobs.background import smaller_dimensions, train_dimensions
+from simviz.jobs.run_curves import smaller_dimensions, train_dimensions
 from simviz.jobs.training import fit
-from simviz.reports.summary import Entry, records_by_dimension
+from simviz.reports.run_summary import Entry, records_by_dimension
 
 
 @pytest.fixture

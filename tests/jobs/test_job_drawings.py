@@ -14,16 +14,9 @@ from waiting import LONG, until
 
 from simviz import projection
 from simviz.exceptions import StoreError
-from simviz.jobs import background as background_module
-from simviz.jobs.background import (
-    MAX_WAITING,
-    QUICK_LAYOUT,
-    Background,
-    draw_now,
-    draw_run,
-    kept_name,
-    redraw_run,
-)
+from simviz.jobs import run_drawings
+from simviz.jobs.background import MAX_WAITING, BackgroundTasks
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now, draw_run, map_name, redraw_run
 from simviz.projection.pipeline_map import DRAWING
 from simviz.projection.quality import N_SEEDS
 from simviz.store import load_map
@@ -53,32 +46,32 @@ def run(queue, ask, store, sentences):
 
 def test_drawing_is_made_once_and_kept(run, sentences):
     later = Later()
-    background = Background(later)
+    background = BackgroundTasks(later)
     assert draw_run(background, run, sentences, "pca-2").state == "waiting"
     assert draw_run(background, run, sentences, "pca-2").state == "waiting"
     assert len(later.calls) == 1
     later.go()
     assert background.progress((run.id, "pca-2")) is None
     assert draw_run(background, run, sentences, "pca-2") is None
-    drawing, x_drawn, _ = load_map(run, kept_name("pca-2"))
+    drawing, x_drawn, _ = load_map(run, map_name("pca-2"))
     assert (drawing.method, drawing.x.shape, len(x_drawn)) == ("pca", (60, 2), 60)
 
 
 def test_drawing_of_training_needs_no_work(run, sentences):
     later = Later()
-    assert draw_run(Background(later), run, sentences, "mds-2") is None
+    assert draw_run(BackgroundTasks(later), run, sentences, "mds-2") is None
     assert not later.calls
 
 
 def test_workspaces_are_served_in_turn(sentences, monkeypatch):
     go, order = threading.Event(), []
-    background = Background()
+    background = BackgroundTasks()
 
     def drawn(self, key, work):
         go.wait(LONG)
         order.append(key[0])
 
-    monkeypatch.setattr(Background, "_do", drawn)
+    monkeypatch.setattr(BackgroundTasks, "_do", drawn)
     asked = [("a1", "ann"), ("a2", "ann"), ("a3", "ann"), ("b1", "bob")]
     for run_id, whose in asked:
         run = SimpleNamespace(id=run_id, maps=list)
@@ -92,17 +85,17 @@ def test_same_request_gives_the_same_picture(run, sentences):
     pictures = []
     for _ in range(2):
         later = Later()
-        background = Background(later)
+        background = BackgroundTasks(later)
         draw_run(background, run, sentences, "umap-2")
         later.go()
-        pictures.append(load_map(run, kept_name("umap-2"))[0].x)
+        pictures.append(load_map(run, map_name("umap-2"))[0].x)
         (run.folder / "map-umap-2-center.simviz").unlink()
     np.testing.assert_array_equal(*pictures)
 
 
 def test_progress_is_told_while_it_draws(run, sentences, monkeypatch):
     later = Later()
-    background = Background(later)
+    background = BackgroundTasks(later)
     told = []
 
     def draw(*args, callback, **options):
@@ -111,7 +104,7 @@ def test_progress_is_told_while_it_draws(run, sentences, monkeypatch):
             told.append(background.progress((run.id, "umap-2")))
         return projection.draw(*args, callback=callback, **options)
 
-    monkeypatch.setattr("simviz.jobs.background.draw", draw)
+    monkeypatch.setattr("simviz.jobs.run_drawings.draw", draw)
     draw_run(background, run, sentences, "umap-2")
     later.go()
     assert [(s.state, round(s.fraction, 2)) for s in told] == [
@@ -119,7 +112,7 @@ def test_progress_is_told_while_it_draws(run, sentences, monkeypatch):
         ("working", 0.45),
         ("working", 0.9),
     ]
-    assert kept_name("umap-2") in run.maps()
+    assert map_name("umap-2") in run.maps()
 
 
 def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch):
@@ -128,7 +121,7 @@ def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch
 
     monkeypatch.setattr(type(run), "put_map", refuse)
     later = Later()
-    background = Background(later)
+    background = BackgroundTasks(later)
     draw_run(background, run, sentences, "pca-2")
     later.go()
     failed = draw_run(background, run, sentences, "pca-2")
@@ -139,9 +132,9 @@ def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch
 
 
 def test_bug_does_not_leave_anybody_waiting(run, sentences, monkeypatch, caplog):
-    monkeypatch.setattr("simviz.jobs.background.draw", lambda *args, **kwargs: 1 / 0)
+    monkeypatch.setattr("simviz.jobs.run_drawings.draw", lambda *args, **kwargs: 1 / 0)
     later = Later()
-    background = Background(later)
+    background = BackgroundTasks(later)
     draw_run(background, run, sentences, "pca-2")
     later.go()
     assert draw_run(background, run, sentences, "pca-2").state == "failed"
@@ -149,7 +142,7 @@ def test_bug_does_not_leave_anybody_waiting(run, sentences, monkeypatch, caplog)
 
 
 def test_too_many_are_refused(run, sentences):
-    background = Background(Later())
+    background = BackgroundTasks(Later())
     for i in range(MAX_WAITING):
         background.submit(("other", i), print)
     refused = draw_run(background, run, sentences, "umap-2")
@@ -159,21 +152,21 @@ def test_too_many_are_refused(run, sentences):
 @pytest.mark.parametrize("drawing", ["", "mds", "tsne-2", "mds-3", "../mds-2", "mds-2-rms"])
 def test_unknown_drawing_is_refused(run, sentences, drawing):
     with pytest.raises(ValueError, match="umap"):
-        draw_run(Background(Later()), run, sentences, drawing)
+        draw_run(BackgroundTasks(Later()), run, sentences, drawing)
 
 
 def test_own_thread_draws_in_the_background(run, sentences):
-    background = Background()
+    background = BackgroundTasks()
     draw_run(background, run, sentences, "pca-2")
     until(lambda: background.progress((run.id, "pca-2")) is None)
-    assert kept_name("pca-2") in run.maps()
+    assert map_name("pca-2") in run.maps()
 
 
 def test_two_sided_drawing_lies_on_the_first(run, sentences):
     later = Later()
-    assert draw_run(Background(later), run, sentences, "two-sided-2-50").state == "waiting"
+    assert draw_run(BackgroundTasks(later), run, sentences, "two-sided-2-50").state == "waiting"
     later.go()
-    drawing, x_drawn, _ = load_map(run, kept_name("two-sided-2-50"))
+    drawing, x_drawn, _ = load_map(run, map_name("two-sided-2-50"))
     first = load_map(run, DRAWING)[0]
     assert (drawing.method, drawing.share, len(x_drawn)) == ("two-sided", 0.5, 60)
     points, onto = (np.concatenate([d.x, d.y]) for d in (drawing, first))
@@ -195,8 +188,8 @@ def test_unknown_items_stay_in_the_lower_left():
     made = replace(as_map(points), x=points[:20], y=points[20:])
     turned = points @ quarter
     first = replace(as_map(points), x=turned[:20], y=turned[20:])
-    y = background_module.aligned_drawing(made, first).y
-    x = background_module.aligned_drawing(made, first).x
+    y = run_drawings.aligned_drawing(made, first).y
+    x = run_drawings.aligned_drawing(made, first).x
     rest = np.concatenate([x, y[:20]])
     assert (y[20:] == y[20]).all() and (y[20] < rest.min(axis=0)).all()
     # In the units that it was made in.
@@ -205,17 +198,17 @@ def test_unknown_items_stay_in_the_lower_left():
 
 def test_drawings_from_other_seeds_say_what_moves(run, sentences):
     later = Later()
-    background = Background(later)
+    background = BackgroundTasks(later)
     draw_run(background, run, sentences, "umap-2")
     later.go()
-    before = load_map(run, kept_name("umap-2"))[0]
+    before = load_map(run, map_name("umap-2"))[0]
     assert before.quality.moved is None
     assert redraw_run(background, run, sentences, "umap-2").state == "waiting"
     assert redraw_run(background, run, sentences, "umap-2").state == "waiting"
     assert len(later.calls) == 1
     later.go()
     assert redraw_run(background, run, sentences, "umap-2") is None
-    after = load_map(run, kept_name("umap-2"))[0]
+    after = load_map(run, map_name("umap-2"))[0]
     np.testing.assert_array_equal(after.x, before.x)
     assert after.quality.moved.shape == (120,)
     assert 0 <= after.quality.moved.min() <= after.quality.moved.max() <= N_SEEDS

@@ -6,7 +6,8 @@ import pytest
 from test_job_drawings import Later
 from waiting import LONG
 
-from simviz.jobs.background import Background, train_on_shares, why_no_curve
+from simviz.jobs.background import BackgroundTasks
+from simviz.jobs.run_curves import train_on_shares, why_no_curve
 
 
 @pytest.fixture
@@ -24,7 +25,7 @@ def keep(run, sentences):
 
 def test_a_curve_is_made_once_and_ends_at_the_run(run, keep):
     later = Later()
-    background = Background(later)
+    background = BackgroundTasks(later)
     assert background.submit(run.id, keep).state == "waiting"
     assert background.submit(run.id, keep).state == "waiting"
     assert len(later.calls) == 1
@@ -43,7 +44,7 @@ def test_a_curve_is_made_once_and_ends_at_the_run(run, keep):
 
 def test_what_was_stopped_may_be_asked_for_again(run, keep):
     later = Later()
-    background = Background(later)
+    background = BackgroundTasks(later)
     background.submit(run.id, keep)
     background.stop(run.id)
     assert background.progress(run.id).state == "stopped"
@@ -59,7 +60,7 @@ def test_a_failure_says_why():
         raise ValueError("too few pairs")
 
     later = Later()
-    background = Background(later)
+    background = BackgroundTasks(later)
     background.submit("a", fail)
     later.go()
     assert background.progress("a").message == "too few pairs"

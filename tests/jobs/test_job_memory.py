@@ -10,7 +10,7 @@ from waiting import LONG, until
 from simviz import methods
 from simviz.base import LinearPairModel, MethodTags
 from simviz.jobs import memory
-from simviz.jobs.background import Background
+from simviz.jobs.background import BackgroundTasks
 
 #: Bytes that a job may take here, and that the greedy ones do: enough to be seen.
 ALLOWED, STEP = 3 * 10**8, 10**8
@@ -89,7 +89,7 @@ def test_what_began_last_is_stopped_first_and_the_others_if_that_did_not_help(mo
 
 def test_a_drawing_that_takes_too_much_says_so():
     memory.set_limit(1)
-    background = Background()
+    background = BackgroundTasks()
     background.submit("drawing", lambda report: report(0.5))
     until(lambda: background.is_idle)
     assert "more memory than there is" in background.progress("drawing").message

@@ -12,8 +12,8 @@ from waiting import LONG, until
 from simviz.evaluation import evaluate
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobError, JobQueue, JobSpec, SplitSpec
-from simviz.jobs.background import QUICK_LAYOUT, draw_now
 from simviz.jobs.queue import Job
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.jobs.status import MAX_EVENTS, JobFolder, JobStatus
 from simviz.store import Store, load_map
 from simviz.store.directory import own_process

@@ -21,7 +21,7 @@ from simviz.jobs.training import augmented
 from simviz.methods import get_method
 from simviz.relevance import Relevance
 from simviz.reports import query_csv, repeat_code, trec_zip
-from simviz.reports.summary import settings
+from simviz.reports.run_summary import settings
 from simviz.store import Store
 
 LEXICAL = get_method("tfidf_cosine").tags.title

@@ -18,7 +18,7 @@ from simviz.charts.canvas import Part, unpack
 from simviz.data import Items, PairSet
 from simviz.exceptions import DatasetError, StoreError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
-from simviz.jobs.background import QUICK_LAYOUT, draw_now
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.jobs.training import measure
 from simviz.relevance import Relevance
 from simviz.reports import html_report
@@ -306,7 +306,7 @@ def test_runs_without_a_validation_part_stand_by_the_part_shown(world, tmp_path)
 def test_what_stopped_early_by_the_part_is_marked(world, monkeypatch):
     runs, pairs, _ = world
     monkeypatch.setattr(
-        "simviz.reports.summary.stopped_by_validation", lambda run: run.id == runs[1].id
+        "simviz.reports.run_summary.stopped_by_validation", lambda run: run.id == runs[1].id
     )
     assert "stopped early by this part" not in html_report(runs, pairs)
     text = html_report(runs, pairs, part="validation", labels={runs[1].id: "watched"})

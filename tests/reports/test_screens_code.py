@@ -13,7 +13,7 @@ from simviz.data.health import check_health
 from simviz.datasets import load_demo
 from simviz.evaluation.assignment import assign, group_names
 from simviz.jobs import JobQueue, JobSpec, SplitSpec
-from simviz.jobs.background import QUICK_LAYOUT, draw_now
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.projection.pipeline_map import DRAWING
 from simviz.reports import (
     compare_code,

@@ -25,7 +25,7 @@ from simviz.jobs import JobSpec, blend_spec, csls_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline
-from simviz.reports.summary import Entry
+from simviz.reports.run_summary import Entry
 from simviz.store.run import CSLS, Part
 from simviz.workbench.compare.choice import Choice, choose_two, held_out
 from simviz.workbench.shell import display, forms, settings, state

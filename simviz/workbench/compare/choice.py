@@ -32,7 +32,7 @@ from simviz.evaluation.metrics import (
 from simviz.evaluation.result import PartResult
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import Entry, ranked
+from simviz.reports.run_summary import Entry, ranked
 from simviz.store.run import Part, Run
 from simviz.workbench.shell import address, forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.display import aside, mark_pills, problem
@@ -101,7 +101,7 @@ class Choice:
 # -- the link -------------------------------------------------------------------------
 
 
-def _follow_address() -> None:
+def _apply_address() -> None:
     """Set the widgets as the visitor's address says."""
     news = address.news()
     if "metric" in news:
@@ -149,7 +149,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
         for name in ("metric", "a", "b", "query"):
             st.session_state.pop(f"compare-{name}", None)
         st.session_state["compare-data"] = dataset_id
-    _follow_address()
+    _apply_address()
     if not groups:
         return None
     wanted = _wanted_runs(runs)

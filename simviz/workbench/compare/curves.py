@@ -21,15 +21,15 @@ from simviz.charts.curves import (
 from simviz.data.pairs import PairSet
 from simviz.evaluation.differences import query_metric
 from simviz.exceptions import StoreError
-from simviz.jobs.background import (
-    Report,
+from simviz.jobs.background import ReportFraction
+from simviz.jobs.run_curves import (
     smaller_dimensions,
     train_dimensions,
     train_on_shares,
     why_no_curve,
 )
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import (
+from simviz.reports.run_summary import (
     NEARLY,
     Entry,
     dimension_curve,
@@ -145,7 +145,7 @@ def _offer_dimensions(choice: Choice, missing: Sequence[Entry]) -> None:
 
 def _offer(
     kind: str,
-    works: Mapping[Any, tuple[str, Callable[[Report], object]]],
+    works: Mapping[Any, tuple[str, Callable[[ReportFraction], object]]],
     doing: str,
     words: str,
     about: str,

@@ -14,7 +14,7 @@ from simviz.jobs import JobSpec, divisions_spec
 from simviz.jobs.spec import DivisionsSpec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
-from simviz.reports.summary import Entry
+from simviz.reports.run_summary import Entry
 from simviz.store.run import MEASURED
 from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.testing import current_setting, p_text

@@ -14,14 +14,14 @@ from simviz.evaluation.trec import why_no_qrels
 from simviz.exceptions import SimvizError
 from simviz.exports import dense_modules, numpy_files, onnx_graphs, why_not
 from simviz.exports.linear import Form
-from simviz.jobs.background import QUICK_LAYOUT, draw_now
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
-from simviz.reports.summary import Entry
+from simviz.reports.run_summary import Entry
 from simviz.store.run import Run
 from simviz.workbench.compare import testing
 from simviz.workbench.compare.choice import Choice
-from simviz.workbench.compare.testing import Verdicts
+from simviz.workbench.compare.testing import TestResults
 from simviz.workbench.shell import code, drawings, forms, settings, state
 from simviz.workbench.shell.runs import describe_split
 
@@ -82,7 +82,7 @@ def _download(
 
 
 def show(
-    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], verdicts: Verdicts | None
+    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], results: TestResults | None
 ) -> None:
     """Buttons that save the table and what is behind it; each file is made when asked for."""
     # The files are made outside of this page's run: nothing there may ask the page.
@@ -106,7 +106,7 @@ def show(
         sides = settings.query_sides(choice.direction)
         return trec_zip(runs, pairs, directions=sides, labels=labels, part=part)
 
-    table = choice, rows, metrics, verdicts
+    table = choice, rows, metrics, results
     name = f"comparison-{part}"
     _download("Table as CSV", "compare-csv", f"{name}.csv", "text/csv", partial(csv_table, *table))
     latex, markdown = (partial(printed_table, w, *table) for w in (table_latex, table_markdown))
@@ -148,13 +148,13 @@ def show(
 
 
 def csv_table(
-    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], verdicts: Verdicts | None
+    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], results: TestResults | None
 ) -> str:
     """Every figure, for a spreadsheet."""
     measured = choice.entries[0].measured
     part: Cells = {"part": choice.part, "x items": measured.n_x, "y items": measured.n_y}
     early = [entry.label for entry in choice.entries if entry.is_stopped_early]
-    further = [] if verdicts is None else _all_figures(choice, verdicts)
+    further = [] if results is None else _all_figures(choice, results)
     lines = []
     for row in _with_cells(rows, further):
         stopped = {"stopped early by": choice.part} if row.label in early else {}
@@ -167,25 +167,25 @@ def printed_table(
     choice: Choice,
     rows: Sequence[TableRow],
     metrics: Sequence[str],
-    verdicts: Verdicts | None,
+    results: TestResults | None,
 ) -> str:
     """Tie groups, differences and p-values beside the metrics, for a paper or for notes."""
-    further = [] if verdicts is None else _printed(choice, verdicts)
-    return write(_with_cells(rows, further), metrics, _caption(choice, verdicts))
+    further = [] if results is None else _printed(choice, results)
+    return write(_with_cells(rows, further), metrics, _caption(choice, results))
 
 
-def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
+def _all_figures(choice: Choice, results: TestResults) -> list[Cells]:
     """All of it in figures, one mapping a run, for files; the verdict on the test part alone."""
-    found, base = verdicts.found, verdicts.setting.against
-    letters = found.letters()
-    mean = found.means[found.names.index(base.run.id)]
+    comparisons, base = results.comparisons, results.setting.against
+    letters = comparisons.letters()
+    mean = comparisons.means[comparisons.names.index(base.run.id)]
     lines: list[Cells] = []
-    for entry, one in zip(choice.entries, testing.against(choice, verdicts), strict=True):
+    for entry, one in zip(choice.entries, testing.against(choice, results), strict=True):
         low, high = testing.interval(choice, entry)
         cells: dict[str, Any] = {"bootstrap 95 % low": low, "bootstrap 95 % high": high}
         cells["group"] = letters[entry.run.id]
         if one is not None:
-            wins = testing.outcomes(found, one) or (None, None, None)
+            wins = testing.outcomes(comparisons, one) or (None, None, None)
             cells |= {
                 f"Δ to {base.label}": one.difference,
                 "Δ 95 % low": one.low,
@@ -193,7 +193,7 @@ def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
                 "Δ %": 100 * one.difference / mean if mean else None,
                 **dict(zip(("better", "same", "worse"), wins, strict=True)),
                 "p": one.p_value,
-                "test": testing.test_name(found),
+                "test": testing.test_name(comparisons),
                 "effect size": one.effect_size,
             }
             if one.why_missing:
@@ -203,11 +203,11 @@ def _all_figures(choice: Choice, verdicts: Verdicts) -> list[Cells]:
     return lines
 
 
-def _printed(choice: Choice, verdicts: Verdicts) -> list[Cells]:
+def _printed(choice: Choice, results: TestResults) -> list[Cells]:
     """Tie groups, differences and p-values, one mapping a run, for a printed table."""
-    delta, letters = f"Δ to {verdicts.setting.against.label}", verdicts.found.letters()
+    delta, letters = f"Δ to {results.setting.against.label}", results.comparisons.letters()
     lines: list[Cells] = []
-    for entry, one in zip(choice.entries, testing.against(choice, verdicts), strict=True):
+    for entry, one in zip(choice.entries, testing.against(choice, results), strict=True):
         cells: dict[str, Any] = {"group": letters[entry.run.id]}
         if one is not None:
             cells |= {delta: one.difference, "p": testing.p_text(one.p_value)}
@@ -218,7 +218,7 @@ def _printed(choice: Choice, verdicts: Verdicts) -> list[Cells]:
     return lines
 
 
-def _caption(choice: Choice, verdicts: Verdicts | None) -> str:
+def _caption(choice: Choice, results: TestResults | None) -> str:
     """What the printed table shows, and by which test."""
     first = choice.entries[0]
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
@@ -230,15 +230,15 @@ def _caption(choice: Choice, verdicts: Verdicts | None) -> str:
     )
     if early := [entry.label for entry in choice.entries if entry.is_stopped_early]:
         words += f" Stopped early by this part: {', '.join(early)}."
-    if verdicts is None:
+    if results is None:
         return words
-    now = verdicts.setting
+    now = results.setting
     tested = f"{testing.tested_name(choice, now)} against {now.against.label}"
     if choice.part == "validation":
         return f"{words} Δ is of {tested}, with its 95 % interval."
     return (
         f"{words} Runs that share a letter cannot be told apart at 5 %; Δ and p are of {tested} "
-        f"({testing.test_name(verdicts.found)})."
+        f"({testing.test_name(results.comparisons)})."
     )
 
 

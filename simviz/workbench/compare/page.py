@@ -16,7 +16,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import SimvizError
 from simviz.explain.topics import has_topics
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import Entry
+from simviz.reports.run_summary import Entry
 from simviz.workbench.compare import (
     blend,
     curves,

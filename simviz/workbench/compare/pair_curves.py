@@ -29,7 +29,7 @@ from simviz.evaluation import (
 from simviz.evaluation.thresholds import ScoredPairs
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import Entry
+from simviz.reports.run_summary import Entry
 from simviz.store.run import MEASURED, Run
 from simviz.workbench.compare.choice import Choice, held_out, open_query, part_of
 from simviz.workbench.compare.testing import is_by_query

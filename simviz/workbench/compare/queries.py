@@ -20,7 +20,7 @@ from simviz.evaluation.differences import Answers, Differences, TermGroup, share
 from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import Entry
+from simviz.reports.run_summary import Entry
 from simviz.workbench.compare import testing
 from simviz.workbench.compare.choice import Choice, choose_two, part_of
 from simviz.workbench.shell import address, display, drawings, forms, state

@@ -22,7 +22,7 @@ from simviz.evaluation import Comparison, Comparisons, Verdict
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.tables import TableRow
 from simviz.markdown import escape_markdown
-from simviz.reports.summary import (
+from simviz.reports.run_summary import (
     Entry,
     bold,
     column,
@@ -38,7 +38,7 @@ from simviz.reports.summary import (
 )
 from simviz.workbench.compare import files, testing
 from simviz.workbench.compare.choice import Choice
-from simviz.workbench.compare.testing import Verdicts
+from simviz.workbench.compare.testing import TestResults
 from simviz.workbench.shell import code, display, links, state
 from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
@@ -70,10 +70,10 @@ def show_finding(
     st.html(f'<p class="sv-finding">{escape(words)}</p>')
     with st.spinner("Testing", show_time=False):
         labels = tuple(entry.label for entry in entries)
-        found = _verdict(entries, labels, order(entries), pairs, metric, direction)
+        comparisons = _verdict(entries, labels, order(entries), pairs, metric, direction)
     # Nor does a line end within "p < 0.001".
     whole = "p\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}"
-    words = re.sub(r"\bp ([<=]) ", whole, verdict_words(found, best, metric, direction))
+    words = re.sub(r"\bp ([<=]) ", whole, verdict_words(comparisons, best, metric, direction))
     st.html(f'<p class="sv-next">{escape(words)}</p>')
 
 
@@ -99,26 +99,26 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
     now = testing.current_setting(choice)
     everything = bool(st.session_state.get("compare-more"))
     choice = replace(choice, entries=_by_method(choice.entries))
-    verdicts = testing.verdicts(choice, now) if several else None
+    results = testing.test_results(choice, now) if several else None
     with bar:
         if several:
             testing.choose_test(choice, now)
         # What stands beside a test takes the place of metrics.
-        further = _FEW if verdicts is None else ("AUC",)
+        further = _FEW if results is None else ("AUC",)
         few = [choice.metric, *(m for m in further if m in choice.metrics and m != choice.metric)]
         metrics = choice.metrics if everything else few[:3]
         rows = table_rows(choice.entries, metrics, choice.direction)
         runs = [entry.run for entry in choice.entries]
         with st.popover("Export", icon=":material/download:"):
-            files.show(choice, rows, metrics, verdicts)
+            files.show(choice, rows, metrics, results)
             st.divider()
             files.show_model_files(choice.entries)
             code.show_compare(choice, now.test, now.correction)
         links.show_button("compare", runs)
     columns = [metric_column(rows, metric, choice.metric) for metric in metrics]
-    if verdicts is not None:
-        columns[1:1] = _tested_columns(choice, verdicts, everything=everything)
-    if everything or verdicts is None:
+    if results is not None:
+        columns[1:1] = _tested_columns(choice, results, everything=everything)
+    if everything or results is None:
         columns += cost_columns(rows)
     with st.container(key="compare-table" + "-wide" * everything):
         draw_columns(rows, choice.entries, columns, indented=True)
@@ -128,9 +128,9 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
         st.caption(_footnote(choice, metrics))
         if choice.part == "validation":
             st.caption("Choose by these figures; which is better, the test part says.")
-        elif verdicts is not None:
-            st.caption(_test_note(choice, verdicts))
-            if words := testing.power(choice, verdicts.found):
+        elif results is not None:
+            st.caption(_test_note(choice, results))
+            if words := testing.power(choice, results.comparisons):
                 st.caption(escape_markdown(words))
         for sentence in nothing_known(choice.entries, choice.pairs):
             st.caption(escape_markdown(sentence))
@@ -183,19 +183,24 @@ def draw_columns(
         st.caption("† Early-stopped on this part: its figures here are optimistic.")
 
 
-def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> list[list[object]]:
+def _tested_columns(
+    choice: Choice, results: TestResults, *, everything: bool
+) -> list[list[object]]:
     """What tests found: tie groups, differences and p-values; more of it where asked."""
-    now, found = verdicts.setting, verdicts.found
+    now, comparisons = results.setting, results.comparisons
     base = now.against.label
-    by_pairs, units = testing.is_by_pairs(found), testing.counted(found)
+    by_pairs, units = testing.is_by_pairs(comparisons), testing.counted(comparisons)
 
     def tested_column(
-        head: str, hover: str, text: Callable[[Comparison], str], found: Comparisons = found
+        head: str,
+        hover: str,
+        text: Callable[[Comparison], str],
+        comparisons: Comparisons = comparisons,
     ) -> list[object]:
-        lines = testing.against(choice, verdicts._replace(found=found))
+        lines = testing.against(choice, results._replace(comparisons=comparisons))
         return column(head, [_NOTHING if one is None else text(one) for one in lines], hover)
 
-    name, test = testing.tested_name(choice, now), testing.test_name(found)
+    name, test = testing.tested_name(choice, now), testing.test_name(comparisons)
     delta = tested_column(
         f"Δ to {clean_text(base, _LONGEST)}",
         f"{name} minus that of {base}, on the same queries.",
@@ -208,14 +213,14 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
     reach = tested_column("Δ, 95 %", hover, testing.interval_text)
     if choice.part == "validation":
         return [delta, reach]
-    letters = found.letters()
+    letters = comparisons.letters()
     marks = [letters[entry.run.id] for entry in choice.entries]
     ties = column("group", marks, f"Runs that share a letter cannot be told apart at 5 %: {test}.")
     tests = [tested_column(_p_head(testing.SHORT[now.test]), f"Against {base}: {test}.", _p)]
-    if (beside := verdicts.beside) is not None:
-        short = "bootstrap" if testing.is_by_pairs(beside) else "randomisation"
-        hover = f"The better test: {testing.test_name(beside)}."
-        tests.append(tested_column(_p_head(short), hover, _p, beside))
+    if (stricter := results.stricter) is not None:
+        short = "bootstrap" if testing.is_by_pairs(stricter) else "randomisation"
+        hover = f"The better test: {testing.test_name(stricter)}."
+        tests.append(tested_column(_p_head(short), hover, _p, stricter))
     if not everything:
         return [ties, delta, *tests]
     tested = testing.tested_metric(choice)
@@ -223,8 +228,8 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
     if tested.level != "query":
         what, drawn = f"Where {tested.name} of other such judged pairs", "the items"
     intervals = [testing.interval(choice, entry) for entry in choice.entries]
-    mean = found.means[found.names.index(now.against.run.id)]
-    paired = next(iter(found.pairs.values())).outcomes is not None
+    mean = comparisons.means[comparisons.names.index(now.against.run.id)]
+    paired = next(iter(comparisons.pairs.values())).outcomes is not None
     unit = "of the paired differences (d_z)" if paired else "of the values"
     unit = "of one item's draw" if by_pairs else unit
     return [
@@ -248,7 +253,7 @@ def _tested_columns(choice: Choice, verdicts: Verdicts, *, everything: bool) -> 
             "better / same / worse",
             f"{units} on which the run does better than {base}, the same, and worse.",
             lambda one: (
-                " / ".join(f"{n:,}" for n in testing.outcomes(found, one) or ()) or _NOTHING
+                " / ".join(f"{n:,}" for n in testing.outcomes(comparisons, one) or ()) or _NOTHING
             ),
         ),
         *tests,
@@ -279,15 +284,15 @@ def _percent(difference: float, base: float) -> str:
 # -- notes below it -------------------------------------------------------------------
 
 
-def _test_note(choice: Choice, verdicts: Verdicts) -> str:
+def _test_note(choice: Choice, results: TestResults) -> str:
     """What the marks of the table mean, and by which test; markdown."""
-    now = verdicts.setting
-    test = escape_markdown(testing.test_name(verdicts.found))
+    now = results.setting
+    test = escape_markdown(testing.test_name(results.comparisons))
     words = (
         f"**p:** {test}; bold where it tells two apart. "
         "**Group:** runs that share a letter cannot be told apart by this test at 5 %."
     )
-    if len(verdicts.found.pairs) > 1:
+    if len(results.comparisons.pairs) > 1:
         words += " The verdict counts its own comparisons only, the table all of its pairs."
     if (name := testing.tested_name(choice, now)) != choice.metric:
         words += escape_markdown(

@@ -37,7 +37,7 @@ from simviz.evaluation.comparisons import Correction, published_protocol
 from simviz.evaluation.differences import Differences, paired_differences, query_metric
 from simviz.evaluation.judged_pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import describe_p, mean, plural
-from simviz.reports.summary import Entry, is_base
+from simviz.reports.run_summary import Entry, is_base
 from simviz.store.run import Run
 from simviz.workbench.compare.choice import Choice, part_of
 from simviz.workbench.shell import address, display, drawings, forms, settings, state
@@ -99,12 +99,12 @@ class Setting(NamedTuple):
     caution: str = ""
 
 
-class Verdicts(NamedTuple):
+class TestResults(NamedTuple):
     """What the chosen test found, and what stands beside it."""
 
     setting: Setting
-    found: Comparisons
-    beside: Comparisons | None
+    comparisons: Comparisons
+    stricter: Comparisons | None
 
 
 # -- the controls ---------------------------------------------------------------------
@@ -227,11 +227,11 @@ def _judged_pairs(choice: Choice) -> JudgedPairs | None:
 # -- what is found --------------------------------------------------------------------
 
 
-def verdicts(choice: Choice, now: Setting) -> Verdicts:
+def test_results(choice: Choice, now: Setting) -> TestResults:
     """What the chosen test found, and a better one beside one of the papers."""
     published = now.chosen == "published"
-    beside = compare_all(choice, "randomization", "holm") if published else None
-    return Verdicts(now, compare_all(choice, now.test, now.correction), beside)
+    stricter = compare_all(choice, "randomization", "holm") if published else None
+    return TestResults(now, compare_all(choice, now.test, now.correction), stricter)
 
 
 def compare_all(choice: Choice, test: str, correction: Correction) -> Comparisons:
@@ -247,7 +247,7 @@ def _compare_all(
     choice: Choice, entries: Sequence[Entry], test: str, correction: Correction
 ) -> Comparisons:
     metric = tested_metric(choice)
-    found = {
+    pairs = {
         (i, j): _compare(choice, entries[i], entries[j], test)
         for i, j in itertools.combinations(range(len(entries)), 2)
     }
@@ -257,30 +257,30 @@ def _compare_all(
         means = [entry.evaluation.value(metric) for entry in entries]
     ids = tuple(entry.run.id for entry in entries)
     return Comparisons(
-        ids, np.array(means), apply_correction(found, correction), metric.higher_is_better
+        ids, np.array(means), apply_correction(pairs, correction), metric.higher_is_better
     )
 
 
-def against(choice: Choice, found: Verdicts) -> list[Comparison | None]:
+def against(choice: Choice, results: TestResults) -> list[Comparison | None]:
     """Each run against the chosen one; None for that one itself."""
-    base = found.setting.against.run.id
+    base = results.setting.against.run.id
     return [
-        None if entry.run.id == base else found.found.between(entry.run.id, base)
+        None if entry.run.id == base else results.comparisons.between(entry.run.id, base)
         for entry in choice.entries
     ]
 
 
-def power(choice: Choice, found: Comparisons) -> str:
+def power(choice: Choice, comparisons: Comparisons) -> str:
     """How many queries would separate the best neighbours that are level."""
     # Empty if none are, and where pairs were tested, for which there is no such plan.
     if not is_by_query(choice):
         return ""
     by_id = choice.by_id
-    for better, worse in itertools.pairwise(found.order()):
-        a, b = (by_id[found.names[i]] for i in (better, worse))
-        if not found.between(a.run.id, b.run.id).p_value > _ALPHA:
+    for better, worse in itertools.pairwise(comparisons.order()):
+        a, b = (by_id[comparisons.names[i]] for i in (better, worse))
+        if not comparisons.between(a.run.id, b.run.id).p_value > _ALPHA:
             continue
-        alpha = _ALPHA / len(found.pairs)
+        alpha = _ALPHA / len(comparisons.pairs)
         plan = _plan(choice, a, b, alpha)
         if not plan.separated:
             words = plan.describe(a.label, b.label)

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from simviz.data.health import Finding
     from simviz.data.pairs import Space
     from simviz.jobs import SplitSpec
-    from simviz.jobs.background import Background, Report
+    from simviz.jobs.background import BackgroundTasks, ReportFraction
     from simviz.store import Store
 
 _log = logging.getLogger(__name__)
@@ -363,7 +363,7 @@ def _begin(
     name = files[0][0][-60:] if len(files) == 1 else f"{len(files)} files"
     reading = Reading((workspace, secrets.token_hex(8)), name, n_bytes, time.monotonic())
 
-    def work(report: Report) -> None:
+    def work(report: ReportFraction) -> None:
         with bounded(reading, report):
             upload = read_and_save(digest, files, uploaded, workspace, store, corrected)
             if upload.result is not None:  # takes as long as reading, and the page asks for it
@@ -409,7 +409,7 @@ def read_and_save(
 
 
 @contextmanager
-def bounded(reading: Reading, report: Report) -> Iterator[None]:
+def bounded(reading: Reading, report: ReportFraction) -> Iterator[None]:
     """Report how far reading is; end it when it is cancelled or takes too long."""
     from simviz.data.sources import get_limits, progress_listener
     from simviz.exceptions import DatasetError, JobCancelled
@@ -466,12 +466,14 @@ def _watch(reading: Reading) -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def _readers() -> Background:
+def _readers() -> BackgroundTasks:
     """The readers of this server, which outlive every page."""
-    from simviz.jobs.background import Background
+    from simviz.jobs.background import BackgroundTasks
     from simviz.jobs.worker import DaemonPool
 
-    return Background(DaemonPool(_READERS, "simviz-reader"), broken="The file could not be read.")
+    return BackgroundTasks(
+        DaemonPool(_READERS, "simviz-reader"), broken="The file could not be read."
+    )
 
 
 @st.cache_resource(show_spinner=False)

@@ -16,7 +16,7 @@ from simviz.data.cells import percent
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import is_in_part, parts_present
 from simviz.evaluation.tables import csv_text
-from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, SHARES
+from simviz.jobs.run_drawings import DEFAULT_LAYOUT, QUICK_LAYOUT, SHARES
 from simviz.markdown import escape_markdown
 from simviz.projection import JointMap, Quality
 from simviz.projection.pipeline_map import Placed

@@ -30,7 +30,7 @@ from simviz.charts.drawing import CHANGED
 from simviz.charts.style import ThemeName, clean_text, get_theme
 from simviz.data.description import paired_column, telling_columns
 from simviz.data.pairs import PairSet
-from simviz.jobs.background import QUICK_LAYOUT
+from simviz.jobs.run_drawings import QUICK_LAYOUT
 from simviz.projection import JointMap, Quality
 from simviz.projection.pipeline_map import GROUPS, ItemRanks, Placed, nearest_of_all, rank_items
 from simviz.store.run import Run

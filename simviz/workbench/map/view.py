@@ -14,7 +14,7 @@ from simviz._types import Side
 from simviz.charts.canvas import rows_of_bits
 from simviz.data.description import telling_columns
 from simviz.data.pairs import PairSet
-from simviz.jobs.background import DEFAULT_LAYOUT, SHARES
+from simviz.jobs.run_drawings import DEFAULT_LAYOUT, SHARES
 from simviz.store.run import Run
 from simviz.workbench.map import canvas
 from simviz.workbench.shell import address, links, settings, state

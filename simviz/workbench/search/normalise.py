@@ -59,7 +59,7 @@ _WIDTHS = {
 _NARROW = {"text": 130, "group": 130, "right group": 105}
 _WHOLE = 25  # lines that are shown without a scroll bar
 #: Input, group, and 1 where it belongs there or −1 where it does not.
-Verdict = tuple[str, str, float]
+GroupJudgment = tuple[str, str, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,7 +310,7 @@ def _threshold(run: Run, pairs: PairSet) -> tuple[float, str]:
     )
 
 
-def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> list[Verdict]:
+def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> list[GroupJudgment]:
     """Show the table with its download; return what was corrected in it."""
     import pandas as pd
 
@@ -398,7 +398,7 @@ def _show_summary(group: Sequence[str], found: Normalised) -> None:
     display.sentence(words)
 
 
-def _keep(dataset_id: str, corrected: Sequence[Verdict]) -> bool:
+def _keep(dataset_id: str, corrected: Sequence[GroupJudgment]) -> bool:
     """Keep what was corrected and is not kept yet; return whether there was such."""
     there = set(state.store().feedback.find(dataset_id, state.workspace()))
     new = [verdict for verdict in corrected if verdict not in there]
@@ -465,7 +465,7 @@ def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
 
 
 @display.problems(tell=display.later(_PROBLEM))
-def _train_again(dataset_id: str, run_id: str, kept: tuple[Verdict, ...]) -> None:
+def _train_again(dataset_id: str, run_id: str, kept: tuple[GroupJudgment, ...]) -> None:
     """Ask for the same method on the same split, with the corrections among its pairs."""
     run = state.run(run_id)
     steps = [step for step in run.spec.get("augment", ()) if step.get("kind") != "feedback"]

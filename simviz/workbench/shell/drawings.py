@@ -14,7 +14,7 @@ _QUICK = 5_000
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.jobs.background import Progress
+    from simviz.jobs.background import TaskProgress
     from simviz.pipeline import Pipeline
     from simviz.projection.pipeline_map import Placed
     from simviz.projection.space import Space
@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 @state.cached(8)
 def kept(run: Run, drawing: str) -> Placed:
     """A kept drawing with the items on it."""
-    from simviz.jobs.background import kept_name
+    from simviz.jobs.run_drawings import map_name
     from simviz.projection.pipeline_map import Placed
     from simviz.store import load_map
 
-    return Placed(*load_map(run, kept_name(drawing)))
+    return Placed(*load_map(run, map_name(drawing)))
 
 
 @state.cached(3)
@@ -56,16 +56,16 @@ def parts(run: Run, pairs: PairSet) -> Any:
 
 def best_kept(run: Run) -> str | None:
     """The two-sided drawing where it is there already, else the first one if that is."""
-    from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, kept_name
+    from simviz.jobs.run_drawings import DEFAULT_LAYOUT, QUICK_LAYOUT, map_name
 
     return next(
-        (name for name in (DEFAULT_LAYOUT, QUICK_LAYOUT) if kept_name(name) in run.maps()), None
+        (name for name in (DEFAULT_LAYOUT, QUICK_LAYOUT) if map_name(name) in run.maps()), None
     )
 
 
 def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "") -> bool:
     """Whether a drawing is kept; if not, have it made and show how far it is."""
-    from simviz.jobs.background import draw_run
+    from simviz.jobs.run_drawings import draw_run
 
     progress = draw_run(state.drawing_background(), run, pairs, drawing, _workspace())
     if progress is not None:
@@ -76,7 +76,7 @@ def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "")
 
 def draw_ahead(run: Run, pairs: PairSet) -> bool:
     """Have the quick drawing of a run made, then the best; whether one of them is kept."""
-    from simviz.jobs.background import DEFAULT_LAYOUT, QUICK_LAYOUT, draw_run
+    from simviz.jobs.run_drawings import DEFAULT_LAYOUT, QUICK_LAYOUT, draw_run
 
     is_kept = best_kept(run) is not None
     if not is_kept or state.drawing_background().is_idle:
@@ -87,7 +87,7 @@ def draw_ahead(run: Run, pairs: PairSet) -> bool:
 
 def ask_again(run: Run, pairs: PairSet, drawing: str) -> None:
     """Have a drawing made again from other seeds."""
-    from simviz.jobs.background import redraw_run
+    from simviz.jobs.run_drawings import redraw_run
 
     if redraw_run(state.drawing_background(), run, pairs, drawing, _workspace()) is None:
         cast(Any, kept).clear()  # somebody else had that done
@@ -102,11 +102,11 @@ def show_again(run: Run, drawing: str) -> None:
 
 def draw_next_share(run: Run, pairs: PairSet) -> None:
     """Have the next stop of the slider drawn, if nobody waits for anything and it is quick."""
-    from simviz.jobs.background import DEFAULT_LAYOUT, SHARES, draw_run, kept_name
+    from simviz.jobs.run_drawings import DEFAULT_LAYOUT, SHARES, draw_run, map_name
 
     if len(pairs.x) + len(pairs.y) > _QUICK or not state.drawing_background().is_idle:
         return
-    missing = [n for n in SHARES if kept_name(f"{DEFAULT_LAYOUT}-{n}") not in run.maps()]
+    missing = [n for n in SHARES if map_name(f"{DEFAULT_LAYOUT}-{n}") not in run.maps()]
     if missing:
         draw_run(
             state.drawing_background(), run, pairs, f"{DEFAULT_LAYOUT}-{missing[0]}", _workspace()
@@ -118,7 +118,7 @@ def _workspace() -> str:
     return address.value("share") or state.workspace()
 
 
-def _show(progress: Progress, key: tuple[str, ...], words: str) -> None:
+def _show(progress: TaskProgress, key: tuple[str, ...], words: str) -> None:
     """Show how far a drawing is, or why there is none."""
     if progress.state != "failed":
         _watch(key, words)

@@ -139,7 +139,7 @@ def begin(title: str) -> Callable[[], None]:
     is_shared = address.value("share") != ""
     if is_shared:
         _open_share()
-    state.follow_address(title)
+    state.apply_address(title)
     if st.context.is_embedded:
         # There is no bar at the top to stay clear of.
         st.html("<style>.stApp .stMainBlockContainer { padding: .75rem 1rem 1rem; }</style>")

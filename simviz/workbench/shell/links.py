@@ -242,13 +242,13 @@ def _page(run: Run, pairs: PairSet) -> bytes:
     """A model as a page, with the best drawing that is kept, or the one that is made first."""
     from simviz.charts.drawing import Drawing
     from simviz.exports import model_page
-    from simviz.jobs.background import QUICK_LAYOUT, draw_now, kept_name
+    from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now, map_name
     from simviz.projection.pipeline_map import Placed, nearest_of_all
     from simviz.store import load_map
 
     if (name := drawings.best_kept(run)) is None:
         draw_now(run, pairs, name := QUICK_LAYOUT)
-    pipeline, placed = run.pipeline(), Placed(*load_map(run, kept_name(name)))
+    pipeline, placed = run.pipeline(), Placed(*load_map(run, map_name(name)))
     nearest = nearest_of_all(pipeline, pairs, placed)
     drawing = Drawing(placed.drawing, pairs.take(placed.x_rows, placed.y_rows), nearest)
     return model_page(pipeline, pairs, drawing=drawing).encode()

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
 
     from simviz.jobs import JobSpec, JobStatus
-    from simviz.jobs.background import Background
+    from simviz.jobs.background import BackgroundTasks
     from simviz.store.run import Part, Run
 
 DOING = {
@@ -355,11 +355,11 @@ def _show_notices(statuses: Sequence[JobStatus]) -> None:
 
 
 @st.cache_resource(show_spinner=False)
-def background(kind: str) -> Background:
+def background(kind: str) -> BackgroundTasks:
     """The one worker of this server for a kind of work, which outlives every page."""
-    from simviz.jobs.background import Background
+    from simviz.jobs.background import BackgroundTasks
 
-    return Background()
+    return BackgroundTasks()
 
 
 def show_background(kind: str, labels: Mapping[Any, str], doing: str) -> list[Any]:

@@ -11,7 +11,7 @@ import streamlit as st
 
 from simviz.data.cells import counted, numbered
 from simviz.exceptions import SimvizError
-from simviz.reports.summary import (
+from simviz.reports.run_summary import (
     Entry,
     base_first,
     group_key,

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.datasets._info import DemoInfo
     from simviz.jobs import JobQueue, JobStatus
-    from simviz.jobs.background import Background
+    from simviz.jobs.background import BackgroundTasks
     from simviz.store import RunInfo, Share, Store
     from simviz.store.run import Run
     from simviz.store.store import Usage
@@ -237,11 +237,11 @@ def queue() -> JobQueue:
 
 
 @st.cache_resource(show_spinner=False)
-def drawing_background() -> Background:
+def drawing_background() -> BackgroundTasks:
     """The one thread of this server that draws; what it draws outlives every page."""
-    from simviz.jobs.background import Background
+    from simviz.jobs.background import BackgroundTasks
 
-    return Background(
+    return BackgroundTasks(
         busy="Too many drawings wait. Ask again in a minute.",
         broken="The drawing could not be made. Take another one.",
     )
@@ -377,7 +377,7 @@ def current_dataset_id() -> str | None:
     return _shared_dataset_id() if address.value("share") else st.session_state.get("dataset_id")
 
 
-def follow_address(page: str) -> None:
+def apply_address(page: str) -> None:
     """Work on what the visitor's address names: a published view, a data set, or one of runs."""
     news = address.news()
     seen = share() if "share" in news else None

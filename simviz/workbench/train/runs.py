@@ -20,10 +20,10 @@ from simviz.evaluation.trec import read_run
 from simviz.exceptions import SimvizError
 from simviz.explain.topics import has_topics
 from simviz.jobs import JobSpec, SplitSpec
-from simviz.jobs.background import keep_run
+from simviz.jobs.imported_runs import import_run
 from simviz.methods import get_method
 from simviz.params import ParamSpec, param_specs
-from simviz.reports.summary import ranked
+from simviz.reports.run_summary import ranked
 from simviz.store import RunInfo
 from simviz.workbench import results
 from simviz.workbench.shell import display, drawings, forms, runs as shared_runs, settings, state
@@ -358,7 +358,7 @@ def _import(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: 
         run = read_run(data, pairs, file_name)
         run = replace(run, name=name.strip() or run.name)
         split = settings.current_split(dataset_id)
-        keep_run(state.store(), dataset_id, pairs, run, split, state.workspace())
+        import_run(state.store(), dataset_id, pairs, run, split, state.workspace())
     st.session_state[_NOTES] = " ".join(run.notes)
     st.session_state[_N_IMPORTED] = st.session_state.get(_N_IMPORTED, 0) + 1
     st.rerun()
