@@ -219,6 +219,9 @@ def _lstm(Z: Tensor, weights: list[Tensor], hidden_units: int) -> Tensor:
     """One layer in one direction, in the compiled loop that `torch.nn.LSTM` uses."""
     import torch
 
+    if Z.is_cuda:  # cuDNN reads weights as one piece of memory, and warns of every other
+        flat = torch.cat([w.flatten() for w in weights]).split([w.numel() for w in weights])
+        weights = [part.view_as(w) for part, w in zip(flat, weights, strict=True)]
     first = Z.new_zeros(1, Z.shape[1], hidden_units)
     learns = torch.is_grad_enabled()
     return torch.lstm(Z, (first, first), weights, True, 1, 0.0, learns, False, False)[0]
