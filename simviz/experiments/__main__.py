@@ -181,7 +181,6 @@ class _Run(NamedTuple):
 
     @property
     def words(self) -> str:
-        """What is run on what."""
         return f"{self.experiment.id} on {self.data or self.experiment.demo}"
 
 

@@ -116,7 +116,6 @@ class BlendedRanking(Experiment[Parts]):
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        """Train, choose settings and weights by validation, and test."""
         progress("Reading texts")
         task = Task(*self._begun(data), self.grids[size], seed)
         scored = {self.lexical: Scored(task.parts.ranked(task.lexical, self.metrics))}
@@ -143,15 +142,12 @@ class BlendedRanking(Experiment[Parts]):
         )
 
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
-        """Data as methods take them, and the fitted lexical scorer."""
         raise NotImplementedError
 
     def _pipeline(self, method: str, task: Task, **params: Any) -> PairPipeline:
-        """What is fitted to training pairs."""
         raise NotImplementedError
 
     def _tested(self, method: str, task: Task, progress: Progress) -> dict[str, Scored]:
-        """Test the best setting of a method alone, and the best one blended."""
         name, parts = self.name(method), task.parts
 
         def make(**params: Any) -> tuple[PairPipeline, tuple[PairSet, PairSet]]:

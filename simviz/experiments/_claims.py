@@ -21,32 +21,13 @@ _ANY = "*"
 class Told:
     """A claim of one row about another, as ``experiments.toml`` has it.
 
-    Parameters
-    ----------
-    said : str
-        In plain words.
-    rows : tuple of two str
-        Which row is ahead of which, or level with it, or no worse. With a ``*`` the claim is
-        about every row that this stands for, with a verdict at each.
-    kind : {"ahead", "level", "no worse"}
-        What is claimed.
-    on : str
-        What is measured, where that is not the same for all claims.
-    margin : float
-        The largest difference that would not matter, where that decides.
-    but : tuple of str
-        Rows that a ``*`` does not stand for.
-    part : str
-        What a part is called, by what stands for the ``*``.
-    published : tuple of str
-        Where ``published.toml`` has it: place, column, row, relation, other row; as the
-        experiment's main table has these rows when omitted.
-    family : str
-        Claims that are corrected for each other; those over several rows have their own.
-    papers_test : bool
-        Whether the paper tests it.
-    reason : str
-        Why there is nothing to compare, where a row was not run.
+    With a ``*`` in `rows`, it is about every row that this stands for, those of `but` aside,
+    with a verdict at each; `part` says what a part is called. `on` is what is measured, where
+    that differs between claims; `margin` the largest difference that would not matter.
+    `published` is place, column, row, relation and other row in ``published.toml``; by default
+    the same rows of the experiment's main table. Claims of one `family` are corrected for each
+    other; those over several rows have their own. `papers_test` says that the paper tests it,
+    `reason` why there is nothing to compare where a row was not run.
     """
 
     said: str

@@ -97,12 +97,7 @@ D = TypeVar("D")
 class Paper:
     """Where a table or figure was published.
 
-    Parameters
-    ----------
-    id, title, authors : str
-        A short name that groups experiments; title and authors as they are cited.
-    year, venue : int, str
-        When and where it was published.
+    Experiments are grouped by the short name `id`.
     """
 
     id: str
@@ -196,7 +191,6 @@ def tried(
 def _variants(
     params: dict[str, Any], model: Any, grid: Grid, sizes: Sequence[int]
 ) -> Iterator[tuple[dict[str, Any], Any]]:
-    """What one fit gives."""
     for k, small in (cut(model, sizes) if sizes else {0: model}).items():
         named = {**params, "n_components": k} if k else params
         if "measure" not in grid:
@@ -346,25 +340,10 @@ class Experiment(Generic[D]):
         n_train: int | None = None,
         n_pool: int | None = None,
     ) -> D:
-        """Read the data: a folder, see `read_parts`, or a bundled demo.
+        """Read the data: a folder, see `read_parts`, or a bundled demo, by default the own one.
 
-        Parameters
-        ----------
-        path : str or Path, optional
-            A folder, or the id of a demo where there is no such folder; the
-            experiment's own demo when omitted.
-        size : {"demo", "full"}, default="demo"
-            What the data are for; the usual loader reads all of them for both.
-        seed : int, default=0
-            Of the split, where the data have none.
-        n_train, n_pool : int, optional
-            Items of the x side to keep of train, and of validation and of test.
-
-        Returns
-        -------
-        data
-            What `run` takes; `simviz.experiments.Parts` unless the experiment says
-            otherwise.
+        `n_train` and `n_pool` are the x items to keep of train, and of validation and of test;
+        `seed` is that of the split, where the data have none.
         """
         from simviz.datasets import DEMOS, load_demo
 
@@ -384,23 +363,9 @@ class Experiment(Generic[D]):
         n_pool: int | None = None,
         pool: Pool | None = None,
     ) -> D:
-        """Make data of pairs that somebody brought.
+        """Make data of pairs that somebody brought, and for which `refusal` has nothing to say.
 
-        Parameters
-        ----------
-        pairs : PairSet
-            Pairs for which `refusal` has nothing to say.
-        seed : int, default=0
-            Of the split, where the pairs have none.
-        n_train, n_pool : int, optional
-            As in `load`.
-        pool : {"mates", "all"}, optional
-            Which y items a part has; as the experiment says when omitted.
-
-        Returns
-        -------
-        data
-            What `run` takes.
+        Without `pool`, a part has the y items that the experiment says; all else as in `load`.
         """
         given = any("split" in side.metadata for side in (pairs.x, pairs.y))
         by: Any = "column" if given else self.split_by
@@ -413,56 +378,22 @@ class Experiment(Generic[D]):
         return cast(D, parts)
 
     def protocol(self, size: Size) -> str:
-        """A digest of what is tried and how: results of another one are stale.
-
-        Parameters
-        ----------
-        size : {"demo", "full"}
-            Whose settings.
-
-        Returns
-        -------
-        str
-            Sixteen hexadecimal digits.
-        """
+        """A digest of what is tried and how: results of another one are stale."""
         said = self.grids.get(size, {}), self.methods, self.pool, self.split_by, self.demo
         tree = *said, self.fractions, dict(self.limits), self.revision
         text = json.dumps(tree, sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def estimate(self, size: Size, data: str = "") -> float:
-        """About how many minutes a run takes on one core.
+        """About how many minutes a run takes on one core, as measured.
 
-        Parameters
-        ----------
-        size : {"demo", "full"}
-            How much is tried.
-        data : str, optional
-            Name of a set; the demo when omitted.
-
-        Returns
-        -------
-        float
-            As measured; that of the demo for a set that was not timed.
+        For a set that was not timed, and without `data`, they are those of the demo.
         """
         timed = self.full_minutes if size == "full" else {}
         return timed.get(data or self.demo, self.minutes)
 
     def command(self, size: Size, seed: int, **options: Any) -> str:
-        """The line that runs it.
-
-        Parameters
-        ----------
-        size, seed : {"demo", "full"}, int
-            As `run` takes them.
-        **options : object
-            What else the command line takes, such as ``methods``; what is None or
-            empty is left out.
-
-        Returns
-        -------
-        str
-            For a shell.
+        """The line for a shell that runs it; options that are None or empty are left out.
 
         Examples
         --------
@@ -477,33 +408,11 @@ class Experiment(Generic[D]):
         return shlex.join(parts)
 
     def refusal(self, pairs: PairSet) -> str:
-        """Why it cannot be run on these pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        str
-            A sentence; empty where it can be run.
-        """
+        """Why it cannot be run on these pairs, in a sentence; empty where it can be."""
         return "" if self.suits(pairs) else f"It needs {self.needs}."
 
     def suits(self, pairs: PairSet) -> bool:
-        """Whether it can be run on pairs.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            What somebody brought.
-
-        Returns
-        -------
-        bool
-            False unless they are what it `needs`.
-        """
+        """Whether pairs are what it `needs`."""
         return pairs.name == self.demo
 
     def run(
@@ -515,30 +424,10 @@ class Experiment(Generic[D]):
         methods: Sequence[str] | None = None,
         progress: Progress | None = None,
     ) -> Findings:
-        """Train, choose, test, and say what holds.
+        """Train, choose, test, and say what holds, on what `load` answered.
 
-        Parameters
-        ----------
-        data : object
-            What `load` answered.
-        size : {"demo", "full"}, default="demo"
-            How much to try.
-        seed : int, default=0
-            Of everything random.
-        methods : sequence of str, optional
-            Ids of those to run; claims about the others are then not comparable.
-        progress : Progress, optional
-            Hears how far it is, and may stop it.
-
-        Returns
-        -------
-        Findings
-            Tables, figures and claims.
-
-        Raises
-        ------
-        RuntimeError
-            If what a claim says of the paper does not come from ``published.toml``.
+        Claims about methods that are left out are not comparable. A RuntimeError says that the
+        words of a claim about the paper do not come from ``published.toml``.
         """
         wanted = self.chosen(methods)
         found = self._run(data, wanted, size, seed, progress or Progress())
@@ -554,39 +443,17 @@ class Experiment(Generic[D]):
     def _run(
         self, data: D, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        """Train, choose and test."""
         raise NotImplementedError
 
     def judged(self, values: Mapping[str, Mapping[str, Any]], judge: Judge) -> list[Claim]:
         """What the paper concludes, each with its test, and what the paper has of it.
 
-        Parameters
-        ----------
-        values : mapping of str to mapping
-            What was measured to rows to what the tests of the judge take.
-        judge : Judge
-            How claims are decided.
-
-        Returns
-        -------
-        list of Claim
-            One for each of `claims`.
+        `values` are what was measured to rows to what the tests of the judge take.
         """
         return judge.claims(self.claims, values, self.published_of)
 
     def published_of(self, told: Told) -> Said:
-        """What the paper has of a claim.
-
-        Parameters
-        ----------
-        told : Told
-            One of `claims`.
-
-        Returns
-        -------
-        Said
-            In words.
-        """
+        """What the paper has of a claim."""
         one, other = told.rows
         place = told.published or (
             self.shown_as.lower(), self.published_as, one, "ahead of", other
@@ -594,53 +461,21 @@ class Experiment(Generic[D]):
         return PUBLISHED.said(self.paper.id, *place)
 
     def name(self, method: str) -> str:
-        """What tables call a method.
-
-        Parameters
-        ----------
-        method : str
-            Its id.
-
-        Returns
-        -------
-        str
-            Its title, unless the experiment has another name for it.
-        """
+        """What tables call a method: its title, unless the experiment has another name for it."""
         return self.names.get(method) or str(get_method(method).tags.title)
 
     def rows(self, method: str) -> dict[str, Grid]:
         """Rows of tables that a method gives, and what each may choose of its settings.
 
-        Parameters
-        ----------
-        method : str
-            Its id.
-
-        Returns
-        -------
-        dict of str to mapping
-            The method itself, which may choose all, and what is `published` of it.
+        The method itself may choose all; the others are what is `published` of it.
         """
         further = self.published.get(method, {})
         return {self.name(method) + words: some for words, some in {"": {}, **further}.items()}
 
     def chosen(self, methods: Iterable[str] | None) -> tuple[str, ...]:
-        """The methods that are asked for, in the experiment's order.
+        """The methods that are asked for, or all, in the experiment's order.
 
-        Parameters
-        ----------
-        methods : iterable of str, optional
-            Ids; all when omitted.
-
-        Returns
-        -------
-        tuple of str
-            Ids.
-
-        Raises
-        ------
-        ValueError
-            If one is not part of the experiment; a near miss is suggested.
+        A ValueError names one that is not part of the experiment, and suggests a near miss.
         """
         if methods is None:
             return self.methods
@@ -659,11 +494,6 @@ def _experiments() -> dict[str, type[Experiment[Any]]]:
 def all_experiments() -> dict[str, type[Experiment[Any]]]:
     """Every experiment by its id, sorted.
 
-    Returns
-    -------
-    dict of str to type
-        Module name to class.
-
     Examples
     --------
     >>> all_experiments()["siamese_blstm"].shown_as
@@ -673,22 +503,9 @@ def all_experiments() -> dict[str, type[Experiment[Any]]]:
 
 
 def get_experiment(name: str) -> Experiment[Any]:
-    """An experiment, ready to run.
+    """An experiment, ready to run, by its id, such as "siamese_blstm".
 
-    Parameters
-    ----------
-    name : str
-        Its id, such as "siamese_blstm".
-
-    Returns
-    -------
-    Experiment
-        With `load` and `run`.
-
-    Raises
-    ------
-    ValueError
-        If there is none of that name; a near miss is suggested.
+    A ValueError suggests a near miss.
     """
     known = _experiments()
     if name not in known:

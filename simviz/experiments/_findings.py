@@ -118,30 +118,11 @@ class Claim:
         published: str = "",
         paper: Comparison | None = None,
     ) -> Self:
-        """A claim that one method is better than another.
+        """A claim that one method is better than another, `found`.
 
-        Parameters
-        ----------
-        statement : str
-            What is said, in plain words.
-        found : Comparison
-            The method that is said to be better against the other one.
-        quantity : str
-            What was compared, such as "MRR, S2Net − OPCA".
-        values : tuple of two float, optional
-            The metric of both, which is at most 1. Where both are at the ceiling the
-            claim is undecided.
-        published : str
-            What the paper has, in words.
-        paper : Comparison, optional
-            The same by the test that the paper used.
-
-        Returns
-        -------
-        Claim
-            It holds where the difference has the right sign and p ≤ 0.05, does
-            not hold where it has the other sign and p ≤ 0.05, and is undecided
-            otherwise.
+        It holds where the difference has the right sign and p ≤ 0.05, does not hold where it has
+        the other sign and p ≤ 0.05, and is undecided otherwise, also where the `values` of both,
+        at most 1, are at the ceiling. `paper` is the same by the test that the paper used.
         """
         return cls(
             statement,
@@ -173,25 +154,9 @@ class Claim:
     ) -> Self:
         """A claim that two methods are as good as each other, or one no worse than the other.
 
-        Parameters
-        ----------
-        statement : str
-            What is said, in plain words.
-        found : Comparison
-            One against the other; only its interval is read.
-        margin : float
-            The largest difference that would not matter, named before the run.
-        quantity, values, published : str, tuple of two float, str
-            As in `ahead`.
-        or_better : bool, default=False
-            Whether the first may be better by any amount.
-
-        Returns
-        -------
-        Claim
-            It holds where the whole interval of the difference lies within the
-            margin, does not hold where the whole interval lies outside, and is
-            undecided otherwise.
+        It holds where the whole interval of the difference lies within the margin, which is named
+        before the run, does not hold where the whole interval lies outside, and is undecided
+        otherwise. With `or_better`, the first may be better by any amount.
         """
         return cls(
             statement,
@@ -218,22 +183,8 @@ class Claim:
     ) -> Self:
         """A claim about several places, such as numbers of dimensions, with a verdict at each.
 
-        Parameters
-        ----------
-        statement : str
-            What is said of all places.
-        parts : iterable of Claim
-            A claim a place; its statement names the place, such as "25 dimensions".
-        published : str
-            What the paper has, in words.
-        reason : str
-            Why there is nothing to compare where there is no part.
-
-        Returns
-        -------
-        Claim
-            It holds where it holds at every place, does not hold where it does
-            not hold at one, and is undecided otherwise.
+        It holds where it holds at every place, does not hold where it does not hold at one, and
+        is undecided otherwise. `reason` says why there is nothing to compare, without parts.
 
         Examples
         --------
@@ -287,21 +238,8 @@ def _at_ceiling(values: tuple[float, float] | None) -> str:
 class Table:
     """Rows and columns as a paper prints them, ours beside published.
 
-    Parameters
-    ----------
-    title : str
-        What it shows, such as "Table 1: accuracy and MRR".
-    columns : tuple of str
-        Headings. What a paper published ends in ", published".
-    rows : tuple of tuple
-        Cells: words, numbers, or None where there is nothing.
-    note : str
-        How to read it, in a sentence or two.
-
-    Raises
-    ------
-    ValueError
-        If a row has more or fewer cells than there are columns.
+    The heading of what a paper published ends in ", published"; a cell is None where there is
+    nothing. A ValueError says that rows and columns differ in number.
     """
 
     title: str
@@ -311,22 +249,7 @@ class Table:
 
     @classmethod
     def of(cls, title: str, rows: Iterable[Mapping[str, Cell]], note: str = "") -> Self:
-        """A table of rows that name their columns, all the same ones.
-
-        Parameters
-        ----------
-        title : str
-            As of the class.
-        rows : iterable of mapping
-            Column to cell.
-        note : str
-            As of the class.
-
-        Returns
-        -------
-        Table
-            With the columns of the first row.
-        """
+        """A table of rows, each column to cell, that all have the columns of the first one."""
         made = list(rows)
         columns = tuple(made[0]) if made else ()
         return cls(title, columns, tuple(tuple(row[c] for c in columns) for row in made), note)
@@ -344,20 +267,8 @@ class Table:
 class Series:
     """One line or cloud of a figure.
 
-    Parameters
-    ----------
-    label : str
-        What it is called.
-    x, y : tuple of float
-        Where it goes through.
-    method : str
-        Id of the method, which gives its colour and dash; "" for none.
-    low, high : tuple of float
-        95 % band of y; empty for none.
-    names : tuple of str
-        What stands beside each point of a scatter plot.
-    pictures : tuple of str
-        ``data:`` addresses of pictures drawn in place of points.
+    `method` gives colour and dash, `low` and `high` are a 95 % band of y; `names` stand beside
+    the points of a scatter plot, and `pictures`, ``data:`` addresses, in place of them.
     """
 
     label: str
@@ -374,19 +285,9 @@ class Series:
 class Figure:
     """A figure of a paper, drawn again.
 
-    Parameters
-    ----------
-    title : str
-        What it shows.
-    kind : {"dimensions", "roc", "scatter", "counts", "lines"}
-        A metric against the number of dimensions, ROC curves, a map, how often a
-        number occurs, on logarithmic axes, or curves on plain ones.
-    series : tuple of Series
-        What is drawn.
-    x_name, y_name : str
-        What the axes are.
-    note : str
-        How to read it.
+    Of `kind` "dimensions" it shows a metric against the number of dimensions, of "roc" ROC
+    curves, of "scatter" a map, of "counts" how often a number occurs, on logarithmic axes, of
+    "lines" curves on plain ones.
     """
 
     title: str
@@ -401,31 +302,9 @@ class Figure:
 class Findings:
     """All that one run of an experiment found.
 
-    Parameters
-    ----------
-    experiment : str
-        Id of the experiment.
-    data : str
-        Name of the data.
-    about : str
-        How much of it was used, in words.
-    size : str
-        "demo" or "full".
-    seed : int
-        Of everything random.
-    tables : tuple of Table
-        Ours beside published.
-    figures : tuple of Figure
-        To be drawn by `simviz.charts`.
-    claims : tuple of Claim
-        What holds and what does not.
-    notes : tuple of str
-        Settings that were chosen, what differs from the paper, what was left
-        out; a sentence each.
-    seconds : float
-        How long it took.
-    command : str
-        The line that repeats it.
+    Words `about` say how much of the data was used; `notes`, a sentence each, which settings
+    were chosen, what differs from the paper, and what was left out; `command` repeats the run,
+    which took so many `seconds`.
     """
 
     experiment: str
@@ -448,23 +327,7 @@ class Findings:
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
-        """Read what `to_json` answered.
-
-        Parameters
-        ----------
-        tree : mapping
-            JSON's types.
-
-        Returns
-        -------
-        Findings
-            The same findings.
-
-        Raises
-        ------
-        ValueError
-            If something is missing or of another kind.
-        """
+        """Read what `to_json` answered; a ValueError says that something is missing or differs."""
         try:
             return _read(cls, tree)
         except (KeyError, TypeError) as error:
@@ -503,20 +366,7 @@ def _plain(value: object) -> Any:
 
 
 def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
-    """A page about what an experiment found.
-
-    Parameters
-    ----------
-    experiment : Experiment
-        Whose findings they are.
-    found : Findings
-        What `Experiment.run` answered.
-
-    Returns
-    -------
-    str
-        Tables, claims with their tests, settings, and the line that repeats it.
-    """
+    """A page about a run: tables, claims with their tests, settings, and what repeats it."""
     paper = experiment.paper
     where = f"{paper.authors} ({paper.year}), {experiment.shown_as}"
     parts = [
@@ -535,12 +385,7 @@ def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
 
 @functools.cache
 def known_findings() -> Mapping[str, tuple[Findings, ...]]:
-    """What full runs on open sets found before this version was published.
-
-    Returns
-    -------
-    mapping of str to tuple of Findings
-        By experiment, a set each: tables and claims, without figures.
+    """What full runs on open sets found before this version was published, without figures.
 
     Examples
     --------
@@ -592,35 +437,13 @@ def _tables(found: Findings) -> list[str]:
 
 
 def tables_csv(tables: Iterable[Table]) -> str:
-    """Tables one below the other, each under its title.
-
-    Parameters
-    ----------
-    tables : iterable of Table
-        What to write.
-
-    Returns
-    -------
-    str
-        Comma-separated values for a spreadsheet, with an empty line between
-        the tables.
-    """
+    """Tables one below the other, each under its title, as comma-separated values."""
     lines = [line for t in tables for line in ((), (t.title,), t.columns, *t.rows)]
     return csv_text(lines[1:])
 
 
 def cell_text(cell: Cell) -> str:
     """A cell as it is shown: three decimals, and nothing for what is not there.
-
-    Parameters
-    ----------
-    cell : str, float, int or None
-        Of a `Table`.
-
-    Returns
-    -------
-    str
-        Words.
 
     Examples
     --------

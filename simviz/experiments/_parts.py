@@ -28,24 +28,10 @@ PARTS: tuple[Part, ...] = ("train", "validation", "test")
 class Parts:
     """Training, validation and test pairs.
 
-    Parameters
-    ----------
-    name : str
-        A short name to show.
-    train, validation, test : PairSet
-        Their items; what is chosen is chosen by validation, and test is read
-        once.
-    notes : tuple of str
-        What to know about the parts.
-    one_collection : bool
-        Whether the items of both sides are the same ones; an item then is no answer
-        to itself.
-    about : str
-        How much there is, in words, where that is more than sizes.
-    mates : PairSet, optional
-        Counterparts across languages, where these are not what is learned.
-    known : mapping of str to sequence of str
-        By id of an x item, ids of y items that are no answers: they were learned.
+    What is chosen is chosen by validation, and test is read once. In `one_collection`, the
+    items of both sides are the same, and none is an answer to itself; `known` has, by id of an
+    x item, ids of y items that are no answers, for they were learned. `mates` are counterparts
+    across languages, where these are not what is learned.
     """
 
     name: str
@@ -68,26 +54,10 @@ class Parts:
         fractions: tuple[float, float, float] = (0.7, 0.1, 0.2),
         seed: int = 0,
     ) -> Self:
-        """Split a pair set.
+        """Split a pair set, see `simviz.data.splitting`.
 
-        Parameters
-        ----------
-        pairs : PairSet
-            A demo, or what somebody brought.
-        by : {"pair", "x", "y", "group", "column"}, default="pair"
-            See `simviz.data.splitting`.
-        pool : {"mates", "all"}, default="mates"
-            The y items of a part: those that `simviz.data.splitting` gives it, or all
-            of them, whose texts (not judgments) are then known to training.
-        fractions : tuple of 3 float
-            Of train, validation and test.
-        seed : int, default=0
-            Of the split.
-
-        Returns
-        -------
-        Parts
-            Named as the pairs are.
+        With `pool` "mates", the y items of a part are those that splitting gives it; with "all",
+        all of them, whose texts (not judgments) are then known to training.
         """
         made = split(pairs, by, fractions, seed, candidates="judged")
         alone = pairs.x is pairs.y
@@ -97,20 +67,10 @@ class Parts:
         return cls(pairs.name, train, validation, test, one_collection=alone)
 
     def thinned(self, n_train: int | None, n_pool: int | None, *, pool: Pool = "mates") -> Self:
-        """The first x items of each part, with what belongs to them.
+        """The first x items of each part, with what belongs to them; None keeps all.
 
-        Parameters
-        ----------
-        n_train, n_pool : int or None
-            Items of the x side to keep of train, and of validation and of test;
-            None keeps all.
-        pool : {"mates", "all"}, default="mates"
-            With "mates", y items that are judged for none of them go too.
-
-        Returns
-        -------
-        Parts
-            The same where nothing is to be left out.
+        `n_pool` are those of validation and of test. With `pool` "mates", y items that are judged
+        for none of them go, too.
         """
         kept: dict[str, Any] = {}
         for name, size in zip(PARTS, (n_train, n_pool, n_pool), strict=True):
@@ -122,17 +82,9 @@ class Parts:
         return replace(self, **kept)
 
     def encoded(self, x: Callable[[Items], Any], y: Callable[[Items], Any] | None = None) -> Self:
-        """Vectors in place of texts.
+        """Vectors in place of texts, from `x` for both sides where `y` is omitted.
 
-        Parameters
-        ----------
-        x, y : callable
-            What gives the vectors of items of a side; `x` for both where `y` is omitted.
-
-        Returns
-        -------
-        Parts
-            The same items. Those that several parts have are encoded once.
+        Items that several parts have are encoded once.
         """
         done: dict[tuple[int, int], Items] = {}
 
@@ -155,57 +107,16 @@ class Parts:
         part: Part = "test",
         directions: Sequence[Literal["x2y", "y2x"]] = ("x2y",),
     ) -> Evaluation:
-        """Rank the items of a part.
-
-        Parameters
-        ----------
-        scorer : PairModel, PairPipeline or BlendPipeline
-            Fitted; a model takes the content of both sides.
-        metrics : sequence of Metric or str
-            What is measured.
-        part : {"train", "validation", "test"}, default="test"
-            Whose queries, and whose items to rank.
-        directions : sequence of {"x2y", "y2x"}, default=("x2y",)
-            Which side asks.
-
-        Returns
-        -------
-        Evaluation
-            With the values of each query.
-        """
+        """Rank the items of a part by a fitted model, which takes content, or by a pipeline."""
         sides = self.sides(scorer, part)
         return evaluate(self.limited(scorer), *sides, metrics, directions=directions)
 
     def limited(self, scorer: Any) -> Any:
-        """A scorer that ranks last what is no answer: an item itself, and what is known of it.
-
-        Parameters
-        ----------
-        scorer : PairModel, PairPipeline or BlendPipeline
-            Fitted.
-
-        Returns
-        -------
-        object
-            The same where there are two collections.
-        """
+        """A scorer that ranks last what is no answer: an item itself, and what is known of it."""
         return WithoutItself(scorer, self.known) if self.one_collection else scorer
 
     def sides(self, scorer: Any, part: Part) -> tuple[Any, Any, Any]:
-        """Both sides of a part, as a scorer takes them, and their relevance.
-
-        Parameters
-        ----------
-        scorer : PairModel, PairPipeline or BlendPipeline
-            A model takes the content of items.
-        part : {"train", "validation", "test"}
-            Whose.
-
-        Returns
-        -------
-        tuple
-            Of x, y and relevance.
-        """
+        """Both sides of a part, and their relevance; a model takes content, a pipeline items."""
         pairs: PairSet = getattr(self, part)
         if isinstance(scorer, PairModel):
             return pairs.x.content, pairs.y.content, pairs.relevance
@@ -263,35 +174,16 @@ def read_parts(
 ) -> Parts:
     """Read a folder of three or four files.
 
-    Parameters
-    ----------
-    path : str or Path
-        Folder as for `simviz.data.read_collection`, such as ``x.jsonl`` and
-        ``y.jsonl`` (one object a line: id, text, and what else is known, as
-        text or numbers),
-        ``relevance.tsv`` (x_id, y_id, grade; 0 and below: judged not relevant)
-        and perhaps ``split.tsv`` (x_id, split) or ``y_split.tsv`` (y_id,
-        split). Each may be compressed (.gz). In place of texts, a side may
-        have vectors: ``x.npz`` (CSR) with the ids of its rows in ``ids.txt``.
-        Without a y side, y is x.
-    pool : {"mates", "all"}, default="mates"
-        The y items of a part, see `Parts.of`.
-    fractions : tuple of 3 float
-        Of train, validation and test, where the folder has no division.
-    seed : int, default=0
-        Of the split, where the folder has none.
+    It has what `simviz.data.read_collection` reads, such as ``x.jsonl`` and ``y.jsonl`` (one
+    object a line: id, text, and what else is known, as text or numbers), ``relevance.tsv``
+    (x_id, y_id, grade; 0 and below: judged not relevant) and perhaps ``split.tsv`` (x_id,
+    split) or ``y_split.tsv`` (y_id, split), each perhaps compressed (.gz). In place of texts, a
+    side may have vectors: ``x.npz`` (CSR) with the ids of its rows in ``ids.txt``. Without a y
+    side, y is x.
 
-    Returns
-    -------
-    Parts
-        As the folder divides them, or by x item. Items that a given
-        division leaves out are in no part. Without a validation part, a
-        seventh of train becomes one.
-
-    Raises
-    ------
-    DatasetError
-        If a file is missing or cannot be understood; the text names it.
+    Parts are as the folder divides them, or by x item; items that a given division leaves out
+    are in none, and without a validation part, a seventh of train becomes one. A DatasetError
+    names a file that is missing or cannot be understood.
     """
     folder = Path(path)
     if not folder.is_dir():

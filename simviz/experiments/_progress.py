@@ -50,14 +50,8 @@ def _told(part: Any) -> Any:
 class Progress:
     """Tells how far an experiment is, and ends it when asked to.
 
-    Parameters
-    ----------
-    heard : callable, optional
-        ``heard(words, fraction) -> bool``; True stops.
-    low, high : float
-        What part of the whole this tells of.
-    folder : Path, optional
-        Keeps what `kept` is given.
+    ``heard(words, fraction)`` ends it by answering True; `low` and `high` say what part of the
+    whole this tells of, and `folder` has what `kept` is given.
 
     Examples
     --------
@@ -83,26 +77,12 @@ class Progress:
         self._spent = [0.0]
 
     def __call__(self, words: str, fraction: float = 0.0) -> None:
-        """Report what is done now, and how much of this part is behind, in [0, 1].
-
-        Raises JobCancelled if the experiment is to stop.
-        """
+        """Report what is done now, and how much of this part is behind; JobCancelled ends it."""
         if self._tell(words, fraction):
             raise JobCancelled("Cancelled.")
 
     def part(self, low: float, high: float) -> Progress:
-        """Progress of a part of this.
-
-        Parameters
-        ----------
-        low, high : float
-            Where the part begins and ends, in [0, 1].
-
-        Returns
-        -------
-        Progress
-            Heard by the same.
-        """
+        """Progress of the part from `low` to `high`, in [0, 1]."""
         width = self._high - self._low
         low, high = self._low + low * width, self._low + high * width
         part = Progress(self._heard, low, high, self._folder)
@@ -116,32 +96,14 @@ class Progress:
 
     @contextmanager
     def fitting(self) -> Iterator[None]:
-        """Count what is done meanwhile as a fit, which may get fewer dimensions than asked for.
-
-        Yields
-        ------
-        None
-            While it goes on.
-        """
+        """Count what is done meanwhile as a fit, which may get fewer dimensions than asked for."""
         begin = time.process_time()
         with fewer_dimensions():
             yield
         self._spent[0] += time.process_time() - begin
 
     def over(self, things: Mapping[T, float] | Sequence[T]) -> list[tuple[T, Progress]]:
-        """Each thing with a part of its own.
-
-        Parameters
-        ----------
-        things : sequence, or mapping to float
-            What is done one after the other; a mapping says how long each takes,
-            in any unit.
-
-        Returns
-        -------
-        list of (thing, Progress)
-            In order.
-        """
+        """Each thing, in order, with a part of its own; a mapping says how long each takes."""
         weights = dict(things) if isinstance(things, Mapping) else dict.fromkeys(things, 1.0)
         total, done, parts = sum(weights.values()) or 1.0, 0.0, []
         for thing, weight in weights.items():
@@ -152,24 +114,7 @@ class Progress:
     def each(
         self, do: Callable[[T, Progress], R], things: Mapping[T, float] | Sequence[T]
     ) -> dict[T, R]:
-        """Do something with each thing, none of which needs another.
-
-        Parameters
-        ----------
-        do : callable
-            ``do(thing, progress)``.
-        things : sequence, or mapping to float
-            As `over` takes them.
-
-        Returns
-        -------
-        dict
-            What each thing gave, in order.
-
-        Raises
-        ------
-        JobCancelled
-            If the experiment is to stop.
+        """Do something with each thing, none of which needs another, see `over`.
 
         Examples
         --------
@@ -179,19 +124,9 @@ class Progress:
         return {thing: do(thing, part) for thing, part in self.over(things)}
 
     def kept(self, request: Any, make: Callable[[], Any]) -> Any:
-        """What a step gives; read again where a run was ended after it.
+        """What a step gives, as JSON has it; read again where a run was ended after it.
 
-        Parameters
-        ----------
-        request : object
-            All that decides what the step gives, see `request_key`.
-        make : callable
-            ``make()`` answers lists, dicts, words and numbers.
-
-        Returns
-        -------
-        object
-            JSON's types: lists in place of tuples and arrays.
+        The request is all that decides what the step gives, see `request_key`.
 
         Examples
         --------
@@ -209,20 +144,10 @@ class Progress:
         return json.loads(text)
 
     def fitted(self, model: Any, *data: Any) -> Any:
-        """A model or a pipeline, fitted; read again where a run was ended after it.
+        """The same model or pipeline, fitted to data; read again where a run was ended after it.
 
-        Parameters
-        ----------
-        model : PairModel or PairPipeline
-            What is fitted. It may get fewer dimensions than were asked for.
-        *data : object
-            What its `fit` takes. With the model, all of its parameters and its features,
-            they name what is kept.
-
-        Returns
-        -------
-        PairModel or PairPipeline
-            The same object. Only what took long to learn is kept.
+        It may get fewer dimensions than were asked for. With the model, all of its parameters and
+        its features, the data name what is kept, which is only what took long to learn.
         """
         file = self._folder and self._folder / f"{request_key(_SECONDS, model, *data)}.simviz"
         if file and file.exists():
@@ -243,17 +168,8 @@ class Progress:
     def listen(self, words: str) -> Callback:
         """A callback for a model's `set_callbacks`, or for an evaluation.
 
-        Parameters
-        ----------
-        words : str
-            What is done meanwhile.
-
-        Returns
-        -------
-        callable
-            ``callback(step, total, metrics) -> bool``. A model that is stopped by
-            it stays valid: call the progress again after the fit, which then
-            raises `JobCancelled`.
+        A model that is stopped by it stays valid: call the progress again after the fit, which
+        then raises `JobCancelled`.
         """
 
         def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:

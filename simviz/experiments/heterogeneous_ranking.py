@@ -215,7 +215,6 @@ class HeterogeneousRanking(Experiment[PairSet]):
     def _run(
         self, data: PairSet, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        """Divide, choose by folds of the training queries, and test; ten times."""
         progress("Weighing terms")
         collection = Collection(data, self.grids[size], seed)
         learners = {method: self.rows(method) for method in methods if method in self.grids[size]}

@@ -113,7 +113,6 @@ class KeywordMap(Experiment[Parts]):
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        """Train, choose by validation, and draw pictures of the test."""
         seen = np.diff(data.test.relevance.positives.indptr) >= _LEAST
         groups = related_keywords(data.train.relevance.positives, seen)
         model, setting = _chosen(data, self.grids[size][METHOD], progress.part(0, 0.9))
@@ -151,7 +150,6 @@ def _chosen(data: Parts, grid: Mapping[str, Any], progress: Progress) -> tuple[P
 
 
 def _drawn(model: PairPipeline, shown: PairSet, group: NDArray[np.int64]) -> Drawn:
-    """Keywords and the first pictures of each, by classical scaling."""
     order = _first(model, shown)
     pictures = np.unique(order)
     votes = np.zeros((len(pictures), group.max() + 1))
@@ -162,7 +160,6 @@ def _drawn(model: PairPipeline, shown: PairSet, group: NDArray[np.int64]) -> Dra
 
 
 def _first(model: PairPipeline, shown: PairSet) -> NDArray[np.int64]:
-    """The first pictures of each keyword."""
     scores = model.similarity(shown.x, shown.y)
     return np.argsort(-scores, axis=1, kind="stable")[:, :_N_PICTURES].astype(np.int64)
 

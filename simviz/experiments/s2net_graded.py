@@ -162,7 +162,6 @@ class QueryDocument(Experiment[Parts]):
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        """Choose each method's settings on validation queries, and test what was chosen."""
         progress("Reading texts")
         bench, grids = Graded(data, seed), self.grids[size]
         fitted = {*methods, _PLAIN} | ({"pca"} if {*_STARTED} & {*methods} else set())
@@ -287,6 +286,5 @@ def _figure(tested: Mapping[str, Point]) -> Figure:
 
 
 def _describe(found: Comparison) -> str:
-    """Difference and p-value."""
     p = "< .001" if found.p_value < 0.001 else f"{found.p_value:.3f}".lstrip("0")
     return f"{found.difference:+.3f} ({p})".replace("-", "−")

@@ -119,7 +119,6 @@ class AcrossLanguages(Experiment[Parts]):
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        """Train every method at every number of dimensions, and test what validation chose."""
         grid, bench = self.grids[size], Aligned(data, seed)
         fitted = {*methods} | ({"opca"} if {"s2net", "hdlr"} & {*methods} else set())
         every = progress.part(0, 0.5).each(

@@ -302,7 +302,6 @@ class _Course:
         self.verdicts: list[tuple[str, str, float]] = []
 
     def hits(self, model: PairPipeline, test: str) -> list[float]:
-        """Hits on a test."""
         return hits(model, self.material.titles, self.tests[test])
 
     def steps(self, row: str) -> list[Augmenter]:
@@ -473,7 +472,6 @@ class SiameseTable(Experiment[Material]):
     def _run(
         self, data: Material, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        """Train and test the rows of the table, with each network."""
         tables, made, settings = [], [], dict(self.grids[size]["siamese_blstm"])
         names = {"paper": "The paper's network", "none": "A small network with n-grams"}
         for preset, part in progress.over(settings.pop("preset", ("none",))):

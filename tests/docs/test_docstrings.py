@@ -38,6 +38,8 @@ def is_package(module: ModuleType) -> bool:
     return hasattr(module, "__path__")
 
 
+#: An application, and a command: they say in a sentence or two what nobody calls from outside.
+PROGRAMS = ("workbench", "experiments")
 #: Single modules whose public names are part of the interface.
 SINGLE = ("simviz.relevance", "simviz.callbacks", "simviz.explain.terms")
 
@@ -46,7 +48,7 @@ def modules() -> Iterator[ModuleType]:
     yield simviz
     for info in pkgutil.walk_packages(simviz.__path__, "simviz."):
         path = info.name.split(".")
-        if not any(part.startswith("_") for part in path) and path[1] != "workbench":
+        if not any(part.startswith("_") for part in path) and path[1] not in PROGRAMS:
             yield importlib.import_module(info.name)
 
 
