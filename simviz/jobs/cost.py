@@ -74,8 +74,7 @@ class Cost:
     stages : mapping of str to float
         Seconds of each stage in their order.
     passes : float
-        Share of the planned passes that are expected to be made; 0 where
-        training makes none.
+        Share of the planned passes that are expected to be made; 0 where there are none.
     """
 
     seconds: float
@@ -91,28 +90,11 @@ def estimate(
     params: Mapping[str, Any] | None = None,
     features: Features = "usual",
 ) -> Cost:
-    """What training a method on a pair set will cost.
+    """What training a method on a whole data set will cost, right to a factor of about 3.
 
-    Features are tried on a small sample of the items, the rest follows from
-    counting operations.
-
-    Parameters
-    ----------
-    method : str
-        Id of a method.
-    pairs : PairSet
-        The whole data set.
-    params : mapping, optional
-        Parameters of the method.
-    features : {"usual", "pretrained"} or str or mapping, default="usual"
-        What texts and pictures become.
-
-    Returns
-    -------
-    Cost
-        Right to a factor of about 3; a reason to refuse where the items do
-        not suit the method or the cost is beyond `MAX_SECONDS` or the memory
-        of the machine.
+    Features are tried on a small sample of the items, the rest follows from counting
+    operations. There is a reason to refuse where the items do not suit the method, or the cost
+    is beyond `MAX_SECONDS` or the memory of the machine.
 
     Examples
     --------

@@ -129,10 +129,8 @@ class JobQueue:
         Jobs that run at once.
     executor : concurrent.futures.Executor, optional
         Runs the jobs; a pool of threads when omitted.
-    limit : int, default=8
-        Jobs of one workspace that may wait or run.
-    total_limit : int, default=200
-        Jobs of all workspaces that may wait or run.
+    limit, total_limit : int, default=8 and 200
+        Jobs of one workspace, and of all, that may wait or run.
 
     Raises
     ------
@@ -188,19 +186,7 @@ class JobQueue:
         atexit.register(self.close)
 
     def submit(self, spec: JobSpec) -> str:
-        """Ask for a job.
-
-        Parameters
-        ----------
-        spec : JobSpec
-            What is asked for, with a workspace.
-
-        Returns
-        -------
-        str
-            Id of the job that answers it: one that has succeeded, or waits or
-            runs already, or a new one.
-        """
+        """Return the job that answers a request: one that succeeded, waits or runs, or is new."""
         spec.check()
         self.store.workspaces.touch(spec.workspace)
         self.store.datasets.info(spec.dataset_id, spec.workspace)
@@ -238,41 +224,18 @@ class JobQueue:
             return status.id
 
     def repeat(self, job_id: str, workspace: str) -> str:
-        """Ask for the same as an earlier job.
-
-        Parameters
-        ----------
-        job_id, workspace : str
-            The job and who asks.
-
-        Returns
-        -------
-        str
-            Id of the job that answers it, see `submit`.
-        """
+        """Ask for the same as an earlier job, see `submit`."""
         spec = self.status(job_id, workspace).spec
         if spec is None:
             raise JobError("The request of this job cannot be read. Ask for it anew.")
         return self.submit(replace(spec, workspace=workspace))
 
     def cancel(self, job_id: str, workspace: str | None = None) -> bool:
-        """Stop a job, at once as far as anybody sees.
+        """Stop a job, at once as far as anybody sees; return whether it stops.
 
-        The status changes before this returns. A call of linear algebra that
-        is under way ends behind it, and what it finds is dropped.
-
-        Parameters
-        ----------
-        job_id : str
-            The job.
-        workspace : str, optional
-            Who asks. Where others wait for the same job of a demo, it goes
-            on for them and only leaves the list of this workspace.
-
-        Returns
-        -------
-        bool
-            Whether the job stops.
+        The status changes before this returns. A call of linear algebra that is under way ends
+        behind it, and what it finds is dropped. Where others wait for the same job of a demo, it
+        goes on for them and only leaves the list of this workspace.
         """
         folder = self._folder(job_id, workspace)
         with self._lock:
@@ -291,36 +254,12 @@ class JobQueue:
         return True
 
     def status(self, job_id: str, workspace: str | None = None) -> JobStatus:
-        """What is known about a job.
-
-        Parameters
-        ----------
-        job_id : str
-            The job.
-        workspace : str, optional
-            Who asks; whoever is trusted may leave it out.
-
-        Returns
-        -------
-        JobStatus
-            With its history.
-        """
+        """What is known about a job, with its history; the trusted may leave out who asks."""
         self._folder(job_id, workspace)
         return self._status(job_id)
 
     def jobs(self, workspace: str) -> list[JobStatus]:
-        """Jobs of a workspace, newest first.
-
-        Parameters
-        ----------
-        workspace : str
-            Whose.
-
-        Returns
-        -------
-        list of JobStatus
-            Without their histories.
-        """
+        """Jobs of a workspace, newest first, without their histories."""
         statuses = []
         for job_id in self.store.jobs.find(workspace):
             with suppress(StoreError):  # deleted since the list was read
@@ -328,20 +267,7 @@ class JobQueue:
         return statuses
 
     def result(self, job_id: str, workspace: str | None = None) -> JobResult:
-        """What a search found.
-
-        Parameters
-        ----------
-        job_id : str
-            The job.
-        workspace : str, optional
-            Who asks; whoever is trusted may leave it out.
-
-        Returns
-        -------
-        JobResult
-            All settings and the chosen one.
-        """
+        """What a search found; the trusted may leave out who asks."""
         result = self._folder(job_id, workspace).read_result()
         if result is None:
             raise StoreError("This job has no result of a search. Repeat it.")
@@ -350,17 +276,7 @@ class JobQueue:
     def wait(self, job_id: str, timeout: float | None = None) -> JobStatus:
         """Wait until a job of this queue has ended and its files are written.
 
-        Parameters
-        ----------
-        job_id : str
-            The job.
-        timeout : float, optional
-            Seconds; the job may still run afterwards.
-
-        Returns
-        -------
-        JobStatus
-            As it is then.
+        After `timeout` seconds, it may still run.
         """
         with self._job_left:
             self._job_left.wait_for(lambda: job_id not in self._jobs, timeout)
@@ -369,10 +285,7 @@ class JobQueue:
     def close(self, timeout: float = 10.0) -> None:
         """Stop all jobs, which then read interrupted, and wait for the files.
 
-        Parameters
-        ----------
-        timeout : float, default=10.0
-            Seconds to wait at most for the files, and a tenth of them for jobs to stop.
+        It takes `timeout` seconds at most, and a tenth of them for jobs to stop.
         """
         if self._owner.partition("/")[0] != own_process():
             return  # a fork of the process whose jobs these are
@@ -400,10 +313,7 @@ class JobQueue:
     def put(self, message: tuple[str, str, Mapping[str, Any]], /) -> None:
         """Hear from a worker that a job has begun, or how far it is.
 
-        Parameters
-        ----------
-        message : tuple of (str, str, mapping)
-            Id of the job, "started" or "progress", and the time or how far it is.
+        The message is the id of the job, "started" or "progress", and the time or how far it is.
         """
         job_id, what, content = message
         with self._lock:

@@ -111,15 +111,11 @@ class SplitSpec:
 
 @dataclass(frozen=True, slots=True)
 class JobResult:
-    """What a job found that is no run, as it is kept with the job.
+    """What a job found that is no run, as it is kept with the job, and the seconds it took.
 
-    Parameters
-    ----------
-    found : Selection, Findings, RepeatedSplits or mapping
-        Of a search, an experiment, or repeated divisions; the columns of an audit, by their names,
-        and what it says of all pairs.
-    seconds : float
-        The whole took so long.
+    A search finds a `Selection`, an experiment its `Findings`, repeated divisions
+    `RepeatedSplits`; an audit the columns of its table, by their names, and what it says of all
+    pairs.
     """
 
     found: Any
@@ -264,54 +260,17 @@ class JobSpec:
             raise ValueError(reason)
 
     def models(self, store: Store) -> Models:
-        """Trained pipelines that the job builds on, by their role.
-
-        Parameters
-        ----------
-        store : Store
-            Where finished runs are.
-
-        Returns
-        -------
-        mapping of str to pipeline
-            Empty unless this is a blend.
-        """
+        """Trained pipelines that the job builds on, by their role; none unless this is a blend."""
         return {}
 
     def estimate(self, pairs: PairSet) -> Cost:
-        """What the job will cost.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            The data set.
-
-        Returns
-        -------
-        Cost
-            With a reason to refuse where it is too much.
-        """
+        """What the job will cost, with a reason to refuse where it is too much."""
         if self.is_cheap:
             return Cost(0.0, 0)
         return estimate(self.method, pairs, self.params, self.features)
 
     def run(self, pairs: PairSet, models: Models, report: Report) -> RunResult | JobResult:
-        """Do the job.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            The data set.
-        models : mapping of str to pipeline
-            As `models` answers.
-        report : callable
-            Hears of progress; a true answer stops the job.
-
-        Returns
-        -------
-        RunResult or JobResult
-            What is kept.
-        """
+        """Do the job with what `models` answers; a true answer of `report` stops it."""
         return train(self, pairs, report, self._without_fit(models))
 
     def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline] | None:
@@ -332,20 +291,7 @@ class JobSpec:
 
     @staticmethod
     def from_json(tree: Mapping[str, Any], workspace: str = "") -> JobSpec:
-        """Read what `to_json` answered.
-
-        Parameters
-        ----------
-        tree : mapping
-            JSON's types.
-        workspace : str, default=""
-            Who asks.
-
-        Returns
-        -------
-        JobSpec
-            The same request, of the class of its kind.
-        """
+        """Read what `to_json` answered, as the class of its kind."""
         try:
             low, middle, high = tree["split"]["fractions"]
             dimensions, search = tree["dimensions"], tree.get("search")
@@ -757,30 +703,11 @@ def blend_spec(
     normalization: str = "global_std",
     workspace: str = "",
 ) -> JobSpec:
-    """Ask for a blend of two runs, which is then measured like any run.
+    """Ask for a blend of two finished runs, which is then measured like any run.
 
-    Parameters
-    ----------
-    learned, lexical : RunInfo
-        Finished runs on one split of one data set.
-    alpha : float
-        Weight of the learned one, from 0 to 1.
-    normalization : {"global_std", "none"}, default="global_std"
-        How scores are brought to one scale, see
-        `simviz.pipeline.BlendPipeline`.
-    workspace : str, default=""
-        Who asks.
-
-    Returns
-    -------
-    JobSpec
-        Naming both runs.
-
-    Raises
-    ------
-    JobError
-        If the runs were not trained on the same pairs, or a setting does not
-        fit.
+    `alpha` is the weight of the learned one, from 0 to 1; for `normalization` see
+    `simviz.pipeline.BlendPipeline`. A JobError says that the runs were not trained on the same
+    pairs, or that a setting does not fit.
     """
     for what, words in (("dataset_digest", "data"), ("split", "split")):
         if learned.spec.get(what) != lexical.spec.get(what):
@@ -801,28 +728,10 @@ def blend_spec(
 
 
 def csls_spec(run: RunInfo, k: int, *, queries: str = "given", workspace: str = "") -> JobSpec:
-    """Ask for a run with its hubs corrected, which is then measured like any run.
+    """Ask for a finished run with its hubs corrected, which is then measured like any run.
 
-    Parameters
-    ----------
-    run : RunInfo
-        A finished run.
-    k : int
-        Nearest items that are averaged over.
-    queries : {"given", "training"}, default="given"
-        Among what they are looked for, see `simviz.pipeline.CSLSPipeline`.
-    workspace : str, default=""
-        Who asks.
-
-    Returns
-    -------
-    JobSpec
-        Naming the run.
-
-    Raises
-    ------
-    JobError
-        If a setting does not fit.
+    It averages over the `k` nearest items, for `queries` see `simviz.pipeline.CSLSPipeline`. A
+    JobError says that a setting does not fit.
     """
     params = {"scaled": run.id, "k": k, "queries": queries, "scaled_method": run.method}
     return _derived(CSLSSpec, CSLS, run, params, workspace)
@@ -846,31 +755,11 @@ def search_spec(
     metric: str = "MRR",
     n_iter: int | None = None,
 ) -> JobSpec:
-    """Ask for a search instead of a training.
+    """Ask for a search over values of parameters instead of a training; others stay as they are.
 
-    Parameters
-    ----------
-    spec : JobSpec
-        Method, data and split, with the parameters that stay as they are.
-    params : mapping of str to sequence
-        Values to try.
-    folds : int, default=1
-        1 measures on the validation part; more cut train and validation
-        together into folds.
-    metric : str, default="MRR"
-        What decides, by its name.
-    n_iter : int, optional
-        Draw so many settings at random instead of trying all.
-
-    Returns
-    -------
-    JobSpec
-        To be submitted like any other.
-
-    Raises
-    ------
-    JobError
-        If the request cannot be met.
+    One fold measures on the validation part; more cut train and validation together into
+    folds. With `n_iter`, so many settings are drawn at random instead of trying all. A JobError
+    says that the request cannot be met.
     """
     fixed = {name: value for name, value in spec.params.items() if name not in params}
     values = {name: list(some) for name, some in params.items()}
@@ -883,30 +772,11 @@ def search_spec(
 def divisions_spec(
     specs: Sequence[JobSpec], *, n: int = 10, metric: str = "MRR", direction: Asking = "x2y"
 ) -> JobSpec:
-    """Ask for several trainings over repeated random divisions of their data.
+    """Ask for trainings over `n` repeated random divisions of their data.
 
-    Parameters
-    ----------
-    specs : sequence of JobSpec
-        Trainings on one split of one data set; those of one method are settings among which each
-        division chooses.
-    n : int, default=10
-        RepeatedSplits.
-    metric : str, default="MRR"
-        What chooses and is reported.
-    direction : {"x2y", "y2x", "mean"}, default="x2y"
-        Which side asks.
-
-    Returns
-    -------
-    JobSpec
-        To be submitted like any other.
-
-    Raises
-    ------
-    JobError
-        If there are no trainings, or they are on several splits or with augmented texts, or a
-        setting does not fit.
+    Trainings of one method are settings among which each division chooses, by the metric that
+    is reported. A JobError says that there are none, that they are on several splits or with
+    augmented texts, or that a setting does not fit.
     """
     if not specs or any(
         spec.augment
@@ -940,30 +810,7 @@ def experiment_spec(
 ) -> JobSpec:
     """Ask for an experiment: a table or figure of a paper, run again on a data set.
 
-    Parameters
-    ----------
-    name : str
-        Its id, see `simviz.experiments`.
-    dataset_id, dataset_digest : str
-        The data set and its content.
-    size : {"demo", "full"}, default="demo"
-        How much is computed.
-    seed : int, default=0
-        Of everything random.
-    methods : sequence of str, optional
-        Ids of those to run; all when omitted.
-    workspace : str, default=""
-        Who asks.
-
-    Returns
-    -------
-    JobSpec
-        To be submitted like any other.
-
-    Raises
-    ------
-    JobError
-        If there is no such experiment or method, or none of that size.
+    A JobError says that there is no such experiment or method, or none of that size.
     """
     from simviz.experiments import all_experiments, get_experiment
 

@@ -34,32 +34,12 @@ def train(
     report: Report,
     ready: Callable[[PairSet], Pipeline] | None = None,
 ) -> RunResult:
-    """Split, fit and measure.
+    """Split, fit and measure the data set that a request names.
 
-    Parameters
-    ----------
-    spec : JobSpec
-        What is asked for.
-    pairs : PairSet
-        The data set it names.
-    report : callable
-        Hears of progress; a true answer stops the job.
-    ready : callable, optional
-        Makes a pipeline of the training part in place of fitting one, such
-        as a blend or imported scores.
-
-    Returns
-    -------
-    RunResult
-        Everything a run keeps.
-
-    Raises
-    ------
-    JobCancelled
-        If `report` asked to stop. There is no result then, however far the
-        model came.
-    DatasetError, ValueError
-        If the data or a parameter do not fit; the text says what to do.
+    `ready` makes a pipeline of the training part in place of fitting one, such as a blend or
+    imported scores. A true answer of `report` raises JobCancelled: there is no result then,
+    however far the model came. A DatasetError or ValueError says where data or a parameter do
+    not fit.
 
     Examples
     --------

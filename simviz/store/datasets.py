@@ -42,24 +42,8 @@ _NAMES = "names.json"
 class DatasetInfo:
     """A data set as a list shows it.
 
-    Parameters
-    ----------
-    id : str
-        Its id; "demo:..." for a demo.
-    name, x_name, y_name : str
-        As in `PairSet`.
-    digest : str
-        Of the content; empty for a demo, which has not been read yet.
-    x_kind, y_kind : str
-        Kind of the items of each side; empty for a demo.
-    n_x, n_y, n_judged, n_relevant : int
-        Items of each side, judged and relevant pairs; 0 for a demo.
-    n_bytes : int
-        On disk.
-    created : float
-        Seconds since 1970.
-    notes : tuple of str
-        What was said when it was read.
+    A demo, whose id is "demo:...", has not been read yet: its digest and kinds are empty, its
+    numbers 0. `created` counts seconds since 1970, `notes` are what was said when it was read.
     """
 
     id: str

@@ -54,26 +54,9 @@ _RECORDS = (Evaluation, Ranking, Roc, *METRICS, JointMap, Quality, ModalityGap)
 class RunInfo:
     """A run as a list shows it.
 
-    Parameters
-    ----------
-    id : str
-        Its id.
-    dataset_id : str
-        What it was trained on.
-    method : str
-        Id of the method.
-    spec : mapping
-        What was asked for, as JSON.
-    summary : mapping of str to float
-        The figures a list shows.
-    name, note : str
-        Given by its owner; empty at first.
-    seconds : float
-        It took to train and measure.
-    n_bytes : int
-        On disk.
-    created : float
-        Seconds since 1970.
+    Its `spec` is what was asked for, as JSON, its `summary` the figures a list shows; name and
+    note are given by its owner. Training and measuring took so many `seconds`; `created` counts
+    them since 1970.
     """
 
     id: str
@@ -155,18 +138,7 @@ class RunResult:
         }
 
     def write(self, folder: Path) -> int:
-        """Write all files into an empty directory.
-
-        Parameters
-        ----------
-        folder : Path
-            The directory.
-
-        Returns
-        -------
-        int
-            Bytes written.
-        """
+        """Write all files into an empty directory; return their bytes."""
         self.pipeline.save(folder / "pipeline.simviz")
         for name, measured in self.measured.items():
             (folder / name).mkdir()
@@ -229,14 +201,8 @@ def _read_part(folder: Path, changed: int, further: str) -> PartResult:
 class Run:
     """A stored run whose parts are read when they are asked for.
 
-    Parameters
-    ----------
-    info : RunInfo
-        What the index says.
-    folder : Path
-        Where its files are.
-    further : str, default=""
-        A metric that its figures hold besides those that were asked for at first.
+    What is missing or damaged raises a StoreError. `further` is a metric that its figures hold
+    besides those that were asked for at first.
     """
 
     info: RunInfo
@@ -265,13 +231,7 @@ class Run:
             return dict(read_json(self.folder / "about.json", _RETRAIN))
 
     def pipeline(self) -> Pipeline:
-        """What was trained, ready for new items.
-
-        Raises
-        ------
-        StoreError
-            If its file is missing or damaged.
-        """
+        """What was trained, ready for new items."""
         path = self.folder / "pipeline.simviz"
         try:
             return load_pipeline(path)
@@ -282,13 +242,7 @@ class Run:
             raise StoreError(f"{message} {_RETRAIN}") from error
 
     def pipeline_bytes(self) -> bytes:
-        """The file of the pipeline, for a download.
-
-        Raises
-        ------
-        StoreError
-            If it cannot be read.
-        """
+        """The file of the pipeline, for a download."""
         try:
             return (self.folder / "pipeline.simviz").read_bytes()
         except OSError as error:
@@ -296,25 +250,7 @@ class Run:
             raise StoreError(message) from error
 
     def take(self, pairs: PairSet, part: str) -> PairSet:
-        """Take a part of its split out of the data set that it was trained on.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            The data set.
-        part : {"train", "validation", "test"}
-            The part.
-
-        Returns
-        -------
-        PairSet
-            Its items and judgments.
-
-        Raises
-        ------
-        StoreError
-            If a file is missing or damaged.
-        """
+        """Take a part of its split out of the data set that it was trained on."""
         at = self.arrays()
         return pairs.take(at[f"x_{part}"], at[f"y_{part}"])
 
@@ -324,23 +260,7 @@ class Run:
         return tuple(part for part in MEASURED if (self.folder / part).is_dir())
 
     def part(self, name: Part) -> PartResult:
-        """What it found out on a part of its split.
-
-        Parameters
-        ----------
-        name : {"validation", "test"}
-            The part.
-
-        Returns
-        -------
-        PartResult
-            Whose ranks are read when they are asked for.
-
-        Raises
-        ------
-        StoreError
-            If it was not measured on that part.
-        """
+        """What it found out on a part of its split; ranks are read when they are asked for."""
         if name not in self.measured:
             raise StoreError(f"This run was not measured on its {name} part.")
         with damaged(_EVALUATION):
@@ -348,22 +268,7 @@ class Run:
             return _read_part(folder, (folder / "figures.json").stat().st_mtime_ns, self.further)
 
     def value(self, metric: str, direction: str, part: Part = "validation") -> float:
-        """A figure, by default that by which runs are ranked.
-
-        Parameters
-        ----------
-        metric : str
-            Its name.
-        direction : str
-            Which side asks, or "mean".
-        part : {"validation", "test"}, default="validation"
-            On which part.
-
-        Returns
-        -------
-        float
-            NaN where it was not measured.
-        """
+        """A figure, by default that by which runs are ranked; NaN where it was not measured."""
         measured = part in self.measured
         return self.part(part).value(metric, direction) if measured else float("nan")
 
@@ -372,35 +277,15 @@ class Run:
         return cast(Arrays, self.kept("parts")["parts"])
 
     def kept(self, name: str) -> Mapping[str, Any]:
-        """What was kept with the run.
-
-        Parameters
-        ----------
-        name : str
-            Of a file, see `keep`.
-
-        Returns
-        -------
-        mapping of str to object
-            Empty for nothing.
-        """
+        """What was kept with the run under a name, see `keep`; empty for nothing."""
         path = self.folder / f"{name}.simviz"
         return _read(path, f"The file {path.name} of this run") if path.exists() else {}
 
     def keep(self, name: str, objects: Mapping[str, Any]) -> None:
-        """Keep more with the run, in place of what has that name.
+        """Keep arrays, JSON or records with the run, in place of what has that name.
 
-        Parameters
-        ----------
-        name : str
-            Of a file, such as "test/learning".
-        objects : mapping of str to object
-            Of arrays, of what JSON knows, and of dataclasses that runs hold.
-
-        Raises
-        ------
-        StoreError
-            If the run was deleted in the meantime, or the disk is full.
+        The name is that of a file, such as "test/learning". A StoreError says that the run was
+        deleted in the meantime, or that the disk is full.
         """
         try:
             save_state(objects, self.folder / f"{name}.simviz", sync=True)
@@ -410,18 +295,7 @@ class Run:
             raise StoreError(why_not_written(self.folder, error)) from error
 
     def is_swept(self, part: Part) -> bool:
-        """Whether smaller models of the method were trained, whose ranks are kept.
-
-        Parameters
-        ----------
-        part : {"validation", "test"}
-            On which part they were measured.
-
-        Returns
-        -------
-        bool
-            True if so.
-        """
+        """Whether smaller models of the method were trained, whose ranks on a part are kept."""
         return (self.folder / part / "smaller.simviz").exists()
 
     def names(self) -> Sequence[str]:
@@ -434,21 +308,11 @@ class Run:
         return tuple(sorted(name for before, is_map, name in known if is_map and not before))
 
     def put_map(self, name: str, drawing: JointMap, x_drawn: Index, y_drawn: Index) -> None:
-        """Keep a drawing with the run, in place of one of that name.
+        """Keep a drawing with the run, in place of one of that name, and which items are on it.
 
-        Parameters
-        ----------
-        name : str
-            Lower-case letters, digits and "-".
-        drawing : JointMap
-            The map.
-        x_drawn, y_drawn : ndarray of int
-            The items on it by their position in the data set.
-
-        Raises
-        ------
-        StoreError
-            If the name does not do, the run has too many drawings, or the disk is full.
+        A name has lower-case letters, digits and "-"; items are positions in the data set. A
+        StoreError says that the name does not do, that there are too many drawings, or that the
+        disk is full.
         """
         present = self.maps()
         if name not in present and len(present) >= MAX_MAPS:
@@ -457,27 +321,7 @@ class Run:
 
 
 def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
-    """One drawing of a run.
-
-    Parameters
-    ----------
-    run : Run
-        A stored run.
-    drawing : str
-        One of ``run.maps()``.
-
-    Returns
-    -------
-    drawing : JointMap
-        The map.
-    x_drawn, y_drawn : ndarray of int
-        The items on it by their position in the data set.
-
-    Raises
-    ------
-    StoreError
-        If there is no such drawing or it is damaged.
-    """
+    """One of ``run.maps()``, and the positions in the data set of the items on it."""
     objects = run.kept(_map_name(drawing))
     with damaged(f"The drawing {drawing!r} of this run"):
         return objects["map"], objects["x"], objects["y"]
@@ -494,21 +338,8 @@ def _map_name(name: str) -> str:
 def stopped_by_validation(run: Run) -> bool:
     """Whether the training of a run watched the validation part and stopped by it.
 
-    Parameters
-    ----------
-    run : Run
-        A stored run.
-
-    Returns
-    -------
-    bool
-        As the tag ``stops_early`` of its method says; of a blend, whether
-        that holds of any part. What another system did is not known: False.
-
-    Raises
-    ------
-    StoreError
-        If a blend of blends has to be read and cannot be.
+    The tag ``stops_early`` of its method says so; for a blend, any part may. What another
+    system did is not known: False. A blend of blends that cannot be read raises a StoreError.
     """
     if not run.info.is_derived:
         return _stops_early(run.info.method)

@@ -61,22 +61,11 @@ _NOT_EXPIRED = "(expires IS NULL OR expires > ?)"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A read-only view that was published.
+    """A read-only view that was published under an unguessable `token`.
 
-    Parameters
-    ----------
-    token : str
-        Its unguessable id.
-    kind : str
-        What is shown, such as "map" or "compare".
-    run_ids, dataset_ids : tuple of str
-        What may be read; whatever was deleted since is left out.
-    view : mapping of str to str
-        How it is shown: parameters of the page.
-    created : float
-        Seconds since 1970.
-    expires : float, optional
-        When its link stops working, likewise; None if it does not by itself.
+    Of `run_ids` and `dataset_ids`, whatever was deleted since is left out. A page of this
+    `kind`, such as "map" or "compare", has `view` as its parameters. Times are seconds since
+    1970; its link stops working when it `expires`, if it does.
     """
 
     token: str
@@ -124,10 +113,6 @@ class Store:
 
     Attributes
     ----------
-    root : Path
-        Where it is.
-    limits : Limits
-        How much a workspace may keep.
     workspaces, datasets, uploads, runs, shares, jobs, feedback, decisions, choices
         Its parts, each with methods to put, find, open and delete what it
         keeps.
@@ -178,19 +163,10 @@ class Store:
         return is_full(self.root)
 
     def sweep(self) -> int:
-        """Remove what killed processes left and workspaces that nobody opened.
+        """Remove what killed processes left, and workspaces that nobody opened; count these.
 
-        Where the disk is full, deleted runs cannot be brought back any more.
-
-        Returns
-        -------
-        int
-            How many workspaces were removed.
-
-        Raises
-        ------
-        StoreError
-            If the index cannot be written.
+        Where the disk is full, deleted runs cannot be brought back any more. A StoreError says
+        that the index cannot be written.
         """
         removed = self._directory.sweep()
         self._directory.index.set_aside()

@@ -38,8 +38,9 @@ def is_package(module: ModuleType) -> bool:
     return hasattr(module, "__path__")
 
 
-#: An application, and a command: they say in a sentence or two what nobody calls from outside.
-PROGRAMS = ("workbench", "experiments")
+#: The application, a command and what serves both. No page tells users to call them, so they
+#: say in sentences what each thing does.
+PROGRAMS = ("workbench", "experiments", "jobs", "store")
 #: Single modules whose public names are part of the interface.
 SINGLE = ("simviz.relevance", "simviz.callbacks", "simviz.explain.terms")
 
