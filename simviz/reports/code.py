@@ -27,30 +27,10 @@ def repeat_code(
 ) -> str:
     """The lines of Python that train a run again and measure it.
 
-    Parameters
-    ----------
-    spec : mapping
-        What the run was asked for, as `Run.spec` gives it.
-    metric : str, default="MRR"
-        What to print in the end.
-    direction : {"x2y", "y2x", "mean"}, optional
-        Which side asks; x when omitted.
-    others : mapping of str to mapping, optional
-        Such requests by run id, among them those of a blend's parts; for a
-        part that is missing, its method's usual settings are written.
-    part : {"validation", "test"}, default="test"
-        The part of the split to measure on.
-
-    Returns
-    -------
-    str
-        For a demo they run as they are; else the name of the file has to be
-        put in.
-
-    Raises
-    ------
-    ValueError
-        If the run was imported, and so cannot be trained again.
+    For a demo they run as they are; else the name of the file has to be put in. The spec is
+    what the run was asked for, as `Run.spec` gives it; `others` are such requests by run id,
+    among them those of a blend's parts; for a part that is missing, its method's usual settings
+    are written. A ValueError says that the run was imported, and so cannot be trained again.
 
     Examples
     --------
@@ -72,19 +52,7 @@ def repeat_code(
 
 
 def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
-    """Read a data set, split it, and look for what is wrong with it.
-
-    Parameters
-    ----------
-    dataset_id : str
-        Of the store; "demo:emoji" and its kin are read by their name.
-    split : mapping
-        How it is split, as the request of a run says it.
-
-    Returns
-    -------
-    str
-        Python. For data of one's own the name of the file has to be put in.
+    """Read a data set, split it as a request says, and look for what is wrong with it.
 
     Examples
     --------
@@ -115,32 +83,12 @@ def compare_code(
     correction: str = "holm",
     part: Part = "test",
 ) -> str:
-    """Train what was asked for, measure it, and tell luck from lead.
+    """Train what was asked for, all on one split, measure it, and tell luck from lead.
 
-    Parameters
-    ----------
-    specs : mapping of str to mapping
-        What each run was asked for, by what it is called; all on one split.
-    metric, direction, others : optional
-        As in `repeat_code`.
-    test : str, optional
-        Test that tells two runs apart, see `simviz.evaluation.paired_test`; none
-        when omitted. The verdict belongs to the test part: on validation it
-        is said how far the first run is ahead of the second.
-    correction : {"holm", "bonferroni", "none"}, default="holm"
-        For how many comparisons there are.
-    part : {"validation", "test"}, default="test"
-        Which part of the split to measure on.
-
-    Returns
-    -------
-    str
-        Python, as of `data_code`.
-
-    Raises
-    ------
-    ValueError
-        If no run can be trained again: all were imported.
+    Requests stand by what the runs are called; see `repeat_code` and, for `test`,
+    `simviz.evaluation.paired_test`. The verdict belongs to the test part: on validation it is
+    said how far the first run is ahead of the second. Imported runs are left out; a ValueError
+    says that nothing else is there.
     """
     able = {label: spec for label, spec in specs.items() if _can_repeat(spec)}
     if not able:
@@ -171,31 +119,7 @@ def map_code(
     *,
     share: float = 0.7,
 ) -> str:
-    """Train a run again and draw its map into a file.
-
-    Parameters
-    ----------
-    spec : mapping
-        What the run was asked for.
-    method : {"two-sided", "mds", "umap", "pca"}, default="mds"
-        How its space is made flat.
-    balance : str, default="center"
-        What is done about the gap between the sides; nothing in a two-sided drawing.
-    others : mapping of str to mapping, optional
-        Further requests by run id, for the parts of a blend.
-    share : float, default=0.7
-        Share of the forces across the sides of a two-sided drawing.
-
-    Returns
-    -------
-    str
-        Python, as of `data_code`.
-
-    Raises
-    ------
-    ValueError
-        If the run was imported, and so cannot be trained again.
-    """
+    """Train a run again and draw its map into a file, see `repeat_code`."""
     option = f"share={share}" if method == "two-sided" else f"balance={balance!r}"
     return _write("map", spec, others, method=method, option=option)
 
@@ -208,31 +132,10 @@ def search_code(
     answer_has_words: bool = True,
     others: Mapping[str, Spec] | None = None,
 ) -> str:
-    """Train a run again and print its first ten answers to a query.
+    """Train a run again and print its first ten answers to a query, see `repeat_code`.
 
-    Parameters
-    ----------
-    spec : mapping
-        What the run was asked for.
-    side : {"x", "y"}
-        Of which side the query is.
-    query : int, str or None
-        Its position in the data, or words of one's own; None for a picture,
-        whose file then has to be put in.
-    answer_has_words : bool, default=True
-        Whether answers are texts; else their labels are printed.
-    others : mapping of str to mapping, optional
-        Further requests by run id, for the parts of a blend.
-
-    Returns
-    -------
-    str
-        Python, as of `data_code`.
-
-    Raises
-    ------
-    ValueError
-        If the run was imported, and so cannot be trained again.
+    The query is a position in the data, or words of one's own; for None, a picture, the file
+    has to be put in.
     """
     imports = ["from simviz.data.images import as_kept, make_sprite"] if query is None else []
     words = "content" if answer_has_words else "labels"
@@ -245,29 +148,10 @@ def normalise_code(
     threshold: float = float("-inf"),
     others: Mapping[str, Spec] | None = None,
 ) -> str:
-    """Train a run again and print the group that each line of a column belongs to.
+    """Train a run again and print the group that each line belongs to, see `repeat_code`.
 
-    Parameters
-    ----------
-    spec : mapping
-        What the run was asked for.
-    lines : sequence of str
-        The column. A few are written out; for more, the name of a file with
-        one text a line has to be put in.
-    threshold : float, default=-inf
-        Below this score a line has no group.
-    others : mapping of str to mapping, optional
-        Further requests by run id, for the parts of a blend.
-
-    Returns
-    -------
-    str
-        Python, as of `data_code`.
-
-    Raises
-    ------
-    ValueError
-        If the run was imported, and so cannot be trained again.
+    A few lines are written out; for more, the name of a file with one text a line has to be put
+    in. Below the threshold a line has no group.
     """
     few = lines if len(lines) <= _MOST_LINES else None
     # A score that is not known is below no threshold and above none.

@@ -46,36 +46,12 @@ def trec_zip(
     labels: Mapping[str, str] | None = None,
     part: Part = "test",
 ) -> bytes:
-    """Judgments and the answers of every run on a part.
+    """Judgments and the answers of every run on a part of one split, as a zip file.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Measured on that part of one split.
-    pairs : PairSet
-        Their data set.
-    directions : sequence of {"x2y", "y2x"}
-        Which sides ask.
-    labels : mapping of str to str, optional
-        What to call the runs, by id.
-    part : {"validation", "test"}, default="test"
-        The part, which the names of the files say.
-
-    Returns
-    -------
-    bytes
-        A zip file with a README, one file of judgments a direction and one
-        file of answers a run and direction.
-
-    Raises
-    ------
-    ValueError
-        If the judgments cannot be written so, see
-        `simviz.evaluation.trec.why_no_qrels`; or the runs do not belong
-        together.
-    StoreError
-        If a run was not measured on that part, or a file is missing or
-        damaged.
+    There are a README, one file of judgments a direction, and one file of answers a run and
+    direction. A ValueError says that the judgments cannot be written so, see
+    `simviz.evaluation.trec.why_no_qrels`, or that the runs do not belong together; a StoreError
+    that a run was not measured on that part, or a file is missing or damaged.
     """
     entries = read_runs(runs, labels, part=part)
     held_out = runs[0].take(pairs, part)
@@ -104,33 +80,11 @@ def query_csv(
 ) -> str:
     """Every query of a part with what each run did, as comma-separated values.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Measured on that part of one split.
-    pairs : PairSet
-        Their data set.
-    metrics : sequence of str
-        Columns of each run, after the rank of its first relevant answer;
-        those that pool all pairs have no value a query and are left out.
-    labels : mapping of str to str, optional
-        What to call the runs, by id.
-    part : {"validation", "test"}, default="test"
-        The part, which every line names.
-
-    Returns
-    -------
-    str
-        One line a query that counts, of every direction that was measured;
-        texts that a spreadsheet would run as a formula are escaped.
-
-    Raises
-    ------
-    ValueError
-        If the runs were not measured on one split.
-    StoreError
-        If a run was not measured on that part, or a file is missing or
-        damaged.
+    It has one line a query that counts, of every direction that was measured, and for each run
+    the rank of its first relevant answer and the metrics; those that pool all pairs have no
+    value a query and are left out. Texts that a spreadsheet would run as a formula are escaped.
+    A ValueError says that the runs were not measured on one split, a StoreError that one was
+    not measured on that part, or a file is missing or damaged.
     """
     entries = read_runs(runs, labels, part=part)
     evaluations = [one.evaluation for one in entries]

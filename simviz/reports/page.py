@@ -74,52 +74,23 @@ def html_report(
 ) -> str:
     """Everything about a comparison in one HTML file.
 
-    Parameters
-    ----------
-    runs : sequence of Run
-        Stored runs that were measured on that part of one split.
-    pairs : PairSet
-        The data set that they were trained and measured on.
-    metric : str, optional
-        The main metric, by which runs are told apart, and ordered by the
-        validation part; the first that all runs have when omitted.
-    direction : {"x2y", "y2x", "mean"}, optional
-        Which side asks; "mean" is that of both. When omitted, the side that
-        asked first when the runs were measured.
-    labels, looks : mapping of str to str, optional
-        By run id, what to call a run, and the style id by which
-        `simviz.charts.method_style` knows its colour.
-    others : mapping of str to mapping, optional
-        Requests (`Run.spec`) of further runs by id, such as the parts of a
-        blend: they are written into the code that repeats it.
-    drawing : str, optional
-        Which of the best run's maps to show, in two dimensions; none is shown
-        where it is not kept. When omitted, the two-sided one where it is kept,
-        else that by distances.
-    made : str, optional
-        When it was made, as it is to be written; today when omitted.
-    part : {"validation", "test"}, default="test"
-        The part of the split that all figures are of. p-values and tie
-        groups are given on the test part alone.
+    All runs were measured on that part of one split of `pairs`. They are told apart by the main
+    metric, and ordered by it on the validation part; by default it is the first that all runs
+    have, and the side asks that asked first when they were measured. p-values and tie groups
+    are given on the test part alone.
 
-    Returns
-    -------
-    str
-        A page with its charts and plotly.js inside. It fetches nothing: its
-        content security policy allows its own two scripts, by their digests,
-        and pictures that it holds itself. Every text from the data or a name
-        is escaped, and what Plotly would read as a tag, too.
+    By run id, `labels` say what to call a run, `looks` by which id `method_style` knows its
+    colour; `others` are requests (`Run.spec`) of further runs, such as the parts of a blend,
+    for the code that repeats it. `drawing` names the best run's map in two dimensions, if it is
+    kept; by default it is the two-sided one, else that by distances.
 
-    Raises
-    ------
-    ValueError
-        If there is no run, the runs were not measured on one split, or the
-        metric or direction is unknown.
-    DatasetError
-        If the runs were trained on other data than `pairs`.
-    StoreError
-        If a run was not measured on that part, or a file is missing or
-        damaged.
+    The page has its charts and plotly.js inside. It fetches nothing: its content security
+    policy allows its own two scripts, by their digests, and pictures that it holds itself.
+    Every text from the data or a name is escaped, and what Plotly would read as a tag, too.
+
+    A ValueError says that there is no run, that the runs were not measured on one split, or
+    that metric or direction is unknown; a DatasetError that they were trained on other data; a
+    StoreError that one was not measured on that part, or a file is missing or damaged.
     """
     from plotly.offline import get_plotlyjs
 
