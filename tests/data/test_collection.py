@@ -186,7 +186,9 @@ def test_texts_on_one_side_and_vectors_on_the_other(name):
 
 
 def test_both_sides_in_one_npz_or_two_npy_pair_row_by_row():
-    one = read_collection({"v.npz": npz(x=VECTORS, y=VECTORS[:, :2])}).pairs
+    result = read_collection({"v.npz": npz(x=VECTORS, y=VECTORS[:, :2])})
+    assert not [note for note in result.notes if "Not used" in str(note)]
+    one = result.pairs
     two = read_collection({"x.npy": npy(VECTORS), "y.npy": npy(VECTORS[:, :2])}).pairs
     assert one.digest == two.digest and one.relevance.is_identity
 

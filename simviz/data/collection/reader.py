@@ -282,7 +282,7 @@ def _sides(
             given = (columns.get(f"{side}_id"), columns.get(f"{side}_text"))
             read[side] = read_side(path, files.read(path), ids.get(side, ids.get("")), *given)
     if not read:
-        read = _two_matrices(files, ids)
+        read = _two_matrices(files, plan, ids)
     notes = [note for one in read.values() for note in one.notes]
     if plan.images:
         missing = "y" if "x" in read else "x"
@@ -302,7 +302,9 @@ def _sides(
     return only, only, True, notes
 
 
-def _two_matrices(files: Files, ids: Mapping[str, Sequence[str]]) -> dict[str, ReadSide]:
+def _two_matrices(
+    files: Files, plan: Plan, ids: Mapping[str, Sequence[str]]
+) -> dict[str, ReadSide]:
     """Matrices x and y in one .npz."""
     path = next(p for p in files.paths if p.lower().endswith((".npz", ".npy")))
     name = PurePosixPath(path).name
@@ -314,6 +316,7 @@ def _two_matrices(files: Files, ids: Mapping[str, Sequence[str]]) -> dict[str, R
             f"{name} holds {listed}. Save both sides as arrays x and y of one .npz, or as two "
             "files x.npy and y.npy."
         )
+    plan.left_over = [other for other in plan.left_over if other != path]
     return {
         side: side_of_matrix(f"{name}, array {key}", arrays[key], ids.get(side, ids.get("")))
         for side, key in sorted(keys.items())
