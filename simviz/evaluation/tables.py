@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from math import inf, isnan, nan
+from collections.abc import Callable, Iterable, Sequence
+from math import inf, isnan
 from numbers import Real
 from typing import NamedTuple
 
@@ -14,7 +13,6 @@ from simviz.data.cells import escape_cell
 from simviz.evaluation.metrics import MAP, MRR, NDCG, Metric, Precision, TopOne, parse_metric
 from simviz.markdown import escape_markdown
 
-_UNKNOWN = (nan, nan)
 _TEX = {
     "\\": r"\textbackslash{}",
     "~": r"\textasciitilde{}",
@@ -27,33 +25,27 @@ _TEX = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One line of a results table."""
+class Figure(NamedTuple):
+    """A value and how far it may be off, NaN where that is not known."""
 
-    label: str
-    #: By metric, a mean and how far it may be off; NaN where that is not known.
-    values: Mapping[str, tuple[float, float]] = field(default_factory=dict)
-    dimensions: int | None = None
-    seconds: float | None = None
-    is_baseline: bool = False
-    further: Mapping[str, float | str | None] = field(default_factory=dict)
+    value: float
+    reach: float
 
 
-def table_csv(rows: Sequence[TableRow], metrics: Sequence[str]) -> str:
+#: The heading of a column, and its cells.
+Column = Sequence[object]
+
+
+def table_csv(columns: Iterable[Column]) -> str:
     """The table as comma-separated values."""
-    head = ["method"]
-    for metric in metrics:
-        head += [metric, f"{metric} ± (95 %)"]
-    further = _further(rows)
-    lines: list[list[object]] = [[*head, *further, "dimensions", "seconds"]]
-    for row in rows:
-        cells: list[object] = [row.label]
-        for metric in metrics:
-            cells += row.values.get(metric, _UNKNOWN)
-        cells += [row.further.get(name) for name in further]
-        lines.append([*cells, row.dimensions, row.seconds])
-    return csv_text(lines)
+    written: list[Column] = []
+    for head, *cells in columns:
+        if any(isinstance(cell, Figure) for cell in cells):
+            values, reaches = zip(*cells, strict=True)
+            written += [[head, *values], [f"{head} ± (95 %)", *reaches]]
+        else:
+            written.append([head, *cells])
+    return csv_text(zip(*written, strict=True))
 
 
 def csv_text(lines: Iterable[Iterable[object]]) -> str:
@@ -72,12 +64,11 @@ def _csv_cell(cell: object) -> object:
     return None if isinstance(cell, Real) and (cell in (inf, -inf) or cell != cell) else cell
 
 
-def table_latex(rows: Sequence[TableRow], metrics: Sequence[str], caption: str = "") -> str:
-    r"""The table for a paper, in the style of booktabs."""
-    head, *lines = (" & ".join(cells) + r" \\" for cells in _cells(rows, metrics, _LATEX))
-    first = next((i for i, row in enumerate(rows) if row.is_baseline), None)
-    if first is not None:
-        lines.insert(first, r"\midrule")
+def table_latex(columns: Sequence[Column], n_runs: int, caption: str = "") -> str:
+    r"""The table for a paper, in the style of booktabs; baselines stand behind the runs."""
+    head, *lines = (" & ".join(cells) + r" \\" for cells in _cells(columns, _LATEX))
+    if n_runs < len(lines):
+        lines.insert(n_runs, r"\midrule")
     text = [
         r"\begin{table}",
         r"\centering",
@@ -93,9 +84,9 @@ def table_latex(rows: Sequence[TableRow], metrics: Sequence[str], caption: str =
     return "\n".join([*text, r"\end{table}"]) + "\n"
 
 
-def table_markdown(rows: Sequence[TableRow], metrics: Sequence[str], caption: str = "") -> str:
+def table_markdown(columns: Sequence[Column], caption: str = "") -> str:
     r"""The table in Markdown's pipes."""
-    cells = _cells(rows, metrics, _MARKDOWN)
+    cells = _cells(columns, _MARKDOWN)
     widths = [max(3, *map(len, column)) for column in zip(*cells, strict=True)]
     head, *lines = (
         f"| {' | '.join([first.ljust(widths[0]), *map(str.rjust, others, widths[1:])])} |"
@@ -108,33 +99,26 @@ def table_markdown(rows: Sequence[TableRow], metrics: Sequence[str], caption: st
     return "\n".join(text) + "\n"
 
 
-def _cells(rows: Sequence[TableRow], metrics: Sequence[str], style: _Style) -> list[list[str]]:
-    """Headings and rows of a table as text; bold is what the headline says of the first run."""
-    further = _further(rows)
-    head = ["method", *metrics, *further, "dimensions", "seconds"]
-    lines = [[style.text(cell) for cell in head]]
-    for i, row in enumerate(rows):
-        cells = [style.text(row.label)]
-        for metric in metrics:
-            value, reach = row.values.get(metric, _UNKNOWN)
-            shown = style.none if isnan(value) else f"{value:.3f}"
-            if (i, metric) == (0, metrics[0]) and not isnan(value):
-                shown = style.strong.format(shown)
-            cells.append(shown if isnan(value + reach) else style.interval.format(shown, reach))
-        for cell in map(row.further.get, further):
-            if isinstance(cell, str):
-                cells.append(style.text(cell) if cell else style.none)
+def _cells(columns: Sequence[Column], style: _Style) -> list[list[str]]:
+    """Headings and rows of a table as text; the first figure of all is bold."""
+    made, strong = [], style.strong
+    for head, *cells in columns:
+        lines = [style.text(str(head))]
+        for cell in cells:
+            if cell is None or cell != cell or cell == "":
+                lines.append(style.none)
+            elif isinstance(cell, Figure):
+                shown = style.none if isnan(cell.value) else f"{cell.value:.3f}"
+                if len(lines) == 1:
+                    shown, strong = shown if isnan(cell.value) else strong.format(shown), "{}"
+                unknown = isnan(cell.value + cell.reach)
+                lines.append(shown if unknown else style.interval.format(shown, cell.reach))
+            elif isinstance(cell, float):
+                lines.append(f"{cell:.1f}" if head == "seconds" else style.number.format(cell))
             else:
-                cells.append(style.none if cell is None else style.number.format(cell))
-        cells.append(style.none if row.dimensions is None else f"{row.dimensions}")
-        cells.append(style.none if row.seconds is None else f"{row.seconds:.1f}")
-        lines.append(cells)
-    return lines
-
-
-def _further(rows: Iterable[TableRow]) -> list[str]:
-    """Headings of the further columns, as they come."""
-    return list(dict.fromkeys(name for row in rows for name in row.further))
+                lines.append(style.text(str(cell)))
+        made.append(lines)
+    return list(map(list, zip(*made, strict=True)))
 
 
 def _tex(text: str) -> str:

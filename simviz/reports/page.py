@@ -31,16 +31,15 @@ from simviz.reports.code import repeat_code
 from simviz.reports.run_summary import (
     Entry,
     column,
-    cost_columns,
     dimension_curve,
-    metric_column,
     milestones,
+    page_columns,
     part_words,
     ranked,
     read_runs,
     records_by_dimension,
+    row_names,
     shared_metrics,
-    table_rows,
 )
 from simviz.store.run import Part, Run, load_map
 
@@ -290,17 +289,17 @@ def _results_table(
     entries: Sequence[Entry], metrics: Sequence[str], direction: str, compared: Comparisons | None
 ) -> Markup:
     """The runs by metric in their order."""
-    rows = table_rows(entries, metrics, direction)
-    names: list[object] = [row.label for row in rows]
+    names: list[object] = list(row_names(entries))
     for i, one in enumerate(entries):
         early = Markup(' <span class="sv-se">{}</span>').format(_EARLY)
         names[i] = _named(one) + (early if one.is_stopped_early else "")
-    columns = [metric_column(rows, metric, metrics[0]) for metric in metrics]
+    columns = page_columns(entries, metrics, direction, metrics[0])
     if compared is not None:
         letters = compared.letters()
-        columns.insert(1, column("group", [letters.get(row.label) or "–" for row in rows]))
-    head, *lines = zip(["run", *names], *columns, *cost_columns(rows), strict=True)
-    looks = ["base" if row.is_baseline else "" for row in rows]
+        groups = [letters.get(name) or "–" for name in row_names(entries)]
+        columns.insert(1, column("group", groups))
+    head, *lines = zip(["run", *names], *columns, strict=True)
+    looks = [""] * len(entries) + ["base"] * (len(names) - len(entries))
     return _table([getattr(cell, "content", cell) for cell in head], lines, looks)
 
 

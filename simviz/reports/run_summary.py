@@ -33,7 +33,7 @@ from simviz.evaluation.differences import REACH
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking, PartResult, curve_records, values_in
 from simviz.evaluation.roc import Roc
-from simviz.evaluation.tables import TableRow, finding, ranked_against
+from simviz.evaluation.tables import Figure, finding, ranked_against
 from simviz.exceptions import SimvizError, StoreError
 from simviz.features.pretrained import DEFAULT_MODEL
 from simviz.methods import all_methods, get_method
@@ -135,11 +135,11 @@ def group_key(run: Run) -> str:
     return f"{run.spec.get('dataset_digest', '')[:8]}-{run.about['split']}-{pool}"
 
 
-def estimate(record: Record | None) -> tuple[float, float]:
+def estimate(record: Record | None) -> Figure:
     """Value and half of the 95 % interval of a record."""
     if record is None:
-        return float("nan"), float("nan")
-    return record["value"], REACH * record["standard_error"]
+        return Figure(float("nan"), float("nan"))
+    return Figure(record["value"], REACH * record["standard_error"])
 
 
 def ranked(runs: Sequence[Run], metric: str, direction: str, part: Part) -> list[Run]:
@@ -203,54 +203,66 @@ def shared_metrics(entries: Sequence[Entry]) -> list[str]:
     return [m for m in known[0] if all(m in names for names in known)]
 
 
-def table_rows(entries: Sequence[Entry], metrics: Sequence[str], direction: str) -> list[TableRow]:
-    """Lines of the results table: the runs, then what knows nothing."""
-    rows = [
-        TableRow(
-            one.label,
-            {m: estimate(one.record(m, direction)) for m in metrics},
-            max((int(point["dimension"]) for point in one.measured.curve), default=None),
-            one.run.info.seconds,
-        )
-        for one in entries
-    ]
-    measured = entries[0].measured
-    for name, label in BASELINES.items():
-        if name in measured.records:
-            values = {m: estimate(measured.record(m, direction, name)) for m in metrics}
-            rows.append(TableRow(label, values, is_baseline=True))
-    return rows
+def row_names(entries: Sequence[Entry]) -> list[str]:
+    """Names of the lines of the results table: the runs, then what knows nothing."""
+    return [one.label for one in entries] + [BASELINES[of] for of in _guesses(entries)]
+
+
+def _guesses(entries: Sequence[Entry]) -> list[str]:
+    return [of for of in BASELINES if of in entries[0].measured.records]
+
+
+def figures(entries: Sequence[Entry], metric: str, direction: str) -> list[Figure]:
+    """A metric of each run, and of what knows nothing."""
+    asked = [(one.measured, "run") for one in entries]
+    asked += [(entries[0].measured, of) for of in _guesses(entries)]
+    return [estimate(measured.record(metric, direction, of)) for measured, of in asked]
+
+
+def costs(entries: Sequence[Entry]) -> tuple[list[int | None], list[float | None]]:
+    """How many dimensions each model has, and how many seconds each run took."""
+    none = [None] * len(_guesses(entries))
+    sizes = [[int(point["dimension"]) for point in one.measured.curve] for one in entries]
+    known = [max(size, default=None) for size in sizes]
+    return [*known, *none], [*(one.run.info.seconds for one in entries), *none]
 
 
 def column(head: object, cells: Sequence[object], hover: str = "") -> list[object]:
-    """A column of the table: its heading, what that says when pointed at, and its cells."""
+    """A column of a page: its heading, what that says when pointed at, and its cells."""
     return [Cell(head, {"title": hover or None}), *cells]
 
 
-def metric_column(rows: Sequence[TableRow], name: str, headline: str) -> list[object]:
-    """A metric with its interval; what the headline says of the first run is bold."""
-    cells = []
-    for i, row in enumerate(rows):
-        value, reach = row.values[name]
-        cell = Markup("{}").format("–" if isnan(value) else f"{value:.3f}")
-        if i == 0 and name == headline and not isnan(value):
-            cell = bold(cell)
-        if not isnan(reach) and not row.is_baseline:
-            cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
-        cells.append(cell)
-    return column(name, cells, parse_metric(name).description)
+def page_columns(
+    entries: Sequence[Entry],
+    metrics: Sequence[str],
+    direction: str,
+    headline: str,
+    *,
+    with_costs: bool = True,
+) -> list[list[object]]:
+    """Metrics with their intervals, then costs; what the headline says of the first is bold."""
+    columns = []
+    for name in metrics:
+        cells = []
+        for i, (value, reach) in enumerate(figures(entries, name, direction)):
+            cell = Markup("{}").format("–" if isnan(value) else f"{value:.3f}")
+            if i == 0 and name == headline and not isnan(value):
+                cell = bold(cell)
+            if not isnan(reach) and i < len(entries):
+                cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
+            cells.append(cell)
+        columns.append(column(name, cells, parse_metric(name).description))
+    if with_costs:
+        sizes, times = costs(entries)
+        shown = ["–" if size is None else f"{size:,}" for size in sizes]
+        took = ["–" if time is None else f"{time:.1f} s" for time in times]
+        columns += [column("dimensions", shown), column("time", took, "Training and evaluation")]
+    return columns
 
 
 def bold(cell: str) -> Markup:
     """What stands out in a column."""
     return Markup('<span class="sv-best">{}</span>').format(cell)
-
-
-def cost_columns(rows: Sequence[TableRow]) -> list[list[object]]:
-    """How many dimensions each model has, and how long each run took."""
-    sizes = ["–" if row.dimensions is None else f"{row.dimensions:,}" for row in rows]
-    times = ["–" if row.seconds is None else f"{row.seconds:.1f} s" for row in rows]
-    return [column("dimensions", sizes), column("time", times, "Training and evaluation")]
 
 
 def roc_curves(entries: Sequence[Entry]) -> list[tuple[RocCurve, Roc]]:
@@ -557,8 +569,8 @@ def finding_of(
     who = side_names(pairs, direction)
     by_pairs = record["direction"] == "pairs"
     baseline = baseline_of(entries, metric, direction)
-    rows = table_rows(entries, [shown], direction)
-    known = next((row.values[shown][0] for row in rows if row.label == baseline), float("nan"))
+    lines = zip(row_names(entries), figures(entries, shown, direction), strict=True)
+    known = next((figure.value for name, figure in lines if name == baseline), float("nan"))
     return finding(
         best.label,
         shown,

@@ -73,9 +73,7 @@ def show_table(
 ) -> None:
     """Compare runs in a few columns, in their order; what the headline says is bold."""
     metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
-    rows = run_summary.table_rows(entries, metrics, direction)
-    columns = [run_summary.metric_column(rows, metric, headline) for metric in metrics]
-    table.draw_columns(rows, entries, columns + run_summary.cost_columns(rows))
+    table.draw_columns(entries, run_summary.page_columns(entries, metrics, direction, headline))
     record = entries[0].record(metrics[0], direction) if metrics else None
     if record is None:
         return

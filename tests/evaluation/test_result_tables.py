@@ -4,31 +4,31 @@ from __future__ import annotations
 
 import csv
 import io
-from dataclasses import replace
 
 import numpy as np
 from numpy import nan
 
 from simviz.evaluation.tables import (
-    TableRow,
+    Figure,
     csv_text,
     table_csv,
     table_latex,
 )
 
-METRICS = ["MRR", "rank loss"]
-ROWS = [
-    TableRow("=SUM(A1)", {"MRR": (0.5, 0.02), "rank loss": (0.2, nan)}, 20, 1.25),
-    TableRow("50%_a & b\\{x}\n\nsecond", {"MRR": (0.4, 0.03)}),
-    TableRow("chance", {"MRR": (0.9, nan), "rank loss": (0.01, nan)}, is_baseline=True),
+NAMES = ["method", "=SUM(A1)", "50%_a & b\\{x}\n\nsecond", "chance"]
+FIGURES = [
+    ["MRR", Figure(0.5, 0.02), Figure(0.4, 0.03), Figure(0.9, nan)],
+    ["rank loss", Figure(0.2, nan), Figure(nan, nan), Figure(0.01, nan)],
 ]
+COSTS = [["dimensions", 20, None, None], ["seconds", 1.25, None, None]]
+TABLE = [NAMES, *FIGURES, *COSTS]
 
 
 def test_csv_reads_back():
-    head, first, second, _ = csv.reader(io.StringIO(table_csv(ROWS, METRICS)))
+    head, first, second, _ = csv.reader(io.StringIO(table_csv(TABLE)))
     assert head[:3] == ["method", "MRR", "MRR ± (95 %)"]
     assert first == ["'=SUM(A1)", "0.5", "0.02", "0.2", "", "20", "1.25"]
-    assert second[0] == ROWS[1].label
+    assert second[0] == NAMES[2]
     assert second[3:] == ["", "", "", ""]
 
 
@@ -44,9 +44,10 @@ def test_a_number_that_is_none_is_an_empty_cell():
 
 
 def test_latex_is_escaped_and_marks_the_headline():
-    text = table_latex(ROWS, METRICS, caption="50 % of R&D")
+    text = table_latex(TABLE, 2, caption="50 % of R&D")
     assert r"\textbf{0.500} {\footnotesize $\pm$ 0.020} & 0.200 & 20 & 1.2 \\" in text
-    assert table_latex(ROWS[::-1], METRICS).count("textbf") == 1, "of the first, better or not"
+    turned = [[head, *cells[::-1]] for head, *cells in TABLE]
+    assert table_latex(turned, 2).count("textbf") == 1, "of the first, better or not"
     assert r"50\%\_a \& b\textbackslash{}\{x\} second & 0.400" in text
     assert r"\caption{50 \% of R\&D}" in text
     lines = text.splitlines()
@@ -56,16 +57,13 @@ def test_latex_is_escaped_and_marks_the_headline():
 
 
 def test_what_a_test_found_stands_in_further_columns():
-    tested = [
-        replace(ROWS[0], further={"ties": "a", "Δ to B": -0.125, "p": "<0.001"}),
-        replace(ROWS[1], further={"ties": "b", "Δ to B": None, "p": None}),
-        ROWS[2],
-    ]
-    head, first, second, chance = csv.reader(io.StringIO(table_csv(tested, METRICS)))
+    found = [["ties", "a", "b", None], ["Δ to B", -0.125, nan, None], ["p", "<0.001", "", None]]
+    tested = [NAMES, *FIGURES, *found, *COSTS]
+    head, first, second, chance = csv.reader(io.StringIO(table_csv(tested)))
     assert head[5:] == ["ties", "Δ to B", "p", "dimensions", "seconds"]
     assert first[5:8] == ["a", "-0.125", "<0.001"]
     assert second[5:8] == ["b", "", ""]
     assert chance[5:8] == ["", "", ""]
-    text = table_latex(tested, METRICS)
+    text = table_latex(tested, 2)
     assert r"& a & $-0.125$ & $<$0.001 & 20 &" in text
     assert r"ties & $\Delta$ to B & p & dimensions" in text

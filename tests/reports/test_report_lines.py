@@ -14,7 +14,7 @@ import pytest
 from waiting import LONG
 
 from simviz.data import Items, PairSet
-from simviz.evaluation.tables import TableRow, table_markdown
+from simviz.evaluation.tables import Figure, table_markdown
 from simviz.exceptions import JobError
 from simviz.jobs import JobQueue, JobSpec, SplitSpec, blend_spec
 from simviz.jobs.training import augmented
@@ -167,11 +167,14 @@ def test_trec_files_give_the_same_means(world, tmp_path, part, n):
 
 
 def test_markdown_shows_labels_as_they_are():
-    rows = [
-        TableRow("a|b <b>*x*", {"MRR": (0.5, 0.02)}, 20, 1.25, further={"p": "< 0.001"}),
-        TableRow("chance", {"MRR": (0.9, float("nan"))}, is_baseline=True, further={"p": 0.25}),
+    columns = [
+        ["method", "a|b <b>*x*", "chance"],
+        ["MRR", Figure(0.5, 0.02), Figure(0.9, float("nan"))],
+        ["p", "< 0.001", 0.25],
+        ["dimensions", 20, None],
+        ["seconds", 1.25, None],
     ]
-    text = table_markdown(rows, ["MRR"], caption="all\nof _it_")
+    text = table_markdown(columns, caption="all\nof _it_")
     head, rule, first, last, _, caption = text.splitlines()
     cells = [cell.strip() for cell in head.strip("|").split("|")]
     assert cells == ["method", "MRR", "p", "dimensions", "seconds"]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import partial
+from itertools import zip_longest
 from typing import Any
 
 import streamlit as st
 
-from simviz.evaluation.tables import TableRow, table_csv, table_latex, table_markdown
+from simviz.evaluation.tables import Column, table_csv, table_latex, table_markdown
 from simviz.evaluation.trec import why_no_qrels
 from simviz.exceptions import SimvizError
 from simviz.exports import dense_modules, numpy_files, onnx_graphs, why_not
@@ -17,7 +17,7 @@ from simviz.exports.linear import Form
 from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
-from simviz.reports.run_summary import Entry
+from simviz.reports.run_summary import Entry, costs, figures, row_names
 from simviz.store.run import Run
 from simviz.workbench.compare import testing
 from simviz.workbench.compare.choice import Choice
@@ -81,9 +81,7 @@ def _download(
 # -- tables ---------------------------------------------------------------------------
 
 
-def show(
-    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], results: TestResults | None
-) -> None:
+def show(choice: Choice, metrics: Sequence[str], results: TestResults | None) -> None:
     """Buttons that save the table and what is behind it; each file is made when asked for."""
     # The files are made outside of this page's run: nothing there may ask the page.
     runs = [entry.run for entry in choice.entries]
@@ -106,10 +104,11 @@ def show(
         sides = settings.query_sides(choice.direction)
         return trec_zip(runs, pairs, directions=sides, labels=labels, part=part)
 
-    table = choice, rows, metrics, results
+    table = choice, metrics, results
     name = f"comparison-{part}"
     _download("Table as CSV", "compare-csv", f"{name}.csv", "text/csv", partial(csv_table, *table))
-    latex, markdown = (partial(printed_table, w, *table) for w in (table_latex, table_markdown))
+    writers = partial(table_latex, n_runs=len(runs)), table_markdown
+    latex, markdown = (partial(printed_table, write, *table) for write in writers)
     _download("Table as LaTeX", "compare-tex", f"{name}.tex", "text/x-tex", latex)
     _download("Table as Markdown", "compare-md", f"{name}.md", "text/markdown", markdown)
     # A demo is read from installed packages, and those may have been renewed.
@@ -147,31 +146,29 @@ def show(
     )
 
 
-def csv_table(
-    choice: Choice, rows: Sequence[TableRow], metrics: Sequence[str], results: TestResults | None
-) -> str:
+def csv_table(choice: Choice, metrics: Sequence[str], results: TestResults | None) -> str:
     """Every figure, for a spreadsheet."""
     measured = choice.entries[0].measured
     part: Cells = {"part": choice.part, "x items": measured.n_x, "y items": measured.n_y}
     early = [entry.label for entry in choice.entries if entry.is_stopped_early]
     further = [] if results is None else _all_figures(choice, results)
     lines = []
-    for row in _with_cells(rows, further):
-        stopped = {"stopped early by": choice.part} if row.label in early else {}
-        lines.append(replace(row, further={**part, **stopped, **row.further}))
-    return table_csv(lines, metrics)
+    for name, more in zip_longest(row_names(choice.entries), further, fillvalue={}):
+        stopped = {"stopped early by": choice.part} if name in early else {}
+        lines.append({**part, **stopped, **more})
+    return table_csv(_columns(choice, metrics, lines))
 
 
 def printed_table(
     write: Callable[..., str],
     choice: Choice,
-    rows: Sequence[TableRow],
     metrics: Sequence[str],
     results: TestResults | None,
 ) -> str:
     """Tie groups, differences and p-values beside the metrics, for a paper or for notes."""
     further = [] if results is None else _printed(choice, results)
-    return write(_with_cells(rows, further), metrics, _caption(choice, results))
+    columns = _columns(choice, metrics, further)
+    return write(columns, caption=_caption(choice, results))
 
 
 def _all_figures(choice: Choice, results: TestResults) -> list[Cells]:
@@ -242,13 +239,18 @@ def _caption(choice: Choice, results: TestResults | None) -> str:
     )
 
 
-def _with_cells(rows: Sequence[TableRow], cells: Sequence[Cells]) -> list[TableRow]:
-    """Rows with further cells, none for what is not known; those that are left over have none."""
-    further = [
-        {name: None if cell != cell else cell for name, cell in line.items()} for line in cells
+def _columns(choice: Choice, metrics: Sequence[str], further: Sequence[Cells]) -> list[Column]:
+    """The results table with further cells by line; lines that are left over have none."""
+    names, (sizes, times) = row_names(choice.entries), costs(choice.entries)
+    heads = dict.fromkeys(head for cells in further for head in cells)
+    lines = [*further, *[{}] * (len(names) - len(further))]
+    return [
+        ["method", *names],
+        *([m, *figures(choice.entries, m, choice.direction)] for m in metrics),
+        *([head, *(cells.get(head) for cells in lines)] for head in heads),
+        ["dimensions", *sizes],
+        ["seconds", *times],
     ]
-    known = [replace(row, further=more) for row, more in zip(rows, further, strict=False)]
-    return [*known, *rows[len(known) :]]
 
 
 # -- models ---------------------------------------------------------------------------

@@ -20,19 +20,17 @@ from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparison, Comparisons, Verdict
 from simviz.evaluation.metrics import parse_metric
-from simviz.evaluation.tables import TableRow
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import (
     Entry,
     bold,
     column,
-    cost_columns,
     finding_of,
-    metric_column,
     nothing_known,
     order,
+    page_columns,
+    row_names,
     side_names,
-    table_rows,
     verdict_of,
     verdict_words,
 )
@@ -107,21 +105,19 @@ def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
         further = _FEW if results is None else ("AUC",)
         few = [choice.metric, *(m for m in further if m in choice.metrics and m != choice.metric)]
         metrics = choice.metrics if everything else few[:3]
-        rows = table_rows(choice.entries, metrics, choice.direction)
         runs = [entry.run for entry in choice.entries]
         with st.popover("Export", icon=":material/download:"):
-            files.show(choice, rows, metrics, results)
+            files.show(choice, metrics, results)
             st.divider()
             files.show_model_files(choice.entries)
             code.show_compare(choice, now.test, now.correction)
         links.show_button("compare", runs)
-    columns = [metric_column(rows, metric, choice.metric) for metric in metrics]
+    given = (choice.entries, metrics, choice.direction, choice.metric)
+    columns = page_columns(*given, with_costs=everything or results is None)
     if results is not None:
         columns[1:1] = _tested_columns(choice, results, everything=everything)
-    if everything or results is None:
-        columns += cost_columns(rows)
     with st.container(key="compare-table" + "-wide" * everything):
-        draw_columns(rows, choice.entries, columns, indented=True)
+        draw_columns(choice.entries, columns, indented=True)
     # A popover would lie on the table.
     about = st.expander("About these figures", type="compact", key="compare-about")
     with about:
@@ -152,15 +148,11 @@ def _by_method(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def draw_columns(
-    rows: Sequence[TableRow],
-    entries: Sequence[Entry],
-    columns: Sequence[Sequence[object]],
-    *,
-    indented: bool = False,
+    entries: Sequence[Entry], columns: Sequence[Sequence[object]], *, indented: bool = False
 ) -> None:
     """Draw a table of runs, then of what knows nothing, in grey; settings may be indented."""
-    names: list[str] = [row.label for row in rows]
-    looks = ["sv-base" if row.is_baseline else "" for row in rows]
+    names = row_names(entries)
+    looks = [""] * len(entries) + ["sv-base"] * (len(names) - len(entries))
     if indented:
         for i in range(1, len(entries)):
             if _kin(entries[i]) == _kin(entries[i - 1]):
