@@ -127,7 +127,6 @@ def report(callback: Callback | None, done: int, total: int) -> None:
 
 
 def n_items(side: object) -> int:
-    """Number of items: rows of a matrix, sparse or not, else its length."""
     shape = getattr(side, "shape", None)
     return int(shape[0]) if shape else len(cast("Sequence[object]", side))
 
@@ -140,7 +139,6 @@ def bounds(n_rows: int, n_columns: int, size: int | None = None) -> Iterator[tup
 
 
 def as_vectors(values: ArrayLike) -> Block:
-    """A dense matrix of float32 or float64."""
     array = np.asarray(values)
     if array.ndim != 2:
         raise ValueError(f"Vectors are a matrix, one row an item; got shape {array.shape}.")
@@ -175,7 +173,6 @@ def similarity_blocks(
     block_size: int | None,
     callback: Callback | None,
 ) -> Blocks:
-    """All scores of a scorer, checked."""
     vectors = vectors_of(scorer, x, y)
     return Blocks(
         lambda: similarities(scorer, x, y, vectors, block_size),
@@ -200,7 +197,6 @@ class Queries:
 
     @property
     def query(self) -> Ints:
-        """The query of each pair."""
         return np.repeat(np.arange(len(self)), np.diff(self.indptr))
 
     def part(self, start: int, stop: int) -> Queries:
@@ -308,7 +304,6 @@ class ColumnCounts:
         return cls(about, queries, margin)
 
     def add(self, block: Block) -> None:
-        """Count the scores of one block of rows."""
         from simviz.evaluation._kernels import count_columns
 
         if not self.is_exact:
@@ -381,7 +376,6 @@ class PooledCounts:
         self._buckets = buckets(self._distinct, min(4 * m + 1, 2**22))
 
     def add(self, block: Block) -> None:
-        """Count the scores of one block of rows."""
         from simviz._numba import threads_for
         from simviz.evaluation._kernels import count_between
 

@@ -34,14 +34,9 @@ def shares(path: Sequence[tuple[Run, float]]) -> dict[Run, float]:
 class ForwardSelection:
     """Runs added to the best one while that pays, with the shares that do best on queries.
 
-    Whether it pays is decided by cross-validation: on each fold are counted the values of
-    runs and shares that were chosen on the others. Of several numbers of runs the lowest is
-    taken that is within one standard error of the best.
-
-    References
-    ----------
-    R. Caruana, A. Niculescu-Mizil, G. Crew & A. Ksikes. "Ensemble selection from libraries of
-    models." ICML 2004.
+    Of several numbers of runs the lowest is taken that is within one standard error of the best,
+    where each fold counts what was chosen on the others (Caruana et al., "Ensemble selection from
+    libraries of models", ICML 2004).
     """
 
     # `singles` are values of each run (n_runs, n_queries), larger is better; `curve` gives those
@@ -83,7 +78,6 @@ class ForwardSelection:
         return found, alone
 
     def values(self, path: Path) -> Reals:
-        """Values of each query by a path."""
         run, share = path[-1]
         if len(path) == 1:
             return self._singles[run]

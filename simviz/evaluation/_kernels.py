@@ -239,7 +239,6 @@ def rank_correlations(
 
 @njit()
 def _step(steps: Steps, first: int, stop: int) -> None:
-    """Count one more from `first` on, up to `stop`."""
     steps[first] += 1
     steps[stop] -= 1
 

@@ -105,7 +105,6 @@ class TrainFits:
         self._features: dict[Hashable, tuple[Any, Any, Matrix, Matrix]] = {}
 
     def fitted(self, pipeline: Pipeline) -> Pipeline:
-        """A fitted pipeline with these parameters."""
         if isinstance(pipeline, BlendPipeline):
             train, watched = self._part(pipeline)
             made = clone(pipeline).set_callbacks(self._progress)
@@ -208,7 +207,6 @@ def key_of(estimator: Any) -> Hashable:
 
 
 def cut(model: Any, k: int) -> Any:
-    """The first k components of a nested method; all where it has no more."""
     return model if model.n_components_ <= k else model.truncate(k)
 
 
@@ -254,7 +252,6 @@ class Scorer:
         return [score._replace(seconds=seconds) for score in scores]
 
     def one(self, scorer: Any, x: Any, y: Any, relevance: Relevance) -> Score:
-        """Value and spread of what is fitted."""
         result = evaluate(scorer, x, y, relevance, [self.metric], directions=self.directions)
         if self.metric.level != "query":
             return Score(result.value(self.metric), nan)
@@ -294,7 +291,6 @@ class Scorer:
     def _dimensions(
         self, model: Any, ks: list[int], X: Matrix, Y: Matrix, relevance: Relevance
     ) -> list[Score]:
-        """Several numbers of components of one nested method."""
         known = model.n_components_
         notes = [f"The data give {known:,} components." if k > known else "" for k in ks]
         if self.metric.level != "query" or isinstance(model, TopicSimilarity):
@@ -315,7 +311,6 @@ class Scorer:
         return [score._replace(note=note) for score, note in zip(scores, notes, strict=True)]
 
     def _alphas(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
-        """Several weights of one blend."""
         blend: Any = group.pipeline
         fitted = fits.fitted(blend)
         alphas = [float(own.get(_ALPHA, blend.alpha)) for own in group.free]
@@ -388,7 +383,6 @@ class PairUnits:
         return len(self.weights)
 
     def take(self, units: ArrayLike, known: PairSet | None = None) -> PairSet:
-        """The pairs of some units."""
         chosen = np.zeros(len(self), dtype=bool)
         chosen[np.asarray(units, dtype=np.intp).ravel()] = True
         x = None if self.x_unit is None else np.flatnonzero(chosen[self.x_unit])

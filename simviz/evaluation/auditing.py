@@ -170,7 +170,6 @@ class _Seen:
 
     @property
     def near(self) -> tuple[tuple[Index, Reals], tuple[Index, Reals]]:
-        """The best others of both sides."""
         return self.x_near, self.y_near
 
     @cached_property
@@ -254,7 +253,6 @@ def _stop_if_wanted(progress: Callback) -> None:
 
 
 def _methods(pairs: PairSet) -> list[str]:
-    """What is fast and suits the kinds of items."""
     kinds = {pairs.x.kind, pairs.y.kind}
     plain = []
     if kinds == {"text"}:
@@ -358,7 +356,6 @@ def _rows_at_once(n_y: int) -> int:
 def _keep_best(
     near: tuple[Index, Reals], items: Index, scores: NDArray[np.float32], others: Index
 ) -> None:
-    """Put the best of some scores among those that are kept for each item."""
     kept, best = near
     k = kept.shape[1]
     few = min(k, scores.shape[1])

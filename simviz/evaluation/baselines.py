@@ -18,8 +18,7 @@ from simviz.evaluation.scoring import Scorer
 class ChanceScorer(Scorer[object]):
     """Scores every pair alike: what a metric gives without knowing anything.
 
-    Metrics expect random orders of ties, so the result is chance exactly,
-    not one draw of it.
+    Metrics expect random orders of ties, so the result is chance exactly, not one draw of it.
 
     Examples
     --------
@@ -39,10 +38,9 @@ class ChanceScorer(Scorer[object]):
 class PopularityScorer(Scorer["Items"]):
     """Scores a candidate by how many partners it had in training.
 
-    The answer is the same for every query: what a metric gives for knowing
-    the popular items only. Items are recognised by their ids; unknown ones
-    count 0. A pair scores the sum of both counts, of which the query's own
-    part never changes its ranking, so both directions get their baseline.
+    The answer is the same for every query: what a metric gives for knowing the popular items only.
+    Items are recognised by their ids; unknown ones count 0. A pair scores the sum of both counts,
+    of which the query's own part never changes its ranking, so both directions get their baseline.
 
     Parameters
     ----------

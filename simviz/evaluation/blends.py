@@ -69,8 +69,7 @@ class BlendCurve:
     Raises
     ------
     ValueError
-        By methods that are asked for a metric or a direction that was not
-        measured.
+        By methods that are asked for a metric or a direction that was not measured.
     """
 
     alphas: Reals
@@ -171,21 +170,17 @@ def blend_curve(
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         Judgments; row i belongs to row i when omitted.
     alphas : array-like of float
-        Weights of the learned similarity in [0, 1]; 0, 0.01, ..., 1 when
-        omitted.
+        Weights of the learned similarity in [0, 1]; 0, 0.01, ..., 1 when omitted.
     metrics : iterable of Metric or str
         Any metrics of ranks. Those of all pairs (AUC, Spearman) are measured
         where only judged pairs count.
-    directions, pool : optional
-        As in `evaluate`.
-    block_size, callback : optional
+    directions, pool, block_size, callback : optional
         As in `evaluate`.
 
     Returns
     -------
     BlendCurve
-        Each value is that of `evaluate` on the blend with that weight, ties
-        included.
+        Each value is that of `evaluate` on the blend with that weight, ties included.
 
     Raises
     ------
@@ -195,13 +190,11 @@ def blend_curve(
 
     Notes
     -----
-    With :math:`\Delta l = l_j - l_t` and :math:`\Delta b = b_j - b_t`, a
-    competitor j stands above the target t where
-    :math:`\alpha\Delta l + (1-\alpha)\Delta b > 0`, which changes once, at
-    :math:`\alpha^* = \Delta b / (\Delta b - \Delta l)`. So each pair is looked
-    at once, whatever the number of weights. Near that place, where rounding
-    might decide, the blended scores themselves are compared: the counts are
-    those of evaluations at single weights to the last one.
+    With :math:`\Delta l = l_j - l_t` and :math:`\Delta b = b_j - b_t`, a competitor j stands above
+    the target t where :math:`\alpha\Delta l + (1-\alpha)\Delta b > 0`, which changes once, at
+    :math:`\alpha^* = \Delta b / (\Delta b - \Delta l)`. So each pair is looked at once, whatever
+    the number of weights. Near that place, where rounding might decide, the blended scores
+    themselves are compared: the counts are those of evaluations at single weights to the last one.
 
     Examples
     --------
@@ -298,7 +291,6 @@ def groups(indptr: Ints, limit: int = MAX_LISTED) -> Iterator[slice]:
 
 
 def _pooled(metric: Metric, relevance: Relevance, score: Reals) -> float:
-    """Value of a metric of all judged pairs."""
     if metric.level == "roc":
         return metric.of_roc(Roc.from_scores(score, relevance.positive))
     return metric.of_scores(relevance.matrix.data, score)
@@ -321,7 +313,6 @@ def _grid(weights: Reals) -> tuple[Reals, Reals, Ints]:
 
 
 def _steps(queries: Queries, weights: Reals) -> NDArray[np.int32]:
-    """Above and tied of listed pairs as steps over the weights, all 0."""
     return np.zeros((2, len(queries.candidate), len(weights) + 1), dtype=np.int32)
 
 

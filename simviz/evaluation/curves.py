@@ -146,7 +146,6 @@ def dimension_curve(
     Returns
     -------
     DimensionCurve
-        Values for each query, dimension and direction.
 
     Raises
     ------
@@ -155,11 +154,10 @@ def dimension_curve(
 
     Notes
     -----
-    Products of all pairs grow by the columns between one k and the next, so
-    all points together cost the products of the largest one. The length of
-    the query does not change its ranking; that of the candidates is applied
-    while counting. Each direction goes over its own blocks, whose rows hold
-    all that ties with a judged candidate.
+    Products of all pairs grow by the columns between one k and the next, so all points together
+    cost the products of the largest one. The length of the query does not change its ranking; that
+    of the candidates is applied while counting. Each direction goes over its own blocks, whose
+    rows hold all that ties with a judged candidate.
 
     Examples
     --------
@@ -235,7 +233,6 @@ class _Products:
         return bounds(*self.shape, max(16, BLOCK_ENTRIES // max(1, self.shape[1])))
 
     def rank_all(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
-        """Rank the judged candidates of some queries against all."""
         part = queries.part(start, stop)
         inside = slice(*queries.indptr[[start, stop]])
         products = np.zeros((stop - start, self.shape[1]), dtype=self.scale.dtype)
@@ -245,7 +242,6 @@ class _Products:
             counts[i, :, inside] = above, tied
 
     def rank_judged(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
-        """Rank the judged candidates of some queries against one another."""
         part = queries.part(start, stop)
         listed, rows = part.candidate, start + part.query
         inside = slice(*queries.indptr[[start, stop]])
@@ -271,8 +267,7 @@ class LearningCurve:
     n_pairs : tuple of int
         Relevant pairs that each share holds.
     per_query : mapping of (metric, direction) to ndarray, shape (n_fractions, n_queries)
-        Values on the one test part; NaN for a query without a relevant
-        candidate.
+        Values on the one test part; NaN for a query without a relevant candidate.
     """
 
     fractions: tuple[float, ...]
@@ -311,8 +306,7 @@ def nested_parts(
     Returns
     -------
     list of PairSet
-        With the items of the other side that are judged with those. At 1 it
-        is the whole itself.
+        With the items of the other side that are judged with those. At 1 it is the whole itself.
 
     Raises
     ------
@@ -370,7 +364,6 @@ def learning_curve(
     Returns
     -------
     LearningCurve
-        Values of each query.
 
     Raises
     ------

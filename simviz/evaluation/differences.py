@@ -137,7 +137,6 @@ def query_metric(metric: Metric | str) -> Metric:
 
 
 def _check_same(a: Evaluation, b: Evaluation, direction: Direction) -> None:
-    """Refuse evaluations whose queries, pools or judgments differ."""
     one, other = a.rankings[direction], b.rankings[direction]
     same = a.pool == b.pool and all(
         np.array_equal(getattr(one, part), getattr(other, part))

@@ -52,8 +52,7 @@ class RepeatedSplits:
     Raises
     ------
     ValueError
-        From `comparisons`, if there are fewer than two methods or the baseline is none of
-        them.
+        From `comparisons`, if there are fewer than two methods or the baseline is none of them.
     """
 
     names: tuple[str, ...]
@@ -101,11 +100,10 @@ def evaluate_repeated_splits(
 ) -> RepeatedSplits:
     """Train and test on repeated random divisions, each of which chooses for itself.
 
-    In each division every setting of a method is trained on its training
-    part, the best on its validation part is tested on its test part, and
-    methods that draw at random draw by another seed. What is found tells how
-    methods compare on other draws of the same data; the verdict on one fixed
-    test part is another question, and is not to be mixed with it.
+    In each division every setting of a method is trained on its training part, the best on its
+    validation part is tested on its test part, and methods that draw at random draw by another
+    seed. What is found tells how methods compare on other draws of the same data; the verdict on
+    one fixed test part is another question, and is not to be mixed with it.
 
     Parameters
     ----------
@@ -136,8 +134,7 @@ def evaluate_repeated_splits(
     JobCancelled
         If the callback asked to stop.
     ValueError
-        If there are too few divisions, no candidates, or nothing random to
-        divide by.
+        If there are too few divisions, no candidates, or nothing random to divide by.
 
     References
     ----------

@@ -97,7 +97,6 @@ def choose_blend(
     Returns
     -------
     ChosenBlend
-        With the fitted pipeline.
 
     Raises
     ------

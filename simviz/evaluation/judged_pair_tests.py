@@ -72,7 +72,6 @@ def _area(score: Reals, relevant: Bools, max_fpr: float) -> Weighted:
 
 
 def _pearson(judged: Reals, score: Reals) -> Weighted:
-    """Correlation of both scores."""
     # Scaling changes no correlation, and keeps sums of squares from cancelling.
     a, b = ((v - v.mean()) / (v.std() or 1.0) for v in (judged, score))
     products = np.column_stack([np.ones(len(a)), a, b, a * a, b * b, a * b])
@@ -266,8 +265,7 @@ def bootstrap_pairs(
 ) -> dict[tuple[int, int], Comparison]:
     """Compare runs on the same judged pairs, all under the same draws of items.
 
-    The standard error of a difference is that of its draws; interval and
-    p-value are Student's.
+    The standard error of a difference is that of its draws; interval and p-value are Student's.
 
     Parameters
     ----------
@@ -296,20 +294,18 @@ def bootstrap_pairs(
 
     Notes
     -----
-    Where no item is in two pairs, pairs are drawn; where only items of one
-    side are, those items are drawn, each with all of its pairs. Where both
-    sides repeat, the variance is that of draws of x items, plus that of draws
-    of y items, minus that of draws of pairs, which is in both [1]_. Drawing
-    both sides at once and multiplying the counts would count the noise of
-    single pairs three times. Draws without one of the classes are left out.
-    The degrees of freedom are the items with a pair of the rarer class, on
-    the side with fewer of them, less one; for correlations all items count.
+    Where no item is in two pairs, pairs are drawn; where only items of one side are, those items
+    are drawn, each with all of its pairs. Where both sides repeat, the variance is that of draws
+    of x items, plus that of draws of y items, minus that of draws of pairs, which is in both [1]_.
+    Drawing both sides at once and multiplying the counts would count the noise of single pairs
+    three times. Draws without one of the classes are left out. The degrees of freedom are the
+    items with a pair of the rarer class, on the side with fewer of them, less one; for
+    correlations all items count.
 
     References
     ----------
-    .. [1] A. C. Cameron, J. B. Gelbach and D. L. Miller. "Robust inference
-       with multiway clustering." Journal of Business & Economic Statistics
-       29(2), 2011.
+    .. [1] A. C. Cameron, J. B. Gelbach and D. L. Miller. "Robust inference with multiway
+       clustering." Journal of Business & Economic Statistics 29(2), 2011.
     """
     significance.check_level(level)
     significance.check_resamples(n_resamples)
@@ -382,8 +378,7 @@ def delong(
     Raises
     ------
     ValueError
-        If lengths do not fit, a score is NaN or infinite, or `level` is out of
-        range.
+        If lengths do not fit, a score is NaN or infinite, or `level` is out of range.
 
     References
     ----------

@@ -51,16 +51,15 @@ _MOST = 10**9
 class Metric(ABC):
     """A number that says how good a ranking or a score is.
 
-    Two metrics are equal when they measure the same; ``repr`` is the name
-    that every table shows, and `parse_metric` reads it back. A subclass gives
-    the texts ``_name`` and ``_description``, which may quote its parameters,
-    and what `per_query`, `of_roc` or `of_scores` computes with an underscore
-    before the name.
+    Two metrics are equal when they measure the same; ``repr`` is the name that every table shows,
+    and `parse_metric` reads it back. A subclass gives the texts ``_name`` and ``_description``,
+    which may quote its parameters, and what `per_query`, `of_roc` or `of_scores` computes with an
+    underscore before the name.
 
     Raises
     ------
     ValueError
-        If one of these methods is called that does not go with the metric's `level`.
+        If a parameter is out of range, or a method does not go with the metric's `level`.
     ArithmeticError
         If a value lies outside `range`, as where a candidate is counted twice.
     """
@@ -251,12 +250,7 @@ class MRR(Metric):
     Parameters
     ----------
     k : int, optional
-        Rank below which nothing counts; all ranks do when omitted.
-
-    Raises
-    ------
-    ValueError
-        If `k` is neither None nor a whole number from 1.
+        Rank, from 1, below which nothing counts; all ranks do when omitted.
     """
 
     _description = "Mean of 1 / rank of the first relevant answer."
@@ -293,12 +287,7 @@ class Precision(Metric):
     Parameters
     ----------
     k : int, default=5
-        How many candidates count; also the divisor when there are fewer.
-
-    Raises
-    ------
-    ValueError
-        If `k` is no whole number from 1.
+        How many candidates count, from 1; also the divisor when there are fewer.
     """
 
     _name = "P@{k}"
@@ -319,12 +308,7 @@ class Recall(Metric):
     Parameters
     ----------
     k : int, default=10
-        How many candidates count.
-
-    Raises
-    ------
-    ValueError
-        If `k` is no whole number from 1.
+        How many candidates count, from 1.
     """
 
     _name = "recall@{k}"
@@ -361,17 +345,11 @@ class NDCG(Metric):
     Parameters
     ----------
     k : int or None, default=3
-        How many candidates count; None counts all.
+        How many candidates count, from 1; None counts all.
     gain : {"exp2", "linear"}, default="exp2"
         A grade g is worth 2^g - 1, or g.
     discount : {"log2", "jk"}, default="log2"
         Rank r divides by log2(1 + r), or by max(1, log2(r)).
-
-    Raises
-    ------
-    ValueError
-        If `k` is neither None nor a whole number from 1, or gain or discount is
-        unknown.
 
     Examples
     --------
@@ -429,8 +407,8 @@ class ERR(Metric):
     k : int, default=20
         How many candidates count.
     highest_grade : float, default=4
-        The highest grade of the scale: a candidate of this grade satisfies nearly
-        every reader. Figures of two scales cannot be compared.
+        The highest grade of the scale: a candidate of this grade satisfies nearly every
+        reader. Figures of two scales cannot be compared.
 
     Raises
     ------
@@ -477,11 +455,6 @@ class AUC(Metric):
     average : {"pooled", "query"}, default="pooled"
         Compare the pairs of all queries with one another (does one threshold
         serve all?), or those of each query, and take the mean.
-
-    Raises
-    ------
-    ValueError
-        If there is no such average.
 
     Examples
     --------
@@ -662,7 +635,6 @@ class _Function(Metric):
 
     @property
     def description(self) -> str:
-        """The first line of the function's docstring."""
         return (inspect.getdoc(self.fn) or self.label).partition("\n")[0]
 
     def _per_query(self, ranking: Ranking) -> Reals:
@@ -751,10 +723,9 @@ def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) 
     Parameters
     ----------
     name : str or Metric
-        Such as "MRR", "P@5" or "NDCG@3 (linear gain)"; capitals do not
-        matter. "NDCG@3" is that of exponential gain. Names of ir_measures and
-        trec_eval are read as they mean them, in their spelling: "R@100",
-        "recall_100", "AP", "RR@10", "recip_rank", "Success@1", "Rprec", and
+        Such as "MRR", "P@5" or "NDCG@3 (linear gain)"; capitals do not matter. "NDCG@3" is that of
+        exponential gain. Names of ir_measures and trec_eval are read as they mean them, in their
+        spelling: "R@100", "recall_100", "AP", "RR@10", "recip_rank", "Success@1", "Rprec", and
         "nDCG@10" or "ndcg_cut_10", whose gain is linear. A metric stays as it is.
     among : sequence of Metric types, optional
         Which can be computed here: others are refused, and the message names these.
@@ -771,8 +742,6 @@ def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) 
 
     Examples
     --------
-    >>> parse_metric("p@5") == Precision(k=5)
-    True
     >>> parse_metric("nDCG@10"), parse_metric("NDCG@10"), parse_metric("R@100")
     (NDCG@10 (linear gain), NDCG@10 (exponential gain), recall@100)
     >>> parse_metric("MMR")

@@ -37,9 +37,8 @@ class Record(TypedDict):
 class Evaluation:
     """Ranks of every query, from which any metric can be asked.
 
-    Wherever a direction is left out, the first one is meant: in `value` and
-    `per_query`, in intervals, tests, curves and searches alike. The mean of
-    several is what "mean" asks for.
+    Wherever a direction is left out, the first one is meant: in `value` and `per_query`, in
+    intervals, tests, curves and searches alike. The mean of several is what "mean" asks for.
 
     Parameters
     ----------
@@ -97,7 +96,6 @@ class Evaluation:
         Returns
         -------
         int
-            Number of queries.
         """
         n_relevant = sum(int((r.n_relevant > 0).sum()) for r in self._rankings(direction))
         return n_relevant - self.n_certain(direction)
@@ -188,11 +186,10 @@ class Evaluation:
         Returns
         -------
         list of dict
-            With keys metric, direction ("pairs" for metrics of all pairs), value,
-            standard_error (NaN for "pairs"), n (queries or pairs), n_certain
-            (queries left out because they cannot fail) and pool. The error of a
-            mean of directions is the mean of their errors, which holds however
-            closely the two depend on each other. A direction in which no query
+            With keys metric, direction ("pairs" for metrics of all pairs), value, standard_error
+            (NaN for "pairs"), n (queries or pairs), n_certain (queries left out because they
+            cannot fail) and pool. The error of a mean of directions is the mean of their errors,
+            which holds however closely the two depend on each other. A direction in which no query
             can fail is left out.
         """
         records: list[Record] = []

@@ -50,7 +50,6 @@ class Roc:
         Returns
         -------
         Roc
-            The exact curve.
         """
         positive = np.asarray(relevant, dtype=bool)
         distinct, at = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
@@ -82,7 +81,6 @@ class Roc:
         Returns
         -------
         Roc
-            The exact curve.
         """
         # Downwards: those strictly between (just above the score), then those at it.
         steps_fp = np.zeros(2 * len(scores) + 1, dtype=np.int64)
@@ -139,9 +137,8 @@ class Roc:
     def average_precision(self) -> float:
         """Mean, over the relevant pairs, of the precision where each is found.
 
-        Ties count with their expected value, as everywhere. Neighbouring
-        groups of ties of which the same share is relevant are one group here.
-        NaN where no pair is relevant.
+        Ties count with their expected value, as everywhere. Neighbouring groups of ties of which
+        the same share is relevant are one group here. NaN where no pair is relevant.
         """
         from simviz.ranking import Ranking, expected_average_precision
 
@@ -173,7 +170,6 @@ class Roc:
         Returns
         -------
         float
-            True-positive rate.
         """
         x, y = self.fpr, self.tpr
         last = int(np.searchsorted(x, fpr, side="right")) - 1
@@ -190,9 +186,8 @@ class Roc:
         max_fpr : float
             In (0, 1].
         standardized : bool, default=False
-            False divides the area by `max_fpr`. True gives McClish's
-            (1 + (area - chance) / (best - chance)) / 2, where chance is
-            max_fpr² / 2 and the best is max_fpr [1]_.
+            False divides the area by `max_fpr`. True gives McClish's (1 + (area - chance) / (best
+            - chance)) / 2, where chance is max_fpr² / 2 and the best is max_fpr [1]_.
 
         Returns
         -------

@@ -185,7 +185,6 @@ def run_name(path: Path) -> str:
 
 
 def _shared(by_run: Mapping[str, Mapping[str, float]], metric: str, unit: str) -> RunValues:
-    """Values of what all runs share."""
     first, *others = by_run.values()
     shared = [one for one in first if all(one in other for other in others)]
     if not shared:
@@ -525,7 +524,6 @@ class _Answers:
         return cls(query, document, score, above, tied, n)
 
     def is_judged(self, judged: _Qrels) -> NDArray[np.bool_]:
-        """Whether each was judged for its query."""
         pair = self.query * len(judged.documents) + self.document
         return (self.document >= 0) & np.isin(pair, judged.pairs)
 
@@ -540,7 +538,6 @@ class _Answers:
 
 
 def _read_run(path: Path, judged: _Qrels, read: dict[str, str]) -> tuple[str, _Run]:
-    """Name of a run, and what its file holds."""
     name, data = _load(path, read)
     run = _read_trec(name, data) or _of_table(read_table(data, name), judged)
     # What comes out of a pipe has a number for a name.

@@ -127,7 +127,6 @@ def score_counts(
     Returns
     -------
     ScoreCounts
-        Counts of all pairs.
 
     Raises
     ------
@@ -234,8 +233,7 @@ class Calibration:
     cuts : ndarray of float64, shape (m,)
         Ascending scores at which the probability changes.
     probability : ndarray of float64, shape (m + 1,)
-        Below the first cut, between any two, and from the last on; it never
-        falls.
+        Below the first cut, between any two, and from the last on; it never falls.
 
     Examples
     --------
@@ -255,14 +253,12 @@ class Calibration:
         counts : ScoreCounts
             Of pairs that the model was not trained on.
         odds : float, default=1.0
-            By what the odds of a pair belonging together differ where the
-            probabilities will be used: with as many relevant among twice the
-            candidates, 0.5.
+            By what the odds of a pair belonging together differ where the probabilities will be
+            used: with as many relevant among twice the candidates, 0.5.
 
         Returns
         -------
         Calibration
-            Steps that rise.
 
         Raises
         ------

@@ -117,23 +117,19 @@ def evaluate(
     relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
         Judgments; row i belongs to row i when omitted.
     metrics : iterable of Metric or str, optional
-        What to report; by default `DEFAULT_METRICS`, NDCG@10 where judgments
-        are graded, and both correlations where they are scores. Ranks are
-        kept, so the result can be asked for any other metric of ranks; the
-        ROC is traced only if one of these needs it.
+        What to report; by default `DEFAULT_METRICS`, NDCG@10 where judgments are graded, and both
+        correlations where they are scores. Ranks are kept, so the result can be asked for any
+        other metric of ranks; the ROC is traced only if one of these needs it.
     directions : sequence of {"x2y", "y2x"}
-        Which sides ask. The first is what the result tells where no
-        direction is named.
+        Which sides ask. The first is what the result tells where no direction is named.
     pool : {"split", "all", "judged"}, default="split"
-        What a query is ranked against: every item given (called "all" if
-        those are all of the dataset), or its judged candidates. Where
-        unjudged pairs are ignored only judged ones can count, and the pool
-        is "judged" whatever is asked. A query whose judged candidates are all
+        What a query is ranked against: every item given (called "all" if those are all of the
+        dataset), or its judged candidates. Where unjudged pairs are ignored only judged ones can
+        count, and the pool is "judged" whatever is asked. A query whose judged candidates are all
         relevant cannot fail, and counts in no metric of ranks.
     known : sparse array of shape (n_x, n_y), optional
-        Pairs, such as those of training, that are neither candidates nor
-        relevant wherever something is stored. They say nothing in a judged
-        pool, where only judged pairs count.
+        Pairs, such as those of training, that are neither candidates nor relevant wherever
+        something is stored. They say nothing in a judged pool, where only judged pairs count.
     block_size : int, optional
         Rows of a block; the scorer chooses when omitted.
     callback : callable, optional
@@ -142,7 +138,6 @@ def evaluate(
     Returns
     -------
     Evaluation
-        Ranks of every query, the ROC, and metrics of both.
 
     Raises
     ------
@@ -151,15 +146,10 @@ def evaluate(
 
     Notes
     -----
-    The first pass ranks each row and notes the scores of the judged pairs;
-    the second counts each column against those, and all pairs against the
-    relevant ones. Both see the same blocks, so equal scores are recognised as
-    ties to the last bit. Where scores are products of vectors and no metric
-    looks at all pairs, one pass does: the judged scores are then known
-    beforehand up to rounding, and what lies within that margin is compared
-    when they are known to the last bit. Of a scorer that offers ``prepared`` (Jensen-Shannon
-    similarity) the judged scores are known beforehand: one pass does, and
-    none where no metric looks at all pairs.
+    Two passes see the same blocks, so that ties are recognised to the last bit: rows are ranked,
+    then columns and all pairs are counted against the scores of the judged pairs. One pass does
+    where no metric looks at all pairs and scores are products of vectors, or where the scorer
+    offers ``prepared`` (Jensen-Shannon similarity); if it does and no metric does, none.
 
     Examples
     --------
@@ -391,7 +381,6 @@ def _metrics_of(
 
 
 def _empty_share(scorer: object, x: object, y: object) -> tuple[float | None, float | None]:
-    """Share of items without any feature, if the scorer tells or the sides are matrices."""
     tell = getattr(scorer, "empty_share", None)
     if tell is not None:
         x_empty, y_empty = tell(x, y)
@@ -434,10 +423,9 @@ def evaluate_part(
     metrics : iterable of Metric or str, optional
         See `evaluate`.
     pool : {"split", "all"}, default="split"
-        What a query is ranked against: the items of the part, among them all
-        of a side that the split does not divide; or all items of the data
-        set, whose known training pairs are neither candidates nor relevant.
-        Judged candidates only, where unlisted pairs are unknown.
+        What a query is ranked against: the items of the part, among them all of a side that the
+        split does not divide; or all items of the data set, whose known training pairs are neither
+        candidates nor relevant. Judged candidates only, where unlisted pairs are unknown.
     directions, callback : optional
         As in `evaluate`; steps are those of each direction by itself.
 

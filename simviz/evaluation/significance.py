@@ -1,10 +1,9 @@
 """Is one run ahead of another, or was it luck? Tests on values query by query.
 
-Every test takes two lists of values, one a query, and gives a `Comparison`.
-The paired ones expect the same queries in the same order; a query that has no
-value (NaN) in both lists is left out. Where both directions of aligned pairs
-are measured, give one value a pair, the mean of its two: concatenating the
-directions would count every pair twice. Lists that do not belong together,
+Every test takes two lists of values, one a query, and gives a `Comparison`. The paired ones expect
+the same queries in the same order; a query that has no value (NaN) in both lists is left out.
+Where both directions of aligned pairs are measured, give one value a pair, the mean of its two:
+concatenating the directions would count every pair twice. Lists that do not belong together,
 infinite values and settings out of range raise ValueError.
 """
 
@@ -335,9 +334,8 @@ def paired_bootstrap(
 ) -> Comparison:
     """Bootstrap test: how far means of resampled queries stray.
 
-    The interval is bias-corrected and accelerated (BCa). The p-value is the
-    share of resampled means as far from the observed one as that is from 0,
-    Noreen's shift method.
+    The interval is bias-corrected and accelerated (BCa). The p-value is the share of resampled
+    means as far from the observed one as that is from 0, Noreen's shift method.
 
     Parameters
     ----------
@@ -398,9 +396,8 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
 
     Notes
     -----
-    It does not test the mean, and may contradict the mean's interval. Queries
-    that are level are dropped; small samples are exact, as
-    `scipy.stats.wilcoxon` has it.
+    It does not test the mean, and may contradict the mean's interval. Queries that are level are
+    dropped; small samples are exact, as `scipy.stats.wilcoxon` has it.
 
     Examples
     --------
@@ -442,8 +439,7 @@ def unpaired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison
     Raises
     ------
     ValueError
-        If a list is no list of numbers, a value is infinite, or `level` is out of
-        range.
+        If a list is no list of numbers, a value is infinite, or `level` is out of range.
 
     Examples
     --------
@@ -492,13 +488,11 @@ def paired_test(
     Returns
     -------
     Comparison
-        What the test found.
 
     Raises
     ------
     ValueError
-        If there is no such test, and the nearest one is named; or as in that
-        test.
+        If there is no such test, and the nearest one is named; or as in that test.
 
     Examples
     --------
@@ -553,10 +547,9 @@ def partitioned_auc_t(
 
     Notes
     -----
-    The subsets are a partition. Random subsets that overlap, such as halves
-    or bootstrap samples, are not independent: with 50 of them a t-test at
-    the 1 % level rejects a true null hypothesis about two times in three, and
-    ever more often the more subsets are drawn.
+    The subsets are a partition. Random subsets that overlap, such as halves or bootstrap samples,
+    are not independent: with 50 of them a t-test at the 1 % level rejects a true null hypothesis
+    about two times in three, and ever more often the more subsets are drawn.
 
     References
     ----------
@@ -582,17 +575,15 @@ def corrected_resampled_t(
 ) -> Comparison:
     """t-test of folds or repeated splits, whose training parts overlap.
 
-    The usual test takes the values for independent and rejects too often.
-    Here the variance of their mean grows from s²/J to
-    s² (1/J + n_test / n_train).
+    The usual test takes the values for independent and rejects too often. Here the variance of
+    their mean grows from s²/J to s² (1/J + n_test / n_train).
 
     Parameters
     ----------
     a, b : array-like of float, shape (n_splits,)
         Value of each split in both runs.
     test_fraction : float
-        Share of the data that a split tests on: 0.2 for 80/20, 1/k for k
-        folds.
+        Share of the data that a split tests on: 0.2 for 80/20, 1/k for k folds.
     level : float, default=0.95
         Of the interval.
 
@@ -854,9 +845,8 @@ def confidence_interval(
     level : float, default=0.95
         Share of such intervals that cover the true mean.
     method : {"bootstrap", "bca", "normal"}, default="bootstrap"
-        Percentiles of the means of resampled queries; the same, corrected for
-        bias and skewness; or the mean plus and minus a multiple of its
-        standard error.
+        Percentiles of the means of resampled queries; the same, corrected for bias and skewness;
+        or the mean plus and minus a multiple of its standard error.
     n_resamples : int, default=2000
         How often queries are drawn again.
     random_state : int, default=0

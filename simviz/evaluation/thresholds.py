@@ -20,9 +20,8 @@ from simviz.relevance import Relevance
 class Estimate(NamedTuple):
     """A share of pairs with its confidence interval.
 
-    The interval is for the share among all pairs like these. What another part
-    of the data gives varies by itself too: 95 % intervals hold it in about 83 %
-    of parts that are as large.
+    The interval is for the share among all pairs like these. What another part of the data gives
+    varies by itself too: 95 % intervals hold it in about 83 % of parts that are as large.
 
     Parameters
     ----------
@@ -101,8 +100,7 @@ def choose_threshold(
     Raises
     ------
     ValueError
-        If the rate is out of range, the shapes do not fit, or no pair counts as
-        not relevant.
+        If the rate is out of range, the shapes do not fit, or no pair counts as not relevant.
 
     Examples
     --------
@@ -189,13 +187,11 @@ def operating_point(
     An interval is for the share among all pairs like these at this threshold,
     also if it was chosen on them: what the choice adds is what the share varies.
 
-    Pairs are alike that have an item in common, or an item of one with the mate
-    of an item of the other: an x and a y item are mates if one is relevant to
-    the other alone. So the variance of a share is taken over units of mates and
-    groups [1]_, and over both sides [2]_; the larger counts. The interval is
-    that of Clopper and Pearson for as many independent pairs as would have this
-    variance [3]_. Where all pairs or none pass, each item of the smaller side
-    counts once.
+    Pairs are alike that have an item in common, or an item of one with the mate of an item of the
+    other: an x and a y item are mates if one is relevant to the other alone. So the variance of a
+    share is taken over units of mates and groups [1]_, and over both sides [2]_; the larger
+    counts. The interval is that of Clopper and Pearson for as many independent pairs as would have
+    this variance [3]_. Where all pairs or none pass, each item of the smaller side counts once.
 
     References
     ----------
@@ -203,9 +199,8 @@ def operating_point(
        estimation for dyadic data." Political Analysis 23(4), 2015.
     .. [2] A. C. Cameron, J. B. Gelbach and D. L. Miller. "Robust inference with
        multiway clustering." Journal of Business & Economic Statistics 29(2), 2011.
-    .. [3] E. L. Korn and B. I. Graubard. "Confidence intervals for proportions
-       with small expected number of positive counts estimated from survey data."
-       Survey Methodology 24(2), 1998.
+    .. [3] E. L. Korn and B. I. Graubard. "Confidence intervals for proportions with small expected
+       number of positive counts estimated from survey data." Survey Methodology 24(2), 1998.
 
     Examples
     --------
@@ -357,7 +352,6 @@ class _Judged:
 
     @classmethod
     def of(cls, relevance: Relevance) -> _Judged:
-        """Take the pairs of a relevance."""
         queries, _ = queries_of(relevance, "split")
         ignores = relevance.unjudged == "ignore"
         relevant = queries.grade > 0
@@ -432,8 +426,7 @@ def errors_at(
     Parameters
     ----------
     scorer, x, y, relevance : Scorer, sides and judgments
-        As in `evaluate`. Pairs that are ignored
-        are neither counted nor listed.
+        As in `evaluate`. Pairs that are ignored are neither counted nor listed.
     threshold : float
         A pair passes at or above it.
     k : int, default=10

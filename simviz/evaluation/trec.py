@@ -269,7 +269,6 @@ def read_run(
 
 
 def _of_matrix(name: str, matrices: Mapping[str, Any], pairs: PairSet) -> tuple[Ints, Ints, Reals]:
-    """Every entry of a dense matrix, or the stored ones of a sparse one."""
     shape = pairs.relevance.shape
     found = next((m for m in matrices.values() if m.shape == shape), None)
     if found is None:
@@ -301,7 +300,6 @@ def _table(name: str, data: bytes) -> tuple[Table, str]:
 
 
 def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str]]:
-    """Positions and scores of the rows that name a pair of the data set."""
     x, y = _index(pairs.x), _index(pairs.y)
     is_trec = tuple(table.frame) == RUN_COLUMNS
     x_column, y_column = id_columns(table, x, y, ("query", "document") if is_trec else ())

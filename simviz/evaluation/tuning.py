@@ -1,9 +1,8 @@
 """Model selection: which settings do best on pairs that were held out.
 
-The test part takes no part in it: give `search` the training part and the
-validation part of a `simviz.data.Split`, or let it cut both together
-(`development`) into folds. What choosing achieves on pairs that it never saw,
-`sklearn.model_selection.cross_val_score` says of a search class over a
+The test part takes no part in it: give `search` the training part and the validation part of a
+`simviz.data.Split`, or let it cut both together (`development`) into folds. What choosing achieves
+on pairs that it never saw, `sklearn.model_selection.cross_val_score` says of a search class over a
 `UnitEstimator`.
 """
 
@@ -143,7 +142,6 @@ def tune(
     Returns
     -------
     Tuned
-        The best pipeline, and what each combination reached.
 
     Raises
     ------
@@ -367,13 +365,7 @@ class Tuned(Chosen):
         return dict(self.selection.chosen.params)
 
     def to_frame(self) -> pd.DataFrame:
-        """What each combination reached.
-
-        Returns
-        -------
-        pandas.DataFrame
-            One row a combination, with its mean over folds and standard error.
-        """
+        """One row a combination, with its mean over folds and standard error."""
         import pandas as pd
 
         return pd.DataFrame(self.selection.to_records())

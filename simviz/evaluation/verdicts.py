@@ -169,8 +169,7 @@ def verdict(
     metric : Metric or str
         What to compare; see `compared_metric` for what is tested.
     directions : sequence of {"x2y", "y2x"}, optional
-        Which sides ask; the first that the first run was evaluated in when
-        omitted.
+        Which sides ask; the first that the first run was evaluated in when omitted.
     baseline : str, optional
         The strongest baseline, one of the names; it may be the second run.
     vectors : tuple of two str, optional
@@ -185,8 +184,7 @@ def verdict(
     Returns
     -------
     Verdict
-        By the paired randomisation test of queries, or the bootstrap of judged
-        pairs.
+        By the paired randomisation test of queries, or the bootstrap of judged pairs.
 
     Raises
     ------

@@ -134,7 +134,6 @@ class WhatIf:
         Returns
         -------
         str or None
-            A sentence for a reader.
         """
         if isinstance(pipeline, PairPipeline):
             return pipeline.why_no_refit()
@@ -157,7 +156,6 @@ class WhatIf:
         Returns
         -------
         Revision
-            What came of it.
 
         Raises
         ------
@@ -184,7 +182,6 @@ class WhatIf:
         Returns
         -------
         Revision
-            What came of it.
 
         Raises
         ------
@@ -291,7 +288,6 @@ class WhatIf:
 
 
 def _named(items: Items, row: int) -> str:
-    """What an item is called in a sentence."""
     text = str(items.content[row] if items.kind in ("text", "keyword") else items.labels[row])
     return f"“{text[:60]}”"
 
