@@ -116,7 +116,6 @@ def register_method(cls: type[Model], name: str | None = None) -> type[Model]:
     Returns
     -------
     type
-        The same class.
 
     Raises
     ------
@@ -152,18 +151,7 @@ def _add(known: dict[str, type[PairModel]], cls: object, name: str | None) -> No
 
 
 def method_id(model: PairModel | type[PairModel]) -> str:
-    """The id of a model's method; of one that is not known, the name of its class.
-
-    Parameters
-    ----------
-    model : PairModel or type
-        A model or its class.
-
-    Returns
-    -------
-    str
-        Such as "cca".
-    """
+    """The id of a model's method, such as "cca"; if it is not known, the name of its class."""
     cls = model if isinstance(model, type) else type(model)
     package, _, module = cls.__module__.rpartition(".")
     if package == __name__:

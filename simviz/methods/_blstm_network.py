@@ -33,8 +33,6 @@ NONE, UNKNOWN = 0, 1  # what the network reads where there is no character, or a
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """What the network is made of."""
-
     n_characters: int
     embedding_size: int
     convolution: int
@@ -68,7 +66,6 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """Length of the flat vector."""
         return sum(map(prod, self.parts().values()))
 
     def start(self, rng: Any, *, common: bool = True) -> NDArray[np.float64]:
@@ -94,7 +91,6 @@ class Shape:
         return np.concatenate(drawn)
 
     def split(self, theta: Tensor) -> dict[str, Tensor]:
-        """Views of a flat tensor by name."""
         shapes = self.parts()
         pieces = theta.split([prod(shape) for shape in shapes.values()])
         return {
@@ -154,7 +150,6 @@ def encode(
     lengths: Tensor,
     dropout: Dropout | None = None,
 ) -> Tensor:
-    """Vectors of texts."""
     import torch
     from torch.nn import functional
 
@@ -233,8 +228,6 @@ def _turn() -> Any:
     import torch
 
     class Turn(torch.autograd.Function):
-        """Indexing whose gradient is the same indexing, not a sum of scattered rows."""
-
         @staticmethod
         def forward(context: Any, Z: Tensor, order: Tensor) -> Tensor:
             context.save_for_backward(order)

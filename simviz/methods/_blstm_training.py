@@ -166,7 +166,6 @@ class Batches:
         return np.unique(self.pairs[drawn.astype(np.int64), 1])
 
     def _some(self, matrix: sp.csr_array, row: int, most: int = _PARTNERS) -> Index:
-        """Some entries of a row."""
         stored = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
         return np.sort(self.rng.permutation(stored)[:most]).astype(np.int64)
 
@@ -309,7 +308,6 @@ class Goal:
     pooled: bool
 
     def __call__(self, E: Any, P: Any, N: Any) -> Any:
-        """Loss of cosines, given the weights of positive and negative pairs."""
         if self.loss == "contrastive":
             # All pairs of a batch are mostly negative: as many as are sampled weigh as much.
             N = N * (_RATIO * P.sum() / N.sum().clamp(min=1)).clamp(max=1)
@@ -347,7 +345,6 @@ class Reader:
         tick: Tick,
         noise: tuple[Dropout, Any] | None = None,
     ) -> Any:
-        """Vectors of some texts, as a tensor (len(rows), k)."""
         import torch
 
         found, places = [], []
@@ -377,7 +374,6 @@ class Reader:
         return {name: part.numpy() for name, part in parts.items()}
 
     def vectors(self, arrays: Mapping[str, Array], texts: Texts, tick: Tick) -> Array:
-        """Vectors of all texts; a text without characters has zeros."""
         import torch
 
         with torch.inference_mode():
@@ -429,7 +425,6 @@ class Trainer:
     def iterate(
         self, start: Array, batches: Batches, tick: Tick, near: Callable[[Array], Any]
     ) -> Iterator[tuple[float, Array]]:
-        """Go through the batches again and again."""
         import torch
 
         theta = torch.from_numpy(start.copy()).to(self.reader.device).requires_grad_()

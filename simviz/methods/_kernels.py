@@ -572,7 +572,6 @@ class KernelPairModel(EmbeddingModel):
         return _embedded(self._kernel(name, gamma), Z, *maps)
 
     def _kernel_of(self, side: Side) -> str | KernelFunction:
-        """The kernel of a side; "auto" is resolved."""
         found: str | KernelFunction = getattr(self, f"{side}_kernel")
         return getattr(self, f"{side}_kernel_", found)
 

@@ -136,14 +136,12 @@ class Operator:
 
     @property
     def T(self) -> Operator:  # noqa: N802 -- as numpy names a transpose
-        """The transposed operator."""
         return Operator(
             self.shape[::-1], self.rmatmat, self.matmat, self.rgram, self.gram, self.dtype
         )
 
 
 def matrix_operator(C: Array) -> Operator:
-    """A dense matrix."""
     return Operator(
         C.shape,
         lambda B: C @ B,
@@ -215,7 +213,6 @@ def rows_operator(Z: Any, weights: Array | None = None, groups: Sequence[slice] 
 
 
 def group_means(Z: Any, weights: Array, groups: Sequence[slice]) -> list[Array]:
-    """Weighted mean of each group of rows."""
     return [
         np.asarray(weights[rows] @ Z[rows], dtype=np.float64).ravel()
         / max(weights[rows].sum(), np.finfo(np.float64).tiny)
@@ -366,11 +363,9 @@ class _Basis:
         self.sizes.append(block.shape[1])
 
     def without(self, Z: Array) -> Array:
-        """What of Z is orthogonal to all columns."""
         return Z - self.vectors @ (self.vectors.T @ Z)
 
     def couple(self, own: Array, reach: Array) -> None:
-        """Note the last block's products with itself and with the block before it."""
         T, start = self._projected, self.size - self.sizes[-1]
         T[start : self.size, start : self.size] = (own + own.T) / 2
         if start:

@@ -35,7 +35,6 @@ class Constraints:
         return len(self.sign)
 
     def take(self, keep: NDArray[Any]) -> Constraints:
-        """Some of the pairs, by index or mask."""
         return Constraints(self.x[keep], self.y[keep], self.sign[keep])
 
 
@@ -77,7 +76,6 @@ def draw_constraints(
 
 
 def _codes(matrix: sp.csr_array) -> Ints:
-    """Stored entries as row · width + column, ascending."""
     rows = np.repeat(np.arange(matrix.shape[0], dtype=np.int64), np.diff(matrix.indptr))
     return np.sort(rows * matrix.shape[1] + matrix.indices)
 
@@ -192,7 +190,6 @@ def _project(
     T: Reals,
     beta: Reals,
 ) -> Any:
-    """Project onto the constraints of a block, by their Gram matrix alone."""
     # G, of wᵀBw, is overwritten on and above its diagonal. Of constraint c, ``T[c] @ V`` becomes
     # Bw as it is on its turn, V being Bw as it was at the start of the block, and ``beta[c]``
     # the weight of its update.

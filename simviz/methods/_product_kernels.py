@@ -84,7 +84,6 @@ def sparse_dense(
 def sparse_sparse(
     a_ptr: Any, a_idx: Any, a: Any, b_ptr: Any, b_idx: Any, b: Any, bounds: Any, out: Any
 ) -> None:
-    """A B of two sparse matrices into a dense `out` of zeros."""
     for part in prange(len(bounds) - 1):
         for i in range(bounds[part], bounds[part + 1]):
             row = out[i]

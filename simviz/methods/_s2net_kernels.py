@@ -1,11 +1,10 @@
 """Compiled loops of S2Net over comparisons: sigmoids, their sums, log-losses.
 
-Everything works on ``exp(γ s)``, so that a comparison costs a multiplication
-instead of an exponential: with ``x = exp(γ (s⁻ − s⁺))`` the derivative of
-``log(1 + x)`` is ``x / (1 + x)``. Logarithms are not taken one by one either:
-the factors ``1 + x`` are multiplied in float64, their exponents counted apart.
-Blocks of scores are read once and overwritten on the way, in the type that the
-products left: floats, or bits of bfloat16.
+Everything works on ``exp(γ s)``, so that a comparison costs a multiplication instead of an
+exponential: with ``x = exp(γ (s⁻ − s⁺))`` the derivative of ``log(1 + x)`` is ``x / (1 + x)``.
+Logarithms are not taken one by one either: the factors ``1 + x`` are multiplied in float64, their
+exponents counted apart. Blocks of scores are read once and overwritten on the way, in the type
+that the products left: floats, or bits of bfloat16.
 """
 
 from __future__ import annotations
@@ -296,7 +295,6 @@ def compare_listed(
 
 @njit(parallel=True)
 def pair_scores(P: Any, Q: Any, x: Any, y: Any, out: Any) -> None:
-    """Inner products of listed rows of P and Q, in float64."""
     for e in prange(len(x)):
         p, q = P[x[e]], Q[y[e]]
         total = 0.0

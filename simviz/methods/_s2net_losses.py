@@ -97,14 +97,12 @@ class FloatBlocks:
 
     @property
     def entry_type(self) -> Any:
-        """Type of `entries`."""
         return self.P.dtype
 
     def _block(self, name: str) -> Array:
         return self._memory.take(name, (min(self.rows, len(self.P)), len(self.Q)), self.P.dtype)
 
     def __iter__(self) -> Iterator[slice]:
-        """Yield slices of rows, in order."""
         for start in range(0, len(self.P), self.rows):
             yield slice(start, min(start + self.rows, len(self.P)))
 
@@ -249,7 +247,6 @@ class Maker:
         return "bfloat16" if self.fast and n_x * n_y >= MANY else self.dtype
 
     def __call__(self, P: Array, Q: Array, rows: int | None = None) -> FloatBlocks:
-        """Blocks of P Qᵀ."""
         dtype = self.kind(len(P), len(Q))
         if self.device == "cpu" and dtype != "bfloat16":
             return FloatBlocks(P, Q, rows, memory=self._memory)
@@ -318,7 +315,6 @@ class Pairs:
         return among
 
     def scores(self, P: Array, Q: Array) -> Reals:
-        """Similarity of each pair."""
         out = np.empty(len(self.x))
         pair_scores(P, Q, self.x, self.y, out)
         return out
@@ -338,14 +334,11 @@ class Pairs:
 
 
 class AllOthers:
-    """Relevant pairs against all other pairs of their row and their column."""
-
     def __init__(self, pairs: Pairs, gamma: float, margin: float | None = None) -> None:
         self.pairs, self.gamma, self.margin = pairs, gamma, margin
         self.total = pairs.total
 
     def of_rows(self, rows: slice) -> Self:
-        """The share of some rows."""
         own = copy(self)
         own.pairs = self.pairs.of_rows(rows)
         return own
@@ -662,8 +655,6 @@ class Part(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What of the parameters a loss depends on; fields are named as these."""
-
     loss: str
     gamma: float
     direction: str
@@ -680,7 +671,6 @@ class Loss:
         self.total = sum(part.total for part in self.parts)
 
     def require_comparisons(self, relevance: Relevance) -> None:
-        """Refuse judgments that allow no comparison at all."""
         if not self.total:
             raise ValueError(
                 "S2Net compares relevant with other pairs; got "
@@ -690,7 +680,6 @@ class Loss:
             )
 
     def __call__(self, blocks: FloatBlocks, tick: Tick) -> float:
-        """Add the gradient to the blocks and return the loss."""
         return sum(part.add(blocks, 1 / self.total, tick) for part in self.parts) / max(
             self.total, 1
         )

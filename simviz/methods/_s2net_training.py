@@ -115,12 +115,10 @@ class Network:
         self.d_x, self.shared, self.intercept = X.shape[1], shared, intercept
 
     def forward(self, theta: Array) -> tuple[Vectors, Vectors]:
-        """Unit vectors of both sides."""
         A, a, B, b = parts(theta, self.d_x, self.shared)
         return self.x.forward(A, a), self.y.forward(B, b)
 
     def backward(self, x: Vectors, y: Vectors, dP: Array, dQ: Array, out: Array) -> None:
-        """Write the gradient by the parameters to `out`."""
         A, a, B, b = parts(out, self.d_x, self.shared)
         self.x.backward(x, dP, A, a)
         self.y.backward(y, dQ, B, b, more=self.shared)
@@ -140,7 +138,6 @@ def only_reached(data: Data, theta: Array, shared: bool, activation: str | None)
 
 
 def _cleared(Z: Matrix, rows: NDArray[np.bool_]) -> Matrix:
-    """A matrix without what stands in some rows."""
     if not rows.any():
         return Z
     kept = sp.diags_array(~rows, dtype=Z.dtype) @ Z
@@ -300,7 +297,6 @@ class Adam:
 
 
 def inner(a: Array, b: Array) -> float:
-    """Inner product of two matrices, summed in float64 over rows."""
     return float(np.einsum("ik,ik->i", a, b).sum(dtype=np.float64))
 
 
@@ -311,7 +307,6 @@ class LBFGS:
         self.function, self.first_step = function, first_step
 
     def iterate(self, start: Array) -> Iterator[tuple[float, Array]]:
-        """Go down step by step."""
         x = start
         value, gradient = self.function(x)
         n_pairs = int(np.clip(_MEMORY // max(1, 2 * x.nbytes), *_PAIRS))
@@ -376,7 +371,6 @@ def _warn_of_no_step(value: float, size: float) -> None:
 
 
 def _direction(gradient: Array, pairs: deque[tuple[Array, Array, float]]) -> Array:
-    """Minus the inverse Hessian times the gradient, by the two-loop recursion."""
     r = -gradient
     shares = []
     for s, y, curvature in reversed(pairs):

@@ -2,12 +2,11 @@
 
 A whitening gives coordinates in which weighted, centred data plus a ridge have variance one.
 
-For rows Ẑ = diag(√w)(Z − means) with C = ẐᵀẐ, a whitening is a matrix W with
-Wᵀ(C + κI)W = I. CCA and OPCA are leading singular vectors or eigenvectors of
-small matrices in such coordinates. Three routes give W: the principal directions
-of Ẑ, after which every κ is free; a Cholesky factor of C + κI, which is
-exact for many rows without finding thousands of directions first; and, where
-that would not fit into memory, a low-rank model of C + κI.
+For rows Ẑ = diag(√w)(Z − means) with C = ẐᵀẐ, a whitening is a matrix W with Wᵀ(C + κI)W = I. CCA
+and OPCA are leading singular vectors or eigenvectors of small matrices in such coordinates. Three
+routes give W: the principal directions of Ẑ, after which every κ is free; a Cholesky factor of C +
+κI, which is exact for many rows without finding thousands of directions first; and, where that
+would not fit into memory, a low-rank model of C + κI.
 """
 
 from __future__ import annotations
@@ -116,7 +115,6 @@ def all_rows(X: Matrix, Y: Matrix) -> Matrix:
 
 
 def stacked(X: Matrix, Y: Matrix) -> Matrix:
-    """The rows of X above those of Y, as CSR where they are sparse."""
     return sp.csr_array(sp.vstack([X, Y])) if sp.issparse(X) else np.vstack([X, Y])
 
 
@@ -241,7 +239,6 @@ def _signed_rows(
 
 
 def _inverse(value: Any) -> Any:
-    """1 / value, and 0 for what does not occur."""
     value = np.asarray(value, dtype=np.float64)
     return np.divide(1.0, value, out=np.zeros_like(value), where=value > 0)
 
@@ -335,18 +332,15 @@ class SpectralWhitening(_Exact):
         self.damping = self.s / self.spread  # what is left of a direction
 
     def forward(self, B: Array) -> Array:
-        """Ẑ W B = U diag(damping) B."""
         return self.U @ (self.damping[:, None] * B)
 
     def backward(self, C: Array) -> Array:
         return self.damping[:, None] * (self.U.T @ C)
 
     def directions(self, B: Array) -> Array:
-        """V diag(1 / spread) B."""
         return self.principal.right(B / self.spread[:, None])
 
     def coordinates(self, v: Array) -> Array:
-        """diag(1 / spread) Vᵀ v."""
         rows = self.principal.op.matmat(v[:, None])
         return (self.U.T @ rows)[:, 0] / (self.s * self.spread)
 
@@ -369,19 +363,15 @@ class CholeskyWhitening(_Exact):
         self._upper = C.T
 
     def forward(self, B: Array) -> Array:
-        """Ẑ L⁻ᵀ B."""
         return self.op.matmat(solve_triangular(self._upper, B))
 
     def backward(self, C: Array) -> Array:
-        """L⁻¹ Ẑᵀ C."""
         return solve_triangular(self._upper, self.op.rmatmat(C), transposed=True)
 
     def directions(self, B: Array) -> Array:
-        """L⁻ᵀ B."""
         return solve_triangular(self._upper, B)
 
     def coordinates(self, v: Array) -> Array:
-        """L⁻¹ v."""
         return solve_triangular(self._upper, v[:, None], transposed=True)[:, 0]
 
 
@@ -411,7 +401,6 @@ class RowsWhitening(CholeskyWhitening):
         return self._data.rmatmat(solve_triangular(self._rows.T, B))
 
     def coordinates(self, v: Array) -> Array:
-        """L⁻¹ Vᵀ v."""
         rows = self._data.matmat(v[:, None])
         return super().coordinates(solve_triangular(self._rows.T, rows, transposed=True)[:, 0])
 
@@ -454,11 +443,9 @@ class LinkedWhitening(_Exact):
         self._V = np.asarray(Z.T @ (root * (N @ (T[:, known] / np.sqrt(values[known])))))
 
     def forward(self, B: Array) -> Array:
-        """Ẑ V B."""
         return self._op.matmat(self.directions(B))
 
     def backward(self, C: Array) -> Array:
-        """Its transpose."""
         return self._V.T.astype(C.dtype) @ self._op.rmatmat(C)
 
     def directions(self, B: Array) -> Array:
@@ -466,7 +453,6 @@ class LinkedWhitening(_Exact):
         return self._V.astype(B.dtype) @ B
 
     def coordinates(self, v: Array) -> Array:
-        """Vᵀ v."""
         return self._V.T @ v
 
 

@@ -1,10 +1,9 @@
 """Compiled loops of the topic models: sums over the non-zero counts, and no others.
 
-With ``s = θ_d · φ_w`` for a count c of word w in item d, expectation needs only
-``Σ_w (c/s) φ_w`` for an item and ``Σ_d (c/s) θ_d`` for a word: topics of single
-words are never written down. Rows of θ and φ are contiguous over topics, so that
-each step of the inner loops is SIMD. Sums are formed row by row, in one order
-however many threads there are.
+With ``s = θ_d · φ_w`` for a count c of word w in item d, expectation needs only ``Σ_w (c/s) φ_w``
+for an item and ``Σ_d (c/s) θ_d`` for a word: topics of single words are never written down. Rows
+of θ and φ are contiguous over topics, so that each step of the inner loops is SIMD. Sums are
+formed row by row, in one order however many threads there are.
 """
 
 from __future__ import annotations
@@ -97,7 +96,6 @@ def _expect_and_judge(ptr: Any, idx: Any, val: Any, i: int, t: Any, phi: Any,
 # Units of one item share its words: four at a time, so that a word that was fetched serves all.
 @njit(fastmath=frozenset({"contract", "reassoc"}))
 def _add_product(A: Any, B: Any, out: Any) -> None:
-    """Add A B of four rows."""
     a, b, c, d = out[0], out[1], out[2], out[3]
     whole = len(B) - len(B) % 4
     for j in range(0, whole, 4):
@@ -233,7 +231,6 @@ def expect_counts(ptr: Any, idx: Any, val: Any, unit_ptr: Any, units: Any, weigh
 
 @njit(fastmath=frozenset({"contract", "reassoc"}))
 def _add_outer(A: Any, B: Any, out: Any) -> None:
-    """Add AᵀB of four rows each."""
     p, q, r, s = B[0], B[1], B[2], B[3]
     for e in range(len(out)):
         a, b, c, d, row = A[0, e], A[1, e], A[2, e], A[3, e], out[e]
@@ -293,7 +290,6 @@ def add_and_sum(N: Any, added: Any, known: Any, bounds: Any, sums: Any) -> None:
 
 @njit(parallel=True)
 def scale_columns(N: Any, scale: Any) -> None:
-    """Multiply each column, in place."""
     for w in prange(len(N)):
         row = N[w]
         for k in range(len(row)):
@@ -447,7 +443,6 @@ def tilt_rows(T: Any, duals: Any, rates: Any, out: Any) -> None:
 
 @njit(fastmath=frozenset({"contract"}))
 def _tilt(t: Any, dual: Any, rate: Any, out: Any) -> None:
-    """θ e^{rate·λ}; the exponent is kept where single precision can follow."""
     scale = t.dtype.type(rate / _LN_2)
     top, bottom = t.dtype.type(_STEEPEST), t.dtype.type(-_STEEPEST)
     for k in range(len(t)):

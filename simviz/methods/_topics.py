@@ -162,7 +162,6 @@ class TopicModel(IterativeMixin, TopicSimilarity):
         return self._notify(self.n_iter_, self.max_iter, **self._metrics)
 
     def _keep(self, em: EM, topics: Topics) -> None:
-        """Set what was learned."""
         last = len(em.sides) - 1
         self.x_topics_ = em.phi(topics, 0).T
         self.y_topics_ = em.phi(topics, last).T
@@ -213,12 +212,10 @@ class Counts:
 
     @property
     def rows(self) -> tuple[Any, Any, Any]:
-        """Limits, columns and values."""
         return self.ptr, self.idx, self.val
 
     @property
     def lengths(self) -> Index:
-        """Non-zeros of each row."""
         return np.diff(self.ptr)
 
 
@@ -319,12 +316,10 @@ class EM:
 
     @property
     def n_units(self) -> int:
-        """Rows of θ."""
         return len(self.weights)
 
     @property
     def n_tokens(self) -> float:
-        """Weighted counts of all units."""
         return float(sum(side.word_totals.sum() for side in self.sides))
 
     def begin(self, topics: Topics) -> Topics:
@@ -332,7 +327,6 @@ class EM:
         return topics
 
     def uniform(self) -> Array:
-        """θ with equal shares."""
         return np.full((self.n_units, len(self.a)), 1 / len(self.a), self.dtype)
 
     def phi(self, topics: Topics, side: int) -> Array:
@@ -456,7 +450,6 @@ def blocks(A: Array) -> list[slice]:
 
 
 def _log_sums(A: Array, weights: Array) -> Array:
-    """Σ_k weights[k] log A[i, k] of each row, in double precision."""
     out = np.empty(len(A))
     run_kernel("sum_logs", A.size, A, weights.astype(A.dtype), out)
     return out

@@ -53,7 +53,6 @@ class Watch:
         self._heard = time.monotonic()
 
     def start(self, *, tell: bool) -> None:
-        """Score what was given, and tell of it."""
         self._keep(self.best, 0)
         if tell:
             self._tell()
@@ -97,11 +96,9 @@ class Watch:
             raise Stopped
 
     def keep_start(self) -> None:
-        """Give up what was learned."""
         self.best, self.best_iter, self.best_values = self.first, 0, self.first_values
 
     def record(self, model: Any) -> None:
-        """Set the attributes that tell of the iterations of a fit."""
         model.n_iter_, model.best_iter_ = len(self.losses), self.best_iter
         model.loss_curve_, model.validation_scores_ = self.losses, self.scores
 
@@ -162,7 +159,6 @@ def query_values(scores: Array, relevance: Relevance, directions: Sequence[str])
 
 
 def by_query(scores: Array, relevance: Relevance, metric: str) -> Array:
-    """NDCG or average precision of each query with relevant candidates."""
     from simviz.ranking import (
         Ranking,
         expected_average_precision,

@@ -1,9 +1,8 @@
 """Compiled steps on triples: a query, an item relevant to it, one that is not.
 
-The rows of a side are four arrays ``(ptr, first, idx, val)``: row i has the
-values ``val[ptr[i]:ptr[i + 1]]`` at the columns ``idx[first[i]:]``. Of a CSR
-matrix `first` is `ptr`; of a dense one it is 0 and `idx` counts the columns,
-so that neither is copied.
+The rows of a side are four arrays ``(ptr, first, idx, val)``: row i has the values
+``val[ptr[i]:ptr[i + 1]]`` at the columns ``idx[first[i]:]``. Of a CSR matrix `first` is `ptr`; of
+a dense one it is 0 and `idx` counts the columns, so that neither is copied.
 """
 
 from __future__ import annotations

@@ -83,7 +83,6 @@ class TripleSource:
         return len(self.queries) + len(self.rejected) if self.given is None else len(self.given)
 
     def draw(self, n: int, seed: int) -> Triples:
-        """Draw triples (query, relevant item, other item)."""
         if not len(self):
             return np.empty((0, 3), np.int32)
         if self.given is not None:
@@ -188,7 +187,6 @@ def aligned(A: NDArray[Any]) -> NDArray[Any]:
 
 
 def filled(Z: Matrix) -> float:
-    """Entries of a row that are not zero, on average."""
     return float(np.count_nonzero(Z.data if sp.issparse(Z) else Z)) / Z.shape[0]
 
 
@@ -247,7 +245,6 @@ class TripleMixin(IterativeMixin):
 
     @property
     def scales_items(self: Any) -> bool:
-        """Whether items are scaled to length 1."""
         return bool(self.normalize)
 
     def term_weights(
@@ -346,7 +343,6 @@ class TripleMixin(IterativeMixin):
     def iter_similarity(
         self: Any, X: Matrix, y: Matrix | None = None, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating]]:
-        """Similarities in blocks of rows, as in `PairModel.iter_similarity`."""
         watch = getattr(self, "_watch", None)
         for block in super().iter_similarity(X, y, block_size):  # type: ignore[misc]
             yield block
@@ -411,7 +407,6 @@ class BatchSteps:
         self.margin, self.rate, self.identity = margin, U.dtype.type(rate), identity
 
     def __call__(self, triples: Triples) -> float:
-        """Step on triples."""
         total = 0.0
         for start in range(0, len(triples), self.size):
             columns = np.ascontiguousarray(triples[start : start + self.size].T)
@@ -459,7 +454,6 @@ def bounded_rates(
 
 
 def squares(Z: Matrix) -> NDArray[np.floating]:
-    """Squared length of each row."""
     found = Z.multiply(Z).sum(axis=1) if sp.issparse(Z) else np.einsum("ij,ij->i", Z, Z)
     return np.asarray(found).ravel()
 

@@ -56,10 +56,9 @@ class BM25(PairModel):
 
     Notes
     -----
-    One sparse weighting of the documents and one sparse product, instead of
-    an index: all pairs are wanted here. Statistics come from the items seen in
-    training; unseen ones are weighted with them, and a term that none of them
-    has weighs as if one had it.
+    One sparse weighting of the documents and one sparse product, instead of an index: all pairs
+    are wanted here. Statistics come from the items seen in training; unseen ones are weighted with
+    them, and a term that none of them has weighs as if one had it.
 
     Departure: a plain query has no length correction, so that y items that ask
     would find the longest x items. With `symmetric` an x item of mean length
@@ -129,7 +128,6 @@ class BM25(PairModel):
         return sp.csr_array((data, Y.indices, Y.indptr), shape=Y.shape)
 
     def _queries(self, X: Matrix) -> sp.csr_array:
-        """Weights of x items."""
         average = self.x_average_length_
         return self._saturated(_counts(X), average) if average else _counts(X)
 

@@ -33,12 +33,10 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the data can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the data give fewer.
     regularization : float, default=1.0
-        Ridge κ of each side, in units of the mean variance of its principal
-        directions. Without it (0) any data with fewer pairs than features
-        correlate perfectly and nothing is learned.
+        Ridge κ of each side, in units of the mean variance of its principal directions. Without it
+        (0) any data with fewer pairs than features correlate perfectly and nothing is learned.
     shared : bool, default=False
         Whether both sides have one vocabulary; then one matrix is learned,
         from every pair taken in both orders.
@@ -68,16 +66,14 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
 
     Notes
     -----
-    Nested. With :math:`W_x` such that :math:`W_x^\top (C_{xx}+\kappa_x I) W_x
-    = I`, the correlations are the singular values of
-    :math:`W_x^\top C_{xy} W_y`, and the directions are :math:`W_x U_k`. W comes
-    from principal directions where a side has few items or features, after
-    which every other κ is nearly free (`regularization_path`), and from a
-    Cholesky factor elsewhere, which is exact however many directions there
-    are. Where items have few kinds of partners, as the members of groups do,
-    only the directions on which these can agree are whitened. Centring is
-    implicit, so sparse data stay sparse. Relevant pairs count with their grades
-    as weights; an item in several pairs is weighted, never copied.
+    Nested. With :math:`W_x` such that :math:`W_x^\top (C_{xx}+\kappa_x I) W_x = I`, the
+    correlations are the singular values of :math:`W_x^\top C_{xy} W_y`, and the directions are
+    :math:`W_x U_k`. W comes from principal directions where a side has few items or features,
+    after which every other κ is nearly free (`regularization_path`), and from a Cholesky factor
+    elsewhere, which is exact however many directions there are. Where items have few kinds of
+    partners, as the members of groups do, only the directions on which these can agree are
+    whitened. Centring is implicit, so sparse data stay sparse. Relevant pairs count with their
+    grades as weights; an item in several pairs is weighted, never copied.
 
     References
     ----------

@@ -20,17 +20,15 @@ from simviz.relevance import Relevance
 class CLLSI(LinearPairModel):
     r"""Cross-language LSI: the leading directions of merged pairs.
 
-    Writes both items of a pair into one long row and keeps the k directions
-    in which those rows vary most: the singular vectors of
-    :math:`Z = [X\;Y] \approx U \Sigma [A_x; A_y]^\top`. Later, an item of one
-    side alone is projected by its own block.
+    Writes both items of a pair into one long row and keeps the k directions in which those rows
+    vary most: the singular vectors of :math:`Z = [X\;Y] \approx U \Sigma [A_x; A_y]^\top`. Later,
+    an item of one side alone is projected by its own block.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the data can give are
-        capped with a warning; `n_components_` tells the truth. So are all
-        directions of two vocabularies: together they keep the sides apart.
+        Dimensions of the learned space; capped with a warning where the data give fewer, as
+        are all directions of two vocabularies: together they keep the sides apart.
     shared : bool, default=False
         Whether both sides have one vocabulary; then a pair is merged into one
         document x + y and one matrix is learned.

@@ -27,11 +27,10 @@ from simviz.params import interval
 class CPLSA(TopicModel):
     r"""Coupled PLSA: both items of a pair use the topics in equal shares.
 
-    Joint PLSA whose expectation is regularised: the words of the two items are
-    given to topics by the distribution nearest to the posterior, in
-    Kullback–Leibler divergence, under which the share of each topic differs by
-    at most ε, :math:`|N^x_k / N^x - N^y_k / N^y| \le \varepsilon`. It tilts the
-    topics of a pair, to :math:`\theta e^{-\lambda / N^x}` for the one side and
+    Joint PLSA whose expectation is regularised: the words of the two items are given to topics by
+    the distribution nearest to the posterior, in Kullback–Leibler divergence, under which the
+    share of each topic differs by at most ε, :math:`|N^x_k / N^x - N^y_k / N^y| \le \varepsilon`.
+    It tilts the topics of a pair, to :math:`\theta e^{-\lambda / N^x}` for the one side and
     :math:`\theta e^{\lambda / N^y}` for the other.
 
     Parameters
@@ -59,12 +58,7 @@ class CPLSA(TopicModel):
 
     Notes
     -----
-    Each relevant pair is a unit with topics of its own and counts with its grade;
-    an item in several pairs has part in each of them. Items without a partner and
-    pairs judged not relevant are not looked at. Later each item is folded in
-    alone. An item without any word of the training pairs has no topics and scores
-    0 against everything.
-
+    Pairs and unknown words count as in `simviz.methods.jplsa.JPLSA`.
     λ is found by FISTA with the step that the curvature allows, 2 N N' / (N + N').
     Its count of steps, the value of ε and the solver are not given in the paper.
 

@@ -36,22 +36,19 @@ _SAMPLE = 10_000  # pairs whose distances say what is near and what is far
 class HDLR(IterativeMixin, LinearPairModel):
     r"""A metric in a learned space, by bounds on the distances of judged pairs.
 
-    Among the metrics :math:`A = U B U^\top` of the span of another method's
-    projection U it looks for the one closest to where that method is, B = I:
-    :math:`\min_{B \succ 0} \mathrm{tr}\, B - \log\det B
-    + \gamma \sum_c (\xi_c / b_c - \log(\xi_c / b_c))`,
-    such that the squared distance of a similar pair c is at most :math:`\xi_c`,
-    and that of a dissimilar pair at least :math:`\xi_c`. These are to stay
-    near bounds :math:`b_c`: u for similar pairs, l for dissimilar ones.
+    Among the metrics :math:`A = U B U^\top` of the span of another method's projection U it looks
+    for the one closest to where that method is, B = I: :math:`\min_{B \succ 0} \mathrm{tr}\, B -
+    \log\det B + \gamma \sum_c (\xi_c / b_c - \log(\xi_c / b_c))`, such that the squared distance
+    of a similar pair c is at most :math:`\xi_c`, and that of a dissimilar pair at least
+    :math:`\xi_c`. These are to stay near bounds :math:`b_c`: u for similar pairs, l for dissimilar
+    ones.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the start can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the start has fewer.
     init : str or LinearPairModel, default="opca"
-        Whose space is bent: a method, or a linear model; one that is not
-        fitted is fitted first.
+        Whose space is bent: a method, or a linear model; one that is not fitted is fitted first.
     n_constraints : int, default=100000
         Pairs that are drawn, half of them relevant; all of these and the more
         others where there are fewer. The papers took 5,000.
@@ -106,8 +103,7 @@ class HDLR(IterativeMixin, LinearPairModel):
     Raises
     ------
     ValueError
-        From `fit`, if all judgments are of one sign, or the start was fitted
-        on other features.
+        From `fit`, if all judgments are of one sign, or the start was fitted on other features.
 
     See Also
     --------
@@ -117,24 +113,21 @@ class HDLR(IterativeMixin, LinearPairModel):
 
     Notes
     -----
-    The divergence is finite only for metrics whose range is that of the start,
-    so the d × d problem of the paper is the one of information-theoretic
-    metric learning among the k-dimensional vectors, and gives the same
-    metric. A projection costs O(k²). Some dozens are made together by products
-    of matrices, in the same order and with the same result.
+    The divergence is finite only for metrics whose range is that of the start, so the d × d
+    problem of the paper is the one of information-theoretic metric learning among the
+    k-dimensional vectors, and gives the same metric. A projection costs O(k²). Some dozens are
+    made together by products of matrices, in the same order and with the same result.
 
-    Validation scores go up and down from sweep to sweep, as the paper of S2Net
-    found; the best sweep is kept, the start among them. Bounds are percentiles
-    of squared distances between random items of the two sides. Items are
-    compared by the cosine of their vectors, as the other methods' are. The
-    step on a constraint is that of the authors' later code, with the factor
-    γ / (γ + 1).
+    Validation scores go up and down from sweep to sweep, as the paper of S2Net found; the best
+    sweep is kept, the start among them. Bounds are percentiles of squared distances between random
+    items of the two sides. Items are compared by the cosine of their vectors, as the other
+    methods' are. The step on a constraint is that of the authors' later code, with the factor γ /
+    (γ + 1).
 
-    More constraints help a start that knows no pairs, and do not make up for
-    one that knows them all. On 11,336 pairs of English and Spanish paragraphs
-    in one vocabulary and 100 dimensions the mean reciprocal rank of unseen
-    pairs rose from PCA's 0.06 to 0.75, 0.80 and 0.83 with 5,000, 20,000 and
-    100,000 constraints; from OPCA's 0.965 it went to 0.964, 0.964 and 0.963.
+    More constraints help a start that knows no pairs, and do not make up for one that knows them
+    all: on 11,336 pairs of English and Spanish paragraphs, 100 dimensions, the MRR of unseen pairs
+    rose from PCA's 0.06 to 0.75, 0.80 and 0.83 with 5,000, 20,000 and 100,000 constraints; from
+    OPCA's 0.965 it went to 0.964, 0.964 and 0.963.
 
     References
     ----------
@@ -231,7 +224,6 @@ class HDLR(IterativeMixin, LinearPairModel):
     def _sweep(
         self, start: LinearPairModel, data: Data, rng: Any, watch: Any, gammas: list[float]
     ) -> None:
-        """Sweep with one γ after the other; `gammas` hears of each sweep's."""
         make = self._projections(start, data, rng)
         worse = 0
         for gamma in self._gammas(watch.values is not None):

@@ -37,27 +37,23 @@ FEW_ITEMS = 3_000  # an eigenproblem of that size takes seconds
 class HeterogeneousSVD(LinearPairModel):
     r"""Two maps that put relevant pairs close, in closed form.
 
-    Maximises the summed inner product of relevant pairs minus that of the
-    others, :math:`\max_{L_x, L_y} \sum_{(x,y)} r_{xy}\, x^\top L_x L_y^\top y`
-    with orthonormal columns: the singular vectors of
-    :math:`M = M_S - M_D = Y^\top R^\top X = U \Sigma V^\top` are
+    Maximises the summed inner product of relevant pairs minus that of the others,
+    :math:`\max_{L_x, L_y} \sum_{(x,y)} r_{xy}\, x^\top L_x L_y^\top y` with orthonormal columns:
+    the singular vectors of :math:`M = M_S - M_D = Y^\top R^\top X = U \Sigma V^\top` are
     :math:`L_y = U_k, L_x = V_k`. With one map for both, :math:`L_x = L_y = L`, the sum is
-    :math:`\operatorname{tr} L^\top \tfrac12 (M + M^\top) L`, and L holds the eigenvectors
-    of the largest eigenvalues.
+    :math:`\operatorname{tr} L^\top \tfrac12 (M + M^\top) L`, and L holds the eigenvectors of the
+    largest eigenvalues.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the rank of M are capped
-        with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the rank of M is lower.
     negative_weight : {"balanced", "paper", "per_x", "per_y"} or float, default="balanced"
-        What all negatives together weigh against all relevant pairs together.
-        "balanced": as much; for one-to-one pairs M is then exactly the
-        cross-covariance (PLS-SVD). "paper": every pair weighs 1, so that with
-        all other pairs negative the first component only says how popular an
-        item is. "per_x", "per_y": balanced for every single x (y) item, so
-        that frequent ones do not dominate. A number is the weight of one
-        negative against one relevant pair.
+        What all negatives together weigh against all relevant pairs together. "balanced": as much;
+        for one-to-one pairs M is then exactly the cross-covariance (PLS-SVD). "paper": every pair
+        weighs 1, so that with all other pairs negative the first component only says how popular
+        an item is. "per_x", "per_y": balanced for every single x (y) item, so that frequent ones
+        do not dominate. A number is the weight of one negative against one relevant pair.
     shared : bool, default=False
         Whether both sides have one vocabulary; then one matrix is learned,
         from every pair taken in both orders.
@@ -65,8 +61,7 @@ class HeterogeneousSVD(LinearPairModel):
         Columns are scaled by the singular values to this power (half of it on
         each side): 0 is the paper, 1 makes the similarity xᵀMₖᵀy.
     measure : {"cosine", "dot"}, default="cosine"
-        How two projected items are compared; the paper takes the dot product
-        of unit vectors.
+        How two projected items are compared; the paper takes the dot product of unit vectors.
     random_state : int, RandomState instance or None, default=0
         Start of the iterative solver for large data.
 
@@ -83,15 +78,13 @@ class HeterogeneousSVD(LinearPairModel):
 
     Notes
     -----
-    Nested. "All other pairs are negative" is never written out: with
-    :math:`R = (w_+ + w_-) P - w_- 1 1^\top`,
-    :math:`M = (w_+ + w_-) Y^\top P^\top X - w_- (Y^\top 1)(X^\top 1)^\top` is a
-    sparse product plus rank one; items that are judged alike, such as the members of a
-    group, are added up before. Grades weigh relevant pairs, and those below 0
-    pairs judged not relevant: the paper allows r of many values. Where all other
-    pairs are negative, a pair judged so weighs, beside being one of them, like a
-    relevant one of its grade, and an x item that has no others is compared with
-    these alone. Departures from the paper: the default weights (see above), the
+    Nested. "All other pairs are negative" is never written out: with :math:`R = (w_+ + w_-) P -
+    w_- 1 1^\top`, :math:`M = (w_+ + w_-) Y^\top P^\top X - w_- (Y^\top 1)(X^\top 1)^\top` is a
+    sparse product plus rank one; items that are judged alike, such as the members of a group, are
+    added up before. Grades weigh relevant pairs, and those below 0 pairs judged not relevant: the
+    paper allows r of many values. Where all other pairs are negative, a pair judged so weighs,
+    beside being one of them, like a relevant one of its grade, and an x item that has no others is
+    compared with these alone. Departures from the paper: the default weights (see above), the
     measure, and one map where `shared`: the paper has two feature spaces.
 
     References

@@ -48,9 +48,8 @@ class JPLSA(TopicModel):
     y_topics_ : ndarray of shape (K, d_y)
         The same for the y side; the same array when shared.
     perplexity_curve_ : list of float
-        Of validation pairs, after each step: each item's words foretold from its
-        partner's topics. Without validation pairs, of the training words before
-        each step.
+        Of validation pairs, after each step: each item's words foretold from its partner's topics.
+        Without validation pairs, of the training words before each step.
 
     See Also
     --------
@@ -59,11 +58,10 @@ class JPLSA(TopicModel):
 
     Notes
     -----
-    Each relevant pair is a unit with topics of its own and counts with its grade;
-    an item in several pairs has part in each of them. Items without a partner and
-    pairs judged not relevant are not looked at. Later each item is folded in
-    alone. An item without any word of the training pairs has no topics and scores
-    0 against everything.
+    Each relevant pair is a unit with topics of its own and counts with its grade; an item in
+    several pairs has part in each of them. Items without a partner and pairs judged not relevant
+    are not looked at. Later each item is folded in alone. An item without any word of the training
+    pairs has no topics and scores 0 against everything.
 
     Platt et al. write both sides into one vocabulary (``shared=True``) and fold in
     with one step; Yih et al. (2011) keep a vocabulary a language and take ten. The

@@ -30,28 +30,24 @@ from simviz.relevance import Relevance
 class KernelCCA(KernelPairModel):
     r"""Canonical correlations of curved directions on which the sides agree.
 
-    Maximises the correlation of paired items along functions of the two
-    kernels' spaces, :math:`\max\; \alpha^\top K_x R K_y \beta / \sqrt{\alpha^\top
-    (K_x W_x K_x + \kappa_x K_x)\alpha \; \beta^\top (K_y W_y K_y + \kappa_y K_y)
-    \beta}` with centred kernels and the pairs' weights R. What varies within
-    one side only is ignored.
+    Maximises the correlation of paired items along functions of the two kernels' spaces,
+    :math:`\max\; \alpha^\top K_x R K_y \beta / \sqrt{\alpha^\top (K_x W_x K_x + \kappa_x
+    K_x)\alpha \; \beta^\top (K_y W_y K_y + \kappa_y K_y) \beta}` with centred kernels and the
+    pairs' weights R. What varies within one side only is ignored.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the kernels can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the kernels give fewer.
     x_kernel, y_kernel : {"rbf", "linear", "cosine", "polynomial", "chi2"}, default="rbf"
-        How items of a side compare. "rbf": exp(−γ‖a − b‖²); "polynomial":
-        (γaᵀb + coef0)^degree; "chi2": exp(−γΣ(a − b)²/(a + b)) for histograms.
-        In code also "precomputed", for rows that hold the kernels with the
-        training items, or a function that takes two matrices of rows and gives
-        the matrix of their kernels.
+        How items of a side compare. "rbf": exp(−γ‖a − b‖²); "polynomial": (γaᵀb + coef0)^degree;
+        "chi2": exp(−γΣ(a − b)²/(a + b)) for histograms. In code also "precomputed", for rows that
+        hold the kernels with the training items, or a function that takes two matrices of rows and
+        gives the matrix of their kernels.
     x_gamma, y_gamma : float or None, default=None
-        Width γ of each side. None takes, for "rbf" and "chi2", 1 over the squared
-        distance to the nearest other item (its median), but at most 4 over the
-        median squared distance of all; for "polynomial" 1 over the mean
-        squared length.
+        Width γ of each side. None takes, for "rbf" and "chi2", 1 over the squared distance to the
+        nearest other item (its median), but at most 4 over the median squared distance of all; for
+        "polynomial" 1 over the mean squared length.
     degree : int, default=3
         Degree of the "polynomial" kernel.
     coef0 : float, default=1.0
@@ -66,16 +62,14 @@ class KernelCCA(KernelPairModel):
         Columns are scaled by the canonical correlations to this power, so that
         uncertain directions weigh less in a similarity; 0 is the textbook.
     max_landmarks : int, default=2000
-        Up to so many items a side is computed exactly; of more, so many are
-        chosen as landmarks.
+        Up to so many items a side is computed exactly; of more, so many are chosen as landmarks.
     random_state : int, RandomState instance or None, default=0
         Choice of the landmarks.
 
     Attributes
     ----------
     x_landmarks_, y_landmarks_ : matrix of shape (m, d)
-        Training items whose kernels decide; their numbers where kernels are
-        precomputed.
+        Training items whose kernels decide; their numbers where kernels are precomputed.
     x_coefficients_, y_coefficients_ : ndarray of shape (m, k)
         An item is embedded as its kernels with the landmarks times these, less
         the offset; one without any known feature as zeros.
@@ -95,18 +89,15 @@ class KernelCCA(KernelPairModel):
 
     Notes
     -----
-    Nested. Centred kernels :math:`K = G G^\top` become features by their
-    eigenvectors (of many items: by an incomplete Cholesky decomposition), and
-    ridge CCA of the features follows from their singular vectors, as in
-    `simviz.methods.cca.RidgeCCA`: with linear kernels it is that method.
-    Items are centred by the mean of the training items of their side, with
-    shared=True too. Relevant pairs
-    count with their grades as weights; an item in several pairs is weighted,
+    Nested. Centred kernels :math:`K = G G^\top` become features by their eigenvectors (of many
+    items: by an incomplete Cholesky decomposition), and ridge CCA of the features follows from
+    their singular vectors, as in `simviz.methods.cca.RidgeCCA`: with linear kernels it is that
+    method. Items are centred by the mean of the training items of their side, with shared=True
+    too. Relevant pairs count with their grades as weights; an item in several pairs is weighted,
     never copied.
 
-    Landmarks stand for the items that resemble them. Items that resemble no
-    other, such as single keywords, are lost beyond `max_landmarks`: raise it
-    there.
+    Landmarks stand for the items that resemble them. Items that resemble no other, such as single
+    keywords, are lost beyond `max_landmarks`: raise it there.
 
     References
     ----------

@@ -48,25 +48,21 @@ _KERNEL: list[Any] = [options("auto", *NAMES), options("precomputed"), callable]
 class KernelHeterogeneousSVD(KernelPairModel):
     r"""Two curved maps that put relevant pairs close, in closed form.
 
-    As heterogeneous SVD, between the feature spaces of two kernels: maximises
-    :math:`\max_{L_x, L_y} \sum_{(x,y)} r_{xy}\, \phi(x)^\top L_x L_y^\top
-    \psi(y)` with orthonormal columns, where :math:`\phi^\top\phi' = k_x` and
-    :math:`\psi^\top\psi' = k_y`. With kernels that fade with distance, the
-    pairs of similar items decide, so that classes need not be told apart by a
-    plane.
+    As heterogeneous SVD, between the feature spaces of two kernels: maximises :math:`\max_{L_x,
+    L_y} \sum_{(x,y)} r_{xy}\, \phi(x)^\top L_x L_y^\top \psi(y)` with orthonormal columns, where
+    :math:`\phi^\top\phi' = k_x` and :math:`\psi^\top\psi' = k_y`. With kernels that fade with
+    distance, the pairs of similar items decide, so that classes need not be told apart by a plane.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the kernels can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the kernels give fewer.
     x_kernel, y_kernel : {"auto", "rbf", "linear", "cosine", "polynomial", "chi2"}, default="auto"
-        How items of a side compare. "auto": what ranks held-out items best,
-        of "linear", "cosine" and "rbf" with three widths. "rbf": exp(−γ‖a − b‖²); "polynomial":
-        (γaᵀb + coef0)^degree; "chi2": exp(−γΣ(a − b)²/(a + b)) for histograms.
-        In code also "precomputed", for rows that hold the kernels with the
-        training items, or a function that takes two matrices of rows and gives
-        the matrix of their kernels.
+        How items of a side compare. "auto": what ranks held-out items best, of "linear", "cosine"
+        and "rbf" with three widths. "rbf": exp(−γ‖a − b‖²); "polynomial": (γaᵀb + coef0)^degree;
+        "chi2": exp(−γΣ(a − b)²/(a + b)) for histograms. In code also "precomputed", for rows that
+        hold the kernels with the training items, or a function that takes two matrices of rows and
+        gives the matrix of their kernels.
     x_gamma, y_gamma : float or None, default=None
         Width γ of each side. None takes, for "rbf" and "chi2", 1 over the squared
         distance to the nearest other item (its median), but at most 4 over the
@@ -74,18 +70,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
         squared length; for "auto" the best of that, a quarter and four times.
     degree, coef0 : optional
         As of `simviz.methods.kernel_cca.KernelCCA`.
-    negative_weight : {"balanced", "paper", "per_x", "per_y"} or float, default="balanced"
-        What all negatives together weigh against all relevant pairs together.
-        "balanced": as much. "paper": every pair weighs 1. "per_x", "per_y":
-        balanced for every single x (y) item, so that frequent ones do not
-        dominate. A number is the weight of one negative against one relevant
-        pair.
-    sigma_power : float, default=0.0
-        Columns are scaled by the singular values to this power (half of it on
-        each side): 0 is the paper.
-    measure : {"cosine", "dot"}, default="cosine"
-        How two projected items are compared; the paper takes the dot product
-        of unit vectors.
+    negative_weight, sigma_power, measure : optional
+        As of `simviz.methods.heterogeneous_svd.HeterogeneousSVD`.
     max_landmarks, random_state : optional
         As of `simviz.methods.kernel_cca.KernelCCA`.
 
@@ -112,31 +98,23 @@ class KernelHeterogeneousSVD(KernelPairModel):
 
     Notes
     -----
-    Nested. With any factors :math:`K_x = G_x G_x^\top` and
-    :math:`K_y = G_y G_y^\top` the solution is the singular value decomposition
-    of :math:`G_y^\top R^\top G_x` over distinct items: no inverse is needed and
-    kernels may be rank-deficient, which they are whenever an item occurs twice
-    or two look alike. The paper assumes full rank, and its Algorithm 2 prints
-    :math:`K_x` and :math:`K_y` in each other's place in step 4; by its equation
-    5 they stand as here. With linear kernels this is heterogeneous SVD.
+    Nested. With any factors :math:`K_x = G_x G_x^\top` and :math:`K_y = G_y G_y^\top` the solution
+    is the singular value decomposition of :math:`G_y^\top R^\top G_x` over distinct items: no
+    inverse is needed and kernels may be rank-deficient, which they are whenever an item occurs
+    twice or two look alike. The paper assumes full rank, and its Algorithm 2 prints :math:`K_x`
+    and :math:`K_y` in each other's place in step 4; by its equation 5 they stand as here. With
+    linear kernels this is heterogeneous SVD.
 
-    The paper's bound asks for vectors of length 1. "rbf", "chi2" and "cosine"
-    have them by themselves, "linear" and "polynomial" where rows have that
-    length. Departures from the paper: the default weights and measure, and an
-    incomplete Cholesky decomposition with randomly proposed pivots for many
-    items.
+    The paper's bound asks for vectors of length 1. "rbf", "chi2" and "cosine" have them by
+    themselves, "linear" and "polynomial" where rows have that length. Departures from the paper:
+    the default weights and measure, and an incomplete Cholesky decomposition with randomly
+    proposed pivots for many items.
 
-    "auto" learns from 400 items, or four fifths of fewer, ranks 100 others in both
-    directions, and does so two to five times. It holds out items of the larger
-    side, unless they are such as single keywords, of which one says nothing
-    about another. It starts from linear kernels on
-    both sides, changes one at a time, and leaves them only where the mean
-    average precision grows by more than two standard errors; of fewer than 10
-    items they are taken without a trial.
-
-    Landmarks stand for the items that resemble them. Items that resemble no
-    other, such as single keywords, are lost beyond `max_landmarks`: raise it
-    there.
+    "auto" learns from 400 items, or four fifths of fewer, ranks 100 others in both directions, and
+    does so two to five times. It holds out items of the larger side, unless they are such as
+    single keywords, of which one says nothing about another. It starts from linear kernels on both
+    sides, changes one at a time, and leaves them only where the mean average precision grows by
+    more than two standard errors; of fewer than 10 items they are taken without a trial.
 
     References
     ----------

@@ -35,11 +35,10 @@ _LEAST_TOTAL = 1e-30  # of the counts of a topic's words: below, ψ is no number
 class LDA(TopicModel):
     r"""Latent Dirichlet allocation: topics by variational Bayes.
 
-    Items draw topics, topics draw words:
-    :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha),\; \phi_k \sim \mathrm{Dirichlet}(\beta)`.
-    Raises a lower bound of the likelihood over Dirichlet distributions of both, with
-    :math:`\gamma = \alpha + N_{dk}` and :math:`\lambda = \beta + N_{wk}`, from all items
-    in each step.
+    Items draw topics, topics draw words: :math:`\theta_d \sim \mathrm{Dirichlet}(\alpha),\; \phi_k
+    \sim \mathrm{Dirichlet}(\beta)`. Raises a lower bound of the likelihood over Dirichlet
+    distributions of both, with :math:`\gamma = \alpha + N_{dk}` and :math:`\lambda = \beta +
+    N_{wk}`, from all items in each step.
 
     Parameters
     ----------
@@ -76,12 +75,10 @@ class LDA(TopicModel):
 
     Notes
     -----
-    Learns from the items of both sides, each with topics of its own; what
-    belongs together is not looked at. A step from the same γ and λ is
-    that of scikit-learn's batch ``LatentDirichletAllocation``; there γ starts anew in
-    each step, here it goes on, so that the bound never falls. An item
-    without any word of the training items has no topics and scores 0 against
-    everything.
+    Learns from the items of both sides, each with topics of its own, as
+    `simviz.methods.plsa.PLSA` does. A step from the same γ and λ is that of scikit-learn's batch
+    ``LatentDirichletAllocation``; there γ starts anew in each step, here it goes on, so that the
+    bound never falls.
 
     References
     ----------

@@ -27,8 +27,7 @@ class LSA(LinearPairModel):
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the data can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the data give fewer.
     sigma_power : float, default=0.0
         Columns are divided by singular values to this power: 0 projects on
         the directions, 1 is classical folding-in.

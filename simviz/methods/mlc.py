@@ -32,17 +32,14 @@ _LONGER, _SHORTEST = 1.5, 1e-30  # growth of a step from one to the next, and wh
 class MLC(IterativeMixin, LinearPairModel):
     r"""A metric under which dissimilar pairs lie far apart and similar ones close.
 
-    Among the vectors of another method, principal components as a rule, it
-    learns the matrix A of
-    :math:`\max_{A \succeq 0} \sum_D \sqrt{(x-y)^\top A (x-y)}` over dissimilar
-    pairs D, such that the squared distances of all similar pairs sum to at
-    most 1.
+    Among the vectors of another method, principal components as a rule, it learns the matrix A of
+    :math:`\max_{A \succeq 0} \sum_D \sqrt{(x-y)^\top A (x-y)}` over dissimilar pairs D, such that
+    the squared distances of all similar pairs sum to at most 1.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the start can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the start has fewer.
     form : {"full", "diagonal"}, default="full"
         Any matrix A, or weights of the single dimensions.
     init : str or LinearPairModel, default="pca"
@@ -59,15 +56,13 @@ class MLC(IterativeMixin, LinearPairModel):
     max_iter : int, default=200
         Most steps of the ascent.
     tol : float, default=0.0001
-        By what share the sum of distances may still be below its maximum when
-        the ascent ends.
+        By what share the sum of distances may still be below its maximum when the ascent ends.
     patience : int, default=5
         Steps without a better validation score before stopping.
     validation_fraction : float, default=0.2
-        Share of the x items, or of the side that a split divided, held out to
-        stop early, where no validation set is given to `fit`. Where these would
-        be fewer than 20, only the first step is taken. With 0 the ascent goes on
-        to the maximum, as in the paper.
+        Share of the x items, or of the side that a split divided, held out to stop early, where no
+        validation set is given to `fit`. Where these would be fewer than 20, only the first step
+        is taken. With 0 the ascent goes on to the maximum, as in the paper.
     random_state : int, RandomState instance or None, default=0
         Seed of the start, of what is held out, and of the pairs.
 
@@ -86,15 +81,13 @@ class MLC(IterativeMixin, LinearPairModel):
     best_iter_ : int
         Step whose metric was kept; 0 is the start.
     loss_curve_ : list of float
-        After each step, by what share the sum of distances may still rise, at
-        most.
+        After each step, by what share the sum of distances may still rise, at most.
 
     Raises
     ------
     ValueError
-        From `fit`, if all judgments are of one sign, similar pairs do not
-        differ in some direction and there is no ridge, or the start was
-        fitted on other features.
+        From `fit`, if all judgments are of one sign, similar pairs do not differ in some direction
+        and there is no ridge, or the start was fitted on other features.
 
     See Also
     --------
@@ -103,28 +96,25 @@ class MLC(IterativeMixin, LinearPairModel):
 
     Notes
     -----
-    Distances are learned; Wu, Xu and Li scored pairs by inner products
-    (``measure="dot"``). The paper's ascent alternates between the two
-    constraints; here each step ends at the exact nearest point of both, and a
-    bound on the maximum ends the ascent. The diagonal form is solved in the same
-    way instead of by Newton's method; its penalty form has the same solution up
-    to scale. Dissimilar pairs are those judged not relevant where unjudged pairs
-    are ignored, else any pairs that are not relevant.
+    Distances are learned; Wu, Xu and Li scored pairs by inner products (``measure="dot"``). The
+    paper's ascent alternates between the two constraints; here each step ends at the exact nearest
+    point of both, and a bound on the maximum ends the ascent. The diagonal form is solved in the
+    same way instead of by Newton's method; its penalty form has the same solution up to scale.
+    Dissimilar pairs are those judged not relevant where unjudged pairs are ignored, else any pairs
+    that are not relevant.
 
-    The maximum tends to few dimensions: it stretches the ones in which similar
-    pairs hardly differ. Where similar pairs are fewer than dimensions those are
-    directions that no similar pair knows; the ridge bounds them. So validation
-    chooses among the start (0), the equal shares that the ascent begins with (1),
-    and the steps beyond.
+    The maximum tends to few dimensions: it stretches the ones in which similar pairs hardly
+    differ. Where similar pairs are fewer than dimensions those are directions that no similar pair
+    knows; the ridge bounds them. So validation chooses among the start (0), the equal shares that
+    the ascent begins with (1), and the steps beyond.
 
-    Test MRR beside that of PCA, its start, both with 200 dimensions, p of a paired
-    randomisation test over n queries: abt_buy .875, PCA .799 (p = .0001, n = 213);
-    amazon_google .830, .762 (p = .0008, n = 224); libreoffice_help, 1,400 pairs,
-    .853, .101 (p = .0001, n = 1,400); mediqa_qa .765, .654 (p = .0001, n = 150);
-    nfcorpus .384 (n = 323) and cranfield .813 (n = 45), where the start was kept;
-    with 48 and 58 training queries, which leave too few to hold out, cisi .667,
-    .649 (p = .73, n = 15) and npl .345, .310 (p = .49, n = 19). The maximum, by
-    inner products in 100 dimensions, reached .02 to .18 on all of these.
+    Test MRR beside that of PCA, its start, both with 200 dimensions, p of a paired randomisation
+    test over n queries: abt_buy .875, PCA .799 (p = .0001, n = 213); amazon_google .830, .762 (p =
+    .0008, n = 224); libreoffice_help, 1,400 pairs, .853, .101 (p = .0001, n = 1,400); mediqa_qa
+    .765, .654 (p = .0001, n = 150); nfcorpus .384 (n = 323) and cranfield .813 (n = 45), where the
+    start was kept; with 48 and 58 training queries, which leave too few to hold out, cisi .667,
+    .649 (p = .73, n = 15) and npl .345, .310 (p = .49, n = 19). The maximum, by inner products in
+    100 dimensions, reached .02 to .18 on all of these.
 
     References
     ----------
@@ -228,7 +218,6 @@ class MLC(IterativeMixin, LinearPairModel):
         return get_method(self.init).tags
 
     def _ascent(self, similar: Reals, dissimilar: Reals) -> Iterator[tuple[Reals, float]]:
-        """A root F of each metric on the way, A = FFᵀ, and how much may still be gained."""
         # The first columns of F matter most.
         scatter = similar.T @ similar
         diagonal = self.form == "diagonal"

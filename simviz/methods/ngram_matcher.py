@@ -15,10 +15,9 @@ from simviz.relevance import Relevance
 class NgramMatcher(PairModel):
     r"""Trigrams that two texts share, less those that only one of them has.
 
-    With :math:`T_q` and :math:`T_c` for the sets of trigrams of a query of
-    :math:`m` characters and of a candidate,
-    :math:`s(q, c) = m - (|T_q \ominus T_c| - |T_q \cap T_c|)
-    = m - |T_q| - |T_c| + 3\,|T_q \cap T_c|`.
+    With :math:`T_q` and :math:`T_c` for the sets of trigrams of a query of :math:`m` characters
+    and of a candidate, :math:`s(q, c) = m - (|T_q \ominus T_c| - |T_q \cap T_c|) = m - |T_q| -
+    |T_c| + 3\,|T_q \cap T_c|`.
 
     Attributes
     ----------
@@ -32,11 +31,10 @@ class NgramMatcher(PairModel):
 
     Notes
     -----
-    It is the baseline of the paper, which calls the part in brackets a match
-    although it grows with what differs. What is unlike in the query costs the
-    same for every candidate: extra words in it do no harm, and of two
-    candidates that it contains the longer one wins. The length m is taken
-    from the counts, as the number of trigrams with repetitions and 2.
+    It is the baseline of the paper, which calls the part in brackets a match although it grows
+    with what differs. What is unlike in the query costs the same for every candidate: extra words
+    in it do no harm, and of two candidates that it contains the longer one wins. The length m is
+    taken from the counts, as the number of trigrams with repetitions and 2.
 
     A text shorter than three characters is one term as a whole, so that it
     finds its like first, then the shortest candidates. An item without any
@@ -106,7 +104,6 @@ def _present(X: Matrix) -> tuple[sp.csr_array, NDArray[np.floating]]:
 
 
 def _length(X: Matrix) -> NDArray[np.floating]:
-    """Characters of each text."""
     counts = sp.csr_array(X)
     counts = counts.multiply(counts > 0)
     return np.asarray(counts.sum(axis=1), dtype=X.dtype).ravel() + 2

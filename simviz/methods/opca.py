@@ -35,38 +35,32 @@ _USUAL = 0.1
 class OPCA(RegularizationPathMixin, LinearPairModel):
     r"""Oriented PCA: directions that vary between pairs but not within them.
 
-    Maximises what pairs differ in (signal) over what their two items differ
-    in (noise), :math:`\max_a\; a^\top C_s a / a^\top (C_n + \gamma I) a`, with
-    :math:`C_s` the covariance of the pairs' means and :math:`C_n` that of the
-    items around the mean of their pair.
+    Maximises what pairs differ in (signal) over what their two items differ in (noise),
+    :math:`\max_a\; a^\top C_s a / a^\top (C_n + \gamma I) a`, with :math:`C_s` the covariance of
+    the pairs' means and :math:`C_n` that of the items around the mean of their pair.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the data can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the data give fewer.
     regularization : float or None, default=None
-        Ridge γ of the noise, in units of its mean variance. None is 0.1 for sparse
-        features such as words; for dense ones, such as vectors of an encoder, that of
-        0.01, 0.1, 1, 10 and 100 which does best on a fifth of the training items, held
-        out for it. Without a ridge (0) data with fewer pairs than features have
-        directions without any noise, which is an error.
+        Ridge γ of the noise, in units of its mean variance. None is 0.1 for sparse features such
+        as words; for dense ones, such as vectors of an encoder, that of 0.01, 0.1, 1, 10 and 100
+        which does best on a fifth of the training items, held out for it. Without a ridge (0) data
+        with fewer pairs than features have directions without any noise, which is an error.
     shared : bool, default=False
         Whether both sides have one vocabulary, as in the paper: then terms
         that both sides use, such as names and numbers, help. Otherwise one
         matrix a side is learned, as if the vocabularies stood side by side.
     signal : {"mean", "cross"}, default="mean"
-        "mean": the covariance of the pairs' means, as in the paper. "cross":
-        only what the two items of a pair have in common,
-        :math:`(C_{xy} + C_{yx})/2`, with γ on both sides of the quotient; with
-        separate vocabularies that is exactly ridge CCA.
+        "mean": the covariance of the pairs' means, as in the paper. "cross": only what the two
+        items of a pair have in common, :math:`(C_{xy} + C_{yx})/2`, with γ on both sides of the
+        quotient; with separate vocabularies that is exactly ridge CCA.
     noise : {"centered", "raw"}, default="centered"
-        Whether the difference between the means of the two sides (the
-        language itself) is taken out before, or counts as noise as in the
-        paper.
+        Whether the difference between the means of the two sides (the language itself) is taken
+        out before, or counts as noise as in the paper.
     eigenvalue_power : float, default=0.0
-        Columns of unit noise are scaled by their signal-to-noise ratio to
-        this power.
+        Columns of unit noise are scaled by their signal-to-noise ratio to this power.
     rank : int or None, default=None
         Principal directions that enter, a second regulariser. None keeps them
         all; see `simviz.methods.cca.RidgeCCA` for more than 24,000 features.
@@ -90,15 +84,13 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
 
     Notes
     -----
-    Nested. Since signal and noise add up to the covariance C of all items, the
-    directions are also those of :math:`C_s a = \mu (C + \gamma I) a` with
-    :math:`\mu = \lambda/(1+\lambda)`. C falls into one block a vocabulary, is
-    factored once, and the leading directions are found by block Lanczos from
-    products with sparse data: no dense eigenproblem of the size of the
-    vocabulary, and none of twice that size when there are two. With γ = 0 and
-    separate vocabularies OPCA is CCA, :math:`\lambda = (1+\rho)/(1-\rho)`. The
-    covariance of all items as signal would give the same directions as their
-    means' (λ + 1), hence is no option.
+    Nested. Since signal and noise add up to the covariance C of all items, the directions are also
+    those of :math:`C_s a = \mu (C + \gamma I) a` with :math:`\mu = \lambda/(1+\lambda)`. C falls
+    into one block a vocabulary, is factored once, and the leading directions are found by block
+    Lanczos from products with sparse data: no dense eigenproblem of the size of the vocabulary,
+    and none of twice that size when there are two. With γ = 0 and separate vocabularies OPCA is
+    CCA, :math:`\lambda = (1+\rho)/(1-\rho)`. The covariance of all items as signal would give the
+    same directions as their means' (λ + 1), hence is no option.
 
     References
     ----------

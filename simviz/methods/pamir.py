@@ -33,12 +33,11 @@ _ROWS = 256  # of W that are averaged at a time
 class PAMIR(TripleMixin, PairModel):
     r"""Passive-aggressive ranking: a weight for every pair of features.
 
-    Learns :math:`f(q, p) = q^\top W p` from triples of a query, an item that is
-    relevant to it and one that is not. A triple that meets the margin of 1
-    changes nothing; any other moves W by the least that makes it meet the
-    margin, :math:`W \leftarrow W + \tau\, q (p^+ - p^-)^\top` with
-    :math:`\tau = \min(C, \ell / (\|q\|^2 \|p^+ - p^-\|^2))`. Where both sides have one
-    vocabulary the first W is the identity, :math:`f(q, p) = q^\top p`, else 0.
+    Learns :math:`f(q, p) = q^\top W p` from triples of a query, an item that is relevant to it and
+    one that is not. A triple that meets the margin of 1 changes nothing; any other moves W by the
+    least that makes it meet the margin, :math:`W \leftarrow W + \tau\, q (p^+ - p^-)^\top` with
+    :math:`\tau = \min(C, \ell / (\|q\|^2 \|p^+ - p^-\|^2))`. Where both sides have one vocabulary
+    the first W is the identity, :math:`f(q, p) = q^\top p`, else 0.
 
     Parameters
     ----------
@@ -53,15 +52,13 @@ class PAMIR(TripleMixin, PairModel):
         Whether W is the mean over all steps, which forgets single triples,
         rather than what the last one left.
     max_iter : int, default=20
-        Passes; each samples as many triples as there are relevant pairs, at
-        least 20,000.
+        Passes; each samples as many triples as there are relevant pairs, at least 20,000.
     patience : int, default=5
         Passes without a better validation score before stopping.
     validation_fraction : optional
         As of `simviz.methods.ssi.SSI`.
     normalize : bool, default=True
-        Whether items are scaled to length 1 first; the margin of 1 is meant
-        for such items.
+        Whether items are scaled to length 1 first; the margin of 1 is meant for such items.
     max_memory : int, default=1024
         Megabytes that training may take for W, of which it holds up to four
         copies. Where W does not fit, the features that most training items
@@ -84,14 +81,12 @@ class PAMIR(TripleMixin, PairModel):
 
     Notes
     -----
-    Triples are sampled as for SSI: a relevant pair, uniformly, and an item
-    that is not relevant to its query, uniformly, and pairs judged not relevant
-    as often as relevant ones. The best pass on
-    held-out items is kept, else the last; the identity, where it is the start, unless a
-    pass is better by one standard error. From 0 it does not know that a word is like itself
-    until pairs with that word have said so. The mean costs no
-    more than the steps: beside W, each step times its number is summed.
-    Two items without any difference are passed over.
+    Triples are sampled as for SSI: a relevant pair, uniformly, and an item that is not relevant to
+    its query, uniformly, and pairs judged not relevant as often as relevant ones. The best pass on
+    held-out items is kept, else the last; the identity, where it is the start, unless a pass is
+    better by one standard error. From 0 it does not know that a word is like itself until pairs
+    with that word have said so. The mean costs no more than the steps: beside W, each step times
+    its number is summed. Two items without any difference are passed over.
 
     References
     ----------
@@ -218,7 +213,6 @@ class PAMIR(TripleMixin, PairModel):
 
     @property
     def _keeps_all(self) -> bool:
-        """Whether all features have weights."""
         return getattr(self, "x_kept_", None) is None
 
     def _scaled(self, items: Matrix, side: Literal["x", "y"]) -> Matrix:

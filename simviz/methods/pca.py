@@ -25,12 +25,10 @@ class PCA(LinearPairModel):
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the data can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the data give fewer.
     center_at_transform : bool, default=False
-        Whether the mean is subtracted from new items too. Cosines of text
-        are better without: its mean is small, and the shared direction tells
-        common from rare.
+        Whether the mean is subtracted from new items too. Cosines of text are better without: its
+        mean is small, and the shared direction tells common from rare.
     random_state : int, RandomState instance or None, default=0
         Start of the iterative solver for large data.
 

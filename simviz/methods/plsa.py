@@ -14,10 +14,9 @@ from simviz.params import options
 class PLSA(TopicModel):
     r"""Probabilistic latent semantic analysis: topics by likelihood, with priors.
 
-    Explains each item's words by K topics, :math:`p(w|d) = \sum_k \theta_{dk}
-    \phi_{kw}`, and maximises :math:`\sum c_{dw} \log p(w|d) + (\alpha - 1)
-    \sum \log \theta + (\beta - 1) \sum \log \phi` by expectation
-    maximisation over the non-zero counts.
+    Explains each item's words by K topics, :math:`p(w|d) = \sum_k \theta_{dk} \phi_{kw}`, and
+    maximises :math:`\sum c_{dw} \log p(w|d) + (\alpha - 1) \sum \log \theta + (\beta - 1) \sum
+    \log \phi` by expectation maximisation over the non-zero counts.
 
     Parameters
     ----------
@@ -62,9 +61,8 @@ class PLSA(TopicModel):
     objective_curve_ : list of float
         The objective before each step.
     perplexity_curve_ : list of float
-        Of validation items, after each step: half the words of each foretold from
-        the others. Without validation items, of the training words before each
-        step.
+        Of validation items, after each step: half the words of each foretold from the others.
+        Without validation items, of the training words before each step.
 
     See Also
     --------
@@ -73,10 +71,9 @@ class PLSA(TopicModel):
 
     Notes
     -----
-    Learns from the items of both sides, each with topics of its own; what
-    belongs together is not looked at. An item without any word of the training
-    items has no topics and scores 0 against everything. Below 1 a prior would
-    make counts negative, hence the bound.
+    Learns from the items of both sides, each with topics of its own; what belongs together is not
+    looked at. An item without any word of the training items has no topics and scores 0 against
+    everything. Below 1 a prior would make counts negative, hence the bound.
 
     References
     ----------

@@ -84,11 +84,7 @@ class PLTM(TopicModel):
 
     Notes
     -----
-    Each relevant pair is a unit with topics of its own and counts with its grade;
-    an item in several pairs has part in each of them. Items without a partner and
-    pairs judged not relevant are not looked at. Later each item is folded in
-    alone. An item without any word of the training pairs has no topics and scores
-    0 against everything.
+    Pairs and unknown words count as in `simviz.methods.jplsa.JPLSA`.
 
     Variational inference keeps expected counts and leaves a word's own share out of
     them (CVB0). Priors are learned by Minka's fixed point, from the tenth step on:
@@ -98,12 +94,11 @@ class PLTM(TopicModel):
     sweeps of the second half. With ``inference="em"`` and ``learn_alpha=False`` it is
     JPLSA with α + 1 and β + 1: the one adds what the other's mode takes away.
 
-    Test MRR beside that of JPLSA, 100 topics and defaults, p of a paired
-    randomisation test over n queries: libreoffice_help, 1,400 pairs, .886, .851
-    (p = .0001, n = 1,400); cranfield .568, .447 (p = .04, n = 45); nfcorpus .104,
-    .089 (p = .15, n = 323); abt_buy .795, .792 (p = .83, n = 213); amazon_google
-    .639, .666 (p = .06, n = 224). Words of unseen libreoffice_help pairs are about
-    as hard to foretell as after Gibbs sampling: perplexity 155 and 156, JPLSA 175.
+    Test MRR beside that of JPLSA, 100 topics and defaults, p of a paired randomisation test over n
+    queries: libreoffice_help, 1,400 pairs, .886, .851 (p = .0001, n = 1,400); cranfield .568, .447
+    (p = .04, n = 45); nfcorpus .104, .089 (p = .15, n = 323); abt_buy .795, .792 (p = .83, n =
+    213); amazon_google .639, .666 (p = .06, n = 224). Words of unseen libreoffice_help pairs are
+    about as hard to foretell as after Gibbs sampling: perplexity 155 and 156, JPLSA 175.
 
     References
     ----------
@@ -241,7 +236,6 @@ class Collapsed(EM):
         return bounds[0], bounds[-1], *counts.rows
 
     def _recount(self, topics: Assigned) -> Array:
-        """Sum the shares up again, and return Σ c share² of each unit and topic."""
         for total in (topics.theta, *topics.word_counts):
             total[:] = 0
         squares = np.zeros_like(topics.theta)

@@ -21,9 +21,8 @@ _TIE = 1e-6  # of the largest singular value: what decides where the pairs do no
 class Procrustes(LinearPairModel):
     r"""Orthogonal Procrustes: the rotation that brings paired vectors together.
 
-    :math:`\min_W\; \|XW - Y\|^2` over all orthogonal W. Angles within a side stay as
-    they are, so that nothing of what the vectors know is lost and little can be
-    learned by heart.
+    :math:`\min_W\; \|XW - Y\|^2` over all orthogonal W. Angles within a side stay as they are, so
+    that nothing of what the vectors know is lost and little can be learned by heart.
 
     Parameters
     ----------

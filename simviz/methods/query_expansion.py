@@ -79,27 +79,22 @@ def heaviest_terms(rows: sp.csr_array, n_terms: int | None) -> sp.csr_array:
 class QueryExpansion(PairModel):
     r"""Query expansion: ask again with the terms of the first answers added.
 
-    :math:`q' = q + \beta\,\lVert q\rVert \sum_{d \in \mathrm{top}_E(q)}
-    w_{qd}\, d / \lVert d\rVert` with :math:`\sum_d w_{qd} = 1`: Rocchio's
-    formula without negative feedback, where the E best documents by a base
-    similarity stand for the relevant ones. The expanded query is scored by
-    the same similarity.
+    :math:`q' = q + \beta\,\lVert q\rVert \sum_{d \in \mathrm{top}_E(q)} w_{qd}\, d / \lVert
+    d\rVert` with :math:`\sum_d w_{qd} = 1`: Rocchio's formula without negative feedback, where the
+    E best documents by a base similarity stand for the relevant ones. The expanded query is scored
+    by the same similarity.
 
     Parameters
     ----------
     beta : float, default=0.1
-        Weight of the feedback against the query itself; 0 is the base
-        similarity, unchanged.
+        Weight of the feedback against the query itself; 0 is the base similarity, unchanged.
     n_feedback : int, default=10
-        How many documents feed a query (E). Only those with a similarity
-        above 0 do.
+        How many documents feed a query (E). Only those with a similarity above 0 do.
     n_terms : int or None, default=50
-        How many terms of the feedback are added, those of the highest
-        weight; None adds all.
+        How many terms of the feedback are added, those of the highest weight; None adds all.
     base : str or PairModel, default="tfidf_cosine"
-        The similarity: "tfidf_cosine", "bm25", "lsa", "opca", "cca" or "ssi",
-        or any model whose two sides share one space, of which a clone is
-        fitted.
+        The similarity: "tfidf_cosine", "bm25", "lsa", "opca", "cca" or "ssi", or any model whose
+        two sides share one space, of which a clone is fitted.
 
     Attributes
     ----------
@@ -115,12 +110,11 @@ class QueryExpansion(PairModel):
 
     Notes
     -----
-    Departures: a query keeps its length, which matters to a base that is no
-    cosine; documents level at the E-th place share what is left of the
-    places; and a document that equals the query item by item (a page among
-    pages that ask for their links) never feeds it. Feedback comes from the
-    training collection rather than from whatever is ranked, so that a
-    similarity depends on the two items alone.
+    Departures: a query keeps its length, which matters to a base that is no cosine; documents
+    level at the E-th place share what is left of the places; and a document that equals the query
+    item by item (a page among pages that ask for their links) never feeds it. Feedback comes from
+    the training collection rather than from whatever is ranked, so that a similarity depends on
+    the two items alone.
 
     References
     ----------

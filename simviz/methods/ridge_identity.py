@@ -22,10 +22,9 @@ from simviz.relevance import Relevance
 class RidgeIdentity(LinearPairModel):
     r"""Ridge towards the identity: a linear map that stays near where it starts.
 
-    Both sides are vectors of one space, such as those of one encoder, whose cosine
-    is good already. A map W brings the x item of each relevant pair near its y
-    item, :math:`\min_W\; \|XW - Y\|^2 + \lambda \|W - I\|^2`, and leaves alone what
-    the pairs say nothing of.
+    Both sides are vectors of one space, such as those of one encoder, whose cosine is good
+    already. A map W brings the x item of each relevant pair near its y item, :math:`\min_W\; \|XW
+    - Y\|^2 + \lambda \|W - I\|^2`, and leaves alone what the pairs say nothing of.
 
     Parameters
     ----------
@@ -58,13 +57,12 @@ class RidgeIdentity(LinearPairModel):
 
     Notes
     -----
-    Rows are scaled to length 1 first, as the cosine does. With pair weights R, grades
-    that sum to 1, :math:`W = (X^\top D_x X + \lambda I)^{-1}
-    (X^\top R Y + \lambda I)`, where :math:`D_x` holds the sums of the rows of R. With
-    V for the map from y to x, "both" takes :math:`(W + V^\top) / 2 = U S Z^\top` and
-    maps x by :math:`U S^{1/2}` and y by :math:`Z S^{1/2}`, so that neither side is
-    preferred. Nothing is centred. λ is chosen by the mean average precision of both directions,
-    the NDCG where there are grades, the AUC where unjudged pairs are ignored.
+    Rows are scaled to length 1 first, as the cosine does. With pair weights R, grades that sum to
+    1, :math:`W = (X^\top D_x X + \lambda I)^{-1} (X^\top R Y + \lambda I)`, where :math:`D_x`
+    holds the sums of the rows of R. With V for the map from y to x, "both" takes :math:`(W +
+    V^\top) / 2 = U S Z^\top` and maps x by :math:`U S^{1/2}` and y by :math:`Z S^{1/2}`, so that
+    neither side is preferred. Nothing is centred. λ is chosen by the mean average precision of
+    both directions, the NDCG where there are grades, the AUC where unjudged pairs are ignored.
 
     References
     ----------

@@ -35,24 +35,21 @@ _MANY = 20_000  # items from which one rate has to do
 class S2Net(IterativeMixin, LinearPairModel):
     r"""Siamese network: linear maps under which relevant pairs outscore all others.
 
-    Learns the matrices of :math:`g_x = A_x^\top x,\quad g_y = A_y^\top y` so that the
-    cosine of a relevant pair exceeds that of every other pair of its row or
-    its column. With :math:`\Delta` for a difference of two such cosines, the paper
-    minimises the mean of :math:`\log(1 + e^{-\gamma \Delta})` over all comparisons. It
-    starts from what another method learned.
+    Learns the matrices of :math:`g_x = A_x^\top x,\quad g_y = A_y^\top y` so that the cosine of a
+    relevant pair exceeds that of every other pair of its row or its column. With :math:`\Delta`
+    for a difference of two such cosines, the paper minimises the mean of :math:`\log(1 +
+    e^{-\gamma \Delta})` over all comparisons. It starts from what another method learned.
 
     Parameters
     ----------
     n_components : int, default=200
-        Dimensions of the learned space. More than the start can give are
-        capped with a warning; `n_components_` tells the truth.
+        Dimensions of the learned space; capped with a warning where the start has fewer.
     shared : bool, default=False
         Whether both sides have one vocabulary; then one matrix is learned.
     loss : {"softmax", "logistic", "triplet", "mse"}, default="softmax"
-        "softmax": a relevant pair against all its others together,
-        :math:`\log(1 + \sum e^{-\gamma \Delta})` (InfoNCE). "logistic": one by one,
-        the paper's. "triplet": the hinge max(0, 2/γ − Δ), one by one. "mse":
-        squared error of similarities that should be 1 or 0, both kinds
+        "softmax": a relevant pair against all its others together, :math:`\log(1 + \sum e^{-\gamma
+        \Delta})` (InfoNCE). "logistic": one by one, the paper's. "triplet": the hinge max(0, 2/γ −
+        Δ), one by one. "mse": squared error of similarities that should be 1 or 0, both kinds
         weighing the same; it needs far fewer products.
     init : str or LinearPairModel, default="opca"
         Where to start: a method, "random", or a linear model; one that is not
@@ -62,8 +59,7 @@ class S2Net(IterativeMixin, LinearPairModel):
     gamma : float, default=10.0
         Slope γ of the logistic loss, inverse temperature of the softmax.
     direction : {"both", "x2y", "y2x"}, default="both"
-        Whether others of the row (a query of the x side), of the column, or
-        both are compared.
+        Whether others of the row (a query of the x side), of the column, or both are compared.
     hard_negatives : int or None, default=None
         Only so many others of a query, the most similar ones, are compared.
     balanced : bool, default=False
@@ -81,24 +77,21 @@ class S2Net(IterativeMixin, LinearPairModel):
         "adam": batches of queries whose items are each other's negatives.
         "lbfgs": all comparisons at every iteration.
     learning_rate : float or None, default=None
-        Length of a step, relative to the parameters: of each of Adam's, of the
-        first of L-BFGS (None: 0.01). None has Adam try 0.03, 0.1 and 0.3, one
-        after the other from the same start, until one is no better than the one
-        before; with more than 20,000 x items 0.1 only, with nothing held out
-        0.03 only.
+        Length of a step, relative to the parameters: of each of Adam's, of the first of L-BFGS
+        (None: 0.01). None has Adam try 0.03, 0.1 and 0.3, one after the other from the same start,
+        until one is no better than the one before; with more than 20,000 x items 0.1 only, with
+        nothing held out 0.03 only.
     batch_size : int, default=1000
-        Queries of a batch; fewer where that would leave less than 8 batches,
-        but 32.
+        Queries of a batch; fewer where that would leave less than 8 batches, but 32.
     max_iter : int, default=100
         Iterations of L-BFGS, or passes over all queries of Adam.
     patience : int, default=8
         Iterations without a better validation score before stopping.
     validation_fraction : float, default=0.2
-        Share of the items held out to choose rate and iteration, where no
-        validation set is given to `fit` and there would be at least 20 of them;
-        in the end all items are learned from. One-to-one pairs are held out
-        whole; else some x items are, and some y items, or those of the side that
-        a split divided.
+        Share of the items held out to choose rate and iteration, where no validation set is given
+        to `fit` and there would be at least 20 of them; in the end all items are learned from.
+        One-to-one pairs are held out whole; else some x items are, and some y items, or those of
+        the side that a split divided.
     precision : {"auto", "float32", "bfloat16"}, default="auto"
         Of the large products of float32 data; "auto" is bfloat16 where the processor
         is made for it. Sums, losses and parameters are not affected.
@@ -112,9 +105,8 @@ class S2Net(IterativeMixin, LinearPairModel):
     x_projection_, y_projection_ : ndarray of shape (d_x, k) and (d_y, k)
         The learned matrices; the same where `shared`.
     x_offset_, y_offset_ : ndarray of shape (k,) or None
-        What is subtracted from projections, learned as well. It starts as
-        the projected mean of methods that centre, else as 0. None without
-        `fit_intercept`.
+        What is subtracted from projections, learned as well. It starts as the projected mean of
+        methods that centre, else as 0. None without `fit_intercept`.
     learning_rate_ : float
         Rate that was kept.
     n_iter_ : int
@@ -124,10 +116,9 @@ class S2Net(IterativeMixin, LinearPairModel):
     loss_curve_ : list of float
         Loss at each iteration; with "adam" the mean over a pass.
     validation_scores_ : list of float
-        Score on the validation set, or on 4,096 of its queries and candidates,
-        after each iteration; empty without one. NDCG where there are grades, the
-        AUC where unjudged pairs are ignored, else the mean average precision;
-        of both directions where both are compared.
+        Score on the validation set, or on 4,096 of its queries and candidates, after each
+        iteration; empty without one. NDCG where there are grades, the AUC where unjudged pairs are
+        ignored, else the mean average precision; of both directions where both are compared.
 
     See Also
     --------
@@ -136,15 +127,13 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     Notes
     -----
-    Stopping early is what keeps the model from learning pairs by heart. Of the
-    start and the best iteration of each rate, that one is kept which leaves the
-    start least and scores within one standard error of the best. Where queries
-    were held out from what was given, the start is then fitted once more, to
-    all of it, and as many iterations follow. Where
-    unjudged pairs are negative, every item that is not relevant is compared
-    with the relevant ones, and higher grades with lower ones. Where they are
-    ignored, judged pairs of a query are compared by grade; if no query has two
-    grades, judged pairs of different queries.
+    Stopping early is what keeps the model from learning pairs by heart. Of the start and the best
+    iteration of each rate, that one is kept which leaves the start least and scores within one
+    standard error of the best. Where queries were held out from what was given, the start is then
+    fitted once more, to all of it, and as many iterations follow. Where unjudged pairs are
+    negative, every item that is not relevant is compared with the relevant ones, and higher grades
+    with lower ones. Where they are ignored, judged pairs of a query are compared by grade; if no
+    query has two grades, judged pairs of different queries.
 
     The preset "paper" takes the paper's loss and solver and no offsets. The softmax
     learns more, sooner (all with a rate of 0.3): on 20,000 English and Spanish
@@ -153,11 +142,10 @@ class S2Net(IterativeMixin, LinearPairModel):
     to 0.941 with the softmax, in 11. L-BFGS learns less before it overfits: on 11,336
     paragraphs and 50 dimensions OPCA's 0.933 became 0.940 (logistic), Adam's 0.965.
 
-    The parameters of Adam are averaged over about one pass, which replaces a
-    schedule of falling rates. Nothing of size (n_x, n_y) is held,
-    but for the scores of a batch of at most 100 million pairs. The
-    derivative printed in the paper's appendix has a wrong sign in its
-    exponent; it is :math:`-\gamma / (1 + e^{\gamma \Delta})`.
+    The parameters of Adam are averaged over about one pass, which replaces a schedule of falling
+    rates. Nothing of size (n_x, n_y) is held, but for the scores of a batch of at most 100 million
+    pairs. The derivative printed in the paper's appendix has a wrong sign in its exponent; it is
+    :math:`-\gamma / (1 + e^{\gamma \Delta})`.
 
     References
     ----------
@@ -250,9 +238,8 @@ class S2Net(IterativeMixin, LinearPairModel):
     ) -> Iterator[S2Net]:
         """Models of ascending dimensions, each starting from the one before.
 
-        The first columns of a model are those that the smaller one learned,
-        the others those of the start. That is fitted once, and once more to all
-        items where some were held out.
+        The first columns of a model are those that the smaller one learned, the others those of
+        the start. That is fitted once, and once more to all items where some were held out.
 
         Parameters
         ----------
@@ -288,13 +275,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         yield from first._fitted(models, (X, Y, relevance), validation)
 
     def continued(self) -> S2Net:
-        """The method as it goes on from this model, for a few iterations and not watched.
-
-        Returns
-        -------
-        S2Net
-            Not fitted yet.
-        """
+        """The method as it goes on from this model: not fitted, a few iterations, not watched."""
         return self._copy(
             init=self, solver="adam", learning_rate=_RATES[0], max_iter=_FEW, validation_fraction=0
         )
@@ -441,13 +422,11 @@ class S2Net(IterativeMixin, LinearPairModel):
         return adam.iterate(theta, self._batches(data, rng))
 
     def _batches(self, data: Data, rng: Any) -> Any:
-        """Batches of a pass of Adam, drawn anew each time they are gone through."""
         from simviz.methods._s2net_training import Batches
 
         return Batches(*data, self.batch_size, rng)
 
     def _take(self, theta: Any) -> None:
-        """Parameters as a fitted model."""
         from simviz.methods._s2net_training import parts
 
         A, a, B, b = parts(theta, self.n_features_in_, self.shared)

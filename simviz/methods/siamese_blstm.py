@@ -24,11 +24,10 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     For names, titles and the like: it reads character by character, no more of
     a text than `max_length`, and its time grows with their number.
 
-    Characters pass through bidirectional recurrent layers; the mean of their
-    states over time is projected to the vector of the text, and two texts are
-    compared by the cosine :math:`E` of their vectors. The paper minimises
-    :math:`\sum \tfrac14 (1 - E)^2` over pairs that belong together, plus
-    :math:`\sum E^2 [E > m]` over pairs that do not.
+    Characters pass through bidirectional recurrent layers; the mean of their states over time is
+    projected to the vector of the text, and two texts are compared by the cosine :math:`E` of
+    their vectors. The paper minimises :math:`\sum \tfrac14 (1 - E)^2` over pairs that belong
+    together, plus :math:`\sum E^2 [E > m]` over pairs that do not.
 
     Parameters
     ----------
@@ -50,22 +49,18 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         The mean of those of a text is added to what is projected from the
         recurrent layers; 0 for none, as in the paper.
     loss : {"softmax", "contrastive", "triplet"}, default="softmax"
-        "softmax": a relevant pair against all others of a batch together,
-        :math:`\log(1 + \sum e^{\gamma (E^- - E^+)})`. "contrastive": the
-        paper's. "triplet": max(0, m − E⁺ + E⁻).
+        "softmax": a relevant pair against all others of a batch together, :math:`\log(1 + \sum
+        e^{\gamma (E^- - E^+)})`. "contrastive": the paper's. "triplet": max(0, m − E⁺ + E⁻).
     negative_loss : {"above", "below", "always", "hinge"}, default="above"
-        What a pair that does not belong together costs in the contrastive
-        loss: E² where E > m; E² where E < m, as printed in the paper; E² at
-        any E; or max(0, E − m)².
+        What a pair that does not belong together costs in the contrastive loss: E² where E > m; E²
+        where E < m, as printed in the paper; E² at any E; or max(0, E − m)².
     margin : float, default=0.0
-        Margin m of the contrastive and of the triplet loss; for the latter
-        about 0.4 serves.
+        Margin m of the contrastive and of the triplet loss; for the latter about 0.4 serves.
     gamma : float, default=10.0
         Slope γ of the softmax, its inverse temperature.
     n_negatives : int or None, default=None
-        Negative pairs drawn for each relevant one, among the pairs of a batch;
-        None takes all of them. In the contrastive loss they weigh at
-        most 4 times as much as the relevant ones.
+        Negative pairs drawn for each relevant one, among the pairs of a batch; None takes all of
+        them. In the contrastive loss they weigh at most 4 times as much as the relevant ones.
     near_groups : bool, default=False
         Whether batches are made of texts that the network takes for similar,
         so that negatives are hard. Each pass then begins by reading all texts.
@@ -77,12 +72,10 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         Share of the characters that are read as unknown in training, so that
         typos and new characters are nothing new.
     padding : {"none", "fixed"}, default="none"
-        "none": as many steps as a text has characters. "fixed": `max_length`
-        steps for every text, which begins at a random one in training and
-        stands in the middle later.
+        "none": as many steps as a text has characters. "fixed": `max_length` steps for every text,
+        which begins at a random one in training and stands in the middle later.
     max_length : int, default=100
-        Characters that are read of a text, by `default_pipeline` too; the
-        time grows with it.
+        Characters that are read of a text, by `default_pipeline` too; the time grows with it.
     learning_rate : float, default=0.002
         Length of a step of Adam.
     max_gradient : float or None, default=5.0
@@ -91,17 +84,15 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         Whether the parameters that are kept are a running average over about
         one pass; else those of its last step.
     batch_size : int, default=256
-        Texts of a batch, about; fewer where that would leave less than 8
-        batches, but 64.
+        Texts of a batch, about; fewer where that would leave less than 8 batches, but 64.
     max_iter : int, default=100
         Passes over all queries.
     patience : int, default=10
         Passes without a better validation score before stopping.
     validation_fraction : float, default=0.1
-        Share of the x items, or of the side that a split divided, held out to
-        stop early, where no validation set is given to `fit` and there would be
-        at least 20 of them: whole groups, where both sides are made of the same
-        texts.
+        Share of the x items, or of the side that a split divided, held out to stop early, where no
+        validation set is given to `fit` and there would be at least 20 of them: whole groups,
+        where both sides are made of the same texts.
     device : {"cpu", "cuda", "auto"}, default="cpu"
         Where the network runs; "auto" is a GPU where there is one.
     random_state : int, RandomState instance or None, default=0
@@ -113,8 +104,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     x_weights_, y_weights_ : dict of str to ndarray
         Parameters of the network of each side by name; equal where `shared`.
     x_characters_, y_characters_ : ndarray of int
-        Ids of the characters that training showed. Others are read as the
-        unknown character.
+        Ids of the characters that training showed. Others are read as the unknown character.
     n_components_ : int
         Length of the vectors.
     n_iter_ : int
@@ -134,28 +124,23 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
 
     Notes
     -----
-    Rows hold ids of characters (`simviz.features.Characters`), 0 for none. The
-    paper prints E² where E < m for negatives. Then the most similar ones cost
-    nothing, and there is no reason to move them apart: what is meant must be
-    E > m, the default here. The embedding of characters, the output width, m,
-    the rate and the batch size are not printed.
+    Rows hold ids of characters (`simviz.features.Characters`), 0 for none. The paper prints E²
+    where E < m for negatives. Then the most similar ones cost nothing, and there is no reason to
+    move them apart: what is meant must be E > m, the default here. The embedding of characters,
+    the output width, m, the rate and the batch size are not printed.
 
-    The loop over time is the compiled one of torch, which has no dropout within
-    it. The recurrent weights are thinned instead, once for every batch
-    (DropConnect), and units between layers are left out for all steps at once.
-    Texts of like lengths are read together, each turned round in itself for
-    the backward direction, so that what stands behind its end changes nothing.
-    In a batch every text is read once. Pairs judged not relevant are read
-    in one batch where unjudged pairs are negative, too; of a query that has no
-    others, these alone are negative.
+    The loop over time is the compiled one of torch, which has no dropout within it. The recurrent
+    weights are thinned instead, once for every batch (DropConnect), and units between layers are
+    left out for all steps at once. Texts of like lengths are read together, each turned round in
+    itself for the backward direction, so that what stands behind its end changes nothing. In a
+    batch every text is read once. Pairs judged not relevant are read in one batch where unjudged
+    pairs are negative, too; of a query that has no others, these alone are negative.
 
-    What the paper does not have are the vectors of n-grams, whose places in a
-    table are found by hashing as in fastText. In one network they begin at
-    random, so that before anything is learned texts are about as similar as
-    their counts of n-grams; what is learned is a departure from there. They are
-    off in the preset "paper", the network of the paper with its loss and its 100
-    steps, for which a GPU is advised; the defaults learn in a minute or two on a
-    common processor.
+    What the paper does not have are the vectors of n-grams, whose places in a table are found by
+    hashing as in fastText. In one network they begin at random, so that before anything is learned
+    texts are about as similar as their counts of n-grams; what is learned is a departure from
+    there. They are off in the preset "paper", the network of the paper with its loss and its 100
+    steps, for which a GPU is advised; the defaults learn in a minute or two on a common processor.
 
     References
     ----------
@@ -273,8 +258,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         Parameters
         ----------
         X, y : matrix
-            Some items of both sides, about as long as all are; at most 64 of
-            each are read.
+            Some items of both sides, about as long as all are; at most 64 of each are read.
         n_texts : int
             Texts of a pass, which decide how large batches are.
 
@@ -300,7 +284,6 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         watch.record(self)
 
     def _shape(self) -> Any:
-        """What the network is made of."""
         from simviz.methods._blstm_network import Shape
 
         known = max(len(self.x_characters_), len(self.y_characters_))
@@ -315,14 +298,12 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         )
 
     def _reader(self) -> Any:
-        """The network that the parameters describe."""
         from simviz.methods._blstm_training import Reader
 
         fixed = self.max_length if self.padding == "fixed" else None
         return Reader(self._shape(), fixed, torch_device(self.device))
 
     def _take(self, theta: Any) -> None:
-        """Parameters as a fitted model."""
         split = self._reader().split
         self.x_weights_, self.y_weights_ = split(theta[0]), split(theta[-1])
         self.n_components_ = self.n_components

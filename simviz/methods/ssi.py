@@ -56,11 +56,10 @@ class SSI(TripleMixin, PairModel):
         the single features; or a weight for every pair of features. Without
         `shared`, "low_rank" is UᵀV and "full" starts from 0.
     init : {"lsa", "identity", "random", "normal"}, default="lsa"
-        Start of U and V: "lsa" is latent semantic analysis (CL-LSI for two
-        vocabularies), "normal" noise in both, as in the paper. "identity", for one
-        vocabulary, and "random", for two, are noise in U and 0 in V. With "lsa" V
-        starts from 0 beside the identity too, so that the first scores are the
-        cosine. Of "symmetric", which has no V, "lsa" or "normal".
+        Start of U and V: "lsa" is latent semantic analysis (CL-LSI for two vocabularies), "normal"
+        noise in both, as in the paper. "identity", for one vocabulary, and "random", for two, are
+        noise in U and 0 in V. With "lsa" V starts from 0 beside the identity too, so that the
+        first scores are the cosine. Of "symmetric", which has no V, "lsa" or "normal".
     n_negatives : int, default=4
         Other items that a sampled pair is compared with in one step; 1 is the
         paper's. More cost little, as the pair's own sums are shared.
@@ -71,16 +70,14 @@ class SSI(TripleMixin, PairModel):
         Step of the gradient descent. With factors a step is shortened where it would change
         the score of its triple by more than 1, so that no rate diverges.
     max_iter : int, default=50
-        Passes; each samples as many triples as there are relevant pairs, at
-        least 20,000.
+        Passes; each samples as many triples as there are relevant pairs, at least 20,000.
     patience : int, default=10
         Passes without a better validation score before stopping.
     validation_fraction : float, default=0.2
-        Share of the items held out to choose the pass, where neither a
-        validation set nor triples are given to `fit` and there would be at
-        least 20 of them; in the end all items are learned from, in as many
-        passes. Pairs that hang together in small groups are held out whole; else some
-        x items are, and some y items, or those of the side that a split divided. 0: none.
+        Share of the items held out to choose the pass, where neither a validation set nor triples
+        are given to `fit` and there would be at least 20 of them; in the end all items are learned
+        from, in as many passes. Pairs that hang together in small groups are held out whole; else
+        some x items are, and some y items, or those of the side that a split divided. 0: none.
     normalize : bool, default=True
         Whether items are scaled to length 1 first, as the paper's tf·idf
         vectors are; margin and learning rate are meant for such items.
@@ -114,9 +111,8 @@ class SSI(TripleMixin, PairModel):
     Raises
     ------
     ValueError
-        From `fit`, if the judgments are of one sign, the form needs one
-        vocabulary, a full matrix would not fit into memory, or the scores of
-        items that are not scaled overflow.
+        From `fit`, if the judgments are of one sign, the form needs one vocabulary, a full matrix
+        would not fit into memory, or the scores of items that are not scaled overflow.
 
     See Also
     --------
@@ -125,18 +121,16 @@ class SSI(TripleMixin, PairModel):
 
     Notes
     -----
-    A triple is a relevant pair, uniformly, and an item that is not relevant to
-    its query, uniformly: among all items where unjudged pairs are negative,
-    among those judged not relevant elsewhere. Where unjudged pairs are negative,
-    pairs judged not relevant are drawn beside relevant ones, each as often and
-    with as much weight, against an item relevant to their query, or one that
-    nobody judged where none is known. Grades count alike. Between the items of
-    one collection no item is drawn with itself. The best pass is kept,
-    or the start where that is not better by one standard error; without
-    anything to watch the last pass. Patience counts passes alone, as the first
-    may fall behind the start before later ones are ahead. Where a side is wide and more than
-    three tenths of its entries are filled (images), steps are taken on batches
-    of up to 256 triples, by matrix products.
+    A triple is a relevant pair, uniformly, and an item that is not relevant to its query,
+    uniformly: among all items where unjudged pairs are negative, among those judged not relevant
+    elsewhere. Where unjudged pairs are negative, pairs judged not relevant are drawn beside
+    relevant ones, each as often and with as much weight, against an item relevant to their query,
+    or one that nobody judged where none is known. Grades count alike. Between the items of one
+    collection no item is drawn with itself. The best pass is kept, or the start where that is not
+    better by one standard error; without anything to watch the last pass. Patience counts passes
+    alone, as the first may fall behind the start before later ones are ahead. Where a side is wide
+    and more than three tenths of its entries are filled (images), steps are taken on batches of up
+    to 256 triples, by matrix products.
 
     The paper starts from noise with a margin of 1, as the preset "paper" does.
     Beside the identity such noise drowns the lexical match, and such a margin
@@ -267,7 +261,6 @@ class SSI(TripleMixin, PairModel):
         return U if self.form == "symmetric" else np.vstack([U, V])
 
     def _take(self, theta: NDArray[np.floating]) -> None:
-        """Factors or weights as a fitted model."""
         if not self._factored:
             self.weights_ = theta
             return
@@ -282,7 +275,6 @@ class SSI(TripleMixin, PairModel):
         return 1.0
 
     def _latent(self, X: Matrix, Y: Matrix, relevance: Relevance, seed: int) -> Any:
-        """Projections of the sides by latent semantic analysis."""
         method = get_method("lsa" if self.shared else "cl_lsi")
         model: Any = method(n_components=self.n_components, random_state=seed)
         model.set_callbacks(lambda *_: self._notify(0, self.max_iter))

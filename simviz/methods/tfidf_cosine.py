@@ -15,9 +15,8 @@ from simviz.relevance import Relevance
 class TfidfCosine(PairModel):
     r"""Cosine of the given vectors: the vector space model, nothing learned.
 
-    :math:`\cos(x, y) = x^\top y / (\|x\| \|y\|)` on tf·idf vectors over one
-    vocabulary. Two items without a common term score 0, and so does an item
-    without any known term.
+    :math:`\cos(x, y) = x^\top y / (\|x\| \|y\|)` on tf·idf vectors over one vocabulary. Two items
+    without a common term score 0, and so does an item without any known term.
 
     Attributes
     ----------
