@@ -117,7 +117,6 @@ class CSLSPipeline(_Scorer):
         Returns
         -------
         CSLSPipeline
-            Fitted.
         """
         check_is_fitted(pipeline)
         made = cls(clone(pipeline), k, queries=queries)
@@ -148,11 +147,9 @@ class CSLSPipeline(_Scorer):
             start += len(block)
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
-        """Share of items of each side of which nothing is known."""
         return self.pipeline_.empty_share(x, y)
 
     def unknown_share(self, x: Items, y: Items) -> tuple[float | None, float | None]:
-        """Share of the terms of each side that training did not show."""
         return self.pipeline_.unknown_share(x, y)
 
     def _score_rows(self, x: AlignedSide, y: AlignedSide) -> Block:

@@ -53,21 +53,19 @@ def default_pipeline(
     x, y : str, optional
         Columns of a frame, see `simviz.from_frame`.
     features : {"usual", "pretrained"} or str or mapping, default="usual"
-        What texts and pictures become: what suits the method, or the vectors of
-        pretrained encoders (`simviz.features.PretrainedText`,
-        `simviz.features.PretrainedImages`), to which the method is an adapter.
-        "pretrained:MODEL", with a name or a folder, has that model read both.
-        A mapping holds parameters of `simviz.features.Tfidf`, such as
-        ``{"tf": "log1p", "stop_words": "english"}``, for all that reads terms; and
-        "x_column", see `PairPipeline`. Methods that learn nothing from pairs match terms
-        that training did not show, each weighed as if one training text had it;
-        ``{"n_unseen": 0}`` keeps the vocabulary of training, as published results have it.
+        What texts and pictures become: what suits the method, or the vectors of pretrained
+        encoders (`simviz.features.PretrainedText`, `simviz.features.PretrainedImages`), to which
+        the method is an adapter. "pretrained:MODEL", with a name or a folder, has that model read
+        both. A mapping holds parameters of `simviz.features.Tfidf`, such as ``{"tf": "log1p",
+        "stop_words": "english"}``, for all that reads terms; and "x_column", see `PairPipeline`.
+        Methods that learn nothing from pairs match terms that training did not show, each weighed
+        as if one training text had it; ``{"n_unseen": 0}`` keeps the vocabulary of training, as
+        published results have it.
     max_features : int, optional
         Terms of texts that are kept at most, those met most often. None keeps
         all, or as many as a method with a weight for every pair of them can hold.
     preset : str, optional
-        Parameters that go together, of `presets` of the method: "paper" is as in
-        the paper.
+        Parameters that go together, of `presets` of the method: "paper" is as in the paper.
     **params
         Parameters of the method, which win over those of the preset. Where `shared`
         is left open, sides whose relevant pairs have words in common get one
@@ -76,7 +74,6 @@ def default_pipeline(
     Returns
     -------
     PairPipeline
-        Ready for ``fit(pairs)``.
 
     Raises
     ------
@@ -263,10 +260,9 @@ def same_vocabulary(pairs: PairSet, sample: int = 1_000) -> bool:
     Returns
     -------
     bool
-        True when the shorter text of a relevant pair shares a fifth of its
-        words with the other on average, or both sides are one collection; for
-        vectors of one width, as `simviz.data.guess_space` finds. What `pairs.space`
-        says wins.
+        True when the shorter text of a relevant pair shares a fifth of its words with the other on
+        average, or both sides are one collection; for vectors of one width, as
+        `simviz.data.guess_space` finds. What `pairs.space` says wins.
     """
     if pairs.space is not None:
         return pairs.space == "one"

@@ -55,11 +55,6 @@ class ItemIndex:
     side : {"x", "y"}, default="y"
         Of which side the items are.
 
-    Attributes
-    ----------
-    items : Items
-        What is found.
-
     Raises
     ------
     ValueError
@@ -213,7 +208,6 @@ class ItemIndex:
         return positions, scores
 
     def _compared(self, queries: Any, k: int) -> Iterator[Scored]:
-        """Scores of all items, query by query."""
         if self._scorer is None:
             self._scorer = self.pipeline._scorer(self._encoded, self.side)
         return ((None, row) for row in self._scorer(queries))

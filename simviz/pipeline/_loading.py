@@ -72,7 +72,6 @@ def load_index(path: str | Path, *, trusted: Sequence[Callable[..., Any]] = ()) 
     Returns
     -------
     ItemIndex
-        Which finds the same.
 
     Raises
     ------

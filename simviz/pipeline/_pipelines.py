@@ -62,7 +62,6 @@ class _OfVectors:
 
 
 def of_vectors(method: Method) -> Method:
-    """Offer a method where there are vectors."""
     return cast("Method", _OfVectors(method))
 
 
@@ -103,72 +102,24 @@ class _Scorer(CallbackMixin, BaseEstimator):
         raise NotImplementedError
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
-        """Share of items of each side without any known feature.
-
-        Such items score 0 against everything; an evaluation has to say how
-        many there are.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        x_share, y_share : float
-            From 0 to 1.
-        """
+        """Share, of x and of y items, without any known feature: they score 0 with everything."""
         raise NotImplementedError
 
     def unknown_share(self, x: Items, y: Items) -> tuple[float | None, float | None]:
-        """Share of the terms of each side that training did not show.
+        """Share of each side's terms that training did not show; None where features are no terms.
 
         What is learned leaves such terms out; lexical methods match them.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        x_share, y_share : float or None
-            From 0 to 1; None of a side whose features are no terms.
         """
         raise NotImplementedError
 
     def iter_similarity(
         self, x: Items, y: Items, block_size: int | None = None
     ) -> Iterator[NDArray[np.floating]]:
-        """Similarities in blocks of rows, so that memory stays bounded.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-        block_size : int, optional
-            Rows of a block; by default about 16 MB of float32.
-
-        Returns
-        -------
-        iterator of ndarray of shape (rows, n_y)
-            Blocks in the order of the x items.
-        """
+        """Similarities in blocks (rows, n_y) of x items, in order, by default of some 16 MB."""
         raise NotImplementedError
 
     def similarity(self, x: ItemsLike, y: ItemsLike) -> NDArray[np.floating]:
-        """Similarities of all pairs of items, as one dense matrix.
-
-        Parameters
-        ----------
-        x, y : Items, or sequences of str or arrays
-            Items of the two sides.
-
-        Returns
-        -------
-        ndarray of shape (n_x, n_y)
-            Larger means closer.
-        """
+        """Similarities (n_x, n_y) of all pairs of items, one dense matrix; larger means closer."""
         return np.concatenate(list(self.iter_similarity(as_items(x), as_items(y))))
 
     def score_pairs(self, x: Any, y: Any = None) -> NDArray[np.float64]:
@@ -219,9 +170,8 @@ class _Scorer(CallbackMixin, BaseEstimator):
         side : {"x", "y"}, default="y"
             Of which side they are; queries are of the other.
         frequencies : {"training", "items"}, default="training"
-            In what terms are counted to weigh them: the training texts, or these
-            items, which lexical methods may be fitted on alone. Items that are added
-            later change no weight.
+            In what terms are counted to weigh them: the training texts, or these items, which
+            lexical methods may be fitted on alone. Items that are added later change no weight.
 
         Returns
         -------
@@ -263,51 +213,18 @@ class _Scorer(CallbackMixin, BaseEstimator):
 
     @of_vectors
     def transform(self, items: ItemsLike) -> NDArray[np.floating]:
-        """Vectors (n, k) of x items.
-
-        Parameters
-        ----------
-        items : Items, or sequence of str or array
-            Items of the x side.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            In the space of the method. What has no vectors has no such method.
-        """
+        """Vectors (n, k) of x items; what has no vectors has no such method."""
         return self._vectors(items, "x")
 
     transform_x = transform  # its name beside transform_y
 
     @of_vectors
     def transform_y(self, items: ItemsLike) -> NDArray[np.floating]:
-        """Vectors (n, k) of y items.
-
-        Parameters
-        ----------
-        items : Items, or sequence of str or array
-            Items of the y side.
-
-        Returns
-        -------
-        ndarray of shape (n, k)
-            In the space of `transform`.
-        """
+        """Vectors (n, k) of y items, in the space of `transform`."""
         return self._vectors(items, "y")
 
     def known(self, x: Items, y: Items) -> tuple[Mask, Mask]:
-        """Which items anything is known of.
-
-        Parameters
-        ----------
-        x, y : Items
-            Items of the two sides.
-
-        Returns
-        -------
-        x_known, y_known : ndarray of bool
-            One for each item.
-        """
+        """Which items of both sides anything is known of, a bool each."""
         check_is_fitted(self)
         return self._known(x, "x"), self._known(y, "y")
 
@@ -330,13 +247,7 @@ class _Scorer(CallbackMixin, BaseEstimator):
         raise NotImplementedError
 
     def save(self, path: str | Path) -> None:
-        """Write what was fitted to one file of JSON and arrays.
-
-        Parameters
-        ----------
-        path : str or Path
-            File to write, by custom with the ending ``.simviz``.
-        """
+        """Write what was fitted to one file of JSON and arrays, by custom named ``*.simviz``."""
         check_is_fitted(self)
         save_state(self._state(), path)
 
@@ -388,9 +299,8 @@ class PairPipeline(_SetOutputMixin, _Scorer):
     Raises
     ------
     ValueError
-        From `fit`, if the content or a parameter does not fit; from `coordinates`, if
-        the method has no vectors (unfold its similarities by `simviz.projection.unfold`
-        instead).
+        From `fit`, if the content or a parameter does not fit; from `coordinates`, if the method
+        has no vectors (unfold its similarities by `simviz.projection.unfold` instead).
 
     Examples
     --------
@@ -407,7 +317,6 @@ class PairPipeline(_SetOutputMixin, _Scorer):
     x_column: str | None = None
 
     def _fit(self, pairs: PairSet, validation: PairSet | None) -> Self:
-        """Learn the features, then the method."""
         x, y = self.x_content(pairs.x), pairs.y.content
         if self.y_features is None:
             both = x if pairs.x is pairs.y else np.concatenate([x, y])
@@ -431,7 +340,6 @@ class PairPipeline(_SetOutputMixin, _Scorer):
     def _learn(
         self, model: PairModel, X: Any, Y: Any, pairs: PairSet, watched: dict[str, Any]
     ) -> Self:
-        """Fit the method to features."""
         if isinstance(model, IterativeMixin):
             watched = {"divided": pairs.divided, **watched}
         self.model_ = model.fit(X, Y, pairs.relevance, **watched)
@@ -441,13 +349,7 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         return self
 
     def why_no_refit(self) -> str | None:
-        """Say why the method cannot follow other pairs at once; None where it can.
-
-        Returns
-        -------
-        str or None
-            A sentence for a reader.
-        """
+        """Say in a sentence why the method cannot follow other pairs at once, None if it can."""
         tags = self.model.tags
         if tags.uses == "unsupervised":
             return f"{tags.title} does not learn from pairs, so no pair changes what it answers."
@@ -606,7 +508,6 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         return np.concatenate(blocks)
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
-        """Share of items of each side without any known feature."""
         rows = (nonzero_rows(self._x(x)), nonzero_rows(self._y(y)))
         return float(1 - rows[0].mean()), float(1 - rows[1].mean())
 
@@ -819,10 +720,9 @@ def cannot_read(role: str, pairs: PairSet, error: Exception) -> str:
 class BlendPipeline(_Scorer):
     r"""A weighted sum of two pipelines: α · learned + (1 − α) · lexical.
 
-    What was learned finds what shares no term; what is lexical finds rare
-    terms, names and numbers, which no training pair explains. Where nothing
-    was learned of an item, because its learned vector is zero, its lexical
-    score stands for the learned one [1]_.
+    What was learned finds what shares no term; what is lexical finds rare terms, names and
+    numbers, which no training pair explains. Where nothing was learned of an item, because its
+    learned vector is zero, its lexical score stands for the learned one [1]_.
 
     Parameters
     ----------
@@ -833,11 +733,10 @@ class BlendPipeline(_Scorer):
         Weight of the learned similarity, from 0 to 1. Choose it on
         validation pairs: see `simviz.evaluation.blends.blend_curve`.
     normalization : {"global_std", "none", "minmax_query", "z_query"}, default="global_std"
-        How the two are brought to one scale: each divided by its standard
-        deviation in training; as they are, which suits two cosines; or, for
-        each x item, from 0 for the lowest score to 1 for the highest, or to
-        mean 0 and standard deviation 1. With the last two a score depends on
-        all the y items it is given with.
+        How the two are brought to one scale: each divided by its standard deviation in training;
+        as they are, which suits two cosines; or, for each x item, from 0 for the lowest score to 1
+        for the highest, or to mean 0 and standard deviation 1. With the last two a score depends
+        on all the y items it is given with.
 
     Attributes
     ----------
@@ -874,11 +773,9 @@ class BlendPipeline(_Scorer):
 
     @property
     def looks_at_queries(self) -> bool:  # type: ignore[override]
-        """Whether a similarity of one of the parts depends on other queries."""
         return any(part.looks_at_queries for part in (self.learned_, self.lexical_))
 
     def _fit(self, pairs: PairSet, validation: PairSet | None) -> Self:
-        """Train both parts."""
         self.check_parameters()
         fitted: list[Pipeline] = []
         for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
@@ -913,7 +810,6 @@ class BlendPipeline(_Scorer):
         Returns
         -------
         BlendPipeline
-            Fitted.
         """
         for part in (learned, lexical):
             check_is_fitted(part)
