@@ -25,68 +25,23 @@ class Transformer(TransformerMixin, BaseEstimator):
     _parameter_constraints: ClassVar[dict[str, Any]] = {}
 
     def fit(self, X: Any, y: object = None) -> Self:
-        """Learn from the content of the training items.
-
-        Parameters
-        ----------
-        X : sequence of str, array or matrix of n items
-            Texts, pictures or vectors, as the class says.
-        y : object, optional
-            Ignored.
-
-        Returns
-        -------
-        self
-            The same object.
-        """
+        """Learn from the content of the training items; `y` is ignored."""
         self._check_parameters()
         self._fit(self._check(X))
         return self
 
     def transform(self, X: Any) -> Any:
-        """Turn the content of items into rows.
-
-        Parameters
-        ----------
-        X : sequence of str, array or matrix of n items
-            Of the same kind as in training.
-
-        Returns
-        -------
-        ndarray or csr_array of shape (n, n_columns)
-            An item without any known feature is an empty row.
-        """
+        """Turn content into rows, an array or CSR (n, n_columns), empty without known features."""
         check_is_fitted(self)
         return self._transform(self._check(X))
 
     def get_feature_names_out(self, input_features: object = None) -> NDArray[np.object_]:
-        """Return names for the columns.
-
-        Parameters
-        ----------
-        input_features : object, optional
-            Ignored.
-
-        Returns
-        -------
-        ndarray of str, shape (n_columns,)
-            Terms where columns stand for terms, else a word and a number.
-        """
+        """Names (n_columns,) of the columns: terms where they stand for terms, else numbered."""
         check_is_fitted(self)
         return np.array(self._names(), dtype=object)
 
     def unknown_share(self, X: Any) -> float | None:
-        """Share of the terms of texts that training did not show.
-
-        Parameters
-        ----------
-        X : sequence of str
-            Texts of any items.
-
-        Returns
-        -------
-        float or None
-            Each occurrence counts; None of features without a vocabulary of terms.
+        """Share of all terms of texts that training did not show; None of features without terms.
 
         Examples
         --------
@@ -115,11 +70,9 @@ class Transformer(TransformerMixin, BaseEstimator):
         return columns
 
     def _check_parameters(self) -> None:
-        """Refuse parameters that do not fit."""
         validate_params(self)
 
     def _check(self, X: Any) -> Any:
-        """Refuse content of another kind."""
         return check_texts(X, type(self).__name__)
 
     def _fit(self, X: Any) -> None:

@@ -55,9 +55,8 @@ def default_features(
     kind : {"text", "keyword", "image", "vector"}
         What the items are.
     input : {"tfidf", "counts", "vectors", "pretrained", "characters", "trigrams"}
-        What the method reads: weights of terms, counts, any numbers, the
-        vectors of a pretrained sentence encoder, or the characters of a text,
-        one by one or three at a time.
+        What the method reads: weights of terms, counts, any numbers, the vectors of a pretrained
+        sentence encoder, or the characters of a text, one by one or three at a time.
     content : sequence of str, array or matrix, optional
         Content of the training items: short texts (a median below 6 words) get
         character 3- to 5-grams inside words; vectors may have to be positive.
@@ -78,8 +77,6 @@ def default_features(
 
     Examples
     --------
-    >>> default_features("keyword", "counts", delimiter=",")
-    MultiHot(delimiter=',')
     >>> default_features("text", "tfidf", content=["red heart", "car"])
     Tfidf(analyzer='char_wb', ngram_range=(3, 5))
     """
@@ -106,8 +103,7 @@ def why_impossible(kind: ItemKind, input: str, *, content: Any = None) -> str | 
     input : {"tfidf", "counts", "vectors", "pretrained", "characters", "trigrams"}
         What the method reads.
     content : array or matrix, optional
-        Content of the items; vectors may be read as counts only where none
-        is negative.
+        Content of the items; vectors may be read as counts only where none is negative.
 
     Returns
     -------

@@ -87,7 +87,6 @@ class StaticModel:
         self._unknown = self._tokenizer.token_to_id(str(known.get("unk_token")))
 
     def get_embedding_dimension(self) -> int:
-        """Length of a vector."""
         return int(self._rows.shape[1])
 
     def encode(self, texts: list[str], **_: Any) -> NDArray[np.float32]:

@@ -54,9 +54,8 @@ class HashedText(TermFeatures):
     ngram_range, lowercase, stop_words, tf : optional
         As of `simviz.features.text.Tfidf`.
     idf : bool, default=True
-        Whether columns are weighted by ln(N / df), with df the number of
-        training texts that have a term there; a column that none has counts
-        as if one had. Without it nothing is learned.
+        Whether columns are weighted by ln(N / df), with df the number of training texts that have
+        a term there; a column that none has counts as if one had. Without it nothing is learned.
     signed : bool, default=True
         Whether terms have signs. Methods that read counts need them without.
     normalize : bool, default=True

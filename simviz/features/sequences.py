@@ -23,9 +23,8 @@ UNKNOWN = 1  # id of every character that training did not show
 class Characters(Transformer):
     """Texts as rows of character ids, one column a position.
 
-    0 is no character, 1 a character that is not in the alphabet, and the
-    alphabet counts on from 2. Texts are brought to Unicode normal form C
-    first, and white space to single spaces.
+    0 is no character, 1 a character that is not in the alphabet, and the alphabet counts on from
+    2. Texts are brought to Unicode normal form C first, and white space to single spaces.
 
     Parameters
     ----------
@@ -136,15 +135,13 @@ class Trigrams(Transformer):
     lowercase : bool, default=True
         Whether case is ignored.
     n_unseen : int, default=262144
-        Columns for trigrams that training did not show. They are spread over
-        these columns by a hash, so that new texts keep their sizes and match
-        one another.
+        Columns for trigrams that training did not show. They are spread over these columns by a
+        hash, so that new texts keep their sizes and match one another.
 
     Attributes
     ----------
     vocabulary_ : list of str
-        The trigrams of training, one a column, in code point order. Columns
-        of unseen ones follow.
+        The trigrams of training, one a column, in code point order. Columns of unseen ones follow.
 
     Raises
     ------

@@ -194,15 +194,13 @@ class TextCounts(TermFeatures):
     stop_words : {"english"} or list of str, optional
         Words to drop.
     n_unseen : int, default=0
-        Columns for terms that training did not show, over which a hash spreads them;
-        with 0 they are left out. Needs the whole vocabulary: no `min_df`, `max_df` or
-        `max_features`.
+        Columns for terms that training did not show, over which a hash spreads them; with 0 they
+        are left out. Needs the whole vocabulary: no `min_df`, `max_df` or `max_features`.
 
     Attributes
     ----------
     vocabulary_ : list of str
-        The terms, one a column, in code point order.
-        Columns of unseen terms follow.
+        The terms, one a column, in code point order. Columns of unseen terms follow.
 
     Raises
     ------
@@ -328,7 +326,6 @@ class TextCounts(TermFeatures):
         return kept
 
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
-        """Turn counts into features; here they are the features."""
         return counts
 
 
@@ -336,9 +333,8 @@ class TextCounts(TermFeatures):
 class Tfidf(TextCounts):
     r"""Term frequency times inverse document frequency, frozen in training.
 
-    The weight of term t in a text is :math:`f(tf) \ln(N / df_t)`, where N is
-    the number of training texts and df_t the number of those that hold t. A
-    term that all of them hold weighs 0.
+    The weight of term t in a text is :math:`f(tf) \ln(N / df_t)`, where N is the number of
+    training texts and df_t the number of those that hold t. A term that all of them hold weighs 0.
 
     Parameters
     ----------

@@ -35,8 +35,7 @@ class Vectors(Transformer):
     Raises
     ------
     ValueError
-        If vectors are not a finite numeric matrix, or of another width than
-        in training.
+        If vectors are not a finite numeric matrix, or of another width than in training.
 
     Examples
     --------
