@@ -5,11 +5,10 @@ With the divergence JS in bits, from 0 to 1, the similarity of p and q is [1]_
 .. math:: s = 1 - JS = \tfrac12 \sum_k (p_k + q_k) \log_2 (p_k + q_k)
           - p_k \log_2 p_k - q_k \log_2 q_k,
 
-summed over the topics both have. All pairs of a block are bounded at once by a
-matrix product (`simviz.base._jensen_shannon`). A candidate whose lower
-bound exceeds what it is compared with stands above it, one whose upper bound
-does not reach it stands below, and only those in between are compared
-themselves, after a second and narrower bound where they are many.
+summed over the topics both have. All pairs of a block are bounded at once by a matrix product
+(`simviz.base._jensen_shannon`). A candidate whose lower bound exceeds what it is compared with
+stands above it, one whose upper bound does not reach it stands below, and only those in between
+are compared themselves, after a second and narrower bound where they are many.
 
 References
 ----------
@@ -160,13 +159,11 @@ def js_similarity(P: ArrayLike | Distributions, Q: ArrayLike | Distributions) ->
 
 
 def js_pairs(P: ArrayLike | Distributions, Q: ArrayLike | Distributions) -> Values:
-    """Jensen-Shannon similarity of row i to row i."""
     p, q = _sides(P, Q)
     return js_listed(p, q, np.arange(len(p) + 1), np.arange(len(p)))
 
 
 def js_listed(p: Distributions, q: Distributions, indptr: Ints, indices: Ints) -> Values:
-    """Jensen-Shannon similarity of listed pairs."""
     p, q = _sides(p, q)
     out = np.empty(len(indices), dtype=p.shares.dtype)
     limits = indptr.astype(np.int64)
@@ -201,13 +198,11 @@ class JensenShannon:
     q: Distributions
 
     def iter_similarity(self, block_size: int | None = None) -> Iterator[Values]:
-        """All similarities in blocks of rows."""
         size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(self.q)))
         for first in range(0, len(self.p), size):
             yield js_similarity(self.p.rows(slice(first, first + size)), self.q)
 
     def listed(self, indptr: Ints, indices: Ints) -> Values:
-        """Those of some pairs: see `js_listed`."""
         return js_listed(self.p, self.q, indptr, indices)
 
     def rank_rows(

@@ -29,8 +29,7 @@ class EmbeddingModel(TransformerMixin, PairModel):
     Raises
     ------
     ValueError
-        As from `PairModel`; from `truncate`, if the method is not nested or has
-        fewer dimensions.
+        As from `PairModel`; from `truncate`, if the method is not nested or has fewer dimensions.
     """
 
     _stored: ClassVar[Declared] = {"n_components_": Size("components")}
@@ -115,10 +114,9 @@ class EmbeddingModel(TransformerMixin, PairModel):
         Returns
         -------
         x_vectors, y_vectors : ndarray of shape (n_x, k) and (n_y, k)
-            Rows of length 1 for cosine (an item without any known feature
-            stays at the origin); the projections themselves for dot products,
-            whose distance is the square root of d(x, y) = ‖Lxᵀx − Lyᵀy‖²
-            (Wu, Xu & Li).
+            Rows of length 1 for cosine (an item without any known feature stays at the origin);
+            the projections themselves for dot products, whose distance is the square root of d(x,
+            y) = ‖Lxᵀx − Lyᵀy‖² (Wu, Xu & Li).
         """
         check_is_fitted(self)
         X, Y = self._check_sides(X, y, reset=False)
@@ -156,7 +154,6 @@ class EmbeddingModel(TransformerMixin, PairModel):
         Returns
         -------
         ndarray of shape (n, k)
-            Their points.
         """
         return self._comparable(self.transform(items) if side == "x" else self.transform_y(items))
 
@@ -171,7 +168,6 @@ class EmbeddingModel(TransformerMixin, PairModel):
         Returns
         -------
         EmbeddingModel
-            A fitted model of the same class.
         """
         check_is_fitted(self)
         if not self.tags.nested:
@@ -222,9 +218,8 @@ class EmbeddingModel(TransformerMixin, PairModel):
 class LinearPairModel(EmbeddingModel):
     """A pair model that learns one matrix a side and is done.
 
-    ``_fit`` sets `x_projection_`, `y_projection_`, `n_components_` and, where
-    the method centres its data, `x_offset_` and `y_offset_`, the projected
-    means.
+    ``_fit`` sets `x_projection_`, `y_projection_`, `n_components_` and, where the method centres
+    its data, `x_offset_` and `y_offset_`, the projected means.
 
     Attributes
     ----------

@@ -59,8 +59,7 @@ class MethodTags:
     input : {"tfidf", "counts", "vectors", "characters", "trigrams", "pretrained"}
         Features it is made for; what is made for TF-IDF reads vectors, too.
     space : {"one", "two", "either"}
-        Whether both sides share one feature space, never do, or may
-        (parameter ``shared``).
+        Whether both sides share one feature space, never do, or may (parameter ``shared``).
     uses : {"unsupervised", "paired", "discriminative"}
         Whether it ignores judgments, uses the relevant pairs, or both signs.
     nested : bool
@@ -70,8 +69,7 @@ class MethodTags:
         keeps, by its score there, so that figures on that set flatter it. A
         method that only tells how it does there says no.
     extra : str
-        The extra of simviz whose libraries it needs, such as "neural"; empty where it
-        needs none.
+        The extra of simviz whose libraries it needs, such as "neural"; empty where it needs none.
     """
 
     title: str
@@ -192,17 +190,15 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         X : array or sparse matrix of shape (n_x, d_x)
             The x side, one row an item.
         y : array or sparse matrix of shape (n_y, d_y), optional
-            The y side. For methods whose sides share one feature space it may
-            be left out (then it is `X`), and a 1-d `y`, such as scikit-learn's
-            class labels, is no second side and is ignored; elsewhere a 1-d
-            `y` is one column.
+            The y side. For methods whose sides share one feature space it may be left out (then it
+            is `X`), and a 1-d `y`, such as scikit-learn's class labels, is no second side and is
+            ignored; elsewhere a 1-d `y` is one column.
         relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
             Judgments; None pairs row i with row i.
 
         Returns
         -------
         self
-            The same object.
         """
         self._check_fit()
         X, Y = self._check_sides(X, y, reset=True)
@@ -325,13 +321,7 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
             start = stop
 
     def continued(self) -> Self | None:
-        """The method as it goes on from what it learned, or None where it is fitted anew.
-
-        Returns
-        -------
-        PairModel or None
-            Not fitted yet: its `fit` starts from this model.
-        """
+        """The method, not fitted, that goes on from what this one learned; None to begin anew."""
         return None
 
     def score(self, X: Matrix, y: Matrix | None = None, relevance: object = None) -> float:
@@ -507,8 +497,7 @@ class IterativeMixin:
         relevance : Relevance or sparse matrix of shape (n_x, n_y), optional
             Training judgments; None pairs row i with row i.
         X_val, y_val : array or sparse matrix, optional
-            Items that are only watched; without them the fit runs to
-            ``max_iter``.
+            Items that are only watched; without them the fit runs to ``max_iter``.
         relevance_val : Relevance or sparse matrix, optional
             Their judgments; None pairs row i with row i.
         divided : {"x", "y"}, optional
@@ -518,7 +507,6 @@ class IterativeMixin:
         Returns
         -------
         self
-            The same object.
 
         Raises
         ------

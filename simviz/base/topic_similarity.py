@@ -28,8 +28,7 @@ class TopicSimilarity(EmbeddingModel):
     - "hellinger", the sum over topics of √(p q);
     - "cosine", of the shares as they are.
 
-    Ranks by "js" are exact without comparing all pairs
-    (`simviz.base._jensen_shannon`).
+    Ranks by "js" are exact without comparing all pairs (`simviz.base._jensen_shannon`).
     """
 
     measure: str

@@ -52,7 +52,6 @@ class TermWeighted(Protocol):
         Returns
         -------
         ndarray of float64, shape (len(x_index), len(y_index))
-            Their weights.
         """
 
 

@@ -137,8 +137,7 @@ def joint_map(
     Parameters
     ----------
     x_vectors, y_vectors : array-like of shape (n_x, k) and (n_y, k)
-        Coordinates in the model's space: rows of unit length for a model that compares by
-        cosine.
+        Coordinates in the model's space: rows of unit length for a model that compares by cosine.
     method : {"two-sided", "mds", "umap", "pca"}, default="two-sided"
         "two-sided" keeps what is near within a side and across the sides, "mds" keeps distances,
         "umap" keeps neighbourhoods of all points as one cloud, "pca" shows what differs within

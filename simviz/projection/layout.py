@@ -78,8 +78,7 @@ def pca_map(x_vectors: ArrayLike, y_vectors: ArrayLike) -> tuple[FloatArray, Flo
 
     `mds_map` looks at all points as one cloud, where a large side outweighs a small one and an
     offset between the sides can take a whole axis. Here the axes come from the mean of the two
-    covariances *within* a side; an offset is drawn as far as it lies along
-    these axes.
+    covariances *within* a side; an offset is drawn as far as it lies along these axes.
 
     Parameters
     ----------

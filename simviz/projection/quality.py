@@ -140,7 +140,6 @@ def map_quality(
     Returns
     -------
     Quality
-        Figures over both sides jointly and for each point.
 
     Raises
     ------

@@ -130,9 +130,8 @@ def two_sided_map(
     Returns
     -------
     x, y : ndarray of shape (n_x, 2) and (n_y, 2)
-        Positions centred at the mean of all points, the widest direction first. Unknown items
-        lie in one place beside the others. Those of `mds_map` for fewer than 3 known items on a
-        side.
+        Positions centred at the mean of all points, the widest direction first. Unknown items lie
+        in one place beside the others. Those of `mds_map` for fewer than 3 known items on a side.
 
     Raises
     ------

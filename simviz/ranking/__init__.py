@@ -1,9 +1,9 @@
 """Ranks under ties, and the value every rank metric expects of them.
 
-A query's candidates are sorted by score. Where scores are equal the order is
-open, so a metric takes its expected value over random orders of the tied
-candidates [1]_. That needs two numbers a relevant candidate: how many stand
-strictly above it, and how many are tied with it, itself included.
+A query's candidates are sorted by score. Where scores are equal the order is open, so a metric
+takes its expected value over random orders of the tied candidates [1]_. That needs two numbers a
+relevant candidate: how many stand strictly above it, and how many are tied with it, itself
+included. A query without a relevant candidate has no value: NaN.
 
 References
 ----------

@@ -15,10 +15,9 @@ from simviz._types import Ints, Reals
 class Ranking:
     """Where the candidates that matter stand, query by query.
 
-    The arrays of listed candidates are flat: those of query ``q`` are the
-    slice ``indptr[q]:indptr[q + 1]``, as in a CSR matrix. All judged
-    candidates are listed when only judged ones are ranked, else just the
-    relevant ones.
+    The arrays of listed candidates are flat: those of query ``q`` are the slice
+    ``indptr[q]:indptr[q + 1]``, as in a CSR matrix. All judged candidates are listed when only
+    judged ones are ranked, else just the relevant ones.
 
     Parameters
     ----------
@@ -29,8 +28,7 @@ class Ranking:
     grade : array-like of float, shape (n_listed,)
         Its grade; at or below 0 it was judged not relevant.
     above, tied : array-like of int, shape (n_listed,)
-        Candidates of the pool scored strictly higher, and exactly as high
-        (itself included).
+        Candidates of the pool scored strictly higher, and exactly as high (itself included).
     n_candidates : array-like of int, shape (n_queries,)
         Size of each query's pool.
 
@@ -90,12 +88,10 @@ class Ranking:
 
     @property
     def query(self) -> Ints:
-        """The query of each listed candidate."""
         return np.repeat(np.arange(self.n_queries), np.diff(self.indptr))
 
     @property
     def n_relevant(self) -> Ints:
-        """Number of relevant candidates of each query."""
         return np.bincount(self.query[self.grade > 0], minlength=self.n_queries)
 
 
@@ -123,8 +119,7 @@ def rank_block(
     Returns
     -------
     above, tied : ndarray of int64, shape (n_listed,)
-        Candidates of the pool scored strictly higher, and exactly as high
-        (itself included).
+        Candidates of the pool scored strictly higher, and exactly as high (itself included).
     score : ndarray of float64, shape (n_listed,)
         The listed candidates' own (scaled) scores.
 
@@ -258,7 +253,6 @@ def expected_success_at(ranking: Ranking, k: int = 1) -> Reals:
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        NaN for a query without a relevant candidate.
 
     Examples
     --------
@@ -292,7 +286,6 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None = None) -> Reals:
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        NaN for a query without a relevant candidate.
 
     Examples
     --------
@@ -338,7 +331,6 @@ def expected_average_precision(ranking: Ranking) -> Reals:
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        NaN for a query without a relevant candidate.
 
     Examples
     --------
@@ -367,7 +359,6 @@ def expected_precision_at(ranking: Ranking, k: int) -> Reals:
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        NaN for a query without a relevant candidate.
 
     Examples
     --------
@@ -390,7 +381,6 @@ def expected_r_precision(ranking: Ranking) -> Reals:
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        NaN for a query without a relevant candidate.
 
     Examples
     --------
@@ -412,7 +402,6 @@ def expected_recall_at(ranking: Ranking, k: int) -> Reals:
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        NaN for a query without a relevant candidate.
 
     Examples
     --------
@@ -450,7 +439,6 @@ def expected_ndcg_at(
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        NaN for a query without a relevant candidate.
 
     Raises
     ------
@@ -524,7 +512,6 @@ def expected_err_at(ranking: Ranking, k: int, *, highest_grade: float = 4.0) -> 
     Returns
     -------
     ndarray of float64, shape (n_queries,)
-        NaN for a query without a relevant candidate.
 
     Raises
     ------
@@ -661,7 +648,6 @@ def _hits_at(ranking: Ranking, k: int | Ints) -> Reals:
 
 
 def _sum(ranking: Ranking, query: Ints, values: Reals) -> Reals:
-    """Add up the values of each query."""
     total = np.bincount(query, weights=values, minlength=ranking.n_queries)
     return total.astype(np.float64, copy=False)
 
