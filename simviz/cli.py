@@ -262,6 +262,9 @@ def _add_sides(parser: ArgumentParser) -> None:
         parser.add_argument(
             f"--{side}", metavar="COLUMN", help=f"column of a table with the {place} side"
         )
+    parser.add_argument(
+        "--no-header", action="store_true", help="the first line of a table is a pair, too"
+    )
 
 
 def _add_pairs(parser: ArgumentParser) -> None:
@@ -276,8 +279,9 @@ def _read(given: Namespace) -> PairSet:
     """The pairs in the files that were given."""
     names: list[str] = given.files
     columns = {side: getattr(given, side) for side in "xy" if getattr(given, side) is not None}
-    if columns and (len(names) > 1 or names[0].startswith("demo:") or Path(names[0]).is_dir()):
-        raise ValueError(f"--{min(columns)} names a column of one table; several files have none.")
+    of_table = [*columns, *(["no-header"] if given.no_header else [])]
+    if of_table and (len(names) > 1 or names[0].startswith("demo:") or Path(names[0]).is_dir()):
+        raise ValueError(f"--{of_table[0]} is of one table; give one, or leave it out.")
     if names[0].startswith("demo:"):
         from simviz.datasets import load_demo
 
@@ -289,9 +293,10 @@ def _read(given: Namespace) -> PairSet:
     for name in names:
         Path(name).stat()  # what is not there need not be guessed at
     whole = len(names) == 1 and (Path(names[0]).is_dir() or names[0].lower().endswith(".zip"))
-    if columns:
-        table = read_table(names[0])
-        result = read_pairs(names[0], roles=named_roles(table, columns))
+    if of_table:
+        header = not given.no_header
+        roles = named_roles(read_table(names[0], header=header), columns) if columns else None
+        result = read_pairs(names[0], roles=roles, header=header)
     else:
         result = read_collection(names[0] if whole else {Path(n).name: n for n in names})
     sides = (result.pairs.x_name, result.pairs.y_name)

@@ -274,7 +274,13 @@ def test_columns_of_both_sides_are_told_and_can_be_said(tmp_path, capsys):
     assert main([*train, "--y", "none"]) == 2
     assert "no column 'none'" in capsys.readouterr().err
     assert main(["train", str(path), str(path), "--x", "product"]) == 2
-    assert "--x names a column of one table" in capsys.readouterr().err
+    assert "--x is of one table" in capsys.readouterr().err
+    path.write_text(rows)
+    assert main([*train, "--no-header"]) == 0
+    assert main(["search", str(model), *items[:2], "--no-header", "-k", "1", "red"]) == 0
+    assert capsys.readouterr().out.endswith("red coche\n")
+    assert main(["train", "demo:emoji", "--no-header"]) == 2
+    assert "--no-header is of one table" in capsys.readouterr().err
 
 
 def test_audit_lists_wrong_pairs_with_a_status_of_its_own(tmp_path, capsys):
