@@ -21,7 +21,6 @@ LIBRARIES = {
 
 
 def missing(libraries: Iterable[str]) -> list[str]:
-    """Those that are not installed."""
     return [name for name in libraries if find_spec(name) is None]
 
 

@@ -276,7 +276,6 @@ def _add_pairs(parser: ArgumentParser) -> None:
 
 
 def _read(given: Namespace) -> PairSet:
-    """The pairs in the files that were given."""
     names: list[str] = given.files
     columns = {side: getattr(given, side) for side in "xy" if getattr(given, side) is not None}
     of_table = [*columns, *(["no-header"] if given.no_header else [])]

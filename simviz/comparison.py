@@ -478,7 +478,6 @@ class Result:
         return self[self.names[0]]
 
     def __getitem__(self, name: str) -> Pipeline:
-        """The trained pipeline of a name."""
         if name not in self.runs:
             raise KeyError(f"{name!r} was not compared. Known: {', '.join(self.runs)}.")
         return self.runs[name].pipeline

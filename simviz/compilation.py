@@ -74,7 +74,6 @@ def digest() -> str:
 
 
 def _processor() -> list[str]:
-    """Name and features of the processor."""
     features = [platform.machine(), platform.processor(), os.environ.get("NUMBA_CPU_NAME", "")]
     features.append(os.environ.get("NUMBA_CPU_FEATURES", ""))
     try:

@@ -49,7 +49,6 @@ class Chart:
         self.figure = go.Figure()
 
     def style(self, curve: Curve) -> MethodStyle:
-        """Colour, dash and marker of a curve."""
         return method_style(curve.method, self.look)
 
     def line(
@@ -142,7 +141,6 @@ class Chart:
 
 
 def floats(*columns: ArrayLike) -> list[NDArray[np.float64]]:
-    """Return columns as arrays of double precision."""
     return [np.asarray(column, dtype=np.float64) for column in columns]
 
 
@@ -159,7 +157,6 @@ def listed(values: Iterable[tuple[str, float]]) -> str:
 
 
 def translucent(colour: str, opacity: float) -> str:
-    """Turn "#rrggbb" into an rgba colour."""
     red, green, blue = (int(colour[i : i + 2], 16) for i in (1, 3, 5))
     return f"rgba({red}, {green}, {blue}, {opacity})"
 

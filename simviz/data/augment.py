@@ -129,7 +129,6 @@ class Augmenter(ABC):
         return append(groups, chosen, self.kind) if chosen else pairs
 
     def _choose(self, made: list[Made]) -> list[Made]:
-        """What is kept of the texts that are new."""
         return made
 
 

@@ -191,7 +191,6 @@ def _column(address: str | None, following: int) -> int:
 
 
 def _value(cell: ElementTree.Element, strings: list[str], dates: set[int]) -> str:
-    """Text of a cell."""
     kind = cell.get("t", "n")
     if kind == "inlineStr":
         return "".join(_text(part) for part in cell if _local(part) == "is")

@@ -190,7 +190,6 @@ def _pair_set(
     links: Iterable[tuple[str, str]],
     kind: Literal["keyword", "text"],
 ) -> PairSet:
-    """Keywords and images with what belongs together."""
     images = {path: i for i, path in enumerate(sprites)}
     links = [(path, word) for path, word in links if path in images]
     rows, first, _ = factorize(as_cells([word.casefold() for _, word in links]))
@@ -218,7 +217,6 @@ def keys_of(images: Iterable[str]) -> dict[str, str | None]:
 
 
 def _find(keys: dict[str, str | None], cell: str) -> str | None:
-    """The image that a cell names."""
     wanted = cell.strip().replace("\\", "/").removeprefix("./").casefold()
     return keys.get(wanted)
 

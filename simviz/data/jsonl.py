@@ -124,7 +124,6 @@ def _array(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
 
 
 def _object(name: str, place: str, raw: str) -> dict[str, Any]:
-    """Parse one line, or say what is wrong with it."""
     try:
         value = json.loads(raw)
     except RecursionError:

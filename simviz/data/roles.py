@@ -408,7 +408,6 @@ def _is_flag(table: Table, column: str) -> bool:
 
 
 def _n_known(table: Table, column: str) -> int:
-    """In how many rows there is something."""
     return int((~table.where(column, is_missing)).sum())
 
 

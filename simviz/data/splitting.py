@@ -241,7 +241,6 @@ def _split(
     notes: Sequence[str],
     candidates: Candidates = "all",
 ) -> Split:
-    """Make a split of the part that each item belongs to."""
     if candidates not in get_args(Candidates):
         raise DatasetError(f"candidates must be 'all' or 'judged', got {candidates!r}.")
     every = candidates == "all" and competes_whole(pairs)
@@ -381,7 +380,6 @@ def _by_pair(
 
 
 def _by_side(pairs: PairSet, side: Side, shares: Reals, rng: np.random.Generator) -> Partition:
-    """Divide one side item by item."""
     relevance = pairs.relevance if side == "x" else pairs.relevance.T
     good, bad = (np.diff(m.indptr) > 0 for m in (relevance.positives, relevance.negatives))
     strata = _strata(good, bad, len(shares))
@@ -551,7 +549,6 @@ def components(pairs: PairSet, graph: sp.csr_array) -> tuple[Index, Index, NDArr
 
 
 def _distinct(index: NDArray[np.integer]) -> NDArray[np.intp]:
-    """The distinct positions in an array, in order."""
     return np.flatnonzero(np.bincount(index))
 
 
@@ -561,7 +558,6 @@ def _too_large(weights: NDArray[np.generic], shares: Reals) -> bool:
 
 
 def _sides_with(pairs: PairSet, key: str, parameter: str = "") -> dict[Side, Items]:
-    """Sides whose items have a metadata column."""
     both: dict[Side, Items] = {"x": pairs.x, "y": pairs.y}
     sides = {side: items for side, items in both.items() if key in items.metadata}
     if not sides:

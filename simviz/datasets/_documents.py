@@ -33,15 +33,12 @@ _NAMES = re.compile(rf"({_NAME}(?:\s*,\s*{_NAME})*)\s*,?(?:\s+:|:\s|:?$)")
 
 @dataclass(frozen=True, slots=True)
 class Docstring:
-    """What a docstring says."""
-
     summary: str
     text: str
     links: tuple[str, ...]
 
 
 def parse_docstring(docstring: str) -> Docstring:
-    """Take a docstring in numpydoc's form apart."""
     (_, head), *sections = _sections(inspect.cleandoc(docstring).split("\n"))
     paragraphs = [p for p in re.split(r"\n\s*\n", "\n".join(head)) if p.strip()]
     # Functions written in C begin with their signatures.
@@ -129,7 +126,6 @@ class Library:
     links: list[tuple[int, int]]
 
     def items(self) -> Items:
-        """The documents as items."""
         names = [document.name for document in self.documents]
         return Items(
             names,
@@ -144,7 +140,6 @@ class Library:
 
 
 def read_library() -> Library:
-    """Read the docstrings of NumPy, SciPy, scikit-learn and pandas."""
     names_of: dict[str, list[str]] = {}
     for package, spaces in _SPACES.items():
         for space in (package, *(f"{package}.{name}" for name in spaces.split())):

@@ -75,7 +75,6 @@ def _keywords(name: str, icon: dict[str, Any]) -> set[str]:
 
 
 def _read(path: str) -> bytes:
-    """Return a file of the installed package."""
     try:
         return (files("fontawesomefree") / _FOLDER / path).read_bytes()
     except FileNotFoundError as error:
@@ -86,7 +85,6 @@ def _read(path: str) -> bytes:
 
 
 def _draw(characters: Sequence[str]) -> NDArray[np.uint8]:
-    """Draw each character centred on white."""
     from PIL import Image, ImageDraw, ImageFont
 
     font = ImageFont.truetype(

@@ -154,7 +154,6 @@ class _Run(NamedTuple):
             return None
 
     def do(self, options: argparse.Namespace, heard: Callable[[str, float], bool]) -> None:
-        """Run it and keep its result, unless another process does or has done so."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         place = self.file.with_suffix(".lock")
         with place.open("a") as file:

@@ -43,12 +43,10 @@ class Point:
 
     @cached_property
     def tested(self) -> Evaluation:
-        """Ranks of test items."""
         return self.bench.ranked(self.model, self.parts)
 
     @cached_property
     def scores(self) -> NDArray[np.float32]:
-        """Similarities of all pairs of the test."""
         x, y, _ = self.parts.sides(self.model, "test")
         return np.asarray(self.model.similarity(x, y), np.float32)
 
@@ -59,7 +57,6 @@ def best(points: Iterable[Point]) -> Point:
 
 
 def best_by_size(points: Iterable[Point]) -> dict[int, Point]:
-    """The best for each number of dimensions."""
     found: dict[int, list[Point]] = {}
     for point in points:
         found.setdefault(point.k, []).append(point)
@@ -127,6 +124,5 @@ class Bench:
         )
 
     def ranked(self, model: Any, parts: Parts, part: Part = "test") -> Evaluation:
-        """Rank the items of a part."""
         metrics = [*self.metrics, *(self.late if part == "test" else ())]
         return parts.ranked(model, metrics, part, self.directions)

@@ -46,7 +46,6 @@ class TermWeights(Vectors):
         self.tf = tf
 
     def transform(self, X: sp.csr_array) -> sp.csr_array:
-        """Weigh counts."""
         weighed = sp.csr_array(X, dtype=np.float64, copy=True)
         weighed.eliminate_zeros()
         weighed.data = term_weights(self.tf)(weighed.data) * self.idf[weighed.indices]

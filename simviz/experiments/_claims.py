@@ -44,7 +44,6 @@ class Told:
 
     @property
     def over_rows(self) -> bool:
-        """Whether it is about several rows."""
         return _ANY in "".join(self.rows)
 
     def pairs(self, known: Collection[str]) -> dict[str, tuple[str, str]]:

@@ -71,7 +71,6 @@ class _Known(NamedTuple):
     def iter_parts(
         self, x: object, y: object, /, *, block_size: int | None = None
     ) -> Iterator[tuple[Scores, Scores]]:
-        """Both of them at once."""
         yield self.scores
 
 

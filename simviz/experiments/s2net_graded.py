@@ -217,7 +217,6 @@ class QueryDocument(Experiment[Parts]):
 
 
 def _row(name: str, point: Point, **more: Cell) -> dict[str, Cell]:
-    """What the tables show of a model."""
     metrics = {"AUC": "AUC", f"AUC, FPR ≤ {LOW_FPR}": f"pAUC@{LOW_FPR}"}
     metrics |= {metric: metric for metric in _METRICS[1:]}
     found = {shown: point.tested.value(metric) for shown, metric in metrics.items()}

@@ -287,7 +287,6 @@ def _compared(a: Evaluation, b: Evaluation) -> Comparison:
 
 
 def _papers_test(a: Evaluation, b: Evaluation) -> Comparison:
-    """The paper's test, of the queries of both sides."""
     return unpaired_t(
         *(np.concatenate([one.per_query("MRR", d) for d in DIRECTIONS]) for one in (a, b))
     )

@@ -44,14 +44,12 @@ class _Connection:
         self._worker.log_event(self._topic, [job_id, what, dict(content)])
 
     def is_set(self) -> bool:
-        """Whether the job was cancelled, or its app is gone."""
         return is_unwanted(self._worker, self._key)
 
 
 def _work(
     spec: JobSpec, job_id: str, topic: str, app_version: str, pairs: PairSet, models: Models
 ) -> Any:
-    """Do a job on a worker, see `simviz.jobs.worker.run_job`."""
     connection = _Connection(same_version(app_version, "the app"), topic)
     n_threads = int(os.environ.get(_THREADS, "1") or 1)
     # Dask ends a worker that takes 95 % of what it may; a job that stops before can say why.

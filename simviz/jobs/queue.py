@@ -329,7 +329,6 @@ class JobQueue:
     # -- starting and ending jobs -----------------------------------------------------
 
     def _add(self, spec: JobSpec, state: State, **known: Any) -> JobStatus:
-        """Make the directory of a new attempt."""
         now = time.time()
         if state not in ACTIVE:
             known |= {"started": now, "finished": now}
@@ -471,7 +470,6 @@ class JobQueue:
     # -- writing the files ------------------------------------------------------------
 
     def _write_files(self) -> None:
-        """Write what changed, until the queue is closed."""
         is_failing = False
         while True:
             self._has_news.wait(_WAIT_SECONDS)

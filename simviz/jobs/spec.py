@@ -274,7 +274,6 @@ class JobSpec:
         return train(self, pairs, report, self._without_fit(models))
 
     def _without_fit(self, models: Models) -> Callable[[PairSet], Pipeline] | None:
-        """Return what makes a pipeline of the training part where none is fitted."""
         return None
 
     def to_json(self) -> dict[str, Any]:
@@ -607,7 +606,6 @@ class DivisionsSpec(FindingSpec):
         return replace(cost, reason_to_refuse=cost.reason_to_refuse or too_long)
 
     def _find(self, pairs: PairSet, report: Report) -> RepeatedSplits:
-        """Train and test all settings on each division."""
         how = self.split
         train = split(pairs, how.by, how.fractions, how.seed, how.group_key).train
         candidates = {
@@ -652,7 +650,6 @@ class AuditSpec(FindingSpec):
         return sum_costs(costs, n_runs * n_folds)
 
     def _find(self, pairs: PairSet, report: Report) -> dict[str, Any]:
-        """Judge all pairs; what items say stands in the data set."""
         result = audit(pairs, callback=lambda step, of, _: report("auditing", step / of, {}))
         shown = result.drop(columns=["x", "y", "better_x", "better_y"])
         columns = {name: column.to_numpy() for name, column in shown.items()}
@@ -826,7 +823,6 @@ def experiment_spec(
 
 
 def _as(kind: type[JobSpec], spec: JobSpec, **changes: Any) -> JobSpec:
-    """Return a request as one of another kind."""
     return kind(**{f.name: getattr(spec, f.name) for f in fields(spec)} | changes)
 
 

@@ -184,7 +184,6 @@ def measurable(parts: Split, imported: Pipeline | None) -> dict[Part, float]:
 
 
 def _has_scores(pipeline: Pipeline, part: PairSet) -> bool:
-    """Whether any pair of a part has a score other than 0."""
     return any(block.any() for block in pipeline.iter_similarity(part.x, part.y))
 
 
@@ -220,7 +219,6 @@ class _Progress:
     def report(
         self, stage: str, done: float = 0.0, metrics: Mapping[str, float] | None = None
     ) -> None:
-        """Say how far a stage is; raises JobCancelled if asked to stop."""
         if self._stops(stage, done, metrics or {}):
             raise JobCancelled("Cancelled.")
 
@@ -234,7 +232,6 @@ class _Progress:
         return inner
 
     def seconds(self) -> dict[str, float]:
-        """How long each stage took."""
         names = list(self._entered)
         times = [*self._entered.values(), time.monotonic()]
         return {name: times[i + 1] - times[i] for i, name in enumerate(names)}

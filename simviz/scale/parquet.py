@@ -157,7 +157,6 @@ def write_features(
 
 
 def _write(i: int, source: TextFolder, features: Any, folder: Path) -> list[dict[str, Any]]:
-    """The shards of one file."""
     written = []
     for j, (texts, ids) in enumerate(source.batches(i)):
         matrix = features.transform(texts)
@@ -214,7 +213,6 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
 
 
 def _count(part: tuple[TextFolder, int], features: TermFeatures) -> Any:
-    """The terms of one file."""
     source, i = part
     totals: Any = features.count_totals([])
     for texts, _ in source.batches(i):

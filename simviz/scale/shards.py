@@ -270,7 +270,6 @@ class SparseShards(Shards):
         return matrix
 
     def __iter__(self) -> Iterator[sp.csr_array]:
-        """Yield the shards in order."""
         return (self[i] for i in range(len(self)))
 
     def take(self, rows: ArrayLike) -> sp.csr_array:

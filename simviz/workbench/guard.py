@@ -61,7 +61,6 @@ class Guard:
         await answer(scope, receive, send)
 
     async def _connect(self, scope: Any, receive: Any, send: Any) -> None:
-        """Let one more visitor in, if there is room."""
         from starlette.websockets import WebSocketClose
 
         if self._n_open >= MOST_OPEN:

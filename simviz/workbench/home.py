@@ -104,7 +104,6 @@ def _show_card(info: DemoInfo) -> None:
 
 
 def _show_recent() -> None:
-    """List the data sets on which this visitor trained last, with their runs."""
     if not state.has_workspace():
         return
     from simviz.workbench.shell import runs as shell_runs
@@ -190,7 +189,6 @@ def _show_still() -> None:
 
 @st.fragment(run_every=1.0)
 def _show_compiling() -> None:
-    """Say how far it is, and draw the page anew when it is done."""
     if (words := compilation.progress()) is None:
         st.rerun()
     st.caption(f"{words.capitalize()}. Pages can be read meanwhile.")
@@ -198,7 +196,6 @@ def _show_compiling() -> None:
 
 @st.fragment(run_every=0.5)
 def _wait() -> None:
-    """Draw the page anew once what draws is loaded."""
     if state.is_warm():
         st.rerun()
 
@@ -240,7 +237,6 @@ def show_demo(demo: str) -> None:
 
 
 def _show_outline(n_methods: int) -> None:
-    """Draw the shape of what comes: a sentence, a table, two curves and a map."""
     st.skeleton(height=70)
     st.skeleton(height=45 * (n_methods + 3))
     for column in st.columns(2, gap="large"):

@@ -143,7 +143,6 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
 
 
 def _show_known(experiment: Experiment[Any]) -> None:
-    """Show what came out where the experiment was run for this version."""
     known = known_findings().get(experiment.id, ())
     if not known:
         return
@@ -240,7 +239,6 @@ def _start_job(name: str, dataset_id: str, how: How) -> None:
 
 
 def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> None:
-    """Show what a finished job found."""
     try:
         found = state.queue().result(status.id, state.workspace()).found
     except StoreError as error:

@@ -90,7 +90,6 @@ def free_port(address: str) -> int:
 
 
 def _is_free(address: str, port: int) -> bool:
-    """Whether a server may listen there."""
     family, _, _, _, where = socket.getaddrinfo(address, port, type=socket.SOCK_STREAM)[0]
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         if sys.platform != "win32":  # connections that have ended do not count
@@ -105,7 +104,6 @@ def _is_free(address: str, port: int) -> bool:
 
 
 def _open(url: str, address: str, port: int) -> None:
-    """Open the browser once the server answers."""
     until = time.monotonic() + _PATIENCE
     while time.monotonic() < until:
         with suppress(OSError), socket.create_connection((address, port), timeout=1):

@@ -116,7 +116,6 @@ def _unpack(name: str, archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> byte
 
 
 def _without_gz(path: str) -> str:
-    """A path without the ending that gzip adds."""
     return re.sub(r"(?is)(?<=.)\.(gz|gzip)\Z", "", path)
 
 

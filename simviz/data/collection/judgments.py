@@ -135,7 +135,6 @@ def iter_fields(name: str, text: str, n: tuple[int, ...], what: str) -> Iterator
 
 
 def _plain(marked: str) -> str:
-    """Text without marks."""
     return " ".join(html.unescape(_TAG.sub(" ", marked)).split())
 
 

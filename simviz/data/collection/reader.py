@@ -324,7 +324,6 @@ def _two_matrices(
 
 
 def _index(side: ReadSide) -> Index:
-    """Positions by id, and by what else judgments may call an item."""
     own = {key: i for i, key in enumerate(side.ids)}
     return {alias: own[key] for alias, key in side.aliases.items() if key in own} | own
 
@@ -522,7 +521,6 @@ def side_of_table(
 
 
 def _metadata(table: Table, used: Sequence[str], rows: Any) -> dict[str, NDArray[Any]]:
-    """What the other columns say of some rows."""
     return {
         column: typed(table[column][rows], False)
         for column in table.frame

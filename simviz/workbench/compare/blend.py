@@ -129,7 +129,6 @@ def show(choice: Choice) -> None:
 
 
 def _choose_blend(choice: Choice) -> Blend:
-    """What is blended with what, and how."""
     learned, lexical = _default_pair(choice.entries)
     if len(choice.entries) > 2:
         labels = {"learned": "A share α of", "lexical": "and the rest of"}

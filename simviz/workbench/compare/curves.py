@@ -127,7 +127,6 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
 
 
 def _offer_dimensions(choice: Choice, missing: Sequence[Entry]) -> None:
-    """Offer to train smaller models."""
     if not missing:
         return
     at = smaller_dimensions(missing[0].run)
@@ -311,7 +310,6 @@ def show_sizes(choice: Choice, columns: Columns) -> None:
 
 
 def _offer_training(choice: Choice, missing: Sequence[Entry]) -> None:
-    """Offer to train on shares of the pairs."""
     able = [entry for entry in missing if not why_no_curve(entry.run)]
     if not able:
         return

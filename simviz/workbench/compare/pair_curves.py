@@ -234,7 +234,6 @@ def _say_bands(choice: Choice, traced: Sequence[Traced]) -> str:
 
 
 def _precision_at(roc: Roc, recall: float) -> float:
-    """Precision where a share of the relevant pairs is found."""
     fp = float(-np.interp(-recall, -roc.tpr[::-1], -roc.false_positives[::-1].astype(float)))
     found = recall * roc.n_positive
     return found / (found + fp)
@@ -324,7 +323,6 @@ def _list_pairs(
 
 
 def _open_query(entry: Entry, direction: str, query: int) -> None:
-    """Go to both lists of answers to a query."""
     position = int(entry.run.arrays()[f"{direction[0]}_{entry.part}"][query])
     st.session_state["compare-tab"] = "queries"
     open_query(f"{direction}:{position}")
@@ -439,7 +437,6 @@ def _odds(run: Run, validation: PairSet, test: PairSet) -> float:
 
 
 def _score_for(calibration: Calibration, probability: float) -> str:
-    """From which score on a pair belongs together with a probability."""
     at = int(np.searchsorted(calibration.probability, probability, side="left"))
     if at == len(calibration.probability):
         return "–"

@@ -134,7 +134,6 @@ def compare_two(choice: Choice, a: Entry, b: Entry) -> Both:
 
 
 def _why_none(choice: Choice) -> str:
-    """Why no query can be compared."""
     of = f"No query of the {choice.part} part has"
     if choice.entries[0].measured.pool != "judged":
         return f"{of} a relevant answer in this direction."
@@ -369,7 +368,6 @@ def _side_name(both: Both, direction: str) -> str:
 
 
 def _show_answers(both: Both, line: Line) -> None:
-    """Show what two runs answer to a query."""
     # Seen from the side that asks.
     seen = both.part if line.direction == "x2y" else both.part.swap()
     relevance = seen.relevance
@@ -401,7 +399,6 @@ def _show_answers(both: Both, line: Line) -> None:
 
 @state.cached(128)
 def _scores(entry: Entry, direction: str, query: int, part: PairSet) -> NDArray[Any]:
-    """Similarity of every candidate of a part to one query."""
     pipeline = drawings.pipeline(entry.run)
     if pipeline.looks_at_queries:
         table = pipeline.similarity(part.x, part.y)
@@ -444,7 +441,6 @@ class Listed(NamedTuple):
 
 
 def _answers_table(mine: Listed, other: Listed, items: Items, grades: Mapping[int, float]) -> str:
-    """One run's answers as a table."""
     graded = len({g for g in grades.values() if g > 0}) > 1
     entry, answers, places = mine
     moved = answers.moved_from(other.answers)

@@ -234,7 +234,6 @@ def _next(found: Audited, decided: Decisions, kind: str) -> int | None:
 
 
 def _show_pair(info: DatasetInfo, pairs: PairSet, found: Audited, row: int) -> None:
-    """Show both items beside each other, and below them what would suit each of them better."""
     columns, (x_id, y_id) = found.columns, found.keys[row]
     kind, probability = columns["kind"][row], columns["probability_wrong"][row]
     decide = partial(_decide_button, info.id, x_id, y_id, row)
@@ -268,7 +267,6 @@ def _show_pair(info: DatasetInfo, pairs: PairSet, found: Audited, row: int) -> N
 
 
 def _item_html(items: Items, at: int) -> str:
-    """Return an item as a person can judge it: its picture, or its text in full."""
     picture = display.item_picture(items, at, 96)
     image = f'<img src="{picture}" alt="">' if picture else ""
     words = escape(display.item_words(items, at, _LONGEST))
@@ -303,7 +301,6 @@ def _undo(dataset_id: str, x: str, y: str) -> None:
 
 
 def _show_decided(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Decisions) -> None:
-    """Show the last decisions, each of which can be taken back."""
     more = f", the last {_SHOWN} here" if len(decided) > _SHOWN else ""
     lines = [
         (_decision_words(pairs, found, *key, verdict), partial(_undo, info.id, *key))
@@ -435,7 +432,6 @@ def _n_learned(run: Run, pairs: PairSet, given: Corrected) -> int:
 
 
 def _cleaned_request(run: Run, given: Corrected) -> JobSpec:
-    """Return the request of a run with its training pairs cleaned."""
     asked = JobSpec.from_json(run.spec, state.workspace())
     step = {"kind": Corrections.kind, "pairs": [list(one) for one in given]}
     return replace(asked, augment=(step, *asked.augment))

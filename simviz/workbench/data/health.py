@@ -127,7 +127,6 @@ def finding_html(finding: Finding, pairs: PairSet) -> str:
 
 
 def _cell(cell: str, pairs: PairSet) -> object:
-    """Return a cell of an example, with the picture of its item where it has one."""
     from markupsafe import Markup
 
     from simviz.data.health.findings import ItemName

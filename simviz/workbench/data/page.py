@@ -87,7 +87,6 @@ def _choose_view() -> str:
 
 
 def _show_dataset(info: DatasetInfo) -> None:
-    """Show a data set the visitor may see."""
     with st.spinner("Reading the data"):
         pairs = state.dataset(info.id)
     is_shared = state.share() is not None
@@ -142,7 +141,6 @@ def _show_dataset(info: DatasetInfo) -> None:
 
 
 def _show_rename(info: DatasetInfo, pairs: PairSet) -> None:
-    """Offer other names for the data set and its sides."""
     names = {"name": info.name, "left": pairs.x_name, "right": pairs.y_name}
     labels = {"name": "Name", "left": "Left items", "right": "Right items"}
     key = f"data-rename-{info.id}-{st.session_state.get(_RENAMED, 0)}"
@@ -230,7 +228,6 @@ def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]
 
 
 def _show_download(pairs: PairSet) -> None:
-    """Offer the pairs as a file that can be read back."""
     from simviz.data import dump_pairs
 
     if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
@@ -253,7 +250,6 @@ def _show_download(pairs: PairSet) -> None:
 
 
 def _show_description(pairs: PairSet) -> None:
-    """Show counts, lengths, words, scripts and grades."""
     facts = _description(pairs)
     sides = (facts.x, facts.y)
     rows = [
@@ -368,7 +364,6 @@ def _show_demos() -> None:
 
 
 def _show_own() -> None:
-    """Show what was kept in this workspace, newest first."""
     own = [info for info in state.store().datasets.find(state.workspace()) if not info.is_demo]
     names = state.dataset_names()
     if refused := st.session_state.pop(_REFUSED, ""):

@@ -169,7 +169,6 @@ def _keep(file: Upload, names: tuple[str, str, str], spec: SplitSpec) -> None:
 
 
 def _correct_parts(file: Upload) -> None:
-    """Ask which file and column is which, of several files."""
     offered = file.understood().parts
     for part in ("x", "y", "relevance"):
         asked = [p for p in _PARTS if p.startswith(part) or (part, p) == ("relevance", "label")]
@@ -249,7 +248,6 @@ def _correct_roles(file: Upload) -> None:
 
 
 def _choose_column(file: Upload, role: str, shape: Shape) -> str | None:
-    """Choose the column of a role, with the reason of the guess below it."""
     guess: str | None = getattr(file.guessed, role)
     options = list(file.table.frame) if role in ("x", "y") else [_NONE, *file.table.frame]
     answer = st.selectbox(
@@ -270,7 +268,6 @@ def _choose_column(file: Upload, role: str, shape: Shape) -> str | None:
 
 
 def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
-    """Choose what each word of a column means."""
     from simviz.data.roles import label_words
 
     table = file.table

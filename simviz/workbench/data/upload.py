@@ -185,7 +185,6 @@ def drop() -> None:
 
 
 def _stop() -> None:
-    """Stop reading."""
     reading: Reading | None = st.session_state.pop(_READING, None)
     if reading is not None:
         _readers().stop(reading.key)
@@ -483,7 +482,6 @@ def _latest() -> WeakValueDictionary[str, Reading]:
 
 
 def _digest(files: Files) -> str:
-    """Return a digest of names and bytes, so that the same file is read once."""
     hasher = hashlib.blake2b(digest_size=16)
     for name, data in files:
         raw = name.encode("utf-8", "surrogatepass")

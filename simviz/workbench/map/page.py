@@ -250,7 +250,6 @@ def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str
 
 
 def _show_trust(view: View, drawing: JointMap, draw_again: Callable[[], None]) -> None:
-    """Show in words how far to trust the drawing, with the figures behind it."""
     quality = drawing.quality
     with st.popover(
         "About this drawing" if quality is None else trust_level(quality),

@@ -167,7 +167,6 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
 
 
 def _show_list(scene: Scene, answer: Answer, kept: Any | None) -> None:
-    """List what a model finds nearest, each to be selected."""
     found = answer.found
     others, name = _side(scene.pairs, found.side)
     drawn = {int(at): row for row, at in enumerate(scene.placed.rows(found.side))}
@@ -184,7 +183,6 @@ def _show_list(scene: Scene, answer: Answer, kept: Any | None) -> None:
 
 
 def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
-    """Offer to explain what is found, and to ask all methods the same."""
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map-ways"):
         # Of a cut of the model's dimensions, nothing is explained.
         if len(answer.found) and view.dims is None:
@@ -309,7 +307,6 @@ def _figures(scene: Scene, rows: Any, ranks: ItemRanks) -> list[tuple[str, str]]
 
 
 def _list_items(view: View, scene: Scene, rows: Any, ranks: ItemRanks | None = None) -> None:
-    """List items, with the histograms of their columns."""
     is_listed = np.isin(np.arange(len(scene.shown)), rows)
     found = None if ranks is None else np.concatenate([ranks.x, ranks.y])[np.sort(rows)]
     listed = {

@@ -154,7 +154,6 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
 
 
 def _paste(name: str) -> tuple[str, ...]:
-    """Return the lines of what is pasted."""
     last = _last(state.workspace())
     st.session_state.setdefault(_TEXT, last.get("text", ""))
     text = st.text_area(
@@ -311,7 +310,6 @@ def _threshold(run: Run, pairs: PairSet) -> tuple[float, str]:
 
 
 def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> list[GroupJudgment]:
-    """Show the table with its download; return what was corrected in it."""
     import pandas as pd
 
     assigned = found.assigned
@@ -544,6 +542,5 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
 
 
 def _values(run: Run, part: Part, direction: str) -> dict[str, float]:
-    """Return the figures of a run on a part, by metric."""
     records, wanted = run.part(part).records["run"], (direction, "pairs")
     return {r["metric"]: float(r["value"]) for r in records if r["direction"] in wanted}

@@ -106,7 +106,6 @@ def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
 
 
 def _choose_mode(pairs: PairSet) -> str:
-    """Choose what to do, where both sides are texts."""
     if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
         return "query"
     modes = {k: v for k, v in MODES.items() if k != "column" or pairs.x is not pairs.y}
@@ -209,7 +208,6 @@ def _scores(
 
 
 def _show_answers(found: Sequence[Answered], asked: PairSet, at: int | None) -> None:
-    """Show a list a run."""
     right = set() if at is None else set(asked.relevance.positives[[at]].indices.tolist())
     per_row = 1 if state.is_narrow() else 3
     for start in range(0, len(found), per_row):
@@ -311,7 +309,6 @@ def _show_known(found: Sequence[Answered], pairs: PairSet, other: str, query: Qu
 
 
 def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) -> None:
-    """Explain one answer of one run."""
     others = pairs.y if query.side == "x" else pairs.x
     words = escape_markdown(display.item_text(others, candidate, 60))
     st.subheader(f"Why {escape_markdown(answered.label)} answers “{words}”", anchor=False)

@@ -112,7 +112,6 @@ def _ask_own(items: Items, side: Side, name: str) -> Items | None:
 
 
 def _picture(data: bytes, like: Items) -> Items | None:
-    """Return a picture as those of the data are kept."""
     try:
         pixels = as_kept(make_sprite(data), like.content)
     except ImageError as error:

@@ -111,7 +111,6 @@ def _point(
 
 
 def _show_point(point: OperatingPoint, rate: float) -> None:
-    """Show a threshold with what to expect of it."""
     entries = [(display.number(point.threshold), "threshold")]
     for name in ("recall", "precision", "false_alarm_rate"):
         share: Estimate = getattr(point, name)
@@ -140,7 +139,6 @@ def in_percent(share: float) -> str:
 
 @display.problems(ValueError)
 def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
-    """Score two texts; at first a pair of the validation part."""
     keys = {side: f"score-{side}-{pairs.digest[:12]}" for side in "xy"}
     if keys["x"] not in st.session_state:
         known = pairs.relevance.positives.tocoo()

@@ -119,7 +119,6 @@ def _workspace() -> str:
 
 
 def _show(progress: TaskProgress, key: tuple[str, ...], words: str) -> None:
-    """Show how far a drawing is, or why there is none."""
     if progress.state != "failed":
         _watch(key, words)
         return

@@ -83,7 +83,6 @@ def show_no_data(
 
 
 def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str) -> None:
-    """Show a page without runs; what trains is shown until it has ended."""
     st.title(title)
     job_ids = list(awaited) or [
         status.id

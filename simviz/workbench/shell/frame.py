@@ -256,7 +256,6 @@ def _show_switch(title: str, dataset_id: str | None) -> None:
 
 
 def _switch(title: str) -> None:
-    """Work on what was chosen, on the same page where that can show it."""
     dataset_id = st.session_state[_SWITCH]
     if dataset_id is None:
         return

@@ -292,7 +292,6 @@ def _put_share(kind: str, runs: Sequence[Run]) -> None:
 
 
 def _show_published() -> None:
-    """List what is published, each with a way to take it back."""
     published = state.store().shares.find(state.workspace())
     if not published:
         return
@@ -315,7 +314,6 @@ def _show_published() -> None:
 
 
 def _until(share: Share) -> str:
-    """What is left of a share's time."""
     if share.expires is None:
         return ""
     days = (share.expires - time.time()) / 86_400

@@ -46,7 +46,6 @@ class LineFormatter(logging.Formatter):
 
 
 def _value(value: object) -> str:
-    """A detail as text: quoted and escaped unless it is one plain word."""
     word = f"{value:.6g}" if isinstance(value, float) else str(value)
     return word if _PLAIN.fullmatch(word) else json.dumps(word)
 
@@ -55,7 +54,6 @@ class _Stderr(logging.Handler):
     """Writes to what standard error is at that moment."""
 
     def emit(self, record: logging.LogRecord) -> None:
-        """Write one line."""
         try:
             sys.stderr.write(self.format(record) + "\n")
             sys.stderr.flush()

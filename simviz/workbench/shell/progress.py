@@ -246,7 +246,6 @@ def duration(seconds: float) -> str:
 
 
 def _show_waiting(waiting: Sequence[JobStatus], names: Mapping[str, str]) -> None:
-    """Name the jobs that wait in one line, in their order."""
     places = {s.id: s.queue_position or 1 for s in waiting}
     titles = [names[i] for i in sorted(places, key=places.__getitem__)]
     if len(titles) > _NAMED:

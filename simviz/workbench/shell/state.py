@@ -216,7 +216,6 @@ def _sweep(of: Store) -> None:
 
 
 def _sweep_hourly(of: Store) -> None:
-    """Do so now and then."""
     while True:
         time.sleep(_HOUR)
         _sweep(of)

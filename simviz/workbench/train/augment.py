@@ -28,8 +28,6 @@ _SHOWN = 4
 
 
 class _Kind(NamedTuple):
-    """A kind of step as the page offers it."""
-
     title: str
     help: str
     #: Its list in a request, which is also the name of the demos' list.
@@ -167,7 +165,6 @@ def chosen_terms(key: str) -> tuple[dict[str, Any], list[str]]:
 
 
 def _show_terms(key: str, pairs: PairSet) -> None:
-    """Show what terms of texts may be."""
     places = st.columns(2) + st.columns(2)
     for place, (name, options) in zip(places, _TERMS.items(), strict=False):
         place.selectbox(
@@ -206,7 +203,6 @@ def _show_terms(key: str, pairs: PairSet) -> None:
 def _augment(
     dataset_id: str, pairs: PairSet, split: SplitSpec, kinds: Sequence[str]
 ) -> Augmentation:
-    """Offer augmentations, and show what they make."""
     key, lists = f"train-{dataset_id}-augment", _demo_lists(dataset_id)
     display.quiet(
         "More texts can be made from those of the training part, for methods that learn from "
@@ -237,7 +233,6 @@ def _augment(
 
 
 def _demo_lists(dataset_id: str) -> Mapping[str, Sequence[str]] | None:
-    """Return the lists that a demo brings; None for data of the visitor's own."""
     if not dataset_id.startswith("demo:"):
         return None
     demo = DEMOS.get(dataset_id.removeprefix("demo:"))
@@ -247,7 +242,6 @@ def _demo_lists(dataset_id: str) -> Mapping[str, Sequence[str]] | None:
 def _choose_step(
     name: str, lists: Mapping[str, Sequence[str]] | None, key: str
 ) -> list[Mapping[str, Any]]:
-    """Show the switch of a step and what it needs; return the step if it is wanted."""
     kind, key = _KINDS[name], f"{key}-{name}"
     if not st.toggle(kind.title, key=key, help=kind.help, persist_state="session"):
         return []

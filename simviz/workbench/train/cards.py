@@ -247,7 +247,6 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
 def _show_settings(
     specs: Sequence[ParamSpec], form: dict[str, Any], once: Task, setting: Setting
 ) -> tuple[Task, ...]:
-    """Show the parameters, and how often and with which values the method is trained."""
     key = f"train-{setting.dataset_id}-{once.spec.method}"
     way = forms.segmented(
         "Train",
@@ -274,7 +273,6 @@ def _show_settings(
 
 
 def _choose_values(specs: Sequence[ParamSpec], start: Mapping[str, Any], key: str) -> Lists:
-    """Choose which parameters to vary, and over which values; return none if that is unclear."""
     by_name = {spec.name: spec for spec in specs}
     names = st.multiselect(
         "Vary",
@@ -350,7 +348,6 @@ def _show_sweep(
 
 @display.problems()
 def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
-    """Show the folds, what a search will cost, and the button that starts it."""
     folds = st.selectbox(
         "Measured on",
         **forms.kept(_FOLDS, f"{key}-folds"),
@@ -528,5 +525,4 @@ def _content(dataset_id: str, _pairs: PairSet) -> tuple[str, bool]:
 
 @st.cache_data(show_spinner=False, max_entries=2_500, ttl=3_600)
 def _cost(key: str, _spec: JobSpec, _pairs: PairSet) -> Cost:
-    """Return what a job will cost; free memory, which it counts, changes with the hour."""
     return _spec.estimate(_pairs)

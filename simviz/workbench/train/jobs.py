@@ -157,7 +157,6 @@ def _selection(job_id: str, workspace: str) -> Selection:
 
 @st.fragment
 def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -> None:
-    """Show the chosen values, the surface and the table; runs by itself."""
     key = f"train-found-{status.id}"
     rule = forms.segmented(
         "Choose",
@@ -196,7 +195,6 @@ def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -
 
 
 def _draw(selection: Selection, key: str) -> None:
-    """Draw the surface over the two settings that were varied most; a chooser for more."""
     records = selection.to_records()
     names = list(selection.trials[0].params)
     n_values = {name: len({value_text(row[name]) for row in records}) for name in names}
@@ -239,7 +237,6 @@ def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) ->
 
 
 def _show_table(selection: Selection) -> None:
-    """Show the numbers of the chart as a table; what was chosen comes first."""
     import pandas as pd
 
     sign = -1 if selection.higher_is_better else 1

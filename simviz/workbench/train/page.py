@@ -71,7 +71,6 @@ def _show_no_data(words: str, problem: object = None) -> None:
 
 
 def _show_head(dataset_id: str, pairs: PairSet) -> None:
-    """Show what is trained on, and how it is split."""
     look = get_theme(state.theme())
     st.html(_STYLE)
     st.html(
@@ -97,7 +96,6 @@ def _show_head(dataset_id: str, pairs: PairSet) -> None:
 
 
 def _split_words(split: SplitSpec, pairs: PairSet) -> str:
-    """Return a split in a sentence."""
     train, validation, test = (f"{100 * part:.0f} %" for part in split.fractions)
     apart = {
         "pair": "no item of a test pair occurs in training",
@@ -116,7 +114,6 @@ def _split_words(split: SplitSpec, pairs: PairSet) -> str:
 
 @st.fragment
 def _show_choice(dataset_id: str, pairs: PairSet) -> None:
-    """Offer the methods, their parameters, and the button that trains them."""
     features = _choose_features(dataset_id, pairs)
     methods = all_methods()
     n_rejected = split.n_rejected(dataset_id, pairs, settings.current_split(dataset_id))
@@ -191,7 +188,6 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
 
 
 def _tick(keys: Mapping[str, str], wanted: Set[str], curve: str | None = None) -> None:
-    """Tick these methods only; Compare shows a curve that is named."""
     for method, key in keys.items():
         st.session_state[key] = method in wanted
     if curve:
@@ -263,7 +259,6 @@ def _choose_encoder(dataset_id: str, usual: Features, *, pictures: bool) -> Feat
 
 
 def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
-    """Show what it will cost, and the one button."""
     ticked = [choice for choice in choices if choice.ticked]
     tasks = [task for choice in ticked for task in choice.tasks]
     new = [task for task in tasks if task.is_new]

@@ -66,7 +66,6 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
 
 
 def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
-    """Show what the best runs of the split used last have found."""
     runs = [state.run(info.id) for info in infos]
     groups = shared_runs.group(runs).values()  # of the damaged, Compare says so
     group = next((g for run in runs for g in groups if run in g), None)
@@ -86,7 +85,6 @@ def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> 
 def _show_table(
     runs: Sequence[RunInfo], dataset_id: str, metric: str, direction: str
 ) -> list[RunInfo]:
-    """Show the table; return the runs whose rows are ticked."""
     import pandas as pd
 
     figure = f"{metric}, validation"
@@ -131,7 +129,6 @@ def _show_table(
 
 
 def _value(run_id: str, metric: str, direction: str) -> float | None:
-    """Return a figure of a run on its validation part."""
     value = state.run(run_id).value(metric, direction)
     return None if value != value else value
 
@@ -146,7 +143,6 @@ def differences(run: RunInfo, split: SplitSpec) -> str:
 
 
 def _show_actions(chosen: Sequence[RunInfo]) -> None:
-    """Show what can be done with the ticked runs."""
     own = [run for run in chosen if not run.is_demo]
     with st.container(horizontal=True, vertical_alignment="center"):
         data, ids = chosen[0].dataset_id, ",".join(run.id for run in chosen)
@@ -180,7 +176,6 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
 
 
 def _show_name_and_note(run: RunInfo) -> None:
-    """Show inputs for the name and the note of a run."""
     for field, label, longest, hint in (
         ("name", "Name", 80, "the name of its method"),
         ("note", "Note", 2_000, "what it was for, what you saw"),
@@ -205,7 +200,6 @@ def _write(run_id: str, field: str, key: str) -> None:
 
 
 def _show_again(run: RunInfo) -> None:
-    """Train the same again with one parameter changed."""
     spec = JobSpec.from_json(run.spec, state.workspace())
     specs = {s.name: s for s in forms.shown_specs(param_specs(get_method(run.method)))}
     seed = spec.split.seed
@@ -235,7 +229,6 @@ def _show_again(run: RunInfo) -> None:
 
 
 def _show_differences(runs: Sequence[RunInfo]) -> None:
-    """Show a table of the settings in which some runs differ."""
     names = shared_runs.label_runs(runs).values()
     chosen = {n for run in runs for n in shared_runs.request_of(run).set_values}
     known = [run_settings(run) for run in runs]
@@ -305,7 +298,6 @@ def _restore(run_ids: Sequence[str]) -> None:
 
 
 def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
-    """Show mean and spread of runs that differ in the seed of their split only."""
     rows = []
     for group in repeated(runs):
         values = [v for run in group if (v := _value(run.id, metric, direction)) is not None]
@@ -332,7 +324,6 @@ def repeated(runs: Sequence[RunInfo]) -> list[list[RunInfo]]:
 
 
 def _show_import(dataset_id: str, pairs: PairSet) -> None:
-    """Offer to import the run of another system."""
     if notes := st.session_state.pop(_NOTES, ""):
         display.quiet(notes)
     with st.expander("Import run", icon=":material/upload_file:"):
