@@ -51,18 +51,7 @@ _FORMS = {
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the command.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the command line when omitted.
-
-    Returns
-    -------
-    int
-        Exit status.
-    """
+    """Run the command, by default with the arguments of its line; return the exit status."""
     words = sys.argv[1:] if arguments is None else list(arguments)
     name = words.pop(0) if words and words[0] in _COMMANDS else ""
     summary, describe, run = _COMMANDS.get(name, _WORKBENCH)

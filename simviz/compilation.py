@@ -27,24 +27,12 @@ _ASK_SECONDS = 0.2
 
 
 def folder() -> Path:
-    """Where the stamp lies, and the run that Home shows.
-
-    Returns
-    -------
-    Path
-        A folder beside numba's cache, by versions, kernels and processor.
-    """
+    """Where the stamp lies, and the run that Home shows: a folder beside numba's cache."""
     return _cache() / f"simviz-{digest()}"
 
 
 def is_done() -> bool:
-    """Whether ``python -m simviz.precompile`` has run to its end.
-
-    Returns
-    -------
-    bool
-        True if these kernels were compiled for this processor.
-    """
+    """Whether ``python -m simviz.precompile`` has run to its end, for this processor."""
     return (folder() / "done").exists()
 
 
@@ -125,13 +113,7 @@ def start() -> None:
 
 
 def progress() -> str | None:
-    """How far the process that `start` began has come.
-
-    Returns
-    -------
-    str or None
-        What to tell who waits; None if nothing is being compiled.
-    """
+    """What to tell who waits for the process that `start` began; None if nothing is compiled."""
     if _child is None or not _child.is_running:
         return None
     with _child.changed:
@@ -142,13 +124,8 @@ def progress() -> str | None:
 def wait(name: str, is_stopped: Callable[[], bool]) -> None:
     """Wait until the process that `start` began has compiled something, or has ended.
 
-    Parameters
-    ----------
-    name : str
-        What is needed: a method, or a way to draw a map. What that process does not know is
-        waited for to its end.
-    is_stopped : callable
-        Asked again and again; a true answer ends the waiting.
+    The name is that of a method, or of a way to draw a map; what that process does not know is
+    waited for to its end. A true answer of `is_stopped` ends the waiting.
     """
     if (child := _child) is None:
         return

@@ -177,14 +177,11 @@ def _picture_root() -> Path:
 
 
 def picture() -> Run | None:
-    """A trained run to look at where nothing was trained yet.
+    """A trained run to look at where nothing was trained yet; None where it was not made yet.
 
-    Returns
-    -------
-    Run or None
-        CCA on the demo ``icons``, split as the demo is, with its drawing
-        `simviz.projection.pipeline_map.BEST`; None where it was not made yet. It lies in a
-        store of its own, so it answers no request and is in nobody's list: show it as what it is.
+    It is CCA on the demo ``icons``, split as the demo is, with its drawing
+    `simviz.projection.pipeline_map.BEST`. It lies in a store of its own, so it answers no
+    request and is in nobody's list: show it as what it is.
     """
     from simviz.exceptions import StoreError
     from simviz.projection.pipeline_map import BEST
@@ -257,13 +254,7 @@ def _end_with_parent() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Compile all that is not compiled yet, with a line of progress.
-
-    Parameters
-    ----------
-    arguments : sequence of str, optional
-        Those of the command line when omitted.
-    """
+    """Compile all that is not compiled yet, with a line of progress."""
     how = sys.argv[1:] if arguments is None else list(arguments)
     if compilation.is_done():
         return

@@ -1,7 +1,4 @@
-"""Tidy results to Plotly figures: pure functions, in a light and a dark look.
-
-The names below are loaded when they are first asked for.
-"""
+"""Tidy results to Plotly figures: pure functions, in a light and a dark look."""
 
 import lazy_loader as lazy
 

@@ -16,16 +16,7 @@ if TYPE_CHECKING:
 
 
 class MapWidget(anywidget.AnyWidget):
-    """The canvas of a map in a notebook; what is selected on it comes back.
-
-    `Drawing.widget` makes one.
-
-    Parameters
-    ----------
-    drawing : Drawing
-        What to show.
-    **options
-        See `Drawing.widget`.
+    """The canvas of a map in a notebook, made by `Drawing.widget`; what is selected comes back.
 
     Attributes
     ----------
@@ -62,11 +53,5 @@ class MapWidget(anywidget.AnyWidget):
         return rows
 
     def frame(self) -> pd.DataFrame:
-        """What is selected.
-
-        Returns
-        -------
-        pandas.DataFrame
-            Rows of ``drawing.to_frame()``: side, id, text, coordinates and metadata.
-        """
+        """What is selected, as rows of ``drawing.to_frame()``."""
         return self._drawing.to_frame().iloc[self.selected]

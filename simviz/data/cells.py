@@ -33,18 +33,8 @@ NoteKind = Literal["left_out", "lost", "dropped", "taken", "part", "info"]
 class Note(str):
     """A sentence about how a file was read, with its kind and the rows that it speaks of.
 
-    Parameters
-    ----------
-    words : str
-        The sentence.
-    kind : {"left_out", "lost", "dropped", "taken", "part", "info"}
-        What it is about.
-    rows : iterable of int, optional
-        Numbers of rows in the file.
-    column : str, optional
-        Of a column that is dropped, its name.
-    reasons : sequence of str, optional
-        Of rows that are not in the pairs, why each is not.
+    Of a column that is dropped it has the name; of rows that are not in the pairs, `reasons` say
+    why each is not.
     """
 
     kind: NoteKind

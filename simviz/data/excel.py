@@ -1,8 +1,7 @@
 """Excel workbooks (.xlsx): the cells of one sheet, read in one pass and in bounds.
 
-The format is a zip of XML (ECMA-376, part 1, chapter 18). Only what a table
-needs is read: shared strings, the date formats, and the cells. Entities are
-refused, and a cell's address is not trusted to size anything.
+The format is a zip of XML (ECMA-376, part 1, chapter 18). Entities are refused, and a
+cell's address is not trusted to size anything.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Documentation of Python functions, and what each says to see also.
 
-The documents are those of `simviz.datasets.pydocs`, with the same attribution
-and licence.
+Documents, attribution and licence are those of `simviz.datasets.pydocs`.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Experiments: one module a table or figure of a paper, run anew on open data.
 
-`all_experiments` finds them by their files, as methods are found. Each can be
-run from the command line: ``python -m simviz.experiments list``.
+``python -m simviz.experiments list`` shows them.
 """
 
 import lazy_loader as lazy

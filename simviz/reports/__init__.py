@@ -1,7 +1,4 @@
-"""Comparisons that leave: one page that opens anywhere, and files for other programs.
-
-The names below are loaded when they are first asked for.
-"""
+"""Comparisons that leave: one page that opens anywhere, and files for other programs."""
 
 import lazy_loader as lazy
 

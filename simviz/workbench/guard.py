@@ -23,7 +23,6 @@ class Guard:
     """Refuses, before Streamlit, pages of other sites and on a public server its figures.
 
     Connections beyond some hundreds, and uploads for which there is no memory, are refused too.
-
     Asked by a page of another site, Streamlit asks an address service on the internet whether
     that is its own address. `app.py` puts this in front.
     """

@@ -41,18 +41,7 @@ class Remedy:
     is_split: bool = False
 
     def __call__(self, pairs: PairSet, /) -> PairSet:
-        """The pairs as they should be.
-
-        Parameters
-        ----------
-        pairs : PairSet
-            The data set that was checked.
-
-        Returns
-        -------
-        PairSet
-            A new one; the old one stays as it is.
-        """
+        """The pairs that were checked as they should be, as a new set."""
         if pairs.shape != self.shape:
             raise DatasetError(
                 "This remedy is for other pairs than these. Check these again and take its remedy."

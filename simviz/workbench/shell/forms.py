@@ -1,8 +1,8 @@
 """Forms from parameters: what a class says of itself, as inputs on a page.
 
-A form has two halves. `values` tells what is set, whether the inputs are on
-the page or not; `show` draws them. Both answer only with what differs from
-the defaults, so that a default that is set by hand is the same request.
+`values` tells what is set, whether the inputs are on the page or not; `show` draws them. Both
+answer only with what differs from the defaults, so that a default that is set by hand is the
+same request.
 """
 
 from __future__ import annotations
