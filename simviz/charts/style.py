@@ -153,7 +153,7 @@ def method_style(method_id: str, theme: ThemeName | Theme = "light") -> MethodSt
     ----------
     method_id : str
         Id of a method; one that is not known gets a style from its name. One that ends in "~1",
-        "~2" and so on is a further run of that method: its hue and marker with another dash.
+        "~2" and so on is a further run of that method: its hue and marker with another dash,
         from the sixth on in another shade. The 21st looks as the first again.
     theme : {"light", "dark"} or Theme, default="light"
         The hue is the same in both, its lightness is not.
