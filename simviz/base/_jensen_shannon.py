@@ -208,7 +208,6 @@ class JensenShannon:
     def rank_rows(
         self, rows: slice, indptr: Ints, indices: Ints, *, backwards: bool = False
     ) -> Ranks:
-        """Where the listed candidates of some queries stand."""
         asking, other = (self.q, self.p) if backwards else (self.p, self.q)
         return _rank_rows(asking.rows(rows), other, indptr, indices)
 

@@ -158,7 +158,6 @@ def vectors_of(scorer: object, x: object, y: object) -> tuple[Block, Block] | No
 def similarities(
     scorer: Any, x: object, y: object, vectors: tuple[Block, Block] | None, block_size: int | None
 ) -> Iterable[Block]:
-    """Scores in blocks of rows: products of the vectors where there are some."""
     if vectors is None:
         return cast("Iterable[Block]", scorer.iter_similarity(x, y, block_size=block_size))
     P, Q = vectors

@@ -138,7 +138,6 @@ class TrainFits:
             yield fitted
 
     def features(self, pipeline: PairPipeline) -> tuple[Any, Any, Matrix, Matrix]:
-        """Fitted transformers of both sides, and what they make of the training items."""
         key = (key_of(pipeline.x_features), key_of(pipeline.y_features), _is_iterative(pipeline))
         if key not in self._features:
             train, _ = self._part(pipeline)
@@ -353,7 +352,6 @@ class PairUnits:
 
     @classmethod
     def of(cls, pairs: PairSet, by: UnitBy = "pair", group_key: str | None = None) -> Self:
-        """Number the units of a pair set."""
         x: Index | None
         y: Index | None
         if by == "pair":
@@ -398,7 +396,6 @@ class PairUnits:
         return part
 
     def folds(self, n_splits: int, seed: int = 0) -> list[tuple[Index, Index]]:
-        """Cut all units into folds of about equal weight."""
         if n_splits < 2:
             raise DatasetError(f"Folds are at least 2, got {n_splits}. Take 5.")
         rng = np.random.default_rng(seed)

@@ -226,7 +226,6 @@ class _Run:
 def _runs(
     pairs: PairSet, by: UnitBy, group_key: str | None, seed: int, callback: Callback | None
 ) -> list[_Run]:
-    """See the pairs several times, each time with others swapped."""
     n = pairs.relevance.positives.nnz
     methods, n_runs, n_folds = fits_of_audit(pairs)
     size = max(round(_SWAPPED * n), min(_LEAST_SWAPPED, n // 10))
@@ -417,7 +416,6 @@ def _probability(evidence: Reals, share: float) -> Reals:
 def _frame(
     pairs: PairSet, runs: Sequence[_Run], probability: Reals, exchanged: NDArray[np.bool_]
 ) -> pd.DataFrame:
-    """A row a pair: what it is, and what would suit better."""
     import pandas as pd
 
     # As the method sees it that puts most pairs first, in a run that has the pair as given.
@@ -561,7 +559,6 @@ def _reasons(
 
 
 def _notes(pairs: PairSet, runs: Sequence[_Run], precision: float) -> tuple[str, ...]:
-    """What an audit of such pairs cannot know."""
     notes = []
     if precision < LITTLE:
         notes.append(

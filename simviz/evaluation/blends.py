@@ -221,7 +221,6 @@ def blend_curve(
     }
 
     def measure(direction: Direction, queries: Queries, ranks: Ints) -> None:
-        """Measure queries whose above and tied are given for each weight."""
         rankings = (queries.ranking(*ranks[..., k]) for k in range(len(weights)))
         lines = [[values_in(pool, metric, ranking) for metric in ranked] for ranking in rankings]
         for metric, values in zip(ranked, zip(*lines, strict=True), strict=True):
@@ -348,7 +347,6 @@ def _weights(alphas: ArrayLike) -> Reals:
 
 
 def _check_metrics(metrics: tuple[Metric, ...], relevance: Relevance, pool: Pool) -> None:
-    """Refuse what a curve of ranks cannot measure."""
     if not metrics:
         raise ValueError("Name at least one metric, such as 'MRR'.")
     for metric in metrics:

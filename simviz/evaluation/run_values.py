@@ -168,7 +168,6 @@ def _load(path: Path, read: dict[str, str]) -> tuple[str, bytes]:
 
 
 def _free(name: str, taken: Iterable[str]) -> str:
-    """The name with a number where another run has it."""
     names, n, free = set(taken), 1, name
     while free in names:
         n += 1
@@ -306,7 +305,6 @@ def _judged(
     *,
     fuse: bool = False,
 ) -> RunValues:
-    """Values of runs by judgments."""
     depth = _judged_at(name)
     metric = _as_trec(name) if depth is None else None
     judged = _read_qrels(qrels, read)
@@ -693,7 +691,6 @@ def _line(name: str, data: bytes, row: int) -> str:
 
 
 def _of_table(table: Table, judged: _Qrels) -> _Run:
-    """A run in a table, by what its cells and columns are called."""
     import pyarrow as pa
 
     queries, documents = (

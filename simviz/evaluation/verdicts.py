@@ -147,7 +147,6 @@ class Verdict:
         return f"{words} ({found}{f', {describe_p(one.p_value)}' if with_p else ''})."
 
     def __str__(self) -> str:
-        """All of it in words."""
         return self.describe()
 
 

@@ -273,7 +273,6 @@ class WhatIf:
 
     @cached_property
     def _targets(self) -> set[str]:
-        """What an input can be put into."""
         groups = Groups(self.split.train)
         return {str(name).casefold() for name in (*groups.columns, *groups.pairs.y.content)}
 

@@ -69,7 +69,6 @@ class Shape:
         return sum(map(prod, self.parts().values()))
 
     def start(self, rng: Any, *, common: bool = True) -> NDArray[np.float64]:
-        """Draw parameters to begin with, as a flat vector."""
         drawn = []
         for name, shape in self.parts().items():
             if name == "characters":

@@ -203,7 +203,6 @@ def _batch_size(size: int, n_texts: int) -> int:
 
 
 def _readings(positives: sp.csr_array, rejected: sp.csr_array | None = None) -> Index:
-    """How often each query is read in a pass."""
     usual = np.median(positives.data) if positives.nnz else 1.0
     best = positives.max(axis=1).toarray().ravel()
     if rejected is not None:
@@ -367,7 +366,6 @@ class Reader:
         return torch.cat(found)[torch.from_numpy(back).to(self.device)]
 
     def split(self, theta: Array) -> dict[str, Array]:
-        """Arrays of a network by name, from its flat vector."""
         import torch
 
         parts = self.shape.split(torch.from_numpy(np.ascontiguousarray(theta)))
@@ -544,7 +542,6 @@ def seconds_per_text(model: Any, X: Any, Y: Any, n_texts: int) -> float:
 
 
 def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch:
-    """Go down from random parameters."""
     start, trainer, batches = _begin(model, reader, data, dtype, rng)
 
     directions = usual_directions(data.relevance)

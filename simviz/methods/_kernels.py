@@ -153,7 +153,6 @@ def _inverse(squares: float) -> float:
 
 
 def check_kernel_input(name: str | KernelFunction, X: Matrix, side: str) -> None:
-    """Refuse training items that a kernel is not made for."""
     if name == "precomputed":
         if X.shape[0] != X.shape[1]:
             raise ValueError(
@@ -271,7 +270,6 @@ def kernel_features(
     rng: np.random.RandomState,
     notify: Notify,
 ) -> Features:
-    """Features of the items of one side."""
     if X.shape[0] <= max_landmarks:
         found = _eigenvectors(kernel, X, means)
     else:
@@ -386,7 +384,6 @@ def _unexplained(
 
 
 def singular_triplets(C: Array) -> tuple[Array, Array, Array]:
-    """All singular triplets U, s, Vt of what stands between two sets of features."""
     if min(C.shape) <= LAPACK_SIDE:
         U, s, Vt = np.linalg.svd(C, full_matrices=False)
         return U, s, Vt
@@ -496,7 +493,6 @@ class KernelPairModel(EmbeddingModel):
         means: Mapping[Side, Array | None],
         kernels: Mapping[Side, Setting] | None = None,
     ) -> dict[Side, Features]:
-        """Features of each side, in one stream of random choices."""
         kernels = kernels or self._kernel_settings()
         rng = check_random_state(self.random_state)
         found: dict[Side, Features] = {}

@@ -388,7 +388,6 @@ def truncated_svd(
     random_state: Any = None,
     notify: Notify | None = None,
 ) -> tuple[Array, Array, Array]:
-    """The k leading singular triplets."""
     m, n = op.shape
     k = min(k, m, n)
     if m * n * min(m, n) <= DENSE_FLOPS:

@@ -240,7 +240,6 @@ def widened(start: Array, learned: Array | None, data: tuple[Any, ...], shared: 
 
 
 def _mean_length(Z: Matrix, A: Array, bias: Array) -> float:
-    """Mean length of the vectors of some thousand items."""
     step = max(1, Z.shape[0] // 4096)
     G = np.asarray(Z[::step] @ A.astype(Z.dtype)) + bias
     return float(np.linalg.norm(G, axis=1).mean()) or 1.0

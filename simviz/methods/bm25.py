@@ -72,7 +72,6 @@ class BM25(PairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> docs = np.array([[2.0, 0, 1], [0, 1, 1], [0, 0, 3]])
     >>> query = np.array([[1.0, 0, 0]])
     >>> BM25(1.2, symmetric=False).fit(docs).similarity(query, docs).round(3)

@@ -83,7 +83,6 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> Z = rng.standard_normal((200, 2))
     >>> X, Y = Z @ rng.standard_normal((2, 5)), Z @ rng.standard_normal((2, 4))

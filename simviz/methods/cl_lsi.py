@@ -62,7 +62,6 @@ class CLLSI(LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X, Y = np.eye(3), np.eye(3)[:, [1, 2, 0]]
     >>> CLLSI(n_components=3).fit(X, Y).similarity(X, Y).argmax(axis=1)
     array([0, 1, 2])

@@ -138,7 +138,6 @@ class HDLR(IterativeMixin, LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> topic = rng.integers(0, 10, 300)
     >>> loud = 3 * rng.normal(size=(2, 300, 4))  # varies most and says nothing

@@ -94,7 +94,6 @@ class HeterogeneousSVD(LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X, Y = np.eye(3), np.eye(4)[[2, 0, 3]]
     >>> HeterogeneousSVD(n_components=2).fit(X, Y).similarity(X, Y).argmax(axis=1)
     array([0, 1, 2])

@@ -111,7 +111,6 @@ class KernelCCA(KernelPairModel):
     --------
     A parabola has no linear correlation with its argument:
 
-    >>> import numpy as np
     >>> X = np.linspace(-1, 1, 41)[:, None]
     >>> KernelCCA(1, x_kernel="linear", y_kernel="linear").fit(X, X**2).spectrum_.round(3)
     array([0.])

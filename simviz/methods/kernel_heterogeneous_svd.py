@@ -129,7 +129,6 @@ class KernelHeterogeneousSVD(KernelPairModel):
     --------
     Inner and outer points of a disc, which no plane separates:
 
-    >>> import numpy as np
     >>> angle = np.arange(12) * np.pi / 6
     >>> ring = np.column_stack([np.cos(angle), np.sin(angle)])
     >>> X, Y = np.vstack([ring, 3 * ring]), np.eye(2)[np.repeat([0, 1], 12)]

@@ -86,7 +86,6 @@ class LDA(TopicModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> counts = np.array([[3.0, 2, 0, 0], [2, 3, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
     >>> LDA(n_components=2).fit(counts).similarity(counts)[0].round(1)
     array([1. , 1. , 0.1, 0.2])

@@ -56,7 +56,6 @@ class LSA(LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[1.0, 1, 0, 0], [0, 1, 1, 0], [0, 0, 0, 1]])
     >>> LSA(n_components=2).fit(X).similarity(X[:1], X[1:]).round(2)
     array([[1., 0.]])

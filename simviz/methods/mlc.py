@@ -125,7 +125,6 @@ class MLC(IterativeMixin, LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> topic = rng.integers(0, 10, 300)
     >>> loud = 3 * rng.normal(size=(2, 300, 4))  # varies most and says nothing
@@ -210,7 +209,6 @@ class MLC(IterativeMixin, LinearPairModel):
         watch.record(self)
 
     def _start_tags(self) -> MethodTags:
-        """Tags of the method that gives the space."""
         if not isinstance(self.init, str):
             return self.init.tags
         from simviz.methods import get_method

@@ -100,7 +100,6 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> Z = rng.standard_normal((200, 2))
     >>> X = np.c_[Z, rng.standard_normal((200, 2))]

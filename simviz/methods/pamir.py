@@ -99,7 +99,6 @@ class PAMIR(TripleMixin, PairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X, Y = np.eye(4), np.eye(4)[[1, 2, 3, 0]]
     >>> PAMIR(max_iter=1).fit(X, Y).similarity(X, Y).argmax(axis=1)
     array([0, 1, 2, 3])

@@ -58,7 +58,6 @@ class PCA(LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[0.0, 1], [2, 1], [4, 1]])
     >>> PCA(n_components=1).fit(X).x_projection_.round(3).ravel()
     array([1., 0.])

@@ -112,7 +112,6 @@ class PLTM(TopicModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[3.0, 2, 0, 0], [2, 4, 0, 0], [0, 0, 4, 1], [0, 0, 1, 2]])
     >>> Y = np.array([[5.0, 0], [4, 0], [0, 3], [0, 6]])
     >>> PLTM(n_components=2).fit(X, Y).similarity(X, Y)[0].round(1)

@@ -125,7 +125,6 @@ class QueryExpansion(PairModel):
     --------
     The second document shares no term with the query, but one with the first:
 
-    >>> import numpy as np
     >>> docs = np.array([[1.0, 1, 0], [0, 1, 1], [0, 0, 1]])
     >>> query = np.array([[1.0, 0, 0]])
     >>> QueryExpansion(beta=0.5).fit(docs).similarity(query, docs).round(3)
@@ -194,7 +193,6 @@ class QueryExpansion(PairModel):
         return unit_rows(documents), places_of(documents), self.base_._candidates(documents)
 
     def _expanded(self, X: Matrix, feeding: tuple[sp.csr_array, Places, Any]) -> Matrix:
-        """Queries with the terms of their feedback."""
         if self.beta == 0:
             return X
         Q = _plain_rows(X)

@@ -154,7 +154,6 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> rng = np.random.default_rng(0)
     >>> X, Y = np.eye(6)[rng.integers(0, 6, (2, 300))]
     >>> relevance = X @ np.roll(np.eye(6), 1, axis=1) @ Y.T

@@ -107,15 +107,8 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         Ids of the characters that training showed. Others are read as the unknown character.
     n_components_ : int
         Length of the vectors.
-    n_iter_ : int
-        Passes done.
-    best_iter_ : int
-        Pass whose parameters were kept; 0 is the start.
-    loss_curve_ : list of float
-        Mean loss of each pass.
-    validation_scores_ : list of float
-        Score on the validation set, or on 4,096 of its queries and candidates,
-        after each pass, by the metric that `S2Net` names; empty without one.
+    n_iter_, best_iter_, loss_curve_, validation_scores_
+        As of `simviz.methods.s2net.S2Net`, by passes.
 
     See Also
     --------
@@ -155,7 +148,6 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> from simviz.features import Characters
     >>> rng = np.random.default_rng(0)
     >>> words = ["".join(rng.choice(list("abcdefgh"), 5)) for _ in range(30)]

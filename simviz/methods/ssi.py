@@ -143,7 +143,6 @@ class SSI(TripleMixin, PairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X, Y = np.eye(4), np.eye(4)[[1, 2, 3, 0]]
     >>> SSI(n_components=8, max_iter=5).fit(X, Y).similarity(X, Y).argmax(axis=1)
     array([0, 1, 2, 3])
@@ -378,8 +377,6 @@ class SSI(TripleMixin, PairModel):
 
 
 def _inner_products(X: Matrix, YT: Matrix) -> RowScorer:
-    """Blocks of X Yᵀ, dense."""
-
     def scores(rows: slice) -> NDArray[np.floating]:
         block = X[rows] @ YT
         return np.asarray(block.toarray() if sp.issparse(block) else block)

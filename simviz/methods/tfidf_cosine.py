@@ -39,7 +39,6 @@ class TfidfCosine(PairModel):
 
     Examples
     --------
-    >>> import numpy as np
     >>> X = np.array([[3.0, 4.0], [0.0, 0.0]])
     >>> TfidfCosine().fit(X).similarity(X, np.array([[1.0, 0.0]])).round(2).ravel()
     array([0.6, 0. ])

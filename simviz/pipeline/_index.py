@@ -184,7 +184,6 @@ class ItemIndex:
         return few
 
     def _nearest(self, asked: Items, k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Positions and scores of the best, one row a query."""
         queries = self.pipeline._encoded(asked, "x" if self.side == "y" else "y")
         lists = self._made_lists()
         return self._best(partial(self._listed, lists) if lists else self._compared, queries, k)

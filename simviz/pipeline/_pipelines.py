@@ -202,7 +202,6 @@ class _Scorer(CallbackMixin, BaseEstimator):
         return clone(self).fit(PairSet(items, items, alone))
 
     def _why_no_vectors(self) -> str | None:
-        """Say why there are no vectors; None where there are."""
         return (
             "A blend or CSLS mixes scores and has no vectors: use similarity, or transform of its "
             "parts (learned_, lexical_, pipeline_)."

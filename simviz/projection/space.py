@@ -96,7 +96,6 @@ def ranked(scores: FloatArray, side: Side, k: int) -> Neighbors:
 
 
 def _check_request(index: int, n_items: int, k: int) -> None:
-    """Refuse an item that is not there, or no neighbours."""
     if not 0 <= index < n_items:
         raise ValueError(f"index must lie in 0..{n_items - 1}, got {index}.")
     if k < 1:
