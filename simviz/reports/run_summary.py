@@ -99,6 +99,42 @@ class Entry:
         return self.part == "validation" and stopped_by_validation(self.run)
 
 
+@dataclass(frozen=True, slots=True)
+class RunTable:
+    """Runs of one split on one part, the best first, by the metrics of one side that asks."""
+
+    pairs: PairSet
+    entries: Sequence[Entry]
+    direction: str
+    metric: str
+    metrics: Sequence[str]
+
+    @property
+    def part(self) -> Part:
+        """The part of the split that all figures are of."""
+        return self.entries[0].part
+
+    @property
+    def cache_key(self) -> tuple[Any, ...]:
+        """What the figures of one run depend on, for caches: not on the other runs."""
+        return self.pairs, self.part, self.direction, self.metric
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """What the items of each side are called."""
+        return self.pairs.nouns
+
+    @property
+    def by_id(self) -> dict[str, Entry]:
+        """The entries by the ids of their runs."""
+        return {entry.run.id: entry for entry in self.entries}
+
+    @property
+    def pool(self) -> str:
+        """What a query was ranked against, in words."""
+        return self.entries[0].ranked_against(self.direction, self.pairs)
+
+
 def read_runs(
     runs: Sequence[Run],
     labels: Mapping[str, str] | None = None,

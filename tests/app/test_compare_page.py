@@ -21,9 +21,8 @@ from simviz.evaluation import ChanceScorer, evaluate
 from simviz.evaluation.tables import table_latex
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
-from simviz.reports.run_summary import Entry
+from simviz.reports.run_summary import Entry, RunTable
 from simviz.workbench.compare import files, parameters, queries, testing
-from simviz.workbench.compare.choice import Choice
 from simviz.workbench.shell import display, progress, state
 from simviz.workbench.shell.address import PAGES
 from simviz.workbench.shell.runs import label_runs
@@ -539,7 +538,7 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
         for run in runs
     ]
     pairs = home.store.datasets.get(data, home.mine)
-    return Choice(pairs, entries, "test", direction, metric, [metric])
+    return RunTable(pairs, entries, direction, metric, [metric])
 
 
 def test_files_say_what_was_tested(home):

@@ -25,9 +25,9 @@ from simviz.jobs import JobSpec, blend_spec, csls_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline
-from simviz.reports.run_summary import Entry
+from simviz.reports.run_summary import Entry, RunTable
 from simviz.store.run import CSLS, Part
-from simviz.workbench.compare.choice import Choice, choose_two, held_out
+from simviz.workbench.compare.choice import choose_two, held_out
 from simviz.workbench.shell import display, forms, settings, state
 from simviz.workbench.shell.figures import show_chart
 
@@ -50,7 +50,7 @@ _NEIGHBORS = {"given": "The other queries", "training": "Training items"}
 class Blend(NamedTuple):
     """Two runs whose scores are added, and what the sum is measured by."""
 
-    choice: Choice
+    choice: RunTable
     learned: Entry
     lexical: Entry
     normalization: str
@@ -95,7 +95,7 @@ def take_kept() -> None:
 
 @st.fragment
 @display.problems(ValueError)
-def show(choice: Choice) -> None:
+def show(choice: RunTable) -> None:
     """Choose two of the runs, and a weight between them; the slider runs only this."""
     st.markdown(
         "A blend adds the scores of two runs: a share **α** of the one and the rest of the "
@@ -128,7 +128,7 @@ def show(choice: Choice) -> None:
 # -- two runs -------------------------------------------------------------------------
 
 
-def _choose_blend(choice: Choice) -> Blend:
+def _choose_blend(choice: RunTable) -> Blend:
     learned, lexical = _default_pair(choice.entries)
     if len(choice.entries) > 2:
         labels = {"learned": "A share α of", "lexical": "and the rest of"}
@@ -423,7 +423,7 @@ def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
 # -- hubs -----------------------------------------------------------------------------
 
 
-def correctable(choice: Choice) -> Sequence[Entry]:
+def correctable(choice: RunTable) -> Sequence[Entry]:
     """Runs whose hubs can be corrected: not what is corrected already, nor answers of others."""
     return [
         entry
@@ -434,7 +434,7 @@ def correctable(choice: Choice) -> Sequence[Entry]:
 
 @st.fragment
 @display.problems(ValueError)
-def show_hubs(choice: Choice) -> None:
+def show_hubs(choice: RunTable) -> None:
     """Choose a run and a form, and show the metric at each k."""
     st.markdown(
         "Some answers are near to very many queries: hubs. CSLS, cross-domain similarity local "
@@ -478,7 +478,7 @@ def show_hubs(choice: Choice) -> None:
 
 
 @state.cached(60)
-def _values_by_k(choice: Choice, entry: Entry, queries: Queries) -> dict[int, float]:
+def _values_by_k(choice: RunTable, entry: Entry, queries: Queries) -> dict[int, float]:
     """The metric on the validation part at each k, and under 0 without CSLS."""
     run, pairs = entry.run, choice.pairs
     held = held_out(run, "validation", pairs)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import streamlit as st
@@ -32,7 +32,7 @@ from simviz.evaluation.metrics import (
 from simviz.evaluation.result import PartResult
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import Entry, ranked
+from simviz.reports.run_summary import Entry, RunTable, ranked
 from simviz.store.run import Part, Run
 from simviz.workbench.shell import address, forms, progress, runs as shell_runs, settings, state
 from simviz.workbench.shell.display import aside, mark_pills, problem
@@ -64,38 +64,6 @@ _ANSWERED: tuple[Metric, ...] = (
     *(NDCG(10), NDCG(10, "linear"), NDCG(10, discount="jk"), NDCG(10, "linear", "jk")),
     *(RankLoss("query"), AUC("query"), AUC(), RankLoss(), PartialAUC()),
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """What the page shows."""
-
-    pairs: PairSet
-    entries: Sequence[Entry]
-    part: Part
-    direction: str
-    metric: str
-    metrics: Sequence[str]
-
-    @property
-    def cache_key(self) -> tuple[Any, ...]:
-        """What the figures of one run depend on, for caches: not on the other runs."""
-        return self.pairs, self.part, self.direction, self.metric
-
-    @property
-    def names(self) -> tuple[str, str]:
-        """What the items of each side are called."""
-        return self.pairs.nouns
-
-    @property
-    def by_id(self) -> dict[str, Entry]:
-        """The entries by the ids of their runs."""
-        return {entry.run.id: entry for entry in self.entries}
-
-    @property
-    def pool(self) -> str:
-        """What a query was ranked against, in words."""
-        return self.entries[0].ranked_against(self.direction, self.pairs)
 
 
 # -- the link -------------------------------------------------------------------------
@@ -134,7 +102,7 @@ def open_query(query: str) -> None:
 # -- the controls ---------------------------------------------------------------------
 
 
-def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | None:
+def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | None:
     """Let the visitor choose among finished runs, in a row of controls."""
     runs: list[Run] = []
     for info in state.runs(dataset_id):
@@ -200,11 +168,11 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> Choice | Non
     if not entries:
         return None
     ordered = [metric, *(m for m in shared if m != metric)]
-    return Choice(pairs, entries, part, direction, metric, ordered)
+    return RunTable(pairs, entries, direction, metric, ordered)
 
 
 def choose_two(
-    choice: Choice, labels: Mapping[str, str], usual: Sequence[str]
+    choice: RunTable, labels: Mapping[str, str], usual: Sequence[str]
 ) -> tuple[Entry, Entry]:
     """Let the visitor choose two different runs; the labels of the boxes by their names."""
     by_id = choice.by_id

@@ -32,13 +32,14 @@ from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import (
     NEARLY,
     Entry,
+    RunTable,
     dimension_curve,
     mean_band,
     milestones,
     records_by_dimension,
 )
 from simviz.workbench.compare import pair_curves
-from simviz.workbench.compare.choice import CURVES, Choice, held_out
+from simviz.workbench.compare.choice import CURVES, held_out
 from simviz.workbench.shell import address, display, forms, progress, state
 from simviz.workbench.shell.figures import show_beside
 from simviz.workbench.shell.forms import segments
@@ -52,7 +53,7 @@ _NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
 
 
 @st.fragment
-def show(choice: Choice) -> None:
+def show(choice: RunTable) -> None:
     """Choose a kind of curve and show it for all runs; the rest of the page is left alone."""
     if st.session_state.get("compare-curve") not in CURVES:
         st.session_state["compare-curve"] = "roc"
@@ -72,7 +73,7 @@ def show(choice: Choice) -> None:
             show_kind[kind](choice, columns)
 
 
-def _without(choice: Choice, drawn: Sequence[str], words: str) -> str:
+def _without(choice: RunTable, drawn: Sequence[str], words: str) -> str:
     """Name the runs that are not drawn."""
     without = [entry.label for entry in choice.entries if entry.label not in drawn]
     return escape_markdown(f"{words}: {', '.join(without)}.") if without else ""
@@ -81,7 +82,7 @@ def _without(choice: Choice, drawn: Sequence[str], words: str) -> str:
 # -- quality by dimension -------------------------------------------------------------
 
 
-def show_dimensions(choice: Choice, columns: Columns) -> None:
+def show_dimensions(choice: RunTable, columns: Columns) -> None:
     """Draw the metric, or what stands for it by query, against the number of dimensions."""
     nested = [entry for entry in choice.entries if entry.measured.curve]
     swept = [e for e in choice.entries if not e.measured.curve and e.run.is_swept(e.part)]
@@ -126,7 +127,7 @@ def show_dimensions(choice: Choice, columns: Columns) -> None:
         _offer_dimensions(choice, missing)
 
 
-def _offer_dimensions(choice: Choice, missing: Sequence[Entry]) -> None:
+def _offer_dimensions(choice: RunTable, missing: Sequence[Entry]) -> None:
     if not missing:
         return
     at = smaller_dimensions(missing[0].run)
@@ -193,7 +194,7 @@ def _curve_of(
 # -- progress in training -------------------------------------------------------------
 
 
-def show_training(choice: Choice, columns: Columns) -> None:
+def show_training(choice: RunTable, columns: Columns) -> None:
     """Draw what methods reported while they trained."""
     histories = {entry.run.id: history_of(entry.run.id) for entry in choice.entries}
     told = {name for values in histories.values() for name in values}
@@ -265,7 +266,7 @@ def _choose_metric(options: Sequence[str], key: str, label: str) -> str:
 # -- quality by the number of pairs ---------------------------------------------------
 
 
-def show_sizes(choice: Choice, columns: Columns) -> None:
+def show_sizes(choice: RunTable, columns: Columns) -> None:
     """Draw quality against the number of pairs trained on, and offer to train for it."""
     kept = {e.run.id: e.run.kept(f"{e.part}/learning") for e in choice.entries}
     known = {run_id: found.get("records", []) for run_id, found in kept.items()}
@@ -309,7 +310,7 @@ def show_sizes(choice: Choice, columns: Columns) -> None:
         _offer_training(choice, missing)
 
 
-def _offer_training(choice: Choice, missing: Sequence[Entry]) -> None:
+def _offer_training(choice: RunTable, missing: Sequence[Entry]) -> None:
     able = [entry for entry in missing if not why_no_curve(entry.run)]
     if not able:
         return

@@ -14,9 +14,8 @@ from simviz.jobs import JobSpec, divisions_spec
 from simviz.jobs.spec import DivisionsSpec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
-from simviz.reports.run_summary import Entry
+from simviz.reports.run_summary import Entry, RunTable
 from simviz.store.run import MEASURED
-from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.testing import current_setting, p_text
 from simviz.workbench.shell import display, forms, progress, runs, state
 from simviz.workbench.shell.figures import show_beside
@@ -30,7 +29,7 @@ _WORDS = (
 
 
 @display.problems()
-def show(choice: Choice) -> None:
+def show(choice: RunTable) -> None:
     """Offer to repeat, show what is being repeated, or what that found."""
     kept = [entry for entry in choice.entries if _is_repeatable(entry)]
     if not kept or state.share() is not None:
@@ -59,7 +58,7 @@ def _is_repeatable(entry: Entry) -> bool:
     return entry.run.info.method in all_methods() and not runs.request_of(entry.run.info).augment
 
 
-def request_for(entries: Sequence[Entry], n: int, choice: Choice) -> DivisionsSpec:
+def request_for(entries: Sequence[Entry], n: int, choice: RunTable) -> DivisionsSpec:
     """Ask for these runs; those of one method are settings to choose among."""
     tree = [entry.run.info.spec for entry in entries]
     # In an order of their own: the request is the same whichever run is best just now.
@@ -72,7 +71,7 @@ def request_for(entries: Sequence[Entry], n: int, choice: Choice) -> DivisionsSp
     return made
 
 
-def _offer(spec: DivisionsSpec, choice: Choice) -> None:
+def _offer(spec: DivisionsSpec, choice: RunTable) -> None:
     expected = spec.estimate(choice.pairs)
     if expected.reason_to_refuse is not None:
         display.problem(expected.reason_to_refuse)
@@ -93,7 +92,7 @@ def _submit(spec: JobSpec) -> None:
 
 
 def _show_found(
-    found: RepeatedSplits, spec: DivisionsSpec, entries: Sequence[Entry], choice: Choice
+    found: RepeatedSplits, spec: DivisionsSpec, entries: Sequence[Entry], choice: RunTable
 ) -> None:
     """Show the verdict over divisions beside that of the fixed test part."""
     trainings = spec.trainings()
@@ -155,7 +154,7 @@ def _verdict(compared: Comparisons, order: Sequence[int], base: str, metric: str
     return f"Over random splits: {escape(words)}."
 
 
-def _fixed(entries: Sequence[Entry], choice: Choice) -> float | None:
+def _fixed(entries: Sequence[Entry], choice: RunTable) -> float | None:
     """On the fixed test part, of the run that is best on the fixed validation part."""
     sign = 1.0 if parse_metric(choice.metric).higher_is_better else -1.0
     found: list[tuple[float, float]] = []

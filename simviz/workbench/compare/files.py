@@ -17,10 +17,9 @@ from simviz.exports.linear import Form
 from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
-from simviz.reports.run_summary import Entry, costs, figures, row_names
+from simviz.reports.run_summary import Entry, RunTable, costs, figures, row_names
 from simviz.store.run import Run
 from simviz.workbench.compare import testing
-from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.testing import TestResults
 from simviz.workbench.shell import code, drawings, forms, settings, state
 from simviz.workbench.shell.runs import describe_split
@@ -81,7 +80,7 @@ def _download(
 # -- tables ---------------------------------------------------------------------------
 
 
-def show(choice: Choice, metrics: Sequence[str], results: TestResults | None) -> None:
+def show(choice: RunTable, metrics: Sequence[str], results: TestResults | None) -> None:
     """Buttons that save the table and what is behind it; each file is made when asked for."""
     # The files are made outside of this page's run: nothing there may ask the page.
     runs = [entry.run for entry in choice.entries]
@@ -146,7 +145,7 @@ def show(choice: Choice, metrics: Sequence[str], results: TestResults | None) ->
     )
 
 
-def csv_table(choice: Choice, metrics: Sequence[str], results: TestResults | None) -> str:
+def csv_table(choice: RunTable, metrics: Sequence[str], results: TestResults | None) -> str:
     """Every figure, for a spreadsheet."""
     measured = choice.entries[0].measured
     part: Cells = {"part": choice.part, "x items": measured.n_x, "y items": measured.n_y}
@@ -161,7 +160,7 @@ def csv_table(choice: Choice, metrics: Sequence[str], results: TestResults | Non
 
 def printed_table(
     write: Callable[..., str],
-    choice: Choice,
+    choice: RunTable,
     metrics: Sequence[str],
     results: TestResults | None,
 ) -> str:
@@ -171,7 +170,7 @@ def printed_table(
     return write(columns, caption=_caption(choice, results))
 
 
-def _all_figures(choice: Choice, results: TestResults) -> list[Cells]:
+def _all_figures(choice: RunTable, results: TestResults) -> list[Cells]:
     """All of it in figures, one mapping a run, for files; the verdict on the test part alone."""
     comparisons, base = results.comparisons, results.setting.against
     letters = comparisons.letters()
@@ -200,7 +199,7 @@ def _all_figures(choice: Choice, results: TestResults) -> list[Cells]:
     return lines
 
 
-def _printed(choice: Choice, results: TestResults) -> list[Cells]:
+def _printed(choice: RunTable, results: TestResults) -> list[Cells]:
     """Tie groups, differences and p-values, one mapping a run, for a printed table."""
     delta, letters = f"Δ to {results.setting.against.label}", results.comparisons.letters()
     lines: list[Cells] = []
@@ -215,7 +214,7 @@ def _printed(choice: Choice, results: TestResults) -> list[Cells]:
     return lines
 
 
-def _caption(choice: Choice, results: TestResults | None) -> str:
+def _caption(choice: RunTable, results: TestResults | None) -> str:
     """What the printed table shows, and by which test."""
     first = choice.entries[0]
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
@@ -239,7 +238,7 @@ def _caption(choice: Choice, results: TestResults | None) -> str:
     )
 
 
-def _columns(choice: Choice, metrics: Sequence[str], further: Sequence[Cells]) -> list[Column]:
+def _columns(choice: RunTable, metrics: Sequence[str], further: Sequence[Cells]) -> list[Column]:
     """The results table with further cells by line; lines that are left over have none."""
     names, (sizes, times) = row_names(choice.entries), costs(choice.entries)
     heads = dict.fromkeys(head for cells in further for head in cells)

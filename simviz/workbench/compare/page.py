@@ -16,7 +16,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import SimvizError
 from simviz.explain.topics import has_topics
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import Entry
+from simviz.reports.run_summary import Entry, RunTable
 from simviz.workbench.compare import (
     blend,
     curves,
@@ -27,7 +27,7 @@ from simviz.workbench.compare import (
     table,
     topics,
 )
-from simviz.workbench.compare.choice import MORE, TABS, Choice, choose, part_of
+from simviz.workbench.compare.choice import MORE, TABS, choose, part_of
 from simviz.workbench.shell import (
     address,
     display,
@@ -101,7 +101,7 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     _show_further(choice)
 
 
-def _show_further(choice: Choice) -> None:
+def _show_further(choice: RunTable) -> None:
     """One at a time of what stands below, where somebody opens it."""
     topical = [(e.label, e.run) for e in choice.entries if has_topics(e.run.info.method)]
     differing = parameters.differing(choice)
@@ -135,7 +135,7 @@ def _show_further(choice: Choice) -> None:
         {"queries": queries.show, "blend": blend.show, "hubs": blend.show_hubs}[name](choice)
 
 
-def _show_more(choice: Choice) -> None:
+def _show_more(choice: RunTable) -> None:
     """What scores mean by themselves, and whether another split would say the same."""
     head = st.container(horizontal=True, vertical_alignment="center", gap="small")
     with head:
@@ -164,7 +164,7 @@ def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
         frame.page_link("app.py", "Train this demo's methods", ":material/play_arrow:", demo=demo)
 
 
-def _show_against_all_items(choice: Choice) -> None:
+def _show_against_all_items(choice: RunTable) -> None:
     """Offer figures against all items, where a query met only those of its part."""
     entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
     measured, sides = choice.entries[0].measured, settings.query_sides(choice.direction)

@@ -29,9 +29,9 @@ from simviz.evaluation import (
 from simviz.evaluation.thresholds import ScoredPairs
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import Entry
+from simviz.reports.run_summary import Entry, RunTable
 from simviz.store.run import MEASURED, Run
-from simviz.workbench.compare.choice import Choice, held_out, open_query, part_of
+from simviz.workbench.compare.choice import held_out, open_query, part_of
 from simviz.workbench.compare.testing import is_by_query
 from simviz.workbench.shell import display, drawings, state
 from simviz.workbench.shell.figures import cached_figure, show_beside
@@ -91,7 +91,7 @@ class Traced(NamedTuple):
 # -- ROC, precision and recall --------------------------------------------------------
 
 
-def show(choice: Choice, kind: str, columns: Sequence[DeltaGenerator]) -> None:
+def show(choice: RunTable, kind: str, columns: Sequence[DeltaGenerator]) -> None:
     """Show a kind of curve of all runs; a press on a point shows the pairs behind it."""
     traced = _traced(choice)
     if not traced:
@@ -172,7 +172,7 @@ def _figure(kind: str, curves: Sequence[Any], axis: str) -> Any:
     return precision_recall_figure(curves, theme=theme)
 
 
-def _traced(choice: Choice) -> list[Traced]:
+def _traced(choice: RunTable) -> list[Traced]:
     """All runs with a curve."""
     rocs = [(entry, entry.evaluation.roc) for entry in choice.entries]
     known = [(entry, roc) for entry, roc in rocs if roc is not None]
@@ -200,7 +200,7 @@ def _traced(choice: Choice) -> list[Traced]:
     return traced
 
 
-def query_side(choice: Choice) -> Direction:
+def query_side(choice: RunTable) -> Direction:
     """Whose queries are drawn again: those of the chosen direction, else of the x side."""
     return "y2x" if choice.direction == "y2x" else "x2y"
 
@@ -217,7 +217,7 @@ def _bands(entry: Entry, direction: Direction, part: PairSet) -> CurveBands | No
     return curve_bands(_score_counts(entry.run, direction, part), entry.evaluation.roc)
 
 
-def _say_bands(choice: Choice, traced: Sequence[Traced]) -> str:
+def _say_bands(choice: RunTable, traced: Sequence[Traced]) -> str:
     """Where the intervals come from."""
     bands = next((one.bands for one in traced if one.bands is not None), None)
     if bands is None:
@@ -251,7 +251,7 @@ def _percent(share: float) -> str:
 
 
 def _show_errors(
-    choice: Choice, event: Mapping[str, Any] | None, traced: Sequence[Traced], kind: str
+    choice: RunTable, event: Mapping[str, Any] | None, traced: Sequence[Traced], kind: str
 ) -> None:
     """Show the pairs behind a point, or how to get there."""
     points = (event or {}).get("selection", {}).get("points", [])
@@ -298,7 +298,7 @@ def _errors(run: Run, threshold: float, part: PairSet) -> ThresholdErrors:
 
 
 def _list_pairs(
-    choice: Choice, entry: Entry, part: PairSet, pairs: ScoredPairs, kind: str
+    choice: RunTable, entry: Entry, part: PairSet, pairs: ScoredPairs, kind: str
 ) -> None:
     """List pairs; where there are two runs, each opens the answers to its query."""
     if not len(pairs.x):
@@ -331,7 +331,7 @@ def _open_query(entry: Entry, direction: str, query: int) -> None:
 # -- scores, and what they mean -------------------------------------------------------
 
 
-def show_histograms(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
+def show_histograms(choice: RunTable, columns: Sequence[DeltaGenerator]) -> None:
     """Draw the scores of relevant and of other pairs."""
     shown = []
     with st.spinner("Counting scores", show_time=False):
@@ -356,7 +356,7 @@ def show_histograms(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
     )
 
 
-def show_reliability(choice: Choice, columns: Sequence[DeltaGenerator]) -> None:
+def show_reliability(choice: RunTable, columns: Sequence[DeltaGenerator]) -> None:
     """Draw probabilities, learned on the validation part, against what came true on the test."""
     if choice.part == "validation":
         st.caption(

@@ -9,7 +9,7 @@ import streamlit as st
 
 from simviz.charts.tuning import parameters_figure
 from simviz.markdown import escape_markdown
-from simviz.workbench.compare.choice import Choice
+from simviz.reports.run_summary import RunTable
 from simviz.workbench.shell import runs, state
 from simviz.workbench.shell.figures import CHART_CONFIG
 
@@ -17,7 +17,7 @@ from simviz.workbench.shell.figures import CHART_CONFIG
 _MOST, _KEY = 4, "compare-parameters"
 
 
-def differing(choice: Choice) -> dict[str, dict[str, Any]]:
+def differing(choice: RunTable) -> dict[str, dict[str, Any]]:
     """Parameters in which runs of one method differ, each with its value by run."""
     found: dict[str, dict[str, Any]] = {}
     methods: dict[str, list[Mapping[str, Any]]] = {}
@@ -40,7 +40,7 @@ def differing(choice: Choice) -> dict[str, dict[str, Any]]:
     return {name: values for name, values in found.items() if name in apart}
 
 
-def show(choice: Choice, parameters: Mapping[str, Mapping[str, Any]]) -> None:
+def show(choice: RunTable, parameters: Mapping[str, Mapping[str, Any]]) -> None:
     """Draw the metric against each parameter; what is brushed is chosen."""
     names = list(parameters)[:_MOST]
     rows: Sequence[Mapping[str, Any]] = [

@@ -20,9 +20,9 @@ from simviz.evaluation.differences import Answers, Differences, TermGroup, share
 from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import Entry
+from simviz.reports.run_summary import Entry, RunTable
 from simviz.workbench.compare import testing
-from simviz.workbench.compare.choice import Choice, choose_two, part_of
+from simviz.workbench.compare.choice import choose_two, part_of
 from simviz.workbench.shell import address, display, drawings, forms, state
 from simviz.workbench.shell.display import mark, mark_pills
 
@@ -53,7 +53,7 @@ class Line(NamedTuple):
 class Both(NamedTuple):
     """The two runs, the part that they share, and how they differ."""
 
-    choice: Choice
+    choice: RunTable
     a: Entry
     b: Entry
     part: PairSet
@@ -85,7 +85,7 @@ def _positions(entry: Entry) -> dict[str, NDArray[Any]]:
 
 
 @st.fragment
-def show(choice: Choice) -> None:
+def show(choice: RunTable) -> None:
     """Choose two of the runs and show for which queries they differ; a click runs only this."""
     if len(choice.entries) < 2:
         st.info("Choose a second run above to see for which queries the two differ.")
@@ -127,13 +127,13 @@ def show(choice: Choice) -> None:
         st.error(escape_markdown(str(error)))
 
 
-def compare_two(choice: Choice, a: Entry, b: Entry) -> Both:
+def compare_two(choice: RunTable, a: Entry, b: Entry) -> Both:
     """Two runs query by query, with the part of the split that they share."""
     part = part_of(a, choice.pairs)
     return Both(choice, a, b, part, testing.differences(choice, a, b))
 
 
-def _why_none(choice: Choice) -> str:
+def _why_none(choice: RunTable) -> str:
     of = f"No query of the {choice.part} part has"
     if choice.entries[0].measured.pool != "judged":
         return f"{of} a relevant answer in this direction."

@@ -23,6 +23,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import (
     Entry,
+    RunTable,
     bold,
     column,
     finding_of,
@@ -35,7 +36,6 @@ from simviz.reports.run_summary import (
     verdict_words,
 )
 from simviz.workbench.compare import files, testing
-from simviz.workbench.compare.choice import Choice
 from simviz.workbench.compare.testing import TestResults
 from simviz.workbench.shell import code, display, links, state
 from simviz.workbench.shell.display import mark
@@ -91,7 +91,7 @@ def _verdict(
 # -- the table ------------------------------------------------------------------------
 
 
-def show_table(choice: Choice, bar: DeltaGenerator) -> DeltaGenerator:
+def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
     """Show runs by metric, those of one method together; return the place of what explains it."""
     several = len(choice.entries) > 1
     now = testing.current_setting(choice)
@@ -176,7 +176,7 @@ def draw_columns(
 
 
 def _tested_columns(
-    choice: Choice, results: TestResults, *, everything: bool
+    choice: RunTable, results: TestResults, *, everything: bool
 ) -> list[list[object]]:
     """What tests found: tie groups, differences and p-values; more of it where asked."""
     now, comparisons = results.setting, results.comparisons
@@ -276,7 +276,7 @@ def _percent(difference: float, base: float) -> str:
 # -- notes below it -------------------------------------------------------------------
 
 
-def _test_note(choice: Choice, results: TestResults) -> str:
+def _test_note(choice: RunTable, results: TestResults) -> str:
     """What the marks of the table mean, and by which test; markdown."""
     now = results.setting
     test = escape_markdown(testing.test_name(results.comparisons))
@@ -303,7 +303,7 @@ def _test_note(choice: Choice, results: TestResults) -> str:
     return words + (f" {now.caution}" if now.caution else "")
 
 
-def _footnote(choice: Choice, shown: Sequence[str]) -> str:
+def _footnote(choice: RunTable, shown: Sequence[str]) -> str:
     """What the figures are means of, and what a query was ranked against."""
     first = choice.entries[0]
     sides = side_names(choice.pairs, choice.direction)
@@ -330,7 +330,7 @@ def _footnote(choice: Choice, shown: Sequence[str]) -> str:
     return words
 
 
-def _left_out(choice: Choice, *, anything_ranked: bool) -> str:
+def _left_out(choice: RunTable, *, anything_ranked: bool) -> str:
     """How many queries cannot fail, since all of their judged candidates are relevant."""
     first = choice.entries[0]
     if first.measured.pool != "judged":

@@ -37,9 +37,9 @@ from simviz.evaluation.comparisons import Correction, published_protocol
 from simviz.evaluation.differences import Differences, paired_differences, query_metric
 from simviz.evaluation.judged_pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import describe_p, mean, plural
-from simviz.reports.run_summary import Entry, is_base
+from simviz.reports.run_summary import Entry, RunTable, is_base
 from simviz.store.run import Run
-from simviz.workbench.compare.choice import Choice, part_of
+from simviz.workbench.compare.choice import part_of
 from simviz.workbench.shell import address, display, drawings, forms, settings, state
 
 #: Tests of queries by what the link calls them: on the control, and what each does.
@@ -110,7 +110,7 @@ class TestResults(NamedTuple):
 # -- the controls ---------------------------------------------------------------------
 
 
-def current_setting(choice: Choice) -> Setting:
+def current_setting(choice: RunTable) -> Setting:
     """What was chosen, or the usual; readable before the controls are drawn."""
     # The best run that learns nothing from pairs; else the last in the table.
     base = next((e for e in choice.entries if is_base(e.run.info.method)), None)
@@ -145,7 +145,7 @@ def current_setting(choice: Choice) -> Setting:
     return Setting(chosen, protocol.test, protocol.correction, against, protocol.caution)
 
 
-def choose_test(choice: Choice, now: Setting) -> None:
+def choose_test(choice: RunTable, now: Setting) -> None:
     """The controls: against which run, by which test."""
     with st.popover("Baseline", key="compare-baseline"):
         labels = {entry.run.id: entry.label for entry in choice.entries}
@@ -169,7 +169,7 @@ def choose_test(choice: Choice, now: Setting) -> None:
         )
 
 
-def _offered(choice: Choice) -> Mapping[str, tuple[str, str]]:
+def _offered(choice: RunTable) -> Mapping[str, tuple[str, str]]:
     """The tests that there are for the metric, by what the link calls them; the usual first."""
     pairs = _judged_pairs(choice)
     if pairs is None:
@@ -190,34 +190,34 @@ def _test_key(tests: Mapping[str, tuple[str, str]]) -> str:
 # -- what is tested -------------------------------------------------------------------
 
 
-def tested_metric(choice: Choice) -> Metric:
+def tested_metric(choice: RunTable) -> Metric:
     """What tests compare: the main metric of judged pairs, or what stands for it by query."""
     return _tested_metric(choice, choice.entries)
 
 
 @state.cached(400)
-def _tested_metric(choice: Choice, entries: Sequence[Entry]) -> Metric:
+def _tested_metric(choice: RunTable, entries: Sequence[Entry]) -> Metric:
     return compared_metric([one.evaluation for one in entries], choice.metric)
 
 
-def is_by_query(choice: Choice) -> bool:
+def is_by_query(choice: RunTable) -> bool:
     """Whether queries are compared rather than judged pairs."""
     return tested_metric(choice).level == "query"
 
 
-def tested_name(choice: Choice, now: Setting) -> str:
+def tested_name(choice: RunTable, now: Setting) -> str:
     """The name of what is tested."""
     return choice.metric if now.test == "subsets" else tested_metric(choice).name
 
 
 @state.cached(400)
-def values(choice: Choice, entry: Entry) -> QueryValues:
+def values(choice: RunTable, entry: Entry) -> QueryValues:
     """What a run did query by query, by the main metric or what stands for it."""
     sides = settings.query_sides(choice.direction)
     return query_values(entry.evaluation, choice.metric, sides)
 
 
-def _judged_pairs(choice: Choice) -> JudgedPairs | None:
+def _judged_pairs(choice: RunTable) -> JudgedPairs | None:
     """The pairs that tests draw again; None where queries are compared."""
     if is_by_query(choice):
         return None
@@ -227,14 +227,14 @@ def _judged_pairs(choice: Choice) -> JudgedPairs | None:
 # -- what is found --------------------------------------------------------------------
 
 
-def test_results(choice: Choice, now: Setting) -> TestResults:
+def test_results(choice: RunTable, now: Setting) -> TestResults:
     """What the chosen test found, and a better one beside one of the papers."""
     published = now.chosen == "published"
     stricter = compare_all(choice, "randomization", "holm") if published else None
     return TestResults(now, compare_all(choice, now.test, now.correction), stricter)
 
 
-def compare_all(choice: Choice, test: str, correction: Correction) -> Comparisons:
+def compare_all(choice: RunTable, test: str, correction: Correction) -> Comparisons:
     """All pairs of the chosen runs, which go by their ids."""
     # In an order of their own, so that they are tested once whichever is best.
     entries = sorted(choice.entries, key=lambda entry: entry.run.id)
@@ -244,7 +244,7 @@ def compare_all(choice: Choice, test: str, correction: Correction) -> Comparison
 
 @state.cached(100)
 def _compare_all(
-    choice: Choice, entries: Sequence[Entry], test: str, correction: Correction
+    choice: RunTable, entries: Sequence[Entry], test: str, correction: Correction
 ) -> Comparisons:
     metric = tested_metric(choice)
     pairs = {
@@ -261,7 +261,7 @@ def _compare_all(
     )
 
 
-def against(choice: Choice, results: TestResults) -> list[Comparison | None]:
+def against(choice: RunTable, results: TestResults) -> list[Comparison | None]:
     """Each run against the chosen one; None for that one itself."""
     base = results.setting.against.run.id
     return [
@@ -270,7 +270,7 @@ def against(choice: Choice, results: TestResults) -> list[Comparison | None]:
     ]
 
 
-def power(choice: Choice, comparisons: Comparisons) -> str:
+def power(choice: RunTable, comparisons: Comparisons) -> str:
     """How many queries would separate the best neighbours that are level."""
     # Empty if none are, and where pairs were tested, for which there is no such plan.
     if not is_by_query(choice):
@@ -292,20 +292,20 @@ def power(choice: Choice, comparisons: Comparisons) -> str:
     return ""
 
 
-def differences(choice: Choice, a: Entry, b: Entry) -> Differences:
+def differences(choice: RunTable, a: Entry, b: Entry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
     one, other = (entry.evaluation for entry in (a, b))
     sides = settings.query_sides(choice.direction)
     return paired_differences(one, other, query_metric(choice.metric), sides)
 
 
-def interval(choice: Choice, entry: Entry) -> tuple[float, float]:
+def interval(choice: RunTable, entry: Entry) -> tuple[float, float]:
     """95 % bootstrap interval of a run's mean, or of what it does on judged pairs."""
     return _interval(choice, entry, is_by_query(choice))
 
 
 @state.cached(400)
-def _interval(choice: Choice, entry: Entry, by_query: bool) -> tuple[float, float]:
+def _interval(choice: RunTable, entry: Entry, by_query: bool) -> tuple[float, float]:
     pairs = None if by_query else judged_pairs(entry.evaluation)
     if pairs is not None:
         return interval_of_pairs(pairs, parse_metric(choice.metric))
@@ -348,7 +348,7 @@ def p_text(p: float) -> str:
     return "–" if isnan(p) else re.sub("[p= ]", "", describe_p(p))
 
 
-def _compare(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
+def _compare(choice: RunTable, a: Entry, b: Entry, test: str) -> Comparison:
     """Two runs in either order: tested once, kept for both; not corrected."""
     first, second = sorted((a, b), key=lambda entry: entry.run.id)
     if test == "subsets":
@@ -363,7 +363,7 @@ def _compare(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
 
 
 @state.cached(4_000)
-def _compare_queries(choice: Choice, a: Entry, b: Entry, test: str) -> Comparison:
+def _compare_queries(choice: RunTable, a: Entry, b: Entry, test: str) -> Comparison:
     one, other = values(choice, a), values(choice, b)
     return replace(paired_test(one.values, other.values, test), unit=one.unit)
 
@@ -378,7 +378,7 @@ def _compare_pairs(
 
 
 @state.cached(400)
-def _compare_subsets(choice: Choice, a: Entry, b: Entry) -> Comparison:
+def _compare_subsets(choice: RunTable, a: Entry, b: Entry) -> Comparison:
     """The pooled AUC, or the rank loss, of 50 subsets of a part's pairs."""
     part = part_of(a, choice.pairs)
     relevant = part.relevance.positives.toarray() != 0
@@ -400,6 +400,6 @@ def _scores(run: Run, part: PairSet) -> NDArray[np.floating[Any]]:
 
 
 @state.cached(400)
-def _plan(choice: Choice, a: Entry, b: Entry, alpha: float) -> PowerAnalysis:
+def _plan(choice: RunTable, a: Entry, b: Entry, alpha: float) -> PowerAnalysis:
     one, other = values(choice, a), values(choice, b)
     return replace(power_analysis(one.values, other.values, alpha=alpha), unit=one.unit)

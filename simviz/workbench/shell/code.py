@@ -18,8 +18,8 @@ from simviz.workbench.shell.runs import default_metric_of
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs import JobSpec, SplitSpec
+    from simviz.reports.run_summary import RunTable
     from simviz.store.run import Run
-    from simviz.workbench.compare.choice import Choice
     from simviz.workbench.map.view import View
     from simviz.workbench.search.query import Query
 
@@ -45,7 +45,7 @@ def show_train(requests: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
     _show("train", reports.compare_code, named, metric, direction, part=part)
 
 
-def show_compare(choice: Choice, test: str, correction: str) -> None:
+def show_compare(choice: RunTable, test: str, correction: str) -> None:
     """How to train and compare the chosen runs."""
     # Tests of published tables rest on their own divisions of the pairs.
     tests = ("randomization", "t", "bootstrap", "wilcoxon", "delong")
