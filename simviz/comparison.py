@@ -58,6 +58,7 @@ from simviz.pipeline import (
 from simviz.projection.pipeline_map import DRAWING
 from simviz.reports.run_summary import (
     Entry,
+    RunTable,
     compare_runs,
     estimate,
     ranked,
@@ -500,12 +501,12 @@ class Result:
     @cached_property
     def comparisons(self) -> Comparisons | None:
         """All pairs of runs on the test part, after Holm; None of a single run."""
-        return compare_runs(self._entries, self.metric.name, self.direction)
+        return compare_runs(self._table)
 
     @cached_property
     def verdict(self) -> Verdict:
         """Whether the best run is really ahead of the next, and of the strongest baseline."""
-        return verdict_of(self._entries, self.pairs, self.metric.name, self.direction)
+        return verdict_of(self._table)
 
     def to_frame(self) -> pd.DataFrame:
         """The results table.
@@ -558,7 +559,7 @@ class Result:
         """
         from simviz.charts import roc_figure
 
-        return roc_figure([curve for curve, _ in roc_curves(self._entries)], **options)
+        return roc_figure([curve for curve, _ in roc_curves(self._table.entries)], **options)
 
     def dimension_curves(self, metric: Metric | str = "MRR") -> dict[str, DimensionCurve]:
         """Quality by number of dimensions on the test part, of each method that is nested.
@@ -609,7 +610,7 @@ class Result:
         name = parse_metric(metric).name
         made = (
             drawn(e, self.direction, records_by_dimension(e, name, self.pairs))
-            for e in self._entries
+            for e in self._table.entries
         )
         curves = [curve for curve in made if curve is not None]
         if not curves:
@@ -635,19 +636,20 @@ class Result:
                 f"A report is one HTML page, got {Path(path).name!r}. Name it 'report.html', or "
                 "take to_frame() for a table."
             )
-        runs = [entry.run for entry in self._entries]
+        runs = [entry.run for entry in self._table.entries]
         if not runs[0].maps():
             drawn = draw(self.best, self.pairs, seed=self.how.seed, method="mds")
             runs[0].put_map(DRAWING, *drawn)
-        looks = {entry.run.id: entry.look for entry in self._entries}
+        looks = {entry.run.id: entry.look for entry in self._table.entries}
         text = html_report(runs, self.pairs, metric=self.metric.name, looks=looks)
         Path(path).write_text(text, encoding="utf-8")
 
     @cached_property
-    def _entries(self) -> list[Entry]:
+    def _table(self) -> RunTable:
         """The runs on the test part, the best first, as reports read them."""
         looks = {name: self._look(name) for name in self.runs}
-        return [Entry(run, run.info.name, looks[run.info.name], "test") for run in self._ranked]
+        ranked = [Entry(run, run.info.name, looks[run.info.name], "test") for run in self._ranked]
+        return RunTable(self.pairs, ranked, self.direction, self.metric.name, [self.metric.name])
 
     @cached_property
     def _ranked(self) -> list[Run]:

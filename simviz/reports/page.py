@@ -30,15 +30,14 @@ from simviz.reports import run_summary
 from simviz.reports.code import repeat_code
 from simviz.reports.run_summary import (
     Entry,
+    RunTable,
     column,
     dimension_curve,
     milestones,
-    page_columns,
     part_words,
     ranked,
     read_runs,
     records_by_dimension,
-    row_names,
     shared_metrics,
 )
 from simviz.store.run import Part, Run, load_map
@@ -111,8 +110,9 @@ def html_report(
     metrics = [main, *(m for m in metrics if m != main)]
     order = [run.id for run in ranked(runs, main, direction, part)]
     entries.sort(key=lambda one: order.index(one.run.id))
-    compared = run_summary.compare_runs(entries, main, direction)
-    charts = [roc_chart(entries), _dimension_chart(entries, pairs, main, direction)]
+    table = RunTable(pairs, entries, direction, main, metrics)
+    compared = run_summary.compare_runs(table)
+    charts = [roc_chart(entries), _dimension_chart(table)]
     drawn = [chart for chart in charts if chart is not None]
     packed, caption = _map(entries[0], pairs, drawing)
     # A browser reads line ends as one character, and takes the digest of that.
@@ -126,15 +126,15 @@ def html_report(
         title=f"{pairs.name}, compared on the {part} part",
         heading=f"{pairs.name}: {' × '.join(pairs.headings)}",
         part=f"{words[0].upper()}{words[1:]}.",
-        findings=run_summary.findings(entries, pairs, main, direction),
+        findings=run_summary.findings(table),
         results=f"Results on the {part} part",
-        table=_results_table(entries, metrics, direction, compared),
-        notes=_notes(entries, pairs, compared, main),
+        table=_results_table(table, compared),
+        notes=_notes(table, compared),
         metrics=[(name, parse_metric(name).description) for name in metrics],
         charts=drawn,
         map=Markup(packed),
         caption=caption,
-        compared=run_summary.facts(entries, pairs, direction),
+        compared=run_summary.facts(table),
         runs=[_run(one, main, direction, specs) for one in entries],
         made=made or f"{datetime.now(UTC):%Y-%m-%d}",
         version=version("simviz"),
@@ -215,12 +215,11 @@ def roc_chart(entries: Sequence[Entry]) -> Chart | None:
     )
 
 
-def _dimension_chart(
-    entries: Sequence[Entry], pairs: PairSet, main: str, direction: str
-) -> Chart | None:
+def _dimension_chart(table: RunTable) -> Chart | None:
     """Quality by dimension, or None where no method has such a curve."""
-    metric = query_metric(main).name
-    made = [dimension_curve(e, direction, records_by_dimension(e, metric, pairs)) for e in entries]
+    metric, entries, pairs = query_metric(table.metric).name, table.entries, table.pairs
+    side = table.direction
+    made = [dimension_curve(e, side, records_by_dimension(e, metric, pairs)) for e in entries]
     drawn = [(one, curve) for one, curve in zip(entries, made, strict=True) if curve is not None]
     if not drawn:
         return None
@@ -285,19 +284,16 @@ def _table(
     return Markup(html_table(map(clean, head), lines, row_looks=row_looks, scroll="scroll"))
 
 
-def _results_table(
-    entries: Sequence[Entry], metrics: Sequence[str], direction: str, compared: Comparisons | None
-) -> Markup:
+def _results_table(table: RunTable, compared: Comparisons | None) -> Markup:
     """The runs by metric in their order."""
-    names: list[object] = list(row_names(entries))
+    entries, names = table.entries, list[object](table.row_names)
     for i, one in enumerate(entries):
         early = Markup(' <span class="sv-se">{}</span>').format(_EARLY)
         names[i] = _named(one) + (early if one.is_stopped_early else "")
-    columns = page_columns(entries, metrics, direction, metrics[0])
+    columns = table.page_columns(table.metrics, table.metric)
     if compared is not None:
         letters = compared.letters()
-        groups = [letters.get(name) or "–" for name in row_names(entries)]
-        columns.insert(1, column("group", groups))
+        columns.insert(1, column("group", [letters.get(n) or "–" for n in table.row_names]))
     head, *lines = zip(["run", *names], *columns, strict=True)
     looks = [""] * len(entries) + ["base"] * (len(names) - len(entries))
     return _table([getattr(cell, "content", cell) for cell in head], lines, looks)
@@ -317,25 +313,23 @@ def _named(one: Entry) -> Markup:
     return made + clean_text(one.label, 300)
 
 
-def _notes(
-    entries: Sequence[Entry], pairs: PairSet, compared: Comparisons | None, main: str
-) -> list[str]:
+def _notes(table: RunTable, compared: Comparisons | None) -> list[str]:
     """What the figures of the table mean."""
     words = [
-        f"On the {part_words(entries[0], pairs)}; ± 95 % intervals; what the first sentence "
-        f"says is bold. Runs are ordered {run_summary.order(entries)}."
+        f"On the {part_words(table.entries[0], table.pairs)}; ± 95 % intervals; what the first "
+        f"sentence says is bold. Runs are ordered {run_summary.order(table.entries)}."
     ]
-    if any(one.is_stopped_early for one in entries):
+    if any(one.is_stopped_early for one in table.entries):
         words.append(f"Runs {_EARLY} do a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
-        tested = run_summary.tested_metric(entries, main)
+        tested = run_summary.tested_metric(table)
         test = next(iter(compared.pairs.values())).test
         words.append(
             f"Runs that share a letter cannot be told apart at 5 % ({test} of "
             f"{tested}{f', Holm over {n} pairs' if n > 1 else ''})."
         )
-    return [*words, *run_summary.nothing_known(entries, pairs)]
+    return [*words, *run_summary.nothing_known(table)]
 
 
 def _run(

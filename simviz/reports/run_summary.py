@@ -129,10 +129,62 @@ class RunTable:
         """The entries by the ids of their runs."""
         return {entry.run.id: entry for entry in self.entries}
 
+    def record(self, metric: str | None = None) -> Record | None:
+        """The record of the first run, by the main metric unless another is named."""
+        return self.entries[0].record(metric or self.metric, self.direction)
+
     @property
     def pool(self) -> str:
         """What a query was ranked against, in words."""
         return self.entries[0].ranked_against(self.direction, self.pairs)
+
+    def _asked(self) -> list[tuple[PartResult, str]]:
+        """What the lines of the table are of: each run, then what knows nothing."""
+        runs = [(one.measured, "run") for one in self.entries]
+        first = runs[0][0]
+        return [*runs, *((first, of) for of in BASELINES if of in first.records)]
+
+    @property
+    def row_names(self) -> list[str]:
+        """Names of the lines: the runs, then what knows nothing."""
+        n = len(self.entries)
+        return [one.label for one in self.entries] + [BASELINES[of] for _, of in self._asked()[n:]]
+
+    def figures(self, metric: str) -> list[Figure]:
+        """A metric by line."""
+        return [estimate(on.record(metric, self.direction, of)) for on, of in self._asked()]
+
+    def costs(self) -> tuple[list[int | None], list[float | None]]:
+        """How many dimensions each model has, and how many seconds each run took, by line."""
+        none = [None] * (len(self._asked()) - len(self.entries))
+        sizes = [[int(point["dimension"]) for point in e.measured.curve] for e in self.entries]
+        known = [max(size, default=None) for size in sizes]
+        return [*known, *none], [*(one.run.info.seconds for one in self.entries), *none]
+
+    def page_columns(
+        self, metrics: Sequence[str], headline: str, *, with_costs: bool = True
+    ) -> list[list[object]]:
+        """Metrics with intervals, then costs; what the headline says of the first is bold."""
+        columns = []
+        for name in metrics:
+            cells = []
+            for i, (value, reach) in enumerate(self.figures(name)):
+                cell = Markup("{}").format("–" if isnan(value) else f"{value:.3f}")
+                if i == 0 and name == headline and not isnan(value):
+                    cell = bold(cell)
+                if not isnan(reach) and i < len(self.entries):
+                    cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
+                cells.append(cell)
+            columns.append(column(name, cells, parse_metric(name).description))
+        if with_costs:
+            sizes, times = self.costs()
+            shown = ["–" if size is None else f"{size:,}" for size in sizes]
+            took = ["–" if time is None else f"{time:.1f} s" for time in times]
+            columns += [
+                column("dimensions", shown),
+                column("time", took, "Training and evaluation"),
+            ]
+        return columns
 
 
 def read_runs(
@@ -239,61 +291,9 @@ def shared_metrics(entries: Sequence[Entry]) -> list[str]:
     return [m for m in known[0] if all(m in names for names in known)]
 
 
-def row_names(entries: Sequence[Entry]) -> list[str]:
-    """Names of the lines of the results table: the runs, then what knows nothing."""
-    return [one.label for one in entries] + [BASELINES[of] for of in _guesses(entries)]
-
-
-def _guesses(entries: Sequence[Entry]) -> list[str]:
-    return [of for of in BASELINES if of in entries[0].measured.records]
-
-
-def figures(entries: Sequence[Entry], metric: str, direction: str) -> list[Figure]:
-    """A metric of each run, and of what knows nothing."""
-    asked = [(one.measured, "run") for one in entries]
-    asked += [(entries[0].measured, of) for of in _guesses(entries)]
-    return [estimate(measured.record(metric, direction, of)) for measured, of in asked]
-
-
-def costs(entries: Sequence[Entry]) -> tuple[list[int | None], list[float | None]]:
-    """How many dimensions each model has, and how many seconds each run took."""
-    none = [None] * len(_guesses(entries))
-    sizes = [[int(point["dimension"]) for point in one.measured.curve] for one in entries]
-    known = [max(size, default=None) for size in sizes]
-    return [*known, *none], [*(one.run.info.seconds for one in entries), *none]
-
-
 def column(head: object, cells: Sequence[object], hover: str = "") -> list[object]:
     """A column of a page: its heading, what that says when pointed at, and its cells."""
     return [Cell(head, {"title": hover or None}), *cells]
-
-
-def page_columns(
-    entries: Sequence[Entry],
-    metrics: Sequence[str],
-    direction: str,
-    headline: str,
-    *,
-    with_costs: bool = True,
-) -> list[list[object]]:
-    """Metrics with their intervals, then costs; what the headline says of the first is bold."""
-    columns = []
-    for name in metrics:
-        cells = []
-        for i, (value, reach) in enumerate(figures(entries, name, direction)):
-            cell = Markup("{}").format("–" if isnan(value) else f"{value:.3f}")
-            if i == 0 and name == headline and not isnan(value):
-                cell = bold(cell)
-            if not isnan(reach) and i < len(entries):
-                cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
-            cells.append(cell)
-        columns.append(column(name, cells, parse_metric(name).description))
-    if with_costs:
-        sizes, times = costs(entries)
-        shown = ["–" if size is None else f"{size:,}" for size in sizes]
-        took = ["–" if time is None else f"{time:.1f} s" for time in times]
-        columns += [column("dimensions", shown), column("time", took, "Training and evaluation")]
-    return columns
 
 
 def bold(cell: str) -> Markup:
@@ -419,9 +419,9 @@ def side_names(pairs: PairSet, direction: str) -> SideNames:
     )
 
 
-def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tuple[str, str]]:
+def facts(table: RunTable) -> list[tuple[str, str]]:
     """What was compared, as names and values."""
-    first = entries[0]
+    first, pairs = table.entries[0], table.pairs
     dataset_id = str(first.run.spec["dataset_id"])
     demo = DEMOS.get(dataset_id.removeprefix(DEMO_PREFIX)) if first.run.info.is_demo else None
     relevance = pairs.relevance
@@ -442,35 +442,32 @@ def facts(entries: Sequence[Entry], pairs: PairSet, direction: str) -> list[tupl
         ("Split", _split(first.run.spec["split"], pairs)),
         ("Sizes", _sizes(first)),
         ("Measured on", part_words(first, pairs)),
-        ("Ranked against", first.ranked_against(direction, pairs)),
-        *((("Left out", left_out),) if (left_out := _left_out(first, direction)) else ()),
-        ("Order of the runs", order(entries)),
-        ("Query side", _query_side(direction, pairs)),
+        ("Ranked against", table.pool),
+        *((("Left out", left_out),) if (left_out := _left_out(first, table.direction)) else ()),
+        ("Order of the runs", order(table.entries)),
+        ("Query side", _query_side(table.direction, pairs)),
         ("Ties", "expected value over random orders"),
         ("Intervals", "95 %, from the spread over queries"),
     ]
     return rows
 
 
-def findings(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str) -> list[str]:
+def findings(table: RunTable) -> list[str]:
     """What the best run can do, and the verdict."""
-    best = entries[0]
-    record = best.record(metric, direction)
+    record = table.record()
     if record is None or isnan(record["value"]):
-        return [f"{metric} could not be measured on this {best.part} part."]
-    found = verdict_of(entries, pairs, metric, direction)
-    said = finding_of(entries, pairs, metric, direction)
-    return [said, verdict_words(found, best, metric, direction)]
+        return [f"{table.metric} could not be measured on this {table.part} part."]
+    return [finding_of(table), verdict_words(verdict_of(table), table)]
 
 
-def nothing_known(entries: Sequence[Entry], pairs: PairSet) -> list[str]:
+def nothing_known(table: RunTable) -> list[str]:
     """Say which items are empty to runs, how many terms training did not show, what follows."""
     # A sentence for runs of equal shares, which are those of the part shown; none without any.
     said = [
         f"{labels}: {shares} are empty (no feature known from training) and score 0."
-        for shares, labels in _shares(entries, pairs, "empty", "the ").items()
+        for shares, labels in _shares(table, "empty", "the ").items()
     ]
-    found = _shares(entries, pairs, "unknown", "the terms of the ")
+    found = _shares(table, "unknown", "the terms of the ")
     said += [f"{labels}: {shares} did not occur in training." for shares, labels in found.items()]
     if found:
         said[-1] += (
@@ -480,14 +477,14 @@ def nothing_known(entries: Sequence[Entry], pairs: PairSet) -> list[str]:
     return said
 
 
-def _shares(entries: Sequence[Entry], pairs: PairSet, what: str, of: str) -> dict[str, str]:
+def _shares(table: RunTable, what: str, of: str) -> dict[str, str]:
     """Runs by their shares of both sides, those that have any."""
     labels_of: dict[str, list[str]] = {}
-    for entry in entries:
+    for entry in table.entries:
         shares = [
             f"{100 * share:.1f} % of {of}{name}"
-            for name, side in ((pairs.x_name, f"x_{what}"), (pairs.y_name, f"y_{what}"))
-            if (share := entry.measured.shares[side])
+            for side, name in (("x", table.pairs.x_name), ("y", table.pairs.y_name))
+            if (share := entry.measured.shares[f"{side}_{what}"])
         ]
         if shares:
             labels_of.setdefault(" and ".join(shares), []).append(entry.label)
@@ -548,67 +545,66 @@ def is_chosen_here(entries: Sequence[Entry]) -> bool:
     return entries[0].part == "validation" or not by_validation
 
 
-def baseline_of(entries: Sequence[Entry], metric: str, direction: str) -> str:
+def baseline_of(table: RunTable) -> str:
     """What the best run has to be ahead of."""
-    best, *others = entries
-    part = best.part if is_chosen_here(entries) else "validation"
+    best, *others = table.entries
+    part = best.part if is_chosen_here(table.entries) else "validation"
     runs = {
-        one.label: one.run.value(metric, direction, part)
+        one.label: one.run.value(table.metric, table.direction, part)
         for one in others
         if is_base(one.run.info.method) and part in one.run.measured
     }
     guesses = best.run.part(part) if part in best.run.measured else best.measured
-    return strongest_baseline(runs, guesses, metric, direction)
+    return strongest_baseline(runs, guesses, table.metric, table.direction)
 
 
-def verdict_of(entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str) -> Verdict:
+def verdict_of(table: RunTable) -> Verdict:
     """The verdict on runs in their order, see `simviz.evaluation.verdict`."""
-    best, is_here = entries[0], is_chosen_here(entries)
-    baseline = baseline_of(entries, metric, direction)
+    entries, is_here = table.entries, is_chosen_here(table.entries)
+    baseline = baseline_of(table)
     vectors = adapted_vectors(
         (
             (one.label, one.run.info.method, one.run.info.spec.get("features", "usual"))
             for one in entries
         ),
-        pairs,
+        table.pairs,
     )
     named = {baseline, *(vectors or ())}
     kept = [one for one in entries if is_here or one in entries[:2] or one.label in named]
     evaluations = _evaluations(kept)
     if baseline not in evaluations:
-        evaluations[baseline] = guessed(baseline, best.measured)
-    asking = _directions(direction)
+        evaluations[baseline] = guessed(baseline, entries[0].measured)
+    asking = _directions(table.direction)
     about = {"baseline": baseline, "vectors": vectors, "is_chosen_here": is_here}
-    return verdict(evaluations, metric, asking, **about)  # type: ignore[arg-type]
+    return verdict(evaluations, table.metric, asking, **about)  # type: ignore[arg-type]
 
 
-def verdict_words(found: Verdict, best: Entry, metric: str, direction: str) -> str:
+def verdict_words(found: Verdict, table: RunTable) -> str:
     """A verdict in words; on validation without p-values, but with the figure on the test part."""
-    if best.part != "validation":
+    if table.part != "validation":
         return found.describe()
+    best = table.entries[0]
     words = f"On the validation part, {found.describe(with_p=False)}"
     test = best.run.part("test") if "test" in best.run.measured else None
-    value, reach = estimate(None if test is None else test.record(metric, direction))
+    value, reach = estimate(None if test is None else test.record(table.metric, table.direction))
     if isnan(value):
         return words
     within = "" if isnan(reach) else f" ± {reach:.3f}"
-    return f"{words} On the test part, {best.label} has {metric} {value:.3f}{within}."
+    return f"{words} On the test part, {best.label} has {table.metric} {value:.3f}{within}."
 
 
-def finding_of(
-    entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str, shown: str | None = None
-) -> str:
+def finding_of(table: RunTable, shown: str | None = None) -> str:
     """What the best run can do beside the baseline, in a sentence, by another metric if asked."""
-    best, shown = entries[0], shown or metric
-    record = best.record(shown, direction)
+    shown = shown or table.metric
+    record = table.record(shown)
     assert record is not None
-    who = side_names(pairs, direction)
+    who = side_names(table.pairs, table.direction)
     by_pairs = record["direction"] == "pairs"
-    baseline = baseline_of(entries, metric, direction)
-    lines = zip(row_names(entries), figures(entries, shown, direction), strict=True)
+    baseline = baseline_of(table)
+    lines = zip(table.row_names, table.figures(shown), strict=True)
     known = next((figure.value for name, figure in lines if name == baseline), float("nan"))
     return finding(
-        best.label,
+        table.entries[0].label,
         shown,
         record["value"],
         record["n"],
@@ -616,17 +612,18 @@ def finding_of(
         answer_name=who.answers,
         baseline=None if isnan(known) else known,
         baseline_name=baseline,
-        part=best.part,
-        candidates=best.ranked_against(direction, pairs),
+        part=table.part,
+        candidates=table.pool,
     )
 
 
-def compare_runs(entries: Sequence[Entry], metric: str, direction: str) -> Comparisons | None:
+def compare_runs(table: RunTable) -> Comparisons | None:
     """All pairs of runs by the usual test, corrected after Holm."""
     # That is the randomisation test of queries, or the bootstrap of judged pairs.
-    if len(entries) < 2 or entries[0].part == "validation":
+    if len(table.entries) < 2 or table.part == "validation":
         return None
-    return compare_all_evaluations(_evaluations(entries), metric, _directions(direction))
+    evaluations = _evaluations(table.entries)
+    return compare_all_evaluations(evaluations, table.metric, _directions(table.direction))
 
 
 def order(entries: Sequence[Entry]) -> str:
@@ -645,9 +642,9 @@ def order(entries: Sequence[Entry]) -> str:
     return f"by the {part} part: no run was measured on validation"
 
 
-def tested_metric(entries: Sequence[Entry], metric: str) -> str:
+def tested_metric(table: RunTable) -> str:
     """What a test compares: the metric of judged pairs, or what stands for it query by query."""
-    return compared_metric(_evaluations(entries).values(), metric).name
+    return compared_metric(_evaluations(table.entries).values(), table.metric).name
 
 
 def settings(one: Entry) -> list[tuple[str, str, bool]]:

@@ -14,6 +14,7 @@ from simviz.jobs.run_drawings import QUICK_LAYOUT
 from simviz.markdown import escape_markdown
 from simviz.relevance import FEW_JUDGED
 from simviz.reports import run_summary
+from simviz.reports.run_summary import RunTable
 from simviz.store.run import Run
 from simviz.workbench.compare import curves, table
 from simviz.workbench.map import scene as map_scene
@@ -53,40 +54,34 @@ def show(
     progress.tell_missing_part([shell_runs.run_title(run.info) for run in missing], part)
     if not entries:
         return None
+    shown = dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"])
+    found = RunTable(pairs, entries, direction, metric, list(shown))
     with answer:
         # Easier to read than an MRR, and a column of the table.
         easy = "top-1" if metric == "MRR" else metric
-        table.show_finding(entries, pairs, metric, direction, easy)
-    shown = list(dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"]))
-    show_table(entries, shown, direction, pairs, easy)
+        table.show_finding(found, easy)
+    show_table(found, easy)
     show_hardest(entries[0], direction, pairs)
-    show_curves(entries, metric, direction, pairs)
+    show_curves(found)
     return entries[0].run
 
 
-def show_table(
-    entries: Sequence[run_summary.Entry],
-    metrics: Sequence[str],
-    direction: str,
-    pairs: PairSet,
-    headline: str,
-) -> None:
+def show_table(found: RunTable, headline: str) -> None:
     """Compare runs in a few columns, in their order; what the headline says is bold."""
-    metrics = [metric for metric in metrics if entries[0].record(metric, direction) is not None]
-    table.draw_columns(entries, run_summary.page_columns(entries, metrics, direction, headline))
-    record = entries[0].record(metrics[0], direction) if metrics else None
+    metrics = [metric for metric in found.metrics if found.record(metric) is not None]
+    table.draw_columns(found, found.page_columns(metrics, headline))
+    record = found.record(metrics[0]) if metrics else None
     if record is None:
         return
-    part, order = entries[0].part, f"Runs are ordered {run_summary.order(entries)}."
+    part, order = found.part, f"Runs are ordered {run_summary.order(found.entries)}."
     if record["direction"] == "pairs":
         st.caption(f"Over {record['n']:,} pairs of the {part} part. {order}")
         return
-    queries = run_summary.side_names(pairs, direction).queries
-    queries = "queries from both sides" if direction == "mean" else queries
-    pool = entries[0].ranked_against(direction, pairs)
+    queries = run_summary.side_names(found.pairs, found.direction).queries
+    queries = "queries from both sides" if found.direction == "mean" else queries
     st.caption(
         f"Mean over {record['n']:,} {part} {queries} ± 95 % interval, each ranked "
-        f"against {pool}. Ties count with their expected value. {order}"
+        f"against {found.pool}. Ties count with their expected value. {order}"
     )
 
 
@@ -118,14 +113,12 @@ def show_hardest(entry: run_summary.Entry, direction: str, pairs: PairSet) -> No
                 st.caption(f"right answer at rank {rank:,.4g}", width="content")
 
 
-def show_curves(
-    entries: Sequence[run_summary.Entry], metric: str, direction: str, pairs: PairSet
-) -> None:
+def show_curves(found: RunTable) -> None:
     """Draw ROC and quality against dimensions side by side; say why where there is none."""
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("#### ROC: matching pairs against others")
-        part, rocs = entries[0].part, run_summary.roc_curves(entries)
+        part, rocs = found.part, run_summary.roc_curves(found.entries)
         if rocs:
             show_chart(roc_figure([curve for curve, _ in rocs], theme=state.theme()), "roc")
             if (n_others := rocs[-1][1].n_negative) < FEW_JUDGED:
@@ -135,12 +128,13 @@ def show_curves(
             display.quiet(f"No ROC curve: the {part} part lacks relevant or other pairs.")
     with right:
         st.markdown("#### Quality by number of dimensions")
-        metric = query_metric(metric).name
+        metric = query_metric(found.metric).name
         made = {}
         with display.problems():  # a model that was deleted since, or is damaged
-            for entry in entries:
-                records = curves.curve_of(entry, metric, pairs)
-                made[entry.label] = run_summary.dimension_curve(entry, direction, records)
+            for entry in found.entries:
+                records = curves.curve_of(entry, metric, found.pairs)
+                curve = run_summary.dimension_curve(entry, found.direction, records)
+                made[entry.label] = curve
         if drawn := [curve for curve in made.values() if curve is not None]:
             show_chart(dimension_figure(drawn, metric=metric, theme=state.theme()), "curve")
         if flat := [label for label, curve in made.items() if curve is None]:

@@ -17,7 +17,7 @@ from simviz.exports.linear import Form
 from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
-from simviz.reports.run_summary import Entry, RunTable, costs, figures, row_names
+from simviz.reports.run_summary import Entry, RunTable
 from simviz.store.run import Run
 from simviz.workbench.compare import testing
 from simviz.workbench.compare.testing import TestResults
@@ -152,7 +152,7 @@ def csv_table(choice: RunTable, metrics: Sequence[str], results: TestResults | N
     early = [entry.label for entry in choice.entries if entry.is_stopped_early]
     further = [] if results is None else _all_figures(choice, results)
     lines = []
-    for name, more in zip_longest(row_names(choice.entries), further, fillvalue={}):
+    for name, more in zip_longest(choice.row_names, further, fillvalue={}):
         stopped = {"stopped early by": choice.part} if name in early else {}
         lines.append({**part, **stopped, **more})
     return table_csv(_columns(choice, metrics, lines))
@@ -240,12 +240,12 @@ def _caption(choice: RunTable, results: TestResults | None) -> str:
 
 def _columns(choice: RunTable, metrics: Sequence[str], further: Sequence[Cells]) -> list[Column]:
     """The results table with further cells by line; lines that are left over have none."""
-    names, (sizes, times) = row_names(choice.entries), costs(choice.entries)
+    names, (sizes, times) = choice.row_names, choice.costs()
     heads = dict.fromkeys(head for cells in further for head in cells)
     lines = [*further, *[{}] * (len(names) - len(further))]
     return [
         ["method", *names],
-        *([m, *figures(choice.entries, m, choice.direction)] for m in metrics),
+        *([metric, *choice.figures(metric)] for metric in metrics),
         *([head, *(cells.get(head) for cells in lines)] for head in heads),
         ["dimensions", *sizes],
         ["seconds", *times],

@@ -94,7 +94,7 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     if choice is None:
         return
     with answer:
-        table.show_finding(choice.entries, pairs, choice.metric, choice.direction)
+        table.show_finding(choice)
     with table.show_table(choice, bar):
         _show_against_all_items(choice)
     curves.show(choice)

@@ -17,7 +17,6 @@ from streamlit.delta_generator import DeltaGenerator
 from simviz.charts.style import clean_text
 from simviz.charts.tables import html_table
 from simviz.data.cells import counted
-from simviz.data.pairs import PairSet
 from simviz.evaluation import Comparison, Comparisons, Verdict
 from simviz.evaluation.metrics import parse_metric
 from simviz.markdown import escape_markdown
@@ -29,8 +28,6 @@ from simviz.reports.run_summary import (
     finding_of,
     nothing_known,
     order,
-    page_columns,
-    row_names,
     side_names,
     verdict_of,
     verdict_words,
@@ -51,41 +48,33 @@ _STYLE = Path(__file__).with_name("table.css")
 # -- the finding ----------------------------------------------------------------------
 
 
-def show_finding(
-    entries: Sequence[Entry], pairs: PairSet, metric: str, direction: str, shown: str | None = None
-) -> None:
+def show_finding(choice: RunTable, shown: str | None = None) -> None:
     """Say what the best run can do, by a metric that is easy to read, and the verdict."""
-    best, part = entries[0], entries[0].part
-    record = best.record(metric, direction)
+    record = choice.record()
     if record is None or isnan(record["value"]):
-        st.markdown(f"{metric} could not be measured on the {part} part.")
+        st.markdown(f"{choice.metric} could not be measured on the {choice.part} part.")
         return
-    if shown is not None and best.record(shown, direction) is None:
+    if shown is not None and choice.record(shown) is None:
         shown = None
-    words = finding_of(entries, pairs, metric, direction, shown)
+    words = finding_of(choice, shown)
     # A figure and its per cent stay on one line.
     words = words.replace(" %", "\N{NO-BREAK SPACE}%")
     st.html(f'<p class="sv-finding">{escape(words)}</p>')
     with st.spinner("Testing", show_time=False):
-        labels = tuple(entry.label for entry in entries)
-        comparisons = _verdict(entries, labels, order(entries), pairs, metric, direction)
+        labels = tuple(entry.label for entry in choice.entries)
+        comparisons = _verdict(choice, choice.entries, labels, order(choice.entries))
     # Nor does a line end within "p < 0.001".
     whole = "p\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}"
-    words = re.sub(r"\bp ([<=]) ", whole, verdict_words(comparisons, best, metric, direction))
+    words = re.sub(r"\bp ([<=]) ", whole, verdict_words(comparisons, choice))
     st.html(f'<p class="sv-next">{escape(words)}</p>')
 
 
 @state.cached(100)
 def _verdict(
-    entries: Sequence[Entry],
-    labels: Sequence[str],
-    order: str,
-    pairs: PairSet,
-    metric: str,
-    direction: str,
+    choice: RunTable, entries: Sequence[Entry], labels: Sequence[str], order: str
 ) -> Verdict:
     """The verdict by what runs are called, which an entry's key does not say."""
-    return verdict_of(entries, pairs, metric, direction)
+    return verdict_of(choice)
 
 
 # -- the table ------------------------------------------------------------------------
@@ -112,12 +101,12 @@ def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
             files.show_model_files(choice.entries)
             code.show_compare(choice, now.test, now.correction)
         links.show_button("compare", runs)
-    given = (choice.entries, metrics, choice.direction, choice.metric)
-    columns = page_columns(*given, with_costs=everything or results is None)
+    with_costs = everything or results is None
+    columns = choice.page_columns(metrics, choice.metric, with_costs=with_costs)
     if results is not None:
         columns[1:1] = _tested_columns(choice, results, everything=everything)
     with st.container(key="compare-table" + "-wide" * everything):
-        draw_columns(choice.entries, columns, indented=True)
+        draw_columns(choice, columns, indented=True)
     # A popover would lie on the table.
     about = st.expander("About these figures", type="compact", key="compare-about")
     with about:
@@ -128,7 +117,7 @@ def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
             st.caption(_test_note(choice, results))
             if words := testing.power(choice, results.comparisons):
                 st.caption(escape_markdown(words))
-        for sentence in nothing_known(choice.entries, choice.pairs):
+        for sentence in nothing_known(choice):
             st.caption(escape_markdown(sentence))
     return about
 
@@ -148,10 +137,10 @@ def _by_method(entries: Sequence[Entry]) -> list[Entry]:
 
 
 def draw_columns(
-    entries: Sequence[Entry], columns: Sequence[Sequence[object]], *, indented: bool = False
+    choice: RunTable, columns: Sequence[Sequence[object]], *, indented: bool = False
 ) -> None:
     """Draw a table of runs, then of what knows nothing, in grey; settings may be indented."""
-    names = row_names(entries)
+    entries, names = choice.entries, choice.row_names
     looks = [""] * len(entries) + ["sv-base"] * (len(names) - len(entries))
     if indented:
         for i in range(1, len(entries)):
