@@ -238,7 +238,6 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         Yields
         ------
         ndarray of shape (rows, n_y)
-            Blocks in the order of the rows of `X`.
         """
         check_is_fitted(self)
         X, Y = self._check_sides(X, y, reset=False)
@@ -274,7 +273,6 @@ class PairModel(CallbackMixin, BaseEstimator, ABC):
         Returns
         -------
         ndarray of shape (n,)
-            The diagonal of `similarity`.
         """
         check_is_fitted(self)
         X, Y = self._check_sides(X, y, reset=False)

@@ -229,7 +229,6 @@ class Comparisons:
         Returns
         -------
         Comparison
-            Of `a` against `b`, the p-value corrected.
         """
         known = {name: i for i, name in enumerate(self.names)}
         at = known.get(a, -1), known.get(b, -1)
@@ -342,7 +341,6 @@ def apply_correction(
     Returns
     -------
     dict of (int, int) to Comparison
-        The same with corrected p-values, each saying how it was corrected.
 
     Raises
     ------

@@ -127,7 +127,6 @@ def evaluate_repeated_splits(
     Returns
     -------
     RepeatedSplits
-        All values, with a test that knows that training parts overlap.
 
     Raises
     ------

@@ -733,7 +733,6 @@ def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) 
     Returns
     -------
     Metric
-        The metric of that name.
 
     Raises
     ------

@@ -120,7 +120,6 @@ def read_run_values(
     Returns
     -------
     RunValues
-        What `compare_all` takes is its `values`.
 
     Raises
     ------

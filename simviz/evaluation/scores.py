@@ -453,7 +453,6 @@ def curve_bands(
     Returns
     -------
     CurveBands
-        Percentiles of what the draws give.
 
     Raises
     ------

@@ -437,7 +437,6 @@ def errors_at(
     Returns
     -------
     ThresholdErrors
-        Exact counts, and the pairs that look most alike to the scorer.
 
     Raises
     ------

@@ -96,7 +96,6 @@ class Verdict:
         Returns
         -------
         bool
-            True where `against` has their comparison.
         """
         return (a == self.best and b in self.against) or (b == self.best and a in self.against)
 
@@ -112,7 +111,6 @@ class Verdict:
         Returns
         -------
         str
-            One or two findings, what they rest on, and whether ready vectors alone do as well.
         """
         return " ".join(filter(None, (self._found(with_p=with_p), self._alone(with_p=with_p))))
 

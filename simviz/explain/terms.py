@@ -221,7 +221,6 @@ def explain(
     Returns
     -------
     Contributions
-        With the names of the pipeline's features.
 
     Raises
     ------

@@ -66,7 +66,6 @@ def default_features(
     Returns
     -------
     BaseEstimator
-        Not fitted.
 
     Raises
     ------
@@ -108,7 +107,6 @@ def why_impossible(kind: ItemKind, input: str, *, content: Any = None) -> str | 
     Returns
     -------
     str or None
-        A sentence with the reason and what to do.
 
     Raises
     ------

@@ -252,7 +252,6 @@ class S2Net(IterativeMixin, LinearPairModel):
         Yields
         ------
         S2Net
-            A fitted model of each number of dimensions, as soon as it is ready.
 
         Raises
         ------

@@ -88,7 +88,6 @@ class _Scorer(CallbackMixin, BaseEstimator):
         Returns
         -------
         self
-            The same object.
 
         Raises
         ------
@@ -176,7 +175,6 @@ class _Scorer(CallbackMixin, BaseEstimator):
         Returns
         -------
         ItemIndex
-            With ``search``, ``add`` and ``save``.
 
         Raises
         ------
@@ -562,7 +560,6 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         Returns
         -------
         sequence of str, array or matrix
-            One row an item.
         """
         return joined_content(items, self.x_column)
 
@@ -579,7 +576,6 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         Returns
         -------
         array or CSR array of shape (n, d)
-            What the method is given.
         """
         return self._x(items) if side == "x" else self._y(items)
 
@@ -827,7 +823,6 @@ class BlendPipeline(_Scorer):
         Returns
         -------
         BlendPipeline
-            Fitted, sharing the parts.
         """
         check_is_fitted(self)
         made = clone(self).set_params(alpha=alpha)
@@ -881,7 +876,6 @@ class BlendPipeline(_Scorer):
         Returns
         -------
         ndarray of float64
-            α · learned + (1 − α) · lexical.
         """
         return self.alpha * learned.astype(np.float64) + (1.0 - self.alpha) * lexical.astype(
             np.float64

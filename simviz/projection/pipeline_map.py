@@ -350,7 +350,6 @@ def project_new_items(points: ArrayLike, scores: ArrayLike) -> Spot:
     Returns
     -------
     Spot
-        The weighted mean of the points.
 
     Raises
     ------
