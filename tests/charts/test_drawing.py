@@ -2,7 +2,6 @@
 
 import json
 import re
-import subprocess
 import sys
 from dataclasses import replace
 from xml.etree import ElementTree
@@ -140,12 +139,6 @@ def test_a_file_holds_no_markup_of_the_data(drawing, tmp_path):
     assert not re.search(r"(src|href|url)\s*[=(:]\s*[\"']?https?:", page)
     framed = drawing._repr_html_()
     assert framed.startswith("<iframe sandbox=") and framed.count("<") == 2
-
-
-def test_a_notebook_is_asked_for_before_it_is_imported():
-    code = "import sys, simviz.charts.drawing; print('anywidget' in sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "False"
 
 
 def test_without_anywidget_it_is_said_how_to_install_it(drawing, monkeypatch):
