@@ -18,9 +18,9 @@ SHARED = pytest.StashKey[Shared]()
 #: The order in which files are handed out: those that need no prepared store while it is made,
 #: then those that take longest, and the short ones last, so that no process waits for the other.
 ORDER = (
-    *("first_minute", "wheel", "sudden_server", "report_file"),
+    *("first_minute", "wheel", "sudden_server"),
     *("access", "hostile_text", "map_address", "page_address", "journey", "container", "outside"),
-    *("map", "touch", "notebook"),
+    *("map", "touch", "notebook", "report_file"),
 )
 #: What is shared, by the fixtures that ask for it.
 KINDS = {"prepared": "store", "public_server": "public", "private_server": "private"}
@@ -116,6 +116,26 @@ def pytest_runtest_teardown(item):
     for context in browser.contexts if browser else ():
         if context not in browser.lasting:
             context.close()
+
+
+@pytest.fixture
+def saved_page(browser, tmp_path):
+    """Opens a page that is written to a file; nobody may be asked, and nothing may fail."""
+    heard: list[str] = []
+
+    def show(write: Callable[[Path], object], **options):
+        path = tmp_path / "page.html"
+        write(path)
+        page = browser.new_page(offline=True, **options)
+        page.on("console", lambda message: heard.append(message.text))
+        page.on("pageerror", lambda error: heard.append(str(error)))
+        page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
+        page.on("request", lambda asked: asked.url == path.as_uri() or heard.append(asked.url))
+        page.goto(path.as_uri())
+        return page
+
+    yield show
+    assert not [text for text in heard if not text.startswith("blob:")]
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
 from settling import next_frame, rest
 
@@ -207,3 +208,14 @@ def host(
     page.evaluate(HOST, told)
     if is_whole:
         rest(page)
+
+
+def assert_inert_and_usable(page: Page, texts: str) -> None:
+    """No payload became an element or ran, and everybody can use the page, on a phone too."""
+    assert page.evaluate("window.__xss") is None
+    made = "[src=x], [onerror], [onload], [href^=javascript], marquee, iframe"
+    assert not page.locator(made).count()
+    assert "onerror" in page.locator(texts).inner_text(), "the texts are there, as texts"
+    assert page.evaluate("document.documentElement.scrollWidth") <= 420
+    found = Axe().run(page, options={"resultTypes": ["violations"]}).response["violations"]
+    assert not [one["id"] for one in found if one["impact"] in ("serious", "critical")]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-from pathlib import Path
 
 import pytest
 from mapping import ready
@@ -114,16 +113,3 @@ def test_a_published_view_is_inert(visit):
     visit.load(f"map?embed=true&share={token}")
     ready(page)
     assert_inert(visit)
-
-
-def test_a_report_is_inert(prepared, browser):
-    page = browser.new_page(viewport={"width": 1400, "height": 1200})
-    happened = []
-    page.on("dialog", lambda dialog: (happened.append(dialog.message), dialog.dismiss()))
-    page.goto(Path(prepared.report).as_uri())
-    page.locator(".main-svg").first.wait_for()
-    page.locator(".sv-map[data-n]").wait_for()
-    stir(page)
-    assert page.evaluate("window.__xss") is None and not happened
-    assert not page.locator(MADE).count()
-    assert "onerror" in page.locator("body").inner_text(), "the texts are there, as texts"

@@ -99,20 +99,13 @@ def test_a_click_selects_and_its_link_and_the_way_back_show_the_same(look):
     expect(again.locator(".sv-read")).to_have_text(name)
     again.wait_for_function(SHOWN, arg=item)
     assert again.evaluate("map.camera.zoom") == pytest.approx(zoom, rel=0.01)
-    # A row of the list selects its item, and so do keys.
+    # A row of the list selects its item.
     row = page.evaluate("map.keyOf(map.selected.nearest[2][0])")
     press(page.locator(".sv-row").nth(2))
     page.wait_for_function(SELECTED, arg=row)
     until_told(page, sel=row)
     rest(page)
-    canvas.focus()
-    page.keyboard.press("ArrowRight")
-    focused = page.evaluate("map.keyOf(map.focused)")
-    page.keyboard.press("Enter")
-    page.wait_for_function(SELECTED, arg=focused)
-    until_told(page, sel=focused)
     # What was picked can be let go on the map itself, and a map ends with its page.
-    rest(page)
     canvas.focus()
     page.keyboard.press("Escape")
     until_told(page, sel=False)
