@@ -57,20 +57,6 @@ def requests(app):
     return [s.spec for s in state.queue().jobs(app.session_state.workspace)]
 
 
-def test_nothing_is_made_unasked(own):
-    run(own)
-    labels = [t.label for t in own.toggle if "-augment-" in t.key]
-    assert labels == [
-        "Synonyms from a list",
-        "Synonyms from groups",
-        "Inputs that contain a title",
-        "Extra words around texts",
-        "Feedback",
-        "Typos",
-    ]
-    assert not table(own)
-
-
 def test_terms_of_texts_are_set_once_for_all_methods(own):
     run(own)
     assert expander(own) == "Texts: words or characters, default weights, not augmented"

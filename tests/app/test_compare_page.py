@@ -77,9 +77,6 @@ def titles(app):
     return [re.sub("<[^>]*>", "", head) for head in heads]
 
 
-# -- nothing to compare ---------------------------------------------------------------
-
-
 # -- the table ------------------------------------------------------------------------
 
 
@@ -133,7 +130,7 @@ def test_every_mark_names_its_test(visit):
     assert link(page)["test"] == "randomization"
 
 
-def test_baseline_is_chosen_and_differences_turn(visit, home):
+def test_baseline_is_chosen_differences_turn_and_it_stays(visit, home):
     runs = home.runs
     page = visit(data="demo:emoji", metric="recall@10")
 
@@ -147,6 +144,9 @@ def test_baseline_is_chosen_and_differences_turn(visit, home):
     (after,) = deltas()
     assert after[1:] == before[1:]
     assert after[0] != before[0]
+    page.selectbox(key="compare-metric").select("MAP").run()
+    press(page, "Measured on", "validation")
+    assert page.selectbox(key="compare-against").value == other == link(page)["against"]
 
 
 def test_the_baseline_becomes_the_first_lexical_run_unless_another_was_chosen(visit, home):
@@ -271,15 +271,6 @@ def test_a_tab_left_open_goes_on_with_what_is_still_there(visit, home, tmp_path,
     assert link(page)["runs"] == copy.runs["own too"]
 
 
-def test_runs_chosen_on_another_page_are_taken_over(visit, home):
-    page = visit(data="demo:emoji")
-    assert len(pills(page).value) == 2
-    page.session_state["run_ids"] = [home.runs["bm25"]]
-    run(page)
-    assert pills(page).value == [home.runs["bm25"]]
-    assert link(page)["runs"] == home.runs["bm25"]
-
-
 def test_no_run_chosen_asks_for_one(visit):
     page = visit(data="demo:emoji")
     run(pills(page).set_value([]))
@@ -401,27 +392,17 @@ def test_where_two_differ(visit):
     assert (page.dataframe[0].value.difference < 0).all()
 
 
-def test_selected_query_is_shown_and_linked(visit):
-    page = visit(data="demo:icons", tab="queries")
-    table = page.dataframe[0].value
-    first = link(page)["query"]
-    run_ids = "-".join(pills(page).value)
-    key = f"compare-lines-test-{run_ids}-P-5-y2x--None-0"
-    page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
-    run(page)
-    assert link(page)["query"] != first
-    asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
-    assert table["text"][3] in asked
-
-
 def test_a_tab_is_found_as_it_was_left(visit):
     page = visit(data="demo:icons", tab="queries")
     control(page, "Queries").set_value("b").run()
     run_ids = "-".join(pills(page).value)
     key = f"compare-lines-test-{run_ids}-P-5-y2x--b-0"
     page.session_state[key] = {"selection": {"rows": [3], "columns": [], "cells": []}}
-    page.run()
+    before = link(page)["query"]
+    run(page)
     left = link(page)["query"]
+    asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
+    assert left != before and page.dataframe[0].value["text"][3] in asked
     page.switch_page("pages/methods.py").run()
     page.query_params.clear()
     page.switch_page("pages/compare.py")
@@ -652,17 +633,6 @@ def test_k_is_free(visit):
     page.selectbox(key="compare-metric").select("pAUC@0.25").run()
     page.number_input(key="compare-k").set_value(1.0).run()
     assert link(page)["metric"] == "pAUC@0.01"
-
-
-def test_a_pinned_baseline_outlives_other_choices(visit, home):
-    page = visit(data="demo:emoji")
-    select = page.selectbox(key="compare-against")
-    other = next(home.runs[n] for n in ("bm25", "tfidf") if home.runs[n] != select.value)
-    select.select(other).run()
-    page.selectbox(key="compare-metric").select("MAP").run()
-    press(page, "Measured on", "validation")
-    assert page.selectbox(key="compare-against").value == other
-    assert link(page)["against"] == other
 
 
 def test_brushed_parameters_choose_runs(visit, home, monkeypatch):

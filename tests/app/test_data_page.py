@@ -42,12 +42,6 @@ def keep(app):
     return info
 
 
-def test_empty_page_offers_demos_and_a_file(app):
-    run(app)
-    assert {b.key for b in app.button} >= {"data-demo-icons", "data-demo-emoji"}
-    assert len(app.file_uploader) == 1
-
-
 def test_demo_is_shown_with_its_pictures_and_its_split(app):
     app.run()
     run(app.button(key="data-demo-icons").click())
@@ -89,31 +83,6 @@ def test_file_is_understood_corrected_and_kept(app):
     assert "40" in html(app) and not app.file_uploader
 
 
-def test_corrected_role_is_read_at_once_and_may_be_wrong(app):
-    app.run()
-    hand_in(app, "q.csv", GOOD)
-    role(app, "label").select("document").run()
-    assert "cannot be both y and label" in html(app)
-    assert not any(b.key == "data-keep" for b in app.button)
-    role(app, "label").select("label").run()
-    assert "40 pairs" in html(app)
-    role(app, "x").select("document").run()
-    run(role(app, "y").select("query"))
-    assert keep(app).x_name == "document"
-
-
-def test_meaning_of_what_is_not_listed_can_be_chosen(app):
-    app.run()
-    hand_in(app, "q.csv", GOOD)
-    [meaning] = [c for c in app.button_group if "unjudged" in c.key]
-    assert meaning.value == "negative"
-    meaning.set_value("ignore").run()
-    assert "count as unknown" in html(app)
-    info = keep(app)
-
-    assert state.store().datasets.get(info.id).relevance.unjudged == "ignore"
-
-
 def test_zip_takes_its_table_from_inside_or_beside(app):
     app.run()
     whole = make_template("pictures.zip")
@@ -135,10 +104,6 @@ def test_zip_takes_its_table_from_inside_or_beside(app):
 
 BAD = {
     "empty.csv": (b"", "empty.csv is empty (0 bytes)"),
-    "one.csv": (b"word\nheart\n", "one.csv has one column only"),
-    "ragged.csv": (b"a,b\n1,2\n1,2,3\n", "ragged.csv, line 3 has 3 cells but the header has 2"),
-    "zero.parquet": (b"", "zero.parquet is empty (0 bytes)"),
-    "picture.csv": (b"\x89PNG\r\n\x1a\n" + b"\0" * 40, "picture.csv is a PNG image, not a table"),
     "broken.zip": (b"PK nothing", "broken.zip is not a zip archive"),
     "hostile.csv": (b"<img src=x onerror=alert(1)>\nz\n", "&lt;img src=x"),
 }
@@ -159,9 +124,7 @@ def test_bad_file_is_named_and_nothing_is_lost(app, name):
 
 UNDERSTANDABLE = {
     "latin.csv": ("fuß,señal\nün,dós\n".encode("latin-1"), "was read as Windows-1252"),
-    "bom.csv": (b"\xef\xbb\xbfquery,document\na,b\n", "1 pair"),
     "long.csv": (b"query,document\n" + b"x" * 1_000_000 + b",b\n", "1,000,000 characters"),
-    "nan.csv": (b"query,document,label\na,b,1\nc,d,NaN\n", "the label is empty"),
     "all.csv": (b"query,document,label\na,b,1\nc,d,1\n", "counts as not relevant"),
 }
 
@@ -195,6 +158,7 @@ def test_what_roles_cannot_hold_is_mended_by_another_role(app, name):
     data, message, wrong = MENDABLE[name]
     assert message in hand_in(app, name, data)
     assert len(app.dataframe) == 1, "the file is shown for all that"
+    assert not any(b.key == "data-keep" for b in app.button)
     run(role(app, wrong).select(""))
     assert message not in html(app)
     assert any(b.key == "data-keep" for b in app.button)
@@ -273,28 +237,11 @@ def test_pasted_lines_are_read_as_a_file(app):
     assert keep(app).n_x == 2
 
 
-def test_several_files_are_read_together(app):
-    app.run()
-    files = [
-        ("queries.csv", b"id,text\nq1,heart\nq2,car\n", "text/csv"),
-        ("documents.csv", b"id,text\nd1,blood pump\nd2,four wheels\n", "text/csv"),
-        ("qrels.txt", b"q1 0 d1 2\nq2 0 d2 1\nq2 0 d9 1\n", "text/plain"),
-    ]
-    run(app.file_uploader[0].set_value(files))
-    text = html(app)
-    assert "2 pairs, 1 row left out" in text and "they name items that are not there" in text
-    info = keep(app)
-    assert (info.n_x, info.n_y, info.n_judged) == (2, 2, 2)
-
-
 @pytest.mark.parametrize(
     ("name", "said"),
     [
-        ("groups.csv", "8 pairs"),
         ("triplets.csv", "6 pairs"),
-        ("vectors.npz", "6 pairs"),
         ("texts-and-vectors.jsonl", "3 pairs"),
-        ("trec.zip", "5 pairs"),
         ("folders.zip", "3 pairs"),
     ],
 )

@@ -18,12 +18,6 @@ def session(monkeypatch):
     return st.session_state
 
 
-@pytest.mark.parametrize("place", [(0.1, -0.25, 4.0), (0.0, 0.0, 2.5), (-1.0, 1.0, 0.6)])
-def test_link_says_the_place(place):
-    told = map_view.link_params(map_view.View("d", at=place), ())
-    assert map_view.parse_camera(told["at"]) == place
-
-
 @pytest.mark.parametrize(
     "text", [None, "", "1,2", "1,2,3,4", "a,b,c", "nan,0,1", "0,0,0", "0,0,1e9", "9,0,1", "1" * 99]
 )

@@ -63,15 +63,6 @@ def test_balance_of_the_sides_is_no_matter_of_the_two_sided_drawing():
     assert (view.kept_as, unusual(view)) == ("two-sided-2", {})
 
 
-def test_all_choices_come_back_at_once(pairs):
-    view = map_view.View("d", **WHOLE)
-    found = again(view, pairs)
-    for name, value in WHOLE.items():
-        assert getattr(found, name) == value
-    assert found.enclosed is None, "which items lie inside is asked of the drawing"
-    assert "year" not in str(map_view.link_params(view, COLUMNS)), "links carry no text"
-
-
 def test_what_was_asked_of_the_model_comes_back(pairs):
     view = map_view.View("d", query=("y", "a: heart & <i>"))
     assert again(view, pairs).query == view.query
@@ -84,6 +75,10 @@ def test_a_link_that_says_all_takes_back_what_was_chosen(pairs):
     assert unusual(map_view.View("d")) == {}
     assert usual.keys() | {"part", "direction"} == PAGES["Map"].keys()
     other = map_view.View("d", **WHOLE)
+    found = again(other, pairs)
+    assert {name: getattr(found, name) for name in WHOLE} == WHOLE, "all at once"
+    assert found.enclosed is None, "which items lie inside is asked of the drawing"
+    assert "year" not in str(map_view.link_params(other, COLUMNS)), "links carry no text"
     map_view.apply_link(other, usual, pairs, COLUMNS)
     assert unusual(other) == {}
 

@@ -8,8 +8,6 @@ import pytest
 from simviz.charts import RocCurve, roc_figure
 from simviz.data import PairSet
 from simviz.jobs import JobSpec, SplitSpec
-from simviz.methods import get_method
-from simviz.params import param_specs
 from simviz.workbench.search import query
 from simviz.workbench.shell import figures, frame, state
 from simviz.workbench.train import cards
@@ -48,11 +46,6 @@ def test_an_estimate_follows_the_content_even_under_the_same_id():
     assert cost(small, "cca") == cost(setting(pairs_of(60)), "cca")
 
 
-def test_an_estimate_follows_the_parameters():
-    one = setting(pairs_of(400))
-    assert cost(one, "ssi", n_components=2) < cost(one, "ssi", n_components=300)
-
-
 def test_an_estimate_does_not_ask_again_whether_words_are_shared(monkeypatch):
     def asked(*_: object) -> bool:
         raise AssertionError("the page knows already")
@@ -66,11 +59,6 @@ def test_an_estimate_is_made_once(monkeypatch):
     first = cost(one, "opca")
     monkeypatch.setattr("simviz.jobs.spec.estimate", lambda *_: pytest.fail("made anew"))
     assert cost(one, "opca") == first
-
-
-def test_parameters_are_read_from_the_class_they_are_asked_for():
-    assert param_specs(get_method("cca")) is param_specs(get_method("cca"))
-    assert param_specs(get_method("cca")) != param_specs(get_method("ssi"))
 
 
 def test_pages_get_their_turn_soon(monkeypatch):

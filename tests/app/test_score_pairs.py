@@ -127,22 +127,16 @@ def test_a_file_of_pairs_is_scored(scoring, sentences):
     assert rows[2][3] == ""
 
 
-def test_columns_are_guessed_as_data_guesses_them(scoring):
-    data = b"price,here,there\n9.5,a lamp,lamp of brass\n3,a chair,oak chair\n"
-    upload(scoring, data)
-    columns = [s for s in scoring.selectbox if s.key and s.key.startswith("score-column")]
-    assert [column.value for column in columns] == ["here", "there"]
-
-
 @pytest.mark.parametrize(
     ("names", "guesses"),
     [
+        (["price", "here", "there"], ["here", "there"]),
         (["here", "vector", "price"], ["here", "price"]),
         (["vector", "here", "price"], ["here", "price"]),
         (["left", "right", "here", "there"], ["here", "there"]),
     ],
 )
-def test_a_column_of_vectors_is_guessed_for_no_side(scoring, names, guesses):
+def test_columns_are_guessed_as_data_guesses_them(scoring, names, guesses):
     import pandas as pd
 
     texts = {"here": ["a lamp", "a chair"], "there": ["lamp of brass", "oak chair"]}

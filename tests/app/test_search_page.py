@@ -122,7 +122,7 @@ def test_nothing_is_hidden_and_the_example_is_of_the_part_shown(trained, sentenc
     assert trained.selectbox(key="search-item-y").value == rows(trained, "y_test")[0]
 
 
-def test_words_of_ones_own_stay_when_they_come_with_an_address_of_before(trained):
+def test_words_of_ones_own_stay_beside_an_address_of_before_and_another_part(trained):
     run(trained)
     address = trained.query_params["ask"]
     run(trained.text_input(key="search-own-x").set_value("words of mine"))
@@ -130,21 +130,8 @@ def test_words_of_ones_own_stay_when_they_come_with_an_address_of_before(trained
     run(trained.text_input(key="search-own-x").set_value("other words of mine"))
     assert trained.text_input(key="search-own-x").value == "other words of mine"
     assert "ask" not in trained.query_params and "none is marked as right" in html(trained)
-
-
-def test_words_of_ones_own_stay_when_another_part_is_shown(trained):
-    run(trained)
-    run(trained.text_input(key="search-own-x").set_value("words of mine"))
     press(trained, "Measured on", "test")
-    assert trained.text_input(key="search-own-x").value == "words of mine"
-    assert "none is marked as right" in html(trained)
-
-
-def test_a_link_asks_what_it_says_whatever_its_part(trained):
-    trained.query_params["part"], trained.query_params["ask"] = "test", "x7"
-    run(trained)
-    assert trained.selectbox(key="search-item-x").value == 7
-    assert trained.query_params["part"] == "test"
+    assert trained.text_input(key="search-own-x").value == "other words of mine"
 
 
 def test_a_published_view_keeps_its_part_and_can_be_asked(trained, sentences, open_page):

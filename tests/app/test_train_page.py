@@ -262,18 +262,14 @@ def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):
     assert "as many as may" in html(own)
 
 
-def test_runs_are_renamed_and_deleted_by_their_owner(own):
+def test_runs_are_renamed_by_their_owner(own):
     run(own)
     ask(own, "bm25")
-    ask(own, "bm25", k1=2.0)
     until_trained(own)
     tick_row(own, 0)
     name = next(t for t in own.text_input if t.label == "Name")
     run(name.set_value("*mine* <b>"))
     assert own.dataframe[0].value["run"][0] == "*mine* <b>"
-    tick_row(own, 0)
-    run(own.button(key="train-delete").click())
-    assert list(own.dataframe[0].value["run"]) == ["BM25"]
 
 
 def test_names_from_a_file_are_no_markup(app):

@@ -165,14 +165,6 @@ def test_searches_and_blends_travel_too(remote, store, ask, mine):
     assert "The learned run of this blend cannot be opened" in status.message
 
 
-def test_errors_that_a_user_can_mend_are_shown_as_they_are(remote, ask):
-    spec = replace(ask(), split=SplitSpec(by="group", group_key="nowhere"))
-    status = remote.wait(remote.submit(spec), LONG)
-    assert status.state == "failed" and "nowhere" in status.message
-    status = remote.wait(remote.submit(replace(ask(), dataset_digest="f" * 32)), LONG)
-    assert status.state == "failed" and "no longer" in status.message
-
-
 def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monkeypatch):
     def fail(*arguments):
         raise TypeError("inner")

@@ -30,12 +30,6 @@ def sizes():
     return sorted(Counter(g for of in read_titles().values() for g in of).values(), reverse=True)
 
 
-def test_it_is_as_large_as_it_should_be():
-    assert len(sizes()) >= 100
-    assert len(read_titles()) >= 700
-    assert sum(len(read_inputs(part)) for part in PARTS) >= 150
-
-
 def test_sizes_of_groups_follow_a_broken_power_law():
     size, rank = np.log(sizes()), np.log(np.arange(1, len(sizes()) + 1))
     first = np.polyfit(rank[:100], size[:100], 1)[0]

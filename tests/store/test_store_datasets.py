@@ -159,14 +159,6 @@ def test_idle_workspaces_are_swept_with_all_they_own(tmp_path, pairs, result, mo
         again.shares.resolve(token)
 
 
-def test_a_workspace_can_be_deleted(store, mine, theirs, pairs):
-    store.datasets.put(pairs, mine)
-    kept = store.datasets.put(pairs, theirs)
-    store.workspaces.delete(mine)
-    assert not store.workspaces.has(mine)
-    assert [p.name for p in (store.root / "datasets").iterdir()] == [kept]
-
-
 def test_the_root_comes_from_the_environment(tmp_path, monkeypatch):
     monkeypatch.setenv("SIMVIZ_HOME", str(tmp_path / "here"))
     assert Store().root == tmp_path / "here"
