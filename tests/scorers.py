@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -24,18 +24,22 @@ class Table:
             yield self.scores[start : start + (block_size or 4)]
 
 
+#: Of a model that a test makes up.
+TAGS = MethodTags(
+    title="First columns",
+    reference="None",
+    year=2026,
+    family="spectral",
+    input="tfidf",
+    space="one",
+    uses="unsupervised",
+)
+
+
 class Shares(TopicSimilarity):
     """Takes the share of each term of an item for its topics."""
 
-    tags: ClassVar[MethodTags] = MethodTags(
-        title="Shares",
-        reference="none",
-        year=2000,
-        family="topics",
-        input="counts",
-        space="one",
-        uses="unsupervised",
-    )
+    tags: ClassVar[MethodTags] = replace(TAGS, title="Shares", family="topics", input="counts")
 
     def __init__(self, measure="js"):
         self.measure = measure

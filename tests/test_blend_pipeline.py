@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from made_up import LEFT, RIGHT
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -14,9 +15,6 @@ from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline, load_
 from simviz.pipeline._pipelines import filled_in, scaled
 from simviz.relevance import Relevance
 
-COLOURS, THINGS = ["red", "blue", "green", "gold", "grey"], ["car", "bus", "tram", "ship"]
-LEFT = [f"a {colour} {thing} today" for colour in COLOURS for thing in THINGS]
-RIGHT = [f"{thing} in {colour} seen here" for colour in COLOURS for thing in THINGS]
 NORMALIZATIONS = ["none", "global_std", "minmax_query", "z_query"]
 
 

@@ -8,6 +8,8 @@ from typing import ClassVar
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import COLOURS, THINGS
+from scorers import TAGS
 
 import simviz
 from simviz import methods
@@ -25,15 +27,7 @@ from simviz.store.run import RunInfo
 class FirstColumns(LinearPairModel):
     """The first features of both sides, as they are."""
 
-    tags: ClassVar[MethodTags] = MethodTags(
-        title="First columns",
-        reference="None",
-        year=2026,
-        family="spectral",
-        input="tfidf",
-        space="one",
-        uses="unsupervised",
-    )
+    tags: ClassVar[MethodTags] = TAGS
 
     def __init__(self, n_components=3):
         self.n_components = n_components
@@ -55,9 +49,7 @@ class NeedsMore(FirstColumns):
 
 @pytest.fixture(scope="module")
 def pairs():
-    colours = ["red", "blue", "green", "gold", "grey"]
-    things = ["car", "bus", "tram", "ship", "bike", "train"]
-    x = [f"{colour} {thing}" for colour in colours for thing in things]
+    x = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
     return simviz.from_frame(x=x, y=[f"a <b>{text}</b>" for text in x], name="toys").pairs
 
 

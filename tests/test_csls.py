@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from made_up import LEFT, RIGHT
 
 from simviz import compare, draw
 from simviz.data import Items, PairSet
@@ -21,9 +22,6 @@ from simviz.pipeline import (
 )
 from simviz.projection.space import Space
 
-COLOURS, THINGS = ["red", "blue", "green", "gold", "grey"], ["car", "bus", "tram", "ship"]
-LEFT = [f"a {colour} {thing} today" for colour in COLOURS for thing in THINGS]
-RIGHT = [f"{thing} in {colour} seen here" for colour in COLOURS for thing in THINGS]
 BOTH = pytest.mark.parametrize("queries", ["given", "training"])
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from made_up import COLOURS, THINGS
 
 import simviz
 from simviz.exceptions import DatasetError, StoreError
@@ -11,9 +12,7 @@ from simviz.pipeline import _index
 
 @pytest.fixture(scope="module")
 def pairs():
-    colours = ["red", "blue", "green", "gold", "grey"]
-    things = ["car", "bus", "tram", "ship", "bike", "train"]
-    x = [f"{colour} {thing}" for colour in colours for thing in things]
+    x = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
     return simviz.PairSet.from_texts(x, [f"a {text}" for text in x])
 
 

@@ -150,6 +150,7 @@ def test_a_reload_brings_back_what_was_corrected(app, again):
     assert not after.exception
     assert waiting(after).roles == waiting(app).roles != waiting(app).guessed
     assert waiting(after).result.pairs.digest == waiting(app).result.pairs.digest
+    assert waiting(after).result.pairs.relevance.unjudged == "ignore"
     assert next(s for s in after.selectbox if s.key.endswith("-x")).value == "document"
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-from concurrent.futures import Executor, Future
 from dataclasses import replace
 from types import SimpleNamespace
 
@@ -22,21 +21,6 @@ from simviz.projection.quality import N_SEEDS
 from simviz.store import load_map
 
 
-class Later(Executor):
-    """Keeps what it is given until somebody says go."""
-
-    def __init__(self):
-        self.calls = []
-
-    def submit(self, fn, /, *args, **kwargs):
-        self.calls.append(lambda: fn(*args, **kwargs))
-        return Future()
-
-    def go(self):
-        while self.calls:
-            self.calls.pop(0)()
-
-
 @pytest.fixture
 def run(queue, ask, store, sentences):
     run = store.runs.get(queue.wait(queue.submit(ask("cca", n_components=5)), LONG).run_id)
@@ -44,9 +28,7 @@ def run(queue, ask, store, sentences):
     return run
 
 
-def test_drawing_is_made_once_and_kept(run, sentences):
-    later = Later()
-    background = BackgroundTasks(later)
+def test_drawing_is_made_once_and_kept(run, sentences, background, later):
     assert draw_run(background, run, sentences, "pca-2").state == "waiting"
     assert draw_run(background, run, sentences, "pca-2").state == "waiting"
     assert len(later.calls) == 1
@@ -57,9 +39,8 @@ def test_drawing_is_made_once_and_kept(run, sentences):
     assert (drawing.method, drawing.x.shape, len(x_drawn)) == ("pca", (60, 2), 60)
 
 
-def test_drawing_of_training_needs_no_work(run, sentences):
-    later = Later()
-    assert draw_run(BackgroundTasks(later), run, sentences, "mds-2") is None
+def test_drawing_of_training_needs_no_work(run, sentences, background, later):
+    assert draw_run(background, run, sentences, "mds-2") is None
     assert not later.calls
 
 
@@ -81,11 +62,9 @@ def test_workspaces_are_served_in_turn(sentences, monkeypatch):
     assert sorted(order) == ["a1", "a2", "a3", "b1"] and order.index("b1") <= 1
 
 
-def test_same_request_gives_the_same_picture(run, sentences):
+def test_same_request_gives_the_same_picture(run, sentences, background, later):
     pictures = []
     for _ in range(2):
-        later = Later()
-        background = BackgroundTasks(later)
         draw_run(background, run, sentences, "umap-2")
         later.go()
         pictures.append(load_map(run, map_name("umap-2"))[0].x)
@@ -93,9 +72,7 @@ def test_same_request_gives_the_same_picture(run, sentences):
     np.testing.assert_array_equal(*pictures)
 
 
-def test_progress_is_told_while_it_draws(run, sentences, monkeypatch):
-    later = Later()
-    background = BackgroundTasks(later)
+def test_progress_is_told_while_it_draws(run, sentences, monkeypatch, background, later):
     told = []
 
     def draw(*args, callback, **options):
@@ -115,13 +92,13 @@ def test_progress_is_told_while_it_draws(run, sentences, monkeypatch):
     assert map_name("umap-2") in run.maps()
 
 
-def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch):
+def test_failure_is_remembered_until_it_is_forgotten(
+    run, sentences, monkeypatch, background, later
+):
     def refuse(self, *args):
         raise StoreError("A run keeps at most 40 drawings.")
 
     monkeypatch.setattr(type(run), "put_map", refuse)
-    later = Later()
-    background = BackgroundTasks(later)
     draw_run(background, run, sentences, "pca-2")
     later.go()
     failed = draw_run(background, run, sentences, "pca-2")
@@ -131,18 +108,17 @@ def test_failure_is_remembered_until_it_is_forgotten(run, sentences, monkeypatch
     assert draw_run(background, run, sentences, "pca-2").state == "waiting"
 
 
-def test_bug_does_not_leave_anybody_waiting(run, sentences, monkeypatch, caplog):
+def test_bug_does_not_leave_anybody_waiting(
+    run, sentences, monkeypatch, caplog, background, later
+):
     monkeypatch.setattr("simviz.jobs.run_drawings.draw", lambda *args, **kwargs: 1 / 0)
-    later = Later()
-    background = BackgroundTasks(later)
     draw_run(background, run, sentences, "pca-2")
     later.go()
     assert draw_run(background, run, sentences, "pca-2").state == "failed"
     assert "ZeroDivisionError" in caplog.text
 
 
-def test_too_many_are_refused(run, sentences):
-    background = BackgroundTasks(Later())
+def test_too_many_are_refused(run, sentences, background):
     for i in range(MAX_WAITING):
         background.submit(("other", i), print)
     refused = draw_run(background, run, sentences, "umap-2")
@@ -150,9 +126,9 @@ def test_too_many_are_refused(run, sentences):
 
 
 @pytest.mark.parametrize("drawing", ["", "mds", "tsne-2", "mds-3", "../mds-2", "mds-2-rms"])
-def test_unknown_drawing_is_refused(run, sentences, drawing):
+def test_unknown_drawing_is_refused(run, sentences, drawing, background):
     with pytest.raises(ValueError, match="umap"):
-        draw_run(BackgroundTasks(Later()), run, sentences, drawing)
+        draw_run(background, run, sentences, drawing)
 
 
 def test_own_thread_draws_in_the_background(run, sentences):
@@ -162,9 +138,8 @@ def test_own_thread_draws_in_the_background(run, sentences):
     assert map_name("pca-2") in run.maps()
 
 
-def test_two_sided_drawing_lies_on_the_first(run, sentences):
-    later = Later()
-    assert draw_run(BackgroundTasks(later), run, sentences, "two-sided-2-50").state == "waiting"
+def test_two_sided_drawing_lies_on_the_first(run, sentences, background, later):
+    assert draw_run(background, run, sentences, "two-sided-2-50").state == "waiting"
     later.go()
     drawing, x_drawn, _ = load_map(run, map_name("two-sided-2-50"))
     first = load_map(run, DRAWING)[0]
@@ -196,9 +171,7 @@ def test_unknown_items_stay_in_the_lower_left():
     assert pdist(rest).sum() == pytest.approx(pdist(known).sum())
 
 
-def test_drawings_from_other_seeds_say_what_moves(run, sentences):
-    later = Later()
-    background = BackgroundTasks(later)
+def test_drawings_from_other_seeds_say_what_moves(run, sentences, background, later):
     draw_run(background, run, sentences, "umap-2")
     later.go()
     before = load_map(run, map_name("umap-2"))[0]

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_job_drawings import Later
 from waiting import LONG
 
-from simviz.jobs.background import BackgroundTasks
 from simviz.jobs.run_curves import train_on_shares, why_no_curve
 
 
@@ -23,9 +21,7 @@ def keep(run, sentences):
     return work
 
 
-def test_a_curve_is_made_once_and_ends_at_the_run(run, keep):
-    later = Later()
-    background = BackgroundTasks(later)
+def test_a_curve_is_made_once_and_ends_at_the_run(run, keep, background, later):
     assert background.submit(run.id, keep).state == "waiting"
     assert background.submit(run.id, keep).state == "waiting"
     assert len(later.calls) == 1
@@ -42,9 +38,7 @@ def test_a_curve_is_made_once_and_ends_at_the_run(run, keep):
     assert why_no_curve(run) == ""
 
 
-def test_what_was_stopped_may_be_asked_for_again(run, keep):
-    later = Later()
-    background = BackgroundTasks(later)
+def test_what_was_stopped_may_be_asked_for_again(run, keep, background, later):
     background.submit(run.id, keep)
     background.stop(run.id)
     assert background.progress(run.id).state == "stopped"
@@ -55,12 +49,10 @@ def test_what_was_stopped_may_be_asked_for_again(run, keep):
     assert run.kept("validation/learning")
 
 
-def test_a_failure_says_why():
+def test_a_failure_says_why(background, later):
     def fail(tell):
         raise ValueError("too few pairs")
 
-    later = Later()
-    background = BackgroundTasks(later)
     background.submit("a", fail)
     later.go()
     assert background.progress("a").message == "too few pairs"

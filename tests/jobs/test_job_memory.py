@@ -1,10 +1,12 @@
 """Jobs that need more memory than there is: refused, or stopped at their next step."""
 
 import threading
+from dataclasses import replace
 from typing import ClassVar
 
 import numpy as np
 import pytest
+from scorers import TAGS
 from waiting import LONG, until
 
 from simviz import methods
@@ -19,15 +21,7 @@ ALLOWED, STEP = 3 * 10**8, 10**8
 class Greedy(LinearPairModel):
     """Takes memory at each step that no estimate knows of."""
 
-    tags: ClassVar[MethodTags] = MethodTags(
-        title="Greedy",
-        reference="None",
-        year=2026,
-        family="spectral",
-        input="tfidf",
-        space="one",
-        uses="unsupervised",
-    )
+    tags: ClassVar[MethodTags] = replace(TAGS, title="Greedy")
 
     def __init__(self, max_iter=8):
         self.max_iter = max_iter

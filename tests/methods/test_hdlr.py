@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_up import loud
 
 from simviz.methods import _metric, get_method
 from simviz.methods._metric import Constraints, LogDetProjections, draw_constraints
@@ -167,15 +168,6 @@ def test_judgments_of_one_sign_are_refused():
     judged = Relevance.from_pairs([0, 1], [1, 0], [1, 1], shape=(2, 2), unjudged="ignore")
     with pytest.raises(ValueError, match="got 2 relevant and 0 judged not relevant"):
         HDLR(1, init="pca").fit(np.eye(2), np.eye(2), judged)
-
-
-def loud(n=300, seed=0):
-    """Items of ten topics, and of noise that varies most and says nothing."""
-    rng = np.random.default_rng(seed)
-    topic = rng.integers(0, 10, n)
-    noise = 3 * rng.normal(size=(2, n, 4))
-    relevance = Relevance(sp.csr_array((topic[:, None] == topic).astype(float)))
-    return (*(np.hstack([np.eye(10)[topic], one]) for one in noise), relevance)
 
 
 def watched(seed=1):

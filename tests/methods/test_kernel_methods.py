@@ -53,15 +53,6 @@ def psd_power(K, power):
 
 
 @pytest.fixture
-def sides():
-    rng = np.random.default_rng(1)
-    Z = rng.standard_normal((60, 4))
-    X = Z @ rng.standard_normal((4, 9)) + 0.5 * rng.standard_normal((60, 9)) + 1.0
-    Y = Z @ rng.standard_normal((4, 7)) + 0.5 * rng.standard_normal((60, 7)) - 2.0
-    return X, Y
-
-
-@pytest.fixture
 def repeated():
     """80 pairs of 12 different queries with 17 different documents."""
     rng = np.random.default_rng(2)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_up import loud
 
 from simviz.methods import get_method, mlc
 from simviz.methods._metric import draw_constraints
@@ -16,15 +17,6 @@ from simviz.relevance import Relevance
 
 GOLDEN = json.loads((Path(__file__).parent / "golden" / "metric_learn.json").read_text())
 FORMS = ["full", "diagonal"]
-
-
-def loud(n=200, seed=0):
-    """Items of ten topics, and of noise that varies most and says nothing."""
-    rng = np.random.default_rng(seed)
-    topic = rng.integers(0, 10, n)
-    noise = 3 * rng.normal(size=(2, n, 4))
-    relevance = Relevance(sp.csr_array((topic[:, None] == topic).astype(float)))
-    return (*(np.hstack([np.eye(10)[topic], one]) for one in noise), relevance)
 
 
 def peer_problem():
@@ -201,7 +193,7 @@ def test_one_step_is_taken_where_nothing_can_be_held_out():
 
 
 def test_negatives_are_those_judged_where_pairs_are_judged():
-    X, Y, _ = loud()
+    X, Y, _ = loud(200)
     rng = np.random.default_rng(5)
     rows, columns = rng.integers(0, 200, (2, 600))
     grades = np.where(np.arange(600) % 2, 1, -1)

@@ -23,15 +23,6 @@ CAPPED = pytest.mark.filterwarnings("ignore:.*is more than the data can give:Use
 
 
 @pytest.fixture
-def sides():
-    rng = np.random.default_rng(1)
-    Z = rng.standard_normal((60, 4))
-    X = Z @ rng.standard_normal((4, 9)) + 0.5 * rng.standard_normal((60, 9)) + 1.0
-    Y = Z @ rng.standard_normal((4, 7)) + 0.5 * rng.standard_normal((60, 7)) - 2.0
-    return X, Y
-
-
-@pytest.fixture
 def several():
     """Unequal sides with graded relevance."""
     rng = np.random.default_rng(2)
