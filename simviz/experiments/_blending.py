@@ -93,16 +93,9 @@ def chosen(
 class BlendedRanking(Experiment[Parts]):
     """A table of learned scores, alone and blended with lexical ones.
 
-    Attributes
-    ----------
-    lexical, blend : str
-        What the table calls the lexical scores, and a blend with them.
-    metrics, metric : tuple of Metric, Metric
-        What is shown of the test, and what validation chooses by.
-    table : tuple of three str
-        Title, heading of the first column, and note.
-    paper_test : callable, optional
-        The paper's own test of a claim.
+    `lexical` and `blend` are what the table calls the lexical scores, and a blend with them;
+    `metrics` are shown of the test, and validation chooses by `metric`. The `table` is its
+    title, the heading of its first column, and its note; `paper_test` the paper's own test.
     """
 
     lexical: ClassVar[str] = "TFIDF"

@@ -31,35 +31,13 @@ CEILING = 0.99
 class Claim:
     """A statement with a number that decides it.
 
-    Parameters
-    ----------
-    statement : str
-        What is said, in plain words.
-    found : float
-        The number that we found; NaN where it could not be measured.
-    bound : float, default=0
-        What it has to reach.
-    quantity : str
-        What the number is, such as "MRR, S2Net − OPCA".
-    published : str
-        What the paper has, in words; empty where it says nothing of it.
-    test : str
-        The test that decides, with what it counted; empty where none was made.
-    p_value : float
-        Two-sided, corrected for the other claims it was made with; NaN where
-        no test was made.
-    low, high : float
-        95 % interval of the number.
-    paper_test : str
-        What the paper's own test says, with its p-value.
-    reason : str
-        Why the claim cannot be compared; it then has no other verdict.
-    most : float
-        What it may be at most, where no test is made; NaN for no limit.
-    undecided : str
-        Why the data decide nothing, whatever the number.
-    parts : tuple of Claim
-        The claims that this one sums up, such as one a number of dimensions.
+    `found` has to reach `bound`, or where no test is made may be at most `most`; it is NaN
+    where it could not be measured, and `low` and `high` are its 95 % interval. `quantity` says
+    what it is, such as "MRR, S2Net − OPCA"; `test` which test decides, with what it counted,
+    its `p_value` corrected for the other claims it was made with. `paper_test` is what the
+    paper's own test says, with its p-value, and `published` what the paper has, in words.
+    `reason` says why the claim cannot be compared, `undecided` why the data decide nothing,
+    whatever the number. It sums up `parts`, such as one a number of dimensions.
 
     Examples
     --------

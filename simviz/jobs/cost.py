@@ -61,20 +61,11 @@ _GROWTH = 0.55  # vocabulary grows with texts to this power: .33 to .67 on 16 si
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What training will cost.
+    """What training will cost: seconds from start to figures, and bytes of memory at the peak.
 
-    Parameters
-    ----------
-    seconds : float
-        From start to figures.
-    bytes : int
-        Of memory, at the peak.
-    reason_to_refuse : str or None
-        Why it should not be started, and what to do instead.
-    stages : mapping of str to float
-        Seconds of each stage in their order.
-    passes : float
-        Share of the planned passes that are expected to be made; 0 where there are none.
+    `reason_to_refuse` says why it should not be started, and what to do instead. `stages` have
+    their seconds in order; of the planned passes a share of `passes` is expected to be made, 0
+    where there are none.
     """
 
     seconds: float

@@ -34,33 +34,15 @@ _LIVING: set[str] = set()
 
 @dataclass(frozen=True, slots=True)
 class JobStatus:
-    """What is known about a job.
+    """What is known about a job, whose id is a digest of the request with the attempt.
 
-    Parameters
-    ----------
-    id : str
-        Its id: the digest of the request and the number of the attempt.
-    state : {"queued", "running", "succeeded", "failed", "cancelled", "interrupted"}
-        Interrupted: the process it ran in has ended.
-    spec : JobSpec or None
-        What was asked for, without the workspace; None if it cannot be read.
-    stage : str
-        What it is doing: such as "training", see `simviz.jobs.cost.Cost`.
-    fraction : float
-        How much is done, in [0, 1].
-    message : str
-        A sentence for whoever waits; the error of a failed job.
-    created, started, finished, ends : float or None
-        Seconds since 1970; `ends` is expected, and moves forward at most.
-    run_id : str or None
-        The run of a job that succeeded.
-    owner : str
-        The queue that runs it.
-    queue_position : int or None
-        1 for the job that is next.
-    history : tuple of mapping
-        Progress so far: "seconds" since the start, "stage", "fraction" and
-        metrics such as "loss". Empty in lists of jobs, and where another process runs it.
+    An interrupted job is one whose process has ended. The `spec` has no workspace, and is None
+    if it cannot be read; `stage` is such as "training", see `simviz.jobs.cost.Cost`, and
+    `fraction` how much is done, in [0, 1]. The `message` is a sentence for whoever waits; the
+    error of a failed job. Times are seconds since 1970; the one at which it probably `ends`
+    moves forward at most. `owner` is the queue that runs it; at `queue_position` 1 it is next.
+    The `history` has progress so far, "seconds" since the start, "stage", "fraction" and
+    metrics such as "loss"; it is empty in lists of jobs, and where another process runs it.
     """
 
     id: str

@@ -136,34 +136,11 @@ class Shards:
         return len(self._names)
 
     def take(self, rows: ArrayLike) -> Any:
-        """Copy items into memory.
-
-        Parameters
-        ----------
-        rows : array-like of int, shape (n,)
-            Numbers of items from 0 over all shards, in any order; ascending ones
-            are read from the disk in order.
-
-        Returns
-        -------
-        csr_array or ndarray of float32, shape (n, n_columns)
-            The rows in the order asked for.
-        """
+        """Copy items into memory by their numbers over all shards, in any order."""
         raise NotImplementedError
 
     def ids(self, i: int) -> list[str] | None:
-        """The ids of the items of a shard.
-
-        Parameters
-        ----------
-        i : int
-            Number of the shard.
-
-        Returns
-        -------
-        list of str or None
-            In the order of rows; None where items have no ids.
-        """
+        """The ids of the items of a shard, in the order of rows; None where there are none."""
         i = range(len(self))[i]
         if not self._has_ids:
             return None

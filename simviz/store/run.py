@@ -95,20 +95,10 @@ def _versions() -> dict[str, str]:
 class RunResult:
     """Everything that a run keeps.
 
-    Parameters
-    ----------
-    pipeline : PairPipeline or BlendPipeline
-        What was trained.
-    measured : mapping of {"validation", "test"} to PartResult
-        How it did, by part of the split; an imported run may have one alone.
-    parts : mapping of str to ndarray of int
-        "x_train", "y_test", ...: the items of each part by their position.
-    notes : tuple of str
-        What to know about split and training.
-    seconds : mapping of str to float
-        Each stage took so long.
-    versions : mapping of str to str
-        Of Python and libraries, where it was trained.
+    It is `measured` by part of the split; an imported run may have one alone. `parts` have the
+    items of each by their position, as "x_train", "y_test" and so on; `notes` say what to know
+    about split and training, `seconds` how long each stage took, and `versions` are those of
+    Python and libraries where it was trained.
     """
 
     pipeline: Pipeline
