@@ -3,17 +3,13 @@ from . import (
     data as data,
     datasets as datasets,
     evaluation as evaluation,
-    experiments as experiments,
     explain as explain,
     exports as exports,
     features as features,
-    jobs as jobs,
     methods as methods,
     pipeline as pipeline,
     projection as projection,
-    reports as reports,
     scale as scale,
-    store as store,
 )
 from .charts import Drawing as Drawing, draw as draw
 from .comparison import (
