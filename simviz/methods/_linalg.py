@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 from sklearn.utils.extmath import svd_flip
 
 from simviz._blas import add_product, eigh
 from simviz._types import Array
+from simviz.base.pair_model import nonzero_rows
 
 Notify = Callable[[int, int], bool]
 
@@ -45,6 +47,10 @@ class Products:
         self.dtype = self.X.dtype
         self._transpose: Any = None
 
+    def nonzero_rows(self) -> NDArray[np.bool_]:
+        """Which rows of X hold anything but zeros."""
+        return nonzero_rows(self.X)
+
     @property
     def transpose(self) -> Any:
         """Xᵀ, as CSR where X is sparse."""
@@ -56,11 +62,14 @@ class Products:
         """X B of shape (n, b) for B of shape (d, b), into `out` if it is given."""
         # With `half` a sparse float32 X meets B rounded to bfloat16, of which twice as much fits
         # into the caches; sums stay in float32.
-        return _product(self.X, B, out, half)
+        return self._product(B, out, half, turned=False)
 
     def rmatmat(self, C: Array, out: Array | None = None, *, half: bool = False) -> Array:
         """Xᵀ C of shape (d, b) for C of shape (n, b), likewise."""
-        return _product(self.transpose, C, out, half)
+        return self._product(C, out, half, turned=True)
+
+    def _product(self, B: Array, out: Array | None, half: bool, *, turned: bool) -> Array:
+        return _product(self.transpose if turned else self.X, B, out, half)
 
 
 def _product(A: Any, B: Array, out: Array | None, half: bool) -> Array:

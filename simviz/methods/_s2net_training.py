@@ -15,7 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from simviz._numba import threads_for
 from simviz._types import Array
-from simviz.base.pair_model import Matrix, nonzero_rows
+from simviz.base.pair_model import Matrix
 from simviz.methods._linalg import Products
 from simviz.methods._s2net_kernels import adam_step, add_scaled, tangent_rows, unit_rows
 from simviz.methods._s2net_losses import Steps
@@ -60,9 +60,11 @@ class Vectors(NamedTuple):
 class Side:
     """Items of one side as unit vectors P = f(X A + 1 bᵀ) / ‖·‖."""
 
-    def __init__(self, X: Matrix, activation: str | None, *, half: bool = False) -> None:
-        self.products, self.half = Products(X), half
-        self.known = nonzero_rows(X)
+    def __init__(
+        self, X: Matrix | Products, activation: str | None, *, half: bool = False
+    ) -> None:
+        self.products, self.half = X if isinstance(X, Products) else Products(X), half
+        self.known = self.products.nonzero_rows()
         self.activation = activation
         self._P: Array | None = None  # fresh pages cost more than what is written to them
 
@@ -108,7 +110,7 @@ class Network:
     """Both sides and their parameters, one array."""
 
     def __init__(
-        self, X: Matrix, Y: Matrix, shared: bool, activation: str | None, *,
+        self, X: Matrix | Products, Y: Matrix | Products, shared: bool, activation: str | None, *,
         intercept: bool = True, half: bool = False,
     ) -> None:  # fmt: skip
         self.x, self.y = (Side(Z, activation, half=half) for Z in (X, Y))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from importlib.metadata import version
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -397,6 +398,8 @@ def _is_fitted(model: LinearPairModel) -> bool:
 def torch_device(name: str) -> str:
     """The device that a parameter asks for."""
     if name == "cpu" or (name == "auto" and missing(["torch"])):
+        return "cpu"
+    if name == "auto" and version("torch").endswith("+cpu"):  # importing it takes 200 MB
         return "cpu"
     require("neural", f"device={name!r}")
     import torch

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from itertools import count, pairwise
+from pathlib import Path
+from shutil import rmtree
+from tempfile import mkdtemp
+from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 from uuid import uuid4
 
 import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from simviz._types import Array
-from simviz.base import Matrix
+from simviz.base import Matrix, nonzero_rows
 from simviz.exceptions import JobError
+from simviz.methods._linalg import Products
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import LBFGS, Network, Objective, only_reached
 from simviz.methods._training import Watch
@@ -26,16 +34,20 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=S2Net)
 Make = Callable[..., Any]
+Own = tuple[str, slice, Loss]  # a name, rows of X, and their share of the loss
 
 #: Sums over all rows that are exchanged in the middle of an evaluation.
 EXCHANGES = 2
 _ATTEMPTS = 20  # evaluations in which one worker after another is lost
 _LOOK_SECONDS = 0.2
-#: Every how many looks workers are asked whether they are paused, and how often all may be.
-_PAUSE_LOOKS, _MOST_PAUSES = 25, 12
+#: Every how many looks workers are asked for, and how often in a row one may be paused.
+_LOOKS, _MOST_PAUSES = 5, 60
 _PIECES = 8  # of the parameters, at most: each is a message to every worker
-#: The shares of this process, by fit and number, with the step they wait at.
-SHARES: dict[tuple[str, int], list[Any]] = {}
+_ENTRIES = 2**22  # of a block of data: 32 MB of float32 and their places
+#: The shares of this process, by fit and name, with the step they wait at, and their data.
+SHARES: dict[tuple[str, str], list[Any]] = {}
+STORED: dict[tuple[str, str], Stored] = {}
+_storing = Lock()  # workers may be threads of one process
 
 
 def fit_s2net(
@@ -54,9 +66,11 @@ def fit_s2net(
     # for its block of rows, and what follows for the parameters. Two sums over columns, of some
     # bytes an item of the y side, and one of gradients go from worker to worker; parameters go
     # out once an evaluation. The start, the validation score and L-BFGS stay here.
-    # A worker that is killed costs the evaluation under way. Memory of a worker: its rows and
-    # all of Y as CSR, vectors of both, parameters and a gradient, and a block of 64 MB
-    # (softmax: up to 400 MB of scores).
+    # A worker that is killed costs the evaluation under way; the others get its rows. These and
+    # all of Y lie on the disks of workers, which read 32 MB at a time, so that rows of several
+    # workers fit into one. Memory of a worker: vectors of its rows and of Y with their
+    # derivatives, parameters and a gradient, and a block of 64 MB (softmax: up to 400 MB of
+    # scores).
     if model.solver != "lbfgs":
         raise ValueError(
             f"solver={model.solver!r} takes many small steps, each too short to be divided among "
@@ -70,7 +84,9 @@ def fit_s2net(
 class Share(Objective):
     """Rows of X against all of Y."""
 
-    def __init__(self, X: Matrix, loss: Loss, Y: Matrix, how: tuple[Any, ...]) -> None:
+    def __init__(
+        self, X: Matrix | Products, Y: Matrix | Products, loss: Loss, how: tuple[Any, ...]
+    ) -> None:
         shared, activation, intercept, half, making = how
         network = Network(X, Y, shared, activation, intercept=intercept, half=half)
         super().__init__(network, loss, Maker(*making), lambda: None)
@@ -96,13 +112,14 @@ class _SharedOut(S2Net):
         half = Maker(*making).kind(X.shape[0], Y.shape[0]) == "bfloat16"
         wanted = n_shares or (1 if client is None else max(1, len(client.nthreads())))
         edges = np.linspace(0, X.shape[0], min(wanted, X.shape[0]) + 1).astype(int).tolist()
-        own = [(X[lo:hi], loss.of_rows(slice(lo, hi))) for lo, hi in pairwise(edges)]
-        common = (Y, (self.shared, self.activation, self.fit_intercept, half, making))
+        slices = [slice(*ends) for ends in pairwise(edges)]
+        own = [(str(i), rows, loss.of_rows(rows)) for i, rows in enumerate(slices)]
+        how = (self.shared, self.activation, self.fit_intercept, half, making)
         rows: LocalRows | ClusterRows
         if client is None:
-            rows = LocalRows(Share, own, common)
+            rows = LocalRows(Share, X, Y, own, how)
         else:
-            rows = ClusterRows(Share, own, common, client, tick)
+            rows = ClusterRows(Share, X, Y, own, how, client, tick)
 
         def function(point: Array) -> tuple[float, Array]:
             tick()
@@ -119,24 +136,100 @@ class _SharedOut(S2Net):
             rows.close()
 
 
-def build(token: str, i: int, make: Make, own: Any, common: Any) -> None:
-    """Make a share, which stays on this worker."""
-    SHARES[token, i] = [make(*own, *common), None, 0]
+class Stored(Products):
+    """A matrix whose rows, and those of its transpose, are files; one at a time is in memory."""
+
+    def __init__(self, shape: tuple[int, int], dtype: Any) -> None:
+        from distributed import get_worker
+
+        self.shape, self.dtype = shape, dtype
+        self._folder = Path(mkdtemp(dir=get_worker().local_directory))
+        weakref.finalize(self, rmtree, self._folder, ignore_errors=True)
+        self._ends: tuple[list[int], list[int]] = [0], [0]
+        self._known: list[NDArray[np.bool_]] = []
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether all is there."""
+        return tuple(ends[-1] for ends in self._ends) == self.shape
+
+    def append(self, turned: bool, start: int, block: Matrix) -> None:
+        """Write further rows, or columns as rows, unless they are there."""
+        ends = self._ends[turned]
+        if start > ends[-1]:
+            raise WorkerLost
+        if start < ends[-1]:
+            return
+        arrays = (block.data, block.indices, block.indptr) if sp.issparse(block) else (block,)
+        with (self._folder / f"{turned}-{start}").open("wb") as file:
+            for array in arrays:
+                np.save(file, array, allow_pickle=False)
+        ends.append(start + block.shape[0])
+        if not turned:
+            self._known.append(nonzero_rows(block))
+
+    def nonzero_rows(self) -> NDArray[np.bool_]:
+        """Which rows hold anything but zeros."""
+        return np.concatenate(self._known)
+
+    def _product(self, B: Array, out: Array | None, half: bool, *, turned: bool) -> Array:
+        if out is None:
+            shape = self.shape[turned], B.shape[1]
+            out = np.empty(shape, dtype=np.result_type(self.dtype, B.dtype))
+        for start, stop in pairwise(self._ends[turned]):
+            with (self._folder / f"{turned}-{start}").open("rb") as file:
+                block = np.load(file, allow_pickle=False)
+                if block.ndim == 1:
+                    places = [np.load(file, allow_pickle=False) for _ in range(2)]
+                    block = sp.csr_array((block, *places), (stop - start, len(B)))
+            Products(block).matmat(B, out[start:stop], half=half)
+        return out
 
 
-def begin(token: str, i: int, *pieces: Array) -> Array:
-    """Start an evaluation of parameters that came in pieces; answers what is summed first."""
-    if (token, i) not in SHARES:
+def cut(Z: Matrix) -> Iterator[tuple[int, Matrix]]:
+    """Some rows of a matrix after others, and where they begin."""
+    ends = Z.indptr if sp.issparse(Z) else Z.shape[1] * np.arange(Z.shape[0] + 1)
+    edges = np.searchsorted(ends, np.arange(0, ends[-1], _ENTRIES))
+    for start, stop in pairwise(np.unique([0, *edges, Z.shape[0]]).tolist()):
+        yield start, Z[start:stop]
+
+
+def stored(token: str) -> list[str]:
+    """Names of the data of a fit that this worker has."""
+    return [name for (owner, name), data in STORED.items() if owner == token and data.is_complete]
+
+
+def store(
+    token: str, name: str, shape: tuple[int, int], turned: bool, start: int, block: Matrix
+) -> None:
+    """Write rows of data, or of their transpose, which stay on this worker."""
+    with _storing:
+        if (token, name) not in STORED:
+            STORED[token, name] = Stored(shape, block.dtype)
+        STORED[token, name].append(turned, start, block)
+
+
+def build(token: str, name: str, make: Make, loss: Loss, how: tuple[Any, ...]) -> None:
+    """Make a share, which stays on this worker, of data that are there."""
+    if not {name, "y"} <= {*stored(token)}:
         raise WorkerLost
-    share = SHARES[token, i]
+    data = STORED[token, name], STORED[token, "y"]
+    SHARES[token, name] = [make(*data, loss, how), None, 0]
+
+
+def begin(token: str, name: str, *pieces: Array) -> Array:
+    """Start an evaluation of parameters that came in pieces; answers what is summed first."""
+    if (token, name) not in SHARES:
+        raise WorkerLost
+    share = SHARES[token, name]
     theta = pieces[0] if len(pieces) == 1 else np.concatenate(pieces)
     share[1], share[2] = share[0].steps(theta), 0
     return next(share[1])
 
 
-def advance(token: str, i: int, step: int, *parts: Array) -> Any:
+def advance(token: str, name: str, step: int, *parts: Array) -> Any:
     """Go on with a sum over all; answers the next share of one, or loss and gradient."""
-    share = SHARES.get((token, i))
+    share = SHARES.get((token, name))
     if share is None or share[2] != step:
         raise WorkerLost
     share[2] += 1
@@ -147,9 +240,10 @@ def advance(token: str, i: int, step: int, *parts: Array) -> Any:
 
 
 def drop(token: str) -> None:
-    """Forget the shares of a fit."""
-    for name in [name for name in SHARES if name[0] == token]:
-        SHARES.pop(name, None)
+    """Forget the shares of a fit and their data."""
+    for kept in (SHARES, STORED):
+        for name in [name for name in kept if name[0] == token]:
+            kept.pop(name, None)
 
 
 def add(a: Any, b: Any) -> Any:
@@ -160,8 +254,10 @@ def add(a: Any, b: Any) -> Any:
 class LocalRows:
     """All shares in this process, one after another."""
 
-    def __init__(self, make: Make, own: Sequence[tuple[Any, ...]], common: tuple[Any, ...]):
-        self._shares = [make(*o, *common) for o in own]
+    def __init__(
+        self, make: Make, X: Matrix, Y: Matrix, own: Sequence[Own], how: tuple[Any, ...]
+    ) -> None:
+        self._shares = [make(X[rows], Y, loss, how) for _, rows, loss in own]
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Loss and gradient, summed over all shares."""
@@ -191,10 +287,10 @@ class ClusterRows:
     # summed in the same order wherever they are, so that the result is the same.
 
     def __init__(
-        self, make: Make, own: Sequence[tuple[Any, ...]], common: tuple[Any, ...],
+        self, make: Make, X: Matrix, Y: Matrix, own: Sequence[Own], how: tuple[Any, ...],
         client: Any, tick: Callable[[], None],
     ) -> None:  # fmt: skip
-        self._make, self._own, self._common = make, own, common
+        self._make, self._X, self._Y, self._own, self._how = make, X, Y, own, how
         self._client, self._tick = client, tick
         self._direct = client.direct_to_workers is not False
         self._address = client.scheduler.address
@@ -222,49 +318,62 @@ class ClusterRows:
             self._client.run(drop, self._token)
 
     def _place(self) -> None:
-        """Send every worker its shares."""
-        workers = sorted(self._client.nthreads())
-        if not workers:
+        """Share out the rows, and send workers what they lack of them and of Y."""
+        if not self._client.nthreads():
             self._client.wait_for_workers(1, timeout=60)
-            workers = sorted(self._client.nthreads())
-        places = [workers[i % len(workers)] for i in range(len(self._own))]
-        common = self._send(self._common, places[:1])
+        has = self._client.run(stored, self._token)
+        if not has:
+            raise WorkerLost
+        places: list[str] = []
+        for name, rows, _ in self._own:
+            # To who has them, else to who has fewest shares.
+            holders = [place for place in has if name in has[place]]
+            places.append(min(holders or has, key=lambda place: (places.count(place), place)))
+            if not holders:
+                self._store(name, self._X[rows], places[-1:])
+        self._store("y", self._Y, [place for place in sorted({*places}) if "y" not in has[place]])
         built = [
-            self._submit(build, i, self._make, self._send(own, [place]), common, at=place)
-            for i, (own, place) in enumerate(zip(self._own, places, strict=True))
+            self._submit(build, name, self._make, self._send(loss, place), self._how, at=place)
+            for (name, _, loss), place in zip(self._own, places, strict=True)
         ]
-        self._wait(built)
+        self._wait(built, places)
         self._places = places
+
+    def _store(self, name: str, Z: Matrix, places: list[str]) -> None:
+        """Send data to some workers, a block at a time."""
+        for turned in (False, True) if places else ():
+            for start, block in cut(Products(Z).transpose if turned else Z):
+                part = Z.shape, turned, start, self._send(block, places[0])
+                self._wait([self._submit(store, name, *part, at=at) for at in places], places)
 
     def _evaluate(self, theta: Array) -> tuple[float, Array]:
         # Workers get the pieces that they lack from one another, all at once. (A broadcast
         # of Dask's waits for ever for a worker that is killed meanwhile.)
         places = sorted(set(self._places))
         pieces = self._scatter(np.array_split(theta, min(len(places), _PIECES)), places)
-        at = list(enumerate(self._places))
-        answers = [self._submit(begin, i, *pieces, at=place) for i, place in at]
+        at = [(name, place) for (name, *_), place in zip(self._own, self._places, strict=True)]
+        answers = [self._submit(begin, name, *pieces, at=place) for name, place in at]
         for step in range(EXCHANGES):
             # The last two are joined by whoever needs the sum: that is one journey less.
             parts = branches(answers, self._add)
-            answers = [self._submit(advance, i, step, *parts, at=place) for i, place in at]
-        loss, gradient = tree(self._wait(branches(answers, self._add)), add)
+            answers = [self._submit(advance, name, step, *parts, at=place) for name, place in at]
+        loss, gradient = tree(self._wait(branches(answers, self._add), places), add)
         return loss, gradient if gradient.flags.writeable else gradient.copy()
 
-    def _submit(self, call: Callable[..., Any], i: int, *arguments: Any, at: str) -> Any:
-        # Elsewhere if that worker is gone: there the share is missed, which is noticed.
-        where = {"workers": [at], "allow_other_workers": True, "pure": False}
-        return self._client.submit(call, self._token, i, *arguments, **where)
+    def _submit(self, call: Callable[..., Any], name: str, *arguments: Any, at: str) -> Any:
+        # There and nowhere else: others lack the share, and those without work would take it.
+        return self._client.submit(call, self._token, name, *arguments, workers=[at], pure=False)
 
     def _add(self, a: Any, b: Any) -> Any:
         return self._client.submit(add, a, b, pure=False)
 
-    def _send(self, data: Any, places: list[str]) -> Any:
-        return self._scatter([data], places)[0]
+    def _send(self, data: Any, place: str) -> Any:
+        return self._scatter([data], [place])[0]
 
     def _scatter(self, parts: list[Any], places: list[str]) -> list[Any]:
         return scattered(self._client, parts, workers=places, direct=self._direct)
 
-    def _wait(self, futures: Any) -> Any:
+    def _wait(self, futures: Any, places: list[str]) -> Any:
         """The results, listening meanwhile to who may want to stop."""
         from distributed import wait
 
@@ -276,17 +385,19 @@ class ClusterRows:
                 break
             except TimeoutError:
                 self._tick()
-            if look % _PAUSE_LOOKS == 0:
-                n_paused = n_paused + 1 if self._are_paused() else 0
+            if look % _LOOKS:
+                continue
+            workers = self._client.scheduler_info(n_workers=-1)["workers"]
+            if not workers.keys() >= {*places}:
+                raise WorkerLost
+            # Of this only Dask's log would tell.
+            paused = [place for place in places if workers[place]["status"] == "paused"]
+            n_paused = n_paused + 1 if paused else 0
             if n_paused == _MOST_PAUSES:
                 raise JobError(
-                    "All workers of the cluster are paused, because each has taken most of its "
+                    f"The worker at {paused[0]} is paused, because it has taken most of its "
                     "memory, so the fit cannot go on. Start more workers, or give them more "
-                    "memory: each holds its rows of X, all of y, parameters and a gradient."
+                    "memory: each holds vectors of its rows of X and of all of y, with their "
+                    "derivatives, parameters and a gradient."
                 )
         return self._client.gather(futures, direct=self._direct)
-
-    def _are_paused(self) -> bool:
-        """Whether no worker takes tasks any more, of which only Dask's log would tell."""
-        workers = self._client.scheduler_info()["workers"].values()
-        return bool(workers) and all(worker["status"] == "paused" for worker in workers)

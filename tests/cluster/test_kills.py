@@ -25,6 +25,7 @@ from simviz.exceptions import JobError
 from simviz.jobs.dask import cluster_queue
 from simviz.methods._training import held_out_values
 from simviz.methods.s2net import S2Net
+from simviz.relevance import Relevance
 from simviz.scale.gradients import Share, fit_s2net
 from simviz.store import Store
 
@@ -141,8 +142,8 @@ def doomed(evaluation, share, flag):
     """Shares of which one ends its process, once, in the middle of its blocks."""
 
     class Doomed(Share):
-        def __init__(self, X, loss, *common):
-            super().__init__(X, loss, *common)
+        def __init__(self, X, Y, loss, how):
+            super().__init__(X, Y, loss, how)
             self.is_it = int(loss.parts[0].pairs.place[0] > 0) == share  # of its rows among all
             self.evaluation = 0
             self.tick = self.meet
@@ -188,7 +189,41 @@ def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch,
     assert np.array_equal(ours.y_projection_, expected.y_projection_)
 
 
-def test_a_divided_fit_whose_workers_are_all_paused_says_what_to_do(client, monkeypatch, tmp_path):
+@pytest.mark.soak("Data that a worker has no memory for take a minute")
+def test_a_worker_killed_in_a_divided_fit_of_more_than_its_memory():
+    n, d, words = 30_000, 20_000, 1_000
+    rng = np.random.default_rng(0)
+    terms = rng.integers(0, d, n * words, dtype=np.int32)
+    starts = np.arange(0, n * words + 1, words, dtype=np.int32)
+    X = sp.csr_array((rng.random(n * words, dtype=np.float32), terms, starts), (n, d))
+    Y = sp.random_array((60, 300), density=0.2, rng=rng, dtype=np.float32, format="csr")
+    judged = sp.csr_array((np.ones(n), (np.arange(n), np.arange(n) % 60)), (n, 60))
+
+    def asked():
+        return model().set_params(max_iter=2, validation_fraction=0, device="cpu")
+
+    killed, heard = [], []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
+        with cluster_here(2, memory_limit="600 MB") as small, Client(small) as connected:
+
+            def callback(step, total, metrics):
+                heard.append(step)
+                if heard.count(1) == 2 and not killed:
+                    killed.append(min(connected.nthreads()))
+                    kill(connected, killed)
+                return False
+
+            relevance = Relevance(judged, "negative")
+            how = {"client": connected, "n_shares": 2}
+            ours = fit_s2net(asked().set_callbacks(callback), X, Y, relevance, **how)
+    alone = fit_s2net(asked(), X, Y, relevance, n_shares=2)
+    assert killed and ours.n_iter_ == alone.n_iter_ == 2
+    assert np.array_equal(ours.x_projection_, alone.x_projection_)
+    assert np.array_equal(ours.y_projection_, alone.y_projection_)
+
+
+def test_a_divided_fit_of_a_paused_worker_says_what_to_do(client, monkeypatch, tmp_path):
     go_on = tmp_path / "go on"
 
     class Held(Share):
@@ -199,15 +234,16 @@ def test_a_divided_fit_whose_workers_are_all_paused_says_what_to_do(client, monk
 
     client.wait_for_workers(2, timeout=LONG)
     monkeypatch.setattr("simviz.scale.gradients.Share", Held)
-    monkeypatch.setattr("simviz.scale.gradients._PAUSE_LOOKS", 1)
+    monkeypatch.setattr("simviz.scale.gradients._LOOKS", 1)
     monkeypatch.setattr("simviz.scale.gradients._MOST_PAUSES", 2)
-    paused = {"workers": {place: {"status": "paused"} for place in client.nthreads()}}
-    monkeypatch.setattr(client, "scheduler_info", lambda: paused)
+    states = zip(sorted(client.nthreads()), ("running", "paused"), strict=True)
+    paused = {"workers": {place: {"status": state} for place, state in states}}
+    monkeypatch.setattr(client, "scheduler_info", lambda **_: paused)
     # Without the refusal the fit would wait for ever.
     end = Timer(LONG, go_on.touch)
     end.start()
     try:
-        with pytest.raises(JobError, match="All workers of the cluster are paused"):
+        with pytest.raises(JobError, match="is paused, because it has taken"):
             fit_s2net(model(), *data(), client=client, n_shares=2)
     finally:
         end.cancel()

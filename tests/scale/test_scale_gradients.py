@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import time
+from threading import current_thread
+from uuid import uuid4
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client
+from distributed import Client, get_worker
 from local_cluster import cluster_here
 
 from simviz.jobs import JobError
+from simviz.methods._linalg import Products
 from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.gradients import SHARES, fit_s2net
+from simviz.scale.gradients import SHARES, STORED, Share, fit_s2net
 
 
 def data(n=400, d=80, seed=0):
@@ -92,7 +97,7 @@ def test_workers_learn_the_model_of_one_machine(client, changed):
     ours = fit_s2net(model(**changed), X, Y, client=client)
     close(ours, alone)
     assert type(ours) is S2Net and ours.similarity(X[:3], Y[:4]).shape == (3, 4)
-    assert not SHARES  # workers of the fixture are threads
+    assert not SHARES and not STORED  # workers of the fixture are threads
 
 
 def test_items_that_the_start_gives_no_direction_are_left_out_alike():
@@ -109,6 +114,49 @@ def test_where_shares_are_does_not_matter(client):
     X, Y = data()
     ours = fit_s2net(model(), X, Y, client=client, n_shares=3)
     close(ours, fit_s2net(model(), X, Y, n_shares=3), tolerance=0)
+
+
+def test_workers_hold_a_block_of_their_rows_at_once(client, monkeypatch):
+    here, held, init = current_thread(), [], Products.__init__
+
+    def noted(self, X):
+        if current_thread() is not here:
+            held.append(X.size)
+        init(self, X)
+
+    X, Y = data()
+    monkeypatch.setattr("simviz.scale.gradients._ENTRIES", 300)
+    monkeypatch.setattr(Products, "__init__", noted)
+    ours = fit_s2net(model(max_iter=2), X, Y, client=client, n_shares=2)
+    longest = max(np.diff(Z.indptr).max() for Z in (X, Y, X.tocsc(), Y.tocsc()))
+    assert X.nnz > 3_000 and 0 < max(held) <= 300 + longest
+    close(ours, fit_s2net(model(max_iter=2), X, Y, n_shares=2), tolerance=0)
+
+
+def test_a_worker_without_work_takes_no_share_of_another(client, monkeypatch, tmp_path):
+    slowest = min(client.nthreads())
+
+    class Unequal(Share):
+        def __init__(self, *arguments):
+            (tmp_path / uuid4().hex).touch()
+            super().__init__(*arguments)
+
+        def steps(self, theta):
+            if get_worker().address == slowest:
+                time.sleep(0.2)
+            return super().steps(theta)
+
+    monkeypatch.setattr("simviz.scale.gradients.Share", Unequal)
+    fit_s2net(model(max_iter=3, validation_fraction=0), *data(), client=client, n_shares=8)
+    assert len(list(tmp_path.iterdir())) == 8
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_dense_rows_are_divided_likewise(client, shared, monkeypatch):
+    X, Y = (Z.toarray() for Z in data())
+    alone = model(shared=shared, max_iter=2).fit(X, Y)
+    monkeypatch.setattr("simviz.scale.gradients._ENTRIES", 1_000)
+    close(fit_s2net(model(shared=shared, max_iter=2), X, Y, client=client), alone)
 
 
 def test_single_precision_is_kept_and_items_may_be_fewer_than_shares(client):
