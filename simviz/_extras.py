@@ -24,9 +24,9 @@ def missing(libraries: Iterable[str]) -> list[str]:
     return [name for name in libraries if find_spec(name) is None]
 
 
-def why_missing(extra: str, what: str, *further: str) -> str | None:
+def why_missing(extra: str, what: str, *other_extras: str) -> str | None:
     """Say what to install for an extra, and further libraries of it; None where it is there."""
-    names = missing((*LIBRARIES[extra], *further))
+    names = missing((*LIBRARIES[extra], *other_extras))
     if not names:
         return None
     verb = "is" if len(names) == 1 else "are"

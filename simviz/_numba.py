@@ -59,12 +59,12 @@ PARALLEL = _load_threadsafe_layer()
 class _Notice(Listener):
     """Says once that a kernel of ours is being compiled: what else is slow then is not."""
 
-    _is_said = False
+    _is_logged = False
 
     def on_start(self, event: Event) -> None:
-        ours = event.data["dispatcher"].py_func.__module__.startswith("simviz.")
-        if ours and not self._is_said:
-            self._is_said = True
+        is_simviz = event.data["dispatcher"].py_func.__module__.startswith("simviz.")
+        if is_simviz and not self._is_logged:
+            self._is_logged = True
             _log.warning(
                 "Compiling, once on this machine. `python -m simviz.precompile` compiles all."
             )
@@ -82,14 +82,14 @@ def njit(
     """Compile a function without the interpreter, keeping the machine code on disk."""
     compiled = numba.njit(nogil=True, parallel=parallel and PARALLEL, fastmath=set(fastmath))
 
-    def compile_kept(function: Kernel) -> Kernel:
+    def compile_cached(function: Kernel) -> Kernel:
         kernel = compiled(function)
         # Where nothing can be written, each process compiles for itself.
         with suppress(RuntimeError):
             kernel._cache = _Cache(function)
         return cast("Kernel", kernel)
 
-    return compile_kept
+    return compile_cached
 
 
 class _Cache(FunctionCache):

@@ -238,8 +238,8 @@ def _related(section: str) -> tuple[Related, ...]:
         module, _, name = entry[1].rpartition(".")
         cls = getattr(importlib.import_module(module), name, None) if module else None
         if inspect.isclass(cls) and issubclass(cls, PairModel):
-            words = as_markdown(" ".join((entry[2] or "").split()))
-            methods.append(Related(method_id(cls), cls.tags.title, words))
+            text = as_markdown(" ".join((entry[2] or "").split()))
+            methods.append(Related(method_id(cls), cls.tags.title, text))
     return tuple(methods)
 
 
@@ -261,14 +261,14 @@ def _row(spec: ParamSpec) -> ParamRow:
 
 def _allowed(spec: ParamSpec) -> str:
     """What a parameter may be, in words."""
-    words = {
+    text = {
         "int": "a whole number",
         "float": "a number",
         "bool": "True or False",
         "choice": " or ".join(repr(choice) for choice in spec.choices),
         "other": "an object",
     }[spec.kind] + _bounds(spec)
-    return f"{words}; or None" if spec.optional and spec.kind != "bool" else words
+    return f"{text}; or None" if spec.optional and spec.kind != "bool" else text
 
 
 def _bounds(spec: ParamSpec) -> str:

@@ -127,9 +127,9 @@ def _drop_output() -> None:
         os.close(nowhere)
 
 
-def _report(words: str) -> None:
+def _report(text: str) -> None:
     if sys.stderr is not None:
-        sys.stderr.write(words)
+        sys.stderr.write(text)
         sys.stderr.flush()
 
 
@@ -156,26 +156,26 @@ def describe_workbench(parser: ArgumentParser) -> None:
     parser.add_argument("--version", action="store_true", help="say which version this is")
 
 
-def _workbench(given: Namespace) -> int:
+def _workbench(options: Namespace) -> int:
     from simviz.exceptions import SimvizError
 
-    if given.version:
+    if options.version:
         from importlib.metadata import version
 
         sys.stdout.write(f"simviz {version('simviz')}\n")
         return 0
-    if given.home is not None:
-        os.environ["SIMVIZ_HOME"] = str(given.home.absolute())
-    if given.public:
+    if options.home is not None:
+        os.environ["SIMVIZ_HOME"] = str(options.home.absolute())
+    if options.public:
         os.environ["SIMVIZ_PUBLIC"] = "1"
-    if given.files and os.environ.get("SIMVIZ_PUBLIC", "0").lower() in ("1", "true", "yes"):
+    if options.files and os.environ.get("SIMVIZ_PUBLIC", "0").lower() in ("1", "true", "yes"):
         raise SimvizError(
             "A public server opens no files: its visitors would not be told from you. Leave out "
             "--public, or hand the files in on the Data page."
         )
     from simviz.workbench.server import serve
 
-    serve(given.files, host=given.host, port=given.port, browser=not given.no_browser)
+    serve(options.files, host=options.host, port=options.port, browser=not options.no_browser)
     return 0
 
 
@@ -213,25 +213,25 @@ def _describe_compare(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _compare(given: Namespace) -> int:
+def _compare(options: Namespace) -> int:
     from simviz.evaluation.run_values import read_run_values, run_name
     from simviz.reports.values import summarize_values, values_page, values_text
 
     runs = read_run_values(
-        given.runs,
-        given.qrels,
-        given.metric,
-        judged_only=given.judged_only,
-        ignore_self=given.ignore_self,
-        fuse=given.fuse,
+        options.runs,
+        options.qrels,
+        options.metric,
+        judged_only=options.judged_only,
+        ignore_self=options.ignore_self,
+        fuse=options.fuse,
     )
-    baseline = given.baseline
+    baseline = options.baseline
     if baseline is not None and baseline not in runs.values:
         baseline = run_name(Path(baseline))
     summary = summarize_values(runs, baseline)
-    if given.report is not None:
-        _write(given.report, values_page(summary).encode())
-    sys.stdout.write(_as_json(summary) if given.json else values_text(summary))
+    if options.report is not None:
+        _write(options.report, values_page(summary).encode())
+    sys.stdout.write(_as_json(summary) if options.json else values_text(summary))
     return _COMPARED[summary["verdict"]]
 
 
@@ -264,10 +264,10 @@ def _add_pairs(parser: ArgumentParser) -> None:
     parser.add_argument("--seed", type=int, default=0, help="of the split")
 
 
-def _read(given: Namespace) -> PairSet:
-    names: list[str] = given.files
-    columns = {side: getattr(given, side) for side in "xy" if getattr(given, side) is not None}
-    of_table = [*columns, *(["no-header"] if given.no_header else [])]
+def _read(options: Namespace) -> PairSet:
+    names: list[str] = options.files
+    columns = {side: getattr(options, side) for side in "xy" if getattr(options, side) is not None}
+    of_table = [*columns, *(["no-header"] if options.no_header else [])]
     if of_table and (len(names) > 1 or names[0].startswith("demo:") or Path(names[0]).is_dir()):
         raise ValueError(f"--{of_table[0]} is of one table; give one, or leave it out.")
     if names[0].startswith("demo:"):
@@ -282,7 +282,7 @@ def _read(given: Namespace) -> PairSet:
         Path(name).stat()  # what is not there need not be guessed at
     whole = len(names) == 1 and (Path(names[0]).is_dir() or names[0].lower().endswith(".zip"))
     if of_table:
-        header = not given.no_header
+        header = not options.no_header
         roles = named_roles(read_table(names[0], header=header), columns) if columns else None
         result = read_pairs(names[0], roles=roles, header=header)
     else:
@@ -294,10 +294,10 @@ def _read(given: Namespace) -> PairSet:
     return result.pairs
 
 
-def _parts(given: Namespace, pairs: PairSet) -> Split:
+def _parts(options: Namespace, pairs: PairSet) -> Split:
     from simviz.data import split
 
-    return split(pairs, by=given.split, seed=given.seed)
+    return split(pairs, by=options.split, seed=options.seed)
 
 
 def _describe_audit(parser: ArgumentParser) -> None:
@@ -313,15 +313,15 @@ def _describe_audit(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _audit(given: Namespace) -> int:
+def _audit(options: Namespace) -> int:
     from simviz.callbacks import terminal_progress
     from simviz.evaluation import audit
 
-    if not 0 <= given.above <= 1:
-        raise ValueError(f"--above is a probability from 0 to 1, got {given.above:g}.")
-    audited = audit(_read(given), seed=given.seed, callback=terminal_progress("Auditing"))
-    listed = audited[audited["probability_wrong"] > given.above]
-    if given.json:
+    if not 0 <= options.above <= 1:
+        raise ValueError(f"--above is a probability from 0 to 1, got {options.above:g}.")
+    audited = audit(_read(options), seed=options.seed, callback=terminal_progress("Auditing"))
+    listed = audited[audited["probability_wrong"] > options.above]
+    if options.json:
         sys.stdout.write(
             _as_json({"pairs": len(audited), **audited.attrs, "listed": listed.to_dict("records")})
         )
@@ -352,27 +352,27 @@ def _describe_train(parser: ArgumentParser) -> None:
     parser.add_argument("--out", type=Path, default=Path("model.simviz"), help="file to write")
 
 
-def _train(given: Namespace) -> int:
+def _train(options: Namespace) -> int:
     from simviz.callbacks import terminal_progress
     from simviz.persistence import require_writable
     from simviz.pipeline import default_pipeline
 
-    require_writable(given.out)
-    pairs = _read(given)
+    require_writable(options.out)
+    pairs = _read(options)
     train, validation = pairs, None
-    if given.split is not None:
-        parts = _parts(given, pairs)
+    if options.split is not None:
+        parts = _parts(options, pairs)
         train, validation = parts.train, parts.validation
-    params = dict(map(_parameter, given.set))
+    params = dict(map(_parameter, options.set))
     if taken := params.keys() & {"method", "pairs", "x", "y"}:
         raise ValueError(f"--set gives parameters of the method; {min(taken)} is none.")
-    pipeline = default_pipeline(given.method, train, **params)
-    pipeline.set_callbacks(terminal_progress(f"Training {given.method}"))
+    pipeline = default_pipeline(options.method, train, **params)
+    pipeline.set_callbacks(terminal_progress(f"Training {options.method}"))
     pipeline.fit(train, validation).set_callbacks()
-    pipeline.save(given.out)
-    _report(f"Wrote {_one_line(str(given.out))}.\n")
+    pipeline.save(options.out)
+    _report(f"Wrote {_one_line(str(options.out))}.\n")
     if validation is not None and validation.relevance.positives.nnz:
-        _report(_beside_the_vectors(given.method, pipeline, train, validation))
+        _report(_beside_the_vectors(options.method, pipeline, train, validation))
     return 0
 
 
@@ -399,11 +399,11 @@ def _beside_the_vectors(
     return f"Validation {metric.name}: {values}. {outcome.describe(with_p=False)}\n"
 
 
-def _parameter(words: str) -> tuple[str, Any]:
+def _parameter(text: str) -> tuple[str, Any]:
     """A name and a value: a number, True, None, or a text."""
-    name, equals, value = words.partition("=")
+    name, equals, value = text.partition("=")
     if not equals:
-        raise ValueError(f"--set takes NAME=VALUE, got {words!r}.")
+        raise ValueError(f"--set takes NAME=VALUE, got {text!r}.")
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):
@@ -419,33 +419,33 @@ def _describe_evaluate(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _evaluate(given: Namespace) -> int:
+def _evaluate(options: Namespace) -> int:
     from simviz.callbacks import terminal_progress
     from simviz.evaluation import evaluate
     from simviz.pipeline import load_pipeline
 
-    pipeline, pairs = load_pipeline(given.model), _read(given)
-    if given.split is not None:
-        pairs = _parts(given, pairs).test
+    pipeline, pairs = load_pipeline(options.model), _read(options)
+    if options.split is not None:
+        pairs = _parts(options, pairs).test
     evaluation = evaluate(
         pipeline,
         pairs.x,
         pairs.y,
         pairs.relevance,
-        given.metric,
+        options.metric,
         callback=terminal_progress("Measuring"),
     )
     records = evaluation.to_records()
-    if given.json:
+    if options.json:
         lines = [{**one, **_unknown(one)} for one in records]
         sys.stdout.write(_as_json({"pool": evaluation.pool, "records": lines}))
         return 0
     for one in records:
         error = one["standard_error"]
         value = "–" if isnan(one["value"]) else f"{one['value']:.4f}"
-        reach = "" if isnan(error) else f"± {1.96 * error:.4f}"
+        interval = "" if isnan(error) else f"± {1.96 * error:.4f}"
         head = f"{one['metric']:<26} {one['direction']:<5} {value:>7}"
-        sys.stdout.write(f"{head} {reach:<8}  ({one['n']:,})\n")
+        sys.stdout.write(f"{head} {interval:<8}  ({one['n']:,})\n")
     return 0
 
 
@@ -472,42 +472,43 @@ def _describe_search(parser: ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
-def _search(given: Namespace) -> int:
+def _search(options: Namespace) -> int:
     from simviz.persistence import require_writable
     from simviz.pipeline import load_index, load_pipeline
 
-    if given.save is not None:
-        require_writable(given.save)
-    if given.files is None:
+    if options.save is not None:
+        require_writable(options.save)
+    if options.files is None:
         from simviz.exceptions import StoreError
 
         try:
-            index = load_index(given.model)
+            index = load_index(options.model)
         except StoreError:
-            load_pipeline(given.model)  # which says what else is wrong with the file
+            load_pipeline(options.model)  # which says what else is wrong with the file
             raise ValueError(
-                f"{given.model} is a model without items to search among. Give some: --items FILE."
+                f"{options.model} is a model without items to search among. "
+                "Give some: --items FILE."
             ) from None
     else:
-        path, items = Path(given.files[0]), None
+        path, items = Path(options.files[0]), None
         if path.suffix.lower() == ".txt":
             from simviz.data.sources import decode_text, load_bytes
 
             text, _ = decode_text(*load_bytes(path))
             items = [line for line in text.splitlines() if line.strip()]
         else:
-            items = getattr(_read(given), given.side)
-        index = load_pipeline(given.model).index(items, given.side)
-    if given.save is not None:
-        index.save(given.save)
-        _report(f"Wrote {_one_line(str(given.save))}.\n")
-    queries = given.queries
-    if not queries and (given.save is None or not sys.stdin.isatty()):
+            items = getattr(_read(options), options.side)
+        index = load_pipeline(options.model).index(items, options.side)
+    if options.save is not None:
+        index.save(options.save)
+        _report(f"Wrote {_one_line(str(options.save))}.\n")
+    queries = options.queries
+    if not queries and (options.save is None or not sys.stdin.isatty()):
         queries = [line for line in sys.stdin.read().splitlines() if line.strip()]
     if not queries:
         return 0
-    nearest = index.search(queries, given.k)
-    if given.json:
+    nearest = index.search(queries, options.k)
+    if options.json:
         sys.stdout.write(_as_json(nearest.to_dict("records")))
         return 0
     for query, rank, text, score in nearest[["query", "rank", "text", "score"]].itertuples(
@@ -541,19 +542,19 @@ def _describe_export(parser: ArgumentParser) -> None:
     )
 
 
-def _export(given: Namespace) -> int:
+def _export(options: Namespace) -> int:
     from simviz import exports
     from simviz.exports.page import page_contents
     from simviz.pipeline import load_pipeline
 
-    is_page = given.form == "page"
-    if is_page != (given.files is not None):
+    is_page = options.form == "page"
+    if is_page != (options.files is not None):
         raise ValueError("A page holds items, no other form does: give --form page --items FILE.")
     ending = "html" if is_page else "zip"
-    out = given.out or given.model.with_name(f"{given.model.stem}-{given.form}.{ending}")
-    write, pipeline = getattr(exports, _FORMS[given.form]), load_pipeline(given.model)
+    out = options.out or options.model.with_name(f"{options.model.stem}-{options.form}.{ending}")
+    write, pipeline = getattr(exports, _FORMS[options.form]), load_pipeline(options.model)
     if is_page:
-        pairs = _read(given)
+        pairs = _read(options)
         _report(f"{_one_line(page_contents(pairs))}\n")
         _write(out, write(pipeline, pairs).encode())
     else:
@@ -562,7 +563,7 @@ def _export(given: Namespace) -> int:
     return 0
 
 
-def _methods(given: Namespace) -> int:
+def _methods(options: Namespace) -> int:
     from simviz.methods import all_methods
 
     for method, tags in sorted((method, cls.tags) for method, cls in all_methods().items()):
@@ -578,7 +579,7 @@ def _write(path: Path, data: bytes) -> None:
         file.write(data)
 
 
-def _precompile(given: Namespace) -> int:
+def _precompile(options: Namespace) -> int:
     from simviz.precompile import main as precompile
 
     precompile([])

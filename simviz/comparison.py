@@ -47,8 +47,8 @@ from simviz.jobs.training import measure
 from simviz.methods import get_method, method_id
 from simviz.methods._imported import ImportedScores
 from simviz.pipeline import (
+    BestPipeline,
     BlendPipeline,
-    Chosen,
     CSLSPipeline,
     PairPipeline,
     Pipeline,
@@ -147,9 +147,9 @@ def compare(
     """
     pairs = pairs_of(pairs, x, y)
     how, parts = _divided(pairs, split, seed)
-    wanted = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
+    parsed_metric = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
     pipelines = _with_base(_pipelines(methods, parts.train, pairs), parts.train)
-    asks = default_direction(pairs)
+    query_direction = default_direction(pairs)
     hear = callback or terminal_progress("Comparing")
 
     def heard(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
@@ -170,7 +170,12 @@ def compare(
             inner = within(heard, begins, stop)
             held_out = getattr(parts, part)
             measured[part] = measure(
-                pipeline, parts.train, held_out, callback=inner, asks=asks, metric=wanted
+                pipeline,
+                parts.train,
+                held_out,
+                callback=inner,
+                query_direction=query_direction,
+                metric=parsed_metric,
             )
         index = {"x": parts.x_index, "y": parts.y_index}
         results[name] = RunResult(
@@ -181,7 +186,7 @@ def compare(
             {"training": fitted - start, "scoring": time.monotonic() - fitted},
         )
     hear(1, 1, {})
-    return Result(pairs, parts, how, wanted, asks, results)
+    return Result(pairs, parts, how, parsed_metric, query_direction, results)
 
 
 def blend(result: Result, *, callback: Callback | None = None) -> Blended:
@@ -347,7 +352,7 @@ def _name(method: Any) -> str:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Blended(Chosen):
+class Blended(BestPipeline):
     """What `blend` chose, and what it gains on the test part; says so when it is shown.
 
     Parameters
@@ -378,8 +383,8 @@ class Blended(Chosen):
     metric: Metric
 
     def __repr__(self) -> str:
-        words = " + ".join(f"{share:.2g} {name}" for name, share in self.shares.items())
-        lines = [f"{_BEST_BLEND}: {words}"]
+        text = " + ".join(f"{share:.2g} {name}" for name, share in self.shares.items())
+        lines = [f"{_BEST_BLEND}: {text}"]
         if len(self.shares) == 1:
             lines[0] = f"No blend is better than {self.single} alone on validation queries."
         value, alone = self.validation
@@ -416,10 +421,10 @@ class _Trained(Run):
     def pipeline(self) -> Pipeline:
         return self.result.pipeline
 
-    def kept(self, name: str) -> Mapping[str, Any]:
+    def read_objects(self, name: str) -> Mapping[str, Any]:
         return self.more.get(name, {})
 
-    def keep(self, name: str, objects: Mapping[str, Any]) -> None:
+    def write_objects(self, name: str, objects: Mapping[str, Any]) -> None:
         self.more[name] = objects
 
     def names(self) -> Sequence[str]:
@@ -654,12 +659,12 @@ class Result:
     @cached_property
     def _ranked(self) -> list[Run]:
         """The runs as the store would keep them, the best first."""
-        given = {} if self._is_repeatable() else {"given": True}
+        extra = {} if self._is_repeatable() else {"given": True}
         runs: list[Run] = []
         for number, (name, result) in enumerate(self.runs.items()):
             spec = self._spec(result.pipeline)
             tree = spec.to_json()
-            tree["split"] |= given
+            tree["split"] |= extra
             about = str(number), spec.dataset_id, spec.method, tree
             seconds = sum(result.seconds.values())
             info = RunInfo(*about, name=name, seconds=seconds, created=number)

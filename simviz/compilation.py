@@ -23,7 +23,7 @@ __all__ = ["folder", "is_done", "progress", "start", "wait"]
 FIRST = "evaluation"
 _ROOT = Path(__file__).parent
 #: Whoever waits asks so often, in seconds, whether it is to stop.
-_ASK_SECONDS = 0.2
+_POLL_SECONDS = 0.2
 
 
 def folder() -> Path:
@@ -68,8 +68,8 @@ def _processor() -> list[str]:
         first = Path("/proc/cpuinfo").read_text().partition("\n\n")[0]
     except OSError:
         return features
-    wanted = ("model name", "flags", "Features", "CPU implementer", "CPU part")
-    return features + [line for line in first.splitlines() if line.startswith(wanted)]
+    fields = ("model name", "flags", "Features", "CPU implementer", "CPU part")
+    return features + [line for line in first.splitlines() if line.startswith(fields)]
 
 
 class _Child:
@@ -131,4 +131,4 @@ def wait(name: str, is_stopped: Callable[[], bool]) -> None:
         return
     with child.changed:
         while child.is_running and not {name, FIRST} <= child.compiled and not is_stopped():
-            child.changed.wait(_ASK_SECONDS)
+            child.changed.wait(_POLL_SECONDS)

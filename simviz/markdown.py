@@ -20,6 +20,6 @@ def escape_markdown(text: str) -> str:
     return re.sub(r"^(\s*\d+)([.)])", r"\1\\\2", escaped)
 
 
-def _escaped(found: re.Match[str]) -> str:
+def _escaped(match: re.Match[str]) -> str:
     """A mark with a backslash before it, and the space before that as it was."""
-    return f"{found[0][:-1]}\\{found[0][-1]}"
+    return f"{match[0][:-1]}\\{match[0][-1]}"

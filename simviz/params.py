@@ -46,10 +46,10 @@ def options(*values: str) -> object:
 @cache
 def parameter_constraints(cls: type) -> Mapping[str, list[Any]]:
     """Allowed values of the parameters of a class, those that its bases say among them."""
-    found: dict[str, list[Any]] = {}
+    constraints: dict[str, list[Any]] = {}
     for base in reversed(cls.__mro__):
-        found |= vars(base).get("_parameter_constraints", {})
-    return found
+        constraints |= vars(base).get("_parameter_constraints", {})
+    return constraints
 
 
 def validate_params(estimator: Any) -> None:
@@ -59,8 +59,8 @@ def validate_params(estimator: Any) -> None:
     owner: type = type(estimator)
     constraints = parameter_constraints(owner)
     # Signatures, which get_params reads, take longer than the checks.
-    given = {name: value for name, value in vars(estimator).items() if name in constraints}
-    validate_parameter_constraints(constraints, given, caller_name=owner.__name__)
+    values = {name: value for name, value in vars(estimator).items() if name in constraints}
+    validate_parameter_constraints(constraints, values, caller_name=owner.__name__)
 
 
 def as_set_output(estimator: Any, vectors: T, items: object) -> T:
@@ -89,10 +89,10 @@ class ParamSpec:
 @lru_cache(maxsize=256)
 def param_specs(method: type) -> tuple[ParamSpec, ...]:
     """Parameters of a method in the order of its signature."""
-    constraints, words = parameter_constraints(method), parameter_descriptions(method)
+    constraints, descriptions = parameter_constraints(method), parameter_descriptions(method)
     signature = inspect.signature(method)
     return tuple(
-        _spec(name, parameter.default, constraints.get(name, []), words.get(name, ""))
+        _spec(name, parameter.default, constraints.get(name, []), descriptions.get(name, ""))
         for name, parameter in signature.parameters.items()
     )
 
@@ -143,8 +143,8 @@ def parameter_descriptions(method: type) -> dict[str, str]:
         elif line.strip():
             for n in names:
                 descriptions[n].append(line.strip())
-    words = {n: " ".join(lines) for n, lines in descriptions.items()}
-    for n, said in words.items():
-        if other := re.fullmatch(r"As of `([\w.]+)\.(\w+)`\.", said):
-            words[n] = parameter_descriptions(getattr(import_module(other[1]), other[2]))[n]
-    return words
+    texts = {n: " ".join(lines) for n, lines in descriptions.items()}
+    for n, text in texts.items():
+        if other := re.fullmatch(r"As of `([\w.]+)\.(\w+)`\.", text):
+            texts[n] = parameter_descriptions(getattr(import_module(other[1]), other[2]))[n]
+    return texts

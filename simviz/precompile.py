@@ -234,9 +234,9 @@ def _run(tasks: Tasks, report: Callable[[str], object]) -> None:
         report(name)
 
 
-def _print_line(words: str, to: TextIO | None = None) -> None:
+def _print_line(text: str, to: TextIO | None = None) -> None:
     to = to or sys.stdout
-    to.write(words)
+    to.write(text)
     to.flush()
 
 

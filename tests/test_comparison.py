@@ -181,7 +181,7 @@ def test_installed_packages_bring_methods_and_do_no_harm(monkeypatch, tmp_path):
     (tmp_path / "ending_package.py").write_text("raise SystemExit('no licence')")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.setattr(methods, "entry_points", lambda group: entries)
-    methods._found.cache_clear()
+    methods._own_methods.cache_clear()
     try:
         with pytest.warns(UserWarning) as told:
             known = simviz.all_methods()
@@ -191,7 +191,7 @@ def test_installed_packages_bring_methods_and_do_no_harm(monkeypatch, tmp_path):
         assert known["first"].__name__ == "FirstColumns" and known["opca"] is OPCA
         assert not known.keys() & {entry.name for entry in entries[1:] if entry.name != "opca"}
     finally:
-        methods._found.cache_clear()
+        methods._own_methods.cache_clear()
 
 
 def test_the_best_draws_a_map_and_answers(pairs, result):

@@ -65,8 +65,8 @@ def window(similarity: NDArray[np.floating[Any]], width: int) -> tuple[Singles, 
     """Values of B, as computed, between which the first bound leaves a choice."""
     grid = np.linspace(0, 1, 2**14 + 1)
     # The next point of the grid at which the lower bound has got there.
-    reached = np.searchsorted(least(grid), similarity.astype(np.float64) + slack_of(width))
-    highest = np.append(grid, 1.0)[reached] + slack_of(width)
+    end = np.searchsorted(least(grid), similarity.astype(np.float64) + slack_of(width))
+    highest = np.append(grid, 1.0)[end] + slack_of(width)
     lowest = similarity - slack_of(width)
     return (
         np.nextafter(lowest.astype(np.float32), np.float32(-np.inf)),

@@ -215,8 +215,8 @@ def screen(
                     zero += 1
                     continue
                 exceeded = np.searchsorted(highest[first:last], value)
-                reached = np.searchsorted(lowest[first:last], value, side="right")
-                if exceeded < reached:
+                end = np.searchsorted(lowest[first:last], value, side="right")
+                if exceeded < end:
                     columns[i, listed] = j
                     listed += 1
                 elif exceeded > 0:
@@ -249,8 +249,8 @@ def narrow(
             low = line[0] + line[1] * B[i, j] + C[i, j] - slack
             high = line[2] + line[3] * B[i, j] + C[i, j] + slack
             exceeded = np.searchsorted(ordered[first:last], low)
-            reached = np.searchsorted(ordered[first:last], high, side="right")
-            if exceeded < reached:
+            end = np.searchsorted(ordered[first:last], high, side="right")
+            if exceeded < end:
                 columns[i, kept] = j
                 kept += 1
             elif exceeded > 0:

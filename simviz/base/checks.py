@@ -109,7 +109,7 @@ def yield_checks(model: PairModel) -> Iterator[tuple[str, Check]]:
         check_same_seed_same_result,
         check_global_random_state_untouched,
         check_sparse_equals_dense,
-        check_float32_kept,
+        check_preserves_float32,
         check_one_item_is_its_row,
         check_unknown_item_scores_nothing,
         check_finite,
@@ -204,7 +204,7 @@ def check_sparse_equals_dense(model: PairModel, f: Fixture) -> None:
     np.testing.assert_allclose(S, sparse, atol=1e-7)
 
 
-def check_float32_kept(model: PairModel, f: Fixture) -> None:
+def check_preserves_float32(model: PairModel, f: Fixture) -> None:
     """Single precision in gives single precision out, close to double precision."""
     single = _fit(model, f, dtype=np.float32)
     S = single.similarity(f.X_new.astype(np.float32), f.Y_new.astype(np.float32))

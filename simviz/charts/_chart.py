@@ -167,5 +167,5 @@ def thinned(x: NDArray[np.float64], y: NDArray[np.float64]) -> NDArray[np.intp]:
     if len(x) <= MAX_POINTS:
         return np.arange(len(x))
     path = np.r_[0.0, np.cumsum(np.hypot(np.diff(x), np.diff(y)))]
-    wanted = np.linspace(0, path[-1], MAX_POINTS)
-    return np.unique(np.r_[0, np.searchsorted(path, wanted[1:-1]), len(x) - 1])
+    positions = np.linspace(0, path[-1], MAX_POINTS)
+    return np.unique(np.r_[0, np.searchsorted(path, positions[1:-1]), len(x) - 1])

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from simviz.charts._chart import MEASURED_AXIS, Chart
 from simviz.charts.style import Theme, ThemeName, clean_text, safe_text
 from simviz.evaluation.curves import DimensionCurve as Measured
-from simviz.evaluation.differences import REACH
+from simviz.evaluation.differences import Z_95
 
 if TYPE_CHECKING:
     import plotly.graph_objects as go
@@ -250,7 +250,7 @@ def _measured(name: str, curve: Measured) -> DimensionCurve:
     first = next(iter(curve.per_query))
     rows = [row for row in curve.to_records() if row["direction"] == first]
     value, error = (np.array([row[key] for row in rows]) for key in ("value", "standard_error"))
-    low, high = value - REACH * error, value + REACH * error
+    low, high = value - Z_95 * error, value + Z_95 * error
     return DimensionCurve(name, name, curve.dimensions, value, low, high)
 
 

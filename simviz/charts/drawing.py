@@ -27,7 +27,7 @@ from simviz.charts.style import DARK, LIGHT, clean_text, safe_line
 from simviz.charts.tables import read_text, template
 from simviz.data.cells import counted, numbered, percent
 from simviz.data.pairs import PairSet
-from simviz.pipeline import Chosen, Pipeline
+from simviz.pipeline import BestPipeline, Pipeline
 from simviz.projection import JointMap, Quality
 from simviz.projection.pipeline_map import (
     N_CHANGED,
@@ -253,7 +253,7 @@ class Drawing:
             title=title,
             names=names,
             about=f"{len(self.x):,} {self.pairs.x_name} and {len(self.y):,} {self.pairs.y_name}",
-            said=changed_words(self.changed) if names else "",
+            said=changed_text(self.changed) if names else "",
             looks=(look_of(LIGHT), look_of(DARK)),
             canvas=Markup(CSS),
             css=Markup(read_text("simviz.charts", "page.css")),
@@ -296,7 +296,7 @@ def changed_most(
     return {"title": "Changed most", "entries": entries, "filters": False}
 
 
-def changed_words(changed: NDArray[np.float64] | None) -> str:
+def changed_text(changed: NDArray[np.float64] | None) -> str:
     """What changed between two models, in a sentence or two."""
     if changed is None or np.isnan(changed).all():
         return "Neither model finds anything nearer than anything else."
@@ -309,11 +309,11 @@ def changed_words(changed: NDArray[np.float64] | None) -> str:
 
 
 def draw(
-    pipeline: Pipeline | Chosen,
+    pipeline: Pipeline | BestPipeline,
     pairs: PairSet,
     *,
     seed: int = 0,
-    then: Pipeline | Chosen | None = None,
+    then: Pipeline | BestPipeline | None = None,
     **options: Any,
 ) -> Drawing:
     """Draw pairs on one map, as a fitted pipeline sees them, or as two do.

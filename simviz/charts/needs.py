@@ -30,7 +30,7 @@ def needs_picture(tags: MethodTags, theme: ThemeName | Theme = "light") -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" '
         f'width="{WIDTH}" height="{HEIGHT}" font-family="{escape(FONT, quote=True)}" '
-        f'font-size="11" role="img"><title>{escape(picture_words(tags))}</title>',
+        f'font-size="11" role="img"><title>{escape(picture_text(tags))}</title>',
         *_frames(tags, look),
         *_lines(tags, look),
         *(f'<circle cx="{_X}" cy="{y}" r="5" fill="{look.accent}"/>' for y in _ROWS),
@@ -45,7 +45,7 @@ def needs_picture(tags: MethodTags, theme: ThemeName | Theme = "light") -> str:
     return "".join(parts)
 
 
-def picture_words(tags: MethodTags) -> str:
+def picture_text(tags: MethodTags) -> str:
     """What the picture shows, in a sentence."""
     spaces = {
         "one": "share one frame",

@@ -50,10 +50,10 @@ def plain_ground(pixels: NDArray[np.uint8]) -> int | None:
     # A photograph has grey levels, and would turn into its negative in the dark.
     if ((pixels > 8) & (pixels < 247)).mean() > 0.35:
         return None
-    for level in (255, 0):
+    for shade in (255, 0):
         # Strokes may touch the border here and there.
-        if (np.abs(border.astype(np.int16) - level) <= 8).mean() >= 0.8:
-            return level
+        if (np.abs(border.astype(np.int16) - shade) <= 8).mean() >= 0.8:
+            return shade
     return None
 
 

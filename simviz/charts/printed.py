@@ -42,7 +42,7 @@ def laid_out(drawing: Drawing, color_by: str | ArrayLike, size: tuple[float, flo
     """Place dots, as many labels as there is room for, and the legend; `size` in inches."""
     pairs, (width, height) = drawing.pairs, (_INCH * side for side in size)
     names, (values, title) = (pairs.x_name, pairs.y_name), colour_values(pairs, color_by)
-    told = group_items(values, pairs.shape, LIGHT, names=names, title=title)
+    grouped = group_items(values, pairs.shape, LIGHT, names=names, title=title)
     points = np.concatenate([drawing.x, drawing.y])
     foot = _MARGIN + 2 * _LETTERS
     low, high = points.min(axis=0), points.max(axis=0)
@@ -52,10 +52,10 @@ def laid_out(drawing: Drawing, color_by: str | ArrayLike, size: tuple[float, flo
     at = middle + (points - (low + high) / 2) * [scale, -scale]
     n_x = len(pairs.x)
     side = (np.arange(len(at)) >= n_x).astype(int)
-    group = side if told.index is None else told.index
+    group = side if grouped.index is None else grouped.index
     # In any order, or the one side would lie on the other.
     dots = [
-        (float(at[i, 0]), float(at[i, 1]), int(side[i]), told.colours[group[i]])
+        (float(at[i, 0]), float(at[i, 1]), int(side[i]), grouped.colours[group[i]])
         for i in np.random.default_rng(0).permutation(len(at))
     ]
     texts = [
@@ -76,7 +76,7 @@ def laid_out(drawing: Drawing, color_by: str | ArrayLike, size: tuple[float, flo
             taken = np.vstack([taken, box])
             labels.append((float(left), float(y), text))
     legend, left = [], _MARGIN
-    for entry in told.legend:
+    for entry in grouped.legend:
         if "scale" in entry:
             name = f"{entry['name']}: {entry['low']} to {entry['high']}"
             entry = {"name": name, "shape": "square", "colour": entry["scale"][-1]}

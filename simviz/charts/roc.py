@@ -150,8 +150,8 @@ def roc_records(curves: Sequence[RocCurve | tuple[Any, ...]]) -> list[dict[str, 
     rows = []
     for curve in map(_as_roc, curves):
         fpr, tpr = _rates(curve)
-        further = {"threshold": curve.thresholds, "precision": curve.precision}
-        columns = {name: values for name, values in further.items() if values is not None}
+        extra = {"threshold": curve.thresholds, "precision": curve.precision}
+        columns = {name: values for name, values in extra.items() if values is not None}
         auc = {"auc": float(curve.auc)}
         rows += [row | auc for row in rows_of(curve, fpr=fpr, tpr=tpr, **columns)]
     return rows

@@ -289,8 +289,8 @@ def label_ends(figure: go.Figure, height: int) -> None:
         y = np.concatenate(ys)
         low = 0.0 if look.yaxis.rangemode == "tozero" else float(np.nanmin(y))
         high = float(np.nanmax(y))
-        reach = 0.06 * (high - low or 1.0)  # the best value is written above its ring
-        low_high = (low - reach * (low != 0), high + reach)
+        margin = 0.06 * (high - low or 1.0)  # the best value is written above its ring
+        low_high = (low - margin * (low != 0), high + margin)
     low, high = low_high
     curves = [(t, y) for t, y in zip(figure.data, ys, strict=True) if t.meta]
     curves = curves[: inside // _LINE]
@@ -345,12 +345,12 @@ def label_ends(figure: go.Figure, height: int) -> None:
 
 
 # Joiners and selectors that are part of how emoji and some scripts are written.
-_KEPT_FORMATS = frozenset("\u200c\u200d\ufe0e\ufe0f")
+_ALLOWED_FORMATS = frozenset("\u200c\u200d\ufe0e\ufe0f")
 #: Characters that are not seen: some turn the direction of what follows.
 _UNSEEN = {
     code: " " if unicodedata.category(chr(code)) == "Cc" else None
     for code in (*range(0x20), *range(0x7F, 0xA0), 0xAD, 0x61C, *range(0x200B, 0x2070), 0xFEFF)
-    if unicodedata.category(chr(code)) in ("Cc", "Cf") and chr(code) not in _KEPT_FORMATS
+    if unicodedata.category(chr(code)) in ("Cc", "Cf") and chr(code) not in _ALLOWED_FORMATS
 }
 
 
@@ -361,7 +361,7 @@ def clean_text(text: object, limit: int = 80) -> str:
     kept = (
         " " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
         for c in raw
-        if unicodedata.category(c) not in ("Cf", "Cs", "Co") or c in _KEPT_FORMATS
+        if unicodedata.category(c) not in ("Cf", "Cs", "Co") or c in _ALLOWED_FORMATS
     )
     line = " ".join("".join(kept).split())
     if len(line) <= limit:

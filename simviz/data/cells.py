@@ -44,14 +44,14 @@ class Note(str):
 
     def __new__(
         cls,
-        words: str,
+        text: str,
         kind: NoteKind = "info",
         rows: Iterable[int] = (),
         column: str = "",
         reasons: Iterable[str] = (),
     ) -> Self:
         """Make a sentence that knows what it is about."""
-        note = super().__new__(cls, words)
+        note = super().__new__(cls, text)
         note.kind, note.rows, note.column = kind, tuple(map(int, rows)), column
         note.reasons = tuple(reasons)
         return note

@@ -103,8 +103,8 @@ def guess_space(pairs: PairSet) -> SpaceGuess:
     near, far = (_cosines(x, y, *at) for at in ((rows, columns), (i[apart], j[apart])))
     above = _placements(near, far)
     auc, below = float(above.mean()), 1 - _placements(far, near)
-    reach = 1.96 * float(np.sqrt(above.var() / len(near) + below.var() / len(far)))
-    low, high = max(0.0, auc - reach), min(1.0, auc + reach)
+    half_width = 1.96 * float(np.sqrt(above.var() / len(near) + below.var() / len(far)))
+    low, high = max(0.0, auc - half_width), min(1.0, auc + half_width)
     text = f"AUC {auc:.2f}, 95 % interval {low:.2f} to {high:.2f}"
     if low > _MIN_AUC:
         return SpaceGuess("one", f"Relevant pairs are nearer than others in cosine: {text}.")

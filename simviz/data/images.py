@@ -163,11 +163,11 @@ def assemble(
         )
         reasons = ["no keyword"] * len(empty)
         notes.append(Note(sentence, "lost", table.rows[empty], reasons=reasons))
-    wanted = {path for path, _ in links}
-    sprites, more = make_sprites(name, read, [path for path in images if path in wanted])
+    needed = {path for path, _ in links}
+    sprites, more = make_sprites(name, read, [path for path in images if path in needed])
     notes += more
-    if len(wanted) < len(images):
-        n = counted(len(images) - len(wanted), "image")
+    if len(needed) < len(images):
+        n = counted(len(images) - len(needed), "image")
         notes.append(Note(f"{n} without a keyword left out.", "lost"))
     if not sprites:
         raise DatasetError(
@@ -217,8 +217,8 @@ def keys_of(images: Iterable[str]) -> dict[str, str | None]:
 
 
 def _find(keys: dict[str, str | None], cell: str) -> str | None:
-    wanted = cell.strip().replace("\\", "/").removeprefix("./").casefold()
-    return keys.get(wanted)
+    path = cell.strip().replace("\\", "/").removeprefix("./").casefold()
+    return keys.get(path)
 
 
 def _columns(table: Table, keys: dict[str, str | None]) -> tuple[str, str]:

@@ -53,12 +53,12 @@ def read_columns(name: str, text: str) -> Content:
             nested.append(f"{shown(key)} (first in {unit} {lists[0]})")
     notes = []
     if nested:
-        words = (
+        message = (
             f"{name}: {counted(len(nested), 'column')} with lists or objects left out: "
             f"{', '.join(nested)}. Write them as text, or as lists of equally many numbers, to "
             "keep them."
         )
-        notes.append(Note(words, "lost"))
+        notes.append(Note(message, "lost"))
     return content, rows, notes
 
 

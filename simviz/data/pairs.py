@@ -240,12 +240,12 @@ def _as_column(values: Any) -> NDArray[Any]:
 def _as_texts(values: Any) -> NDArray[np.object_]:
     """Values as strings; an array of strings that nobody can change is taken as it is."""
     # Halves of a surrogate pair are no characters, and no file could hold them.
-    given = values if not set(map(type, values)) - {str} else [str(v) for v in values]
-    if not all_whole(given):
-        return as_cells(list(map(mended, given)))
-    if isinstance(given, np.ndarray) and given.dtype == object:
-        return given.copy() if given.flags.writeable else given
-    return as_cells(list(given))
+    texts = values if not set(map(type, values)) - {str} else [str(v) for v in values]
+    if not all_whole(texts):
+        return as_cells(list(map(mended, texts)))
+    if isinstance(texts, np.ndarray) and texts.dtype == object:
+        return texts.copy() if texts.flags.writeable else texts
+    return as_cells(list(texts))
 
 
 def _frozen(array: NDArray[Any]) -> NDArray[Any]:

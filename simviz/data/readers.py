@@ -412,8 +412,8 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
     if relevance.unjudged == "negative":
         notes.append(Note("Every pair that is not listed counts as not relevant."))
     else:
-        words = "Pairs that are not listed count as unknown: only judged pairs are used."
-        notes.append(Note(words))
+        message = "Pairs that are not listed count as unknown: only judged pairs are used."
+        notes.append(Note(message))
     left, right = _make_items([(*x_items, metadata["x"]), (*y_items, metadata["y"])])
     pairs = PairSet(
         left,
@@ -488,11 +488,11 @@ def _merge_notes(
     conflict = (low < 0) & (high > 0)
     if conflict.any():
         where = np.flatnonzero(conflict[of])
-        words = (
+        message = (
             f"{counted(int(conflict.sum()), 'pair is', 'pairs are')} judged both relevant and "
             f"not relevant ({table.named(rows[where])}); they count as relevant."
         )
-        notes.append(Note(words, "lost", table.rows[rows[where]]))
+        notes.append(Note(message, "lost", table.rows[rows[where]]))
     at = first[conflict]
     return notes, np.column_stack([x[at], y[at]])
 
@@ -503,8 +503,8 @@ def _left_out(table: Table, reasons: Mapping[str, NDArray[np.bool_]]) -> list[No
     for reason, is_out in reasons.items():
         if n := int(is_out.sum()):
             where = table.named(np.flatnonzero(is_out))
-            words = f"{counted(n, 'row')} left out because {reason} ({where})."
-            notes.append(Note(words, "left_out", table.rows[is_out], reasons=[reason] * n))
+            message = f"{counted(n, 'row')} left out because {reason} ({where})."
+            notes.append(Note(message, "left_out", table.rows[is_out], reasons=[reason] * n))
     return notes
 
 
@@ -641,12 +641,12 @@ def attach(
             codes_of, first = sides[candidates[0]]
             at = int(differing[candidates[0]][0])
             before = int(first[codes_of[at]])
-            words = (
+            message = (
                 f"Column {shown(column)} was dropped: one item has several values there "
                 f"({shown(cells[before])} in {table.unit} {table.rows[rows[before]]}, "
                 f"{shown(cells[at])} in {table.unit} {table.rows[rows[at]]})."
             )
-            notes.append(Note(words, "dropped", table.rows[rows[[before, at]]], column))
+            notes.append(Note(message, "dropped", table.rows[rows[[before, at]]], column))
     return metadata, notes
 
 
@@ -666,18 +666,18 @@ def _attach_split(
         metadata[side]["split"] = np.array([_PARTS[r] for r in earliest], dtype=object)
         if len(moved[side]):
             n = counted(len(moved[side]), f"{side} item stands", f"{side} items stand")
-            words = (
+            message = (
                 f"{n} in several parts of column {shown(column)}, which would leak; they count "
                 "as train rather than validation, as validation rather than test."
             )
-            notes.append(Note(words, "lost"))
+            notes.append(Note(message, "lost"))
     if not exact and not near:
-        words = (
+        message = (
             f"Column {shown(column)} of {table.name} was dropped: too many items of both sides "
             "stand in several of its parts, so it cannot split them without a leak. Split by x, "
             "y or pair instead."
         )
-        notes.append(Note(words, "lost"))
+        notes.append(Note(message, "lost"))
     return notes
 
 

@@ -123,8 +123,8 @@ def meanings(words: Collection[str]) -> dict[str, int]:
     """The grades of those words of a column that are known."""
     if len(words) > 1 and _LETTERS.keys() >= set(words):
         return {word: _LETTERS[word] for word in words}
-    meant = max(SCALES, key=lambda scale: sum(word in scale for word in words))
-    grades = {w: next((s[w] for s in (meant, *SCALES) if w in s), None) for w in words}
+    scale_of = max(SCALES, key=lambda scale: sum(word in scale for word in words))
+    grades = {w: next((s[w] for s in (scale_of, *SCALES) if w in s), None) for w in words}
     return {word: grade for word, grade in grades.items() if grade is not None}
 
 
@@ -151,8 +151,8 @@ def parse_labels(
     labels: Labels | None = None,
 ) -> tuple[NDArray[np.float64], Kind, list[Note]]:
     """Turn the cells of a label column into grades or scores."""
-    given = _parse_meanings(labels)
-    codes, cells, words = _read_words(table, column, rows, given)
+    meanings_of = _parse_meanings(labels)
+    codes, cells, words = _read_words(table, column, rows, meanings_of)
     grades = {w.word: np.inf if w.grade is None else w.grade for w in words.values()}
     comma = table.delimiter == ";"
     values = np.array([grades.get(c, parse_number(c, comma)) for c in cells], np.float64)
@@ -169,10 +169,10 @@ def parse_labels(
         )
     notes = []
     if words:
-        meant = first_of([_word_and_grade(word) for word in words.values()], _LISTED)
-        words_read = f"Words in column {shown(column)} were read as {meant}"
+        readings = first_of([_word_and_grade(word) for word in words.values()], _LISTED)
+        words_read = f"Words in column {shown(column)} were read as {readings}"
         notes.append(Note(f"{words_read} (-1: judged not relevant).", "taken"))
-    if given and not given.keys() & words.keys():
+    if meanings_of and not meanings_of.keys() & words.keys():
         notes.append(Note(f"None of the words in labels stands in column {shown(column)}."))
     if kind is None:
         fractional = np.unique(known[known != np.round(known)])
@@ -203,7 +203,7 @@ def parse_labels(
 
 def _parse_meanings(labels: Labels | None) -> dict[str, float]:
     """What was said of words, in one spelling; NaN for not judged."""
-    given: dict[str, float] = {}
+    grades: dict[str, float] = {}
     for key, meaning in (labels or {}).items():
         try:
             grade = np.nan if meaning is None else float(meaning)
@@ -214,13 +214,13 @@ def _parse_meanings(labels: Labels | None) -> dict[str, float]:
                 f"labels says {shown(key)} = {shown(meaning)}. Give a finite number (above 0: "
                 "relevant, 0 or below: not relevant), or None for not judged."
             )
-        before = given.setdefault(spelled(str(key)), grade)
+        before = grades.setdefault(spelled(str(key)), grade)
         if not np.array_equal(before, grade, equal_nan=True):
             raise DatasetError(
                 f"labels gives {shown(spelled(str(key)))} two meanings, {before:g} and {grade:g}: "
                 "upper case, hyphens and spaces make no difference. Keep one."
             )
-    return given
+    return grades
 
 
 def _read_words(
@@ -310,11 +310,11 @@ def pick_label(
     """The column that judges the pairs: by words that are given, its name, or its cells."""
     if n_columns < 3:
         return None
-    given = {spelled(str(word)) for word in labels}
+    listed = {spelled(str(word)) for word in labels}
     fit = [c for c in free if c not in table.vectors and _leaves_two_sides(table, free, ids, c)]
-    for column in fit if given else ():
+    for column in fit if listed else ():
         words = {spelled(cell) for cell in table.factorize(column)[2]}
-        if given & words and _is_label(table, column, labels):
+        if listed & words and _is_label(table, column, labels):
             reasons["label"] = "its words are those of the labels that were given"
             return column
     named = [c for c in free if is_label_name(c) and c not in table.vectors]

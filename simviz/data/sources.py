@@ -140,7 +140,7 @@ def get_limits() -> ReadingLimits:
     """
     if current := _CURRENT.get():
         return current
-    given: dict[str, int] = {}
+    limits: dict[str, int] = {}
     for field in fields(ReadingLimits):
         variable = _PREFIX + field.name.upper()
         value = os.environ.get(variable, "").strip()
@@ -150,8 +150,8 @@ def get_limits() -> ReadingLimits:
                     f"The environment variable {variable} is {value[:40]!r}; "
                     "write a whole number above 0."
                 )
-            given[field.name] = int(value)
-    return ReadingLimits(**given)
+            limits[field.name] = int(value)
+    return ReadingLimits(**limits)
 
 
 @contextmanager
@@ -288,8 +288,8 @@ def decode_text(name: str, data: bytes) -> tuple[str, list[Note]]:
             ) from error
         _refuse_binary(name, data.decode("latin-1"), _BINARY)
         text, note = _decode_lines(body, is_marked=bool(bom))
-        words = name + note.format(line=line, byte=f"0x{body[error.start]:02x}")
-        notes.append(Note(words, "lost", [line]))
+        message = name + note.format(line=line, byte=f"0x{body[error.start]:02x}")
+        notes.append(Note(message, "lost", [line]))
     # Valid UTF-8 is text even where it holds a stray control character.
     _refuse_binary(name, text, _NUL)
     # Old Macs ended lines with a carriage return alone.

@@ -312,8 +312,8 @@ def read_table(
     notes: list[Note] = []
     if what == "a Parquet file":
         if suffix not in (".parquet", ".pq"):
-            words = f"{name} is a Parquet file in spite of its name and was read as one."
-            notes.append(Note(words, "taken"))
+            message = f"{name} is a Parquet file in spite of its name and was read as one."
+            notes.append(Note(message, "taken"))
         content = arrow.read_columns(name, data)
     elif what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
         content = arrow.read_arrow(name, data)
@@ -457,20 +457,20 @@ def make_table(
             long.append(f"{place} ({lengths[row]:,} characters)")
     notes = [*notes, *more_notes]
     if long:
-        words = (
+        message = (
             f"{name} has very long cells: {first_of(long, 3, '; ')}. They were read whole; "
             "if that is a surprise, look for a missing closing quote there."
         )
-        notes.append(Note(words, "lost"))
+        notes.append(Note(message, "lost"))
     return Table(name, frame, delimiter, tuple(notes), MappingProxyType(vectors))
 
 
 def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> Content:
     """Read one sheet of a workbook, its first row as the header."""
     title, n_sheets, records = excel.read_sheet(name, data, sheet)
-    words = f"{name}: sheet {shown(title)} was read, of {n_sheets}."
+    message = f"{name}: sheet {shown(title)} was read, of {n_sheets}."
     columns, rows, notes = columns_of_records(name, records, header, "")
-    return columns, rows, [*([Note(words)] if n_sheets > 1 else []), *notes]
+    return columns, rows, [*([Note(message)] if n_sheets > 1 else []), *notes]
 
 
 def _read_delimited(
@@ -552,8 +552,8 @@ def read_records(
     if not strict and (problem is not None or spans):
         unquoted = list(iter_records(text, delimiter, False, first_line))
         if all(len(fields) == len(unquoted[0][1]) for _, fields in unquoted):
-            words = f"{name} uses no quoting: quote marks were kept as they stand."
-            return unquoted, [Note(words)]
+            message = f"{name} uses no quoting: quote marks were kept as they stand."
+            return unquoted, [Note(message)]
     if problem is not None:
         raise DatasetError(
             f"{name}, line {problem.line}: {problem}. Write a quote mark inside a quoted cell "
@@ -689,17 +689,17 @@ def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[Note]]
         wanted = raw.strip()
         if not wanted:
             wanted = f"column_{i + 1}"
-            words = f"{name}: column {i + 1} has no name; it is called {shown(wanted)}."
-            notes.append(Note(words, "taken"))
+            message = f"{name}: column {i + 1} has no name; it is called {shown(wanted)}."
+            notes.append(Note(message, "taken"))
         unique, k = wanted, 2
         while unique in clean or (unique != wanted and unique in names):
             unique, k = f"{wanted}_{k}", k + 1
         if unique != wanted:
-            words = (
+            message = (
                 f"{name} names two columns {shown(wanted)}; column {i + 1} is called "
                 f"{shown(unique)}. Rename one of them in line 1 to choose its name."
             )
-            notes.append(Note(words, "taken"))
+            notes.append(Note(message, "taken"))
         clean.append(unique)
     return clean, notes
 
@@ -738,16 +738,16 @@ def columns_of_records(
             if between
             else "Name that column in the first row."
         )
-        words = f"the first beyond column {shown(names[-1])} is {shown(cell)}. {remedy}"
+        message = f"the first beyond column {shown(names[-1])} is {shown(cell)}. {remedy}"
         if is_own or 100 * len(long) > len(records):
             raise DatasetError(
-                f"{name}, {unit} {line} has {n_cells} cells but the header has {width}; {words}"
+                f"{name}, {unit} {line} has {n_cells} cells but the header has {width}; {message}"
             )
-        words = (
+        message = (
             f"{name}: {counted(len(long), 'row')} with more cells than the header's {width} left "
-            f"out ({rows_named(unit, list(long))}); {words}"
+            f"out ({rows_named(unit, list(long))}); {message}"
         )
-        notes.append(Note(words, "lost", long))
+        notes.append(Note(message, "lost", long))
         records = [record for record in records if record[0] not in long]
     rows: list[list[str]] = []
     for _, fields in records:
@@ -756,11 +756,11 @@ def columns_of_records(
     columns = dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
     short = [line for line, fields in records if len(fields) < width]
     if short and between:
-        words = (
+        message = (
             f"{name}: {counted(len(short), 'row')} with fewer cells than the header's {width} "
             f"({rows_named(unit, short)}); the missing cells count as empty."
         )
-        notes.append(Note(words, "taken", short))
+        notes.append(Note(message, "taken", short))
     return columns, [line for line, _ in records], notes
 
 

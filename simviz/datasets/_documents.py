@@ -115,7 +115,7 @@ class Document:
 
     name: str
     space: str
-    said: Docstring
+    docstring: Docstring
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class Library:
         names = [document.name for document in self.documents]
         return Items(
             names,
-            [document.said.text for document in self.documents],
+            [document.docstring.text for document in self.documents],
             "text",
             {
                 "label": _column(".".join(name.split(".")[-2:]) for name in names),

@@ -37,7 +37,7 @@ def pair_summaries(library: Library) -> PairSet:
     """Pair summaries with documents, see `load_pydocs`."""
     y = library.items()
     query: dict[str, int] = {}
-    asks = [query.setdefault(d.said.summary, len(query)) for d in library.documents]
+    query_rows = [query.setdefault(d.docstring.summary, len(query)) for d in library.documents]
     modules: dict[str, list[int]] = {}
     for i, document in enumerate(library.documents):
         modules.setdefault(document.space, []).append(i)
@@ -53,9 +53,9 @@ def pair_summaries(library: Library) -> PairSet:
     of, to, grade = zip(*graded, strict=True)
     # A pair that is listed twice keeps its highest grade.
     relevance = Relevance.from_pairs(
-        [asks[i] for i in of], to, grade, shape=(len(query), len(y)), unjudged="negative"
+        [query_rows[i] for i in of], to, grade, shape=(len(query), len(y)), unjudged="negative"
     )
-    first = [asks.index(i) for i in range(len(query))]
+    first = [query_rows.index(i) for i in range(len(query))]
     metadata = {name: y.metadata[name][first] for name in ("package", "module")}
     return PairSet(
         Items(y.ids[first], list(query), "text", metadata),

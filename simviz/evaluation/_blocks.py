@@ -25,7 +25,7 @@ Block = NDArray[np.floating[Any]]
 #: Entries of a block where no size is asked for.
 BLOCK_ENTRIES = 2**22
 #: Similarities that fit into this are computed once and kept for the second pass.
-KEPT_BYTES = 64 * 2**20
+CACHE_BYTES = 64 * 2**20
 #: Scores within a margin that are kept, of one block and of all. Beyond, a second pass is cheaper.
 ROOM, MOST = 2**20, 2**23
 #: Columns that one thread goes through; its share of the counts stays in cache.
@@ -49,7 +49,7 @@ class Blocks:
         self._total = n_passes * shape[0]
         self._callback = callback
         self._done = 0
-        self._keep = n_passes > 1 and 8 * self._n_matrices * shape[0] * shape[1] <= KEPT_BYTES
+        self._keep = n_passes > 1 and 8 * self._n_matrices * shape[0] * shape[1] <= CACHE_BYTES
         self._kept: list[tuple[Block, ...]] | None = None
         self._dtype: np.dtype[Any] | None = None
 

@@ -20,15 +20,15 @@ Path = tuple[tuple[int, float], ...]
 #: Shares that a run is tried with, folds of the queries, and runs of a blend at most.
 SHARES = tuple(round(0.1 * i, 1) for i in range(1, 10))
 FOLDS, MOST_RUNS = 5, 4
-_LEVEL = 1e-12
+_TIE_TOLERANCE = 1e-12
 
 
 def shares(path: Sequence[tuple[Run, float]]) -> dict[Run, float]:
     """The weight of each run of a path; together 1."""
-    found: dict[Run, float] = {}
+    weights: dict[Run, float] = {}
     for run, share in path:
-        found = {known: (1 - share) * rest for known, rest in found.items()} | {run: share}
-    return found
+        weights = {known: (1 - share) * rest for known, rest in weights.items()} | {run: share}
+    return weights
 
 
 class ForwardSelection:
@@ -92,7 +92,7 @@ class ForwardSelection:
             path = paths[-1]
             for run in set(range(len(self._singles))) - {run for run, _ in path}:
                 for share, line in zip(SHARES, self._curve(path, run), strict=True):
-                    if (value := self._mean(line, mask)) > best + _LEVEL:
+                    if (value := self._mean(line, mask)) > best + _TIE_TOLERANCE:
                         best, paths[len(path) :] = value, [(*path, (run, share))]
             if len(paths) == len(path):
                 paths += [path] * (self._most - len(paths))
@@ -105,7 +105,7 @@ class ForwardSelection:
     def _error(self, values: Reals, mask: Mask) -> float:
         """Standard error of the mean, a little above that of rounding."""
         counted = values[mask & (self._weight > 0)]
-        return _LEVEL + (
+        return _TIE_TOLERANCE + (
             float(counted.std(ddof=1)) / len(counted) ** 0.5 if len(counted) > 1 else 0
         )
 

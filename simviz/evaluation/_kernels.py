@@ -342,7 +342,7 @@ def compare_rows(
     for i in prange(learned.shape[0]):
         for p in range(indptr[i], indptr[i + 1]):
             own_l, own_b = own_learned[p], own_lexical[p]
-            higher, level = above[p], tied[p]
+            higher, tied_there = above[p], tied[p]
             for j in range(learned.shape[1]):
                 l, b = np.float64(learned[i, j]), np.float64(lexical[i, j])  # noqa: E741
                 # Most compete with a target that is ahead of them in both.
@@ -351,4 +351,4 @@ def compare_rows(
                     size = abs(l) + abs(b) + abs(own_l) + abs(own_b)
                     if near > _ROUNDING * size + _LEAST:
                         continue
-                _compare(l, b, own_l, own_b, alphas, inner, bucket_start, higher, level)
+                _compare(l, b, own_l, own_b, alphas, inner, bucket_start, higher, tied_there)

@@ -21,7 +21,7 @@ from simviz.data.splitting import assign_parts, competes_whole, components, grou
 from simviz.evaluation.blends import blend_curve
 from simviz.evaluation.curves import dimension_curve
 from simviz.evaluation.metrics import Metric
-from simviz.evaluation.result import DIRECTIONS, Asking, meant
+from simviz.evaluation.result import DIRECTIONS, Asking, directions_of
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import DatasetError, JobCancelled
@@ -72,17 +72,17 @@ def grouped(pipeline: Pipeline, candidates: Sequence[Params]) -> list[Group]:
         model = pipeline.model
         free = (_COMPONENTS,) if is_nested(model) else ()
         free += (_RIDGE,) if hasattr(model, "regularization_path") else ()
-    found: dict[str, tuple[Params, list[int], list[Params]]] = {}
+    groups: dict[str, tuple[Params, list[int], list[Params]]] = {}
     for i, candidate in enumerate(candidates):
         named = {full_name(pipeline, name): value for name, value in candidate.items()}
         own = {name: value for name, value in named.items() if name in free}
         common = {name: value for name, value in named.items() if name not in free}
-        _, members, theirs = found.setdefault(repr(sorted(common.items())), (common, [], []))
+        _, members, theirs = groups.setdefault(repr(sorted(common.items())), (common, [], []))
         members.append(i)
         theirs.append(own)
     return [
         Group(clone(pipeline).set_params(**common), tuple(members), tuple(theirs))
-        for common, members, theirs in found.values()
+        for common, members, theirs in groups.values()
     ]
 
 
@@ -127,11 +127,13 @@ class TrainFits:
         joined.x_features_, joined.y_features_, joined.model_ = x, y, model
         return joined
 
-    def path(self, pipeline: PairPipeline, values: Sequence[float], reach: int) -> Iterator[Any]:
-        """Fitted methods for some ridges, `reach` components each, from one decomposition."""
+    def path(
+        self, pipeline: PairPipeline, values: Sequence[float], n_components: int
+    ) -> Iterator[Any]:
+        """Fitted methods for some ridges, of `n_components` each, from one decomposition."""
         model = clone(pipeline.model).set_callbacks(self._progress)
         if model.tags.nested:
-            model.set_params(n_components=reach)
+            model.set_params(n_components=n_components)
         _, _, X, Y = self.features(pipeline)
         for fitted in model.regularization_path(X, Y, self.train.relevance, values=values):
             self._check_stopped()
@@ -157,8 +159,8 @@ class TrainFits:
         if self._parts is None:
             try:
                 units = PairUnits.of(self.train, self._by, self._group_key)
-                ours, watched = units.folds(_WATCHED, self._seed)[0]
-                fitted = units.take(ours)
+                train_rows, watched = units.folds(_WATCHED, self._seed)[0]
+                fitted = units.take(train_rows)
                 self._parts = fitted, units.take(watched, fitted)
             except DatasetError:  # too few pairs to spare any
                 self._parts = self.train, None
@@ -232,7 +234,7 @@ class Scorer:
     ) -> None:
         self.metric = metric
         self.callback = callback
-        self.directions = meant(direction, DIRECTIONS)
+        self.directions = directions_of(direction, DIRECTIONS)
 
     def group(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
         """Scores of all members of a group, from as few fits as they allow."""
@@ -259,19 +261,19 @@ class Scorer:
     def _settings(self, group: Group, fits: TrainFits, test: PairSet) -> list[Score]:
         """Several ridges and numbers of components of one method."""
         pipeline: Any = clone(group.pipeline)
-        usual = pipeline.get_params()
-        names = [name for name in (_COMPONENTS, _RIDGE) if name in usual]
-        free = [{name: usual[name] for name in names} | dict(own) for own in group.free]
+        defaults = pipeline.get_params()
+        names = [name for name in (_COMPONENTS, _RIDGE) if name in defaults]
+        free = [{name: defaults[name] for name in names} | dict(own) for own in group.free]
         ridges: list[Any] = list(dict.fromkeys(own.get(_RIDGE) for own in free))
         nested = is_nested(pipeline.model)
-        reach = max((own[_COMPONENTS] for own in free), default=1) if nested else 1
+        n_components = max((own[_COMPONENTS] for own in free), default=1) if nested else 1
         if len(ridges) > 1:  # a path of them shares one decomposition
-            models = fits.path(pipeline, ridges, reach)
+            models = fits.path(pipeline, ridges, n_components)
         else:
-            shared = {_RIDGE: ridges[0], _COMPONENTS: reach if nested else None}
+            shared = {_RIDGE: ridges[0], _COMPONENTS: n_components if nested else None}
             pipeline.set_params(**{n: v for n, v in shared.items() if v is not None})
             models = iter([fits.fitted(pipeline).model_])
-        found: dict[int, Score] = {}
+        scores: dict[int, Score] = {}
         x, y, *_ = fits.features(pipeline)
         sides = (
             x.transform(pipeline.x_content(test.x)),
@@ -282,10 +284,10 @@ class Scorer:
             mine = [i for i, own in enumerate(free) if own.get(_RIDGE) == ridge]
             if nested:
                 ks = [int(free[i][_COMPONENTS]) for i in mine]
-                found.update(zip(mine, self._dimensions(model, ks, *sides), strict=True))
+                scores.update(zip(mine, self._dimensions(model, ks, *sides), strict=True))
             else:
-                found.update(dict.fromkeys(mine, self.one(model, *sides)))
-        return [found[i] for i in range(len(free))]
+                scores.update(dict.fromkeys(mine, self.one(model, *sides)))
+        return [scores[i] for i in range(len(free))]
 
     def _dimensions(
         self, model: Any, ks: list[int], X: Matrix, Y: Matrix, relevance: Relevance

@@ -119,8 +119,8 @@ def audit(pairs: Any, *, seed: int = 0, callback: Callback | None = None) -> pd.
     ['the black flower', 'the red ship']
     """
     pairs = as_pairs(pairs)
-    if words := why_no_audit(pairs):
-        raise DatasetError(words)
+    if text := why_no_audit(pairs):
+        raise DatasetError(text)
     how = suggest_split(pairs)
     by: UnitBy = how.by if how.by in ("x", "y", "group") else "pair"
     key = how.group_key if by == "group" else None
@@ -245,7 +245,7 @@ def _runs(
     return runs
 
 
-def _stop_if_wanted(progress: Callback) -> None:
+def _check_stopped(progress: Callback) -> None:
     """Say that a fit has ended, which is asked again while its scores are computed."""
     if progress(1, 1, {}):
         raise JobCancelled("The audit was stopped.")
@@ -272,8 +272,8 @@ def _units(pairs: PairSet, by: UnitBy, group_key: str | None) -> PairUnits:
 def _swap(pairs: PairSet, chosen: Index) -> tuple[PairSet, Index, NDArray[np.bool_]]:
     """Exchange the y items of some pairs: half of them two by two, the others in a ring."""
     relevance = pairs.relevance
-    given, rejected = relevance.positives.tocoo(), relevance.negatives.tocoo()
-    x, y = given.row.astype(np.intp), given.col.astype(np.intp)
+    positives, rejected = relevance.positives.tocoo(), relevance.negatives.tocoo()
+    x, y = positives.row.astype(np.intp), positives.col.astype(np.intp)
     ring, twos = np.split(chosen, [(len(chosen) + 1) // 4 * 2 + len(chosen) % 2])
     new = y.copy()
     new[ring] = y[np.roll(ring, 1)]
@@ -283,7 +283,7 @@ def _swap(pairs: PairSet, chosen: Index) -> tuple[PairSet, Index, NDArray[np.boo
     made = Relevance.from_pairs(
         np.r_[x, rejected.row],
         np.r_[new, rejected.col],
-        np.r_[given.data, rejected.data],
+        np.r_[positives.data, rejected.data],
         shape=relevance.shape,
         unjudged=relevance.unjudged,
         kind=relevance.kind,
@@ -310,11 +310,11 @@ def _see(
     judged = pairs.relevance.matrix
     for (inside, outside), progress in zip(folds, parts, strict=False):
         pipeline = _fitted(method, units.take(inside), progress)
-        _stop_if_wanted(progress)
+        _check_stopped(progress)
         held = np.flatnonzero(np.isin(cast(Index, units.x_unit), outside))
         at = 0
         for block in pipeline.iter_similarity(pairs.x.take(held), pairs.y, _rows_at_once(n_y)):
-            _stop_if_wanted(progress)
+            _check_stopped(progress)
             rows = held[at : at + len(block)]
             at += len(block)
             scores = np.array(block, dtype=np.float32)
@@ -388,14 +388,14 @@ def _judge(runs: Sequence[_Run]) -> tuple[Reals, float, float]:
     return _probability(slope * mean + intercept, share), share, precision
 
 
-def _calibrate(wrong: Reals, given: Reals) -> tuple[float, float, float]:
+def _calibrate(wrong: Reals, scores: Reals) -> tuple[float, float, float]:
     """Log odds as a line of the evidence, and the share of wrong pairs among those given."""
     from sklearn.linear_model import LogisticRegression
 
     # Expectation maximisation: each given pair is wrong in part, as swapped ones are wholly.
-    X = np.concatenate([wrong, given, given])[:, None]
-    is_wrong = np.arange(len(X)) < len(wrong) + len(given)
-    share, part = _PRIOR, np.full(len(given), _PRIOR)
+    X = np.concatenate([wrong, scores, scores])[:, None]
+    is_wrong = np.arange(len(X)) < len(wrong) + len(scores)
+    share, part = _PRIOR, np.full(len(scores), _PRIOR)
     model = LogisticRegression(C=_LINE)
     slope = intercept = 0.0
     for _ in range(_STEPS):
@@ -403,7 +403,7 @@ def _calibrate(wrong: Reals, given: Reals) -> tuple[float, float, float]:
         model.fit(X, is_wrong, sample_weight=weights)
         odds = np.log((len(wrong) + part.sum()) / (1 - part).sum())
         slope, intercept = float(model.coef_[0, 0]), float(model.intercept_[0] - odds)
-        part = _probability(slope * given + intercept, share)
+        part = _probability(slope * scores + intercept, share)
         share = float((part.sum() + _PRIOR * _WEIGHT) / (len(part) + _WEIGHT))
     return slope, intercept, share
 
@@ -425,7 +425,7 @@ def _frame(
     cells = np.where(mine[:, None], views[1].cells, views[0].cells)
     margin = np.where(mine, views[1].margin, views[0].margin)
     better = np.full(cells.shape, -1)
-    usual = np.median(margin)
+    median = np.median(margin)
     is_believed = np.zeros(len(cells), dtype=bool)
     known, n_y = pairs.relevance.matrix.tocoo(), len(pairs.y)
 
@@ -446,7 +446,7 @@ def _frame(
                 first = view.y_near[0][
                     np.arange(len(view.y_near[0])), view.margins[1].argmax(axis=1)
                 ]
-                is_believed[rows] = (found >= usual) & (first[others[at, best]] == at)
+                is_believed[rows] = (found >= median) & (first[others[at, best]] == at)
     order = np.argsort(-probability, kind="stable")
     # A person judges by the texts, not by a label such as a picture.
     x_texts, y_texts = (
@@ -476,11 +476,11 @@ def _exchanged(runs: Sequence[_Run]) -> NDArray[np.bool_]:
     found = np.zeros(len(runs[0].swapped), dtype=bool)
     for run in runs[:2]:
         for seen in run.seen:
-            low, usual = np.quantile(seen.own, (_DOUBTED, 0.5))
+            low, median = np.quantile(seen.own, (_DOUBTED, 0.5))
             # What suits both better than all others is right: it only shares words with others.
             near = [best[at, 0] for (_, best), at in zip(seen.near, seen.cells.T, strict=True)]
             is_doubted = (seen.own <= low) & (seen.own < np.maximum(*near))
-            found |= is_doubted & (seen.exchanged >= usual) & ~run.swapped
+            found |= is_doubted & (seen.exchanged >= median) & ~run.swapped
     return found
 
 
@@ -517,16 +517,16 @@ def _twins(items: Items) -> dict[int, set[int]]:
     if items.kind not in ("text", "keyword"):
         return {}
     texts = [plain_text(text) for text in items.content]
-    found: dict[int, set[int]] = {}
+    twins: dict[int, set[int]] = {}
     same: dict[str, list[int]] = {}
     for at, text in enumerate(texts):
         same.setdefault(text, []).append(at)
     first, second, _ = near_pairs(texts)
     pairs = [(one[0], other) for one in same.values() for other in one[1:]]
     for one, other in (*pairs, *zip(first.tolist(), second.tolist(), strict=True)):
-        found.setdefault(one, set()).add(other)
-        found.setdefault(other, set()).add(one)
-    return found
+        twins.setdefault(one, set()).add(other)
+        twins.setdefault(other, set()).add(one)
+    return twins
 
 
 def _reasons(
@@ -539,8 +539,8 @@ def _reasons(
 ) -> NDArray[np.object_]:
     """Terms that speak for the better y, where a pair is listed; nothing where there are none."""
     reasons = np.full(len(cells), "", dtype=object)
-    asked = order[((probability > LISTED) & (better >= 0))[order]][:_EXPLAINED]
-    if not len(asked) or not pairs.x.kind == pairs.y.kind == "text":
+    explained = order[((probability > LISTED) & (better >= 0))[order]][:_EXPLAINED]
+    if not len(explained) or not pairs.x.kind == pairs.y.kind == "text":
         return reasons
     # What the pairs teach that are not listed.
     kept = pairs.relevance.matrix.copy()
@@ -548,13 +548,15 @@ def _reasons(
     kept.eliminate_zeros()
     trusted = replace(pairs, relevance=replace(pairs.relevance, matrix=kept))
     pipeline = _fitted(method, trusted)
-    for at in asked:
+    for at in explained:
         x, y = pairs.x.take([cells[at, 0]]), pairs.y.take([better[at]])
         terms = [
             one for one in explain(pipeline, x, y, n=_TERMS, by_word=True).pairs if one.value > 0
         ]
-        said = (t.x_term if t.x_term == t.y_term else f"{t.x_term} – {t.y_term}" for t in terms)
-        reasons[at] = ", ".join(said)
+        terms_text = (
+            t.x_term if t.x_term == t.y_term else f"{t.x_term} – {t.y_term}" for t in terms
+        )
+        reasons[at] = ", ".join(terms_text)
     return reasons
 
 

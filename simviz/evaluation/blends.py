@@ -21,8 +21,8 @@ from simviz.evaluation.result import (
     Pool,
     check_directions,
     curve_records,
+    directions_of,
     mean_curve,
-    meant,
     values_in,
 )
 from simviz.evaluation.roc import Roc
@@ -35,7 +35,7 @@ ALPHAS: Reals = np.linspace(0.0, 1.0, 101)
 MAX_LISTED = 2**18
 _BUCKETS = 4_096
 #: Values closer than this count as one when the best is looked for.
-_LEVEL = 1e-12
+_TIE_TOLERANCE = 1e-12
 
 
 class Blendable(Protocol[SideT_contra]):
@@ -101,7 +101,9 @@ class BlendCurve:
         name = self._metric(metric).name
         if name in self.pooled:
             return self.pooled[name]
-        return mean_curve([self.per_query[name, d] for d in meant(direction, self.directions)])
+        return mean_curve(
+            [self.per_query[name, d] for d in directions_of(direction, self.directions)]
+        )
 
     def best(self, metric: Metric | str | None = None, direction: Asking | None = None) -> float:
         """The weight with the best value: to be asked of validation data only.
@@ -120,8 +122,8 @@ class BlendCurve:
         if not np.isfinite(values).any():
             return nan
         worth = values if self._metric(metric).higher_is_better else -values
-        level = np.flatnonzero(worth >= np.nanmax(worth) - _LEVEL)
-        return float(self.alphas[level[(len(level) - 1) // 2]])
+        tied = np.flatnonzero(worth >= np.nanmax(worth) - _TIE_TOLERANCE)
+        return float(self.alphas[tied[(len(tied) - 1) // 2]])
 
     def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per metric, direction ("pairs" for metrics of all) and weight."""
@@ -136,13 +138,13 @@ class BlendCurve:
     def _metric(self, metric: Metric | str | None) -> Metric:
         if metric is None:
             return self.metrics[0]
-        asked = parse_metric(metric)
-        if asked not in self.metrics:
+        parsed = parse_metric(metric)
+        if parsed not in self.metrics:
             known = ", ".join(str(m) for m in self.metrics)
             raise ValueError(
-                f"{asked} was not measured along this curve; {known} was. Ask for it."
+                f"{parsed} was not measured along this curve; {known} was. Ask for it."
             )
-        return asked
+        return parsed
 
 
 def blend_curve(
@@ -210,24 +212,24 @@ def blend_curve(
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     if rel.unjudged == "ignore":
         pool = "judged"
-    asked = tuple(parse_metric(m) for m in metrics)
-    _check_metrics(asked, rel, pool)
+    parsed = tuple(parse_metric(m) for m in metrics)
+    _check_metrics(parsed, rel, pool)
     weights = _weights(alphas)
-    chosen = tuple(dict.fromkeys(directions))
+    requested = tuple(dict.fromkeys(directions))
     sides = dict(zip(DIRECTIONS, queries_of(rel, pool), strict=True))
-    ranked = [metric for metric in asked if metric.level == "query"]
-    found: dict[tuple[str, Direction], list[Reals]] = {
-        (metric.name, direction): [] for metric in ranked for direction in chosen
+    ranked = [metric for metric in parsed if metric.level == "query"]
+    results: dict[tuple[str, Direction], list[Reals]] = {
+        (metric.name, direction): [] for metric in ranked for direction in requested
     }
 
     def measure(direction: Direction, queries: Queries, ranks: Ints) -> None:
         rankings = (queries.ranking(*ranks[..., k]) for k in range(len(weights)))
         lines = [[values_in(pool, metric, ranking) for metric in ranked] for ranking in rankings]
         for metric, values in zip(ranked, zip(*lines, strict=True), strict=True):
-            found[metric.name, direction].append(np.stack(values))
+            results[metric.name, direction].append(np.stack(values))
 
     across = pool != "judged"
-    columns = list(groups(sides["y2x"].indptr)) if across and "y2x" in chosen else []
+    columns = list(groups(sides["y2x"].indptr)) if across and "y2x" in requested else []
 
     def compute() -> Iterator[tuple[Block, Block]]:
         return blend.iter_parts(x, y, block_size=block_size)
@@ -242,7 +244,7 @@ def blend_curve(
         at = part.query, part.candidate
         theirs = np.array([learned[at], lexical[at]], dtype=np.float64)
         own[:, part.stored] = theirs
-        if across and "x2y" in chosen:
+        if across and "x2y" in requested:
             steps = _steps(part, weights)
             _compare(learned, lexical, part, theirs, grid, steps)
             measure("x2y", part, _counts(steps))
@@ -260,20 +262,20 @@ def blend_curve(
                 "Scores must be finite to be blended; some of the judged pairs' are not."
             )
         # Few enough to be blended and sorted at each weight.
-        for direction in chosen:
+        for direction in requested:
             for group in groups(sides[direction].indptr):
                 part = sides[direction].part(group.start, group.stop)
                 l, b = own[:, part.stored]  # noqa: E741
                 ranks = [rank_listed(a * l + (1.0 - a) * b, part.indptr) for a in weights]
                 measure(direction, part, np.stack(ranks, axis=-1))
-        for metric in asked:
+        for metric in parsed:
             if metric.level != "query":
                 blended = (a * own[0] + (1.0 - a) * own[1] for a in weights)
                 pooled[metric.name] = np.array([_pooled(metric, rel, z) for z in blended])
     return BlendCurve(
         weights,
-        asked,
-        {key: np.concatenate(parts, axis=1) for key, parts in found.items()},
+        parsed,
+        {key: np.concatenate(parts, axis=1) for key, parts in results.items()},
         pooled,
         pool,
     )

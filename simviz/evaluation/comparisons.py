@@ -319,21 +319,21 @@ def compare_all(
     """
     names = tuple(values)
     pairs = pairs_to_compare(names, baseline)
-    found = {
+    comparisons = {
         (i, j): paired_test(values[names[i]], values[names[j]], test, **settings) for i, j in pairs
     }
     means = np.array([mean(values[name]) for name in names])
-    return Comparisons(names, means, apply_correction(found, correction), higher_is_better)
+    return Comparisons(names, means, apply_correction(comparisons, correction), higher_is_better)
 
 
 def apply_correction(
-    found: Mapping[tuple[int, int], Comparison], correction: Correction = "holm"
+    comparisons: Mapping[tuple[int, int], Comparison], correction: Correction = "holm"
 ) -> dict[tuple[int, int], Comparison]:
     """Correct comparisons that were made one by one, as `compare_all` does.
 
     Parameters
     ----------
-    found : mapping of (int, int) to Comparison
+    comparisons : mapping of (int, int) to Comparison
         All comparisons of a table, with the p-values of their tests.
     correction : {"holm", "bonferroni", "none"}, default="holm"
         See `adjust_p_values`.
@@ -354,13 +354,13 @@ def apply_correction(
     >>> apply_correction({(0, 1): one, (0, 2): one}, "bonferroni")[0, 1].correction
     'Bonferroni, 2 comparisons'
     """
-    p_values = adjust_p_values([one.p_value for one in found.values()], correction)
-    note = f"{correction.capitalize()}, {len(found):,} comparisons"
-    if correction == "none" or len(found) == 1:
+    p_values = adjust_p_values([one.p_value for one in comparisons.values()], correction)
+    note = f"{correction.capitalize()}, {len(comparisons):,} comparisons"
+    if correction == "none" or len(comparisons) == 1:
         note = ""
     return {
         pair: replace(one, p_value=float(p), correction=note)
-        for (pair, one), p in zip(found.items(), p_values, strict=True)
+        for (pair, one), p in zip(comparisons.items(), p_values, strict=True)
     }
 
 
@@ -420,13 +420,13 @@ def compare_all_evaluations(
         loss of judged pairs, or items are in several of them.
     """
     names = tuple(evaluations)
-    wanted = pairs_to_compare(names, baseline)
+    compared = pairs_to_compare(names, baseline)
     what = compared_metric(evaluations.values(), metric)
     if what.level == "query":
         first = next(iter(evaluations.values()))
         sides = first.directions[:1] if directions is None else directions
         values = {name: query_values(one, what, sides) for name, one in evaluations.items()}
-        found = compare_all(
+        comparisons = compare_all(
             {name: one.values for name, one in values.items()},
             test,
             correction=correction,
@@ -435,14 +435,14 @@ def compare_all_evaluations(
             **settings,
         )
         units = [one.unit for one in values.values()]
-        pairs = {(i, j): replace(one, unit=units[i]) for (i, j), one in found.pairs.items()}
-        return replace(found, pairs=pairs)
+        pairs = {(i, j): replace(one, unit=units[i]) for (i, j), one in comparisons.pairs.items()}
+        return replace(comparisons, pairs=pairs)
     if test not in (*TESTS, "delong"):
         raise ValueError(unknown_name("test", test, (*TESTS, "delong")))
     runs = [run for one in evaluations.values() if (run := judged_pairs(one)) is not None]
     every = (delong_pairs if test == "delong" else bootstrap_pairs)(runs, what, **settings)
     means = np.array([one.value(what) for one in evaluations.values()])
-    pairs = apply_correction({pair: every[pair] for pair in wanted}, correction)
+    pairs = apply_correction({pair: every[pair] for pair in compared}, correction)
     return Comparisons(names, means, pairs, what.higher_is_better)
 
 
@@ -473,10 +473,10 @@ def compare_evaluations(
     ValueError
         As in `compare_all_evaluations`.
     """
-    found = compare_all_evaluations(
+    comparisons = compare_all_evaluations(
         {"a": a, "b": b}, metric, directions, test, correction="none", baseline=None, **settings
     )
-    return found.pairs[0, 1]
+    return comparisons.pairs[0, 1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -714,20 +714,20 @@ def query_values(
     ('query', [1.0, 1.0, 0.75], 0.917)
     """
     metric = query_metric(metric)
-    wanted = evaluation.directions[:1] if directions is None else tuple(directions)
-    check_directions(wanted, evaluation.directions)
-    sides = [evaluation.per_query(metric, direction) for direction in wanted]
+    requested = evaluation.directions[:1] if directions is None else tuple(directions)
+    check_directions(requested, evaluation.directions)
+    sides = [evaluation.per_query(metric, direction) for direction in requested]
     if len(sides) == 1:
         return QueryValues(metric, sides[0], "query", True)
     ranking = evaluation.rankings["x2y"]
     relevant = ranking.grade > 0
     x, y = ranking.query[relevant], ranking.candidate[relevant]
     if len(np.unique(x)) == len(x) and len(np.unique(y)) == len(y):  # no item is in two pairs
-        both = dict(zip(wanted, sides, strict=True))
-        asked, back = both["x2y"][x], both["y2x"][y]
+        both = dict(zip(requested, sides, strict=True))
+        forward, back = both["x2y"][x], both["y2x"][y]
         # In a judged pool one side of a pair may be unable to fail, and not count.
-        if np.array_equal(np.isnan(asked), np.isnan(back)):
-            return QueryValues(metric, (asked + back) / 2, "pair", True)
+        if np.array_equal(np.isnan(forward), np.isnan(back)):
+            return QueryValues(metric, (forward + back) / 2, "pair", True)
     counts = [max(1, int((~np.isnan(values)).sum())) for values in sides]
     weighted = [
         values * (sum(counts) / (len(sides) * n)) for values, n in zip(sides, counts, strict=True)

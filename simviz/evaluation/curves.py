@@ -21,8 +21,8 @@ from simviz.evaluation.result import (
     Pool,
     check_directions,
     curve_records,
+    directions_of,
     mean_curve,
-    meant,
     values_in,
 )
 from simviz.evaluation.scoring import Scorer, evaluate
@@ -79,7 +79,9 @@ class DimensionCurve:
         ValueError
             If the direction was not evaluated.
         """
-        return mean_curve([self.per_query[d] for d in meant(direction, tuple(self.per_query))])
+        return mean_curve(
+            [self.per_query[d] for d in directions_of(direction, tuple(self.per_query))]
+        )
 
     def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per dimension and direction."""
@@ -189,11 +191,11 @@ def dimension_curve(
     check_directions(directions)
     rel = Relevance.coerce(relevance, len(X), len(Y))
     pool: Pool = "judged" if rel.unjudged == "ignore" else "split"
-    chosen = tuple(dict.fromkeys(directions))
-    total = sum(rel.shape[d == "y2x"] for d in chosen)
+    requested = tuple(dict.fromkeys(directions))
+    total = sum(rel.shape[d == "y2x"] for d in requested)
     done = 0
     per_query: dict[Direction, Reals] = {}
-    for direction in chosen:
+    for direction in requested:
         queries = queries_of(rel, pool)[direction == "y2x"]
         sides = (X, Y) if direction == "x2y" else (Y, X)
         products = _Products(*sides, ks, cosine=similarity == "cosine")
@@ -370,28 +372,28 @@ def learning_curve(
     ValueError
         As in `nested_parts` and `evaluate`, or if a metric pools all pairs.
     """
-    asked = [parse_metric(m) for m in metrics]
-    for metric in asked:
+    parsed = [parse_metric(m) for m in metrics]
+    for metric in parsed:
         if metric.level != "query":
             raise ValueError(
                 f"{metric} is not a metric of ranks, and a learning curve follows those. "
                 "Use MRR(), NDCG(3) or AUC(average='query')."
             )
     parts = nested_parts(train, fractions, seed, side)
-    found: dict[tuple[Metric, str], list[Reals]] = {
-        (metric, direction): [] for metric in asked for direction in DIRECTIONS
+    results: dict[tuple[Metric, str], list[Reals]] = {
+        (metric, direction): [] for metric in parsed for direction in DIRECTIONS
     }
     # What a share costs is about proportional to its size.
     sizes = [part.relevance.positives.nnz for part in parts]
     done = 0
     for part, size in zip(parts, sizes, strict=True):
-        result = evaluate(fit(part), test, metrics=asked)
-        for metric, direction in found:
-            found[metric, direction].append(result.per_query(metric, direction))  # type: ignore[arg-type]
+        result = evaluate(fit(part), test, metrics=parsed)
+        for metric, direction in results:
+            results[metric, direction].append(result.per_query(metric, direction))  # type: ignore[arg-type]
         done += size
         report(callback, done, sum(sizes))
     return LearningCurve(
         tuple(float(share) for share in fractions),
         tuple(sizes),
-        {key: np.stack(lines) for key, lines in found.items()},
+        {key: np.stack(lines) for key, lines in results.items()},
     )

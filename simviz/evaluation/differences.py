@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._types import Ints, Reals
-from simviz.evaluation.metrics import AUC, LEVEL, MRR, Metric, RankLoss, parse_metric
+from simviz.evaluation.metrics import AUC, MRR, TIE_TOLERANCE, Metric, RankLoss, parse_metric
 from simviz.evaluation.result import Direction, Evaluation, check_directions
 from simviz.evaluation.significance import mean
 from simviz.ranking import Ranking, rank_listed
 
 #: Half of a 95 % interval in standard errors, as in every table.
-REACH = 1.96
+Z_95 = 1.96
 #: Groups that share more than this part of their queries are one group.
 _SAME = 0.7
 #: A group's mean must be this many standard errors from that of all queries.
@@ -47,7 +47,7 @@ class Differences:
     def outcome(self) -> Ints:
         """1 where the first run wins, 0 where both are level, -1 where it loses."""
         won = self.difference
-        return np.where(np.abs(won) <= LEVEL, 0, np.sign(won)).astype(np.int64)
+        return np.where(np.abs(won) <= TIE_TOLERANCE, 0, np.sign(won)).astype(np.int64)
 
     @property
     def n_wins(self) -> int:
@@ -90,11 +90,11 @@ def paired_differences(
 ) -> Differences:
     """Compare two evaluations query by query."""
     metric = parse_metric(metric)
-    wanted = a.directions[:1] if directions is None else tuple(directions)
-    check_directions(wanted, a.directions)
-    check_directions(wanted, b.directions)
+    requested = a.directions[:1] if directions is None else tuple(directions)
+    check_directions(requested, a.directions)
+    check_directions(requested, b.directions)
     parts: list[tuple[NDArray[Any], ...]] = []
-    for direction in wanted:
+    for direction in requested:
         _check_same(a, b, direction)
         values = [one.per_query(metric, direction) for one in (a, b)]
         ranks = [first_relevant_rank(one.rankings[direction]) for one in (a, b)]
@@ -243,8 +243,8 @@ class Answers:
 
     def shown(self, k: int = 10, always: Collection[int] = ()) -> Ints:
         """Which to list: those surely among the first, and some others."""
-        wanted = np.isin(self.candidate, list(always))
-        return np.flatnonzero((self.last <= k) | wanted).astype(np.int64)
+        is_required = np.isin(self.candidate, list(always))
+        return np.flatnonzero((self.last <= k) | is_required).astype(np.int64)
 
     def moved_from(self, other: Answers) -> Reals:
         """How many places each stands higher here than in other answers."""

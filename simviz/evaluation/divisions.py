@@ -19,7 +19,7 @@ from simviz.evaluation.comparisons import (
     pairs_to_compare,
 )
 from simviz.evaluation.metrics import Metric, parse_metric
-from simviz.evaluation.result import DIRECTIONS, Asking, meant
+from simviz.evaluation.result import DIRECTIONS, Asking, directions_of
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import corrected_resampled_t, mean
 from simviz.exceptions import JobCancelled
@@ -76,13 +76,13 @@ class RepeatedSplits:
             By the names of the methods, with corrected p-values.
         """
         columns = self.values.T
-        found = {
+        comparisons = {
             (i, j): corrected_resampled_t(columns[i], columns[j], test_fraction=self.test_fraction)
             for i, j in pairs_to_compare(self.names, baseline)
         }
         means = np.array([mean(column) for column in columns])
         higher = parse_metric(self.metric).higher_is_better
-        return Comparisons(self.names, means, apply_correction(found), higher)
+        return Comparisons(self.names, means, apply_correction(comparisons), higher)
 
 
 def evaluate_repeated_splits(
@@ -150,14 +150,14 @@ def evaluate_repeated_splits(
     if not candidates or not all(candidates.values()):
         raise ValueError("Name at least one method, and at least one setting of each.")
     measured = parse_metric(metric)
-    asked = meant(direction, DIRECTIONS)
+    directions = directions_of(direction, DIRECTIONS)
     sign = 1.0 if measured.higher_is_better else -1.0
     total = n * sum(map(len, candidates.values()))
     values = np.full((n, len(candidates)), nan)
     chosen = np.zeros(values.shape, dtype=np.int64)
     done, is_stopped = 0, False
 
-    def tell(step: int, of: int, metrics: Mapping[str, float], /) -> bool:
+    def callback_of_fit(step: int, of: int, metrics: Mapping[str, float], /) -> bool:
         nonlocal is_stopped
         share = min(1.0, step / of) if of else 0.0
         at = round(1_000 * (done + share)), 1_000 * total
@@ -165,8 +165,8 @@ def evaluate_repeated_splits(
         return is_stopped
 
     def value(pipeline: Pipeline, part: PairSet) -> float:
-        found = evaluate(pipeline, part, metrics=[measured], directions=asked)
-        return found.value(measured, direction)
+        evaluation = evaluate(pipeline, part, metrics=[measured], directions=directions)
+        return evaluation.value(measured, direction)
 
     for i in range(n):
         parts = split(pairs, by, fractions, seed + i, group_key)
@@ -176,15 +176,17 @@ def evaluate_repeated_splits(
                 pipeline = clone(setting)
                 if _SEED in pipeline.get_params():
                     pipeline.set_params(**{_SEED: seed + i})
-                pipeline.set_callbacks(tell)
+                pipeline.set_callbacks(callback_of_fit)
                 pipeline.fit(parts.train, parts.validation)
                 pipeline.set_callbacks()
                 done += 1
-                if tell(0, 1, {}):
+                if callback_of_fit(0, 1, {}):
                     raise JobCancelled("Cancelled.")
-                reached = sign * value(pipeline, parts.validation) if len(settings) > 1 else 0.0
-                if reached > best:
-                    best, chosen[i, j] = reached, at
+                validation_value = (
+                    sign * value(pipeline, parts.validation) if len(settings) > 1 else 0.0
+                )
+                if validation_value > best:
+                    best, chosen[i, j] = validation_value, at
                     values[i, j] = value(pipeline, parts.test)
     share = fractions[2] / (fractions[0] + fractions[2])
     return RepeatedSplits(tuple(candidates), measured.name, direction, values, chosen, share)

@@ -25,7 +25,7 @@ from simviz.evaluation._forward_selection import (
 from simviz.evaluation.blends import blend_curve
 from simviz.evaluation.differences import query_metric
 from simviz.evaluation.metrics import Metric, default_metric, parse_metric
-from simviz.evaluation.result import DIRECTIONS, Asking, Direction, Evaluation, meant
+from simviz.evaluation.result import DIRECTIONS, Asking, Direction, Evaluation, directions_of
 from simviz.evaluation.scoring import evaluate
 from simviz.exceptions import JobCancelled
 from simviz.pipeline import BlendPipeline, Normalization, PairPipeline, Pipeline
@@ -107,25 +107,29 @@ def choose_blend(
     """
     if not pipelines:
         raise ValueError("There is nothing to blend. Give fitted pipelines by their names.")
-    wanted = default_metric(validation.relevance) if metric is None else parse_metric(metric)
+    parsed_metric = (
+        default_metric(validation.relevance) if metric is None else parse_metric(metric)
+    )
     if validation.relevance.unjudged != "ignore":
-        wanted = query_metric(wanted)
+        parsed_metric = query_metric(parsed_metric)
     names, parts = list(pipelines), list(pipelines.values())
-    asked = meant(direction, DIRECTIONS)
-    sign = 1.0 if wanted.higher_is_better else -1.0
+    directions = directions_of(direction, DIRECTIONS)
+    sign = 1.0 if parsed_metric.higher_is_better else -1.0
     held = [validation]
-    if wanted.level != "query":  # a fold is measured as a whole, and stands for a query
+    if parsed_metric.level != "query":  # a fold is measured as a whole, and stands for a query
         rows = np.random.default_rng(0).permutation(len(validation.x))
         held = [validation.take(np.sort(part)) for part in np.array_split(rows, FOLDS)]
     done = 0
 
-    about: dict[str, Any] = {"metrics": [wanted], "directions": asked}
+    about: dict[str, Any] = {"metrics": [parsed_metric], "directions": directions}
 
     def alone(part: Pipeline) -> Reals:
-        found = [evaluate(part, some, **about) for some in held]
-        if wanted.level != "query":
-            return sign * np.array([one.value(wanted) for one in found])
-        return sign * np.concatenate([found[0].per_query(wanted, side) for side in asked])
+        results = [evaluate(part, some, **about) for some in held]
+        if parsed_metric.level != "query":
+            return sign * np.array([one.value(parsed_metric) for one in results])
+        return sign * np.concatenate(
+            [results[0].per_query(parsed_metric, side) for side in directions]
+        )
 
     @cache
     def pipeline(path: Path) -> Pipeline:
@@ -144,19 +148,19 @@ def choose_blend(
         curves = [
             blend_curve(blend, some.x, some.y, some.relevance, SHARES, **about) for some in held
         ]
-        if wanted.level == "query":
-            lines = [curves[0].per_query[wanted.name, side] for side in asked]
-            found = np.concatenate(lines, axis=-1)
+        if parsed_metric.level == "query":
+            lines = [curves[0].per_query[parsed_metric.name, side] for side in directions]
+            results = np.concatenate(lines, axis=-1)
         else:
-            found = np.stack([one.pooled[wanted.name] for one in curves], axis=-1)
-        return np.nan_to_num(sign * (found if is_learned else found[::-1]))
+            results = np.stack([one.pooled[parsed_metric.name] for one in curves], axis=-1)
+        return np.nan_to_num(sign * (results if is_learned else results[::-1]))
 
     singles = np.stack([alone(part) for part in parts])
     counted = np.isfinite(singles).all(axis=0)
     if not counted.any():
         raise ValueError("No query of the validation pairs has an answer: no blend is chosen.")
-    sizes = [len(validation.x if side == "x2y" else validation.y) for side in asked]
-    if wanted.level != "query":
+    sizes = [len(validation.x if side == "x2y" else validation.y) for side in directions]
+    if parsed_metric.level != "query":
         sizes = [singles.shape[1]]
     # Each direction counts as much as the other, and queries without an answer nothing.
     lines = np.split(counted.astype(float), np.cumsum(sizes)[:-1])
@@ -165,23 +169,23 @@ def choose_blend(
     selection = ForwardSelection(np.nan_to_num(singles), curve, weight, unit, most)
     path = selection.chosen()
     mean, single = (sign * float(v @ weight / weight.sum()) for v in selection.nested())
-    told = tuple((names[run], share) for run, share in path)
-    return ChosenBlend(pipeline(path), told, names[path[0][0]], mean, single)
+    named_path = tuple((names[run], share) for run, share in path)
+    return ChosenBlend(pipeline(path), named_path, names[path[0][0]], mean, single)
 
 
 def added(
     base: Pipeline,
-    further: Pipeline,
+    pipeline: Pipeline,
     train: PairSet,
     share: float,
     normalization: Normalization = "global_std",
 ) -> BlendPipeline:
     """A fitted pipeline blended with a further one, which gets the share."""
     # Where nothing was learned of an item its lexical score stands in: it has to be the other.
-    if _is_lexical(further) and not _is_lexical(base):
+    if _is_lexical(pipeline) and not _is_lexical(base):
         alpha = round(1 - share, 6)
-        return BlendPipeline.of(base, further, train, alpha, normalization=normalization)
-    return BlendPipeline.of(further, base, train, share, normalization=normalization)
+        return BlendPipeline.of(base, pipeline, train, alpha, normalization=normalization)
+    return BlendPipeline.of(pipeline, base, train, share, normalization=normalization)
 
 
 def _is_lexical(pipeline: Pipeline) -> bool:
@@ -264,12 +268,12 @@ class RankFusion:
         Evaluation
             Metrics of all pairs are those of x items asking.
         """
-        found = evaluate(self, pairs, metrics=metrics, directions=["x2y"])
-        rankings = {"x2y": found.rankings["x2y"]}
+        evaluation = evaluate(self, pairs, metrics=metrics, directions=["x2y"])
+        rankings = {"x2y": evaluation.rankings["x2y"]}
         if "y2x" in directions:
             back = evaluate(_Turned(self), pairs.swap(), metrics=["MRR"], directions=["x2y"])
             rankings["y2x"] = back.rankings["x2y"]
-        return replace(found, rankings={side: rankings[side] for side in directions})
+        return replace(evaluation, rankings={side: rankings[side] for side in directions})
 
 
 @dataclass(frozen=True, slots=True, eq=False)

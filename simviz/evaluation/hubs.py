@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simviz.data.pairs import PairSet
 from simviz.evaluation.metrics import Metric, default_metric, parse_metric
-from simviz.evaluation.result import DIRECTIONS, Asking, meant
+from simviz.evaluation.result import DIRECTIONS, Asking, directions_of
 from simviz.evaluation.scoring import evaluate
 from simviz.pipeline import CSLSPipeline, Pipeline
 from simviz.pipeline._csls import Queries, local_means, locally_scaled, references, top_means
@@ -82,9 +82,11 @@ def csls(
     >>> csls(fitted, pairs, pairs, ks=[2, 5]).k
     2
     """
-    wanted = default_metric(validation.relevance) if metric is None else parse_metric(metric)
-    found = csls_values(pipeline, train, validation, queries, wanted, direction, ks)
-    sign = 1 if wanted.higher_is_better else -1
+    parsed_metric = (
+        default_metric(validation.relevance) if metric is None else parse_metric(metric)
+    )
+    found = csls_values(pipeline, train, validation, queries, parsed_metric, direction, ks)
+    sign = 1 if parsed_metric.higher_is_better else -1
     known = {k: sign * value for k, value in found.items() if k and value == value}
     if not known:
         raise ValueError("No query of the validation pairs has an answer, so no k can be chosen.")
@@ -115,14 +117,14 @@ def csls_values(
         x_side, y_side = references(train)
         near = pipeline.similarity(x, y_side), pipeline.similarity(x_side, y).T
     rows, columns = (top_means(one, list(ks)) for one in near)
-    asked = meant(direction, DIRECTIONS)
-    found = {}
+    directions = directions_of(direction, DIRECTIONS)
+    values = {}
     for k, *nearest in ((0, None, None), *zip(ks, rows, columns, strict=True)):
         table = scores
         if k:
             sides = zip(nearest, known, strict=True)
             local = [local_means(side, is_known) for side, is_known in sides]
             table = locally_scaled(scores, local[0], local[1], *known)
-        held = evaluate(HeldScores(table), validation, metrics=[metric], directions=asked)
-        found[k] = held.value(metric, direction)
-    return found
+        held = evaluate(HeldScores(table), validation, metrics=[metric], directions=directions)
+        values[k] = held.value(metric, direction)
+    return values

@@ -17,7 +17,15 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz._types import Ints, Reals
 from simviz.evaluation import significance
-from simviz.evaluation.metrics import AUC, LEVEL, Metric, PartialAUC, Pearson, RankLoss, Spearman
+from simviz.evaluation.metrics import (
+    AUC,
+    TIE_TOLERANCE,
+    Metric,
+    PartialAUC,
+    Pearson,
+    RankLoss,
+    Spearman,
+)
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.significance import Comparison
 
@@ -83,9 +91,9 @@ def _pearson(judged: Reals, score: Reals) -> Weighted:
         mean_a, mean_b, aa, bb, ab = (total / n for total in sums)
         aa, bb, ab = aa - mean_a**2, bb - mean_b**2, ab - mean_a * mean_b
         # As the metric has it: chance where the run says one thing of all pairs.
-        scale = np.sqrt(np.maximum(aa, LEVEL) * np.maximum(bb, LEVEL))
-        value = np.where(bb > LEVEL, ab / scale, 0.0)
-        return np.where(aa > LEVEL, np.clip(value, -1, 1), np.nan)
+        scale = np.sqrt(np.maximum(aa, TIE_TOLERANCE) * np.maximum(bb, TIE_TOLERANCE))
+        value = np.where(bb > TIE_TOLERANCE, ab / scale, 0.0)
+        return np.where(aa > TIE_TOLERANCE, np.clip(value, -1, 1), np.nan)
 
     return of
 
@@ -181,7 +189,7 @@ def _variance(differences: Reals, n: int) -> float:
     if min(len(kept), n) < 2:
         return math.nan
     # Draws that differ by rounding only have none.
-    return float(kept.var(ddof=1)) * n / (n - 1) if np.ptp(kept) > LEVEL else 0.0
+    return float(kept.var(ddof=1)) * n / (n - 1) if np.ptp(kept) > TIE_TOLERANCE else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -234,8 +242,8 @@ def judged_pairs(evaluation: Evaluation) -> JudgedPairs | None:
         return None
     direction = evaluation.directions[0]
     ranking = evaluation.rankings[direction]
-    asks, answers = ranking.query.astype(np.int64), ranking.candidate.astype(np.int64)
-    x, y = (asks, answers) if direction == "x2y" else (answers, asks)
+    queries, answers = ranking.query.astype(np.int64), ranking.candidate.astype(np.int64)
+    x, y = (queries, answers) if direction == "x2y" else (answers, queries)
     order = np.lexsort((y, x))
     return JudgedPairs(
         x[order],
@@ -313,12 +321,12 @@ def bootstrap_pairs(
     drawn = drawn_again(runs, metric, n_resamples, random_state)
     test = f"bootstrap over {' and '.join(first.drawn)}"
     units = min(drawn.values[kind][1] for kind in first.drawn)
-    found = {}
+    comparisons = {}
     for i, j in itertools.combinations(range(len(runs)), 2):
         difference = float(drawn.exact[i] - drawn.exact[j])
         error = drawn.error(i, j)
-        found[i, j] = _compared(test, difference, error, units, drawn.df, len(first), level)
-    return found
+        comparisons[i, j] = _compared(test, difference, error, units, drawn.df, len(first), level)
+    return comparisons
 
 
 def interval_of_pairs(
@@ -349,11 +357,11 @@ def delong_pairs(
             "DeLong's test takes pairs for independent, but these share "
             f"{' and '.join(first.drawn)}. Use the bootstrap."
         )
-    found = {}
+    comparisons = {}
     for i, j in itertools.combinations(range(len(runs)), 2):
         one = delong(runs[i].score, runs[j].score, first.relevant, level=level)
-        found[i, j] = one if metric.higher_is_better else one.swapped()
-    return found
+        comparisons[i, j] = one if metric.higher_is_better else one.swapped()
+    return comparisons
 
 
 def delong(
@@ -413,24 +421,24 @@ def delong(
     difference = float(below[0].mean() - below[1].mean())
     parts = [significance.deviation(one[0] - one[1]) ** 2 for one in (below, above)]
     error = math.sqrt(parts[0] / m + parts[1] / n)
-    found = _compared("DeLong", difference, error, m + n, m + n - 1, m + n, level)
+    comparison = _compared("DeLong", difference, error, m + n, m + n - 1, m + n, level)
     if error == 0:
-        return found
-    z, reach = found.statistic, float(ndtri((1 + level) / 2)) * error
-    low, high = found.difference - reach, found.difference + reach
-    return replace(found, p_value=float(2 * ndtr(-abs(z))), low=low, high=high)
+        return comparison
+    z, half_width = comparison.statistic, float(ndtri((1 + level) / 2)) * error
+    low, high = comparison.difference - half_width, comparison.difference + half_width
+    return replace(comparison, p_value=float(2 * ndtr(-abs(z))), low=low, high=high)
 
 
 def _compared(
     test: str, difference: float, error: float, units: int, df: int, n: int, level: float
 ) -> Comparison:
     """Student's test of a difference with a standard error; effect in deviations of a unit."""
-    difference = 0.0 if abs(difference) <= LEVEL else difference
+    difference = 0.0 if abs(difference) <= TIE_TOLERANCE else difference
     if df < 1:  # nothing to judge a spread by
         error = math.nan
-    found = significance.student_test(test, difference, error, df, level, n=n, unit=UNIT)
+    comparison = significance.student_test(test, difference, error, df, level, n=n, unit=UNIT)
     effect = significance.standardized(difference, error * math.sqrt(units), units - 1)
-    return replace(found, effect_size=effect)
+    return replace(comparison, effect_size=effect)
 
 
 def _check_same(runs: Sequence[JudgedPairs]) -> JudgedPairs:

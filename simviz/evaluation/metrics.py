@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 Level = Literal["query", "roc", "scores"]
 
 #: Values this close are level: equal expectations may differ in their last bits.
-LEVEL = 1e-12
+TIE_TOLERANCE = 1e-12
 #: How far rounding may carry a value out of its range.
 _ROUNDED = 1e-9
 #: Highest k: what is not listed stands below every rank up to it.
@@ -750,14 +750,14 @@ def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) 
     """
     if isinstance(name, Metric):
         return name
-    wanted = " ".join(str(name).split())
-    if wanted in OWN:
-        return OWN[wanted]
+    text = " ".join(str(name).split())
+    if text in OWN:
+        return OWN[text]
     for pattern, own in _ELSEWHERE:
-        if found := pattern.fullmatch(wanted):
-            wanted = own.format(*filter(None, found.groups()))
+        if found := pattern.fullmatch(text):
+            text = own.format(*filter(None, found.groups()))
             break
-    match = _NAME.fullmatch(wanted)
+    match = _NAME.fullmatch(text)
     stems = {stem.casefold(): stem for stem in _BUILDERS}
     stem = stems.get(match["stem"].casefold()) if match else None
     if match is None or stem is None:
@@ -770,7 +770,7 @@ def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) 
     except ValueError as error:
         raise ValueError(f"{name!r} is no metric: {error}") from error
     # A part that the metric does not know was ignored above: tell, don't guess.
-    if wanted.casefold() not in {n.casefold() for n in (metric.name, *metric.aliases)}:
+    if text.casefold() not in {n.casefold() for n in (metric.name, *metric.aliases)}:
         raise ValueError(f"There is no metric {name!r}. Did you mean {metric.name!r}?")
     return metric
 

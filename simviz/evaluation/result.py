@@ -209,8 +209,8 @@ class Evaluation:
                 )
             )
 
-        for wanted in self.metrics if metrics is None else metrics:
-            metric = parse_metric(wanted)
+        for requested in self.metrics if metrics is None else metrics:
+            metric = parse_metric(requested)
             if metric.level != "query":
                 add(metric, "pairs", self.value(metric), float("nan"), self._n_pairs(metric))
                 continue
@@ -234,7 +234,7 @@ class Evaluation:
         return self.roc.n_positive + self.roc.n_negative
 
     def _rankings(self, direction: Asking | None) -> list[Ranking]:
-        return [self.rankings[d] for d in meant(direction, self.directions)]
+        return [self.rankings[d] for d in directions_of(direction, self.directions)]
 
     def __repr__(self) -> str:
         known = [m for m in self.metrics if m.level != "roc" or self.roc is not None]
@@ -324,9 +324,9 @@ class PartResult:
     def record(self, metric: str, direction: str, of: str = "run") -> Record | None:
         """The record of a metric and of "run" or a baseline; None where it was not measured."""
         # One that pools all pairs is the same in all directions.
-        wanted = (direction, "pairs")
+        keys = (direction, "pairs")
         known = self.records.get(of, ())
-        return next((r for r in known if r["metric"] == metric and r["direction"] in wanted), None)
+        return next((r for r in known if r["metric"] == metric and r["direction"] in keys), None)
 
     def value(self, metric: str, direction: str, of: str = "run") -> float:
         """The value of a metric, see `record`; NaN where there is none."""
@@ -335,8 +335,8 @@ class PartResult:
 
     def summary(self) -> dict[str, float]:
         """The figures that a list of runs shows: of the side that asks first, and of all pairs."""
-        wanted = (*self.directions[:1], "pairs")
-        return {r["metric"]: r["value"] for r in self.records["run"] if r["direction"] in wanted}
+        keys = (*self.directions[:1], "pairs")
+        return {r["metric"]: r["value"] for r in self.records["run"] if r["direction"] in keys}
 
 
 def values_in(pool: Pool, metric: Metric, ranking: Ranking) -> Reals:
@@ -370,13 +370,13 @@ def mean_curve(directions: Sequence[Reals]) -> Reals:
     return np.array([mean(point) for point in zip(*curves, strict=True)])
 
 
-def meant(direction: Asking | None, known: Sequence[Direction]) -> tuple[Direction, ...]:
+def directions_of(direction: Asking | None, known: Sequence[Direction]) -> tuple[Direction, ...]:
     """Whose values are averaged: the first side's unless one is named, or all by "mean"."""
     if direction == "mean":
         return tuple(known)
-    wanted = tuple(known[:1]) if direction is None else (direction,)
-    check_directions(wanted, known)
-    return wanted
+    requested = tuple(known[:1]) if direction is None else (direction,)
+    check_directions(requested, known)
+    return requested
 
 
 def check_directions(

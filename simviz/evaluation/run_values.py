@@ -26,7 +26,7 @@ from simviz.evaluation._forward_selection import (
     RRF_K,
     SHARES,
     ForwardSelection,
-    Path as Chosen,
+    Path as FusionPath,
     shares,
 )
 from simviz.evaluation.metrics import (
@@ -134,24 +134,24 @@ def read_run_values(
     relevant document as 0, and a document that is not listed is not found. Equal scores count
     with the mean over their orders, where trec_eval sorts by id.
     """
-    found = [Path(path) for path in paths]
+    files = [Path(path) for path in paths]
     read: dict[str, str] = {}
     if qrels is not None:
-        keep = _Kept(judged_only, ignore_self)
-        judged = _judged(found, Path(qrels), metric or "NDCG@10", keep, read, fuse=fuse)
+        keep = _Filters(judged_only, ignore_self)
+        judged = _judged(files, Path(qrels), metric or "NDCG@10", keep, read, fuse=fuse)
         return replace(judged, files=read)
     if fuse:
         raise ValueError("Values cannot be fused. Give runs, and judgments: --qrels FILE.")
     if judged_only or ignore_self:
         raise ValueError("Values list no documents. Give runs, and judgments: --qrels FILE.")
-    folders = [path for path in found if path.is_dir()]
-    if folders and len(folders) < len(found):
+    folders = [path for path in files if path.is_dir()]
+    if folders and len(folders) < len(files):
         raise DatasetError(
-            f"{folders[0]} is a folder and {next(p for p in found if p not in folders)} is none. "
+            f"{folders[0]} is a folder and {next(p for p in files if p not in folders)} is none. "
             "Compare results of MTEB among themselves."
         )
     by_run: dict[str, dict[str, float]] = {}
-    for path in found:
+    for path in files:
         runs = _mteb(path, metric, read) if path in folders else _table_of_values(path, read)
         for name, values in runs:
             by_run[_free(name, by_run)] = values
@@ -288,7 +288,7 @@ class _Qrels:
     highest: float
 
 
-class _Kept(NamedTuple):
+class _Filters(NamedTuple):
     """Which answers of a run count."""
 
     judged_only: bool
@@ -299,7 +299,7 @@ def _judged(
     paths: Sequence[Path],
     qrels: Path,
     name: str,
-    keep: _Kept,
+    keep: _Filters,
     read: dict[str, str],
     *,
     fuse: bool = False,
@@ -321,11 +321,11 @@ def _judged(
     at_most: dict[str, float | None] = {}
     n_tied = 0
     notes = list(judged.notes)
-    found: dict[str, _Answers] = {}
+    results: dict[str, _Answers] = {}
 
     def judge(name: str, answers: _Answers) -> str:
         nonlocal n_tied
-        run, asked = _free(name, values), answers.n > 0
+        run, is_judged = _free(name, values), answers.n > 0
         if metric is None:
             values[run] = answers.judged_share(judged, depth)
         else:
@@ -333,32 +333,32 @@ def _judged(
             values[run] = _values(metric, ranking, answers)
             n_tied += tied
             share = answers.judged_share(judged, _first(metric))
-            shares[run] = float(share[asked].mean())
+            shares[run] = float(share[is_judged].mean())
             at_most[run] = _at_most(metric, ranking, answers, judged)
-        if missing := int((~asked).sum()):
-            words = f"{missing:,} of {len(asked):,} judged queries"
-            notes.append(f"{run} does not answer {words}; they count 0.")
+        if missing := int((~is_judged).sum()):
+            text = f"{missing:,} of {len(is_judged):,} judged queries"
+            notes.append(f"{run} does not answer {text}; they count 0.")
         return run
 
     for path, (title, one) in zip(paths, opened, strict=True):
-        answers, said = _answered(title, one, judged, keep)
-        notes += said
+        answers, notes_of = _answered(title, one, judged, keep)
+        notes += notes_of
         if not answers.n.any():
             raise DatasetError(f"{path.name} answers no query of {qrels.name}. Are the ids alike?")
         run = judge(title, answers)
         if fuse:
-            found[run] = answers
+            results[run] = answers
     if fuse and metric is not None:
         of_metric = metric
 
         def measure(answers: _Answers) -> Reals:
             return _values(of_metric, _rank(answers, judged)[0], answers)
 
-        fusion = _Fusion(found, len(judged.documents))
+        fusion = _Fusion(results, len(judged.documents))
         judge("RRF", fusion.ranks())
-        answers, nested, said = fusion.sum({run: values[run] for run in found}, measure)
+        answers, nested, notes_of = fusion.sum({run: values[run] for run in results}, measure)
         values[judge("weighted sum", answers)] = nested
-        notes += said
+        notes += notes_of
     n_empty = int((np.diff(judged.indptr) == 0).sum())
     if n_empty and metric is not None:
         notes.append(
@@ -379,11 +379,11 @@ def _judged(
 
 def _judged_at(name: str) -> int | None:
     """How many answers "Judged@k" looks at; None of another metric."""
-    found = re.fullmatch(r"judged@(\d+)", name.strip(), re.IGNORECASE | re.ASCII)
-    if found is None:
+    match = re.fullmatch(r"judged@(\d+)", name.strip(), re.IGNORECASE | re.ASCII)
+    if match is None:
         return None
-    check_k(int(found[1]))
-    return int(found[1])
+    check_k(int(match[1]))
+    return int(match[1])
 
 
 def _values(metric: Metric, ranking: Ranking, answers: _Answers) -> Reals:
@@ -541,7 +541,7 @@ def _read_run(path: Path, judged: _Qrels, read: dict[str, str]) -> tuple[str, _R
     return run_name(path) if path.is_file() else run.name or run_name(path), run
 
 
-def _answered(title: str, run: _Run, judged: _Qrels, keep: _Kept) -> tuple[_Answers, list[str]]:
+def _answered(title: str, run: _Run, judged: _Qrels, keep: _Filters) -> tuple[_Answers, list[str]]:
     """The answers of a run that count, and what to say of it."""
     import pyarrow as pa
     import pyarrow.compute as pc
@@ -620,26 +620,26 @@ class _Fusion:
     ) -> tuple[_Answers, Reals, list[str]]:
         """The weighted sum, its values by weights chosen on other queries, and what to say."""
 
-        def summed(path: Chosen) -> _Answers:
+        def summed(path: FusionPath) -> _Answers:
             weights = shares(path)
             score = np.array(list(weights.values())) @ self._scores[list(weights)]
             return _Answers.of(self._query, self._document, score, self._n_queries)
 
-        def curve(path: Chosen, run: int) -> Reals:
+        def curve(path: FusionPath, run: int) -> Reals:
             return np.stack([measure(summed((*path, (run, share)))) for share in SHARES])
 
         singles = np.stack([values[name] for name in self._names])
         n = self._n_queries
         selection = ForwardSelection(singles, curve, np.ones(n), np.arange(n))
         path = selection.chosen()
-        words = " + ".join(f"{w:.2g} {self._names[run]}" for run, w in shares(path).items())
+        text = " + ".join(f"{w:.2g} {self._names[run]}" for run, w in shares(path).items())
         if len(path) == 1:
-            words = f"no run that is added to {self._names[path[0][0]]} is sure to help"
-        said = (
-            f"Weighted sum, chosen on all queries: {words}. Its values are those of weights that "
+            text = f"no run that is added to {self._names[path[0][0]]} is sure to help"
+        text = (
+            f"Weighted sum, chosen on all queries: {text}. Its values are those of weights that "
             f"were chosen without the query, in {min(FOLDS, n)} folds."
         )
-        return summed(path), selection.nested()[0], [said]
+        return summed(path), selection.nested()[0], [text]
 
 
 def _read_trec(name: str, data: bytes) -> _Run | None:
@@ -714,19 +714,22 @@ def _rank(answers: _Answers, judged: _Qrels) -> tuple[Ranking, int]:
     """Where the relevant documents stand, and how many are tied."""
     n_queries, n_documents = len(judged.queries), len(judged.documents)
     owner = np.repeat(np.arange(n_queries), np.diff(judged.indptr))
-    wanted = owner * n_documents + judged.document
+    judged_keys = owner * n_documents + judged.document
     listed = np.flatnonzero(answers.document >= 0)
     keys = answers.query[listed] * n_documents + answers.document[listed]
-    is_wanted = np.isin(keys, wanted)  # few answers are: the others need no order
-    keys, listed = keys[is_wanted], listed[is_wanted]
+    is_judged = np.isin(keys, judged_keys)  # few answers are: the others need no order
+    keys, listed = keys[is_judged], listed[is_judged]
     by_key = np.argsort(keys)
     keys, listed = keys[by_key], listed[by_key]
-    at = np.searchsorted(keys, wanted)
-    is_found = np.zeros(len(wanted), dtype=bool)
+    at = np.searchsorted(keys, judged_keys)
+    is_found = np.zeros(len(judged_keys), dtype=bool)
     inside = at < len(keys)
-    is_found[inside] = keys[at[inside]] == wanted[inside]
+    is_found[inside] = keys[at[inside]] == judged_keys[inside]
     found = listed[at[is_found]]
-    its_above, its_tied = _NEVER + np.arange(len(wanted)), np.ones(len(wanted), dtype=np.int64)
+    its_above, its_tied = (
+        _NEVER + np.arange(len(judged_keys)),
+        np.ones(len(judged_keys), dtype=np.int64),
+    )
     its_above[is_found], its_tied[is_found] = answers.above[found], answers.tied[found]
     pool = np.full(n_queries, 2 * _NEVER)
     ranking = Ranking(judged.indptr, judged.document, judged.grade, its_above, its_tied, pool)

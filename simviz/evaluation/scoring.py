@@ -176,8 +176,8 @@ def evaluate(
         )
     if rel.unjudged == "ignore":
         pool = "judged"
-    asked = _metrics_of(metrics, rel)
-    trace = any(metric.level == "roc" for metric in asked)
+    parsed = _metrics_of(metrics, rel)
+    trace = any(metric.level == "roc" for metric in parsed)
     backwards = "y2x" in directions
     left_out = None if known is None or pool == "judged" else _left_out(known, rel)
     if left_out is not None:
@@ -226,13 +226,13 @@ def evaluate(
         elif y_counts is not None:
             rankings["y2x"] = y_queries.ranking(*y_counts)
     x_empty, y_empty = _empty_share(scorer, x, y)
-    tell = getattr(scorer, "unknown_share", None)
-    x_unknown, y_unknown = (None, None) if tell is None else tell(x, y)
+    unknown_share = getattr(scorer, "unknown_share", None)
+    x_unknown, y_unknown = (None, None) if unknown_share is None else unknown_share(x, y)
     scored = rel.kind == "score"
     return Evaluation(
         rankings=rankings,
         pool=pool,
-        metrics=asked,
+        metrics=parsed,
         roc=roc,
         judged=rel.matrix.data if scored else None,
         predicted=score if scored or pool == "judged" else None,
@@ -255,22 +255,22 @@ def _count_prepared(
     score = sides.listed(x_queries.indptr, x_queries.candidate).astype(np.float64)
     both = (x_queries, y_queries) if backwards else (x_queries,)
     if x_queries.n_candidates is None:
-        found = [rank_listed(score[queries.stored], queries.indptr) for queries in both]
+        counts = [rank_listed(score[queries.stored], queries.indptr) for queries in both]
         report(callback, len(x_queries), len(x_queries))
     else:
-        found = []
+        counts = []
         before, total = 0, sum(map(len, both))
         for queries in both:
             parts = []
             wide = queries.n_candidates if isinstance(queries.n_candidates, int) else 1
             for start, stop in bounds(len(queries), wide or 1, block_size):
                 part = queries.part(start, stop)
-                asked = slice(start, stop), part.indptr, part.candidate
-                parts.append(sides.rank_rows(*asked, backwards=queries is y_queries)[:2])
+                rows = slice(start, stop), part.indptr, part.candidate
+                parts.append(sides.rank_rows(*rows, backwards=queries is y_queries)[:2])
                 report(callback, before + stop, total)
             before += len(queries)
-            found.append(_joined(parts))
-    return found[0], found[1] if backwards else None, score
+            counts.append(_joined(parts))
+    return counts[0], counts[1] if backwards else None, score
 
 
 def _count_blocks(
@@ -381,9 +381,9 @@ def _metrics_of(
 
 
 def _empty_share(scorer: object, x: object, y: object) -> tuple[float | None, float | None]:
-    tell = getattr(scorer, "empty_share", None)
-    if tell is not None:
-        x_empty, y_empty = tell(x, y)
+    empty_share = getattr(scorer, "empty_share", None)
+    if empty_share is not None:
+        x_empty, y_empty = empty_share(x, y)
         return float(x_empty), float(y_empty)
     return _zero_rows(x), _zero_rows(y)
 
@@ -463,18 +463,18 @@ def evaluate_part(
     if pool == "split" or pairs.relevance.unjudged == "ignore":
         return evaluate(scorer, held_out, directions=directions, **how)
     learned = _positions(parts, pairs)
-    found = []
+    results = []
     for direction in directions:
         x = parts.x_index[part] if direction == "x2y" else None
         y = parts.y_index[part] if direction == "y2x" else None
         known = learned if x is None else learned[x]
         known = known if y is None else known[:, y]
-        asked = pairs.take(x, y)
-        found.append(
-            evaluate(scorer, asked, directions=(direction,), pool="all", known=known, **how)
+        part_pairs = pairs.take(x, y)
+        results.append(
+            evaluate(scorer, part_pairs, directions=(direction,), pool="all", known=known, **how)
         )
-    rankings = {d: one.rankings[d] for d, one in zip(directions, found, strict=True)}
-    return replace(found[0], rankings=rankings)
+    rankings = {d: one.rankings[d] for d, one in zip(directions, results, strict=True)}
+    return replace(results[0], rankings=rankings)
 
 
 def _positions(parts: Split, pairs: PairSet) -> sp.csr_array:

@@ -19,7 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._types import Ints, Reals
-from simviz.evaluation.metrics import LEVEL
+from simviz.evaluation.metrics import TIE_TOLERANCE
 from simviz.ranking import Ranking, expected_auc, rank_listed
 from simviz.registry import unknown_name
 
@@ -290,8 +290,8 @@ def paired_randomization(
     d = differences(a, b)
     check_resamples(n_resamples)
     p = sign_flip_p_value(d, n_resamples, random_state) if len(d) > 1 else math.nan
-    found = student_of_differences("paired randomisation", d, level)
-    return replace(found, statistic=found.difference, p_value=p)
+    comparison = student_of_differences("paired randomisation", d, level)
+    return replace(comparison, statistic=comparison.difference, p_value=p)
 
 
 def paired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
@@ -365,15 +365,15 @@ def paired_bootstrap(
     """
     d = differences(a, b)
     check_resamples(n_resamples)
-    found = student_of_differences("paired bootstrap", d, level)
-    middle = found.difference
+    comparison = student_of_differences("paired bootstrap", d, level)
+    middle = comparison.difference
     if len(d) < 2:
-        return replace(found, statistic=middle, p_value=math.nan)
+        return replace(comparison, statistic=middle, p_value=math.nan)
     means = resampled_means(d, n_resamples, random_state)
-    reached = np.abs(means - middle) >= abs(middle) - LEVEL
-    p = float((1 + reached.sum()) / (1 + n_resamples))
+    is_extreme = np.abs(means - middle) >= abs(middle) - TIE_TOLERANCE
+    p = float((1 + is_extreme.sum()) / (1 + n_resamples))
     low, high = bca_interval(d, means, level)
-    return replace(found, statistic=middle, p_value=p, low=low, high=high)
+    return replace(comparison, statistic=middle, p_value=p, low=low, high=high)
 
 
 def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
@@ -413,8 +413,8 @@ def wilcoxon(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
         moved = moved.round(12)  # those that are equal but for their last bits share a rank
         statistic = float(np.sign(moved) @ scipy.stats.rankdata(np.abs(moved)))
         p = float(scipy.stats.wilcoxon(moved).pvalue)
-    found = student_of_differences("Wilcoxon signed-rank", d, level)
-    return replace(found, statistic=statistic, p_value=p)
+    comparison = student_of_differences("Wilcoxon signed-rank", d, level)
+    return replace(comparison, statistic=statistic, p_value=p)
 
 
 def unpaired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison:
@@ -457,8 +457,8 @@ def unpaired_t(a: ArrayLike, b: ArrayLike, *, level: float = 0.95) -> Comparison
         pooled = math.sqrt(sum(weighted) / freedom)
         error = pooled * math.sqrt(sum(1 / n for n in sizes))
     difference = mean(sides[0]) - mean(sides[1])
-    found = student_test("unpaired t", difference, error, freedom, level, n=min(sizes))
-    return replace(found, effect_size=standardized(difference, pooled, freedom))
+    comparison = student_test("unpaired t", difference, error, freedom, level, n=min(sizes))
+    return replace(comparison, effect_size=standardized(difference, pooled, freedom))
 
 
 #: Tests by the names that `compare` takes.
@@ -672,7 +672,7 @@ def differences(a: ArrayLike, b: ArrayLike) -> Reals:
             "only. Compare runs that were measured on the same judgments, or leave these out."
         )
     d = (x - y)[~np.isnan(x)]
-    d[np.abs(d) <= LEVEL] = 0.0
+    d[np.abs(d) <= TIE_TOLERANCE] = 0.0
     return d
 
 
@@ -699,12 +699,12 @@ def student_of_differences(
     n, spread = len(differences), deviation(differences)
     if error is None:
         error = spread / math.sqrt(max(n, 1))
-    found = student_test(test, mean(differences), error, n - 1, level, n=n, unit=unit)
+    comparison = student_test(test, mean(differences), error, n - 1, level, n=n, unit=unit)
     signs = np.sign(differences)
     return replace(
-        found,
+        comparison,
         outcomes=(int((signs > 0).sum()), int((signs == 0).sum()), int((signs < 0).sum())),
-        effect_size=standardized(found.difference, spread, n - 1),
+        effect_size=standardized(comparison.difference, spread, n - 1),
     )
 
 
@@ -712,7 +712,7 @@ def deviation(values: Reals) -> float:
     """Standard deviation of the sample; 0 where values differ by rounding only."""
     if len(values) < 2:
         return math.nan
-    return float(values.std(ddof=1)) if np.ptp(values) > LEVEL else 0.0
+    return float(values.std(ddof=1)) if np.ptp(values) > TIE_TOLERANCE else 0.0
 
 
 def student(difference: float, error: float, df: float) -> tuple[float, float]:
@@ -734,8 +734,8 @@ def t_interval(difference: float, error: float, df: float, level: float) -> tupl
         return math.nan, math.nan
     from scipy.special import stdtrit
 
-    reach = float(stdtrit(df, (1 + level) / 2)) * error
-    return difference - reach, difference + reach
+    half_width = float(stdtrit(df, (1 + level) / 2)) * error
+    return difference - half_width, difference + half_width
 
 
 def standardized(difference: float, spread: float, df: float) -> float:
@@ -781,8 +781,8 @@ def _share_exact(values: Reals, limit: float) -> float:
     left, right = np.sort(_signed_sums(values[:half])), _signed_sums(values[half:])
     high = len(left) - np.searchsorted(left, limit - right, side="left")
     low = np.searchsorted(left, -limit - right, side="right")
-    reached = int(high.sum()) + int(low.sum())
-    return min(1.0, reached / 2.0 ** len(values))  # a limit of 0 counts sums of 0 twice
+    n_extreme = int(high.sum()) + int(low.sum())
+    return min(1.0, n_extreme / 2.0 ** len(values))  # a limit of 0 counts sums of 0 twice
 
 
 def _drawn_sums(values: Reals, n: int, rng: np.random.Generator) -> Reals:
@@ -804,7 +804,7 @@ def _signed_sums(values: Reals) -> Reals:
 
 def mean(values: ArrayLike) -> float:
     """Mean of the values that are not NaN; NaN where there are none."""
-    kept = _kept(values)
+    kept = _present(values)
     return float(kept.mean()) if len(kept) else math.nan
 
 
@@ -821,7 +821,7 @@ def standard_error(values: ArrayLike) -> float:
     float
         NaN for fewer than two values.
     """
-    kept = _kept(values)
+    kept = _present(values)
     return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else math.nan
 
 
@@ -879,13 +879,13 @@ def confidence_interval(
     check_level(level)
     if method not in ("bootstrap", "bca", "normal"):
         raise ValueError(f"method must be 'bootstrap', 'bca' or 'normal', got {method!r}.")
-    kept = _kept(cast("ArrayLike", values))
+    kept = _present(cast("ArrayLike", values))
     if len(kept) < 2:
         return math.nan, math.nan
     tail = (1 - level) / 2
     if method == "normal":
-        reach = NormalDist().inv_cdf(1 - tail) * standard_error(kept)
-        return float(kept.mean() - reach), float(kept.mean() + reach)
+        half_width = NormalDist().inv_cdf(1 - tail) * standard_error(kept)
+        return float(kept.mean() - half_width), float(kept.mean() + half_width)
     means = resampled_means(kept, n_resamples, random_state)
     if method == "bca":
         return bca_interval(kept, means, level)
@@ -925,6 +925,6 @@ def bca_interval(values: Reals, means: Reals, level: float) -> tuple[float, floa
     return float(low), float(high)
 
 
-def _kept(values: ArrayLike) -> Reals:
+def _present(values: ArrayLike) -> Reals:
     array = np.asarray(values, dtype=np.float64).ravel()
     return array[~np.isnan(array)]

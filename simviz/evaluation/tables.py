@@ -29,7 +29,7 @@ class Figure(NamedTuple):
     """A value and how far it may be off, NaN where that is not known."""
 
     value: float
-    reach: float
+    half_width: float
 
 
 #: The heading of a column, and its cells.
@@ -111,8 +111,8 @@ def _cells(columns: Sequence[Column], style: _Style) -> list[list[str]]:
                 shown = style.none if isnan(cell.value) else f"{cell.value:.3f}"
                 if len(lines) == 1:
                     shown, strong = shown if isnan(cell.value) else strong.format(shown), "{}"
-                unknown = isnan(cell.value + cell.reach)
-                lines.append(shown if unknown else style.interval.format(shown, cell.reach))
+                unknown = isnan(cell.value + cell.half_width)
+                lines.append(shown if unknown else style.interval.format(shown, cell.half_width))
             elif isinstance(cell, float):
                 lines.append(f"{cell:.1f}" if head == "seconds" else style.number.format(cell))
             else:

@@ -247,9 +247,9 @@ def operating_point(
         counts.append((hits, positives, passed, every - positives))
     n_positive = int(judged.relevant.sum())
     own = n_positive / max(1, n_positive + judged.n_other)
-    wanted = own if prevalence is None else prevalence
+    target = own if prevalence is None else prevalence
     # Pairs of both classes count as they would at the prevalence wanted.
-    weights = (wanted / own, (1 - wanted) / (1 - own)) if 0 < own < 1 else (1.0, 1.0)
+    weights = (target / own, (1 - target) / (1 - own)) if 0 < own < 1 else (1.0, 1.0)
     return OperatingPoint(
         threshold=float(threshold),
         false_alarm_rate=_share([(a, n) for _, _, a, n in counts], confidence),
@@ -259,7 +259,7 @@ def operating_point(
             confidence,
             weights,
         ),
-        prevalence=wanted,
+        prevalence=target,
         n_positive=n_positive,
         n_negative=judged.n_other,
     )
@@ -284,8 +284,8 @@ def _units(
                     f"groups[{side!r}] has shape {labels.shape} for {size:,} items. Give a label "
                     "for each item of the side."
                 )
-            found = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
-            edges.append((unit, n + np.array(found, dtype=np.int64)))
+            units = [numbers.setdefault(label, len(numbers)) for label in labels.tolist()]
+            edges.append((unit, n + np.array(units, dtype=np.int64)))
             unit = edges[-1][1] + (n if first else 0)
         apart.append(unit)
     known = relevance.positives.tocoo()
@@ -318,21 +318,21 @@ def _share(
     share = float(drawn[0][0][0].sum()) / total
     # What single pairs vary is in the units of both their items.
     single = share * (1 - share) * (weights[0] * (1 - share) + weights[1] * share) / total
-    found = []
+    shares = []
     for hits, pairs in drawn:
         n_units = int((pairs[:2] > 0).sum(axis=1).min())
         x, y, both = (hits - share * pairs) / total
         squares = float(((x + y - both) ** 2).sum())
         twice = single * (1 - float(pairs[2].sum()) / total)
         squares = max(squares - twice, squares / 2)
-        found.append((n_units / max(1, n_units - 1) * squares, n_units))
-    variance, smaller = max(found)
+        shares.append((n_units / max(1, n_units - 1) * squares, n_units))
+    variance, smaller = max(shares)
     tail = (1 - confidence) / 2
     if 0 < share < 1 and variance > 0 and smaller > 1:
         n = share * (1 - share) / variance
         n *= (stats.norm.ppf(tail) / stats.t.ppf(tail, smaller - 1)) ** 2
     else:
-        n = float(found[0][1])
+        n = float(shares[0][1])
     hits = share * n
     low = stats.beta.ppf(tail, hits, n - hits + 1) if hits > 0 else 0.0
     high = stats.beta.ppf(1 - tail, hits + 1, n - hits) if hits < n else 1.0

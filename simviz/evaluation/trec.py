@@ -38,7 +38,7 @@ from simviz.relevance import Relevance
 
 Block = NDArray[np.floating[Any]]
 #: Answers to each query and their scores.
-Found = list[tuple[Ints, Block]]
+BestRows = list[tuple[Ints, Block]]
 
 #: Entries kept while answers to y items are gathered over blocks of x items.
 GATHERED = 2**23
@@ -76,10 +76,12 @@ def trec_run(
     check_directions([direction])
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}.")
-    asked, answered = (pairs.x, pairs.y) if direction == "x2y" else (pairs.y, pairs.x)
-    queries, answers = (np.array([trec_id(i) for i in side.ids]) for side in (asked, answered))
+    query_items, documents = (pairs.x, pairs.y) if direction == "x2y" else (pairs.y, pairs.x)
+    queries, answers = (
+        np.array([trec_id(i) for i in side.ids]) for side in (query_items, documents)
+    )
     name = trec_id(tag)
-    for start, found in _found(scorer, pairs, direction, k, block_size):
+    for start, found in _best_blocks(scorer, pairs, direction, k, block_size):
         for at in range(0, len(found), _LINES):
             piece = found[at : at + _LINES]
             yield "".join(
@@ -99,16 +101,16 @@ def trec_qrels(pairs: PairSet, *, direction: Direction = "x2y") -> Iterator[str]
     if reason := why_no_qrels(pairs.relevance):
         raise ValueError(reason)
     turned = direction == "y2x"
-    asked, answered = (pairs.y, pairs.x) if turned else (pairs.x, pairs.y)
+    queries, documents = (pairs.y, pairs.x) if turned else (pairs.x, pairs.y)
     matrix = (pairs.relevance.T if turned else pairs.relevance).matrix
     for query in range(matrix.shape[0]):
         stored = slice(matrix.indptr[query], matrix.indptr[query + 1])
         grades = matrix.data[stored]
         if not (grades > 0).any():
             continue
-        name = trec_id(asked.ids[query])
+        name = trec_id(queries.ids[query])
         yield "".join(
-            f"{name} 0 {trec_id(answered.ids[candidate])} {max(0, int(grade))}\n"
+            f"{name} 0 {trec_id(documents.ids[candidate])} {max(0, int(grade))}\n"
             for candidate, grade in zip(matrix.indices[stored], grades, strict=True)
         )
 
@@ -130,9 +132,9 @@ def why_no_qrels(relevance: Relevance) -> str:
     return ""
 
 
-def _found(
+def _best_blocks(
     scorer: Scorer[Items], pairs: PairSet, direction: Direction, k: int, block_size: int | None
-) -> Iterator[tuple[int, Found]]:
+) -> Iterator[tuple[int, BestRows]]:
     """First query of a block, and for each of its queries answers and scores, best first."""
 
     def blocks(y: Items) -> Iterator[tuple[int, Block]]:
@@ -164,7 +166,7 @@ def _found(
         step = max(1, GATHERED // (2 * min(k, len(pairs.x))))
         for first in range(0, len(pairs.y), step):
             columns = np.arange(first, min(first + step, len(pairs.y)))
-            kept: Found = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(columns)
+            kept: BestRows = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(columns)
             for start, block in blocks(pairs.y.take(columns)):
                 here = np.arange(start, start + len(block))
                 for j, (rows, values) in enumerate(kept):
@@ -177,8 +179,8 @@ def _best(scores: Block, candidates: Ints, k: int) -> tuple[Ints, Block]:
     """The k best of ascending candidates; equal scores as they come."""
     if len(scores) > 4 * k:
         # All that reach the k-th best score: a partition alone would break ties at random.
-        reached = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
-        scores, candidates = scores[reached], candidates[reached]
+        is_best = scores >= np.partition(scores, len(scores) - k)[len(scores) - k]
+        scores, candidates = scores[is_best], candidates[is_best]
     order = np.lexsort((candidates, -scores))[:k]
     return candidates[order], scores[order]
 
@@ -255,9 +257,9 @@ def read_run(
     pipeline.model_ = ImportedScores(by_content)
     pipeline.model_.n_features_in_ = by_content.shape[0]
     pipeline.model_.n_features_y_ = by_content.shape[1]
-    n_asked = len(np.unique(rows))
+    n_queries = len(np.unique(rows))
     notes.append(
-        f"{counted(len(values), 'score')} for {n_asked:,} of {len(pairs.x):,} x items; pairs "
+        f"{counted(len(values), 'score')} for {n_queries:,} of {len(pairs.x):,} x items; pairs "
         "without a score stand below all others, tied."
     )
     if shared:
@@ -319,8 +321,8 @@ def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str
             "The ids must be those of the data set."
         )
     values, _, _ = parse_labels(table, column, known, "score")
-    given = ~np.isnan(values)
-    known, values = known[given], values[given]
+    is_scored = ~np.isnan(values)
+    known, values = known[is_scored], values[is_scored]
     notes = [*table.notes, f"Scores are read from column {shown(column)}."]
     pair = at[0][known] * len(pairs.y) + at[1][known]
     kept, repeated = merge_repeated(

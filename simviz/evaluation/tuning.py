@@ -36,7 +36,7 @@ from simviz.evaluation.metrics import Metric, check_choice, default_metric, pars
 from simviz.evaluation.result import Asking
 from simviz.evaluation.significance import mean, standard_error
 from simviz.exceptions import JobCancelled
-from simviz.pipeline import Chosen, Pipeline, default_pipeline
+from simviz.pipeline import BestPipeline, Pipeline, default_pipeline
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -249,17 +249,17 @@ class _Progress:
         self._done = self._furthest = 0
 
     def fitting(self, step: int, total: int, metrics: Mapping[str, float], /) -> bool:
-        return self._tell(0.8 * step / total if total else 0.0)
+        return self._report(0.8 * step / total if total else 0.0)
 
     def scoring(self, step: int, total: int, metrics: Mapping[str, float], /) -> bool:
-        return self._tell(0.8 + 0.2 * (step / total if total else 0.0))
+        return self._report(0.8 + 0.2 * (step / total if total else 0.0))
 
     def done(self) -> None:
         self._done += 1
-        if self._tell(0.0):
+        if self._report(0.0):
             raise JobCancelled("The search was stopped.")
 
-    def _tell(self, within: float) -> bool:
+    def _report(self, within: float) -> bool:
         if self._callback is None:
             return False
         # A group may fit several times; the bar never goes back.
@@ -310,8 +310,8 @@ class Selection:
             raise ValueError(f"None of {len(self.trials)} candidates could be measured: {reason}")
         sign = 1 if self.higher_is_better else -1
         top = max(measured, key=lambda trial: sign * trial.mean)
-        reach = top.spread if rule == "one_se" and isfinite(top.spread) else 0.0
-        near = [t for t in measured if sign * (top.mean - t.mean) <= reach]
+        tolerance = top.spread if rule == "one_se" and isfinite(top.spread) else 0.0
+        near = [t for t in measured if sign * (top.mean - t.mean) <= tolerance]
         return min(near, key=lambda t: (_complexity(t.params), -sign * t.mean))
 
     def refit(
@@ -345,7 +345,7 @@ class Selection:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Tuned(Chosen):
+class Tuned(BestPipeline):
     """What `tune` found; answers all that its best pipeline does.
 
     Parameters
@@ -377,12 +377,12 @@ class Tuned(Chosen):
 
 def _complexity(params: Mapping[str, Any]) -> tuple[float, ...]:
     """Sorts simple candidates first; what is left open (None) is not simple."""
-    found = []
+    results = []
     for name, value in params.items():
         sign = _SIMPLER.get(name.rpartition("__")[2])
         if sign is not None and not isinstance(value, str):
-            found.append(float("inf") if value is None else -sign * float(value))
-    return tuple(found)
+            results.append(float("inf") if value is None else -sign * float(value))
+    return tuple(results)
 
 
 class UnitEstimator(BaseEstimator):

@@ -44,13 +44,17 @@ class Verdict:
 
     @classmethod
     def of(
-        cls, found: Comparisons, order: Sequence[str], metric: str, baseline: str | None = None
+        cls,
+        comparisons: Comparisons,
+        order: Sequence[str],
+        metric: str,
+        baseline: str | None = None,
     ) -> Verdict:
         """Take the verdict out of comparisons.
 
         Parameters
         ----------
-        found : Comparisons
+        comparisons : Comparisons
             All pairs of the runs, or one run with all others.
         order : sequence of str
             The runs, the best first as they were chosen.
@@ -73,9 +77,11 @@ class Verdict:
         """
         best, *others = order
         rivals = dict.fromkeys([*others[:1], *([] if baseline is None else [baseline])])
-        compared = [{found.names[i], found.names[j]} for i, j in found.pairs]
-        against = {name: found.between(best, name) for name in rivals if {best, name} in compared}
-        return cls(best, against, metric, found.higher_is_better)
+        compared = [{comparisons.names[i], comparisons.names[j]} for i, j in comparisons.pairs]
+        against = {
+            name: comparisons.between(best, name) for name in rivals if {best, name} in compared
+        }
+        return cls(best, against, metric, comparisons.higher_is_better)
 
     @property
     def state(self) -> State:
@@ -112,23 +118,25 @@ class Verdict:
         -------
         str
         """
-        return " ".join(filter(None, (self._found(with_p=with_p), self._alone(with_p=with_p))))
+        return " ".join(
+            filter(None, (self._comparisons_text(with_p=with_p), self._alone(with_p=with_p)))
+        )
 
-    def _found(self, *, with_p: bool) -> str:
+    def _comparisons_text(self, *, with_p: bool) -> str:
         first = next(iter(self.against.values()))
-        words = [
+        texts = [
             one.finding(self.best, name, self.metric, higher_is_better=self.higher_is_better)
             for name, one in self.against.items()
         ]
         if first.state() != "undecided":
             rests = first.basis if with_p else first.counted
             if with_p:
-                found = zip(words, self.against.values(), strict=True)
-                words = [f"{said}, {describe_p(one.p_value)}" for said, one in found]
-            if len(words) == 1:
-                return f"{words[0]}, {rests}."
-            words.append(rests[0].upper() + rests[1:])
-        return " ".join(f"{said}." for said in words)
+                found = zip(texts, self.against.values(), strict=True)
+                texts = [f"{said}, {describe_p(one.p_value)}" for said, one in found]
+            if len(texts) == 1:
+                return f"{texts[0]}, {rests}."
+            texts.append(rests[0].upper() + rests[1:])
+        return " ".join(f"{said}." for said in texts)
 
     def _alone(self, *, with_p: bool) -> str:
         """Whether the cosine of ready vectors is as good as what was learned from them."""
@@ -138,11 +146,11 @@ class Verdict:
         state = one.state(higher_is_better=self.higher_is_better)
         if state not in ("level", "behind"):
             return ""
-        words = "The vectors alone do " + ("as well" if state == "level" else "better")
+        text = "The vectors alone do " + ("as well" if state == "level" else "better")
         if self.speaks_of(learned, vectors):
-            return f"{words}."
+            return f"{text}."
         found = one.finding(learned, vectors, self.metric, higher_is_better=self.higher_is_better)
-        return f"{words} ({found}{f', {describe_p(one.p_value)}' if with_p else ''})."
+        return f"{text} ({found}{f', {describe_p(one.p_value)}' if with_p else ''})."
 
     def __str__(self) -> str:
         return self.describe()
@@ -199,19 +207,19 @@ def verdict(
     >>> found.state, list(found.against), found.against["2"].correction
     ('ahead', ['2', 'chance'], 'Holm, 2 comparisons')
     """
-    given, order = evaluations, list(evaluations)
+    scored, order = evaluations, list(evaluations)
     named = {*order[:2], baseline}
     if not is_chosen_here:
         evaluations = {name: one for name, one in evaluations.items() if name in named}
-    found = compare_all_evaluations(
+    comparisons = compare_all_evaluations(
         evaluations, metric, directions, baseline=None if is_chosen_here else order[0]
     )
-    tested = compared_metric(given.values(), metric)
-    told = Verdict.of(found, order, tested.name, baseline)
+    tested = compared_metric(scored.values(), metric)
+    result = Verdict.of(comparisons, order, tested.name, baseline)
     if vectors is None:
-        return told
-    if told.speaks_of(*vectors):
-        one = found.between(*vectors)
+        return result
+    if result.speaks_of(*vectors):
+        one = comparisons.between(*vectors)
     else:
-        one = compare_evaluations(given[vectors[0]], given[vectors[1]], metric, directions)
-    return replace(told, adapted=(*vectors, one))
+        one = compare_evaluations(scored[vectors[0]], scored[vectors[1]], metric, directions)
+    return replace(result, adapted=(*vectors, one))

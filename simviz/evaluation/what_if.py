@@ -165,9 +165,9 @@ class WhatIf:
         relevance = self.split.train.relevance
         values = relevance.matrix.data
         # As relevant as it usually is here, or as little.
-        usual = float(np.median(values[relevance.positive])) if relevance.positive.any() else 1.0
-        wrong = -usual if relevance.kind == "grade" else float(values.min(initial=0))
-        pairs = [(x, y, usual) for x, y in together] + [(x, y, wrong) for x, y in apart]
+        median = float(np.median(values[relevance.positive])) if relevance.positive.any() else 1.0
+        wrong = -median if relevance.kind == "grade" else float(values.min(initial=0))
+        pairs = [(x, y, median) for x, y in together] + [(x, y, wrong) for x, y in apart]
         return self.follow([Corrections(pairs)])
 
     def follow(self, steps: Iterable[Augmenter]) -> Revision:
@@ -200,7 +200,7 @@ class WhatIf:
             fresh = np.arange(n, len(train.x))
             changed = np.concatenate([changed, fresh])
             X = _stacked(X, self.pipeline.rows(train.x.take(fresh), "x"))
-        if self._goes_on and (lost := train.relevance.only_rejected[changed]).any():
+        if self._can_continue and (lost := train.relevance.only_rejected[changed]).any():
             name = _named(train.x, int(changed[lost][0]))
             raise DatasetError(
                 f"Nothing belongs to {name} any more, so that nothing can be learned of it. Mark "
@@ -214,7 +214,7 @@ class WhatIf:
         return Revision(found[0], train, *figures, steps)
 
     @property
-    def _goes_on(self) -> bool:
+    def _can_continue(self) -> bool:
         return self.pipeline.model.continued() is not None
 
     def _measure(self, pipeline: PairPipeline) -> Evaluation:

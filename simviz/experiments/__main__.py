@@ -61,8 +61,8 @@ def _parser() -> argparse.ArgumentParser:
         prog="python -m simviz.experiments",
         description="Run a table or figure of a paper again, on open data.",
     )
-    for name, words, how in _ARGUMENTS:
-        parser.add_argument(name, help=words, **how)
+    for name, text, how in _ARGUMENTS:
+        parser.add_argument(name, help=text, **how)
     return parser
 
 
@@ -97,7 +97,7 @@ def _list() -> None:
 
 def _run_one(options: argparse.Namespace) -> None:
     experiment, output = get_experiment(options.name), options.output
-    experiment.chosen(options.methods)
+    experiment.selected_methods(options.methods)
     if output and output.suffix not in _SUFFIXES:
         raise ValueError(f"--output ends in {' or '.join(_SUFFIXES)}; got {output.name!r}.")
     size: Size = options.size or ("demo" if options.data is None else "full")
@@ -189,11 +189,11 @@ def _run_all(options: argparse.Namespace) -> int:
         raise ValueError("--methods, --train and --pool go with one experiment, not with 'all'.")
     size: Size = options.size or "full"
     folder: Path = options.output or Path("papers")
-    wanted = [get_experiment(n) for n in options.only or all_experiments()]
+    selected = [get_experiment(n) for n in options.only or all_experiments()]
     left_out = [get_experiment(n).id for n in options.without or ()]
     left_out += [] if options.only else _LONG
     runs, waiting, total = [], [], 0.0
-    for experiment in wanted:
+    for experiment in selected:
         if experiment.id in left_out:
             continue
         for data in ("", *(s for s in experiment.sets if s in DEMOS or options.data)):
@@ -230,11 +230,11 @@ def _run_all(options: argparse.Namespace) -> int:
     return 1 if failed else 0
 
 
-def _results(file: Path, found: Sequence[Findings]) -> str:
+def _results(file: Path, findings: Sequence[Findings]) -> str:
     """What a file of results has, with what was found in place of what it had of the same."""
     there = json.loads(file.read_text(encoding="utf-8")) if file.exists() else []
     trees = {(tree["experiment"], tree["data"]): tree for tree in there}
-    for one in found:
+    for one in findings:
         trees[one.experiment, one.data] = replace(one, figures=()).to_json()
     text = ",\n".join(json.dumps(tree, ensure_ascii=False) for tree in trees.values())
     return f"[\n{text}\n]\n"
@@ -254,14 +254,14 @@ class _StderrProgress:
         self._begin = time.monotonic()
         self._reported, self._words = -_REPORT_SECONDS, ""
 
-    def __call__(self, words: str, fraction: float) -> bool:
+    def __call__(self, message: str, fraction: float) -> bool:
         now = time.monotonic() - self._begin
-        if words != self._words or now - self._reported >= 15 * _REPORT_SECONDS:
-            self._reported, self._words = now, words
+        if message != self._words or now - self._reported >= 15 * _REPORT_SECONDS:
+            self._reported, self._words = now, message
             whole = now / fraction if fraction >= _TELLING else self._expected
             left = max(whole - now, 0.0) + self._later
             behind = f", about {left / 60:,.0f} min left" if self._expected else ""
-            sys.stderr.write(f"[{now:6,.0f} s{behind}] {self._head}{fraction:4.0%} {words}\n")
+            sys.stderr.write(f"[{now:6,.0f} s{behind}] {self._head}{fraction:4.0%} {message}\n")
         return False
 
 

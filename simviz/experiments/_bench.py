@@ -57,25 +57,25 @@ def best(points: Iterable[Point]) -> Point:
 
 
 def best_by_size(points: Iterable[Point]) -> dict[int, Point]:
-    found: dict[int, list[Point]] = {}
+    by_size: dict[int, list[Point]] = {}
     for point in points:
-        found.setdefault(point.k, []).append(point)
-    return {k: best(found[k]) for k in sorted(found)}
+        by_size.setdefault(point.k, []).append(point)
+    return {k: best(by_size[k]) for k in sorted(by_size)}
 
 
 @dataclass(eq=False)
 class Bench:
     """How settings are tried: what is measured of rankings, and what of it validation chooses by.
 
-    `told` are the settings that stand beside others; all of them where it is empty. What is
-    measured of the test alone is `late`.
+    `shown_params` are the settings that stand beside others; all of them where it is empty. What
+    is measured of the test alone is `late`.
     """
 
     metrics: Sequence[Metric | str]
     quality: Callable[[Evaluation], float]
     directions: Sequence[Direction]
     seed: int
-    told: Sequence[str] = ()
+    shown_params: Sequence[str] = ()
     late: Sequence[Metric | str] = ()
     #: Processor seconds of all fits, by method.
     spent: dict[str, float] = field(default_factory=dict)
@@ -86,14 +86,16 @@ class Bench:
         grid: Grid,
         parts: Parts,
         progress: Progress,
-        words: str = "",
+        text: str = "",
         *,
         shared: bool = True,
         **fixed: Any,
     ) -> list[Point]:
         """Every setting of a method, with validation items where it watches them."""
-        cls, usual = get_method(method), {"shared": shared, "random_state": self.seed}
-        fixed |= {name: usual[name] for name in usual.keys() & cls._get_param_names()}
+        cls, fixed_params = get_method(method), {"shared": shared, "random_state": self.seed}
+        fixed |= {
+            name: fixed_params[name] for name in fixed_params.keys() & cls._get_param_names()
+        }
 
         def make(**params: Any) -> tuple[Any, tuple[Any, ...]]:
             made = cls(**fixed, **params)
@@ -104,8 +106,8 @@ class Bench:
 
         found, before = [], progress.spent
         for params, model in tried(method, grid, make, progress, paths=True):
-            told = {n: v for n, v in params.items() if n in (self.told or params)}
-            settings = ", ".join(filter(None, (words, describe(told))))
+            shown = {n: v for n, v in params.items() if n in (self.shown_params or params)}
+            settings = ", ".join(filter(None, (text, describe(shown))))
             watched = self.ranked(model, parts, "validation")
             found.append(Point(self, method, settings, model, parts, watched))
         self.spent[method] = self.spent.get(method, 0.0) + progress.spent - before

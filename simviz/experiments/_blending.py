@@ -34,7 +34,7 @@ from simviz.pipeline import BlendPipeline, PairPipeline
 
 #: Weights of the learned scores that are tried.
 ALPHAS = np.linspace(0.0, 1.0, 21)
-_LEVEL = 1e-12  # of several weights as good as the best, the middle one
+_TIE_TOLERANCE = 1e-12  # of several weights as good as the best, the middle one
 
 
 class TermWeights(Vectors):
@@ -69,7 +69,7 @@ class Scored(NamedTuple):
     chosen: str = ""
 
 
-def chosen(
+def blend_weights(
     curves: Mapping[str, tuple[Mapping[str, Any], Reals]], rows: Mapping[str, Grid]
 ) -> Iterator[tuple[str, str, str, int]]:
     """Each row, with its best setting alone, that of its best blend, and the weight's place.
@@ -86,8 +86,8 @@ def chosen(
         if some:
             alone = max(some, key=lambda setting: some[setting][-1])
             mixed = max(some, key=lambda setting: some[setting].max())
-            level = np.flatnonzero(some[mixed] >= some[mixed].max() - _LEVEL)
-            yield name, alone, mixed, int(level[(len(level) - 1) // 2])
+            tied = np.flatnonzero(some[mixed] >= some[mixed].max() - _TIE_TOLERANCE)
+            yield name, alone, mixed, int(tied[(len(tied) - 1) // 2])
 
 
 class BlendedRanking(Experiment[Parts]):
@@ -157,16 +157,16 @@ class BlendedRanking(Experiment[Parts]):
             )  # fmt: skip
             models[describe(params)] = model, blend
             curves[describe(params)] = params, sign * curve.values()
-        found: dict[str, Scored] = {}
-        for row, alone, mixed, at in chosen(curves, self.rows(method)):
+        scored: dict[str, Scored] = {}
+        for row, alone, mixed, at in blend_weights(curves, self.rows(method)):
             progress(f"Testing {row}", 0.9)
             alpha = float(ALPHAS[at])
             blend = models[mixed][1].with_alpha(alpha)
-            found[row] = Scored(parts.ranked(models[alone][0], self.metrics), alone)
-            found[self.blend.format(row)] = Scored(
+            scored[row] = Scored(parts.ranked(models[alone][0], self.metrics), alone)
+            scored[self.blend.format(row)] = Scored(
                 parts.ranked(blend, self.metrics), f"α = {alpha:.2f}, {mixed}"
             )
-        return found
+        return scored
 
     def _interval(self, one: Scored) -> str:
         low, high = confidence_interval(one.result, self.metric)

@@ -18,7 +18,7 @@ _ANY = "*"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Told:
+class ClaimSpec:
     """A claim of one row about another, as ``experiments.toml`` has it.
 
     With a ``*`` in `rows`, it is about every row that this stands for, those of `but` aside,
@@ -52,14 +52,14 @@ class Told:
             return {"": self.rows}
         pattern = next(row for row in self.rows if _ANY in row)
         start, end = pattern.split(_ANY)
-        found = {}
+        pairs = {}
         for row in known:
             name = row.removeprefix(start).removesuffix(end)
             a, b = (one.replace(_ANY, name) for one in self.rows)
             there = row == pattern.replace(_ANY, name) and {a, b} <= {*known} and a != b
             if there and not any(fnmatchcase(row, no) for no in self.but):
-                found[self.part.format(name)] = a, b
-        return found
+                pairs[self.part.format(name)] = a, b
+        return pairs
 
 
 def tests_of(
@@ -93,14 +93,14 @@ class Judge:
 
     def claims(
         self,
-        told: Iterable[Told],
+        specs: Iterable[ClaimSpec],
         values: Mapping[str, Mapping[str, Any]],
-        published: Callable[[Told], str],
+        published: Callable[[ClaimSpec], str],
     ) -> list[Claim]:
         """Each claim with its verdict; `values` has rows by what was measured."""
-        asked = {one: one.pairs(values.get(one.on, {})) for one in told}
-        families: dict[object, dict[tuple[Told, str], tuple[Any, Any]]] = {}
-        for one, pairs in asked.items():
+        compared = {one: one.pairs(values.get(one.on, {})) for one in specs}
+        families: dict[object, dict[tuple[ClaimSpec, str], tuple[Any, Any]]] = {}
+        for one, pairs in compared.items():
             rows = values.get(one.on, {})
             family = families.setdefault(one if one.over_rows else one.family, {})
             if one.kind == "ahead":
@@ -109,33 +109,33 @@ class Judge:
                     for part, (a, b) in pairs.items()
                     if {a, b} <= rows.keys()
                 }
-        found: dict[tuple[Told, str], Comparison] = {}
-        theirs: dict[tuple[Told, str], Comparison] = {}
+        ours: dict[tuple[ClaimSpec, str], Comparison] = {}
+        theirs: dict[tuple[ClaimSpec, str], Comparison] = {}
         for family in families.values():
-            found |= tests_of(family, self.test)
+            ours |= tests_of(family, self.test)
             if self.paper:
                 some = {key: both for key, both in family.items() if key[0].papers_test}
                 theirs |= tests_of(some, self.paper, self.correction)
 
-        def decided(one: Told, part: str, a: str, b: str) -> Claim:
-            said = part or one.said, "" if one.over_rows else published(one)
+        def decided(one: ClaimSpec, part: str, a: str, b: str) -> Claim:
+            texts = part or one.said, "" if one.over_rows else published(one)
             rows = values.get(one.on, {})
             if not {a, b} <= rows.keys():
                 reason = one.reason or f"{b if a in rows else a} was not run."
-                return Claim(said[0], published=said[1], reason=reason)
-            how: dict[str, Any] = {"published": said[1]}
+                return Claim(texts[0], published=texts[1], reason=reason)
+            how: dict[str, Any] = {"published": texts[1]}
             if self.means:
                 how["values"] = self.means(rows[a]), self.means(rows[b])
             what, key = self.quantity(a, b, one.on), (one, part)
             if one.kind == "ahead":
-                claim = Claim.ahead(said[0], found[key], what, paper=theirs.get(key), **how)
+                claim = Claim.ahead(texts[0], ours[key], what, paper=theirs.get(key), **how)
             else:
                 test, better = self.test(rows[a], rows[b]), one.kind == "no worse"
-                claim = Claim.level(said[0], test, one.margin, what, or_better=better, **how)
+                claim = Claim.level(texts[0], test, one.margin, what, or_better=better, **how)
             return replace(claim, undecided=self.undecided(a, b, one.on) or claim.undecided)
 
         made = []
-        for one, pairs in asked.items():
+        for one, pairs in compared.items():
             parts = [decided(one, part, *rows) for part, rows in pairs.items()]
             if one.over_rows:
                 reason = one.reason or "Nothing of it was run."

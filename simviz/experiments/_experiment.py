@@ -44,7 +44,7 @@ How a claim is written:
   the sign is the other one and p ≤ 0.05; else it is undecided, also where both
   have 0.99 or more of the highest value, or a network has not learned its
   own inputs (``siamese_blstm``). What was not run is not comparable.
-* Claims stand under ``claims`` of that file: `Told` says which row is ahead of
+* Claims stand under ``claims`` of that file: `ClaimSpec` says which row is ahead of
   which, where ``published.toml`` has it, and what is corrected for what. A
   `Judge` tests them on the values of rows that were run::
 
@@ -76,11 +76,11 @@ import numpy as np
 
 from simviz.data import PairSet
 from simviz.evaluation.metrics import parse_metric
-from simviz.experiments._claims import Judge, Told
+from simviz.experiments._claims import ClaimSpec, Judge
 from simviz.experiments._findings import Claim, Figure, Findings, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
 from simviz.experiments._progress import Progress
-from simviz.experiments._published import PUBLISHED, Said
+from simviz.experiments._published import PUBLISHED, PublishedText
 from simviz.methods import get_method
 from simviz.registry import find_classes, unknown_name
 
@@ -115,14 +115,14 @@ def _constant(value: Any) -> Any:
 
 
 _FILE = files("simviz.experiments").joinpath("experiments.toml")
-_TOLD: dict[str, dict[str, Any]] = _constant(tomllib.loads(_FILE.read_text(encoding="utf-8")))
-_PAPERS = {name: Paper(name, **told) for name, told in _TOLD.pop("papers").items()}
+_CONFIG: dict[str, dict[str, Any]] = _constant(tomllib.loads(_FILE.read_text(encoding="utf-8")))
+_PAPERS = {name: Paper(name, **about) for name, about in _CONFIG.pop("papers").items()}
 #: What a name in the file stands for.
-_MEANT: dict[str, Callable[[Any], Any]] = {
+_PARSERS: dict[str, Callable[[Any], Any]] = {
     "paper": _PAPERS.__getitem__,
     "metric": parse_metric,
     "metrics": lambda names: tuple(map(parse_metric, names)),
-    "claims": lambda rows: tuple(Told(**row) for row in rows),
+    "claims": lambda rows: tuple(ClaimSpec(**row) for row in rows),
 }
 
 
@@ -208,7 +208,7 @@ def _measured_by(model: Any, measure: str) -> Any:
     return other
 
 
-_WORDS = {
+_PARAM_TEXTS = {
     "n_components": "{} dimensions",
     "regularization": "ridge {:g}",
     "margin": "margin {:g}",
@@ -225,7 +225,7 @@ _WORDS = {
 
 def describe(params: Mapping[str, Any]) -> str:
     """Settings as tables show them."""
-    return ", ".join(_WORDS.get(n, f"{n} {{}}").format(v) for n, v in params.items())
+    return ", ".join(_PARAM_TEXTS.get(n, f"{n} {{}}").format(v) for n, v in params.items())
 
 
 def two_texts(pairs: PairSet) -> bool:
@@ -314,17 +314,17 @@ class Experiment(Generic[D]):
     names: ClassVar[Mapping[str, str]] = {}
     published: ClassVar[Mapping[str, Mapping[str, Grid]]] = {}
     costs: ClassVar[Mapping[str, float]] = {}
-    claims: ClassVar[tuple[Told, ...]] = ()
+    claims: ClassVar[tuple[ClaimSpec, ...]] = ()
     published_as: ClassVar[str] = "MAP"
     remarks: ClassVar[tuple[str, ...]] = ()
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         known = {name for base in cls.__mro__ for name in vars(base).get("__annotations__", ())}
-        for name, value in _TOLD.get(cls.__module__.rpartition(".")[2], {}).items():
+        for name, value in _CONFIG.get(cls.__module__.rpartition(".")[2], {}).items():
             if name not in known:
                 raise ValueError(unknown_name(f"attribute of {cls.__name__}", name, known))
-            setattr(cls, name, _MEANT[name](value) if name in _MEANT else value)
+            setattr(cls, name, _PARSERS[name](value) if name in _PARSERS else value)
 
     @property
     def id(self) -> str:
@@ -367,8 +367,8 @@ class Experiment(Generic[D]):
 
         Without `pool`, a part has the y items that the experiment says; all else as in `load`.
         """
-        given = any("split" in side.metadata for side in (pairs.x, pairs.y))
-        by: Any = "column" if given else self.split_by
+        has_split = any("split" in side.metadata for side in (pairs.x, pairs.y))
+        by: Any = "column" if has_split else self.split_by
         pool = pool or self.pool
         parts = Parts.of(pairs, by=by, pool=pool, fractions=self.fractions, seed=seed)
         return self._adapted(parts.thinned(n_train, n_pool, pool=pool))
@@ -379,8 +379,8 @@ class Experiment(Generic[D]):
 
     def protocol(self, size: Size) -> str:
         """A digest of what is tried and how: results of another one are stale."""
-        said = self.grids.get(size, {}), self.methods, self.pool, self.split_by, self.demo
-        tree = *said, self.fractions, dict(self.limits), self.revision
+        content = self.grids.get(size, {}), self.methods, self.pool, self.split_by, self.demo
+        tree = *content, self.fractions, dict(self.limits), self.revision
         text = json.dumps(tree, sort_keys=True, default=list)
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
@@ -429,11 +429,11 @@ class Experiment(Generic[D]):
         Claims about methods that are left out are not comparable. A RuntimeError says that the
         words of a claim about the paper do not come from ``published.toml``.
         """
-        wanted = self.chosen(methods)
-        found = self._run(data, wanted, size, seed, progress or Progress())
+        selected = self.selected_methods(methods)
+        found = self._run(data, selected, size, seed, progress or Progress())
         claims = tuple(found.claims)
         for claim in claims:
-            if not isinstance(claim.published, Said):
+            if not isinstance(claim.published, PublishedText):
                 raise RuntimeError(f"published.toml has nothing of the claim {claim.statement!r}.")
         return Findings(
             self.id, cast(Any, data).name, found.about, size, seed,
@@ -452,13 +452,13 @@ class Experiment(Generic[D]):
         """
         return judge.claims(self.claims, values, self.published_of)
 
-    def published_of(self, told: Told) -> Said:
+    def published_of(self, claim: ClaimSpec) -> PublishedText:
         """What the paper has of a claim."""
-        one, other = told.rows
-        place = told.published or (
+        one, other = claim.rows
+        place = claim.published or (
             self.shown_as.lower(), self.published_as, one, "ahead of", other
         )  # fmt: skip
-        return PUBLISHED.said(self.paper.id, *place)
+        return PUBLISHED.text_of(self.paper.id, *place)
 
     def name(self, method: str) -> str:
         """What tables call a method: its title, unless the experiment has another name for it."""
@@ -469,21 +469,21 @@ class Experiment(Generic[D]):
 
         The method itself may choose all; the others are what is `published` of it.
         """
-        further = self.published.get(method, {})
-        return {self.name(method) + words: some for words, some in {"": {}, **further}.items()}
+        published = self.published.get(method, {})
+        return {self.name(method) + suffix: some for suffix, some in {"": {}, **published}.items()}
 
-    def chosen(self, methods: Iterable[str] | None) -> tuple[str, ...]:
+    def selected_methods(self, methods: Iterable[str] | None) -> tuple[str, ...]:
         """The methods that are asked for, or all, in the experiment's order.
 
         A ValueError names one that is not part of the experiment, and suggests a near miss.
         """
         if methods is None:
             return self.methods
-        asked = list(methods)
-        for method in asked:
+        requested = list(methods)
+        for method in requested:
             if method not in self.methods:
                 raise ValueError(unknown_name(f"method of {self.id}", method, self.methods))
-        return tuple(method for method in self.methods if method in asked)
+        return tuple(method for method in self.methods if method in requested)
 
 
 @functools.cache

@@ -89,14 +89,14 @@ class Claim:
     def ahead(
         cls,
         statement: str,
-        found: Comparison,
+        comparison: Comparison,
         quantity: str = "",
         *,
         values: tuple[float, float] | None = None,
         published: str = "",
         paper: Comparison | None = None,
     ) -> Self:
-        """A claim that one method is better than another, `found`.
+        """A claim that one method is better than another, `comparison`.
 
         It holds where the difference has the right sign and p ≤ 0.05, does not hold where it has
         the other sign and p ≤ 0.05, and is undecided otherwise, also where the `values` of both,
@@ -104,17 +104,19 @@ class Claim:
         """
         return cls(
             statement,
-            found.difference,
+            comparison.difference,
             0.0,
             _with_values(quantity, values),
             published,
-            found.basis,
-            found.p_value,
-            found.low,
-            found.high,
+            comparison.basis,
+            comparison.p_value,
+            comparison.low,
+            comparison.high,
             "" if paper is None else f"{paper.basis}: {describe_p(paper.p_value)}",
             undecided=(
-                "Too few values to test." if math.isnan(found.p_value) else _at_ceiling(values)
+                "Too few values to test."
+                if math.isnan(comparison.p_value)
+                else _at_ceiling(values)
             ),
         )
 
@@ -122,7 +124,7 @@ class Claim:
     def level(
         cls,
         statement: str,
-        found: Comparison,
+        comparison: Comparison,
         margin: float,
         quantity: str = "",
         *,
@@ -138,14 +140,14 @@ class Claim:
         """
         return cls(
             statement,
-            found.difference,
+            comparison.difference,
             -margin,
             _with_values(quantity, values),
             published,
-            f"{found.level:.0%} interval {'above −' if or_better else 'within ±'}{margin:g}, "
-            + found.counted,
-            low=found.low,
-            high=found.high,
+            f"{comparison.level:.0%} interval {'above −' if or_better else 'within ±'}{margin:g}, "
+            + comparison.counted,
+            low=comparison.low,
+            high=comparison.high,
             most=math.nan if or_better else margin,
             undecided=_at_ceiling(values),
         )
@@ -193,8 +195,8 @@ class Claim:
         if not math.isnan(self.low):
             numbers += f" [{signed(self.low)}, {signed(self.high)}]"
         p = f", {describe_p(self.p_value)}" if tested else ""
-        told = f"{f'{self.quantity}: ' if self.quantity else ''}{numbers}{p}"
-        return f"{told}. {self.undecided}" if self.undecided else told
+        text = f"{f'{self.quantity}: ' if self.quantity else ''}{numbers}{p}"
+        return f"{text}. {self.undecided}" if self.undecided else text
 
     def to_json(self) -> dict[str, Any]:
         """All of it, as JSON's types, and the verdict."""
@@ -320,7 +322,7 @@ _HELD: Mapping[str, type] = {
 
 def _read(kind: type[K], tree: Mapping[str, Any]) -> K:
     """A record from JSON's types; null is what is not a number, but in tables."""
-    found: dict[str, Any] = {}
+    results: dict[str, Any] = {}
     for one in fields(cast(Any, kind)):
         value, held = tree[one.name], _HELD.get(one.name)
         if held is not None:
@@ -328,8 +330,8 @@ def _read(kind: type[K], tree: Mapping[str, Any]) -> K:
         elif isinstance(value, list):
             parts = (tuple(part) if isinstance(part, list) else part for part in value)
             value = tuple(math.nan if part is None else part for part in parts)
-        found[one.name] = math.nan if value is None else value
-    return kind(**found)
+        results[one.name] = math.nan if value is None else value
+    return kind(**results)
 
 
 def _plain(value: object) -> Any:
@@ -343,21 +345,21 @@ def _plain(value: object) -> Any:
     return value.item() if hasattr(value, "item") else value
 
 
-def to_markdown(experiment: Experiment[Any], found: Findings) -> str:
+def to_markdown(experiment: Experiment[Any], findings: Findings) -> str:
     """A page about a run: tables, claims with their tests, settings, and what repeats it."""
     paper = experiment.paper
     where = f"{paper.authors} ({paper.year}), {experiment.shown_as}"
     parts = [
         f"# {experiment.title}",
         f"{where}. {experiment.sentence}",
-        _describe_data(found),
-        _claims_table(found) if found.claims else "",
-        *_tables(found),
+        _describe_data(findings),
+        _claims_table(findings) if findings.claims else "",
+        *_tables(findings),
     ]
-    if found.notes:
-        parts.append("\n".join(f"- {_one_line(note)}" for note in found.notes))
-    if found.command:
-        parts.append(f"```\n{found.command}\n```")
+    if findings.notes:
+        parts.append("\n".join(f"- {_one_line(note)}" for note in findings.notes))
+    if findings.command:
+        parts.append(f"```\n{findings.command}\n```")
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -371,41 +373,41 @@ def known_findings() -> Mapping[str, tuple[Findings, ...]]:
     ['icons', 'corel5k']
     """
     text = files("simviz.experiments").joinpath("results.json").read_text(encoding="utf-8")
-    found: dict[str, tuple[Findings, ...]] = {}
+    by_experiment: dict[str, tuple[Findings, ...]] = {}
     for tree in json.loads(text):
         one = Findings.from_json(tree)
-        found[one.experiment] = (*found.get(one.experiment, ()), one)
-    return found
+        by_experiment[one.experiment] = (*by_experiment.get(one.experiment, ()), one)
+    return by_experiment
 
 
-def _describe_data(found: Findings) -> str:
-    spent = f", {found.seconds:,.0f} s" if found.seconds else ""
-    about = f"{_one_line(found.data)} ({_one_line(found.about)})"
-    return f"Data: {about}; size {found.size}, seed {found.seed}{spent}."
+def _describe_data(findings: Findings) -> str:
+    spent = f", {findings.seconds:,.0f} s" if findings.seconds else ""
+    about = f"{_one_line(findings.data)} ({_one_line(findings.about)})"
+    return f"Data: {about}; size {findings.size}, seed {findings.seed}{spent}."
 
 
-def _claims_table(found: Findings) -> str:
+def _claims_table(findings: Findings) -> str:
     """A row a claim, its parts below it."""
     rows = [
         [
-            words,
+            text,
             c.published,
             f"{SIGNS[c.verdict]} {c.verdict}: {c.numbers()}",
             c.test,
             c.paper_test,
         ]
-        for claim in found.claims
-        for words, c in (
+        for claim in findings.claims
+        for text, c in (
             (claim.statement, claim),
             *((f"… at {part.statement}", part) for part in claim.parts),
         )
     ]
-    return _grid(("claim", "the paper", found.data, "test", "the paper's test"), rows)
+    return _grid(("claim", "the paper", findings.data, "test", "the paper's test"), rows)
 
 
-def _tables(found: Findings) -> list[str]:
+def _tables(findings: Findings) -> list[str]:
     parts = []
-    for table in found.tables:
+    for table in findings.tables:
         parts += [
             f"## {_one_line(table.title)}",
             _grid(table.columns, [list(map(cell_text, row)) for row in table.rows]),

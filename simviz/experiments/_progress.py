@@ -37,13 +37,13 @@ def request_key(*request: Any) -> str:
     # Methods and features by their class, parameters and what they have learned; data by their
     # content. What cannot be told apart by its content is refused, for its kept result could be
     # taken for that of another.
-    return state_digest({"request": _told(request)})
+    return state_digest({"request": _by_content(request)})
 
 
-def _told(part: Any) -> Any:
+def _by_content(part: Any) -> Any:
     """A part of a request with the digests of data in place of them."""
     if isinstance(part, tuple):
-        return tuple(map(_told, part))
+        return tuple(map(_by_content, part))
     return getattr(part, "digest", part)
 
 
@@ -76,9 +76,9 @@ class Progress:
         self._furthest = [low]
         self._spent = [0.0]
 
-    def __call__(self, words: str, fraction: float = 0.0) -> None:
+    def __call__(self, message: str, fraction: float = 0.0) -> None:
         """Report what is done now, and how much of this part is behind; JobCancelled ends it."""
-        if self._tell(words, fraction):
+        if self._report(message, fraction):
             raise JobCancelled("Cancelled.")
 
     def part(self, low: float, high: float) -> Progress:
@@ -165,7 +165,7 @@ class Progress:
             save_state({**learned, _SECONDS: self.spent - before}, file)
         return model
 
-    def listen(self, words: str) -> Callback:
+    def listen(self, message: str) -> Callback:
         """A callback for a model's `set_callbacks`, or for an evaluation.
 
         A model that is stopped by it stays valid: call the progress again after the fit, which
@@ -173,13 +173,13 @@ class Progress:
         """
 
         def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
-            return self._tell(words, step / total if total else 0.0)
+            return self._report(message, step / total if total else 0.0)
 
         return callback
 
-    def _tell(self, words: str, fraction: float) -> bool:
+    def _report(self, message: str, fraction: float) -> bool:
         if self._heard is None:
             return False
         within = self._low + min(max(fraction, 0.0), 1.0) * (self._high - self._low)
         self._furthest[0] = max(self._furthest[0], within)
-        return bool(self._heard(words, self._furthest[0]))
+        return bool(self._heard(message, self._furthest[0]))

@@ -11,7 +11,7 @@ _Place = tuple[str, str, str]
 _AHEAD = "ahead of"
 _ON_ITS_DATA = "so on its own data"
 #: What a relation of two rows is in words.
-_WORDS = {
+_RELATION_TEXTS = {
     _AHEAD: _ON_ITS_DATA,
     "not behind": _ON_ITS_DATA,
     "level with": _ON_ITS_DATA,
@@ -19,7 +19,7 @@ _WORDS = {
 }
 
 
-class Said(str):
+class PublishedText(str):
     """Words about a paper that `Published` has made, and nobody else."""
 
     __slots__ = ()
@@ -34,19 +34,19 @@ class Published:
         statements: Iterable[Sequence[str]],
     ) -> None:
         self.numbers: dict[_Place, dict[str, float]] = {}
-        self.statements: dict[_Place, dict[tuple[str, str, str], Said]] = {}
+        self.statements: dict[_Place, dict[tuple[str, str, str], PublishedText]] = {}
         for paper, where, column, row, value in numbers:
             self.numbers.setdefault((paper, where, column), {})[row] = float(value)
         for paper, where, column, row, relation, *others in statements:
-            words = _WORDS.get(relation, f"{column} {relation}") + f" ({where})"
+            text = _RELATION_TEXTS.get(relation, f"{column} {relation}") + f" ({where})"
             if where.startswith("figure"):
-                words = "only drawn in the paper"
+                text = "only drawn in the paper"
             there = self.statements.setdefault((paper, where, column), {})
-            there[row, relation, "".join(others)] = Said(words)
+            there[row, relation, "".join(others)] = PublishedText(text)
 
-    def said(
+    def text_of(
         self, paper: str, where: str, column: str, row: str, relation: str, other: str = ""
-    ) -> Said:
+    ) -> PublishedText:
         """Both numbers where they are known and one is ahead, else a statement.
 
         ValueError where the file has none, or numbers that say something else.
@@ -55,14 +55,14 @@ class Published:
         if relation != _AHEAD or not {row, other} <= numbers.keys():
             text = self.statements.get((paper, where, column), {}).get((row, relation, other))
             if text is None:
-                said = f"{row!r} is {relation} {other!r}".removesuffix(" ''")
-                raise ValueError(f"Nothing says that {said} ({paper}, {where}, {column}).")
+                claim = f"{row!r} is {relation} {other!r}".removesuffix(" ''")
+                raise ValueError(f"Nothing says that {claim} ({paper}, {where}, {column}).")
             return text
         a, b = numbers[row], numbers[other]
         if not a > b:
             raise ValueError(f"{where} has {a:g} for {row!r} and {b:g} for {other!r} ({column}).")
         digits = max(map(_digits, (a, b)))
-        return Said(f"{a:.{digits}f} and {b:.{digits}f} ({column})")
+        return PublishedText(f"{a:.{digits}f} and {b:.{digits}f} ({column})")
 
 
 def _digits(number: float) -> int:

@@ -18,7 +18,7 @@ from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
 from simviz.evaluation import MAP, blend_curve, corrected_resampled_t, paired_t
 from simviz.exceptions import DatasetError
-from simviz.experiments._blending import chosen
+from simviz.experiments._blending import blend_weights
 from simviz.experiments._claims import Judge
 from simviz.experiments._experiment import (
     Experiment,
@@ -128,14 +128,14 @@ class Collection:
                 return made.set_callbacks(lambda *_: True).fit(*data), ()
             return made, data
 
-        found: dict[str, tuple[Mapping[str, Any], Scores]] = {}
+        results: dict[str, tuple[Mapping[str, Any], Scores]] = {}
         for params, model in tried(method, grid, make, progress):
             # Folds that differ by a query may give a dimension more or less: names are those of
             # the grid, so that settings can be compared.
             k = min(k for k in grid["n_components"] if k >= params["n_components"])
             params["n_components"] = k
-            found[describe(params)] = params, model.similarity(X[test], self.Y)
-        return found
+            results[describe(params)] = params, model.similarity(X[test], self.Y)
+        return results
 
     def curve(self, scores: Scores, rows: Ints) -> Reals:
         """MAP of some queries by the weight of learned scores, beside BM25's in their spreads."""
@@ -157,7 +157,7 @@ def divided(
     rng = np.random.default_rng(trial)
     test, train = np.split(rng.permutation(len(collection)), [round(TEST_SHARE * len(collection))])
     folds = np.array_split(rng.permutation(train), n_folds)
-    found = {
+    results = {
         "VSM": Measured(float(collection.curve(collection.vsm[test], test)[-1])),
         "BM25": Measured(float(collection.curve(collection.bm25[test], test)[0])),
     }
@@ -176,13 +176,13 @@ def divided(
             if len(lines) == n_folds and name in final
         }
         both = {setting: (final[setting][0], line) for setting, line in means.items()}
-        for name, best, mixed, at in chosen(both, learners[method]):
+        for name, best, mixed, at in blend_weights(both, learners[method]):
             alone, blended = (collection.curve(final[s][1], test) for s in (best, mixed))
-            found[name] = Measured(float(alone[-1]), best)
-            found[f"{name} + BM25"] = Measured(
+            results[name] = Measured(float(alone[-1]), best)
+            results[f"{name} + BM25"] = Measured(
                 float(blended[at]), f"{mixed}, α = {ALPHAS[at]:.1f}"
             )
-    return found
+    return results
 
 
 class HeterogeneousRanking(Experiment[PairSet]):
@@ -197,19 +197,19 @@ class HeterogeneousRanking(Experiment[PairSet]):
         self, pairs: PairSet, *, seed: int = 0, n_train: int | None = None, **how: Any
     ) -> PairSet:
         """Make data of pairs that somebody brought."""
-        asked = np.flatnonzero(np.diff(pairs.relevance.positives.indptr))
-        if len(asked) < _FEWEST:
-            raise DatasetError(f"{len(asked)} queries have a relevant document. {self.needs}.")
-        wanted = n_train or (N_QUERIES if pairs.name == self.demo else len(asked))
-        if wanted < len(asked):
-            drawn = np.random.default_rng(seed).permutation(asked)[: max(wanted, _FEWEST)]
-            asked = np.sort(drawn)
-        return pairs.take(asked)
+        queries = np.flatnonzero(np.diff(pairs.relevance.positives.indptr))
+        if len(queries) < _FEWEST:
+            raise DatasetError(f"{len(queries)} queries have a relevant document. {self.needs}.")
+        n_wanted = n_train or (N_QUERIES if pairs.name == self.demo else len(queries))
+        if n_wanted < len(queries):
+            drawn = np.random.default_rng(seed).permutation(queries)[: max(n_wanted, _FEWEST)]
+            queries = np.sort(drawn)
+        return pairs.take(queries)
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
-        asked = int((np.diff(pairs.relevance.positives.indptr) > 0).sum())
-        return two_texts(pairs) and asked >= _FEWEST
+        n_queries = int((np.diff(pairs.relevance.positives.indptr) > 0).sum())
+        return two_texts(pairs) and n_queries >= _FEWEST
 
     def _run(
         self, data: PairSet, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
@@ -263,13 +263,13 @@ def _table(
     base = np.array(values["BM25"])
 
     def row(name: str, found: Sequence[float]) -> dict[str, Cell]:
-        ours, mean = np.array(found), float(np.mean(found))
+        values, mean = np.array(found), float(np.mean(found))
         return {
             "scores": name,
             "MAP": mean,
             "over BM25": float(mean - base.mean()),
             "ahead of BM25 in": (
-                None if name == "BM25" else f"{(ours > base).sum()} of {len(ours)}"
+                None if name == "BM25" else f"{(values > base).sum()} of {len(values)}"
             ),
             "chosen most often": Counter(t[name].setting for t in trials).most_common(1)[0][0],
         }

@@ -27,8 +27,8 @@ from simviz.projection import joint_map
 
 #: What the figure draws: keywords near related ones, and near pictures that have them.
 _FIGURE_1 = "wxl", "figure 1", "nearness"
-_WORDS = PUBLISHED.said(*_FIGURE_1, "related keywords", "ahead of", "other keywords")
-_PICTURES = PUBLISHED.said(*_FIGURE_1, "pictures of a keyword", "ahead of", "other pictures")
+_WORDS = PUBLISHED.text_of(*_FIGURE_1, "related keywords", "ahead of", "other keywords")
+_PICTURES = PUBLISHED.text_of(*_FIGURE_1, "pictures of a keyword", "ahead of", "other pictures")
 
 #: Keywords more alike than this are other names of one thing.
 _SYNONYM = 0.6
@@ -115,7 +115,7 @@ class KeywordMap(Experiment[Parts]):
     ) -> RunResult:
         seen = np.diff(data.test.relevance.positives.indptr) >= _LEAST
         groups = related_keywords(data.train.relevance.positives, seen)
-        model, setting = _chosen(data, self.grids[size][METHOD], progress.part(0, 0.9))
+        model, setting = _select_model(data, self.grids[size][METHOD], progress.part(0, 0.9))
         progress("Drawing", 0.9)
         keywords = np.concatenate(groups)
         shown = data.test.take(keywords)
@@ -133,7 +133,9 @@ class KeywordMap(Experiment[Parts]):
         )
 
 
-def _chosen(data: Parts, grid: Mapping[str, Any], progress: Progress) -> tuple[PairPipeline, str]:
+def _select_model(
+    data: Parts, grid: Mapping[str, Any], progress: Progress
+) -> tuple[PairPipeline, str]:
     """Dimensions and weight of negatives, by keywords of validation pictures."""
     held = data.validation
     sides = held.x, held.y, held.relevance
@@ -142,8 +144,8 @@ def _chosen(data: Parts, grid: Mapping[str, Any], progress: Progress) -> tuple[P
         return default_pipeline(METHOD, data.train, **params), (data.train,)
 
     def value(one: tuple[Any, PairPipeline]) -> float:
-        found = evaluate(one[1], *sides, [Precision(5)], directions=["y2x"])
-        return found.value(Precision(5), "y2x")
+        evaluation = evaluate(one[1], *sides, [Precision(5)], directions=["y2x"])
+        return evaluation.value(Precision(5), "y2x")
 
     params, model = max(tried(METHOD, grid, make, progress), key=value)
     return model, describe(params)
@@ -222,10 +224,10 @@ def _table(model: PairPipeline, shown: PairSet) -> Table:
     relevant, names = shown.relevance.positives, shown.y.labels
 
     def row(i: int, order: NDArray[np.int64]) -> dict[str, Cell]:
-        given = set(relevant[[i]].indices.tolist())
-        first = ", ".join(f"{names[j]}{'*' if int(j) in given else ''}" for j in order)
+        relevant_ids = set(relevant[[i]].indices.tolist())
+        first = ", ".join(f"{names[j]}{'*' if int(j) in relevant_ids else ''}" for j in order)
         word = str(shown.x.labels[i])
-        return {"keyword": word, "pictures that have it": len(given), "first five": first}
+        return {"keyword": word, "pictures that have it": len(relevant_ids), "first five": first}
 
     return Table.of(
         "The first five pictures of each keyword",
@@ -236,7 +238,7 @@ def _table(model: PairPipeline, shown: PairSet) -> Table:
 
 def _claims(model: PairPipeline, shown: PairSet, drawn: Drawn, seed: int) -> list[Claim]:
     args = shown.x, shown.y, shown.relevance, [Precision(5)]
-    ours, chance = (
+    related, chance = (
         evaluate(scorer, *args, directions=["x2y"]).per_query(Precision(5), "x2y")
         for scorer in (model, ChanceScorer())
     )
@@ -245,7 +247,7 @@ def _claims(model: PairPipeline, shown: PairSet, drawn: Drawn, seed: int) -> lis
     return [
         Claim.ahead(
             "The first five pictures have the keyword more often than by chance.",
-            paired_randomization(ours, chance),
+            paired_randomization(related, chance),
             "P@5 of unseen pictures, learned − chance",
             published=_PICTURES,
         ),

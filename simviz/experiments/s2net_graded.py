@@ -219,9 +219,9 @@ class QueryDocument(Experiment[Parts]):
 def _row(name: str, point: Point, **more: Cell) -> dict[str, Cell]:
     metrics = {"AUC": "AUC", f"AUC, FPR ≤ {LOW_FPR}": f"pAUC@{LOW_FPR}"}
     metrics |= {metric: metric for metric in _METRICS[1:]}
-    found = {shown: point.tested.value(metric) for shown, metric in metrics.items()}
+    results = {shown: point.tested.value(metric) for shown, metric in metrics.items()}
     chosen: dict[str, Cell] = {"validation": point.validation, "chosen": point.settings}
-    return {"method": name, **found, **more, **chosen}
+    return {"method": name, **results, **more, **chosen}
 
 
 def _table(tested: Mapping[str, Point]) -> Table:
@@ -284,6 +284,6 @@ def _figure(tested: Mapping[str, Point]) -> Figure:
     )
 
 
-def _describe(found: Comparison) -> str:
-    p = "< .001" if found.p_value < 0.001 else f"{found.p_value:.3f}".lstrip("0")
-    return f"{found.difference:+.3f} ({p})".replace("-", "−")
+def _describe(comparison: Comparison) -> str:
+    p = "< .001" if comparison.p_value < 0.001 else f"{comparison.p_value:.3f}".lstrip("0")
+    return f"{comparison.difference:+.3f} ({p})".replace("-", "−")

@@ -35,7 +35,7 @@ _Curves = Mapping[str, Mapping[int, Point]]
 
 TOPICS = ("jplsa", "cplsa")
 #: Settings that a row names, beside its dimensions.
-_TOLD = ("regularization", "loss", "learning_rate")
+_SHOWN_PARAMS = ("regularization", "loss", "learning_rate")
 N_TERMS = 20_000  # of a vocabulary, as in the paper
 #: MRR of the table, mean of both directions (table 1 of the paper).
 _TABLE_1 = "s2net", "table 1", "MRR"
@@ -56,23 +56,23 @@ class Aligned(Bench):
     """Aligned texts as vectors, and models fitted to them."""
 
     def __init__(self, parts: Parts, seed: int) -> None:
-        super().__init__(("MRR", "top-1"), _mrr, DIRECTIONS, seed, _TOLD)
+        super().__init__(("MRR", "top-1"), _mrr, DIRECTIONS, seed, _SHOWN_PARAMS)
         self.encoded = functools.cache(partial(_encoded, parts))
 
     def tried(self, method: str, grid: Grid, progress: Progress) -> list[Point]:
         """Every setting of a method, but the ridges that are not the best of their kind."""
         if method in TOPICS:  # a vocabulary a language, as in the paper
-            parts, words = self.encoded("counts", False), "Jensen–Shannon"
-            return self.points(method, grid, parts, progress, words, shared=False)
-        found: list[Point] = []
+            parts, text = self.encoded("counts", False), "Jensen–Shannon"
+            return self.points(method, grid, parts, progress, text, shared=False)
+        results: list[Point] = []
         some = {name: values for name, values in grid.items() if name != "shared"}
         for shared, part in progress.over(grid["shared"]):
-            words = "one vocabulary" if shared else "a vocabulary each"
+            text = "one vocabulary" if shared else "a vocabulary each"
             made = self.points(
-                method, some, self.encoded("tfidf", shared), part, words, shared=shared
+                method, some, self.encoded("tfidf", shared), part, text, shared=shared
             )
-            found += best_by_size(made).values()
-        return found
+            results += best_by_size(made).values()
+        return results
 
     def begun(
         self,
@@ -86,11 +86,11 @@ class Aligned(Bench):
         """The best setting in k dimensions, from a linear model or from random numbers."""
         some = {name: values for name, values in grid.items() if name != "n_components"}
         fixed |= {"n_components": k, "init": "random", "shared": True}
-        parts, words = self.encoded("tfidf", True), "from random numbers"
+        parts, text = self.encoded("tfidf", True), "from random numbers"
         if start is not None:
             fixed |= {"init": start.model, "shared": start.model.shared}
-            parts, words = start.parts, f"from {_title(start.method)} ({start.settings})"
-        return best(self.points(method, some, parts, progress, words, **fixed))
+            parts, text = start.parts, f"from {_title(start.method)} ({start.settings})"
+        return best(self.points(method, some, parts, progress, text, **fixed))
 
 
 def _encoded(parts: Parts, kind: str, shared: bool) -> Parts:
@@ -321,9 +321,9 @@ def _table(chosen: Mapping[str, Point]) -> Table:
 
 def _by_direction(chosen: Mapping[str, Point]) -> Table:
     measures = {
-        f"{words} {'x→y' if direction == 'x2y' else 'y→x'}": (metric, direction)
+        f"{text} {'x→y' if direction == 'x2y' else 'y→x'}": (metric, direction)
         for direction in DIRECTIONS
-        for words, metric in (("accuracy", "top-1"), ("MRR", "MRR"))
+        for text, metric in (("accuracy", "top-1"), ("MRR", "MRR"))
     }
     rows = (
         {"method": _title(m)} | {name: p.tested.value(*of) for name, of in measures.items()}

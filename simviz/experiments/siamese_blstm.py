@@ -132,12 +132,12 @@ def typos_test(titles: Grouped, rate: float = 0.05, seed: int = 0) -> Grouped:
     """Every title with some characters replaced or left out."""
     rng = np.random.default_rng(seed)
     letters = alphabet(titles)
-    found = {}
+    tests = {}
     for title, groups in titles.items():
         typed = corrupt(title, rng, rate / 2, rate / 2, letters)
         if typed.strip() and typed.casefold() not in titles:
-            found[typed] = groups
-    return found
+            tests[typed] = groups
+    return tests
 
 
 def composition_test(
@@ -211,7 +211,7 @@ def table(
     base = taxonomy_pairs(material.titles)
     matcher = default_pipeline("ngram_matcher", base).fit(base)
     rows = {BASELINE: Row(len(base.x))}
-    found = {test: {BASELINE: course.hits(matcher, test)} for test in course.tests}
+    results = {test: {BASELINE: course.hits(matcher, test)} for test in course.tests}
 
     def learned(row: str, part: Progress) -> dict[str, Any]:
         label = f"Training {name} {row}"
@@ -227,7 +227,7 @@ def table(
         return {
             "row": asdict(Row(len(train.x), passes, training_recall(network, train))),
             "hits": {test: course.hits(network, test) for test in course.tests},
-            "told": course.told_of(network) if row == ROWS[3] else None,
+            "told": course.feedback_of(network) if row == ROWS[3] else None,
         }
 
     for row, part in (progress or Progress()).over(course.possible):
@@ -236,10 +236,10 @@ def table(
         result = part.kept(request, partial(learned, row, part))
         rows[row] = Row(**result["row"])
         for test, values in result["hits"].items():
-            found.setdefault(test, {})[row] = values
+            results.setdefault(test, {})[row] = values
         if result["told"] is not None:
             course.hear(*result["told"])
-    return Table3(found, rows)
+    return Table3(results, rows)
 
 
 def training_recall(pipeline: PairPipeline, train: PairSet) -> float:
@@ -253,8 +253,8 @@ def training_recall(pipeline: PairPipeline, train: PairSet) -> float:
         return math.nan
     judged = Relevance(others, unjudged="negative")
     scorer, sides = WithoutItself(pipeline), (train.x, train.y)
-    found = evaluate(scorer, *sides, judged, metrics=["top-1"], directions=["x2y"])
-    return found.value("top-1", "x2y")
+    evaluation = evaluate(scorer, *sides, judged, metrics=["top-1"], directions=["x2y"])
+    return evaluation.value("top-1", "x2y")
 
 
 def hits(pipeline: PairPipeline, titles: Grouped, texts: Grouped) -> list[float]:
@@ -306,33 +306,35 @@ class _Course:
 
     def steps(self, row: str) -> list[Augmenter]:
         """Augmentations of a row; typos come last, for all texts."""
-        level, material = ROWS.index(row), self.material
+        stage, material = ROWS.index(row), self.material
         steps: list[Augmenter] = []
-        if level >= 2:
+        if stage >= 2:
             made = [(t, g, 1) for t, of in self.synonyms.items() for g in of]
             steps.append(Feedback(made, weight=1.0))
-        if level >= 3:
+        if stage >= 3:
             steps.append(MinedWords(list(material.pool)))
             steps.append(SampledWords(material.words, self.share, seed=self.seed))
-        if level >= 4:
+        if stage >= 4:
             steps.append(Feedback(self.verdicts))
-        if level >= 1:
+        if stage >= 1:
             steps.append(Typos(seed=self.seed + 2))
         return steps
 
-    def told_of(self, model: PairPipeline) -> tuple[list[tuple[str, str, float]], dict[str, Any]]:
+    def feedback_of(
+        self, model: PairPipeline
+    ) -> tuple[list[tuple[str, str, float]], dict[str, Any]]:
         """Verdicts on a model's answers to inputs it has not learned, and inputs it got wrong."""
         titles = self.material.titles
         mined = extra_words_test(titles, self.material.pool)
-        asked = {text: of for text, of in self.material.pool.items() if text not in mined}
-        if not asked:
+        unseen = {text: of for text, of in self.material.pool.items() if text not in mined}
+        if not unseen:
             return [], {}
-        pairs = taxonomy_pairs(titles, asked)
+        pairs = taxonomy_pairs(titles, unseen)
         best = model.similarity(pairs.x, pairs.y).argmax(axis=1)
         names = list(titles)
         verdicts: list[tuple[str, str, float]] = []
         corrected = {}
-        for (text, of), j in zip(asked.items(), best, strict=True):
+        for (text, of), j in zip(unseen.items(), best, strict=True):
             answer = titles[names[j]]
             if not set(answer) & set(of):
                 corrected[text] = of
@@ -363,11 +365,11 @@ def claimed(trained: Table3) -> tuple[dict[str, dict[str, Any]], Judge]:
         for test, rows in trained.hits.items()
     }
     # What a step gains, text by text; the step with extra words against each of the others.
-    asked = known.get(ANNOTATIONS, {})
+    annotated = known.get(ANNOTATIONS, {})
     known[_RISE] = {
-        step: np.subtract(asked[a], asked[b])
+        step: np.subtract(annotated[a], annotated[b])
         for step, (a, b) in _STEPS.items()
-        if {a, b} <= asked.keys()
+        if {a, b} <= annotated.keys()
     }
 
     def undecided(one: str, other: str, on: str) -> str:
@@ -387,16 +389,16 @@ def _by_text(a: Sequence[float], b: Sequence[float]) -> Comparison:
 
 def _unlearned(trained: Mapping[str, Row], rows: Iterable[str]) -> str:
     """Which of some rows have not learned their own inputs, in words; empty where all have."""
-    told = []
+    unfinished = []
     for row in dict.fromkeys(rows):
         how = trained.get(row)
         if row in ROWS and how is not None and not how.learned:
             found = "not measured" if math.isnan(how.recall) else f"{how.recall:.3f}"
-            told.append(f"row {row}: {found} after {how.passes} passes")
-    if not told:
+            unfinished.append(f"row {row}: {found} after {how.passes} passes")
+    if not unfinished:
         return ""
     needed = f"of the inputs of training {LEARNED:g} have to be right"
-    return f"Not trained to its end ({needed}): {'; '.join(told)}."
+    return f"Not trained to its end ({needed}): {'; '.join(unfinished)}."
 
 
 def group_sizes(material: Material, most_synonyms: int | None, seed: int) -> Figure:
@@ -508,14 +510,14 @@ class SiameseTable(Experiment[Material]):
                 replace(claim, statement=f"{network}: {claim.statement}")
                 for claim in self.judged(*claimed(found))
             ]
-        words = ", ".join(f"{name} {value}" for name, (value,) in settings.items())
+        text = ", ".join(f"{name} {value}" for name, (value,) in settings.items())
         return RunResult(
             f"{len(data.titles):,} titles",
             tables=tables,
             figures=[costs(), group_sizes(data, _SYNONYMS[size], seed)],
             claims=made,
             notes=[
-                f"Networks: {words}.",
+                f"Networks: {text}.",
                 f"Of a row that has not learned its own inputs ({LEARNED:g} of them right) every "
                 "claim is undecided.",
                 f"Looking titles up in the taxonomy can reach {data.ceiling:.3f}.",

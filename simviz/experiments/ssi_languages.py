@@ -206,11 +206,13 @@ class SsiLanguages(BlendedRanking):
         """TFIDF of queries in the language of the documents, and how they came to be."""
         held = data.validation, data.test
         if all(TRANSLATION in part.x.metadata for part in (data.train, *held)):
-            given: dict[str, str] = {}
+            translations: dict[str, str] = {}
             for part in (data.train, *held):
-                given |= dict(zip(part.x.content, part.x.metadata[TRANSLATION], strict=True))
+                translations |= dict(
+                    zip(part.x.content, part.x.metadata[TRANSLATION], strict=True)
+                )
             ranked = [text for part in held for text in part.y.content]
-            features = GivenTranslations(given, ranked)
+            features = GivenTranslations(translations, ranked)
             lexical = PairPipeline(get_method("tfidf_cosine")(), features).fit(data.train)
             how = "Translations of the queries were given with the data."
         else:

@@ -23,7 +23,7 @@ from simviz.relevance import Relevance
 #: Queries by which query expansion is chosen at most; it is slow, and gains little.
 _MOST_QUERIES = 300
 #: Share of links that are asked for where links are divided, as in the paper.
-_ASKED = 0.3
+_QUERY_SHARE = 0.3
 
 
 def linked(parts: Parts) -> Parts:
@@ -35,10 +35,10 @@ def linked(parts: Parts) -> Parts:
         queries = [place[name] for part in (validation, test) for name in part.x.ids]
         known = np.setdiff1d(np.arange(len(everything)), queries)
         documents = everything.take(known)
-        asks = np.array([place[name] for name in train.x.ids])
+        query_rows = np.array([place[name] for name in train.x.ids])
         links = train.relevance.matrix.tocoo()
         whole = Relevance.from_pairs(
-            asks[links.row], links.col, links.data, shape=(len(everything), len(everything)),
+            query_rows[links.row], links.col, links.data, shape=(len(everything), len(everything)),
             unjudged="negative",
         )  # fmt: skip
         train = replace(train, x=documents, y=documents, relevance=whole.take(known, known))
@@ -64,7 +64,7 @@ def by_link(parts: Parts, seed: int) -> Parts:
     ends = np.sort(np.stack([links.row, links.col]), axis=0)
     both = np.unique(ends[0] * np.int64(len(train.x)) + ends[1], return_inverse=True)[1]
     n = both.max() + 1
-    held = np.isin(both, rng.permutation(n)[: max(1, round(_ASKED * n))])
+    held = np.isin(both, rng.permutation(n)[: max(1, round(_QUERY_SHARE * n))])
 
     def some(chosen: NDArray[np.bool_]) -> PairSet:
         places = links.row[chosen], links.col[chosen]
@@ -74,9 +74,9 @@ def by_link(parts: Parts, seed: int) -> Parts:
     known: dict[str, list[str]] = {}
     for i, j in zip(*(train.x.ids[at[~held]] for at in (links.row, links.col)), strict=True):
         known.setdefault(i, []).append(j)
-    asks = rng.permutation(np.unique(links.row[held]))[: len(parts.test.x)]
-    learned, test = some(~held), some(held).take(np.sort(asks))
-    about = f"{learned.relevance.positives.nnz:,} links to learn from, {len(asks):,} that ask"
+    queries = rng.permutation(np.unique(links.row[held]))[: len(parts.test.x)]
+    learned, test = some(~held), some(held).take(np.sort(queries))
+    about = f"{learned.relevance.positives.nnz:,} links to learn from, {len(queries):,} that ask"
     return replace(parts, train=learned, test=test, known=known, about=about)
 
 
@@ -145,9 +145,9 @@ class SsiLinks(BlendedRanking):
         if method != "query_expansion":
             return super()._tested(method, task, progress)
         # It is fed by the documents that are ranked.
-        parts, asked = task.parts, task.parts.validation
-        step = -(-len(asked.x) // _MOST_QUERIES)
-        few = replace(parts, validation=asked.take(range(0, len(asked.x), step)))
+        parts, validation = task.parts, task.parts.validation
+        step = -(-len(validation.x) // _MOST_QUERIES)
+        few = replace(parts, validation=validation.take(range(0, len(validation.x), step)))
 
         def make(**params: Any) -> tuple[PairPipeline, tuple[PairSet]]:
             return _pipeline(method, **params), (few.validation,)

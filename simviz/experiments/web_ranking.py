@@ -47,15 +47,15 @@ def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Parts:
         for a, b in (link, link[::-1])
         if not held & {a, b} and a in summary
     }
-    asks, clicked = (sorted({click[i] for click in clicked_pairs}) for i in (0, 1))
-    x_at, y_at = ({name: i for i, name in enumerate(side)} for side in (asks, clicked))
+    queries, clicked = (sorted({click[i] for click in clicked_pairs}) for i in (0, 1))
+    x_at, y_at = ({name: i for i, name in enumerate(side)} for side in (queries, clicked))
     place = {name: j for j, name in enumerate(judged.y.ids)}
     pairs = PairSet(
-        Items([str(i) for i in range(len(asks))], asks, "text"),
+        Items([str(i) for i in range(len(queries))], queries, "text"),
         judged.y.take([place[name] for name in clicked]),
         Relevance.from_pairs(
             *zip(*((x_at[a], y_at[b]) for a, b in sorted(clicked_pairs)), strict=True),
-            shape=(len(asks), len(clicked)),
+            shape=(len(queries), len(clicked)),
             unjudged="negative",
         ),
     )
@@ -70,8 +70,8 @@ def _introduced(judged: PairSet) -> dict[str, str]:
     """Document to the summary that introduces it, for those of the highest grade."""
     matrix = judged.relevance.matrix.tocoo()
     best = matrix.data == SAME
-    asks, documents = judged.x.content[matrix.row[best]], judged.y.ids[matrix.col[best]]
-    return dict(zip(documents, asks, strict=True))
+    queries, documents = judged.x.content[matrix.row[best]], judged.y.ids[matrix.col[best]]
+    return dict(zip(documents, queries, strict=True))
 
 
 def of_judgments(parts: Parts) -> Parts:

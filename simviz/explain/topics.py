@@ -212,11 +212,11 @@ def _leading(
     leading = []
     for row, p, out in zip(best, phi, columns, strict=True):
         there = row[p[row] > 0]
-        found = [(str(names[w]), place) for place, w in enumerate(there)]
+        terms = [(str(names[w]), place) for place, w in enumerate(there)]
         if joins:
-            found = joined_terms([name for name, _ in found], n_terms, known)
-        out[: len(found)] = there[[place for _, place in found]]
-        leading.append(tuple(name for name, _ in found))
+            terms = joined_terms([name for name, _ in terms], n_terms, known)
+        out[: len(terms)] = there[[place for _, place in terms]]
+        leading.append(tuple(name for name, _ in terms))
     return leading, columns
 
 
@@ -307,29 +307,29 @@ class RunTopics:
         return self.x_theta if side == "x" else self.y_theta
 
 
-def topic_rows(found: RunTopics, pairs: PairSet, n_items: int = 3) -> list[list[object]]:
+def topic_rows(topics: RunTopics, pairs: PairSet, n_items: int = 3) -> list[list[object]]:
     """Topics as a table: a head, then one line a topic with terms and typical items."""
     sides: list[tuple[Side, Items, str]] = [
         ("x", pairs.x, pairs.x_name),
         ("y", pairs.y, pairs.y_name),
     ]
-    sides = sides[:1] if found.one_side else sides
+    sides = sides[:1] if topics.one_side else sides
     head: list[object] = ["topic", "share of tokens"]
     for _, _, name in sides:
         head += [f"{name}: {what}" for what in ("terms", "NPMI", "typical ids", "typical")]
     lines = [head]
-    for topic in found.topics:
+    for topic in topics.topics:
         line: list[object] = [topic.topic + 1, round(topic.share, 6)]
         for side, items, _ in sides:
             terms = topic.x_terms if side == "x" else topic.y_terms
             value = topic.x_coherence if side == "x" else topic.y_coherence
-            rows = found.typical(side, topic.topic, n_items)
-            said = items.content if items.kind in ("text", "keyword") else items.labels
+            rows = topics.typical(side, topic.topic, n_items)
+            texts = items.content if items.kind in ("text", "keyword") else items.labels
             line += [
                 "; ".join(terms),
                 "" if np.isnan(value) else round(value, 4),
                 "; ".join(str(items.ids[row]) for row in rows),
-                "; ".join(str(said[row]) for row in rows),
+                "; ".join(str(texts[row]) for row in rows),
             ]
         lines.append(line)
     return lines

@@ -311,12 +311,12 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     return buffer.getvalue()
 
 
-def _readme(text: str, pipeline: Any, sides: Mapping[str, LinearSide], **further: str) -> bytes:
+def _readme(text: str, pipeline: Any, sides: Mapping[str, LinearSide], **values: str) -> bytes:
     (d_x, k), (d_y, _) = sides["x"].projection.shape, sides["y"].projection.shape
     title = pipeline.model_.tags.title
     unit = ", divided by its length" if sides["x"].is_unit else ""
-    further |= {"formula": _FORMULA.format(unit=unit)}
-    return text.format(title=title, d_x=d_x, d_y=d_y, k=k, **further).encode()
+    values |= {"formula": _FORMULA.format(unit=unit)}
+    return text.format(title=title, d_x=d_x, d_y=d_y, k=k, **values).encode()
 
 
 def _standalone() -> dict[str, bytes]:

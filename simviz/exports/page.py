@@ -31,7 +31,7 @@ from simviz.methods.bm25 import BM25
 from simviz.projection.pipeline_map import MAX_DRAWN
 
 if TYPE_CHECKING:
-    from simviz.pipeline import Chosen, Pipeline
+    from simviz.pipeline import BestPipeline, Pipeline
 
 logger = logging.getLogger(__name__)
 #: Halves have 11 bits of precision from 2^-14 on, and end at 2^16.
@@ -39,7 +39,7 @@ _LARGEST = 15
 
 
 def model_page(
-    pipeline: Pipeline | Chosen,
+    pipeline: Pipeline | BestPipeline,
     pairs: PairSet,
     *,
     drawing: Drawing | None = None,

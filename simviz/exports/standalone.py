@@ -53,32 +53,35 @@ class Model:
         return self.embed(x, "x") @ self.embed(y, "y").T
 
 
-def features(items: Any, told: dict[str, Any]) -> Any:
-    """Items as rows of numbers, as in training; `told` is one side of ``model.json``."""
-    if told["kind"] == "vectors":
+def features(items: Any, settings: dict[str, Any]) -> Any:
+    """Items as rows of numbers, as in training; `settings` is one side of ``model.json``."""
+    if settings["kind"] == "vectors":
         V = np.asarray(items, dtype=np.float32)
-        return _unit(V) if told["normalize"] else V
-    if told["kind"] == "keywords":
+        return _unit(V) if settings["normalize"] else V
+    if settings["kind"] == "keywords":
 
         def analyze(text: str) -> list[str]:
-            parts = [text] if told["delimiter"] is None else text.split(told["delimiter"])
+            parts = [text] if settings["delimiter"] is None else text.split(settings["delimiter"])
             return list(dict.fromkeys(p for part in parts if (p := part.strip().lower())))
     else:
-        low, high = told["ngram_range"]
+        low, high = settings["ngram_range"]
         analyze = build_analyzer(
-            told["analyzer"], (low, high), told["lowercase"], frozenset(told["stop_words"])
+            settings["analyzer"],
+            (low, high),
+            settings["lowercase"],
+            frozenset(settings["stop_words"]),
         )
-    columns = {term: i for i, term in enumerate(told["vocabulary"])}
-    counts, _ = count_terms(items, analyze, columns, told.get("n_unseen", 0))
-    if "idf" not in told:
+    columns = {term: i for i, term in enumerate(settings["vocabulary"])}
+    counts, _ = count_terms(items, analyze, columns, settings.get("n_unseen", 0))
+    if "idf" not in settings:
         return counts
     tf = counts.data.astype(np.float64)
-    tf = {"raw": tf, "log1p": np.log1p(tf), "log2": 1 + np.log2(tf)}[told["tf"]]
-    idf = np.append(told["idf"], told["unseen_idf"])  # of columns behind the vocabulary
+    tf = {"raw": tf, "log1p": np.log1p(tf), "log2": 1 + np.log2(tf)}[settings["tf"]]
+    idf = np.append(settings["idf"], settings["unseen_idf"])  # of columns behind the vocabulary
     tf *= idf[np.minimum(counts.indices, len(columns))]
     weights = (tf, counts.indices, counts.indptr)
     V = sp.csr_array(weights, shape=counts.shape)
-    if told["normalize"]:
+    if settings["normalize"]:
         norms = np.sqrt(V.multiply(V).sum(axis=1))
         V = sp.csr_array(sp.diags_array(1 / np.where(norms > 0, norms, 1)) @ V)
     return V.astype(np.float32)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from simviz.callbacks import Callback
 from simviz.exceptions import JobCancelled, SimvizError
-from simviz.jobs.memory import watched
+from simviz.jobs.memory import limit_memory
 from simviz.jobs.worker import DaemonPool, limit_threads, submit_for, threads_per_job
 
 #: Takes the share that is done, in [0, 1]; returns True to stop.
@@ -94,7 +94,7 @@ class BackgroundTasks:
             return
         try:
             limit_threads(threads_per_job(2))
-            with watched(key) as require:
+            with limit_memory(key) as require:
 
                 def report(fraction: float) -> bool:
                     require()

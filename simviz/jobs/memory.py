@@ -95,7 +95,7 @@ def _of_container() -> Iterator[tuple[float, float]]:
 
 
 @contextmanager
-def watched(key: Hashable) -> Iterator[Callable[[], None]]:
+def limit_memory(key: Hashable) -> Iterator[Callable[[], None]]:
     """Give what a piece of work calls at each step: it raises JobError where memory runs short."""
     # Nobody knows which thread of a process took its memory. What began last is stopped first,
     # what began before it only if that did not help, or the last takes no step.

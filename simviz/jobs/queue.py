@@ -169,7 +169,7 @@ class JobQueue:
         self._own_executor = executor is None
         self._order = RoundRobin()
         self._executor = executor or DaemonPool(max_workers, "simviz-job", self._order)
-        self._has_news = threading.Event()
+        self._has_changes = threading.Event()
         self._owner = new_owner()
         self._lock = threading.RLock()
         self._job_left = threading.Condition(self._lock)
@@ -294,7 +294,7 @@ class JobQueue:
             jobs = list(self._jobs.values())
         for job in jobs:
             self._stop(job, "interrupted", _INTERRUPTED)
-        self._has_news.set()
+        self._has_changes.set()
         self._writer.join(timeout)
         if self._own_executor and isinstance(self._executor, DaemonPool):
             self._executor.shutdown(wait=False, cancel_futures=True)
@@ -324,7 +324,7 @@ class JobQueue:
                 job.change(state="running", started=content["time"])
             else:
                 job.add_event(content)
-        self._has_news.set()
+        self._has_changes.set()
 
     # -- starting and ending jobs -----------------------------------------------------
 
@@ -409,7 +409,7 @@ class JobQueue:
             took = round(now - (known.started or known.created or now), 1)
             details = {"id": known.id, "method": job.spec.method, "state": state, "seconds": took}
             _log.info("job ended", details)
-        self._has_news.set()
+        self._has_changes.set()
         return ended
 
     def _stop(self, job: Job, state: State, message: str) -> bool:
@@ -472,8 +472,8 @@ class JobQueue:
     def _write_files(self) -> None:
         is_failing = False
         while True:
-            self._has_news.wait(_WAIT_SECONDS)
-            self._has_news.clear()
+            self._has_changes.wait(_WAIT_SECONDS)
+            self._has_changes.clear()
             try:
                 with self._lock:
                     jobs = list(self._jobs.values())

@@ -55,7 +55,7 @@ def train_on_shares(run: Run, pairs: PairSet, part: Part, report: ReportFraction
     side: Literal["x", "y"] = "y" if spec.split.by == "y" else "x"
     held_out = test if part == "test" else validation
     curve = learning_curve(fitted, train, held_out, seed=spec.split.seed, side=side)
-    run.keep(f"{part}/learning", {"records": curve.to_records()})
+    run.write_objects(f"{part}/learning", {"records": curve.to_records()})
 
 
 def smaller_dimensions(run: Run) -> list[int]:
@@ -72,24 +72,26 @@ def train_dimensions(run: Run, pairs: PairSet, report: ReportFraction) -> None:
     train, *held_out = (run.take(pairs, name) for name in ("train", "validation", "test"))
     parts: dict[Part, PairSet] = dict(zip(MEASURED, held_out, strict=True))
     dimensions = smaller_dimensions(run)
-    asks = default_query_side(run.info.dataset_id, pairs).direction
-    directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
+    query_direction = default_query_side(run.info.dataset_id, pairs).direction
+    directions: tuple[Direction, ...] = (
+        ("x2y", "y2x") if query_direction == "x2y" else ("y2x", "x2y")
+    )
     ranks: dict[Part, dict[int, Mapping[Direction, Ranking]]] = {part: {} for part in run.measured}
-    reached = 0.0
+    fraction = 0.0
 
     def callback(step: int, total: int, metrics: Mapping[str, float], /) -> bool:
-        return report(reached)
+        return report(fraction)
 
     smaller = _smaller(run, dimensions, train, parts["validation"], parts["test"], callback)
     for k, pipeline in zip(dimensions, smaller, strict=False):
         for part, rankings in ranks.items():
             sides = parts[part].x, parts[part].y, parts[part].relevance
             rankings[k] = evaluate(pipeline, *sides, ["MRR"], directions=directions).rankings
-        reached += k / sum(dimensions)
-        if report(reached):
+        fraction += k / sum(dimensions)
+        if report(fraction):
             raise JobCancelled("Stopped.")
     for part, rankings in ranks.items():
-        run.keep(f"{part}/smaller", {"ranks": rankings})
+        run.write_objects(f"{part}/smaller", {"ranks": rankings})
 
 
 def _smaller(

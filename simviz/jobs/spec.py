@@ -516,7 +516,7 @@ class ExperimentSpec(FindingSpec):
         from simviz.experiments import SIZES, get_experiment
 
         _refuse_unknown("parameter of an experiment", self.params, _EXPERIMENT_PARAMS)
-        get_experiment(str(self.params.get("name"))).chosen(self.params.get("methods"))
+        get_experiment(str(self.params.get("name"))).selected_methods(self.params.get("methods"))
         _refuse_unknown("size", [str(self.params.get("size"))], SIZES)
 
     def estimate(self, pairs: PairSet) -> Cost:
@@ -542,7 +542,7 @@ class ExperimentSpec(FindingSpec):
             data = experiment.prepared(pairs, seed=seed, n_train=MOST_TRAIN, n_pool=MOST_POOL)
         else:
             data = experiment.load(size=size, seed=seed)
-        progress = Progress(lambda words, fraction: report(words, fraction, {}))
+        progress = Progress(lambda text, fraction: report(text, fraction, {}))
         findings = experiment.run(data, size=size, seed=seed, methods=methods, progress=progress)
         brought = {"data": "FOLDER", "train": MOST_TRAIN, "pool": MOST_POOL} if own else {}
         command = experiment.command(size, seed, methods=methods, **brought)
@@ -643,8 +643,8 @@ class AuditSpec(FindingSpec):
 
     def estimate(self, pairs: PairSet) -> Cost:
         """Estimate all fits together, with a refusal where there are too few pairs."""
-        if words := why_no_audit(pairs):
-            return Cost(0.0, 0, words)
+        if text := why_no_audit(pairs):
+            return Cost(0.0, 0, text)
         methods, n_runs, n_folds = fits_of_audit(pairs)
         costs = [estimate(method, pairs, self.params, self.features) for method in methods]
         return sum_costs(costs, n_runs * n_folds)
@@ -706,10 +706,10 @@ def blend_spec(
     `simviz.pipeline.BlendPipeline`. A JobError says that the runs were not trained on the same
     pairs, or that a setting does not fit.
     """
-    for what, words in (("dataset_digest", "data"), ("split", "split")):
+    for what, text in (("dataset_digest", "data"), ("split", "split")):
         if learned.spec.get(what) != lexical.spec.get(what):
             raise JobError(
-                f"These two runs were not trained on the same {words}, so that one may have seen "
+                f"These two runs were not trained on the same {text}, so that one may have seen "
                 "what the other is tested on. Train both on one split and blend those."
             )
     params = {

@@ -73,12 +73,17 @@ def train(
 
     progress.report("scoring")
     measured: dict[Part, PartResult] = {}
-    asks = default_query_side(spec.dataset_id, pairs).direction
+    query_direction = default_query_side(spec.dataset_id, pairs).direction
     done = 0.0
     for part, share in measurable(parts, pipeline if spec.may_lack_scores else None).items():
         callback = progress.during("scoring", done, done + share)
         measured[part] = measure(
-            pipeline, parts.train, getattr(parts, part), spec.dimensions, callback, asks=asks
+            pipeline,
+            parts.train,
+            getattr(parts, part),
+            spec.dimensions,
+            callback,
+            query_direction=query_direction,
         )
         done += share
         progress.report("scoring", done, _figures(part, measured[part].evaluation))
@@ -147,13 +152,15 @@ def measure(
     dimensions: Sequence[int] | None = None,
     callback: Callback | None = None,
     *,
-    asks: Direction = "x2y",
+    query_direction: Direction = "x2y",
     metric: Metric | None = None,
 ) -> PartResult:
     """Measure a trained pipeline, and what knows nothing, on a part of a split."""
     # By the usual metrics, and by a further one if asked.
     sides = (held_out.x, held_out.y, held_out.relevance)
-    directions: tuple[Direction, ...] = ("x2y", "y2x") if asks == "x2y" else ("y2x", "x2y")
+    directions: tuple[Direction, ...] = (
+        ("x2y", "y2x") if query_direction == "x2y" else ("y2x", "x2y")
+    )
     inner = within(callback, 0.0, 0.4)
     evaluation = evaluate(pipeline, *sides, directions=directions, callback=inner)
     if metric is not None and metric not in evaluation.metrics:
@@ -253,12 +260,12 @@ def _curve(
     model = pipeline.model_
     if not isinstance(model, EmbeddingModel) or not model.tags.nested:
         return []
-    wanted = [k for k in dimensions or () if 1 <= k <= model.n_components_]
+    requested = [k for k in dimensions or () if 1 <= k <= model.n_components_]
     return dimension_curve(
         pipeline.transform(held_out.x),
         pipeline.transform_y(held_out.y),
         held_out.relevance,
-        wanted or None,
+        requested or None,
         similarity="dot" if model.similarity_kind == "dot" else "cosine",
         callback=callback,
     ).to_records()
@@ -266,8 +273,8 @@ def _curve(
 
 def _shortfall(pipeline: PairPipeline) -> list[str]:
     """Say where the data gave fewer dimensions than were asked for."""
-    wanted = getattr(pipeline.model, "n_components", None)
-    given = getattr(pipeline.model_, "n_components_", None)
-    if wanted is None or given is None or given >= wanted:
+    requested = getattr(pipeline.model, "n_components", None)
+    actual = getattr(pipeline.model_, "n_components_", None)
+    if requested is None or actual is None or actual >= requested:
         return []
-    return [f"The data give {given:,} dimensions of the {wanted:,} asked for."]
+    return [f"The data give {actual:,} dimensions of the {requested:,} asked for."]

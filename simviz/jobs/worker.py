@@ -16,7 +16,7 @@ from simviz import compilation
 from simviz.data import PairSet
 from simviz.exceptions import JobCancelled, JobError
 from simviz.jobs.cost import Cost
-from simviz.jobs.memory import watched
+from simviz.jobs.memory import limit_memory
 from simviz.jobs.spec import JobResult, JobSpec, Models, Report
 from simviz.store.run import RunResult
 from simviz.store.store import Store
@@ -63,7 +63,7 @@ def run_job(
     expected = spec.estimate(pairs)
     if reason := expected.reason_to_refuse:
         raise JobError(reason)
-    with watched(job_id) as require:
+    with limit_memory(job_id) as require:
         report = reporter(job_id, channel, stop, expected, began, require)
         return spec.run(pairs, models, report)
 
@@ -86,8 +86,8 @@ def reporter(
         now = time.monotonic() - began[0]
         load = now / max(time.thread_time() - began[1], now / _MAX_LOAD, 1e-9)
         fraction, left = outlook.at(stage, done, now, max(1.0, load))
-        is_news = stage != last_stage or not metrics.keys() <= known
-        if is_news or now - last >= _REPORT_SECONDS:
+        is_new = stage != last_stage or not metrics.keys() <= known
+        if is_new or now - last >= _REPORT_SECONDS:
             require()
             last, last_stage = now, stage
             known.update(metrics)

@@ -23,7 +23,7 @@ registered: dict[str, type[PairModel]] = {}
 
 
 @functools.cache
-def _found() -> dict[str, type[PairModel]]:
+def _own_methods() -> dict[str, type[PairModel]]:
     """Our methods, then those that installed packages bring."""
     found = find_classes(sys.modules[__name__], PairModel)  # type: ignore[type-abstract]
     for entry in entry_points(group="simviz.methods"):
@@ -53,7 +53,7 @@ def all_methods() -> dict[str, type[PairModel]]:
     >>> all_methods()["cca"].tags.family
     'spectral'
     """
-    return dict(sorted({**_found(), **registered}.items()))
+    return dict(sorted({**_own_methods(), **registered}.items()))
 
 
 def __getattr__(name: str) -> type[PairModel]:
@@ -122,7 +122,7 @@ def register_method(cls: type[Model], name: str | None = None) -> type[Model]:
     ValueError
         If it is no such class, the id will not do, or another method has it.
     """
-    _add({**_found(), **registered}, cls, name)
+    _add({**_own_methods(), **registered}, cls, name)
     registered[name or cls.__name__.lower()] = cls
     return cls
 

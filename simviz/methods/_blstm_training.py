@@ -32,9 +32,9 @@ from simviz.methods._training import (
     Stopped,
     Values,
     Watch,
+    default_directions,
     held_out_values,
     hold_out,
-    usual_directions,
     validation_sample,
 )
 from simviz.relevance import Relevance
@@ -132,7 +132,7 @@ class Batches:
         read = np.zeros(self.positives.shape[0], dtype=bool)
         x: list[int] = []
         y: list[Index] = []
-        n, told = 0, False
+        n, ended_early = 0, False
         for query in queries:
             if read[query]:
                 continue
@@ -153,9 +153,9 @@ class Batches:
                 n += len(wrong) + len(askers)
             if n >= self.size:
                 yield np.array(x), np.concatenate(y)
-                x, y, n, told = [], [], 0, True
+                x, y, n, ended_early = [], [], 0, True
         # A few that are left over have hardly any negatives; the next pass has them.
-        if x and (not told or n > self.size // 2):
+        if x and (not ended_early or n > self.size // 2):
             yield np.array(x), np.concatenate(y)
 
     def _partners(self, query: int) -> Index:
@@ -203,11 +203,11 @@ def _batch_size(size: int, n_texts: int) -> int:
 
 
 def _readings(positives: sp.csr_array, rejected: sp.csr_array | None = None) -> Index:
-    usual = np.median(positives.data) if positives.nnz else 1.0
+    median = np.median(positives.data) if positives.nnz else 1.0
     best = positives.max(axis=1).toarray().ravel()
     if rejected is not None:
         best = np.maximum(best, rejected.max(axis=1).toarray().ravel())
-    return np.clip(np.rint(best / usual), 1, _MOST_OFTEN).astype(np.int64)
+    return np.clip(np.rint(best / median), 1, _MOST_OFTEN).astype(np.int64)
 
 
 def _item_of(texts: Index, n: int) -> Index:
@@ -544,7 +544,7 @@ def seconds_per_text(model: Any, X: Any, Y: Any, n_texts: int) -> float:
 def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch:
     start, trainer, batches = _begin(model, reader, data, dtype, rng)
 
-    directions = usual_directions(data.relevance)
+    directions = default_directions(data.relevance)
 
     def values(theta: NDArray[Any]) -> Values:
         model._take(theta)
@@ -567,7 +567,7 @@ def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch
     )
     model._tick = watch.tick
     try:
-        watch.start(tell=True)
+        watch.start(report=True)
         for loss, theta in trainer.iterate(start, batches, watch.tick, near):
             if watch.step(loss, theta):
                 break

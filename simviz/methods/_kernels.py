@@ -32,7 +32,7 @@ _LOCALITY = 4.0  # gamma times the median squared distance, at most
 
 Notify = Callable[[int, int], bool]
 Floats = NDArray[np.floating]
-_Found = tuple[Array, Array, NDArray[np.int64], Array, Array | None]
+_Decomposed = tuple[Array, Array, NDArray[np.int64], Array, Array | None]
 
 LAPACK_SIDE = 1_000  # a full decomposition of that size takes a second
 CANDIDATES = 64  # pivots proposed at a time
@@ -281,7 +281,7 @@ def kernel_features(
     return Features(U, s, landmarks, weights[used], offsets)
 
 
-def _eigenvectors(kernel: Kernel, X: Matrix, means: Array | None) -> _Found:
+def _eigenvectors(kernel: Kernel, X: Matrix, means: Array | None) -> _Decomposed:
     index = np.arange(X.shape[0])
     K = checked(kernel.against(X, kernel.pick(X, index)))
     K[:, ~nonzero_rows(X)] = 0.0
@@ -311,7 +311,7 @@ def _incomplete_cholesky(
     max_landmarks: int,
     rng: np.random.RandomState,
     notify: Notify,
-) -> _Found:
+) -> _Decomposed:
     F, index = pivoted_cholesky(kernel, X, max_landmarks, rng, notify)
     C = F[index].copy()  # lower triangular: K of the landmarks is C Cᵀ
     noise, centres = 0.0, None

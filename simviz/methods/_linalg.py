@@ -29,7 +29,7 @@ SPARE = 2_000  # directions beyond 2 k at which the search ends whatever is left
 _MOST = 5_500  # directions whose projected matrix takes LAPACK half a minute
 _SHORT = 1e-3  # of the norm: what is shorter is made orthogonal twice
 _SMALL = 1e-6  # entries between it and its inverse may be squared twice
-_USUAL_BASIS = 3.5  # times k directions are enough for most spectra; for progress only
+_TYPICAL_BASIS = 3.5  # times k directions are enough for most spectra; for progress only
 DENSE_FLOPS = 1e8  # direct LAPACK SVD below this many multiplications
 GRAM_SIDE = 1_500  # all eigenvectors of a Gram matrix of this side take a fraction of a second
 LARGEST_GRAM = 6_000  # and of this one half a minute: for when many of them are wanted
@@ -246,8 +246,8 @@ def leading_eigenpairs(
     limit = min(side, 2 * k + SPARE, max(_MOST, k + k // 2))
     basis = _Basis(side, min(side, limit + width), start.dtype)
     basis.append(_orthonormal(start)[0])
-    reach: Array = np.zeros((0, 0))  # how the block to come hangs together with the last one
-    total = max(2, round(min(limit, _USUAL_BASIS * k) / width))
+    coupling: Array = np.zeros((0, 0))  # how the block to come hangs together with the last one
+    total = max(2, round(min(limit, _TYPICAL_BASIS * k) / width))
     checks = [(0, np.inf)]
     next_check, step, norm = min(limit, int(_FIRST_CHECK * k) + 1), 0, 0.0
     unit = 0.0
@@ -260,18 +260,18 @@ def leading_eigenpairs(
         stop = notify is not None and notify(min(step, total), total)
         # The three-term recurrence takes away what is large, one pass over the basis the rest.
         if len(basis.sizes) > 1:
-            Z = Z - basis.before_last @ reach.T.astype(Z.dtype)
+            Z = Z - basis.before_last @ coupling.T.astype(Z.dtype)
         own = last.T @ Z
         Z -= last @ own
-        basis.couple(own, reach)
+        basis.couple(own, coupling)
         norm = max(norm, float(np.abs(np.linalg.eigvalsh((own + own.T) / 2)).max()))
         floor = norm * float(np.finfo(Z.dtype).eps) * np.sqrt(side)
-        new, reach = _orthonormal(basis.without(Z), floor, norm, basis)
+        new, coupling = _orthonormal(basis.without(Z), floor, norm, basis)
         if stop or basis.size >= next_check:
             values, S = basis.ritz()
             found = min(k, len(values))
             scale = np.maximum(values[:found], max(floor, np.finfo(np.float64).tiny))
-            left = np.linalg.norm(reach @ S[-basis.sizes[-1] :, :found], axis=0) / scale
+            left = np.linalg.norm(coupling @ S[-basis.sizes[-1] :, :found], axis=0) / scale
             residual = float(left.max(initial=0.0))
             exact = basis.size >= limit or (found == k and residual <= tol)
             if stop or exact:
@@ -280,7 +280,7 @@ def leading_eigenpairs(
             next_check = min(limit, _next_check(checks, width, tol))
         if new.shape[1] < width:
             # An invariant subspace: what is missing lies in directions not seen so far.
-            new, reach = _refilled(basis, new, reach, min(width, side - basis.size))
+            new, coupling = _refilled(basis, new, coupling, min(width, side - basis.size))
         basis.append(new)
 
 
@@ -331,7 +331,7 @@ def _orthonormal(
     return Q[:, long], R[long]
 
 
-def _refilled(basis: _Basis, new: Array, reach: Array, width: int) -> tuple[Array, Array]:
+def _refilled(basis: _Basis, new: Array, coupling: Array, width: int) -> tuple[Array, Array]:
     rng = np.random.default_rng(basis.size)
     missing = width - new.shape[1]
     fresh = rng.standard_normal((new.shape[0], missing)).astype(new.dtype)
@@ -339,8 +339,8 @@ def _refilled(basis: _Basis, new: Array, reach: Array, width: int) -> tuple[Arra
         fresh = basis.without(fresh)
         fresh -= new @ (new.T @ fresh)
         fresh = _orthonormal(fresh)[0]
-    reach = np.vstack([reach, np.zeros((fresh.shape[1], reach.shape[1]))])
-    return np.hstack([new, fresh]), reach
+    coupling = np.vstack([coupling, np.zeros((fresh.shape[1], coupling.shape[1]))])
+    return np.hstack([new, fresh]), coupling
 
 
 class _Basis:
@@ -374,13 +374,13 @@ class _Basis:
     def without(self, Z: Array) -> Array:
         return Z - self.vectors @ (self.vectors.T @ Z)
 
-    def couple(self, own: Array, reach: Array) -> None:
+    def couple(self, own: Array, coupling: Array) -> None:
         T, start = self._projected, self.size - self.sizes[-1]
         T[start : self.size, start : self.size] = (own + own.T) / 2
         if start:
             before = start - self.sizes[-2]
-            T[start : self.size, before:start] = reach
-            T[before:start, start : self.size] = reach.T
+            T[start : self.size, before:start] = coupling
+            T[before:start, start : self.size] = coupling.T
 
     def ritz(self) -> tuple[Array, Array]:
         """Eigenvalues of the projected matrix, descending, and its eigenvectors."""

@@ -55,18 +55,18 @@ def draw_constraints(
             f"and {len(negatives)} judged not relevant. Bring both, or set unjudged='negative'."
         )
     similar = rng.permutation(positives)[: max(1, n // 2)]
-    wanted = n - len(similar)
+    n_missing = n - len(similar)
     if judged:
-        dissimilar = rng.permutation(negatives)[:wanted]
+        dissimilar = rng.permutation(negatives)[:n_missing]
     elif len(negatives):
         # Those that were judged come first. Where an item belongs that has no others is unknown.
         unknown = relevance.only_rejected
-        dissimilar = rng.permutation(negatives)[:wanted]
-        others = _others(np.union1d(positives, negatives), relevance.shape, wanted, rng)
+        dissimilar = rng.permutation(negatives)[:n_missing]
+        others = _others(np.union1d(positives, negatives), relevance.shape, n_missing, rng)
         others = others[~unknown[others // relevance.shape[1]]]
-        dissimilar = np.concatenate([dissimilar, others])[:wanted]
+        dissimilar = np.concatenate([dissimilar, others])[:n_missing]
     else:
-        dissimilar = _others(positives, relevance.shape, wanted, rng)
+        dissimilar = _others(positives, relevance.shape, n_missing, rng)
     code = np.concatenate([similar, dissimilar])
     sign = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
     order = rng.permutation(len(code))

@@ -34,7 +34,7 @@ from simviz.methods._training import torch_device
 from simviz.relevance import Relevance
 
 _ENTRIES = 2**24  # of a block: 64 MB of float32
-_KEPT = 10**8  # scores that may be kept from one pass to the next: 400 MB of float32
+_MAX_CACHED = 10**8  # scores that may be kept from one pass to the next: 400 MB of float32
 _ROWS = (128, 1024)  # a block of fewer wastes products, of more saves nothing
 # bfloat16 pays off where products outweigh the passes over a block: at a thousand items
 # a side it took longer, at six thousand it was 1.0 to 1.3 times as fast with vectors of
@@ -86,10 +86,10 @@ class FloatBlocks:
         self.dQ[:] = 0
         self._buffer = self._block("block")
 
-    def kept_scores(self) -> Iterator[tuple[slice, NDArray[Any] | None]]:
+    def cached_scores(self) -> Iterator[tuple[slice, NDArray[Any] | None]]:
         """Yield slices of rows, with room where the scores of all may stay till the next pass."""
         size = len(self.P) * len(self.Q)
-        if size > _KEPT:
+        if size > _MAX_CACHED:
             yield from ((rows, None) for rows in self)
             return
         room = self._memory.take("kept", (len(self.P), len(self.Q)), self.entry_type)
@@ -280,11 +280,11 @@ class Pairs:
             self.matched &= self.shape[0] == self.shape[1]
         weights = []
         self.total = 0.0
-        for asks, own, others in (
+        for is_query, own, others in (
             (direction != "y2x", per_x, self.shape[1]),
             (direction != "x2y", per_y, self.shape[0]),
         ):
-            comparisons = own * (others - own) * int(asks)
+            comparisons = own * (others - own) * int(is_query)
             counted = comparisons > 0
             weight = np.divide(1.0, comparisons, out=np.zeros(len(own)), where=counted)
             weights.append(weight if balanced else counted.astype(np.float64))
@@ -431,11 +431,11 @@ class Softmax:
         self.pairs, self.gamma = pairs, gamma
         self._weights = []
         self.total = 0.0
-        for asks, own in (
+        for is_query, own in (
             (pairs.x_weight > 0, np.diff(pairs.indptr)),
             (pairs.y_weight > 0, np.diff(pairs.indptr_y)),
         ):
-            weight = asks / np.maximum(own, 1) if balanced else asks.astype(np.float64)
+            weight = is_query / np.maximum(own, 1) if balanced else is_query.astype(np.float64)
             self._weights.append(weight)
             self.total += float(weight @ own)
 
@@ -454,7 +454,7 @@ class Softmax:
         base = _base_two(gamma, dtype)
         row_sums, column_sums = (np.zeros(n) for n in pairs.shape)
         n_chunks = -(-pairs.shape[1] // WIDTH)
-        for rows, room in blocks.kept_scores():
+        for rows, room in blocks.cached_scores():
             S = blocks.entries(rows, room)
             S[pairs.in_block(rows)] = blocks.nowhere
             r = np.zeros((n_chunks, len(S)))
@@ -475,7 +475,7 @@ class Softmax:
             slopes.append(np.bincount(at, weight[at] * a / (1 + ratio), minlength=len(sums)))
         slopes[1] = yield slopes[1]
         by_row, by_column = (slope.astype(dtype) for slope in slopes)
-        for rows, room in blocks.kept_scores():
+        for rows, room in blocks.cached_scores():
             S = blocks.entries(rows) if room is None else room
             if room is None:
                 S[pairs.in_block(rows)] = blocks.nowhere

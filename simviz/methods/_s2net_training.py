@@ -26,7 +26,7 @@ from simviz.relevance import Relevance
 BatchObjective = Callable[[Matrix, Matrix, Relevance, Array], tuple[float, Array]]
 Function = Callable[[Array], tuple[float, Array]]
 
-_KEPT = 3  # gradients: a line search holds the one before, the best, and one on trial
+_N_GRADIENTS = 3  # gradients: a line search holds the one before, the best, and one on trial
 _UNUSED = 2  # references to an array: from where it is kept, and from asking for them
 _FEWEST, _SMALLEST = 8, 32  # batches of a pass, unless they were smaller than this
 _PAIRS = (3, 8)  # fewest and most steps remembered
@@ -128,7 +128,7 @@ class Network:
             out[-2:] = 0
 
 
-def only_reached(data: Data, theta: Array, shared: bool, activation: str | None) -> Data:
+def active_rows(data: Data, theta: Array, shared: bool, activation: str | None) -> Data:
     """Data in which items that parameters give no direction have no features."""
     # Any step would give them one, such as that of the offset for all of them: the loss would
     # jump at its start, where L-BFGS needs it to be smooth.
@@ -191,7 +191,7 @@ class Objective:
             fits = shape == theta.shape and dtype == theta.dtype
             if fits and sys.getrefcount(self._gradients[i]) == _UNUSED:
                 return self._gradients[i]
-        self._gradients[:] = [np.empty_like(theta), *self._gradients[: _KEPT - 1]]
+        self._gradients[:] = [np.empty_like(theta), *self._gradients[: _N_GRADIENTS - 1]]
         return self._gradients[0]
 
 
@@ -348,11 +348,11 @@ class LBFGS:
         for _ in range(trials):
             point = x.copy()
             add_scaled(direction, x.dtype.type(step), point)
-            reached, gradient = self.function(point)
-            if not reached <= value + _DECREASE * step * slope:
+            trial, gradient = self.function(point)
+            if not trial <= value + _DECREASE * step * slope:
                 high = step
             else:
-                best = reached, point, gradient
+                best = trial, point, gradient
                 if inner(gradient, direction) >= _CURVATURE * slope:
                     return best
                 low = step

@@ -483,8 +483,8 @@ class ScaledWhitening:
         mu, V = leading_symmetric(correlated, d, LEADING, dtype, random_state=0, notify=notify)
         rest = (d - mu.sum()) / (d - len(mu)) if len(mu) < d else 1.0
         self.leading: Array = V.astype(dtype)
-        self._usual = 1 / np.sqrt(rest)
-        self._own = (1 / np.sqrt(mu) - self._usual)[:, None]
+        self._rest_scale = 1 / np.sqrt(rest)
+        self._own = (1 / np.sqrt(mu) - self._rest_scale)[:, None]
 
     def gram(self, B: Array) -> Array:
         D = self.directions(B)
@@ -494,7 +494,7 @@ class ScaledWhitening:
 
     def _root(self, B: Array) -> Array:
         inner = self._own.astype(B.dtype) * (self.leading.T @ B)
-        return B.dtype.type(self._usual) * B + self.leading @ inner
+        return B.dtype.type(self._rest_scale) * B + self.leading @ inner
 
     def forward(self, B: Array) -> Array:
         return self.op.matmat(self.directions(B))

@@ -87,7 +87,14 @@ class TopicModel(IterativeMixin, TopicSimilarity):
     ) -> tuple[list[Side], Array, Array, float, bool, Callable[[], bool]]:
         """Arguments of `EM`: what is added to counts of topics and of words among them."""
         shared = bool(getattr(self, "shared", False))
-        return sides, weights, np.full(self.n_components, float(a)), float(b), shared, self._ask
+        return (
+            sides,
+            weights,
+            np.full(self.n_components, float(a)),
+            float(b),
+            shared,
+            self._is_stopped,
+        )
 
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
@@ -152,13 +159,13 @@ class TopicModel(IterativeMixin, TopicSimilarity):
             run.perplexities.append(float(seen))
             self.n_iter_ = done + 1
             self._metrics = {"objective": progress.objective, "perplexity": float(seen)}
-            if self._ask():
+            if self._is_stopped():
                 return True
             if self.n_iter_ > _FEWEST_STEPS and em.settled(run.objectives, self.tol):
                 return False
         return False
 
-    def _ask(self) -> bool:
+    def _is_stopped(self) -> bool:
         return self._notify(self.n_iter_, self.max_iter, **self._metrics)
 
     def _keep(self, em: EM, topics: Topics) -> None:
@@ -581,16 +588,16 @@ class Watch:
         """The number of equally likely words that would be as hard to foretell."""
         total, n_words = 0.0, 0.0
         self.model._keep(em, topics)
-        for source, given, target, asked in self.tasks:
-            shares = (self.model._embed_x, self.model._embed_y)[source](given)
+        for source, observed, target, held_out in self.tasks:
+            shares = (self.model._embed_x, self.model._embed_y)[source](observed)
             phi = em.word_shares(topics, target)
-            wanted = Counts(asked, em.known[0 if em.shared else target], phi.dtype)
+            counts = Counts(held_out, em.known[0 if em.shared else target], phi.dtype)
             rows = np.flatnonzero(shares.any(axis=1))
             logs = np.empty(len(rows))
-            args = *wanted.rows, rows, shares.astype(phi.dtype), rows, phi, logs
-            run_kernel("likelihoods", wanted.val.size * len(phi.T), *args)
+            args = *counts.rows, rows, shares.astype(phi.dtype), rows, phi, logs
+            run_kernel("likelihoods", counts.val.size * len(phi.T), *args)
             total += float(logs.sum())
-            n_words += float(wanted.totals[rows].sum())
+            n_words += float(counts.totals[rows].sum())
         return float(np.exp(-total / n_words)) if n_words else float("nan")
 
 

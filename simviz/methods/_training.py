@@ -53,22 +53,22 @@ class Watch:
         self.best_values = Values()
         self._heard = time.monotonic()
 
-    def start(self, *, tell: bool) -> None:
+    def start(self, *, report: bool) -> None:
         self._keep(self.best, 0)
-        if tell:
-            self._tell()
+        if report:
+            self._report()
 
     def tick(self) -> None:
         """Tell that it goes on; raise `Stopped` where it should not."""
         if time.monotonic() - self._heard > PAUSE:
-            self._tell()
+            self._report()
 
     def step(self, loss: float, theta: Array) -> bool:
         """Note an iteration; true where it was the last. `theta` is copied if needed."""
         self.losses.append(loss)
         n = len(self.losses)
         self._keep(theta, n)
-        self._tell()
+        self._report()
         waited = self.values is not None and n - self.best_iter >= self.patience
         return n >= self.max_iter or waited
 
@@ -86,7 +86,7 @@ class Watch:
             self.best_score, self.best_iter, self.best_values = score, n, values
             self.best = theta.copy() if n else theta
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         self._heard = time.monotonic()
         metrics: dict[str, float] = {}
         if self.losses:
@@ -133,7 +133,7 @@ def least_change(watches: Sequence[Watch]) -> Watch:
     return min(good, key=lambda watch: float(np.linalg.norm(watch.best - watch.first)))
 
 
-def usual_directions(relevance: Relevance) -> tuple[str, ...]:
+def default_directions(relevance: Relevance) -> tuple[str, ...]:
     """Return both directions where pairs are one to one, else that of x items that ask."""
     return ("x2y", "y2x") if one_to_one(relevance) else ("x2y",)
 
@@ -184,8 +184,8 @@ def placements(scores: Array, relevance: Relevance) -> Array:
         np.sort(scores[part.tocoo().coords].astype(np.float64))
         for part in (relevance.positives, relevance.negatives)
     )
-    below, level = (np.searchsorted(others, relevant, side=s) for s in ("left", "right"))
-    return (below + level) / (2 * len(others))
+    below, not_above = (np.searchsorted(others, relevant, side=s) for s in ("left", "right"))
+    return (below + not_above) / (2 * len(others))
 
 
 class HeldOut(NamedTuple):
@@ -231,12 +231,12 @@ def best_on_held_out(
     data: Data,
     values: Sequence[float],
     path: Callable[[Matrix, Matrix, Relevance, Sequence[float]], Iterator[Any]],
-    usual: float,
+    default: float,
 ) -> float:
-    """Return the value whose model does best on held-out items, else `usual`."""
+    """Return the value whose model does best on held-out items, else `default`."""
     held = hold_out_parts(model, data, None, check_random_state(model.random_state))
     if not held.parts:
-        return usual
+        return default
     scores = [
         mean_score(held_out_values(fitted, held.parts, ("x2y", "y2x")))
         for fitted in path(*held.data, values)
@@ -353,12 +353,12 @@ def initial_model(model: Any, data: Data, *, shared: bool) -> tuple[LinearPairMo
 
         cls = get_method(model.init)
         known = cls._get_param_names()
-        wanted = {
+        expected = {
             "n_components": model.n_components,
             "shared": shared,
             "random_state": model.random_state,
         }
-        linear = cls(**{name: value for name, value in wanted.items() if name in known})
+        linear = cls(**{name: value for name, value in expected.items() if name in known})
     elif not _is_fitted(linear):
         linear = clone(linear)
     if not _is_fitted(linear):
@@ -368,11 +368,11 @@ def initial_model(model: Any, data: Data, *, shared: bool) -> tuple[LinearPairMo
             linear.fit(*data)
         linear.set_callbacks()
     widths = linear.x_projection_.shape[0], linear.y_projection_.shape[0]
-    given = data[0].shape[1], data[1].shape[1]
-    if widths != given:
+    shape = data[0].shape[1], data[1].shape[1]
+    if widths != shape:
         raise ValueError(
             f"init was fitted on {widths[0]} and {widths[1]} features, X and y have "
-            f"{given[0]} and {given[1]}. Fit it on the same features."
+            f"{shape[0]} and {shape[1]}. Fit it on the same features."
         )
     k = linear.n_components_
     if k > model.n_components and linear.tags.nested:

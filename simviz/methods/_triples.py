@@ -19,10 +19,10 @@ from simviz.methods._training import (
     Stopped,
     Values,
     Watch,
+    default_directions,
     held_out_values,
     hold_out_parts,
     least_change,
-    usual_directions,
 )
 from simviz.relevance import Relevance
 
@@ -47,14 +47,16 @@ class TripleSource:
         relevance: Relevance,
         *,
         links: bool,
-        given: Triples | None = None,
+        triples: Triples | None = None,
         group: int = 1,
         name: str = "SSI",
     ) -> None:
-        self.given, self.group = given, group if given is None else 1
+        self.given, self.group = triples, group if triples is None else 1
         positives = relevance.positives
         self.judged = relevance.unjudged == "ignore"
-        if given is None and not (positives.nnz and (relevance.negatives.nnz or not self.judged)):
+        if triples is None and not (
+            positives.nnz and (relevance.negatives.nnz or not self.judged)
+        ):
             raise ValueError(
                 f"{name} compares relevant with other items; got {positives.nnz} relevant and "
                 f"{relevance.negatives.nnz} judged not relevant. "
@@ -258,9 +260,9 @@ class TripleMixin(IterativeMixin):
 
     def _source(self: Any, X: Matrix, Y: Matrix, relevance: Relevance, group: int) -> TripleSource:
         links = not relevance.is_identity and same_items(X, Y)
-        given = getattr(self, "_given", None)
+        triples = getattr(self, "_given", None)
         name = type(self).__name__
-        return TripleSource(relevance, links=links, given=given, group=group, name=name)
+        return TripleSource(relevance, links=links, triples=triples, group=group, name=name)
 
     def _fit_iter(
         self: Any,
@@ -296,7 +298,7 @@ class TripleMixin(IterativeMixin):
         source = self._source(X, Y, relevance, getattr(self, "n_negatives", 1))
         X, Y = self._scaled(X, "x"), self._scaled(Y, "y")
         descent = self._begin(X, Y, relevance, source, rng)
-        directions = usual_directions(relevance)
+        directions = default_directions(relevance)
 
         def values(theta: NDArray[Any]) -> Values:
             self._take(theta)

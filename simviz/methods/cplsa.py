@@ -149,7 +149,7 @@ class TiltedEM(EM):
         """θ as each side sees it, and what that adds to the objective."""
         w, o = self._wide, 1 - self._wide
         wide, other = self.sides[w], self.sides[o]
-        given = (
+        conditional = (
             (*wide.rows, wide.unit_ptr, wide.units, self._rates[w], self.phi(topics, w)),
             (*other.rows, other.items, self._rates[o], self.phi(topics, o)),
         )
@@ -157,7 +157,7 @@ class TiltedEM(EM):
         for call, bounds in enumerate(self._tilt_parts):
             if call and self.notify():
                 raise Stopped
-            args = *given, topics.theta, self._duals, self.n_steps, epsilon, bounds
+            args = *conditional, topics.theta, self._duals, self.n_steps, epsilon, bounds
             into = self._tilted[w], self._tilted[o], self.gaps
             run_kernel("agree", self._steps, *args, *into)
         if not 0 < self.epsilon < np.inf:

@@ -17,10 +17,10 @@ from simviz.methods._training import (
     Data,
     Stopped,
     Watch,
+    default_directions,
     initial_model,
     least_change,
     split_validation,
-    usual_directions,
 )
 from simviz.params import interval, options
 from simviz.relevance import Relevance
@@ -28,7 +28,7 @@ from simviz.relevance import Relevance
 if TYPE_CHECKING:
     from simviz.methods._metric import LogDetProjections
 
-_GAMMAS, _USUAL_GAMMA = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0), 0.01
+_GAMMAS, _DEFAULT_GAMMA = (1e-4, 1e-3, 1e-2, 0.1, 1.0, 10.0), 0.01
 _SAMPLE = 10_000  # pairs whose distances say what is near and what is far
 
 
@@ -193,11 +193,11 @@ class HDLR(IterativeMixin, LinearPairModel):
         from simviz.methods._metric import bend, bent_values
 
         rng = check_random_state(self.random_state)
-        everything, given = (X, Y, relevance), validation
+        everything, held_out = (X, Y, relevance), validation
         data, validation = split_validation(self, everything, validation, rng)
         start, stopped = initial_model(self, data, shared=True)
 
-        scored = bent_values(self, start, validation, usual_directions(relevance))
+        scored = bent_values(self, start, validation, default_directions(relevance))
         watch = Watch(
             np.eye(start.n_components_),
             self._notify,
@@ -206,14 +206,14 @@ class HDLR(IterativeMixin, LinearPairModel):
         )
         gammas: list[float] = []
         try:
-            watch.start(tell=not stopped)
+            watch.start(report=not stopped)
             if not stopped:
                 self._sweep(start, data, rng, watch, gammas)
         except Stopped:
             stopped = True
         watch = least_change([watch])
         kept = gammas[: watch.best_iter]
-        if given is None and validation is not None and not stopped:
+        if held_out is None and validation is not None and not stopped:
             start, watch.best = self._repeat(everything, kept, rng, watch, start)
         bend(self, start, root(watch.best))
         self.metric_ = watch.best
@@ -276,7 +276,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         """Weights of the constraints, in the order in which they are tried."""
         if self.gamma is not None:
             return (self.gamma,)
-        return _GAMMAS if watched else (_USUAL_GAMMA,)
+        return _GAMMAS if watched else (_DEFAULT_GAMMA,)
 
     def _bounds(
         self, P: NDArray[np.floating], Q: NDArray[np.floating], rng: Any

@@ -197,11 +197,11 @@ class KernelCCA(KernelPairModel):
     def _check_one_kernel(self) -> None:
         settings = [(self.x_kernel, self.x_gamma), (self.y_kernel, self.y_gamma)]
         if settings[0] != settings[1]:
-            told = [f"{kernel!r} with gamma={gamma}" for kernel, gamma in settings]
+            described = [f"{kernel!r} with gamma={gamma}" for kernel, gamma in settings]
             raise ValueError(
                 "shared=True learns one map of both sides, from one kernel; got "
-                f"{told[0]} on the x side and {told[1]} on the y side. Give both sides the same, "
-                "or use shared=False."
+                f"{described[0]} on the x side and {described[1]} on the y side. Give both sides "
+                "the same, or use shared=False."
             )
 
 

@@ -299,9 +299,9 @@ def _candidates(kernel: str | KernelFunction, gamma: float | None, Z: Matrix) ->
     found: list[Setting] = [("linear", None)]
     if len(lengths) and np.ptp(lengths) > 1e-3 * lengths.max():
         found.append(("cosine", None))
-    usual = default_gamma("rbf", Z)
-    assert usual is not None
-    widths = [width * usual for width in _WIDTHS] if gamma is None else [gamma]
+    default = default_gamma("rbf", Z)
+    assert default is not None
+    widths = [width * default for width in _WIDTHS] if gamma is None else [gamma]
     return found + [("rbf", width) for width in widths]
 
 

@@ -16,10 +16,10 @@ from simviz.base.stored import ITERATIONS, Declared, Number, StoredArray
 from simviz.methods._training import (
     Stopped,
     Watch,
+    default_directions,
     initial_model,
     least_change,
     split_validation,
-    usual_directions,
 )
 from simviz.params import interval, options
 from simviz.relevance import Relevance
@@ -189,14 +189,14 @@ class MLC(IterativeMixin, LinearPairModel):
         differences = P[pairs.x].astype(np.float64) - Q[pairs.y]
         similar, dissimilar = differences[pairs.sign > 0], differences[pairs.sign < 0]
 
-        values = bent_values(self, start, validation, usual_directions(data[2]))
+        values = bent_values(self, start, validation, default_directions(data[2]))
         # Without anything held out the first step is safe, and the last nearly never good.
         blind = self.validation_fraction > 0 and not validation
         limits = 1 if blind else self.max_iter, self.patience
         unbent = np.eye(start.n_components_)
         watch = Watch(unbent, self._notify, values, limits)
         try:
-            watch.start(tell=not stopped)
+            watch.start(report=not stopped)
             for root, gap in () if stopped else self._ascent(similar, dissimilar):
                 if watch.step(gap, root) or gap <= self.tol:
                     break

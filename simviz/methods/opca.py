@@ -28,7 +28,7 @@ from simviz.methods._training import best_on_held_out
 from simviz.params import interval, options
 from simviz.relevance import Relevance
 
-_USUAL = 0.1
+_DEFAULT_REGULARIZATION = 0.1
 
 
 @dataclass(eq=False, repr=False)
@@ -146,10 +146,12 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
     random_state: Any = 0
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
-        self.regularization_ = _USUAL
+        self.regularization_ = _DEFAULT_REGULARIZATION
         if self.regularization is None and not (sp.issparse(X) or sp.issparse(Y)):
             data = X, Y, relevance
-            self.regularization_ = best_on_held_out(self, data, self.ridges, self._path, _USUAL)
+            self.regularization_ = best_on_held_out(
+                self, data, self.ridges, self._path, _DEFAULT_REGULARIZATION
+            )
         super()._fit(X, Y, relevance)
 
     def _path(

@@ -47,21 +47,21 @@ def _keys(rows: sp.csr_array) -> list[tuple[bytes, bytes]]:
 
 def share_of_feedback(scores: NDArray[Any], own: sp.csr_array, n_feedback: int) -> sp.csr_array:
     """How much each document feeds each query."""
-    told = np.where(np.asarray(scores) > 0, scores, 0)
-    rows = np.repeat(np.arange(len(told)), np.diff(own.indptr))
-    told[rows, own.indices] = 0
-    n = told.shape[1]
+    weights = np.where(np.asarray(scores) > 0, scores, 0)
+    rows = np.repeat(np.arange(len(weights)), np.diff(own.indptr))
+    weights[rows, own.indices] = 0
+    n = weights.shape[1]
     last = n - min(n_feedback, n)
     # The score at the last place; 0 where fewer documents can feed.
-    limit = np.partition(told, last, axis=1)[:, last]
-    row, column = np.nonzero((told > 0) & (told >= limit[:, None]))
-    is_level = told[row, column] == limit[row]
-    n_level = np.bincount(row[is_level], minlength=len(told))
-    n_above = np.bincount(row[~is_level], minlength=len(told))
-    places = np.minimum(n_feedback, n_above + n_level)
+    limit = np.partition(weights, last, axis=1)[:, last]
+    row, column = np.nonzero((weights > 0) & (weights >= limit[:, None]))
+    is_tied = weights[row, column] == limit[row]
+    n_tied = np.bincount(row[is_tied], minlength=len(weights))
+    n_above = np.bincount(row[~is_tied], minlength=len(weights))
+    places = np.minimum(n_feedback, n_above + n_tied)
     share = np.ones(len(row))
-    share[is_level] = ((places - n_above) / np.maximum(n_level, 1))[row[is_level]]
-    return sp.csr_array((share / places[row], (row, column)), shape=told.shape)
+    share[is_tied] = ((places - n_above) / np.maximum(n_tied, 1))[row[is_tied]]
+    return sp.csr_array((share / places[row], (row, column)), shape=weights.shape)
 
 
 def heaviest_terms(rows: sp.csr_array, n_terms: int | None) -> sp.csr_array:

@@ -108,7 +108,7 @@ class RidgeIdentity(LinearPairModel):
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         data, value = (X, Y, relevance), self.regularization
         if value is None:
-            value = best_on_held_out(self, data, self.ridges, self._path, usual=1.0)
+            value = best_on_held_out(self, data, self.ridges, self._path, default=1.0)
         for _ in self._path(*data, [value]):
             pass
 

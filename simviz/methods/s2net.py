@@ -344,9 +344,9 @@ class S2Net(IterativeMixin, LinearPairModel):
             watch = Watch(start, self._heard, values if held.parts else None, limits, rate)
             watches.append(watch)
             try:
-                watch.start(tell=not stopped and not self._done)
-                for loss, reached in () if stopped else self._steps(held.data, watch, rng):
-                    if watch.step(loss, reached):
+                watch.start(report=not stopped and not self._done)
+                for loss, theta in () if stopped else self._steps(held.data, watch, rng):
+                    if watch.step(loss, theta):
                         break
             except Stopped:
                 stopped = True
@@ -364,19 +364,19 @@ class S2Net(IterativeMixin, LinearPairModel):
         self, watch: Watch, data: Data, start: NDArray[Any], rng: Any, stopped: bool
     ) -> tuple[NDArray[Any], bool]:
         """Do with all items what was best without those held out."""
-        reached = start
+        current = start
         again = Watch(start, self._heard, None, (watch.best_iter, 1), watch.rate)
         try:
             if watch.best_iter and not stopped:
                 for loss, theta in self._steps(data, again, rng):
-                    reached = theta
+                    current = theta
                     if again.step(loss, theta):
                         break
         except Stopped:
             return watch.best, True
         if not stopped:
-            self._take(reached)
-        return reached, stopped
+            self._take(current)
+        return current, stopped
 
     def _heard(self, step: int, total: int, **metrics: float) -> bool:
         """Tell of a step of one of several descents."""
@@ -395,7 +395,7 @@ class S2Net(IterativeMixin, LinearPairModel):
     def _steps(self, data: Data, watch: Watch, rng: Any) -> Iterator[tuple[float, NDArray[Any]]]:
         """Iterations of the solver: loss and parameters."""
         from simviz.methods._s2net_losses import Loss, Maker, Settings
-        from simviz.methods._s2net_training import LBFGS, Adam, Network, Objective, only_reached
+        from simviz.methods._s2net_training import LBFGS, Adam, Network, Objective, active_rows
 
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
@@ -414,7 +414,7 @@ class S2Net(IterativeMixin, LinearPairModel):
 
         Loss(data[2], settings, rng).require_comparisons(data[2])
         if self.solver == "lbfgs":
-            data = only_reached(data, theta, self.shared, self.activation)
+            data = active_rows(data, theta, self.shared, self.activation)
             return LBFGS(objective(*data), watch.rate).iterate(theta)
         adam = Adam(lambda X, Y, R, x: objective(X, Y, R)(x), watch.rate)
         return adam.iterate(theta, self._batches(data, rng))

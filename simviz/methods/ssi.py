@@ -249,7 +249,7 @@ class SSI(TripleMixin, PairModel):
             return np.ones(d_x, X.dtype)
         if self.form == "full":
             return np.eye(d_x, d_y, dtype=X.dtype) * X.dtype.type(self.shared)
-        scale = self.init_scale or self._usual_scale
+        scale = self.init_scale or self._default_scale
         std = scale / np.sqrt(self.n_components)
         U, V = (rng.normal(0, std, (d, self.n_components)).astype(X.dtype) for d in (d_x, d_y))
         if self.init == "lsa":
@@ -268,7 +268,7 @@ class SSI(TripleMixin, PairModel):
         self.y_factors_ = self.x_factors_ if self.form == "symmetric" else theta[d_x:, :N]
 
     @property
-    def _usual_scale(self) -> float:
+    def _default_scale(self) -> float:
         if self.form == "symmetric":
             return 0.5 if self.init == "lsa" else 0.1
         return 1.0

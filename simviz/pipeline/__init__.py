@@ -13,7 +13,12 @@ from simviz.pipeline._defaults import (  # some of them for our own packages alo
     why_no_adapter as why_no_adapter,
 )
 from simviz.pipeline._index import ItemIndex
-from simviz.pipeline._loading import Chosen as Chosen, Pipeline, load_index, load_pipeline
+from simviz.pipeline._loading import (
+    BestPipeline as BestPipeline,
+    Pipeline,
+    load_index,
+    load_pipeline,
+)
 from simviz.pipeline._pipelines import BlendPipeline, Normalization, PairPipeline
 
 __all__ = [

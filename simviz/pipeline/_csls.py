@@ -170,8 +170,8 @@ class CSLSPipeline(_Scorer):
 
         def score(queries: Items) -> Block:
             found = scorer(base._encoded(queries, other))
-            asked = self._local(queries, other), base._known(queries, other)
-            return locally_scaled(found, asked[0], local, asked[1], known)
+            query_terms = self._local(queries, other), base._known(queries, other)
+            return locally_scaled(found, query_terms[0], local, query_terms[1], known)
 
         return score
 

@@ -205,13 +205,13 @@ def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
 
 def _lexical(terms: Mapping[str, Any], input: str, max_features: int | None) -> dict[str, Any]:
     """Parameters of terms for what learns nothing from pairs; those that are given win."""
-    usual: dict[str, Any] = {}
+    defaults: dict[str, Any] = {}
     if input == "tfidf":
         # Counts as they are let what a long text repeats drown the rest: benchmarks/README.md.
-        usual["tf"] = "log1p"
+        defaults["tf"] = "log1p"
     if max_features is None and not {"min_df", "max_df", "max_features"} & terms.keys():
-        usual["n_unseen"] = N_UNSEEN  # terms that were dropped must not come back as unknown
-    return {**usual, **terms}
+        defaults["n_unseen"] = N_UNSEEN  # terms that were dropped must not come back as unknown
+    return {**defaults, **terms}
 
 
 def encoder_of(features: Features) -> tuple[bool, str]:

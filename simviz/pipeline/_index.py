@@ -36,7 +36,7 @@ LEARNED, _ITERATIONS, _RESCORED = 40, 5, 4
 _ROWS = 2**15  # sorted into lists at a time
 #: How near a list has to be to be looked through, from the mean of all (0) to the nearest (1):
 #: the first of these by which so many vectors of the index find this share of their nearest.
-_NEAR, _ASKED, _RECALL = tuple(i / 20 for i in range(10, -1, -1)), 200, 0.97
+_NEAR, _N_SAMPLED, _RECALL = tuple(i / 20 for i in range(10, -1, -1)), 200, 0.97
 
 
 class ItemIndex:
@@ -111,18 +111,18 @@ class ItemIndex:
         """
         import pandas as pd
 
-        asked = as_items([queries] if isinstance(queries, str) else queries)
+        items = as_items([queries] if isinstance(queries, str) else queries)
         if isinstance(k, bool) or int(k) != k or k < 1:
             raise ValueError(f"k counts items: a whole number from 1, got {k!r}.")
         k = min(int(k), len(self))
         positions, scores = np.empty((0, k), np.intp), np.empty((0, k))
-        if len(asked):
-            positions, scores = self._nearest(asked, k)
+        if len(items):
+            positions, scores = self._nearest(items, k)
         n, k = positions.shape
         found = positions.ravel()
         return pd.DataFrame(
             {
-                "query": np.repeat(asked.labels, k),
+                "query": np.repeat(items.labels, k),
                 "rank": np.tile(np.arange(1, k + 1), n),
                 "id": self.items.ids[found],
                 "text": self.items.labels[found],
@@ -183,8 +183,8 @@ class ItemIndex:
         few.items, few._encoded = items, vectors
         return few
 
-    def _nearest(self, asked: Items, k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        queries = self.pipeline._encoded(asked, "x" if self.side == "y" else "y")
+    def _nearest(self, items: Items, k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        queries = self.pipeline._encoded(items, "x" if self.side == "y" else "y")
         lists = self._made_lists()
         return self._best(partial(self._listed, lists) if lists else self._compared, queries, k)
 
@@ -245,7 +245,7 @@ class ItemIndex:
             lists = lists_of(learned, blocks, n_lists, _ITERATIONS)
             lists.nprobe = n_lists
             middles = lists.quantizer.reconstruct_n(0, n_lists)
-            own = self._encoded[sample[:_ASKED]]
+            own = self._encoded[sample[:_N_SAMPLED]]
             k = min(11, len(self))  # each finds itself first
             least = self._best(self._compared, own, k)[1][:, -1:] - 1e-6
             for near in _NEAR:

@@ -15,12 +15,12 @@ from simviz.features._base import Transformer
 from simviz.persistence import load_state
 from simviz.pipeline._csls import SCALED, CSLSPipeline
 from simviz.pipeline._index import ItemIndex
-from simviz.pipeline._pipelines import ROLES, BlendPipeline, PairPipeline
+from simviz.pipeline._pipelines import BLEND_ROLES, BlendPipeline, PairPipeline
 
 Pipeline: TypeAlias = PairPipeline | BlendPipeline | CSLSPipeline
 
 
-class Chosen:
+class BestPipeline:
     """What answers as the pipeline that was chosen, ``best``, where it has no answer itself."""
 
     __slots__ = ()
@@ -119,10 +119,10 @@ def _pipeline(objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeline:
 
 def _unfitted(estimator: Any) -> Any:
     """A clone, made in a third of the time where no parameter is an estimator."""
-    given = {k: v for k, v in vars(estimator).items() if not (k.endswith("_") or k[0] == "_")}
-    if any(isinstance(value, BaseEstimator) for value in given.values()):
+    params = {k: v for k, v in vars(estimator).items() if not (k.endswith("_") or k[0] == "_")}
+    if any(isinstance(value, BaseEstimator) for value in params.values()):
         return clone(estimator)
-    return type(estimator)(**given)
+    return type(estimator)(**params)
 
 
 def _part(role: str, objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeline:
@@ -135,7 +135,7 @@ def _part(role: str, objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeli
 
 
 def _blend(objects: dict[str, Any], sizes: dict[str, Sizes]) -> BlendPipeline:
-    parts = [_part(role, objects, sizes) for role in ROLES]
+    parts = [_part(role, objects, sizes) for role in BLEND_ROLES]
     how = objects["blend"]
     blend = BlendPipeline(
         clone(parts[0]), clone(parts[1]), how["alpha"], normalization=how["normalization"]

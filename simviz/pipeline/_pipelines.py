@@ -45,7 +45,7 @@ _ROWS = 4_096  # pairs that are scored at once
 _NEAREST = 50  # other items that a query is told from where few queries changed
 _SPREAD_ITEMS = 1_000  # items of a side from which the spread in training is taken
 #: The parts of a blend.
-ROLES = ("learned", "lexical")
+BLEND_ROLES = ("learned", "lexical")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -253,17 +253,17 @@ def _with_nearest(relevance: Relevance, scores: NDArray[np.floating]) -> Relevan
     """Judgments with the nearest items that count as not relevant judged so, query by query."""
     if relevance.unjudged != "negative" or relevance.kind != "grade":
         return relevance
-    given = relevance.matrix.tocoo()
+    judged = relevance.matrix.tocoo()
     scores = np.array(scores)
-    scores[given.row, given.col] = -np.inf
+    scores[judged.row, judged.col] = -np.inf
     k = min(_NEAREST, scores.shape[1])
     near = np.argpartition(-scores, k - 1, axis=1)[:, :k]
     rows = np.repeat(np.arange(len(near)), k)
     free = np.isfinite(scores[rows, near.ravel()])
     return Relevance.from_pairs(
-        np.r_[given.row, rows[free]],
-        np.r_[given.col, near.ravel()[free]],
-        np.r_[given.data, np.full(free.sum(), -1.0)],
+        np.r_[judged.row, rows[free]],
+        np.r_[judged.col, near.ravel()[free]],
+        np.r_[judged.data, np.full(free.sum(), -1.0)],
         shape=relevance.shape,
         unjudged="negative",
     )
@@ -773,7 +773,7 @@ class BlendPipeline(_Scorer):
     def _fit(self, pairs: PairSet, validation: PairSet | None) -> Self:
         self.check_parameters()
         fitted: list[Pipeline] = []
-        for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
+        for role, part in zip(BLEND_ROLES, (self.learned, self.lexical), strict=True):
             part = clone(part).set_callbacks(*getattr(self, "_callbacks", ()))
             try:
                 fitted.append(part.fit(pairs, validation).set_callbacks())
@@ -921,8 +921,8 @@ class BlendPipeline(_Scorer):
                 scaled(scorer(part._encoded(queries, other)), self.normalization, spread)
                 for part, scorer, spread in zip(parts, scorers, self.spreads_, strict=True)
             )
-            asked = self.learned_._known(queries, other)
-            return self.mixed(filled_in(learned, lexical, asked, known), lexical)
+            known_queries = self.learned_._known(queries, other)
+            return self.mixed(filled_in(learned, lexical, known_queries, known), lexical)
 
         return score
 
@@ -930,7 +930,7 @@ class BlendPipeline(_Scorer):
         alpha, spreads = float(self.alpha), list(self.spreads_)
         blend = {"alpha": alpha, "normalization": self.normalization, "spreads": spreads}
         objects: dict[str, Any] = {"blend": blend}
-        for role, part in zip(ROLES, (self.learned_, self.lexical_), strict=True):
+        for role, part in zip(BLEND_ROLES, (self.learned_, self.lexical_), strict=True):
             objects |= {f"{role}.{name}": value for name, value in part._state().items()}
         return objects
 
@@ -947,7 +947,7 @@ class BlendPipeline(_Scorer):
                 f"alpha is the weight of the learned similarity: a number from 0 to 1, got "
                 f"{self.alpha!r}."
             )
-        for role, part in zip(ROLES, (self.learned, self.lexical), strict=True):
+        for role, part in zip(BLEND_ROLES, (self.learned, self.lexical), strict=True):
             if not isinstance(part, _Scorer):
                 raise ValueError(
                     f"The {role} part of a blend must be a pipeline, got a "
@@ -963,7 +963,7 @@ class BlendPipeline(_Scorer):
             for side in (pairs.x, pairs.y)
         )
         spreads = []
-        for role, part in zip(ROLES, (learned, lexical), strict=True):
+        for role, part in zip(BLEND_ROLES, (learned, lexical), strict=True):
             try:
                 scores = part.similarity(x, y)
             except (ValueError, TypeError, AttributeError) as error:

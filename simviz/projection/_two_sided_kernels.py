@@ -109,17 +109,17 @@ def _pushed(
 def repel(
     x: Any, y: Any, own: Any, left: float, low: float, width: float, n: int, to_x: Any, to_y: Any,
     ones: Any, charge: Any, begins: Any, first: Any, cell_x: Any, cell_y: Any, cell_n: Any,
-    cell_charge: Any, reach: int, out: Any,
+    cell_charge: Any, radius: int, out: Any,
 ) -> None:  # fmt: skip
     """Σ (own + charge) u² (p − q) and Σ u over points q: near ones singly, far ones by cell."""
-    # Near are cells within `reach` of the own one in each direction; none if it is negative.
+    # Near are cells within `radius` of the own one in each direction; none if it is negative.
     for i in prange(len(x)):
         a, b, r = x[i], y[i], own[i]
         row = min(max(int((b - low) / width), 0), n - 1)
         column = min(max(int((a - left) / width), 0), n - 1)
-        top, end = max(row - reach, 0), min(row + reach, n - 1) + 1
-        side, stop = max(column - reach, 0), min(column + reach, n - 1) + 1
-        if reach < 0:
+        top, end = max(row - radius, 0), min(row + radius, n - 1) + 1
+        side, stop = max(column - radius, 0), min(column + radius, n - 1) + 1
+        if radius < 0:
             end = top
         f, g, z = np.float32(0), np.float32(0), np.float32(0)
         at = 0

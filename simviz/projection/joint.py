@@ -111,10 +111,10 @@ class JointMap:
         middle = onto.mean(axis=0)
         points = align(own, onto) - middle
         # What two drawings have in common decides how they are turned, not how large one is.
-        wide, wanted = np.linalg.norm(points), np.linalg.norm(onto - middle)
-        if wide <= 1e-9 * np.linalg.norm(own) or wanted <= 1e-9 * np.linalg.norm(onto):
+        wide, target_size = np.linalg.norm(points), np.linalg.norm(onto - middle)
+        if wide <= 1e-9 * np.linalg.norm(own) or target_size <= 1e-9 * np.linalg.norm(onto):
             return self  # all in one place, or nothing in common
-        points = points * (wanted / wide) + middle
+        points = points * (target_size / wide) + middle
         return replace(self, x=points[: len(self.x)], y=points[len(self.x) :])
 
 
@@ -204,13 +204,15 @@ def joint_map(
                 stopped_at[:] = step, total
             return bool(stopped_at)
 
-        asked = None if callback is None else report
+        step_callback = None if callback is None else report
         if method == "umap":
-            map_x, map_y = umap_map(near_x, near_y, random_state=random_state, callback=asked)
+            map_x, map_y = umap_map(
+                near_x, near_y, random_state=random_state, callback=step_callback
+            )
         else:
             map_x, map_y = two_sided_map(
                 x, y, similarity=similarity, share=share, random_state=random_state,
-                callback=asked, start=None if start is None else (start.x, start.y),
+                callback=step_callback, start=None if start is None else (start.x, start.y),
             )  # fmt: skip
         if method == "umap" and len(x) + len(y) < MIN_POINTS:
             notes.append(

@@ -225,17 +225,17 @@ def nearest_of_all(
     for part in pipeline.iter_similarity(x, y):
         block = np.asarray(part)
         own = np.arange(start, start + len(block))
-        told_apart = block.min(axis=1) < block.max(axis=1)
+        is_distinct = block.min(axis=1) < block.max(axis=1)
         nearest = np.argpartition(-block, per_x - 1, axis=1)[:, :per_x]
-        found[own[told_apart], :per_x] = n_x + nearest[told_apart]
+        found[own[is_distinct], :per_x] = n_x + nearest[is_distinct]
         best = np.concatenate([best, block])
         rows = np.concatenate([rows, np.broadcast_to(own[:, None], block.shape)])
         if len(best) > per_y:
             top = np.argpartition(-best, per_y - 1, axis=0)[:per_y]
             best, rows = (np.take_along_axis(each, top, axis=0) for each in (best, rows))
         start += len(block)
-    told_apart = best.any(axis=0)
-    found[n_x:][told_apart, :per_y] = rows.T[told_apart]
+    is_distinct = best.any(axis=0)
+    found[n_x:][is_distinct, :per_y] = rows.T[is_distinct]
     return found
 
 

@@ -214,10 +214,10 @@ def map_quality(
         penalty[~of_x] /= max(_worst(k_other[0], n_x), 1)
     mrr: list[float | None] = [None, None]
     if relevance is not None:
-        asked = rows[of_x], rows[~of_x] - n_x
+        query_rows = rows[of_x], rows[~of_x] - n_x
         searched = Relevance.coerce(relevance, n_x, n - n_x)
         on_drawing = _both_ways(drawing[:n_x], drawing[n_x:], "euclidean")
-        mrr = [_mean_reciprocal_rank(ways, asked, searched) for ways in (across, on_drawing)]
+        mrr = [_mean_reciprocal_rank(ways, query_rows, searched) for ways in (across, on_drawing)]
     shares = np.array([of_x.mean(), 1 - of_x.mean()])
     return Quality(
         n_points=n,
@@ -278,7 +278,7 @@ def trust_level(quality: Quality) -> str:
     """Call a drawing by how many of the nearest neighbours across the sides it keeps."""
     chance = quality.random_cross_overlap
     beyond = (quality.cross_overlap - chance) / (1 - chance) if chance < 1 else 1.0
-    return next((words for least, words in _LEVELS if beyond >= least), _LEVELS[-1][1])
+    return next((text for least, text in _LEVELS if beyond >= least), _LEVELS[-1][1])
 
 
 #: Drawings from other seeds that `points_moved` is told of.
@@ -350,14 +350,14 @@ def _both_ways(x: FloatArray, y: FloatArray, similarity: Similarity | FloatArray
 
 
 def _mean_reciprocal_rank(
-    ways: list[_Across], asked: Sequence[NDArray[np.intp]], relevance: Relevance
+    ways: list[_Across], queries: Sequence[NDArray[np.intp]], relevance: Relevance
 ) -> float | None:
     """Mean of both directions of the mean over items of 1 / rank of their nearest relevant one."""
-    found = []
-    for way, rows, sought in zip(ways, asked, (relevance, relevance.T), strict=True):
+    results = []
+    for way, rows, sought in zip(ways, queries, (relevance, relevance.T), strict=True):
         rows = rows[np.diff(sought.positives.indptr)[rows] > 0]
         if len(rows):
             others = np.arange(len(way.other))
             searched = evaluate(way, rows, others, sought.take(rows), [MRR()], directions=["x2y"])
-            found.append(expected_reciprocal_rank(searched.rankings["x2y"]).mean())
-    return float(np.mean(found)) if found else None
+            results.append(expected_reciprocal_rank(searched.rankings["x2y"]).mean())
+    return float(np.mean(results)) if results else None

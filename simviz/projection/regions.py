@@ -89,7 +89,7 @@ def topic_regions(
         return []
     whole = float(np.sqrt(where.var(axis=0).sum()))
     about = np.where(shares.max(axis=1) > 0, shares.argmax(axis=1), -1)
-    found = []
+    regions = []
     for topic, text in enumerate(lines):
         rows = np.flatnonzero(about == topic)
         if len(rows) < _FEWEST or not any(text):
@@ -100,11 +100,11 @@ def topic_regions(
         middle = int((apart @ shares[rows, topic]).argmin())
         if np.median(apart[middle]) <= _WIDEST * whole:
             x, y = where[rows[middle]].tolist()
-            found.append(Region((x, y), weight, tuple(line for line in text if line)))
-    found.sort(key=lambda region: -region.weight)
+            regions.append(Region((x, y), weight, tuple(line for line in text if line)))
+    regions.sort(key=lambda region: -region.weight)
     # The same words twice would only puzzle: the weightier region keeps them.
-    first = {region.lines[0]: region for region in reversed(found)}
-    return [region for region in found if first[region.lines[0]] is region]
+    first = {region.lines[0]: region for region in reversed(regions)}
+    return [region for region in regions if first[region.lines[0]] is region]
 
 
 def word_regions(

@@ -163,7 +163,7 @@ class Space:
         rows = {side: unit_rows(own) if is_cosine else own for side, own in cut.items()}
         return Space(pipeline, rows, {side: nonzero_rows(own) for side, own in rows.items()})
 
-    def knows(self, side: Side, index: int) -> bool:
+    def is_known(self, side: Side, index: int) -> bool:
         """Whether anything in an item is known; if not, all its scores are equal."""
         return bool(self._known[side][index])
 
@@ -173,7 +173,7 @@ class Space:
         _check_request(index, len(self._known[side]), k)
         item = own.take([index]) if isinstance(own, Items) else own[[index]]
         scores = self._compared(side, item).ravel()
-        return ranked(scores, side, k if self.knows(side, index) and scores.any() else 0)
+        return ranked(scores, side, k if self.is_known(side, index) and scores.any() else 0)
 
     def scores(self, side: Side, item: Items) -> FloatArray:
         """Similarity of an item, known or new, to all items of the other side."""

@@ -53,7 +53,7 @@ STAGES = (
 #: Steps by which a drawing is carried on.
 _MORE = 60
 #: Neighbours that are looked at, in perplexities.
-_REACH = 3
+_PER_PERPLEXITY = 3
 #: Below so many items of a side, or points that all coincide, it is drawn by distances.
 _LEAST = 3
 #: With more points the far ones count by cell: forces then differ by a thousandth.
@@ -75,7 +75,7 @@ class Block:
 
     def shares(self, perplexity: float) -> sp.csr_array:
         """Conditional probabilities of the neighbours of each row, calibrated row by row."""
-        k = min(self.cost.shape[1], int(np.ceil(_REACH * perplexity)))
+        k = min(self.cost.shape[1], int(np.ceil(_PER_PERPLEXITY * perplexity)))
         counts = np.full(len(self.cost), k)
         if k < self.cost.shape[1]:
             # Of several that are equally near all count or none: only their order in the data
@@ -204,8 +204,8 @@ def _known(vectors: FloatArray, table: Single | None) -> NDArray[np.bool_]:
 
 def _blocks(x: FloatArray, y: FloatArray, similarity: Similarity | Single) -> list[list[Block]]:
     """Nearest items for both sides among both sides, at the widest stage."""
-    own = int(np.ceil(_REACH * max(stage.own for stage in STAGES))) + 1
-    other = int(np.ceil(_REACH * max(stage.other for stage in STAGES))) + 1
+    own = int(np.ceil(_PER_PERPLEXITY * max(stage.own for stage in STAGES))) + 1
+    other = int(np.ceil(_PER_PERPLEXITY * max(stage.other for stage in STAGES))) + 1
     if isinstance(similarity, str):
         across = [_nearest(a, b, other, similarity) for a, b in ((x, y), (y, x))]
     else:
@@ -323,11 +323,11 @@ def repelled(at: Single, n_x: int, charges: Single, push: Single, n_cells: int =
     n = at.shape[1]
     left, low = at.min(axis=1).astype(np.float64)
     extent = max(float(np.ptp(at, axis=1).max()), 1e-9)
-    reach = 2
+    radius = 2
     if n_cells > 1 and extent < _MOST_SMALL * _SMALL:
         # The kernel hardly changes within such a cell. All points count by their cells while most
         # of them crowd in the middle.
-        reach, n_cells = -1, int(extent / _SMALL) + 2
+        radius, n_cells = -1, int(extent / _SMALL) + 2
     width = extent / n_cells * (1 + 1e-6)
     sides = []
     for part in (slice(0, n_x), slice(n_x, n)):
@@ -344,13 +344,13 @@ def repelled(at: Single, n_x: int, charges: Single, push: Single, n_cells: int =
             with threads_for(len(x) * len(to_x)):
                 repel(
                     x, y, charge[kind], left, low, width, n_cells, to_x, to_y, ones, other[kind],
-                    begins, first, cells[0], cells[1], cells[2], cells[3], reach, out[s],
+                    begins, first, cells[0], cells[1], cells[2], cells[3], radius, out[s],
                 )  # fmt: skip
             force += out[s][:2]
             push[2 + kind, part][order] = out[s][2]
         push[:2, part][:, order] = force
     push[2] -= 1  # a point has no kernel with itself
-    if n_cells == 1 or reach < 0:
+    if n_cells == 1 or radius < 0:
         return n_cells
     # Costs are even where a point meets as many cells as points in the near ones. Clusters crowd
     # into few cells, so this follows the drawing.
@@ -376,7 +376,9 @@ def place_new(points: ArrayLike, scores: ArrayLike) -> FloatArray:
             "point, at least one."
         )
     last = STAGES[-1]
-    shares = _largest(near[None], int(np.ceil(_REACH * last.other)) + 1).shares(last.other)
+    shares = _largest(near[None], int(np.ceil(_PER_PERPLEXITY * last.other)) + 1).shares(
+        last.other
+    )
     if not shares.nnz:  # all are equally near
         return where.mean(axis=0)
     order = np.argsort(-shares.data, kind="stable")

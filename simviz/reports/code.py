@@ -10,7 +10,7 @@ from typing import Any, Literal
 from jinja2 import Environment, StrictUndefined
 
 from simviz.store.datasets import DEMO_PREFIX
-from simviz.store.run import BLEND, CSLS, IMPORTED, ROLES, Part
+from simviz.store.run import BLEND, CSLS, DERIVED_ROLES, IMPORTED, Part
 
 Spec = Mapping[str, Any]
 #: Lines of a column that are written out.
@@ -129,7 +129,7 @@ def search_code(
     side: Literal["x", "y"],
     query: int | str | None,
     *,
-    answer_has_words: bool = True,
+    answer_has_text: bool = True,
     others: Mapping[str, Spec] | None = None,
 ) -> str:
     """Train a run again and print its first ten answers to a query, see `repeat_code`.
@@ -138,8 +138,8 @@ def search_code(
     has to be put in.
     """
     imports = ["from simviz.data.images import as_kept, make_sprite"] if query is None else []
-    words = "content" if answer_has_words else "labels"
-    return _write("search", spec, others, *imports, side=side, query=query, words=words)
+    text = "content" if answer_has_text else "labels"
+    return _write("search", spec, others, *imports, side=side, query=query, words=text)
 
 
 def normalise_code(
@@ -169,14 +169,14 @@ def _can_repeat(spec: Spec) -> bool:
 
 
 def _write(
-    page: str, spec: Spec, others: Mapping[str, Spec] | None, *imports: str, **given: Any
+    page: str, spec: Spec, others: Mapping[str, Spec] | None, *imports: str, **values: Any
 ) -> str:
     """The code of a page that needs one run."""
     if not _can_repeat(spec):
         raise ValueError("This run cannot be trained again: it was imported.")
     run = _run(spec, others)
     needed = [*imports, _AUGMENT] if run["is_augmented"] else imports
-    return str(getattr(_macros(), page)(_data(spec), needed, run, **given))
+    return str(getattr(_macros(), page)(_data(spec), needed, run, **values))
 
 
 @lru_cache(maxsize=1)
@@ -204,11 +204,11 @@ def _run(spec: Spec, others: Mapping[str, Spec] | None) -> dict[str, Any]:
     """The models that a request is fitted by: one, or those that a run is made of."""
     params, is_derived = spec["params"], spec["method"] in (BLEND, CSLS)
     models = [] if is_derived else [_model("model", spec)]
-    for role in (role for role in ROLES if is_derived and role in params):
+    for role in (role for role in DERIVED_ROLES if is_derived and role in params):
         part = (others or {}).get(params[role])
         is_known = part is not None and part["method"] not in (BLEND, CSLS)
-        usual = {"method": params[f"{role}_method"]}
-        models.append(_model(role, part if is_known and part else usual, is_known=is_known))
+        defaults = {"method": params[f"{role}_method"]}
+        models.append(_model(role, part if is_known and part else defaults, is_known=is_known))
     is_augmented = any(model["augment"] for model in models)
     made = {"params": params, "models": models, "is_augmented": is_augmented}
     return made | {"is_blend": spec["method"] == BLEND, "is_scaled": spec["method"] == CSLS}

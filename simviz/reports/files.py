@@ -16,7 +16,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.tables import csv_text
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
-from simviz.reports.run_summary import Entry, part_words, read_runs
+from simviz.reports.run_summary import Entry, part_text, read_runs
 from simviz.store.run import Part, Run
 
 #: Answers to a query at most.
@@ -88,11 +88,11 @@ def query_csv(
     """
     entries = read_runs(runs, labels, part=part)
     evaluations = [one.evaluation for one in entries]
-    wanted = [m for m in metrics if parse_metric(m).level == "query"]
+    per_query = [m for m in metrics if parse_metric(m).level == "query"]
     arrays = runs[0].arrays()
     head = ["part", "direction", "id", "query", "relevant answers"]
     for one in entries:
-        head += [f"{one.label}: {name}" for name in ("first rank", *wanted)]
+        head += [f"{one.label}: {name}" for name in ("first rank", *per_query)]
     lines: list[list[object]] = [[*head]]
     for direction in DIRECTIONS:
         if not all(direction in evaluation.rankings for evaluation in evaluations):
@@ -104,13 +104,13 @@ def query_csv(
         columns = []
         for evaluation in evaluations:
             columns.append(first_relevant_rank(evaluation.rankings[direction]))
-            columns += [evaluation.per_query(m, direction) for m in wanted]
+            columns += [evaluation.per_query(m, direction) for m in per_query]
         for query in np.flatnonzero(n_relevant > 0):
             # A query that cannot fail counts in no metric of ranks: an empty cell.
             values = (float(np.round(column[query], 12)) for column in columns)
             figures = [None if np.isnan(value) else value for value in values]
-            words = [part, name, str(items.ids[query]), texts[query]]
-            lines.append([*words, int(n_relevant[query]), *figures])
+            sentences = [part, name, str(items.ids[query]), texts[query]]
+            lines.append([*sentences, int(n_relevant[query]), *figures])
     return csv_text(lines)
 
 
@@ -121,7 +121,7 @@ def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
 
 
 def _readme(first: Entry, part: PairSet, directions: Sequence[Direction]) -> str:
-    words = {
+    labels = {
         "x2y": f"x-to-y ({part.nouns[0]} ask for {part.nouns[1]})",
         "y2x": f"y-to-x ({part.nouns[1]} ask for {part.nouns[0]})",
     }
@@ -136,9 +136,9 @@ def _readme(first: Entry, part: PairSet, directions: Sequence[Direction]) -> str
     pool = f"{len(part.x):,} {part.nouns[0]} and {len(part.y):,} {part.nouns[1]} compete."
     if part.relevance.unjudged == "ignore":
         pool = "Only judged items compete."
-    asked = " or ".join(words[d] for d in directions)
-    named = part_words(first, part)
-    return _README.format(k=_ANSWERS, part=named, directions=asked, pool=pool, ids=about_ids)
+    query_text = " or ".join(labels[d] for d in directions)
+    named = part_text(first, part)
+    return _README.format(k=_ANSWERS, part=named, directions=query_text, pool=pool, ids=about_ids)
 
 
 def _slugs(labels: Sequence[str]) -> list[str]:

@@ -34,7 +34,7 @@ from simviz.reports.run_summary import (
     column,
     dimension_curve,
     milestones,
-    part_words,
+    part_text,
     ranked,
     read_runs,
     records_by_dimension,
@@ -120,12 +120,12 @@ def html_report(
     scripts = [plotly, read_text("simviz.reports", "page.js")] if drawn else []
     scripts += [PAGE_SCRIPT] if packed else []
     specs = {**(others or {}), **{one.run.id: one.run.spec for one in entries}}
-    words = part_words(entries[0], pairs)
+    text = part_text(entries[0], pairs)
     return _template().render(
         policy=content_policy(scripts),
         title=f"{pairs.name}, compared on the {part} part",
         heading=f"{pairs.name}: {' × '.join(pairs.headings)}",
-        part=f"{words[0].upper()}{words[1:]}.",
+        part=f"{text[0].upper()}{text[1:]}.",
         findings=run_summary.findings(table),
         results=f"Results on the {part} part",
         table=_results_table(table, compared),
@@ -189,8 +189,8 @@ class Chart:
         return str(self.figures["light"].layout.meta["alt"])
 
 
-def _both_looks(draw: Callable[..., go.Figure], *given: Any, **how: Any) -> dict[str, Any]:
-    return {theme.name: draw(*given, theme=theme, **how) for theme in (LIGHT, DARK)}
+def _both_looks(draw: Callable[..., go.Figure], *args: Any, **how: Any) -> dict[str, Any]:
+    return {theme.name: draw(*args, theme=theme, **how) for theme in (LIGHT, DARK)}
 
 
 def roc_chart(entries: Sequence[Entry]) -> Chart | None:
@@ -233,7 +233,7 @@ def _dimension_chart(table: RunTable) -> Chart | None:
         figures=_both_looks(dimension_figure, curves, metric=metric),
         caption=(
             f"{metric} of the first dimensions of each model, all from one training{bands}; "
-            f"{part_words(entries[0], pairs)}.{swept}"
+            f"{part_text(entries[0], pairs)}.{swept}"
         ),
         table=_table(
             ["run", f"best {metric}", "with", "95 % of it with"],
@@ -259,17 +259,17 @@ def _map(one: Entry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
         drawn = replace(drawn, x=drawn.x[keep[0]], y=drawn.y[keep[1]])
         x_rows, y_rows = x_rows[keep[0]], y_rows[keep[1]]
         notes.append("Of more items, so many at random.")
-    words = [f"Run: {one.label}."]
-    words.append(
+    texts = [f"Run: {one.label}."]
+    texts.append(
         f"{len(x_rows):,} {pairs.nouns[0]} and {len(y_rows):,} {pairs.nouns[1]} of all parts."
     )
     if drawn.quality is not None:
-        words.append(drawn.quality.describe())
-    words += notes
+        texts.append(drawn.quality.describe())
+    texts += notes
     packed = pack_alone(
         drawn, pairs.take(x_rows, y_rows), height="min(720px, 130vw)", scrolls=True
     )
-    return page_state(packed), " ".join(words)
+    return page_state(packed), " ".join(texts)
 
 
 def _table(
@@ -315,21 +315,21 @@ def _named(one: Entry) -> Markup:
 
 def _notes(table: RunTable, compared: Comparisons | None) -> list[str]:
     """What the figures of the table mean."""
-    words = [
-        f"On the {part_words(table.entries[0], table.pairs)}; ± 95 % intervals; what the first "
+    texts = [
+        f"On the {part_text(table.entries[0], table.pairs)}; ± 95 % intervals; what the first "
         f"sentence says is bold. Runs are ordered {run_summary.order(table.entries)}."
     ]
     if any(one.is_stopped_early for one in table.entries):
-        words.append(f"Runs {_EARLY} do a little better on it than elsewhere.")
+        texts.append(f"Runs {_EARLY} do a little better on it than elsewhere.")
     if compared is not None:
         n = len(compared.pairs)
         tested = run_summary.tested_metric(table)
         test = next(iter(compared.pairs.values())).test
-        words.append(
+        texts.append(
             f"Runs that share a letter cannot be told apart at 5 % ({test} of "
             f"{tested}{f', Holm over {n} pairs' if n > 1 else ''})."
         )
-    return [*words, *run_summary.nothing_known(table)]
+    return [*texts, *run_summary.nothing_known(table)]
 
 
 def _run(

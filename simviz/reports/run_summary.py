@@ -29,7 +29,7 @@ from simviz.evaluation import (
     dimension_curve as measure_dimensions,
     verdict,
 )
-from simviz.evaluation.differences import REACH
+from simviz.evaluation.differences import Z_95
 from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking, PartResult, curve_records, values_in
 from simviz.evaluation.roc import Roc
@@ -227,7 +227,7 @@ def estimate(record: Record | None) -> Figure:
     """Value and half of the 95 % interval of a record."""
     if record is None:
         return Figure(float("nan"), float("nan"))
-    return Figure(record["value"], REACH * record["standard_error"])
+    return Figure(record["value"], Z_95 * record["standard_error"])
 
 
 def ranked(runs: Sequence[Run], metric: str, direction: str, part: Part) -> list[Run]:
@@ -272,10 +272,10 @@ def value_of(run: Run, metric: str, direction: str, part: Part = "validation") -
 @lru_cache(maxsize=64)
 def _is_ahead(one: Evaluation, other: Evaluation, metric: str, direction: str) -> bool:
     """Whether a run is ahead of another by more than one standard error."""
-    found = compare_evaluations(
+    comparisons = compare_evaluations(
         one, other, metric, _directions(direction), "t", level=_WITHIN_ONE_ERROR
     )
-    return found.low > 0 if parse_metric(metric).higher_is_better else found.high < 0
+    return comparisons.low > 0 if parse_metric(metric).higher_is_better else comparisons.high < 0
 
 
 def rank_key(value: float, metric: str) -> tuple[bool, float]:
@@ -341,7 +341,7 @@ def records_by_dimension(one: Entry, metric: str, pairs: PairSet) -> Sequence[Re
 
 def _swept_records(entry: Entry, metric: str) -> list[dict[str, Any]]:
     """Quality of a run and of smaller models of its method; empty where none were trained."""
-    smaller = entry.run.kept(f"{entry.part}/smaller").get("ranks", {})
+    smaller = entry.run.read_objects(f"{entry.part}/smaller").get("ranks", {})
     if not smaller:
         return []
     found = entry.evaluation
@@ -362,8 +362,8 @@ def mean_band(
     records: Sequence[Record], direction: str, axis: str
 ) -> tuple[list[int], list[float], list[float], list[float]] | None:
     """Places on an axis, the mean of the sides that ask there, and both ends of its interval."""
-    wanted = ("x2y", "y2x") if direction == "mean" else (direction,)
-    sides = [[r for r in records if r["direction"] == d] for d in wanted]
+    directions = ("x2y", "y2x") if direction == "mean" else (direction,)
+    sides = [[r for r in records if r["direction"] == d] for d in directions]
     if not all(sides):
         return None
     # A side on which no query can fail has no values.
@@ -372,12 +372,12 @@ def mean_band(
         return None
     points = list(zip(*sides, strict=True))
     values = [fmean(p["value"] for p in point) for point in points]
-    reach = [REACH * fmean(p["standard_error"] for p in point) for point in points]
+    half_width = [Z_95 * fmean(p["standard_error"] for p in point) for point in points]
     return (
         [point[0][axis] for point in points],
         values,
-        [v - r for v, r in zip(values, reach, strict=True)],
-        [v + r for v, r in zip(values, reach, strict=True)],
+        [v - r for v, r in zip(values, half_width, strict=True)],
+        [v + r for v, r in zip(values, half_width, strict=True)],
     )
 
 
@@ -389,7 +389,7 @@ def milestones(curve: DimensionCurve) -> tuple[str, str, str]:
     return f"{best:.3f}", f"{at:,}", f"{enough:,}"
 
 
-def part_words(one: Entry, pairs: PairSet) -> str:
+def part_text(one: Entry, pairs: PairSet) -> str:
     """The part that figures are of, with its size."""
     sizes = f"{one.measured.n_x:,} {pairs.nouns[0]} × {one.measured.n_y:,} {pairs.nouns[1]}"
     return f"{one.part} part, {sizes}"
@@ -441,7 +441,7 @@ def facts(table: RunTable) -> list[tuple[str, str]]:
         ("Digest of the data", str(first.run.spec["dataset_digest"])),
         ("Split", _split(first.run.spec["split"], pairs)),
         ("Sizes", _sizes(first)),
-        ("Measured on", part_words(first, pairs)),
+        ("Measured on", part_text(first, pairs)),
         ("Ranked against", table.pool),
         *((("Left out", left_out),) if (left_out := _left_out(first, table.direction)) else ()),
         ("Order of the runs", order(table.entries)),
@@ -457,24 +457,26 @@ def findings(table: RunTable) -> list[str]:
     record = table.record()
     if record is None or isnan(record["value"]):
         return [f"{table.metric} could not be measured on this {table.part} part."]
-    return [finding_of(table), verdict_words(verdict_of(table), table)]
+    return [finding_of(table), verdict_text(verdict_of(table), table)]
 
 
 def nothing_known(table: RunTable) -> list[str]:
     """Say which items are empty to runs, how many terms training did not show, what follows."""
     # A sentence for runs of equal shares, which are those of the part shown; none without any.
-    said = [
+    sentences = [
         f"{labels}: {shares} are empty (no feature known from training) and score 0."
         for shares, labels in _shares(table, "empty", "the ").items()
     ]
     found = _shares(table, "unknown", "the terms of the ")
-    said += [f"{labels}: {shares} did not occur in training." for shares, labels in found.items()]
+    sentences += [
+        f"{labels}: {shares} did not occur in training." for shares, labels in found.items()
+    ]
     if found:
-        said[-1] += (
+        sentences[-1] += (
             " Lexical methods match them, each weighed as if one training text had it; what is "
             "learned leaves them out."
         )
-    return said
+    return sentences
 
 
 def _shares(table: RunTable, what: str, of: str) -> dict[str, str]:
@@ -579,18 +581,20 @@ def verdict_of(table: RunTable) -> Verdict:
     return verdict(evaluations, table.metric, asking, **about)  # type: ignore[arg-type]
 
 
-def verdict_words(found: Verdict, table: RunTable) -> str:
+def verdict_text(verdict: Verdict, table: RunTable) -> str:
     """A verdict in words; on validation without p-values, but with the figure on the test part."""
     if table.part != "validation":
-        return found.describe()
+        return verdict.describe()
     best = table.entries[0]
-    words = f"On the validation part, {found.describe(with_p=False)}"
+    text = f"On the validation part, {verdict.describe(with_p=False)}"
     test = best.run.part("test") if "test" in best.run.measured else None
-    value, reach = estimate(None if test is None else test.record(table.metric, table.direction))
+    value, half_width = estimate(
+        None if test is None else test.record(table.metric, table.direction)
+    )
     if isnan(value):
-        return words
-    within = "" if isnan(reach) else f" ± {reach:.3f}"
-    return f"{words} On the test part, {best.label} has {table.metric} {value:.3f}{within}."
+        return text
+    within = "" if isnan(half_width) else f" ± {half_width:.3f}"
+    return f"{text} On the test part, {best.label} has {table.metric} {value:.3f}{within}."
 
 
 def finding_of(table: RunTable, shown: str | None = None) -> str:
@@ -630,15 +634,15 @@ def order(entries: Sequence[Entry]) -> str:
     """What the order of the runs rests on, see `ranked`."""
     part = entries[0].part
     if part == "validation" or not is_chosen_here(entries):
-        words = "by the validation part"
+        text = "by the validation part"
         if not all("validation" in one.run.measured for one in entries):
-            words += ", those without it last"
+            text += ", those without it last"
         if is_base(entries[0].run.info.method):
-            words += (
+            text += (
                 f"; {entries[0].label}, which learns nothing from pairs, is first unless another "
                 "is ahead of it by more than one standard error"
             )
-        return words
+        return text
     return f"by the {part} part: no run was measured on validation"
 
 
@@ -649,12 +653,12 @@ def tested_metric(table: RunTable) -> str:
 
 def settings(one: Entry) -> list[tuple[str, str, bool]]:
     """Every parameter of a run: name, value, and whether it was set."""
-    given: Mapping[str, Any] = one.run.spec.get("params", {})
+    params: Mapping[str, Any] = one.run.spec.get("params", {})
     cls = all_methods().get(one.run.spec["method"])
-    usual: dict[str, Any] = {} if cls is None else dict(cls().get_params())
+    defaults: dict[str, Any] = {} if cls is None else dict(cls().get_params())
     rows = [
-        (name, repr(value), name in given and usual.get(name, ...) != value)
-        for name, value in {**usual, **given}.items()
+        (name, repr(value), name in params and defaults.get(name, ...) != value)
+        for name, value in {**defaults, **params}.items()
     ]
     features = one.run.spec.get("features", "usual")
     if features != "usual":
@@ -679,26 +683,26 @@ def _left_out(one: Entry, direction: str) -> str:
     found = one.evaluation
     side = cast(Asking, direction)
     n, graded = found.n_certain(side), found.n_certain(side, "NDCG")
-    words = f"{counted(n, 'query', 'queries')} with relevant candidates only"
+    text = f"{counted(n, 'query', 'queries')} with relevant candidates only"
     if graded < n:
-        words += f"; NDCG counts {n - graded:,} of them, whose candidates differ in grade"
-    return words if n else ""
+        text += f"; NDCG counts {n - graded:,} of them, whose candidates differ in grade"
+    return text if n else ""
 
 
 def _judgments(pairs: PairSet) -> str:
     relevance = pairs.relevance
     if relevance.kind == "score":
         return f"{relevance.matrix.nnz:,} scores; relevant from {relevance.threshold:g}"
-    words = f"{relevance.positives.nnz:,} relevant pairs"
+    text = f"{relevance.positives.nnz:,} relevant pairs"
     grades = np.unique(relevance.positives.data)
     if len(grades) > 1:
-        words += f" with grades {', '.join(f'{g:g}' for g in grades[:6])}"
+        text += f" with grades {', '.join(f'{g:g}' for g in grades[:6])}"
     if relevance.negatives.nnz:
-        words += f", {relevance.negatives.nnz:,} judged not relevant"
-    return words
+        text += f", {relevance.negatives.nnz:,} judged not relevant"
+    return text
 
 
-def split_words(split: Mapping[str, Any], names: tuple[str, str]) -> str:
+def split_text(split: Mapping[str, Any], names: tuple[str, str]) -> str:
     """Name what a part holds that training did not."""
     by = split["by"]
     key = split.get("group_key") or {"column": "split", "time": "date"}.get(by, "group")
@@ -706,7 +710,7 @@ def split_words(split: Mapping[str, Any], names: tuple[str, str]) -> str:
 
 
 def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
-    what = split_words(split, pairs.nouns)
+    what = split_text(split, pairs.nouns)
     if split.get("given"):
         return f"{what}; a split that was passed to simviz.compare"
     if split["by"] == "pair":

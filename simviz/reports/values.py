@@ -17,42 +17,45 @@ from simviz.evaluation.significance import ALPHA, describe_p, plural, signed
 from simviz.evaluation.verdicts import Verdict
 
 
-def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str, Any]:
+def summarize_values(run_values: RunValues, baseline: str | None = None) -> dict[str, Any]:
     """Compare runs by their values: JSON's types, as `simviz compare --json` writes them."""
     # The verdict is that of the best run against the next, or of the best of the others against
     # the baseline; `needed` are the queries that would do to tell those two apart, None where
     # nobody can say. Numbers that are not known are None, and `reason` says why.
-    found = compare_all(given.values, baseline=baseline, higher_is_better=given.higher_is_better)
-    counted = {pair: replace(one, unit=given.unit) for pair, one in found.pairs.items()}
-    found = replace(found, pairs=counted)
-    order = [found.names[i] for i in found.order()]
-    letters = {} if baseline else found.letters()
-    means = dict(zip(found.names, map(float, found.means), strict=True))
+    comparisons = compare_all(
+        run_values.values, baseline=baseline, higher_is_better=run_values.higher_is_better
+    )
+    counted = {pair: replace(one, unit=run_values.unit) for pair, one in comparisons.pairs.items()}
+    comparisons = replace(comparisons, pairs=counted)
+    order = [comparisons.names[i] for i in comparisons.order()]
+    letters = {} if baseline else comparisons.letters()
+    means = dict(zip(comparisons.names, map(float, comparisons.means), strict=True))
     place = {name: at for at, name in enumerate(order)}
     pairs = [
-        sorted((found.names[i], found.names[j]), key=place.__getitem__) for i, j in found.pairs
+        sorted((comparisons.names[i], comparisons.names[j]), key=place.__getitem__)
+        for i, j in comparisons.pairs
     ]
     runs: list[dict[str, Any]] = []
     for name in order:
-        low, high = map(_known, confidence_interval(given.values[name]))
+        low, high = map(_known, confidence_interval(run_values.values[name]))
         runs.append({"run": name, "value": means[name], "low": low, "high": high})
         if letters:
             runs[-1]["groups"] = letters[name]
-        if name in given.judged:
-            runs[-1] |= {"judged": given.judged[name], "at_most": given.at_most[name]}
+        if name in run_values.judged:
+            runs[-1] |= {"judged": run_values.judged[name], "at_most": run_values.at_most[name]}
     # The baseline is no candidate.
     chosen = sorted(order, key=lambda name: name == baseline)
-    verdict = Verdict.of(found, chosen, given.metric, baseline)
+    verdict = Verdict.of(comparisons, chosen, run_values.metric, baseline)
     a, (b, two) = verdict.best, next(iter(verdict.against.items()))
     plan = replace(
-        power_analysis(given.values[a], given.values[b], alpha=ALPHA / len(pairs)),
-        unit=given.unit,
+        power_analysis(run_values.values[a], run_values.values[b], alpha=ALPHA / len(pairs)),
+        unit=run_values.unit,
         separated=two.is_significant(),
     )
-    n, is_level = len(given.queries), verdict.state == "level"
+    n, is_tied = len(run_values.queries), verdict.state == "level"
     return {
-        "metric": given.metric,
-        "unit": given.unit,
+        "metric": run_values.metric,
+        "unit": run_values.unit,
         "n": n,
         "baseline": baseline,
         "runs": runs,
@@ -67,24 +70,24 @@ def summarize_values(given: RunValues, baseline: str | None = None) -> dict[str,
                 "told_apart": one.is_significant(),
             }
             for first, second in sorted(pairs, key=lambda two: [place[name] for name in two])
-            for one in [found.between(first, second)]
+            for one in [comparisons.between(first, second)]
         ],
         "test": two.test + (f", {two.correction}" if two.correction else ""),
         "verdict": verdict.state,
         "verdict_words": str(verdict),
-        "needed": plan.needed if is_level else None,
-        "power_words": _sentence(plan.describe(a, b)) if is_level else "",
+        "needed": plan.needed if is_tied else None,
+        "power_words": _sentence(plan.describe(a, b)) if is_tied else "",
         "reason": ""
         if n > 1
-        else f"Intervals and tests need two {plural(given.unit, 2)} or more; there is {n}.",
-        "notes": [*given.notes, *_open_answers(given)],
-        "files": dict(given.files),
+        else f"Intervals and tests need two {plural(run_values.unit, 2)} or more; there is {n}.",
+        "notes": [*run_values.notes, *_open_answers(run_values)],
+        "files": dict(run_values.files),
     }
 
 
-def _open_answers(given: RunValues) -> list[str]:
+def _open_answers(run_values: RunValues) -> list[str]:
     """What answers that nobody judged mean for the values."""
-    if min(given.judged.values(), default=1.0) == 1.0:
+    if min(run_values.judged.values(), default=1.0) == 1.0:
         return []
     return [
         "Answers that nobody judged count as not relevant. The last columns say which share of "
@@ -162,5 +165,5 @@ def _interval(one: Mapping[str, Any], shown: Callable[[float], str]) -> str:
     return "–" if one["low"] is None else f"[{shown(one['low'])}, {shown(one['high'])}]"
 
 
-def _sentence(words: str) -> str:
-    return f"{words[0].upper()}{words[1:]}."
+def _sentence(text: str) -> str:
+    return f"{text[0].upper()}{text[1:]}."

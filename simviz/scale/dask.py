@@ -94,14 +94,14 @@ def scattered(client: Client, parts: list[Any], **how: Any) -> list[Any]:
         raise WorkerLost from gone
 
 
-def same_version(wanted: str, who: str) -> Any:
+def same_version(expected: str, who: str) -> Any:
     """Return the worker that does this task, if it has the version of whoever sent it."""
     from distributed import get_worker
 
     worker, own = get_worker(), version("simviz")
-    if own != wanted:
+    if own != expected:
         raise JobError(
-            f"The worker at {worker.address} has simviz {own}, {who} {wanted}. "
+            f"The worker at {worker.address} has simviz {own}, {who} {expected}. "
             "Install the same version on all machines of the cluster and start them again."
         )
     return worker

@@ -22,7 +22,7 @@ from simviz.base import Matrix, nonzero_rows
 from simviz.exceptions import JobError
 from simviz.methods._linalg import Products
 from simviz.methods._s2net_losses import Loss, Maker, Settings
-from simviz.methods._s2net_training import LBFGS, Network, Objective, only_reached
+from simviz.methods._s2net_training import LBFGS, Network, Objective, active_rows
 from simviz.methods._training import Watch
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
@@ -101,7 +101,7 @@ class _SharedOut(S2Net):
         self, data: tuple[Matrix, Matrix, Relevance], watch: Watch, rng: Any
     ) -> Iterator[tuple[float, Array]]:
         theta, tick = watch.best, watch.tick
-        X, Y, relevance = only_reached(data, theta, self.shared, self.activation)
+        X, Y, relevance = active_rows(data, theta, self.shared, self.activation)
         client, n_shares = self.plan
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
@@ -110,8 +110,8 @@ class _SharedOut(S2Net):
         loss.require_comparisons(relevance)
         making = (self.precision, self.device, theta.dtype, theta.shape[1])
         half = Maker(*making).kind(X.shape[0], Y.shape[0]) == "bfloat16"
-        wanted = n_shares or (1 if client is None else max(1, len(client.nthreads())))
-        edges = np.linspace(0, X.shape[0], min(wanted, X.shape[0]) + 1).astype(int).tolist()
+        n_requested = n_shares or (1 if client is None else max(1, len(client.nthreads())))
+        edges = np.linspace(0, X.shape[0], min(n_requested, X.shape[0]) + 1).astype(int).tolist()
         slices = [slice(*ends) for ends in pairwise(edges)]
         own = [(str(i), rows, loss.of_rows(rows)) for i, rows in enumerate(slices)]
         how = (self.shared, self.activation, self.fit_intercept, half, making)

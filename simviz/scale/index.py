@@ -395,10 +395,10 @@ class ApproximateIndex:
             ) from error
         actual = (type(read).__name__, read.ntotal, read.d, read.metric_type)
         size = vectors.n_items, vectors.n_components
-        wanted = ("IndexIVFScalarQuantizer", *size, faiss.METRIC_INNER_PRODUCT)
-        if actual != wanted:
+        expected = ("IndexIVFScalarQuantizer", *size, faiss.METRIC_INNER_PRODUCT)
+        if actual != expected:
             raise StoreError(
-                f"The index in {folder} is {actual}, expected {wanted}. Build it again."
+                f"The index in {folder} is {actual}, expected {expected}. Build it again."
             )
         return index
 

@@ -67,10 +67,10 @@ class PairRows:
     ) -> None:
         rows = [np.asarray(x), np.asarray(y)]
         values = None if grade is None else np.asarray(grade, dtype=np.float32)
-        given = [len(a) for a in (*rows, values) if a is not None]
-        if len(set(given)) != 1 or not given[0]:
+        lengths = [len(a) for a in (*rows, values) if a is not None]
+        if len(set(lengths)) != 1 or not lengths[0]:
             raise ValueError(
-                f"Pairs are as many x rows as y rows (and grades), got {given}. Give at least "
+                f"Pairs are as many x rows as y rows (and grades), got {lengths}. Give at least "
                 "one pair."
             )
         for name, part in zip("xy", rows, strict=True):
@@ -128,9 +128,9 @@ class PairRows:
         ndarray of int
             Places in `x` and `y`.
         """
-        wanted = queries.astype(self.x.dtype, copy=False)  # or all of x would be converted
-        first = np.searchsorted(self.x, wanted, "left")
-        n = np.searchsorted(self.x, wanted, "right") - first
+        query_rows = queries.astype(self.x.dtype, copy=False)  # or all of x would be converted
+        first = np.searchsorted(self.x, query_rows, "left")
+        n = np.searchsorted(self.x, query_rows, "right") - first
         within = np.arange(n.sum()) - np.repeat(np.cumsum(n) - n, n)
         return np.repeat(first, n) + within
 
@@ -223,14 +223,14 @@ def read_pairs(
     Memory: the ids of both sides, some 30 bytes an item, and 12 bytes a pair.
     """
     sides = [_known(shards, name) for shards, name in ((X, "x"), (Y, "y"))]
-    wanted = {x_id: IDS, y_id: IDS} | ({} if label is None else {label: GRADES})
-    files, _ = open_files(where, wanted)
+    required = {x_id: IDS, y_id: IDS} | ({} if label is None else {label: GRADES})
+    files, _ = open_files(where, required)
     rows: tuple[list[Any], list[Any]] = ([], [])
     grades: list[NDArray[np.float32]] = []
     missed: list[dict[str, int]] = [{}, {}]
     dropped = 0
     for path in files:
-        for batch in read_batches(path, list(wanted), _BATCH_ROWS):
+        for batch in read_batches(path, list(required), _BATCH_ROWS):
             numbers = [
                 _rows(id_texts(path, batch, column), known, counts)
                 for column, known, counts in zip((x_id, y_id), sides, missed, strict=True)
@@ -242,10 +242,10 @@ def read_pairs(
             if label is not None:
                 grades.append(_grades(path, batch[label], label)[is_known])
     if dropped:
-        words = _unknown_ids(dropped, missed)
+        text = _unknown_ids(dropped, missed)
         if not skip_unknown:
-            raise DatasetError(f"{words} Add the items, or pass skip_unknown=True.")
-        logger.warning("%s They are left out.", words)
+            raise DatasetError(f"{text} Add the items, or pass skip_unknown=True.")
+        logger.warning("%s They are left out.", text)
     x, y = (np.concatenate(part) for part in rows)
     if not len(x):
         raise DatasetError(f"No pair of {where} has the ids of two items. Are these their ids?")

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 F = TypeVar("F", bound=TermFeatures)
 #: What a column may hold: the words for it, and whether an Arrow type is such.
-Wanted = dict[str, tuple[str, Any]]
+RequiredColumns = dict[str, tuple[str, Any]]
 
 BATCH_ROWS = 65_536
 
@@ -247,18 +247,20 @@ IDS = ("text or whole numbers", _is_id)
 GRADES = ("numbers", _is_number)
 
 
-def open_files(where: str | Path, wanted: Wanted) -> tuple[tuple[Path, ...], tuple[int, ...]]:
+def open_files(
+    where: str | Path, required: RequiredColumns
+) -> tuple[tuple[Path, ...], tuple[int, ...]]:
     """Find Parquet files and make sure that they have columns."""
     import pyarrow.parquet as pq
 
-    files = _found(Path(where))
+    files = _files_in(Path(where))
     rows = []
     for path in files:
         with reading(path):
             file = pq.ParquetFile(path)
             schema, n = file.schema_arrow, file.metadata.num_rows
             file.close()
-        for column, (words, fits) in wanted.items():
+        for column, (text, fits) in required.items():
             if schema.names.count(column) != 1:
                 near = did_you_mean(column, schema.names) if schema.names else "It has none."
                 twice = "two columns" if column in schema.names else "no column"
@@ -266,7 +268,7 @@ def open_files(where: str | Path, wanted: Wanted) -> tuple[tuple[Path, ...], tup
             kind = schema.field(column).type
             if not fits(kind):
                 raise DatasetError(
-                    f"Column {shown(column)} of {path} should hold {words}, got {kind}. "
+                    f"Column {shown(column)} of {path} should hold {text}, got {kind}. "
                     "Name another column, or write it as such in every file."
                 )
         rows.append(n)
@@ -317,7 +319,7 @@ def reading(path: Path) -> Iterator[None]:
         ) from error
 
 
-def _found(where: Path) -> tuple[Path, ...]:
+def _files_in(where: Path) -> tuple[Path, ...]:
     """Files of a directory or a pattern, in the order of their names."""
     if where.is_dir():
         files = sorted(where.glob("*.parquet"))

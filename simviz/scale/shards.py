@@ -170,13 +170,13 @@ class Shards:
 
     def _located(self, rows: ArrayLike) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return numbers of items as an array, and the shards that they lie in."""
-        wanted = np.asarray(rows, dtype=np.int64).reshape(-1)
-        if len(wanted) and not 0 <= wanted.min() <= wanted.max() < self.n_items:
+        positions = np.asarray(rows, dtype=np.int64).reshape(-1)
+        if len(positions) and not 0 <= positions.min() <= positions.max() < self.n_items:
             raise IndexError(
-                f"Items are numbered from 0 to {self.n_items - 1:,}, got {wanted.min():,} to "
-                f"{wanted.max():,}. They may belong to other shards."
+                f"Items are numbered from 0 to {self.n_items - 1:,}, got {positions.min():,} to "
+                f"{positions.max():,}. They may belong to other shards."
             )
-        return wanted, np.searchsorted(self.starts, wanted, side="right") - 1
+        return positions, np.searchsorted(self.starts, positions, side="right") - 1
 
 
 class SparseShards(Shards):
@@ -251,12 +251,12 @@ class SparseShards(Shards):
 
     def take(self, rows: ArrayLike) -> sp.csr_array:
         """Copy rows into memory."""
-        wanted, _ = self._located(rows)
-        ascending = bool((np.diff(wanted) >= 0).all())
-        order = np.arange(len(wanted)) if ascending else np.argsort(wanted, kind="stable")
-        cuts = np.searchsorted(wanted[order], self.starts).tolist()
+        positions, _ = self._located(rows)
+        ascending = bool((np.diff(positions) >= 0).all())
+        order = np.arange(len(positions)) if ascending else np.argsort(positions, kind="stable")
+        cuts = np.searchsorted(positions[order], self.starts).tolist()
         parts = [
-            self[i][wanted[order[low:high]] - self.starts[i]]
+            self[i][positions[order[low:high]] - self.starts[i]]
             for i, (low, high) in enumerate(pairwise(cuts))
             if high > low
         ]

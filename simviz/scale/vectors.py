@@ -121,16 +121,16 @@ class VectorShards(Shards):
 
     def take(self, rows: ArrayLike) -> NDArray[np.float32]:
         """Copy vectors into memory."""
-        wanted, shard = self._located(rows)
-        vectors = np.empty((len(wanted), self.n_components), dtype=np.float32)
-        if len(wanted) <= COPY_SINGLY:
-            within = (wanted - self.starts[shard]).tolist()
+        positions, shard = self._located(rows)
+        vectors = np.empty((len(positions), self.n_components), dtype=np.float32)
+        if len(positions) <= COPY_SINGLY:
+            within = (positions - self.starts[shard]).tolist()
             for place, (i, row) in enumerate(zip(shard.tolist(), within, strict=True)):
                 vectors[place] = self._mapped(i)[row]
             return vectors
         for i in np.unique(shard).tolist():
             own = shard == i
-            vectors[own] = self[i][wanted[own] - self.starts[i]]
+            vectors[own] = self[i][positions[own] - self.starts[i]]
         return vectors
 
     def blocks(self, n_rows: int) -> Iterator[tuple[int, NDArray[np.float32]]]:
@@ -166,11 +166,11 @@ class VectorShards(Shards):
         list of str or None
             In the order asked for; None where items have no ids.
         """
-        wanted, shard = self._located(positions)
+        places, shard = self._located(positions)
         if not self._has_ids:
             return None
         ids = []
-        for i, row in zip(shard.tolist(), (wanted - self.starts[shard]).tolist(), strict=True):
+        for i, row in zip(shard.tolist(), (places - self.starts[shard]).tolist(), strict=True):
             ends, raw = self._mapped_ids(i)
             ids += self._decoded(i, raw, [int(ends[row - 1]) if row else 0, int(ends[row])])
         return ids

@@ -39,7 +39,7 @@ BLEND, EXPERIMENT, IMPORTED = "blend", "experiment", "imported"
 DIVISIONS, AUDIT = "divisions", "audit"
 CSLS = "csls"
 #: What the runs that others are made of are to them.
-ROLES = ("learned", "lexical", "scaled")
+DERIVED_ROLES = ("learned", "lexical", "scaled")
 #: Most drawings kept with a run.
 MAX_MAPS = 40
 _DRAWING = re.compile(r"[0-9a-z-]{1,40}")
@@ -178,10 +178,10 @@ def _read_evaluation(path: Path, changed: int) -> Evaluation:
 
 
 @lru_cache(maxsize=1_200)
-def _read_part(folder: Path, changed: int, further: str) -> PartResult:
+def _read_part(folder: Path, changed: int, extra_metric: str) -> PartResult:
     """The figures of a part, with those of a further metric, until its file changes."""
-    if further:
-        return _read_part(folder, changed, "").with_metric(further)
+    if extra_metric:
+        return _read_part(folder, changed, "").with_metric(extra_metric)
     with damaged(_EVALUATION):
         figures = read_json(folder / "figures.json", _RETRAIN)
         return PartResult(**figures, evaluations=_Stored(folder, figures["records"]))
@@ -191,13 +191,13 @@ def _read_part(folder: Path, changed: int, further: str) -> PartResult:
 class Run:
     """A stored run whose parts are read when they are asked for.
 
-    What is missing or damaged raises a StoreError. `further` is a metric that its figures hold
-    besides those that were asked for at first.
+    What is missing or damaged raises a StoreError. `extra_metric` is a metric that its figures
+    hold besides those that were asked for at first.
     """
 
     info: RunInfo
     folder: Path = field(default=Path(), kw_only=True)
-    further: str = field(default="", kw_only=True)
+    extra_metric: str = field(default="", kw_only=True)
 
     @property
     def id(self) -> str:
@@ -255,7 +255,9 @@ class Run:
             raise StoreError(f"This run was not measured on its {name} part.")
         with damaged(_EVALUATION):
             folder = self.folder / name
-            return _read_part(folder, (folder / "figures.json").stat().st_mtime_ns, self.further)
+            return _read_part(
+                folder, (folder / "figures.json").stat().st_mtime_ns, self.extra_metric
+            )
 
     def value(self, metric: str, direction: str, part: Part = "validation") -> float:
         """A figure, by default that by which runs are ranked; NaN where it was not measured."""
@@ -264,14 +266,14 @@ class Run:
 
     def arrays(self) -> Arrays:
         """Parts of the split ("x_test", "y_train", ...) as positions in the data set."""
-        return cast(Arrays, self.kept("parts")["parts"])
+        return cast(Arrays, self.read_objects("parts")["parts"])
 
-    def kept(self, name: str) -> Mapping[str, Any]:
-        """What was kept with the run under a name, see `keep`; empty for nothing."""
+    def read_objects(self, name: str) -> Mapping[str, Any]:
+        """What was kept with the run under a name, see `write_objects`; empty for nothing."""
         path = self.folder / f"{name}.simviz"
         return _read(path, f"The file {path.name} of this run") if path.exists() else {}
 
-    def keep(self, name: str, objects: Mapping[str, Any]) -> None:
+    def write_objects(self, name: str, objects: Mapping[str, Any]) -> None:
         """Keep arrays, JSON or records with the run, in place of what has that name.
 
         The name is that of a file, such as "test/learning". A StoreError says that the run was
@@ -307,12 +309,12 @@ class Run:
         present = self.maps()
         if name not in present and len(present) >= MAX_MAPS:
             raise StoreError(f"A run keeps at most {MAX_MAPS} drawings.")
-        self.keep(_map_name(name), {"map": drawing, "x": x_drawn, "y": y_drawn})
+        self.write_objects(_map_name(name), {"map": drawing, "x": x_drawn, "y": y_drawn})
 
 
 def load_map(run: Run, drawing: str) -> tuple[JointMap, Index, Index]:
     """One of ``run.maps()``, and the positions in the data set of the items on it."""
-    objects = run.kept(_map_name(drawing))
+    objects = run.read_objects(_map_name(drawing))
     with damaged(f"The drawing {drawing!r} of this run"):
         return objects["map"], objects["x"], objects["y"]
 
@@ -334,7 +336,7 @@ def stopped_by_validation(run: Run) -> bool:
     if not run.info.is_derived:
         return _stops_early(run.info.method)
     params = run.info.spec.get("params", {})
-    parts = [str(params.get(f"{role}_method", "")) for role in ROLES]
+    parts = [str(params.get(f"{role}_method", "")) for role in DERIVED_ROLES]
     # What a part that is made of others is made of stands in its file alone.
     is_deep = BLEND in parts or CSLS in parts
     return any(map(_stops_early, parts)) or (is_deep and _is_inside(run.pipeline()))

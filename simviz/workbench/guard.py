@@ -51,7 +51,7 @@ class Guard:
                 answer = self._connect
         elif scope["type"] == "http" and "/_stcore/upload_file/" in scope["path"]:
             if scope["method"] == "PUT":
-                answer = self._take
+                answer = self._take_upload
         elif scope["type"] == "http" and scope["path"].endswith("/_stcore/metrics"):
             from simviz.workbench.shell.state import Deployment
 
@@ -71,7 +71,7 @@ class Guard:
         finally:
             self._n_open -= 1
 
-    async def _take(self, scope: Any, receive: Any, send: Any) -> None:
+    async def _take_upload(self, scope: Any, receive: Any, send: Any) -> None:
         """Take an upload if it finds room in memory, with those that arrive beside it."""
         from starlette.datastructures import Headers
         from starlette.responses import PlainTextResponse
@@ -79,9 +79,9 @@ class Guard:
 
         from simviz.jobs.memory import free_bytes
 
-        told = Headers(scope=scope).get("content-length", "")
-        most = 2**20 * int(config.get_option("server.maxUploadSize"))
-        n_bytes = min(most, int(told)) if told.isascii() and told.isdigit() else most
+        length = Headers(scope=scope).get("content-length", "")
+        limit = 2**20 * int(config.get_option("server.maxUploadSize"))
+        n_bytes = min(limit, int(length)) if length.isascii() and length.isdigit() else limit
         if _COPIES * n_bytes > free_bytes() - _COPIES * self._n_arriving:
             words = "The server has no memory for this file now. Try again in some minutes."
             await PlainTextResponse(words, 503, {"Retry-After": "120"})(scope, receive, send)
@@ -105,14 +105,14 @@ def _is_own(origin: str | None, host: str | None) -> bool:
     if origin is None or not config.get_option("server.enableCORS"):
         return True
     try:
-        asks = urlsplit(origin)
-        name = asks.hostname
+        parts = urlsplit(origin)
+        name = parts.hostname
     except ValueError:
         return False
     named = config.get_option("browser.serverAddress"), os.environ.get("SIMVIZ_BASE_URL", "")
     known = [*named, *config.get_option("server.corsAllowedOrigins"), "localhost", "127.0.0.1"]
     hosts = {urlsplit(one if "//" in one else f"//{one}").hostname for one in known}
-    return bool(name) and (asks.netloc == host or name in hosts)
+    return bool(name) and (parts.netloc == host or name in hosts)
 
 
 @asynccontextmanager

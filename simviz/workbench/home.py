@@ -140,8 +140,8 @@ def _show_recent() -> None:
 def _recent() -> list[RunInfo]:
     """Runs on one's own data, and on demos that were tried here, newest first."""
     found = state.store().runs.find(state.workspace())
-    asked = {s.spec.dataset_id for s in state.jobs() if s.run_id and s.spec}
-    for dataset_id in sorted(asked):
+    dataset_ids = {s.spec.dataset_id for s in state.jobs() if s.run_id and s.spec}
+    for dataset_id in sorted(dataset_ids):
         if dataset_id.startswith("demo:"):
             found += state.runs(dataset_id)
     return sorted(found, key=lambda info: -info.created)
@@ -189,9 +189,9 @@ def _show_still() -> None:
 
 @st.fragment(run_every=1.0)
 def _show_compiling() -> None:
-    if (words := compilation.progress()) is None:
+    if (text := compilation.progress()) is None:
         st.rerun()
-    st.caption(f"{words.capitalize()}. Pages can be read meanwhile.")
+    st.caption(f"{text.capitalize()}. Pages can be read meanwhile.")
 
 
 @st.fragment(run_every=0.5)

@@ -10,14 +10,14 @@ from pathlib import Path
 import streamlit as st
 
 from simviz.cards import FAMILIES, HAVE, MethodCard, method_card, suits
-from simviz.charts.needs import needs_picture, picture_words
+from simviz.charts.needs import needs_picture, picture_text
 from simviz.charts.style import get_theme, method_style
 from simviz.methods import all_methods
 from simviz.workbench.shell import address, display, forms, frame, state
 
 _STYLE = Path(__file__).with_name("cards.css")
 #: Shown where the link names none.
-_USUAL = "cca"
+_DEFAULT_METHOD = "cca"
 
 
 @frame.page("Methods")
@@ -40,8 +40,8 @@ def show_page() -> None:
         display.sentence("No method can use all of that.")
         return
     ids = [card.id for card in cards]
-    wanted = address.value("method")
-    at = ids.index(next((name for name in (wanted, _USUAL) if name in ids), ids[0]))
+    requested = address.value("method")
+    at = ids.index(next((name for name in (requested, _DEFAULT_METHOD) if name in ids), ids[0]))
     listed, shown = st.columns([1, 3], gap="medium")
     with listed, st.container(key="methods-list", gap=None):
         accent = get_theme(state.theme()).accent
@@ -76,10 +76,10 @@ def _show_card(card: MethodCard) -> None:
     tags = card.tags
     colour = method_style(card.id, state.theme()).colour
     st.subheader(tags.title, anchor=False)
-    said = FAMILIES[tags.family], str(tags.year or ""), tags.reference
+    facts = FAMILIES[tags.family], str(tags.year or ""), tags.reference
     st.html(
         f'<p class="sv-meta"><span style="color:{colour}">■</span> '
-        f"{escape(' · '.join(filter(None, said)))}</p>"
+        f"{escape(' · '.join(filter(None, facts)))}</p>"
     )
     st.markdown(f"**{card.summary}**")
     for piece in card.idea:
@@ -89,9 +89,9 @@ def _show_card(card: MethodCard) -> None:
             st.markdown(piece.content)
     needs, limits = st.columns(2, gap="large")
     svg = base64.b64encode(needs_picture(tags, state.theme()).encode()).decode("ascii")
-    alt = escape(picture_words(tags), quote=True)
+    alt = escape(picture_text(tags), quote=True)
     needs.html(f'<img class="sv-picture" src="data:image/svg+xml;base64,{svg}" alt="{alt}">')
-    related = [f"{kin.title}: {kin.words}" for kin in card.related]
+    related = [f"{other.title}: {other.words}" for other in card.related]
     for place, head, lines in (
         (needs, "Needs", card.needs),
         (limits, "Not suited when", card.fails),
@@ -123,6 +123,6 @@ def _show_params(card: MethodCard) -> None:
     rows = ["| parameter | default | allowed | meaning |", "|---|---|---|---|"]
     for row in card.params:
         # A bar would end the cell.
-        words = row.words.replace("\\|", "|").replace("|", "\\|")
-        rows.append(f"| `{row.name}` | `{row.default}` | {row.allowed} | {words} |")
+        text = row.words.replace("\\|", "|").replace("|", "\\|")
+        rows.append(f"| `{row.name}` | `{row.default}` | {row.allowed} | {text} |")
     st.markdown("\n".join(rows))

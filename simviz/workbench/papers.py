@@ -72,11 +72,11 @@ def show_page() -> None:
     st.html(_STYLE)
     display.style()
     known = all_experiments()
-    wanted = address.value("experiment")
-    if wanted in known:
+    requested = address.value("experiment")
+    if requested in known:
         none = {"experiment": None}
         forms.quiet_button("All papers", "arrow_back", "papers-all", address.put, kwargs=none)
-        known = {wanted: known[wanted]}
+        known = {requested: known[requested]}
     else:
         st.html(
             '<p class="sv-lead">Each card repeats a table or figure of a paper on open data and '
@@ -121,10 +121,10 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
     )
     if minutes > _LONGEST:
         runs.code(experiment.command("full", how.seed), language="bash")
-    found = [jobs.get((experiment.id, target.dataset_id, how)) for target in targets]
-    if not any(status is not None and status.state == "succeeded" for status in found):
+    statuses = [jobs.get((experiment.id, target.dataset_id, how)) for target in targets]
+    if not any(status is not None and status.state == "succeeded" for status in statuses):
         _show_known(experiment)
-    for target, status in zip(targets, found, strict=True):
+    for target, status in zip(targets, statuses, strict=True):
         if status is None:
             if minutes <= _LONGEST:
                 runs.button(
@@ -154,8 +154,8 @@ def _show_known(experiment: Experiment[Any]) -> None:
     verdicts: dict[str, dict[str, str]] = {}
     for found in known:
         for claim in found.claims:
-            told = f"{SIGNS[claim.verdict]} {claim.verdict}"
-            verdicts.setdefault(claim.statement, {})[found.data] = told
+            text = f"{SIGNS[claim.verdict]} {claim.verdict}"
+            verdicts.setdefault(claim.statement, {})[found.data] = text
     sets = [found.data for found in known]
     rows = [(claim, *(on.get(name, "") for name in sets)) for claim, on in verdicts.items()]
     display.table(("claim", *sets), rows, look="sv-verdicts")
@@ -178,7 +178,7 @@ def _counts(verdicts: Iterable[ClaimVerdict]) -> str:
 
 def _newest_jobs() -> Jobs:
     """Return what this visitor has asked for by today's protocol, the newest of each kind."""
-    found: dict[tuple[str, str, How], JobStatus] = {}
+    newest: dict[tuple[str, str, How], JobStatus] = {}
     known = all_experiments()
     for status in state.jobs():
         spec = status.spec
@@ -187,8 +187,8 @@ def _newest_jobs() -> Jobs:
         name, size = spec.params["name"], spec.params["size"]
         if spec.params.get("protocol") == get_experiment(name).protocol(size):
             how = How(size, spec.split.seed, tuple(spec.params.get("methods") or ()))
-            found.setdefault((name, spec.dataset_id, how), status)
-    return found
+            newest.setdefault((name, spec.dataset_id, how), status)
+    return newest
 
 
 def _choose_how(experiment: Experiment[Any], jobs: Jobs) -> How:
@@ -201,68 +201,68 @@ def _choose_how(experiment: Experiment[Any], jobs: Jobs) -> How:
     size, seed, methods = (st.session_state[key] for key in keys)
     few = f", {len(methods)} methods" if 0 < len(methods) < len(every) else ""
     with st.popover(f"{size.capitalize()} size, seed {seed}{few}", key=f"papers-how-{name}"):
-        words = {
+        labels = {
             s: f"{s.capitalize()}, {progress.duration(60 * experiment.estimate(s))}" for s in SIZES
         }
-        st.radio("Size", **forms.options(words), key=keys[0])
+        st.radio("Size", **forms.options(labels), key=keys[0])
         st.number_input("Seed", 0, _LARGEST_SEED, key=keys[1])
         titles = {m: escape_markdown(get_method(m).tags.title) for m in every}
         if len(every) > 1:
             st.pills("Methods", **forms.options(titles), selection_mode="multi", key=keys[2])
-    asked = tuple(m for m in every if m in methods)
-    return How(size, int(seed), () if len(asked) in (0, len(every)) else asked)
+    requested = tuple(m for m in every if m in methods)
+    return How(size, int(seed), () if len(requested) in (0, len(every)) else requested)
 
 
 def _targets(experiment: Experiment[Any]) -> list[Target]:
     """Return the demo, and the current data set where its kinds fit."""
     demo_id = f"demo:{experiment.demo}"
-    found = [Target(demo_id, "Run on the demo", "demo")]
+    targets = [Target(demo_id, "Run on the demo", "demo")]
     own = state.current_dataset_id()
     if own and own != demo_id and not address.value("share"):
         try:
             pairs = state.dataset(own)
         except SimvizError:
-            return found
+            return targets
         if not experiment.refusal(pairs):
             name = escape_markdown(pairs.name)
-            found.append(Target(own, f"Run on {name}", "own"))
-    return found
+            targets.append(Target(own, f"Run on {name}", "own"))
+    return targets
 
 
-@display.problems(tell=display.toast)
+@display.problems(show=display.toast)
 def _start_job(name: str, dataset_id: str, how: How) -> None:
     """Ask for an experiment; an answer that is known comes at once."""
-    asked: dict[str, Any] = {"size": how.size, "seed": how.seed, "methods": how.methods or None}
+    params: dict[str, Any] = {"size": how.size, "seed": how.seed, "methods": how.methods or None}
     digest = state.dataset(dataset_id).digest
-    spec = experiment_spec(name, dataset_id, digest, **asked, workspace=state.workspace())
+    spec = experiment_spec(name, dataset_id, digest, **params, workspace=state.workspace())
     state.queue().submit(spec)
 
 
 def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> None:
     try:
-        found = state.queue().result(status.id, state.workspace()).found
+        findings = state.queue().result(status.id, state.workspace()).found
     except StoreError as error:
         display.problem(error)
         return
     display.quiet(
-        f"{found.data}: {found.about}. Size {found.size}, seed {found.seed}, took "
-        f"{found.seconds:,.0f} s."
+        f"{findings.data}: {findings.about}. Size {findings.size}, seed {findings.seed}, took "
+        f"{findings.seconds:,.0f} s."
     )
-    if found.claims:
-        counts = _counts(claim.verdict for claim in found.claims)
-        display.quiet(f"{counted(len(found.claims), 'claim')}: {counts}.")
-        st.html(claims_html(found.claims))
-    for place, figure in enumerate(found.figures):
+    if findings.claims:
+        counts = _counts(claim.verdict for claim in findings.claims)
+        display.quiet(f"{counted(len(findings.claims), 'claim')}: {counts}.")
+        st.html(claims_html(findings.claims))
+    for place, figure in enumerate(findings.figures):
         _show_figure(figure, f"{key}-figure-{place}")
-    for place, table in enumerate(found.tables):
+    for place, table in enumerate(findings.tables):
         with st.expander(table.title, expanded=not place and not state.is_narrow()):
             _show_table(table)
-    if found.notes:
+    if findings.notes:
         with st.expander("How it was done"):
-            display.notes(found.notes)
-    if found.command:
-        st.code(found.command, language="bash")
-    _show_files(experiment, found, key)
+            display.notes(findings.notes)
+    if findings.command:
+        st.code(findings.command, language="bash")
+    _show_files(experiment, findings, key)
 
 
 def claims_html(claims: tuple[Claim, ...]) -> str:
@@ -279,8 +279,8 @@ def claims_html(claims: tuple[Claim, ...]) -> str:
         small = "".join(f"<small>{escape(line)}</small>" for line in lines if line)
         look = _LOOKS.get(claim.verdict, "sv-open")
         mark = f'<span class="sv-verdict {look}">{SIGNS[claim.verdict]} {claim.verdict}</span>'
-        words = f"<span>{escape(claim.statement)}</span>"
-        entries.append(f'<div class="sv-claim" role="listitem">{mark}{words}{small}</div>')
+        text = f"<span>{escape(claim.statement)}</span>"
+        entries.append(f'<div class="sv-claim" role="listitem">{mark}{text}{small}</div>')
     return f'<div class="sv-claims" role="list">{"".join(entries)}</div>'
 
 
@@ -293,23 +293,23 @@ def _show_figure(found: Any, key: str) -> None:
 
 
 def _show_table(table: Table) -> None:
-    words = any(isinstance(row[-1], str) for row in table.rows)
+    text = any(isinstance(row[-1], str) for row in table.rows)
     rows = [[cell_text(cell) for cell in row] for row in table.rows]
-    display.table(table.columns, rows, look="sv-words" if words else "")
+    display.table(table.columns, rows, look="sv-words" if text else "")
     if table.note:
         display.quiet(table.note)
 
 
-def _show_files(experiment: Experiment[Any], found: Findings, key: str) -> None:
+def _show_files(experiment: Experiment[Any], findings: Findings, key: str) -> None:
     files = {
-        "Report as Markdown": ("md", "text/markdown", lambda: to_markdown(experiment, found)),
+        "Report as Markdown": ("md", "text/markdown", lambda: to_markdown(experiment, findings)),
         "Tables as CSV": (
             "csv",
             "text/csv",
-            lambda: tables_csv(found.tables).encode("utf-8", "replace"),
+            lambda: tables_csv(findings.tables).encode("utf-8", "replace"),
         ),
     }
     with st.container(horizontal=True):
         for label, (end, mime, write) in files.items():
-            name = f"{found.experiment}.{end}"
+            name = f"{findings.experiment}.{end}"
             st.download_button(label, write, name, mime, key=f"{key}-{end}", on_click="ignore")

@@ -23,7 +23,7 @@ from simviz.workbench.shell.figures import show_chart
 
 _LABEL = 60  # characters of a query
 #: Where to go from what was found, and whether the page takes one run or several.
-_FURTHER = (
+_NEXT_PAGES = (
     ("pages/compare.py", "Compare", ":material/leaderboard:", "runs"),
     ("pages/map.py", "Map", ":material/scatter_plot:", "run"),
     ("pages/search.py", "Search", ":material/search:", "run"),
@@ -44,14 +44,14 @@ def show(
     ):
         settings.part_switch(dataset_id)
         seen = entries[0].run if entries else ordered[0]
-        for page, label, icon, takes in _FURTHER:
+        for page, label, icon, takes in _NEXT_PAGES:
             if not (key == "train" and page == "pages/train.py"):
                 ids = {"runs": ",".join(run.id for run in ordered), "run": seen.id}
                 where = {"data": dataset_id}
                 where |= {takes: ids[takes], "part": part} if takes else {}
                 st.page_link(page, label=label, icon=icon, query_params=where)
     missing = [run for run in ordered if part not in run.measured]
-    progress.tell_missing_part([shell_runs.run_title(run.info) for run in missing], part)
+    progress.explain_missing_part([shell_runs.run_title(run.info) for run in missing], part)
     if not entries:
         return None
     shown = dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"])
@@ -93,8 +93,8 @@ def show_hardest(entry: run_summary.Entry, direction: str, pairs: PairSet) -> No
         return
     side = "y" if direction == "y2x" else "x"
     items, rows = getattr(pairs, side), entry.run.arrays()[f"{side}_{entry.part}"]
-    words = f"Hardest queries for {entry.label}; press one to see why:"
-    st.markdown(escape_markdown(words))
+    text = f"Hardest queries for {entry.label}; press one to see why:"
+    st.markdown(escape_markdown(text))
     with st.container(key="results-hardest", gap=None):
         for query, rank in found:
             at = int(rows[query])
@@ -103,7 +103,7 @@ def show_hardest(entry: run_summary.Entry, direction: str, pairs: PairSet) -> No
                     st.html(f'<img src="{picture}" alt="" height="28">', width=30)
                 st.page_link(
                     "pages/search.py",
-                    label=escape_markdown(display.item_words(items, at, _LABEL)) or "·",
+                    label=escape_markdown(display.item_label(items, at, _LABEL)) or "·",
                     icon=":material/help:",
                     query_params={
                         **{"data": entry.run.info.dataset_id, "run": entry.run.id},
@@ -157,4 +157,4 @@ def show_map(run: Run, pairs: PairSet) -> None:
                 "Press an item to open it on the map."
             )
     else:
-        drawings.ask(run, pairs, QUICK_LAYOUT, "the map")
+        drawings.ensure_drawn(run, pairs, QUICK_LAYOUT, "the map")

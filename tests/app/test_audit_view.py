@@ -128,7 +128,7 @@ def test_the_list_has_every_pair_with_its_decision(audited):
     assert "2 decisions kept" in {e.label for e in app.expander}
     mine = app.session_state.workspace
     [job] = [one for one in state.queue().jobs(mine) if one.spec.method == "audit"]
-    found = audit.found_by(job.id, mine, phrases())
+    found = audit.load_audit(job.id, mine, phrases())
     kept = {(x, y): verdict for x, y, verdict in decisions(app)}
     text = audit.list_text(phrases(), found, kept)
     head, *rows = csv.reader(io.StringIO(text))

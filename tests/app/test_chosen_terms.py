@@ -13,7 +13,7 @@ from simviz.relevance import Relevance
 from simviz.workbench.compare.divisions import request_for
 from simviz.workbench.data.split import parts_of
 from simviz.workbench.shell import links, settings, state
-from simviz.workbench.train.augment import chosen_terms
+from simviz.workbench.train.augment import term_settings
 from simviz.workbench.train.runs import differences
 
 
@@ -71,5 +71,5 @@ def test_the_same_divisions_are_asked_for_in_whichever_order_runs_on_other_terms
 
 def test_names_are_no_markup_where_terms_are_chosen(monkeypatch):
     monkeypatch.setattr(st, "session_state", {"terms-column": "**bold** [x](y)"})
-    (_, words) = chosen_terms("terms")
+    (_, words) = term_settings("terms")
     assert words[-1] == r"with \*\*bold\*\* \[x\](y)"

@@ -529,7 +529,7 @@ def test_large_data_are_drawn_in_part_and_what_is_selected_always(app, sentences
     dataset_id, mine = put(app, sentences)
     run_id = train(sentences, dataset_id, mine, n_components=5).run_id
 
-    placed = drawings.kept(state.store().runs.get(run_id), "mds-2")
+    placed = drawings.stored_drawing(state.store().runs.get(run_id), "mds-2")
     assert placed.x_rows.tolist() == placed.y_rows.tolist(), "pairs are kept together"
     left_out = next(i for i in range(60) if i not in placed.x_rows)
     go(app, data=dataset_id, sel=f"x{left_out}")
@@ -566,7 +566,7 @@ def test_positions_can_leave_the_page(trained, sentences):
     assert "These items as CSV" in [button.label for button in app.get("download_button")]
 
     run = state.store().runs.get(run_id)
-    placed, parts = drawings.kept(run, "mds-2"), drawings.parts(run, sentences)
+    placed, parts = drawings.stored_drawing(run, "mds-2"), drawings.parts(run, sentences)
     lines = list(csv.DictReader(io.StringIO(page.positions_csv(placed, parts, sentences))))
     assert len(lines) == 120
     assert lines[3]["label"] == sentences.x.content[3]

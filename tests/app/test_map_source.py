@@ -70,5 +70,5 @@ def test_an_earlier_state_of_the_map_is_no_news(monkeypatch):
     keys = []
     for n in (5, 5, 4, 6, "7", None):
         kept[canvas.KEY] = {"picked": {"key": f"x{n}", "n": n}}
-        keys.append((canvas.news("picked") or {}).get("key"))
+        keys.append((canvas.new_event("picked") or {}).get("key"))
     assert keys == ["x5", None, None, "x6", None, None]

@@ -112,7 +112,7 @@ def test_a_reading_ends_with_its_time(monkeypatch):
     with (
         reading_limits(seconds=1),
         pytest.raises(DatasetError, match=r"q\.csv was not read within 1 seconds"),
-        upload.bounded(reading, lambda fraction: heard.append(fraction)),
+        upload.limit_reading(reading, lambda fraction: heard.append(fraction)),
     ):
         report_progress(0.5)
         report_progress(0.25)

@@ -10,7 +10,7 @@ from typing import get_args, get_type_hints
 import pytest
 
 from simviz.base import MethodTags
-from simviz.charts.needs import needs_picture, picture_words
+from simviz.charts.needs import needs_picture, picture_text
 from simviz.charts.style import DARK, LIGHT
 from simviz.methods import get_method
 
@@ -27,7 +27,7 @@ def test_any_tags_make_a_picture(values):
     tags = replace(TAGS, **dict(zip(CHOICES, values, strict=True)))
     picture = needs_picture(tags)
     (title,) = shapes(picture, "title")
-    assert title.text == picture_words(tags)
+    assert title.text == picture_text(tags)
     assert len(shapes(picture, "circle")) == 4
 
 

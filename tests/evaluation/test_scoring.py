@@ -111,7 +111,7 @@ def test_blocks_of_any_size_give_the_same(problem, block_size, keep):
     sides = np.ones((len(scores), 1)), np.ones((scores.shape[1], 1))
     whole = evaluate(Table(scores), *sides, relevance, block_size=100)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simviz.evaluation._blocks, "KEPT_BYTES", 2**26 if keep else 0)
+        patch.setattr(simviz.evaluation._blocks, "CACHE_BYTES", 2**26 if keep else 0)
         blocked = evaluate(Table(scores), *sides, relevance, block_size=block_size)
     for direction in ("x2y", "y2x"):
         for name in ("indptr", "candidate", "grade", "above", "tied", "n_candidates"):
@@ -255,7 +255,7 @@ def test_small_similarities_are_computed_once_and_large_ones_are_not_kept(monkey
     table = Table(np.eye(8))
     evaluate(table, *sides)
     assert table.passes == 1
-    monkeypatch.setattr(simviz.evaluation._blocks, "KEPT_BYTES", 0)
+    monkeypatch.setattr(simviz.evaluation._blocks, "CACHE_BYTES", 0)
     evaluate(table, *sides)
     assert table.passes == 3
     evaluate(table, *sides, metrics=["MRR"], directions=["x2y"])
@@ -342,7 +342,7 @@ def test_empty_items_are_told():
 
 
 def test_progress_is_told_and_can_stop(monkeypatch):
-    monkeypatch.setattr(simviz.evaluation._blocks, "KEPT_BYTES", 0)
+    monkeypatch.setattr(simviz.evaluation._blocks, "CACHE_BYTES", 0)
     seen = []
     evaluate(Table(np.eye(6)), np.eye(6), np.eye(6), callback=lambda *a: seen.append(a[:2]))
     assert seen == [(4, 12), (6, 12), (10, 12), (12, 12)]

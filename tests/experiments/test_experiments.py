@@ -38,7 +38,7 @@ from simviz.experiments import (
     to_markdown,
 )
 from simviz.experiments.__main__ import main
-from simviz.experiments._claims import Judge, Told
+from simviz.experiments._claims import ClaimSpec, Judge
 from simviz.experiments._experiment import tried
 from simviz.experiments._progress import request_key
 from simviz.experiments._published import PUBLISHED
@@ -63,9 +63,9 @@ def test_an_experiment_says_what_it_is(name):
     assert set(experiment.methods) <= set(all_methods())
     assert 0 < experiment.minutes < 15
     assert len({experiment.demo, *experiment.sets}) > 1, "each claim on two sets"
-    assert experiment.chosen(None) == experiment.methods
+    assert experiment.selected_methods(None) == experiment.methods
     with pytest.raises(ValueError, match="no method of"):
-        experiment.chosen(["no such"])
+        experiment.selected_methods(["no such"])
 
 
 def test_an_unknown_experiment_is_guessed():
@@ -118,7 +118,7 @@ def test_a_claim_over_dimensions_is_told_by_dimension():
 def test_the_papers_numbers_stand_beside_ours():
     values = {"A": BETTER, "B": WORSE, "C": BETTER}
     wanted = [("A", "B", "A is ahead of B."), ("A", "C", "A is ahead of C."), ("A", "D", "Of D.")]
-    told = [Told(said=said, rows=(one, other)) for one, other, said in wanted]
+    told = [ClaimSpec(said=said, rows=(one, other)) for one, other, said in wanted]
     judge = Judge(quantity="MRR, {} − {}".format)
     first, second, third = judge.claims(
         told, {"": values}, lambda one: "{} before {}".format(*one.rows)
@@ -138,14 +138,16 @@ def test_a_star_stands_for_every_row_that_has_both():
     values = {
         "MRR": {"A, 5": BETTER, "B, 5": WORSE, "A, 10": WORSE, "B, 10": BETTER, "A, 20": BETTER}
     }
-    told = Told(said="Everywhere.", rows=("A, *", "B, *"), on="MRR", part="k = {}")
+    told = ClaimSpec(said="Everywhere.", rows=("A, *", "B, *"), on="MRR", part="k = {}")
     claim = judged(told, values)
     assert [part.statement for part in claim.parts] == ["k = 5", "k = 10"]
     assert [part.verdict for part in claim.parts] == ["holds", "does not hold"]
     assert claim.parts[0].quantity.startswith("A, 5 − B, 5 on MRR, ")
     assert claim.published == "said" and claim.parts[0].published == ""
     assert all("Holm, 2 comparisons" in part.test for part in claim.parts)
-    others = Told(said="No other.", rows=("A, 5", "*"), on="MRR", kind="no worse", but=("B*",))
+    others = ClaimSpec(
+        said="No other.", rows=("A, 5", "*"), on="MRR", kind="no worse", but=("B*",)
+    )
     parts = judged(others, values).parts
     assert [part.statement for part in parts] == ["A, 10", "A, 20"]
     assert judged(others, {}).reason == "Nothing of it was run."
@@ -154,7 +156,7 @@ def test_a_star_stands_for_every_row_that_has_both():
 def test_claims_of_a_family_are_corrected_together_and_others_are_not():
     values = {"": {"A": BETTER, "B": WORSE}}
     told = [
-        Told(said=said, rows=("A", "B"), family=family, papers_test=theirs)
+        ClaimSpec(said=said, rows=("A", "B"), family=family, papers_test=theirs)
         for said, family, theirs in (("1", "", True), ("2", "", False), ("3", "own", True))
     ]
     judge = Judge(quantity="{} {}".format, paper=paired_randomization, undecided=lambda *_: "Why.")
@@ -229,7 +231,7 @@ def test_every_experiment_has_results_that_say_of_papers_what_published_toml_has
         for place, numbers in PUBLISHED.numbers.items():
             if place[0] == paper:
                 words |= {
-                    PUBLISHED.said(*place, a, "ahead of", b)
+                    PUBLISHED.text_of(*place, a, "ahead of", b)
                     for a, b in permutations(numbers, 2)
                     if numbers[a] > numbers[b]
                 }

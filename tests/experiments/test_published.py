@@ -12,7 +12,7 @@ import pytest
 
 from simviz.experiments import Claim, Experiment, all_experiments, get_experiment
 from simviz.experiments._experiment import RunResult
-from simviz.experiments._published import PUBLISHED, Said
+from simviz.experiments._published import PUBLISHED, PublishedText
 from simviz.experiments.siamese_blstm import ANNOTATIONS, EXTRA, ROWS, TYPOS
 
 FILE = tomllib.loads(files("simviz.experiments").joinpath("published.toml").read_text("utf-8"))
@@ -60,7 +60,7 @@ def test_the_file_does_not_contradict_itself():
 
 
 def test_numbers_are_told_where_both_are_known_and_else_their_order():
-    stated = PUBLISHED.said
+    stated = PUBLISHED.text_of
 
     def ahead(paper, where, column, row, other):
         return stated(paper, where, column, row, "ahead of", other)
@@ -98,14 +98,14 @@ STARTS = "s2net", "section 4.1", "dev MRR, 1,000 dimensions"
 )
 def test_a_claim_that_no_paper_makes_cannot_be_made(place, row, other):
     with pytest.raises(ValueError, match=r" has | says "):
-        PUBLISHED.said(*place, row, "ahead of", other)
+        PUBLISHED.text_of(*place, row, "ahead of", other)
 
 
 def test_tfidf_is_before_all_others_in_auc_alone():
     others = "s2net", "table 2", "{}", "tfidf_cosine", "not behind", "any but s2net"
-    assert PUBLISHED.said(*(word.format("AUC") for word in others)).endswith("(table 2)")
+    assert PUBLISHED.text_of(*(word.format("AUC") for word in others)).endswith("(table 2)")
     with pytest.raises(ValueError, match="Nothing says"):
-        PUBLISHED.said(*(word.format("NDCG@5") for word in others))
+        PUBLISHED.text_of(*(word.format("NDCG@5") for word in others))
 
 
 def stated(where, column, row, relation, other, paper="s2net"):
@@ -175,7 +175,7 @@ def test_no_experiment_says_of_a_paper_what_the_file_has_not(name, monkeypatch):
         monkeypatch.setattr(type(experiment), "_run", lambda *_: made)
         return experiment.run(data).claims
 
-    assert saying(Said("so on its own data (table 2)"))[0].statement == "A is ahead."
+    assert saying(PublishedText("so on its own data (table 2)"))[0].statement == "A is ahead."
     for words in ("so on its own data (table 2)", ""):
         with pytest.raises(RuntimeError, match=r"has nothing of the claim 'A is ahead\.'"):
             saying(words)

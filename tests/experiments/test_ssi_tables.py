@@ -13,7 +13,7 @@ import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
 from simviz.experiments import Parts, Progress, get_experiment
-from simviz.experiments._blending import ALPHAS, Task, chosen
+from simviz.experiments._blending import ALPHAS, Task, blend_weights
 from simviz.experiments._parts import WithoutItself
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.experiments.ssi_links import by_link
@@ -157,10 +157,10 @@ def test_rows_choose_among_their_own_settings_and_the_middle_of_equal_weights():
         "flat": ({"margin": 2.0}, np.array([0.3, 0.3, 0.3])),
     }
     rows = {"all": {}, "published": {"margin": (1.0, 2.0)}, "flat": {"margin": (2.0,)}}
-    assert list(chosen(curves, rows | {"not tried": {"margin": (3.0,)}})) == [
+    assert list(blend_weights(curves, rows | {"not tried": {"margin": (3.0,)}})) == [
         ("all", "high", "low", 1), ("published", "high", "high", 1), ("flat", "flat", "flat", 1),
     ]  # fmt: skip
-    assert not list(chosen({}, rows))
+    assert not list(blend_weights({}, rows))
 
 
 def test_the_weight_is_the_best_of_validation(monkeypatch):

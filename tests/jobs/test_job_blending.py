@@ -191,7 +191,7 @@ def test_neighbours_are_those_of_the_blend(trained, mine, sentences):
     np.testing.assert_allclose(space.scores("y", sentences.y.take([7])), S[:, 7], atol=1e-5)
     found = space.nearest("x", 3, 4)
     np.testing.assert_allclose(found.scores, np.sort(S[3])[::-1][:4], atol=1e-5)
-    assert space.knows("x", 3)
+    assert space.is_known("x", 3)
     strange = Items(["?"], ["ЖЖЖ"], "text")
     assert not space.scores("x", strange).any()
     nested = Space.of(BlendPipeline.of(pipeline, pipeline.lexical_, sentences, 0.5), sentences)

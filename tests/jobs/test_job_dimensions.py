@@ -69,7 +69,7 @@ def test_what_was_stopped_keeps_nothing(trained, sentences):
     run = trained("plsa", n_components=12, max_iter=5)
     with pytest.raises(JobCancelled):
         train_dimensions(run, sentences, lambda fraction: fraction > 0)
-    assert not run.kept("test/smaller")
+    assert not run.read_objects("test/smaller")
 
 
 def test_only_models_that_are_not_nested_are_trained_again(trained):

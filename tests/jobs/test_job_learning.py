@@ -27,8 +27,8 @@ def test_a_curve_is_made_once_and_ends_at_the_run(run, keep, background, later):
     assert len(later.calls) == 1
     later.go()
     assert background.progress(run.id) is None
-    assert not run.kept("test/learning")
-    records = run.kept("validation/learning")["records"]
+    assert not run.read_objects("test/learning")
+    records = run.read_objects("validation/learning")["records"]
     last = {r["direction"]: r for r in records if r["metric"] == "MRR" and r["fraction"] == 1}
     for told in run.part("validation").records["run"]:
         if told["metric"] == "MRR" and told["direction"] in last:
@@ -43,10 +43,10 @@ def test_what_was_stopped_may_be_asked_for_again(run, keep, background, later):
     background.stop(run.id)
     assert background.progress(run.id).state == "stopped"
     later.go()
-    assert not run.kept("validation/learning")
+    assert not run.read_objects("validation/learning")
     assert background.submit(run.id, keep).state == "waiting"
     later.go()
-    assert run.kept("validation/learning")
+    assert run.read_objects("validation/learning")
 
 
 def test_a_failure_says_why(background, later):

@@ -67,14 +67,14 @@ def test_a_job_that_takes_too_much_is_stopped_and_others_go_on(queue, ask, endle
 
 def test_what_began_last_is_stopped_first_and_the_others_if_that_did_not_help(monkeypatch):
     memory.set_limit(1)
-    with memory.watched("first") as first:
-        with pytest.raises(memory.JobError), memory.watched("second") as second:
+    with memory.limit_memory("first") as first:
+        with pytest.raises(memory.JobError), memory.limit_memory("second") as second:
             first()
             second()
         memory.set_limit(float("inf"))
         first()
         memory.set_limit(1)
-        with memory.watched("takes no step"):
+        with memory.limit_memory("takes no step"):
             first()
             monkeypatch.setattr(memory, "PATIENCE", 0.0)
             with pytest.raises(memory.JobError):

@@ -62,8 +62,8 @@ def test_what_is_unknown_or_has_nothing_in_common_has_no_neighbours(is_open):
     asked = PairSet.from_texts(["zzz zzz", "car car"], ["red bus", "blue bus"])
     space = Space.of(pipeline, asked)
     unknown, strange = space.nearest("x", 0), space.nearest("x", 1)
-    assert (space.knows("x", 0), len(unknown)) == (is_open, 0)
-    assert (space.knows("x", 1), len(strange)) == (True, 0)
+    assert (space.is_known("x", 0), len(unknown)) == (is_open, 0)
+    assert (space.is_known("x", 1), len(strange)) == (True, 0)
 
 
 @pytest.mark.parametrize(("index", "k"), [(-1, 3), (60, 3), (0, 0)])

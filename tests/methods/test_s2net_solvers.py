@@ -20,7 +20,7 @@ from simviz.methods._s2net_training import (
     Batches,
     Network,
     Objective,
-    only_reached,
+    active_rows,
     start_parameters,
 )
 from simviz.methods.s2net import S2Net
@@ -140,7 +140,7 @@ def test_the_first_step_of_an_offset_moves_no_item_that_had_no_direction(words, 
         200, init="cl_lsi", shared=shared, solver="lbfgs", max_iter=3, validation_fraction=0.0
     )
     start, _ = start_parameters(model, (X, Y, relevance), np.random.RandomState(0))
-    kept, _, _ = only_reached((X, Y, relevance), start, shared, None)
+    kept, _, _ = active_rows((X, Y, relevance), start, shared, None)
     reached = np.linalg.norm(X @ start[: X.shape[1]], axis=1) > 1e-6
     assert not reached.all()
     np.testing.assert_array_equal(kept.toarray(), reached[:, None] * X.toarray())

@@ -174,7 +174,7 @@ def test_a_run_corrected_by_csls_is_written_with_what_it_corrects():
 
 def test_code_for_a_picture_names_what_to_put_in():
     spec = JobSpec("own", "", "cca").to_json()
-    code = search_code(spec, "y", None, answer_has_words=False)
+    code = search_code(spec, "y", None, answer_has_text=False)
     ast.parse(code)
     assert "YOUR_PICTURE" in code
     assert "YOUR_FILE" in code

@@ -54,7 +54,7 @@ def read_all(root, mine, dataset_id, token):
         ways += [
             lambda part=part: run.part(part).records["run"],
             lambda part=part: run.part(part).curve,
-            lambda part=part: run.kept(f"{part}/learning"),
+            lambda part=part: run.read_objects(f"{part}/learning"),
             lambda part=part: run.part(part).evaluation.to_records(),
         ]
     for way in ways:

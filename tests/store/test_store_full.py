@@ -112,7 +112,7 @@ def test_a_drawing_that_finds_no_room_is_refused_by_the_same_words(
     with pytest.raises(StoreError, match=r"full.*free"):
         run.put_map("more", *drawn)
     with pytest.raises(StoreError, match=r"full.*free"):
-        run.keep("test/learning", {})
+        run.write_objects("test/learning", {})
 
 
 def test_a_full_disk_gives_its_spare_bytes_to_deletions(store, mine, pairs, fill):

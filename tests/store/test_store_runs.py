@@ -33,7 +33,7 @@ def test_a_run_comes_back_part_by_part(store, mine, dataset_id, result, pairs, r
     assert run.measured == ("validation", "test")
     for name, expected in result.measured.items():
         part, evaluation = run.part(name), expected.evaluation
-        assert part.curve == expected.curve and not run.kept(f"{name}/learning")
+        assert part.curve == expected.curve and not run.read_objects(f"{name}/learning")
         assert str(part.records["run"]) == str(evaluation.to_records())
         assert part.value("top-1", "x2y", "chance") == 1 / len(
             part.evaluation.rankings["x2y"].above
@@ -62,7 +62,7 @@ def test_a_run_comes_back_part_by_part(store, mine, dataset_id, result, pairs, r
 
 def test_ranks_answer_a_further_metric_of_a_run_and_of_what_it_is_compared_with(run, result):
     assert run.part("test").record("recall@3", "x2y") is None
-    found = replace(run, further="recall@3").part("test")
+    found = replace(run, extra_metric="recall@3").part("test")
     for name, evaluation in result.measured["test"].evaluations.items():
         (record, *_) = evaluation.to_records(["recall@3"])
         assert found.record("recall@3", "x2y", name) == record

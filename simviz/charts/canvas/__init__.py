@@ -35,7 +35,7 @@ _EXPORT = re.compile(r"^export (?!default)", re.MULTILINE)
 #: The style sheet of the canvas.
 CSS = (_SOURCE / "canvas.css").read_text(encoding="utf-8")
 #: What a drawing keeps, by how it was made.
-KEPT = {
+PRESERVED = {
     "two-sided": "neighbours within and across the sides (two-sided)",
     "umap": "neighbourhoods of all points (UMAP)",
     "mds": "distances (MDS)",
@@ -70,8 +70,8 @@ def linked(entry: str) -> str:
             return
         text = (_SOURCE / name).read_text(encoding="utf-8")
         seen[name] = ""  # modules may import one another in a circle
-        for wanted in _IMPORT.findall(text):
-            add(wanted)
+        for module in _IMPORT.findall(text):
+            add(module)
         seen[name] = seen.pop(name) or _EXPORT.sub("", _IMPORT.sub("", text))
 
     add(entry)
@@ -99,10 +99,10 @@ PAGE_SCRIPT = script(linked("page.js"))
 
 def page_state(packed: Mapping[str, Any]) -> str:
     """What `pack_alone` made, as JSON for a page."""
-    told = {
+    state = {
         name: base64.b64encode(data).decode() for name, data in packed.items() if name != "scene"
     }
-    return script_json({"scene": packed["scene"], **told})
+    return script_json({"scene": packed["scene"], **state})
 
 
 def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]:
@@ -200,8 +200,8 @@ def pack_items(
     arrays["rows"] = np.concatenate(rows).astype("<u4")
     header["columns"] = []
     for k, (name, values) in enumerate([*(columns or {}).items()][:FILTERS]):
-        told, arrays[f"column{k}"] = column_codes(values, name)
-        header["columns"].append(told)
+        column, arrays[f"column{k}"] = column_codes(values, name)
+        header["columns"].append(column)
     return pack(header, arrays)
 
 
@@ -239,7 +239,7 @@ def pack_places(
 
 def column_codes(values: NDArray[Any], name: str) -> tuple[dict[str, Any], NDArray[np.uint8]]:
     """What a column is filtered by, and the bin or the group of each item; 255 for no value."""
-    told: dict[str, Any] = {"name": safe_line(name, 30)}
+    description: dict[str, Any] = {"name": safe_line(name, 30)}
     codes = np.full(len(values), _NO_VALUE, dtype=np.uint8)
     if values.dtype.kind == "f":
         known = np.isfinite(values)
@@ -247,7 +247,7 @@ def column_codes(values: NDArray[Any], name: str) -> tuple[dict[str, Any], NDArr
         low, high = map(float, ends)
         shares = (values[known] - low) / ((high - low) or 1.0)
         codes[known] = np.minimum((shares * _BINS).astype(int), _BINS - 1)
-        return told | {"low": low, "high": high, "bins": _BINS}, codes
+        return description | {"low": low, "high": high, "bins": _BINS}, codes
     counts = Counter(values.tolist())
     counts.pop(MISSING, None)
     ordered = sorted(counts, key=lambda group: (-counts[group], group))
@@ -256,7 +256,7 @@ def column_codes(values: NDArray[Any], name: str) -> tuple[dict[str, Any], NDArr
     groups = [safe_line(group, 40) for group in ordered[:_GROUPS]]
     if len(ordered) > _GROUPS:
         groups.append(f"{len(ordered) - _GROUPS} others")
-    return told | {"groups": groups}, codes
+    return description | {"groups": groups}, codes
 
 
 def pack_nearest(
@@ -350,14 +350,14 @@ def pack_alone(
     scene["looks"] = {}
     for theme in (LIGHT, DARK):
         look = look_of(theme)
-        told = group_items(values, pairs.shape, theme, names=names, title=title)
+        grouped = group_items(values, pairs.shape, theme, names=names, title=title)
         scene["looks"][theme.name] = {
             "look": look,
-            "colours": told.colours,
-            "legend": told.legend,
+            "colours": grouped.colours,
+            "legend": grouped.legend,
             "marks": marks(look, None, True, None),
         }
-        index = told.index
+        index = grouped.index
     scene["groups"] = None if index is None else base64.b64encode(index.tobytes()).decode()
     return packed
 
@@ -473,7 +473,7 @@ def map_alt(drawing: JointMap, names: tuple[str, str]) -> str:
     x, y = (safe_line(name, 40) for name in names)
     return (
         f"Map of {len(drawing.x):,} {x} and {len(drawing.y):,} {y}, drawn to keep "
-        f"{KEPT[drawing.method]}.{quality}"
+        f"{PRESERVED[drawing.method]}.{quality}"
     )
 
 
@@ -484,8 +484,8 @@ def bits(mask: ArrayLike) -> bytes:
 
 def rows_of_bits(data: bytes, n: int) -> NDArray[np.intp]:
     """The rows whose bit is set; what lies beyond n is left out."""
-    told = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")[:n]
-    return np.flatnonzero(told)
+    bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")[:n]
+    return np.flatnonzero(bits)
 
 
 def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Part:
@@ -499,8 +499,8 @@ def pack(header: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]) -> Part:
     digest = hashlib.blake2b(digest_size=12)
     for piece in (json.dumps([header, listed]).encode(), *blobs):
         digest.update(piece)
-    told = json.dumps({**header, "arrays": listed, "digest": digest.hexdigest()}).encode()
-    return Part(digest.hexdigest(), b"".join([len(told).to_bytes(4, "little"), told, *blobs]))
+    head = json.dumps({**header, "arrays": listed, "digest": digest.hexdigest()}).encode()
+    return Part(digest.hexdigest(), b"".join([len(head).to_bytes(4, "little"), head, *blobs]))
 
 
 def _labels(x: Items, y: Items) -> tuple[list[str], list[str]]:

@@ -157,11 +157,11 @@ class Plan:
     reasons: dict[str, str] = field(default_factory=dict)
 
 
-def plan_parts(name: str, paths: Iterable[str], given: Mapping[str, str] | None = None) -> Plan:
+def plan_parts(name: str, paths: Iterable[str], assigned: Mapping[str, str] | None = None) -> Plan:
     """Guess which file is which."""
     plan, paths = Plan(), list(paths)
-    given = dict(given or {})
-    for part, path in given.items():
+    assigned = dict(assigned or {})
+    for part, path in assigned.items():
         if part not in ("x", "y", "relevance"):
             raise DatasetError(f"{name}: {part!r} is no part; give 'x', 'y' or 'relevance'.")
         if path not in paths:
@@ -169,10 +169,10 @@ def plan_parts(name: str, paths: Iterable[str], given: Mapping[str, str] | None 
         _assign(name, plan, part, path, "given")
     weak: list[tuple[str, str]] = []
     for path in paths:
-        if path in given.values():
+        if path in assigned.values():
             continue
         part, why = part_of(path)
-        if part in given:
+        if part in assigned:
             part, why = "left_over", ""
         if part == "relevance" and not _is_exact(path):
             weak.append((path, why))

@@ -180,11 +180,11 @@ def read_judgments(
     notes = list(table.notes)
     if len(others):
         reasons = [f"no {'x' if x_at[row] < 0 else 'y'} item has that id" for row in others]
-        words = (
+        message = (
             f"{counted(len(others), 'row')} of {table.name} left out: they name items that are "
             f"not there ({table.named(others)})."
         )
-        notes.append(Note(words, "lost", table.rows[others], reasons=reasons))
+        notes.append(Note(message, "lost", table.rows[others], reasons=reasons))
     if not len(rows):
         raise DatasetError(
             f"{table.name}: no row names an item of both sides ({table.place(0)}: "

@@ -279,8 +279,8 @@ def _sides(
     read: dict[str, ReadSide] = {}
     for side, path in (("x", plan.x), ("y", plan.y)):
         if path is not None:
-            given = (columns.get(f"{side}_id"), columns.get(f"{side}_text"))
-            read[side] = read_side(path, files.read(path), ids.get(side, ids.get("")), *given)
+            columns_of = (columns.get(f"{side}_id"), columns.get(f"{side}_text"))
+            read[side] = read_side(path, files.read(path), ids.get(side, ids.get("")), *columns_of)
     if not read:
         read = _two_matrices(files, plan, ids)
     notes = [note for one in read.values() for note in one.notes]
@@ -468,9 +468,9 @@ def side_of_table(
     own_notes: Sequence[Note] | None = None,
 ) -> ReadSide:
     """Items from a table with a column of ids and one of texts or vectors."""
-    for given in (id_column, column):
-        if given is not None and (given not in table.frame or given in table.vectors):
-            raise DatasetError(f"{table.name} has no column {shown(given)} with text.")
+    for name in (id_column, column):
+        if name is not None and (name not in table.frame or name in table.vectors):
+            raise DatasetError(f"{table.name} has no column {shown(name)} with text.")
     id_column = id_column or _id_column(table)
     texts = [c for c in table.frame if c != id_column and table.kinds[c] in ("text", "number")]
     worded = [c for c in texts if table.kinds[c] == "text"]
@@ -503,8 +503,8 @@ def side_of_table(
         # What is its own id is a keyword rather than a text.
         side = ReadSide(ids, content, "keyword" if (ids == content).all() else "text")
         if own_notes is None:
-            words = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
-            own_notes = [Note(words, "part")]
+            text = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
+            own_notes = [Note(text, "part")]
             cells_of = [c for c in table.frame if c not in table.vectors]
             side.columns = {
                 what: tuple(dict.fromkeys((taken, *cells_of)))
@@ -514,8 +514,8 @@ def side_of_table(
     side.notes = [*table.notes, *side.notes]
     if len(empty):
         items = counted(len(empty), "item")
-        words = f"{table.name}: {items} without id or text left out ({table.named(empty)})."
-        side.notes.append(Note(words, "lost", table.rows[empty]))
+        text = f"{table.name}: {items} without id or text left out ({table.named(empty)})."
+        side.notes.append(Note(text, "lost", table.rows[empty]))
     side.metadata = _metadata(table, (id_column, column), item_rows)
     return side
 

@@ -341,8 +341,8 @@ def find_contradictions(subject: Subject) -> Finding | None:
     key = subject.codes["x"][rows] * n_y + subject.codes["y"][columns]
     both = np.intersect1d(key[is_relevant], key[~is_relevant])
     # What the file itself said twice was read as relevant: only the account is left of it.
-    said_twice = subject.disputed[:, 0].astype(np.int64) * n_y + subject.disputed[:, 1]
-    listed = np.flatnonzero(np.isin(key, both) | np.isin(rows * n_y + columns, said_twice))
+    disputed = subject.disputed[:, 0].astype(np.int64) * n_y + subject.disputed[:, 1]
+    listed = np.flatnonzero(np.isin(key, both) | np.isin(rows * n_y + columns, disputed))
     _, first = np.unique(key[listed], return_index=True)
     at = listed[np.sort(first)]
     unlisted = relevance.unjudged == "negative"
@@ -636,11 +636,11 @@ def _mrr(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:
     positives = pairs.relevance.positives
     queries = np.flatnonzero(np.diff(positives.indptr))
     queries = queries[spread(len(queries), _QUERIES)]
-    wanted = positives[queries]
+    relevant = positives[queries]
     columns = sp.csc_array(y.T)
     above, tied = [], []
     for start in range(0, len(queries), _BLOCK):
-        part = wanted[start : start + _BLOCK]
+        part = relevant[start : start + _BLOCK]
         scores = (x[queries[start : start + _BLOCK]] @ columns).toarray()
         higher, equal, _ = rank_block(scores, part.indptr, part.indices)
         above.append(higher)
@@ -648,9 +648,9 @@ def _mrr(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:
     if not above:
         return 0.0, 0
     ranking = Ranking(
-        wanted.indptr,
-        wanted.indices,
-        wanted.data,
+        relevant.indptr,
+        relevant.indices,
+        relevant.data,
         np.concatenate(above),
         np.concatenate(tied),
         np.full(len(queries), y.shape[0]),

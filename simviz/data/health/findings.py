@@ -16,7 +16,7 @@ from simviz.data.splitting import PARTS
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
-Level = Literal["act", "look"]
+Severity = Literal["act", "look"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -168,7 +168,7 @@ class Finding:
     """
 
     kind: str
-    level: Level
+    level: Severity
     title: str
     count: int
     why: str

@@ -84,7 +84,7 @@ class Blend(NamedTuple):
         return float(values[round(100 * alpha)]), float(values[0]), float(values[-1])
 
 
-def take_kept() -> None:
+def take_stored_blend() -> None:
     """Choose a blend that was kept as soon as it is a run."""
     run_id = st.session_state.get(_KEPT)
     if run_id and state.store().runs.has(run_id):
@@ -183,7 +183,7 @@ def _offer_best(blend: Blend) -> None:
     if not is_found:
         return
     with st.spinner("Choosing a blend", show_time=False):
-        chosen, lines, words = _best(blend, setting)
+        chosen, lines, text = _best(blend, setting)
     labels = {entry.run.id: escape_markdown(entry.label) for entry in entries}
     if len(chosen.path) == 1:
         st.markdown(
@@ -196,16 +196,16 @@ def _offer_best(blend: Blend) -> None:
     ]
     parts = ["validation, by folds", "test"]
     display.table([blend.metric, *parts[: len(rows[0]) - 1]], rows, look="sv-tight")
-    if words:
-        st.caption(escape_markdown(words))
+    if text:
+        st.caption(escape_markdown(text))
     if len(chosen.path) > 1:
-        (first, _), (second, share), *further = chosen.path
+        (first, _), (second, share), *others = chosen.path
         two = {first: 1 - share, second: share}
         named = " + ".join(f"{share:.2g} {labels[run]}" for run, share in two.items())
-        if further:
+        if others:
             st.markdown(" + ".join(f"{s:.2g} {labels[run]}" for run, s in chosen.shares.items()))
         forms.quiet_button(f"Take {named}", "done", "compare-blend-take", _take, blend, two)
-        steps = " and then ".join(f"{labels[run]}, α = {share:g}" for run, share in further)
+        steps = " and then ".join(f"{labels[run]}, α = {share:g}" for run, share in others)
         if steps:
             st.caption(f"Keep these two as a run, and blend that with {steps}.")
 
@@ -236,31 +236,33 @@ def _best(
     single = by_id[chosen.single].label
     of = "both" if len(fused) == 2 else f"all {len(fused)}"
     names = ("best blend", f"{single} alone", f"RRF of {of}, nothing chosen")
-    metric, asked = blend.metric, settings.query_sides(choice.direction)
-    on_validation = ranks.evaluate(validation, [metric], directions=asked).value(metric, asking)
+    metric, directions = blend.metric, settings.query_sides(choice.direction)
+    on_validation = ranks.evaluate(validation, [metric], directions=directions).value(
+        metric, asking
+    )
     values: list[tuple[Any, ...]] = list(
         zip(names, (chosen.value, chosen.single_value, on_validation), strict=True)
     )
     if choice.part != "test":
         return chosen, values, ""
     sides = test.x, test.y, test.relevance
-    found = [
-        evaluate(chosen.pipeline, *sides, [metric], directions=asked),
-        evaluate(pipelines[chosen.single], *sides, [metric], directions=asked),
-        ranks.evaluate(test, [metric], directions=asked),
+    results = [
+        evaluate(chosen.pipeline, *sides, [metric], directions=directions),
+        evaluate(pipelines[chosen.single], *sides, [metric], directions=directions),
+        ranks.evaluate(test, [metric], directions=directions),
     ]
-    values = [(*row, one.value(metric, asking)) for row, one in zip(values, found, strict=True)]
-    words = ""
+    values = [(*row, one.value(metric, asking)) for row, one in zip(values, results, strict=True)]
+    text = ""
     if is_blend:
         better = parse_metric(metric).higher_is_better
-        said = [
-            compare_evaluations(found[0], other, metric, asked).finding(
+        captions = [
+            compare_evaluations(results[0], other, metric, directions).finding(
                 "The best blend", name, metric, higher_is_better=better
             )
-            for name, other in ((single, found[1]), ("RRF", found[2]))
+            for name, other in ((single, results[1]), ("RRF", results[2]))
         ]
-        words = " ".join(f"{one}." for one in said) + " Paired over queries of the test part."
-    return chosen, values, words
+        text = " ".join(f"{one}." for one in captions) + " Paired over queries of the test part."
+    return chosen, values, text
 
 
 def _take(blend: Blend, shares: Mapping[str, float]) -> None:
@@ -298,8 +300,8 @@ def _choose_alpha(blend: Blend, best: float | None) -> float:
     low, high = escape_markdown(blend.lexical.label), escape_markdown(blend.learned.label)
     beside = not state.is_narrow()
     with st.container(horizontal=beside, vertical_alignment="bottom", gap="medium"):
-        words = f"At 0 {low} decides alone, at 1 {high}."
-        about: dict[str, Any] = {"key": key, "help": words, "persist_state": "session"}
+        text = f"At 0 {low} decides alone, at 1 {high}."
+        about: dict[str, Any] = {"key": key, "help": text, "persist_state": "session"}
         chosen: float = st.slider(f"α: share of {high}", 0.0, 1.0, step=0.01, **about)
         alpha = round(chosen, 2)
         if best is not None:
@@ -352,11 +354,11 @@ def _show_figures(blend: Blend, curves: Mapping[str, BlendCurve], alpha: float) 
 def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -> str:
     """Where the weight comes from, and what its figures may be believed."""
     choice, learned, lexical = blend.choice, blend.learned, blend.lexical
-    words = ""
+    text = ""
     if blend.metric != choice.metric:
-        words += f"{choice.metric} compares all pairs; {blend.metric} stands for it here. "
+        text += f"{choice.metric} compares all pairs; {blend.metric} stands for it here. "
     if validation is None or best is None:
-        words += (
+        text += (
             "No query of the validation part has an answer, so no weight could be chosen there. "
             "Half and half is only a beginning; figures of a weight chosen on the test part would "
             "be optimistic. "
@@ -368,17 +370,17 @@ def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -
             if choice.direction in ("mean", direction)
         ]
         counted = f" ({sum(counts):,} queries)" if counts else ""
-        words += (
+        text += (
             f"The weight is chosen on the validation part{counted}, which neither run was tested "
             "on. The test part only shows what comes of it: figures of a weight chosen there "
             "would be optimistic. "
         )
     if any(learned.measured.shares[f"{side}_empty"] for side in "xy"):
-        words += (
+        text += (
             f"Items of which {learned.label} knows nothing keep their score by {lexical.label}, "
             "whatever α is. "
         )
-    return escape_markdown(words.strip())
+    return escape_markdown(text.strip())
 
 
 def _offer_to_keep(blend: Blend, alpha: float) -> None:
@@ -414,7 +416,7 @@ def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
         help="Makes it a run of its own: measured like any run, to be compared, mapped, shared "
         f"and downloaded. {about}",
     ):
-        with display.problems(tell=display.later(_REFUSAL)):
+        with display.problems(show=display.later(_REFUSAL)):
             state.queue().submit(spec)
             st.session_state[_KEPT] = spec.digest
         st.rerun(scope="app")  # the page shows how far the job is
@@ -444,9 +446,9 @@ def show_hubs(choice: RunTable) -> None:
     names = {run_id: entry.label for run_id, entry in entries.items()}
     if st.session_state.get("compare-scaled") not in names:
         st.session_state["compare-scaled"] = next(iter(names))
-    run_id = st.selectbox("Run", **forms.kept(names, "compare-scaled"))
-    words = "The nearest are looked for among"
-    queries: Queries = forms.segments(words, _NEIGHBORS, "compare-neighbours")
+    run_id = st.selectbox("Run", **forms.session_options(names, "compare-scaled"))
+    text = "The nearest are looked for among"
+    queries: Queries = forms.segments(text, _NEIGHBORS, "compare-neighbours")
     with st.spinner("Measuring at each k", show_time=False):
         values = _values_by_k(choice, entries[run_id], queries)
     better = 1 if parse_metric(choice.metric).higher_is_better else -1

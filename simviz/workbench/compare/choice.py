@@ -71,17 +71,17 @@ _ANSWERED: tuple[Metric, ...] = (
 
 def _apply_address() -> None:
     """Set the widgets as the visitor's address says."""
-    news = address.news()
-    if "metric" in news:
+    new_params = address.new_params()
+    if "metric" in new_params:
         with suppress(ValueError):  # it may be written in short, such as "NDCG@3"
-            news["metric"] = parse_metric(news["metric"]).name
-    for name in news.keys() & {"metric", "a", "b", "test", "correction", "against"}:
-        st.session_state[f"compare-{name}"] = news[name]
-    if "query" in news:
-        open_query(news["query"])
-    if "test" in news:
-        st.session_state["compare-pair-test"] = news["test"]
-    tab = news.get("tab")
+            new_params["metric"] = parse_metric(new_params["metric"]).name
+    for name in new_params.keys() & {"metric", "a", "b", "test", "correction", "against"}:
+        st.session_state[f"compare-{name}"] = new_params[name]
+    if "query" in new_params:
+        open_query(new_params["query"])
+    if "test" in new_params:
+        st.session_state["compare-pair-test"] = new_params["test"]
+    tab = new_params.get("tab")
     for key, known in (("compare-curve", CURVES), ("compare-further", MORE)):
         if tab in known:
             st.session_state[key] = tab
@@ -110,8 +110,8 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
             runs.append(state.run(info.id))
     groups = shell_runs.group(runs)
     if damaged := len(runs) - sum(map(len, groups.values())):
-        words = "run is left out: its" if damaged == 1 else "runs are left out: their"
-        aside(f"{damaged} {words} results cannot be read.")
+        text = "run is left out: its" if damaged == 1 else "runs are left out: their"
+        aside(f"{damaged} {text} results cannot be read.")
     if st.session_state.get("compare-data") != dataset_id:
         # What suits one data set need not suit another.
         for name in ("metric", "a", "b", "query"):
@@ -120,10 +120,10 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
     _apply_address()
     if not groups:
         return None
-    wanted = _wanted_runs(runs)
+    requested = _requested_runs(runs)
     part = settings.current_part(dataset_id)
     group_names = shell_runs.group_labels(groups, pairs.nouns)
-    group = _current_group(groups, wanted)
+    group = _current_group(groups, requested)
     known = _measured_on(group, part)
     metric = shell_runs.default_metric_of(dataset_id, pairs)
     if metric not in known.metrics:
@@ -134,10 +134,10 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
     infos = [run.info for run in group]
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
     with bar:
-        chosen = _choose_runs(group, labels, looks, wanted, group_names)
+        chosen = _choose_runs(group, labels, looks, requested, group_names)
         side = pairs.headings[direction == "y2x"]
-        words = "Mean of both sides" if direction == "mean" else f"{clean_text(side, _LONGEST)} →"
-        with st.popover(escape_markdown(words), key="compare-side"):
+        text = "Mean of both sides" if direction == "mean" else f"{clean_text(side, _LONGEST)} →"
+        with st.popover(escape_markdown(text), key="compare-side"):
             direction = settings.choose_direction(dataset_id, pairs, known.directions)
         first, *others = (_measured_on([run], part).metrics for run in chosen or group)
         shared = [name for name in first if all(name in other for other in others)] or first
@@ -149,13 +149,13 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
     # Kept for other pages and in the address.
     run_ids = [run.id for run in chosen]
     st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
-    address.news().clear()
+    address.new_params().clear()
     place: dict[str, str | None] = {"demo": None, "run": None, **address.place(dataset_id)}
     address.put(**place, runs=",".join(run_ids), metric=metric)
     missing = [labels[run.id] for run in chosen if part not in run.measured]
-    progress.tell_missing_part(missing, part)
+    progress.explain_missing_part(missing, part)
     if metric not in shared:
-        chosen = [replace(run, further=metric) for run in chosen]
+        chosen = [replace(run, extra_metric=metric) for run in chosen]
     entries = []
     for run in ranked(chosen, metric, direction, part):
         entry = Entry(run, labels[run.id], looks[run.id], part)
@@ -172,12 +172,12 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
 
 
 def choose_two(
-    choice: RunTable, labels: Mapping[str, str], usual: Sequence[str]
+    choice: RunTable, labels: Mapping[str, str], defaults: Sequence[str]
 ) -> tuple[Entry, Entry]:
     """Let the visitor choose two different runs; the labels of the boxes by their names."""
     by_id = choice.by_id
     keys = [f"compare-{name}" for name in labels]
-    for key, run_id in zip(keys, usual, strict=True):
+    for key, run_id in zip(keys, defaults, strict=True):
         if st.session_state.get(key) not in by_id:
             st.session_state[key] = run_id
     first, second = (st.session_state[key] for key in keys)
@@ -187,7 +187,7 @@ def choose_two(
     columns = st.columns(2, gap="medium")
     for column, key, label in zip(columns, keys, labels.values(), strict=True):
         names = {i: entry.label for i, entry in by_id.items() if i not in chosen}
-        run_id = column.selectbox(label, **forms.kept(names, key))
+        run_id = column.selectbox(label, **forms.session_options(names, key))
         chosen.append(run_id)
     return by_id[chosen[0]], by_id[chosen[1]]
 
@@ -198,32 +198,33 @@ def _measured_on(runs: Sequence[Run], part: Part) -> PartResult:
     return run.part(part if part in run.measured else run.measured[0])
 
 
-def _wanted_runs(runs: Sequence[Run]) -> list[str]:
+def _requested_runs(runs: Sequence[Run]) -> list[str]:
     """Runs that were asked for since this page was last shown: by link, or on another page."""
     known = {run.id for run in runs}
-    wanted = state.run_ids(address.news())
-    if missing := sum(run_id not in known for run_id in wanted):
+    requested = state.run_ids(address.new_params())
+    if missing := sum(run_id not in known for run_id in requested):
         aside(
-            f"{missing} of the {len(wanted)} runs in this link {'is' if missing == 1 else 'are'} "
-            "not here: deleted, on other data, or in somebody else's workspace."
+            f"{missing} of the {len(requested)} runs in this link "
+            f"{'is' if missing == 1 else 'are'} not here: deleted, on other data, "
+            "or in somebody else's workspace."
         )
     elsewhere = list(st.session_state.get("run_ids", []))
     is_back = _GROUP not in st.session_state  # from another page
-    if not wanted and (is_back or elsewhere != st.session_state.get("compare-seen")):
-        wanted = elsewhere
-    return [run_id for run_id in wanted if run_id in known]
+    if not requested and (is_back or elsewhere != st.session_state.get("compare-seen")):
+        requested = elsewhere
+    return [run_id for run_id in requested if run_id in known]
 
 
-def _current_group(groups: Mapping[str, list[Run]], wanted: Sequence[str]) -> list[Run]:
+def _current_group(groups: Mapping[str, list[Run]], requested: Sequence[str]) -> list[Run]:
     """One split: figures from two must not stand in one table."""
     for name, runs in groups.items():
-        if wanted and wanted[0] in {run.id for run in runs}:
+        if requested and requested[0] in {run.id for run in runs}:
             st.session_state[_GROUP] = name
     if st.session_state.get(_GROUP) not in groups:
         st.session_state[_GROUP] = next(iter(groups))
     group = groups[st.session_state[_GROUP]]
     inside = {run.id for run in group}
-    if outside := sum(run_id not in inside for run_id in wanted):
+    if outside := sum(run_id not in inside for run_id in requested):
         aside(
             f"{outside} of the runs asked for {'was' if outside == 1 else 'were'} measured on "
             "another split and left out: such figures do not compare with these."
@@ -235,13 +236,13 @@ def _choose_runs(
     group: Sequence[Run],
     labels: Mapping[str, str],
     looks: Mapping[str, str],
-    wanted: Sequence[str],
+    requested: Sequence[str],
     groups: Mapping[str, str],
 ) -> list[Run]:
     """Pills with the colour and dash that each run has in the charts, below the splits."""
     ids = [run.id for run in group]
     key = f"compare-runs-{st.session_state[_GROUP]}"
-    start = [run_id for run_id in wanted if run_id in ids]
+    start = [run_id for run_id in requested if run_id in ids]
     if not start and key in st.session_state:
         start = st.session_state[key]
     elif not start:
@@ -250,8 +251,8 @@ def _choose_runs(
     st.session_state[key] = [run_id for run_id in ids if run_id in start]
     names = {run_id: escape_markdown(labels[run_id]) for run_id in ids}
     n = len(st.session_state[key])
-    words = f"{n} of {len(ids)} runs" if n < len(ids) else counted(n, "run")
-    with st.popover(words, key="compare-which"):
+    text = f"{n} of {len(ids)} runs" if n < len(ids) else counted(n, "run")
+    with st.popover(text, key="compare-which"):
         if len(groups) > 1:
             st.selectbox(
                 f"These runs were measured on {len(groups)} different splits, and figures "
@@ -267,15 +268,15 @@ def _choose_runs(
     return [run for run in group if run.id in chosen]
 
 
-def _choose_metric(metrics: Sequence[str], usual: str) -> str:
+def _choose_metric(metrics: Sequence[str], default: str) -> str:
     """Any metric that the ranks, or the ROC curve, of all runs answer."""
     key = "compare-metric"
     kinds = {parse_metric(name).level for name in metrics}
-    metric = parse_metric(usual if usual in metrics else metrics[0])
+    metric = parse_metric(default if default in metrics else metrics[0])
     with suppress(ValueError):
-        wanted = parse_metric(st.session_state.get(key, ""))
-        if wanted.name in metrics or wanted.level in kinds - {"scores"}:
-            metric = wanted
+        parsed = parse_metric(st.session_state.get(key, ""))
+        if parsed.name in metrics or parsed.level in kinds - {"scores"}:
+            metric = parsed
     name = st.session_state[key] = metric.name
     # The chosen one stands for all of its kind, whatever their k.
     others = [m.name for m in _ANSWERED if m.level in kinds and _stem(m.name) != _stem(name)]

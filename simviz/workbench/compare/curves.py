@@ -59,7 +59,10 @@ def show(choice: RunTable) -> None:
         st.session_state["compare-curve"] = "roc"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         kind = st.selectbox(
-            "Curve", **forms.kept(CURVES, "compare-curve"), label_visibility="collapsed", width=190
+            "Curve",
+            **forms.session_options(CURVES, "compare-curve"),
+            label_visibility="collapsed",
+            width=190,
         )
         about = st.popover("Figures", icon=":material/info:", type="tertiary", key="compare-told")
     if st.session_state.get("compare-tab") is None:
@@ -73,10 +76,10 @@ def show(choice: RunTable) -> None:
             show_kind[kind](choice, columns)
 
 
-def _without(choice: RunTable, drawn: Sequence[str], words: str) -> str:
+def _without(choice: RunTable, drawn: Sequence[str], text: str) -> str:
     """Name the runs that are not drawn."""
     without = [entry.label for entry in choice.entries if entry.label not in drawn]
-    return escape_markdown(f"{words}: {', '.join(without)}.") if without else ""
+    return escape_markdown(f"{text}: {', '.join(without)}.") if without else ""
 
 
 # -- quality by dimension -------------------------------------------------------------
@@ -88,8 +91,8 @@ def show_dimensions(choice: RunTable, columns: Columns) -> None:
     swept = [e for e in choice.entries if not e.measured.curve and e.run.is_swept(e.part)]
     missing = [e for e in choice.entries if e not in swept and smaller_dimensions(e.run)]
     if not nested and not swept:
-        words = "Their dimensions have no order: no smaller model is part of a larger one."
-        st.markdown(words + (" Train them at fewer dimensions for their curve." * bool(missing)))
+        text = "Their dimensions have no order: no smaller model is part of a larger one."
+        st.markdown(text + (" Train them at fewer dimensions for their curve." * bool(missing)))
         _offer_dimensions(choice, missing)
         return
     metric = query_metric(choice.metric).name
@@ -108,11 +111,11 @@ def show_dimensions(choice: RunTable, columns: Columns) -> None:
     nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
     trained = ", ".join(entry.label for entry in swept)
     bands = " with 95 % bands over queries" if len(curves) <= MOST_BANDS else ""
-    words = f"{escape_markdown(metric)}{bands}; the ring marks the best."
+    text = f"{escape_markdown(metric)}{bands}; the ring marks the best."
     if nested:
-        words += " Methods with ordered dimensions are trained once and cut."
+        text += " Methods with ordered dimensions are trained once and cut."
     if swept:
-        words += f" Trained at each number of dimensions: {escape_markdown(trained)}."
+        text += f" Trained at each number of dimensions: {escape_markdown(trained)}."
     show_beside(
         columns,
         "dimensions",
@@ -120,7 +123,7 @@ def show_dimensions(choice: RunTable, columns: Columns) -> None:
         lambda: dimension_records(curves),
         ["method", "best", "with", nearly],
         [[curve.label, *milestones(curve)] for curve in curves],
-        words,
+        text,
         _without(choice, [entry.label for entry in nested + swept], "Without a curve"),
     )
     with columns[0]:
@@ -147,7 +150,7 @@ def _offer(
     kind: str,
     works: Mapping[Any, tuple[str, Callable[[ReportFraction], object]]],
     doing: str,
-    words: str,
+    text: str,
     about: str,
     seconds: float,
 ) -> None:
@@ -164,7 +167,7 @@ def _offer(
         forms.quiet_button("Stop", "close", f"compare-{kind}-stop", _call, stops)
         return
     st.button(
-        f"{words}, at most {max(1.0, seconds):,.0f} s",
+        f"{text}, at most {max(1.0, seconds):,.0f} s",
         key=f"compare-{kind}-train",
         icon=":material/model_training:",
         on_click=_call,
@@ -197,9 +200,9 @@ def _curve_of(
 def show_training(choice: RunTable, columns: Columns) -> None:
     """Draw what methods reported while they trained."""
     histories = {entry.run.id: history_of(entry.run.id) for entry in choice.entries}
-    told = {name for values in histories.values() for name in values}
+    recorded = {name for values in histories.values() for name in values}
     # Quality on the validation part compares methods; losses do not.
-    metrics = sorted(told, key=lambda name: (name != "validation", name))
+    metrics = sorted(recorded, key=lambda name: (name != "validation", name))
     if not metrics:
         st.caption(
             "None of these runs reported its progress: their methods are solved at once, or the "
@@ -268,7 +271,7 @@ def _choose_metric(options: Sequence[str], key: str, label: str) -> str:
 
 def show_sizes(choice: RunTable, columns: Columns) -> None:
     """Draw quality against the number of pairs trained on, and offer to train for it."""
-    kept = {e.run.id: e.run.kept(f"{e.part}/learning") for e in choice.entries}
+    kept = {e.run.id: e.run.read_objects(f"{e.part}/learning") for e in choice.entries}
     known = {run_id: found.get("records", []) for run_id, found in kept.items()}
     missing = [entry for entry in choice.entries if not known[entry.run.id]]
     if not any(known.values()):

@@ -21,7 +21,7 @@ from simviz.workbench.shell import display, forms, progress, runs, state
 from simviz.workbench.shell.figures import show_beside
 
 _COUNTS = ("5", "10", "20")
-_WORDS = (
+_INTRODUCTION = (
     "Is the difference one of the methods, or of this one split? Each method is trained again on "
     "random splits of the same data; each split chooses settings on its own validation part and "
     "tests on its own test part."
@@ -35,7 +35,7 @@ def show(choice: RunTable) -> None:
     if not kept or state.share() is not None:
         st.caption("None of these runs can be trained again: they are blends, imported or shared.")
         return
-    st.markdown(_WORDS)
+    st.markdown(_INTRODUCTION)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         n = int(forms.segments("Splits", _COUNTS, "compare-n-divisions"))
         spec = request_for(kept, n, choice)
@@ -49,8 +49,8 @@ def show(choice: RunTable) -> None:
     if status.state != "succeeded":
         progress.show_progress([status.id], key="compare-divisions")
         return
-    found = state.queue().result(status.id, state.workspace()).found
-    _show_found(found, spec, kept, choice)
+    splits = state.queue().result(status.id, state.workspace()).found
+    _show_found(splits, spec, kept, choice)
 
 
 def _is_repeatable(entry: Entry) -> bool:
@@ -86,32 +86,32 @@ def _offer(spec: DivisionsSpec, choice: RunTable) -> None:
     st.caption(f"about {max(1.0, expected.seconds):,.0f} s, in the background", width="content")
 
 
-@display.problems(tell=display.toast)
+@display.problems(show=display.toast)
 def _submit(spec: JobSpec) -> None:
     state.queue().submit(spec)
 
 
 def _show_found(
-    found: RepeatedSplits, spec: DivisionsSpec, entries: Sequence[Entry], choice: RunTable
+    splits: RepeatedSplits, spec: DivisionsSpec, entries: Sequence[Entry], choice: RunTable
 ) -> None:
     """Show the verdict over divisions beside that of the fixed test part."""
     trainings = spec.trainings()
     of_title = {
         title: [e for e in entries if runs.request_of(e.run.info).title == title]
-        for title in found.names
+        for title in splits.names
     }
     against = runs.request_of(current_setting(choice).against.run.info).title
-    base = against if against in found.names else found.names[0]
-    compared = found.comparisons(baseline=base) if len(found.names) > 1 else None
-    order = np.argsort(-np.nanmean(found.values, axis=0), kind="stable").tolist()
+    base = against if against in splits.names else splits.names[0]
+    compared = splits.comparisons(baseline=base) if len(splits.names) > 1 else None
+    order = np.argsort(-np.nanmean(splits.values, axis=0), kind="stable").tolist()
     if compared is not None and not compared.higher_is_better:
         order = order[::-1]
     if compared is not None:
-        st.html(f'<p class="sv-next">{_verdict(compared, order, base, found.metric)}</p>')
+        st.html(f'<p class="sv-next">{_verdict(compared, order, base, splits.metric)}</p>')
     is_swept = any(len(settings) > 1 for settings in trainings.values())
     drawn, lines = [], []
     for j in order:
-        title, values = found.names[j], found.values[:, j]
+        title, values = splits.names[j], splits.values[:, j]
         fixed = _fixed(of_title[title], choice)
         drawn.append(DividedValues(of_title[title][0].look, title, values, fixed))
         one = None if compared is None or title == base else compared.between(title, base)
@@ -123,20 +123,20 @@ def _show_found(
             "–" if one is None else p_text(one.p_value),
         ]
         if is_swept:
-            times = np.bincount(found.chosen[:, j], minlength=len(trainings[title]))
+            times = np.bincount(splits.chosen[:, j], minlength=len(trainings[title]))
             often = trainings[title][int(times.argmax())].set_values
-            words = f"{forms.describe(often) or 'as it comes'} ({times.max()}×)"
-            line.append(words if len(trainings[title]) > 1 else "–")
+            text = f"{forms.describe(often) or 'as it comes'} ({times.max()}×)"
+            line.append(text if len(trainings[title]) > 1 else "–")
         lines.append(line)
     head = ["method", "random splits", "fixed test", f"Δ to {base}", "p"]
     show_beside(
         st.columns([4, 5], gap="large"),
         "divisions",
-        divisions_figure(drawn, metric=found.metric, theme=state.theme()),
+        divisions_figure(drawn, metric=splits.metric, theme=state.theme()),
         lambda: divisions_records(drawn),
         head + ["chosen most often"] * is_swept,
         lines,
-        f"{escape_markdown(found.metric)} on the test parts of {len(found.values)} random "
+        f"{escape_markdown(splits.metric)} on the test parts of {len(splits.values)} random "
         "splits, mean ± standard deviation; a thin line joins one split. Corrected "
         "resampled t (Nadeau & Bengio 2003): training parts overlap, so that its intervals are "
         "wider than those of a plain t-test; p-values by Holm. The ring is the fixed test part, "
@@ -148,20 +148,20 @@ def _verdict(compared: Comparisons, order: Sequence[int], base: str, metric: str
     """Say how the best fares against the baseline, or the baseline against the next."""
     best = compared.names[order[0]]
     a, b = (best, base) if best != base else (base, compared.names[order[1]])
-    words = compared.between(a, b).describe(
+    text = compared.between(a, b).describe(
         a, b, metric, higher_is_better=compared.higher_is_better
     )
-    return f"Over random splits: {escape(words)}."
+    return f"Over random splits: {escape(text)}."
 
 
 def _fixed(entries: Sequence[Entry], choice: RunTable) -> float | None:
     """On the fixed test part, of the run that is best on the fixed validation part."""
     sign = 1.0 if parse_metric(choice.metric).higher_is_better else -1.0
-    found: list[tuple[float, float]] = []
+    results: list[tuple[float, float]] = []
     for entry in entries:
         if len(entry.run.measured) == len(MEASURED):
             by, value = (
                 entry.run.value(choice.metric, choice.direction, part) for part in MEASURED
             )
-            found.append((sign * by, value))
-    return max(found)[1] if found else None
+            results.append((sign * by, value))
+    return max(results)[1] if results else None

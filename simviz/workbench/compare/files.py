@@ -59,7 +59,7 @@ def _download(
     file: str,
     mime: str,
     write: Callable[[], str | bytes],
-    words: str = "",
+    text: str = "",
     reason: str = "",
     **more: Any,
 ) -> None:
@@ -72,7 +72,7 @@ def _download(
         key=key,
         on_click="ignore",
         disabled=bool(reason),
-        help=escape_markdown(reason) or words or None,
+        help=escape_markdown(reason) or text or None,
         **more,
     )
 
@@ -89,11 +89,11 @@ def show(choice: RunTable, metrics: Sequence[str], results: TestResults | None) 
     pairs, part, others = choice.pairs, choice.part, code.parts_of(runs)
 
     def report() -> bytes:
-        given: dict[str, Any] = {"metric": choice.metric, "direction": choice.direction}
-        given |= {"labels": labels, "looks": looks, "others": others, "part": part}
-        if drawings.best_kept(runs[0]) is None:
+        options: dict[str, Any] = {"metric": choice.metric, "direction": choice.direction}
+        options |= {"labels": labels, "looks": looks, "others": others, "part": part}
+        if drawings.best_stored(runs[0]) is None:
             draw_now(runs[0], pairs, QUICK_LAYOUT)
-        return html_report(runs, pairs, **given).encode()
+        return html_report(runs, pairs, **options).encode()
 
     def queries() -> bytes:
         text = query_csv(runs, pairs, list(choice.metrics), labels=labels, part=part)
@@ -150,9 +150,9 @@ def csv_table(choice: RunTable, metrics: Sequence[str], results: TestResults | N
     measured = choice.entries[0].measured
     part: Cells = {"part": choice.part, "x items": measured.n_x, "y items": measured.n_y}
     early = [entry.label for entry in choice.entries if entry.is_stopped_early]
-    further = [] if results is None else _all_figures(choice, results)
+    extra = [] if results is None else _all_figures(choice, results)
     lines = []
-    for name, more in zip_longest(choice.row_names, further, fillvalue={}):
+    for name, more in zip_longest(choice.row_names, extra, fillvalue={}):
         stopped = {"stopped early by": choice.part} if name in early else {}
         lines.append({**part, **stopped, **more})
     return table_csv(_columns(choice, metrics, lines))
@@ -165,8 +165,8 @@ def printed_table(
     results: TestResults | None,
 ) -> str:
     """Tie groups, differences and p-values beside the metrics, for a paper or for notes."""
-    further = [] if results is None else _printed(choice, results)
-    columns = _columns(choice, metrics, further)
+    extra = [] if results is None else _printed(choice, results)
+    columns = _columns(choice, metrics, extra)
     return write(columns, caption=_caption(choice, results))
 
 
@@ -208,8 +208,8 @@ def _printed(choice: RunTable, results: TestResults) -> list[Cells]:
         if one is not None:
             cells |= {delta: one.difference, "p": testing.p_text(one.p_value)}
         if choice.part == "validation":  # the interval takes the place of the verdict
-            reach = one and testing.interval_text(one)
-            cells = {delta: cells.get(delta), "Δ, 95 %": reach}
+            interval = one and testing.interval_text(one)
+            cells = {delta: cells.get(delta), "Δ, 95 %": interval}
         lines.append(cells)
     return lines
 
@@ -220,29 +220,29 @@ def _caption(choice: RunTable, results: TestResults | None) -> str:
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
     size = f"{first.measured.n_x:,} × {first.measured.n_y:,}"
     arrows = {"x2y": "{} to {}", "y2x": "{1} to {0}", "mean": "mean of {} to {} and back"}
-    words = (
+    text = (
         f"{choice.pairs.name}: {arrows[choice.direction].format(*choice.names)}, ± 95 % interval; "
         f"{choice.part} part, {size}: {split}; ranked against {choice.pool}."
     )
     if early := [entry.label for entry in choice.entries if entry.is_stopped_early]:
-        words += f" Stopped early by this part: {', '.join(early)}."
+        text += f" Stopped early by this part: {', '.join(early)}."
     if results is None:
-        return words
+        return text
     now = results.setting
     tested = f"{testing.tested_name(choice, now)} against {now.against.label}"
     if choice.part == "validation":
-        return f"{words} Δ is of {tested}, with its 95 % interval."
+        return f"{text} Δ is of {tested}, with its 95 % interval."
     return (
-        f"{words} Runs that share a letter cannot be told apart at 5 %; Δ and p are of {tested} "
+        f"{text} Runs that share a letter cannot be told apart at 5 %; Δ and p are of {tested} "
         f"({testing.test_name(results.comparisons)})."
     )
 
 
-def _columns(choice: RunTable, metrics: Sequence[str], further: Sequence[Cells]) -> list[Column]:
+def _columns(choice: RunTable, metrics: Sequence[str], extra: Sequence[Cells]) -> list[Column]:
     """The results table with further cells by line; lines that are left over have none."""
     names, (sizes, times) = choice.row_names, choice.costs()
-    heads = dict.fromkeys(head for cells in further for head in cells)
-    lines = [*further, *[{}] * (len(names) - len(further))]
+    heads = dict.fromkeys(head for cells in extra for head in cells)
+    lines = [*extra, *[{}] * (len(names) - len(extra))]
     return [
         ["method", *names],
         *([metric, *choice.figures(metric)] for metric in metrics),
@@ -264,8 +264,8 @@ def show_model_files(entries: Sequence[Entry]) -> None:
         chosen = st.selectbox("Model of", **forms.options(labels), key="take-model")
     run = by_id[chosen]
     name = f"{run.info.method}.simviz"
-    words = "Features and method in one file of JSON and arrays, for simviz."
-    _download("Whole model", "take-whole", name, "application/zip", run.pipeline_bytes, words)
+    text = "Features and method in one file of JSON and arrays, for simviz."
+    _download("Whole model", "take-whole", name, "application/zip", run.pipeline_bytes, text)
     st.code(_LOAD.format(file=name), language="python")
     # Reading a model takes its time: once a run, and only when this is opened.
     if not st.toggle("For other programs", key=f"take-forms-{run.id}"):
@@ -275,9 +275,9 @@ def show_model_files(entries: Sequence[Entry]) -> None:
     except SimvizError as error:
         st.text(str(error))
         return
-    for form, (label, file, words, write) in _FORMS.items():
+    for form, (label, file, text, write) in _FORMS.items():
         reason, make = reasons[form] or "", partial(_written, run, write)
-        _download(label, f"take-{form}", file, "application/zip", make, words, reason)
+        _download(label, f"take-{form}", file, "application/zip", make, text, reason)
         if reason:
             st.caption(reason)
 

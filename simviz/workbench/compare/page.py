@@ -43,7 +43,7 @@ from simviz.workbench.shell import (
 
 _STYLE = Path(__file__).with_name("style.css")
 _TITLE = "Compare"
-_WORDS = (
+_INTRODUCTION = (
     "Runs on one data set are compared here: which finds the right answers, how sure that is, and "
     "for which queries they differ. Choose a data set first."
 )
@@ -56,7 +56,7 @@ def show_page() -> None:
     with frame.page("Compare"):
         dataset_id = state.current_dataset_id()
         if dataset_id is None:
-            empty.show_no_data("compare", _TITLE, _WORDS)
+            empty.show_no_data("compare", _TITLE, _INTRODUCTION)
             return
         head = st.container(horizontal=True, vertical_alignment="bottom", key="compare-head")
         head.title(_TITLE, width="content")
@@ -71,11 +71,11 @@ def show_page() -> None:
 def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     """Compare the finished runs on a data set, whose size stands beside the title."""
     st.html(_STYLE)
-    words = (
+    text = (
         f"{runs.dataset_title(dataset_id, pairs.name)}: {len(pairs.x):,} {pairs.nouns[0]} × "
         f"{len(pairs.y):,} {pairs.nouns[1]}, {pairs.relevance.positives.nnz:,} relevant pairs"
     )
-    head.caption(escape_markdown(words), width="content")
+    head.caption(escape_markdown(text), width="content")
     n_finished = len(state.runs(dataset_id))
     on_data = [s for s in state.jobs() if s.spec is not None and s.spec.dataset_id == dataset_id]
     # What ended without a result is told only where there is nothing else to see.
@@ -85,7 +85,7 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     if not n_finished:
         _show_nothing_trained(dataset_id, waiting=any(s.is_active for s in shown))
         return
-    blend.take_kept()
+    blend.take_stored_blend()
     answer = st.container()  # stands above what it depends on
     bar = st.container(
         horizontal=True, vertical_alignment="bottom", gap="xsmall", key="compare-bar"
@@ -98,10 +98,10 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     with table.show_table(choice, bar):
         _show_against_all_items(choice)
     curves.show(choice)
-    _show_further(choice)
+    _show_details(choice)
 
 
-def _show_further(choice: RunTable) -> None:
+def _show_details(choice: RunTable) -> None:
     """One at a time of what stands below, where somebody opens it."""
     topical = [(e.label, e.run) for e in choice.entries if has_topics(e.run.info.method)]
     differing = parameters.differing(choice)
@@ -116,7 +116,10 @@ def _show_further(choice: RunTable) -> None:
     if st.session_state.get("compare-tab") not in (None, *known):
         st.session_state["compare-tab"] = None
     name = st.segmented_control(
-        "Look further", **forms.kept(known, "compare-tab"), label_visibility="collapsed", wrap=True
+        "Look further",
+        **forms.session_options(known, "compare-tab"),
+        label_visibility="collapsed",
+        wrap=True,
     )
     if name != "queries":
         address.put(a=None, b=None, query=None)
@@ -175,16 +178,16 @@ def _show_against_all_items(choice: RunTable) -> None:
     fold = st.expander("Against all items", key="compare-all-items", on_change="rerun")
     if not fold.open:
         return
-    wanted = dict.fromkeys(m for m in (choice.metric, *_FEW) if m in choice.metrics)
-    metrics = [m for m in wanted if parse_metric(m).level == "query"]
+    names = dict.fromkeys(m for m in (choice.metric, *_FEW) if m in choice.metrics)
+    metrics = [m for m in names if parse_metric(m).level == "query"]
     rows, pool = [], 0
     with fold, display.problems():  # a model that was deleted since, or is damaged
         with st.spinner("Ranking against all items", show_time=False):
             for entry in entries:
-                found = _evaluation(entry, sides, choice.pairs)
-                values = [found.value(m, choice.direction) for m in metrics]
+                evaluation = _evaluation(entry, sides, choice.pairs)
+                values = [evaluation.value(m, choice.direction) for m in metrics]
                 rows.append([entry.label, *(f"{value:.3f}" for value in values)])
-                pool = max(int(r.n_candidates.max()) for r in found.rankings.values())
+                pool = max(int(r.n_candidates.max()) for r in evaluation.rankings.values())
         display.table(["method", *metrics], rows)
         part = part_of(entries[0], choice.pairs)
         st.caption(

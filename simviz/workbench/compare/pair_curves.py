@@ -99,8 +99,8 @@ def show(choice: RunTable, kind: str, columns: Sequence[DeltaGenerator]) -> None
     axis = "all"
     with columns[1]:
         if kind == "roc":
-            words = "Where a score is used as a filter, only the far left of the curve matters."
-            axis = segments("False alarms", _AXES, "compare-axis", help=words)
+            text = "Where a score is used as a filter, only the far left of the curve matters."
+            axis = segments("False alarms", _AXES, "compare-axis", help=text)
         banded = st.toggle(
             "95 % bands",
             value=bool(st.session_state.get("compare-bands")),
@@ -139,8 +139,8 @@ def _cells(kind: str, roc: Roc) -> dict[str, str]:
     """Figures of a run, by the headings of their columns."""
     if kind == "precision":
         return {f"at {_rate(x)}": _percent(_precision_at(roc, x)) for x in _RECALLS}
-    found = {_rate(rate): f"{100 * roc.tpr_at(rate):.0f} %" for rate in _RATES}
-    return {f"pAUC {_rate(_LOW)}": f"{roc.partial_auc(_LOW):.3f}"} | found
+    results = {_rate(rate): f"{100 * roc.tpr_at(rate):.0f} %" for rate in _RATES}
+    return {f"pAUC {_rate(_LOW)}": f"{roc.partial_auc(_LOW):.3f}"} | results
 
 
 def _curve(kind: str, one: Traced, *, banded: bool) -> Any:
@@ -187,12 +187,12 @@ def _traced(choice: RunTable) -> list[Traced]:
         return []
     part = part_of(usable[0][0], choice.pairs)
     light = len(part.x) * len(part.y) <= _LIGHT and len(usable) <= _MOST
-    wanted = light or st.session_state.get("compare-bands")
+    with_bands = light or st.session_state.get("compare-bands")
     traced = []
     with st.spinner("Resampling the queries", show_time=False):
         for entry, roc in usable:
             bands = None
-            if wanted:
+            if with_bands:
                 # The curve came with the run; bands need its model, which may be gone.
                 with suppress(SimvizError):
                     bands = _bands(entry, query_side(choice), part)
@@ -307,13 +307,13 @@ def _list_pairs(
     opens, direction = len(choice.entries) > 1, query_side(choice)
     with st.container(gap=None if opens else "small", key=f"compare-{kind}-list"):
         for n, (i, j, score) in enumerate(zip(pairs.x, pairs.y, pairs.score, strict=True)):
-            names = (display.item_words(*item, _LONGEST) for item in ((part.x, i), (part.y, j)))
-            words = escape_markdown(f"{' ↔ '.join(names)} · {score:.3f}")
+            names = (display.item_label(*item, _LONGEST) for item in ((part.x, i), (part.y, j)))
+            text = escape_markdown(f"{' ↔ '.join(names)} · {score:.3f}")
             query = int(i) if direction == "x2y" else int(j)
             if not opens:
-                st.caption(words)
+                st.caption(text)
             elif st.button(
-                words,
+                text,
                 key=f"compare-{kind}-{n}",
                 type="tertiary",
                 on_click=_open_query,
@@ -339,7 +339,7 @@ def show_histograms(choice: RunTable, columns: Sequence[DeltaGenerator]) -> None
             part = part_of(entry, choice.pairs)
             counts = _score_counts(entry.run, query_side(choice), part)
             shown.append(scores.ScoreHistogram(entry.look, entry.label, *counts.histogram()))
-    totals = {words: int(shown[0].counts[name].sum()) for name, words in scores.CLASSES.items()}
+    totals = {text: int(shown[0].counts[name].sum()) for name, text in scores.CLASSES.items()}
     n_runs = len(choice.entries)
     show_beside(
         columns,
@@ -347,7 +347,7 @@ def show_histograms(choice: RunTable, columns: Sequence[DeltaGenerator]) -> None
         scores.histogram_figure(shown, theme=state.theme()),
         lambda: scores.histogram_records(shown),
         [f"pairs of the {choice.part} part", "number"],
-        [[words, f"{n:,}"] for words, n in totals.items() if n],
+        [[text, f"{n:,}"] for text, n in totals.items() if n],
         "Each class adds up to 100 %. The less the outlines overlap, the better one "
         "threshold separates them. Scores of two methods do not compare with one another: "
         "each has a scale of its own.",

@@ -19,25 +19,25 @@ _MOST, _KEY = 4, "compare-parameters"
 
 def differing(choice: RunTable) -> dict[str, dict[str, Any]]:
     """Parameters in which runs of one method differ, each with its value by run."""
-    found: dict[str, dict[str, Any]] = {}
+    results: dict[str, dict[str, Any]] = {}
     methods: dict[str, list[Mapping[str, Any]]] = {}
     for entry in choice.entries:
         info = entry.run.info
         if info.is_derived or info.is_imported:
             continue
-        asked = runs.request_of(info)
-        values = asked.default_params | asked.params
+        request = runs.request_of(info)
+        values = request.default_params | request.params
         methods.setdefault(info.method, []).append(values)
         for name, value in values.items():
             is_plain = isinstance(value, bool | int | float | str) or value is None
-            found.setdefault(name, {})[entry.run.id] = value if is_plain else repr(value)
+            results.setdefault(name, {})[entry.run.id] = value if is_plain else repr(value)
     apart = {
         name
-        for kin in methods.values()
-        for name in kin[0]
-        if len({repr(values.get(name)) for values in kin}) > 1
+        for runs_of_method in methods.values()
+        for name in runs_of_method[0]
+        if len({repr(values.get(name)) for values in runs_of_method}) > 1
     }
-    return {name: values for name, values in found.items() if name in apart}
+    return {name: values for name, values in results.items() if name in apart}
 
 
 def show(choice: RunTable, parameters: Mapping[str, Mapping[str, Any]]) -> None:

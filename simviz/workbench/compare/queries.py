@@ -109,10 +109,10 @@ def show(choice: RunTable) -> None:
     group = both._replace(found=both.found.take(queries))
     if name:
         n = len(queries)
-        words = f"{name}: {counted(n, 'query', 'queries')}"
+        text = f"{name}: {counted(n, 'query', 'queries')}"
         if n:
-            words += f", mean difference {display.signed(group.found.mean())} (A − B)"
-        st.caption(escape_markdown(f"{words}."))
+            text += f", mean difference {display.signed(group.found.mean())} (A − B)"
+        st.caption(escape_markdown(f"{text}."))
     rows = _choose_outcome(group)
     if not len(rows):
         st.caption("No query of this kind.")
@@ -137,10 +137,10 @@ def _why_none(choice: RunTable) -> str:
     of = f"No query of the {choice.part} part has"
     if choice.entries[0].measured.pool != "judged":
         return f"{of} a relevant answer in this direction."
-    words = f"{of} both right and wrong judged candidates in this direction, so none can differ."
+    text = f"{of} both right and wrong judged candidates in this direction, so none can differ."
     if not testing.is_by_query(choice):
-        words += " The runs are compared by their judged pairs, above."
-    return words
+        text += " The runs are compared by their judged pairs, above."
+    return text
 
 
 # -- groups of queries ----------------------------------------------------------------
@@ -153,7 +153,7 @@ def _choose_group(both: Both, key: str) -> tuple[str, NDArray[Any]]:
         sizes = {name: f"{name} ({len(at):,})" for name, at in groups.items()}
         value = st.selectbox(
             "Only queries with",
-            **forms.kept(sizes, f"compare-column-{key}"),
+            **forms.session_options(sizes, f"compare-column-{key}"),
             index=None,
             placeholder="All queries",
             width=320,
@@ -259,9 +259,9 @@ def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) ->
     pictured = any(group.sides[direction].kind == "image" for direction in directions)
     limit = _MOST_PICTURES if pictured else _MOST_LINES
     lines = group.lines(rows[:limit])
-    asked = st.session_state.get("compare-query")
+    requested = st.session_state.get("compare-query")
     names = [group.position(line) for line in lines]
-    start = names.index(asked) if asked in names else 0
+    start = names.index(requested) if requested in names else 0
     frame, config = _frame(group, rows[:limit], lines)
     # Rows are known by their place, so other lines must not inherit the selection.
     kind = st.session_state.get("compare-outcome")
@@ -278,10 +278,10 @@ def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) ->
         alt=f"Queries by how much {group.a.label} and {group.b.label} differ",
     )
     with st.container(horizontal=True, vertical_alignment="center"):
-        words = "Select a row to see both lists of answers."
+        text = "Select a row to see both lists of answers."
         if len(rows) > limit:
-            words = f"The {limit:,} of {len(rows):,} queries that differ most. " + words
-        st.caption(words)
+            text = f"The {limit:,} of {len(rows):,} queries that differ most. " + text
+        st.caption(text)
         forms.download(
             "All queries as CSV",
             lambda: queries_csv(every),
@@ -326,8 +326,8 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
             width=40 + 8 * max(5, len(metric.name)),
         )
         columns += [(f"{name}_rank", ranks[shown], rank), (name, values[shown], value)]
-    words = "Above 0 where run A is better."
-    delta = make.NumberColumn("Δ", help=words, width="small")
+    text = "Above 0 where run A is better."
+    delta = make.NumberColumn("Δ", help=text, width="small")
     columns.append(("difference", found.difference[shown], delta))
     if both.choice.direction == "mean":
         names = [_side_name(both, line.direction) for line in lines]
@@ -450,9 +450,9 @@ def _answers_table(mine: Listed, other: Listed, items: Items, grades: Mapping[in
         if isinstance(place, tuple):
             start, stop = place
             n = stop - start
-            level = answers.first[start] == answers.first[stop - 1] and n > 1
-            words = f"{n:,} more{' with the same score' if level else ''}"
-            rows.append([Cell("⋮", {"class": "sv-place"}), Cell(words, {"colspan": 4})])
+            is_tied = answers.first[start] == answers.first[stop - 1] and n > 1
+            text = f"{n:,} more{' with the same score' if is_tied else ''}"
+            rows.append([Cell("⋮", {"class": "sv-place"}), Cell(text, {"colspan": 4})])
             looks.append("sv-gap")
             continue
         candidate = int(answers.candidate[place])
@@ -495,9 +495,9 @@ def _move(places: float, other: str) -> str:
 
 def _item_html(items: Items, at: int) -> Markup:
     """An item as HTML; its text is escaped."""
-    picture, words = display.item_picture(items, at), display.item_words(items, at)
+    picture, text = display.item_picture(items, at), display.item_label(items, at)
     image = Markup('<img src="{}" alt="">').format(picture) if picture else Markup()
-    return image + Markup('<span dir="auto">{}</span>').format(words)
+    return image + Markup('<span dir="auto">{}</span>').format(text)
 
 
 def _lines_between(left: Listed, right: Listed, gold: set[int]) -> str:

@@ -30,7 +30,7 @@ from simviz.reports.run_summary import (
     order,
     side_names,
     verdict_of,
-    verdict_words,
+    verdict_text,
 )
 from simviz.workbench.compare import files, testing
 from simviz.workbench.compare.testing import TestResults
@@ -56,17 +56,17 @@ def show_finding(choice: RunTable, shown: str | None = None) -> None:
         return
     if shown is not None and choice.record(shown) is None:
         shown = None
-    words = finding_of(choice, shown)
+    text = finding_of(choice, shown)
     # A figure and its per cent stay on one line.
-    words = words.replace(" %", "\N{NO-BREAK SPACE}%")
-    st.html(f'<p class="sv-finding">{escape(words)}</p>')
+    text = text.replace(" %", "\N{NO-BREAK SPACE}%")
+    st.html(f'<p class="sv-finding">{escape(text)}</p>')
     with st.spinner("Testing", show_time=False):
         labels = tuple(entry.label for entry in choice.entries)
         comparisons = _verdict(choice, choice.entries, labels, order(choice.entries))
     # Nor does a line end within "p < 0.001".
     whole = "p\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}"
-    words = re.sub(r"\bp ([<=]) ", whole, verdict_words(comparisons, choice))
-    st.html(f'<p class="sv-next">{escape(words)}</p>')
+    text = re.sub(r"\bp ([<=]) ", whole, verdict_text(comparisons, choice))
+    st.html(f'<p class="sv-next">{escape(text)}</p>')
 
 
 @state.cached(100)
@@ -91,8 +91,11 @@ def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
         if several:
             testing.choose_test(choice, now)
         # What stands beside a test takes the place of metrics.
-        further = _FEW if results is None else ("AUC",)
-        few = [choice.metric, *(m for m in further if m in choice.metrics and m != choice.metric)]
+        extra_metrics = _FEW if results is None else ("AUC",)
+        few = [
+            choice.metric,
+            *(m for m in extra_metrics if m in choice.metrics and m != choice.metric),
+        ]
         metrics = choice.metrics if everything else few[:3]
         runs = [entry.run for entry in choice.entries]
         with st.popover("Export", icon=":material/download:"):
@@ -115,14 +118,14 @@ def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
             st.caption("Choose by these figures; which is better, the test part says.")
         elif results is not None:
             st.caption(_test_note(choice, results))
-            if words := testing.power(choice, results.comparisons):
-                st.caption(escape_markdown(words))
+            if text := testing.power(choice, results.comparisons):
+                st.caption(escape_markdown(text))
         for sentence in nothing_known(choice):
             st.caption(escape_markdown(sentence))
     return about
 
 
-def _kin(entry: Entry) -> str:
+def _method_key(entry: Entry) -> str:
     """What runs of one method share; a blend, or a run of another system, has no kin."""
     info = entry.run.info
     return info.id if info.is_derived or info.is_imported else info.method
@@ -132,7 +135,7 @@ def _by_method(entries: Sequence[Entry]) -> list[Entry]:
     """Runs of one method behind the best of them."""
     groups: dict[str, list[Entry]] = {}
     for entry in entries:
-        groups.setdefault(_kin(entry), []).append(entry)
+        groups.setdefault(_method_key(entry), []).append(entry)
     return [entry for group in groups.values() for entry in group]
 
 
@@ -144,7 +147,7 @@ def draw_columns(
     looks = [""] * len(entries) + ["sv-base"] * (len(names) - len(entries))
     if indented:
         for i in range(1, len(entries)):
-            if _kin(entries[i]) == _kin(entries[i - 1]):
+            if _method_key(entries[i]) == _method_key(entries[i - 1]):
                 looks[i] = "sv-kin"
                 first = entries[i - 1].label.partition(", ")[0]
                 names[i] = names[i].removeprefix(f"{first}, ")
@@ -191,9 +194,9 @@ def _tested_columns(
     if by_pairs:
         kind = "normal" if now.test == "delong" else "Student"
     hover = f"Interval of the difference: {kind}."
-    reach = tested_column("Δ, 95 %", hover, testing.interval_text)
+    interval = tested_column("Δ, 95 %", hover, testing.interval_text)
     if choice.part == "validation":
-        return [delta, reach]
+        return [delta, interval]
     letters = comparisons.letters()
     marks = [letters[entry.run.id] for entry in choice.entries]
     ties = column("group", marks, f"Runs that share a letter cannot be told apart at 5 %: {test}.")
@@ -224,7 +227,7 @@ def _tested_columns(
         ),
         ties,
         delta,
-        reach,
+        interval,
         tested_column(
             "Δ %",
             f"The difference as a share of {base}'s mean.",
@@ -269,27 +272,27 @@ def _test_note(choice: RunTable, results: TestResults) -> str:
     """What the marks of the table mean, and by which test; markdown."""
     now = results.setting
     test = escape_markdown(testing.test_name(results.comparisons))
-    words = (
+    text = (
         f"**p:** {test}; bold where it tells two apart. "
         "**Group:** runs that share a letter cannot be told apart by this test at 5 %."
     )
     if len(results.comparisons.pairs) > 1:
-        words += " The verdict counts its own comparisons only, the table all of its pairs."
+        text += " The verdict counts its own comparisons only, the table all of its pairs."
     if (name := testing.tested_name(choice, now)) != choice.metric:
-        words += escape_markdown(
+        text += escape_markdown(
             f" {choice.metric} pools all pairs; in group, Δ and p {name} stands for it, query by "
             "query."
         )
     if now.test != "subsets" and testing.is_by_query(choice):
         values = testing.values(choice, now.against)
         if values.unit == "pair":
-            words += " A pair asks from both sides and counts once."
+            text += " A pair asks from both sides and counts once."
         if not values.is_independent:
-            words += (
+            text += (
                 " Queries of both sides share judgments, and the test takes them for independent: "
                 "let one side ask to be strict."
             )
-    return words + (f" {now.caution}" if now.caution else "")
+    return text + (f" {now.caution}" if now.caution else "")
 
 
 def _footnote(choice: RunTable, shown: Sequence[str]) -> str:
@@ -299,24 +302,24 @@ def _footnote(choice: RunTable, shown: Sequence[str]) -> str:
     split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
     records = (first.record(m, choice.direction) for m in choice.metrics)
     ranked = next((r for r in records if r and r["direction"] != "pairs"), None)
-    words = f"**{escape_markdown(choice.metric)}:** {parse_metric(choice.metric).description} "
+    text = f"**{escape_markdown(choice.metric)}:** {parse_metric(choice.metric).description} "
     if ranked is not None:
-        words += escape_markdown(
+        text += escape_markdown(
             f"Means over {ranked['n']:,} queries ({sides.queries}) ± 95 % interval; each is "
             f"ranked against {choice.pool}."
         )
-    words += _left_out(choice, anything_ranked=ranked is not None)
-    words += escape_markdown(
+    text += _left_out(choice, anything_ranked=ranked is not None)
+    text += escape_markdown(
         f" {choice.part.capitalize()} part: {split}. Ties count with their expected value. "
         f"Runs are ordered {order(choice.entries)}, those of one method together."
     )
     pooled = [m for m in shown if parse_metric(m).level != "query"]
     if pooled:
-        words += escape_markdown(
+        text += escape_markdown(
             f" {' and '.join(pooled)} {'pool' if len(pooled) > 1 else 'pools'} all pairs, "
             "whichever side asks."
         )
-    return words
+    return text
 
 
 def _left_out(choice: RunTable, *, anything_ranked: bool) -> str:
@@ -330,10 +333,10 @@ def _left_out(choice: RunTable, *, anything_ranked: bool) -> str:
     if not n:
         return ""
     one = n == 1
-    words = counted(n, "query", "queries")
+    text = counted(n, "query", "queries")
     if anything_ranked:
-        return f" {words} with relevant candidates only {'is' if one else 'are'} left out."
+        return f" {text} with relevant candidates only {'is' if one else 'are'} left out."
     return (
-        f" Metrics of ranks have nothing to measure: {words} {'has' if one else 'have'} relevant "
+        f" Metrics of ranks have nothing to measure: {text} {'has' if one else 'have'} relevant "
         "candidates only, the others none."
     )

@@ -92,7 +92,7 @@ _ALPHA = 0.05
 class Setting(NamedTuple):
     """How runs are told apart."""
 
-    chosen: str
+    test_key: str
     test: str
     correction: Correction
     against: Entry
@@ -114,17 +114,17 @@ def current_setting(choice: RunTable) -> Setting:
     """What was chosen, or the usual; readable before the controls are drawn."""
     # The best run that learns nothing from pairs; else the last in the table.
     base = next((e for e in choice.entries if is_base(e.run.info.method)), None)
-    usual_run = (base or choice.entries[-1]).run.id
+    default_run = (base or choice.entries[-1]).run.id
     against = st.session_state.get("compare-against")
-    unchosen = base and usual_run != against == st.session_state.get("compare-usual")
+    unchosen = base and default_run != against == st.session_state.get("compare-usual")
     if unchosen or against not in choice.by_id:
-        against = st.session_state["compare-against"] = usual_run
-    if against == usual_run:
-        st.session_state["compare-usual"] = usual_run
+        against = st.session_state["compare-against"] = default_run
+    if against == default_run:
+        st.session_state["compare-usual"] = default_run
     tests = _offered(choice)
-    key, usual_test = _test_key(tests), next(iter(tests))
+    key, default_test = _test_key(tests), next(iter(tests))
     if st.session_state.get(key) not in tests:
-        st.session_state[key] = usual_test
+        st.session_state[key] = default_test
     if st.session_state.get("compare-correction") not in _CORRECTIONS:
         st.session_state["compare-correction"] = "holm"
     chosen, correction = st.session_state[key], st.session_state["compare-correction"]
@@ -140,7 +140,7 @@ def current_setting(choice: RunTable) -> Setting:
         caution = (
             f"The {choice.part} part has too {size} pairs to divide them into 50 subsets here."
         )
-        instead = "bootstrap" if usual_test == "bootstrap" else "t"
+        instead = "bootstrap" if default_test == "bootstrap" else "t"
         return Setting(chosen, instead, "none", against, caution)
     return Setting(chosen, protocol.test, protocol.correction, against, protocol.caution)
 
@@ -149,21 +149,23 @@ def choose_test(choice: RunTable, now: Setting) -> None:
     """The controls: against which run, by which test."""
     with st.popover("Baseline", key="compare-baseline"):
         labels = {entry.run.id: entry.label for entry in choice.entries}
-        st.selectbox("Compare with", **forms.kept(labels, "compare-against"))
+        st.selectbox("Compare with", **forms.session_options(labels, "compare-against"))
         if choice.part == "validation":  # a test belongs to the test part
             return
         tests = _offered(choice)
         titles = {name: title for name, (title, _) in tests.items()}
-        st.selectbox("Which test tells two runs apart", **forms.kept(titles, _test_key(tests)))
-        words, pairs = tests[now.chosen][1], _judged_pairs(choice)
+        st.selectbox(
+            "Which test tells two runs apart", **forms.session_options(titles, _test_key(tests))
+        )
+        text, pairs = tests[now.test_key][1], _judged_pairs(choice)
         if pairs is not None and pairs.drawn != ("pairs",):
-            words += " DeLong's test is not offered: items are in several pairs, which it ignores."
-        st.caption(words)
+            text += " DeLong's test is not offered: items are in several pairs, which it ignores."
+        st.caption(text)
         st.radio(
             "Multiple-comparison correction",
-            **forms.kept(_CORRECTIONS, "compare-correction"),
+            **forms.session_options(_CORRECTIONS, "compare-correction"),
             horizontal=True,
-            disabled=now.chosen == "published",
+            disabled=now.test_key == "published",
             help="Among twenty comparisons of equal runs one shows p below 0.05 by luck. Holm and "
             "Bonferroni keep the risk of any false mark at 5 %; Holm finds more.",
         )
@@ -229,7 +231,7 @@ def _judged_pairs(choice: RunTable) -> JudgedPairs | None:
 
 def test_results(choice: RunTable, now: Setting) -> TestResults:
     """What the chosen test found, and a better one beside one of the papers."""
-    published = now.chosen == "published"
+    published = now.test_key == "published"
     stricter = compare_all(choice, "randomization", "holm") if published else None
     return TestResults(now, compare_all(choice, now.test, now.correction), stricter)
 
@@ -283,12 +285,10 @@ def power(choice: RunTable, comparisons: Comparisons) -> str:
         alpha = _ALPHA / len(comparisons.pairs)
         plan = _plan(choice, a, b, alpha)
         if not plan.separated:
-            words = plan.describe(a.label, b.label)
+            text = plan.describe(a.label, b.label)
             name = values(choice, a).metric.name
-            words = (
-                words[0].upper() + words[1:] if name == choice.metric else f"By {name}, {words}"
-            )
-            return f"{words}."
+            text = text[0].upper() + text[1:] if name == choice.metric else f"By {name}, {text}"
+            return f"{text}."
     return ""
 
 
@@ -312,28 +312,28 @@ def _interval(choice: RunTable, entry: Entry, by_query: bool) -> tuple[float, fl
     return confidence_interval(values(choice, entry).values)
 
 
-def is_by_pairs(found: Comparisons) -> bool:
+def is_by_pairs(comparisons: Comparisons) -> bool:
     """Whether judged pairs were tested."""
-    return next(iter(found.pairs.values())).unit == UNIT
+    return next(iter(comparisons.pairs.values())).unit == UNIT
 
 
-def test_name(found: Comparisons) -> str:
+def test_name(comparisons: Comparisons) -> str:
     """The test in full, with its correction and what it counted."""
-    one = next(iter(found.pairs.values()))
+    one = next(iter(comparisons.pairs.values()))
     corrected = f", {one.correction}" if one.correction else ", not corrected"
-    if len(found.pairs) == 1:
+    if len(comparisons.pairs) == 1:
         corrected = ""
-    return f"{one.test}, two-sided{corrected}, {one.n:,} {counted(found)}"
+    return f"{one.test}, two-sided{corrected}, {one.n:,} {counted(comparisons)}"
 
 
-def counted(found: Comparisons) -> str:
+def counted(comparisons: Comparisons) -> str:
     """What was counted, as a plural."""
-    return plural(next(iter(found.pairs.values())).unit, 2)
+    return plural(next(iter(comparisons.pairs.values())).unit, 2)
 
 
-def outcomes(found: Comparisons, one: Comparison) -> tuple[int, int, int] | None:
+def outcomes(comparisons: Comparisons, one: Comparison) -> tuple[int, int, int] | None:
     """Queries on which the first run does better, as well, and worse."""
-    if one.outcomes is None or found.higher_is_better:
+    if one.outcomes is None or comparisons.higher_is_better:
         return one.outcomes
     return one.outcomes[::-1]
 
@@ -352,14 +352,14 @@ def _compare(choice: RunTable, a: Entry, b: Entry, test: str) -> Comparison:
     """Two runs in either order: tested once, kept for both; not corrected."""
     first, second = sorted((a, b), key=lambda entry: entry.run.id)
     if test == "subsets":
-        found = _compare_subsets(choice, first, second)
+        comparison = _compare_subsets(choice, first, second)
     elif is_by_query(choice):
-        found = _compare_queries(choice, first, second, test)
+        comparison = _compare_queries(choice, first, second, test)
     else:
         entries = sorted(choice.entries, key=lambda entry: entry.run.id)
         every = _compare_pairs(entries, choice.metric, test, choice.pairs)
-        found = every.between(first.run.id, second.run.id)
-    return found if first is a else found.swapped()
+        comparison = every.between(first.run.id, second.run.id)
+    return comparison if first is a else comparison.swapped()
 
 
 @state.cached(4_000)
@@ -390,8 +390,8 @@ def _compare_subsets(choice: RunTable, a: Entry, b: Entry) -> Comparison:
     query = np.nonzero(judged)[0]
     n_subsets = min(50, len(np.unique(query)) // 2)
     one, other = (_scores(entry.run, part)[judged] for entry in (a, b))
-    found = partitioned_auc_t(one, other, relevant[judged], query=query, n_subsets=n_subsets)
-    return found if parse_metric(choice.metric).higher_is_better else found.swapped()
+    comparison = partitioned_auc_t(one, other, relevant[judged], query=query, n_subsets=n_subsets)
+    return comparison if parse_metric(choice.metric).higher_is_better else comparison.swapped()
 
 
 @state.cached(8)

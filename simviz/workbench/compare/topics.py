@@ -41,10 +41,12 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
         by_id, labels = {run.id: run for _, run in labelled}, {run.id: n for n, run in labelled}
         if st.session_state.get("topics-run") not in by_id:
             st.session_state["topics-run"] = next(iter(by_id))
-        chosen = st.selectbox("Topics of", **forms.kept(labels, "topics-run"), width=220)
+        chosen = st.selectbox(
+            "Topics of", **forms.session_options(labels, "topics-run"), width=220
+        )
         run = by_id[chosen]
         order = segments("Order by", _ORDERS, "topics-order")
-        wanted = st.text_input(
+        query = st.text_input(
             "Find a term",
             key="topics-search",
             placeholder="Part of a term",
@@ -52,26 +54,26 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
             width=220,
             persist_state="session",
         )
-    found = topics_of(run, pairs)
-    matching = search(ordered(found.topics, order), wanted)
+    run_topics = topics_of(run, pairs)
+    matching = search(ordered(run_topics.topics, order), query)
     if not matching:
         st.caption("No topic has such a term among its leading ones.")
         return
     everything = len(matching) <= _FEW or st.session_state.get("topics-all", False)
     shown = matching if everything else matching[:_FEW]
-    st.html(table_html(found, shown, pairs, wanted))
-    _show_below(run, pairs, found, matching)
+    st.html(table_html(run_topics, shown, pairs, query))
+    _show_below(run, pairs, run_topics, matching)
 
 
 def _show_below(
-    run: Run, pairs: PairSet, found: RunTopics, matching: Sequence[TopicTerms]
+    run: Run, pairs: PairSet, topics: RunTopics, matching: Sequence[TopicTerms]
 ) -> None:
     link = {"run": run.id} | address.place(run.info.dataset_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(matching) > _FEW:
             st.toggle(f"All {len(matching):,} topics", key="topics-all")
         forms.download(
-            "Topics as CSV", lambda: topics_csv(found, pairs), "topics.csv", key="topics-csv"
+            "Topics as CSV", lambda: topics_csv(topics, pairs), "topics.csv", key="topics-csv"
         )
         st.page_link(
             "pages/map.py",
@@ -79,9 +81,9 @@ def _show_below(
             icon=":material/scatter_plot:",
             query_params=link,
         )
-    if found.perplexities:
-        first, last = found.perplexities[0], found.perplexities[-1]
-        n_steps = len(found.perplexities)
+    if topics.perplexities:
+        first, last = topics.perplexities[0], topics.perplexities[-1]
+        n_steps = len(topics.perplexities)
         st.caption(
             f"In {n_steps:,} step{'' if n_steps == 1 else 's'} of training, the perplexity of the "
             f"validation part went from {first:,.0f} to {last:,.0f}: the model is as uncertain "
@@ -110,9 +112,9 @@ def ordered(topics: Sequence[TopicTerms], order: str) -> list[TopicTerms]:
     return sorted(topics, key=mean_coherence, reverse=True)
 
 
-def search(topics: Sequence[TopicTerms], wanted: str) -> list[TopicTerms]:
+def search(topics: Sequence[TopicTerms], query: str) -> list[TopicTerms]:
     """Topics that have a leading term in which something occurs, whatever its case."""
-    part = wanted.strip().casefold()
+    part = query.strip().casefold()
     return [
         topic
         for topic in topics
@@ -120,19 +122,19 @@ def search(topics: Sequence[TopicTerms], wanted: str) -> list[TopicTerms]:
     ]
 
 
-def topics_csv(found: RunTopics, pairs: PairSet) -> str:
+def topics_csv(topics: RunTopics, pairs: PairSet) -> str:
     """All topics of a run, for a spreadsheet."""
-    return csv_text(topic_rows(found, pairs))
+    return csv_text(topic_rows(topics, pairs))
 
 
 def table_html(
-    found: RunTopics, shown: Sequence[TopicTerms], pairs: PairSet, wanted: str = ""
+    topics: RunTopics, shown: Sequence[TopicTerms], pairs: PairSet, query: str = ""
 ) -> str:
     """The table; whatever was uploaded is escaped."""
     sides: list[tuple[Side, Items, str]] = [("x", pairs.x, pairs.headings[0])]
-    if not found.one_side:
+    if not topics.one_side:
         sides.append(("y", pairs.y, pairs.headings[1]))
-    most = max((topic.share for topic in found.topics), default=0.0) or 1.0
+    most = max((topic.share for topic in topics.topics), default=0.0) or 1.0
     tip = "Normalised pointwise mutual information of the terms, from −1 to 1"
     head: list[object] = [Cell("weight", {"title": "Share of all tokens"})]
     for _, _, name in sides:
@@ -145,36 +147,36 @@ def table_html(
         for side, items, _ in sides:
             terms = topic.x_terms if side == "x" else topic.y_terms
             value = topic.x_coherence if side == "x" else topic.y_coherence
-            text = _terms(terms, wanted)
-            typical = found.typical(side, topic.topic, _N_ITEMS)
+            text = _terms(terms, query)
+            typical = topics.typical(side, topic.topic, _N_ITEMS)
             if len(typical):
-                words = " · ".join(_item(items, int(row)) for row in typical)
-                text += Markup('<span class="sv-typical">{}</span>').format(words)
+                message = " · ".join(_item(items, int(row)) for row in typical)
+                text += Markup('<span class="sv-typical">{}</span>').format(message)
             number = display.number(value, ".2f")
             cells += [Cell(text, {"dir": "auto"}), Cell(number, {"class": "sv-number"})]
         rows.append(cells)
     return html_table(head, rows, look="sv-topics", scroll="sv-scroll")
 
 
-def _terms(terms: Sequence[str], wanted: str) -> Markup:
+def _terms(terms: Sequence[str], query: str) -> Markup:
     """Terms in a row, the first three in bold, those that were asked for marked."""
-    part = wanted.strip().casefold()
-    words = []
+    part = query.strip().casefold()
+    texts = []
     for place, term in enumerate(terms):
         word = escape(term)
         if part and part in term.casefold():
             word = Markup("<mark>{}</mark>").format(word)
         if len(term) <= _UNBROKEN:
             word = Markup("<span>{}</span>").format(word)
-        words.append(Markup("<b>{}</b>").format(word) if place < 3 else word)
-    return Markup(", ").join(words) or Markup("–")
+        texts.append(Markup("<b>{}</b>").format(word) if place < 3 else word)
+    return Markup(", ").join(texts) or Markup("–")
 
 
 def _item(items: Items, row: int) -> str:
     """An item as it is written on the map: a long text by its label, where it has one."""
-    words = display.item_text(items, row, _ITEM_CHARACTERS)
+    text = display.item_text(items, row, _ITEM_CHARACTERS)
     glyph = display.item_glyph(items, row)
     if glyph:
-        return f"{glyph}\N{NO-BREAK SPACE}{words}"
+        return f"{glyph}\N{NO-BREAK SPACE}{text}"
     label = items.metadata["label"][row] if "label" in items.metadata else None
-    return words if label is None else clean_text(label, _ITEM_CHARACTERS)
+    return text if label is None else clean_text(label, _ITEM_CHARACTERS)

@@ -32,7 +32,7 @@ from simviz.workbench.shell import display, forms, progress, runs, settings, sta
 Decisions = Mapping[tuple[str, str], str]
 #: What decisions come to: ids of both items and their grade, none for what is left out.
 Corrected = Sequence[tuple[str, str, float]]
-_WORDS = (
+_INTRODUCTION = (
     "Models judge the pairs that they did not learn from; what a wrong pair looks like they learn "
     "from pairs that are swapped on purpose. A person decides, the most suspicious pair first; "
     "these data stay as they are."
@@ -89,15 +89,15 @@ def show_line(info: DatasetInfo, pairs: PairSet) -> None:
         display.quiet(f"Which pairs are wrong? {reason}")
         return
     status, label = progress.last_attempt(_request(info.id, pairs.digest)), "Audit the pairs"
-    words = "Which pairs are wrong? Models can judge those that they did not learn from."
+    text = "Which pairs are wrong? Models can judge those that they did not learn from."
     if status is not None and status.is_active:
-        words, label = "The pairs are being audited.", "See it"
+        text, label = "The pairs are being audited.", "See it"
     elif status is not None and status.state == "succeeded":
         with display.problems():
-            found = found_by(status.id, state.workspace(), pairs)
-            words, label = _summary(found, _decisions(info.id)), "See them"
+            audited = load_audit(status.id, state.workspace(), pairs)
+            text, label = _summary(audited, _decisions(info.id)), "See them"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
-        display.quiet(words)
+        display.quiet(text)
         st.button(
             label,
             key="data-audit-open",
@@ -112,13 +112,13 @@ def show(info: DatasetInfo, pairs: PairSet) -> None:
     health.offer_undo(info)
     if problem := st.session_state.pop(_PROBLEM, ""):
         display.problem(problem)
-    display.quiet(_WORDS)
+    display.quiet(_INTRODUCTION)
     spec = _request(info.id, pairs.digest)
     status = progress.last_attempt(spec)
     found = None
     if status is not None and status.state == "succeeded":
         with display.problems():
-            found = found_by(status.id, state.workspace(), pairs)
+            found = load_audit(status.id, state.workspace(), pairs)
     elif status is not None:
         progress.show_progress([status.id], key="data-audit")
         return
@@ -156,17 +156,17 @@ def _offer(spec: AuditSpec, pairs: PairSet) -> None:
         display.quiet(f"{progress.duration(expected.seconds)}, in the background")
 
 
-@display.problems(tell=display.later(_PROBLEM))
+@display.problems(show=display.later(_PROBLEM))
 def _submit(spec: AuditSpec) -> None:
     state.queue().submit(spec)
 
 
 # A finished audit never changes; the workspace keeps one visitor's from another.
 @st.cache_resource(show_spinner=False, max_entries=16)
-def found_by(job_id: str, workspace: str, _pairs: PairSet) -> Audited:
+def load_audit(job_id: str, workspace: str, _pairs: PairSet) -> Audited:
     """What the job found."""
-    found = state.queue().result(job_id, workspace).found
-    return Audited(**found, places={side: _places(items) for side, items in _sides(_pairs)})
+    result = state.queue().result(job_id, workspace).found
+    return Audited(**result, places={side: _places(items) for side, items in _sides(_pairs)})
 
 
 def _places(items: Items) -> dict[str, int]:
@@ -179,33 +179,35 @@ def _decisions(dataset_id: str) -> Decisions:
     return {(x, y): verdict for x, y, verdict in kept}
 
 
-def _summary(found: Audited, decided: Decisions) -> str:
-    keys, listed = found.keys, np.flatnonzero(found.is_listed)
+def _summary(audited: Audited, decided: Decisions) -> str:
+    keys, listed = audited.keys, np.flatnonzero(audited.is_listed)
     n_open = sum(decided.get(keys[row], "later") == "later" for row in listed)
-    words = f"{counted(len(listed), 'pair')} of {len(keys):,} "
-    words += "is probably wrong" if len(listed) == 1 else "are probably wrong"
+    text = f"{counted(len(listed), 'pair')} of {len(keys):,} "
+    text += "is probably wrong" if len(listed) == 1 else "are probably wrong"
     if n_open < len(listed):
-        words += f", {n_open:,} still to be decided" if n_open else ", all decided"
+        text += f", {n_open:,} still to be decided" if n_open else ", all decided"
     share = (
-        f"about {percent(found.share_wrong)}" if found.share_wrong >= 0.005 else "fewer than 1 %"
+        f"about {percent(audited.share_wrong)}"
+        if audited.share_wrong >= 0.005
+        else "fewer than 1 %"
     )
-    return f"{words}; models take {share} of all pairs for wrong."
+    return f"{text}; models take {share} of all pairs for wrong."
 
 
 # -- one pair after another -----------------------------------------------------------
 
 
-def _show_queue(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Decisions) -> None:
+def _show_queue(info: DatasetInfo, pairs: PairSet, audited: Audited, decided: Decisions) -> None:
     """Show the pair that is to be decided next, and what can be said of it."""
-    kinds, counts = np.unique(found.columns["kind"].astype(str), return_counts=True)
-    words = {"": "All, the most suspicious first"}
-    words |= {k: f"{k}: {n:,}" for k, n in zip(kinds.tolist(), counts.tolist(), strict=True) if k}
+    kinds, counts = np.unique(audited.columns["kind"].astype(str), return_counts=True)
+    labels = {"": "All, the most suspicious first"}
+    labels |= {k: f"{k}: {n:,}" for k, n in zip(kinds.tolist(), counts.tolist(), strict=True) if k}
     if n_later := list(decided.values()).count(_LATER):
-        words[_LATER] = f"left for later: {n_later:,}"
-    if st.session_state.get(_KIND) not in words:
+        labels[_LATER] = f"left for later: {n_later:,}"
+    if st.session_state.get(_KIND) not in labels:
         st.session_state[_KIND] = ""
     with st.container(horizontal=True, vertical_alignment="bottom"):
-        kind = st.selectbox("Pairs", **forms.options(words), key=_KIND, width=330)
+        kind = st.selectbox("Pairs", **forms.options(labels), key=_KIND, width=330)
         if decided:
             x, y = list(decided)[-1]
             forms.quiet_button(
@@ -213,54 +215,54 @@ def _show_queue(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Deci
                 shortcut="U",
                 help="Takes the last decision back.",
             )
-    row = _next(found, decided, kind)
+    row = _next(audited, decided, kind)
     if row is None:
         display.sentence("All of these pairs are decided.")
         return
-    _show_pair(info, pairs, found, row)
+    _show_pair(info, pairs, audited, row)
 
 
-def _next(found: Audited, decided: Decisions, kind: str) -> int | None:
+def _next(audited: Audited, decided: Decisions, kind: str) -> int | None:
     """Return the pair that comes next; what was left for later comes after all others."""
-    verdicts = np.array([decided.get(key, "") for key in found.keys])
+    verdicts = np.array([decided.get(key, "") for key in audited.keys])
     is_later = verdicts == _LATER
-    wanted = is_later if kind == _LATER else (verdicts == "") | is_later
+    is_open = is_later if kind == _LATER else (verdicts == "") | is_later
     if kind not in ("", _LATER):
-        wanted &= found.columns["kind"] == kind
-    rows = np.flatnonzero(wanted)
+        is_open &= audited.columns["kind"] == kind
+    rows = np.flatnonzero(is_open)
     if not len(rows):
         return None
-    return int(rows[np.lexsort((~found.is_listed[rows], is_later[rows]))[0]])
+    return int(rows[np.lexsort((~audited.is_listed[rows], is_later[rows]))[0]])
 
 
-def _show_pair(info: DatasetInfo, pairs: PairSet, found: Audited, row: int) -> None:
-    columns, (x_id, y_id) = found.columns, found.keys[row]
+def _show_pair(info: DatasetInfo, pairs: PairSet, audited: Audited, row: int) -> None:
+    columns, (x_id, y_id) = audited.columns, audited.keys[row]
     kind, probability = columns["kind"][row], columns["probability_wrong"][row]
     decide = partial(_decide_button, info.id, x_id, y_id, row)
     chip = f'<i class="sv-look">{escape(kind)}</i>' if kind else ""
     number = f"of {probability:.2f}" if probability >= 0.005 else "below 0.01"
-    words = f"Wrong with a probability {number}"
+    text = f"Wrong with a probability {number}"
     if len(set(columns["grade"].tolist())) > 1:
-        words += f", grade {columns['grade'][row]:g}"
-    st.html(f'<p class="sv-said sv-doubted">{chip}{words}.</p>')
+        text += f", grade {columns['grade'][row]:g}"
+    st.html(f'<p class="sv-said sv-doubted">{chip}{text}.</p>')
     sides = {"x": (pairs.x, pairs.headings[0]), "y": (pairs.y, pairs.headings[1])}
     for place, (side, (items, heading)) in zip(st.columns(2), sides.items(), strict=True):
         with place:
             display.quiet(heading)
-            st.html(_item_html(items, found.place(row, f"{side}_id")))
+            st.html(_item_html(items, audited.place(row, f"{side}_id")))
     with st.container(horizontal=True, gap="small"):
         decide("right", "Right", "check", "Y")
         decide("wrong", "Wrong", "close", "N")
         decide("later", "Later", "schedule", "L")
-    is_further = kind == "missing positive"
+    is_missing = kind == "missing positive"
     for place, (side, (items, _)) in zip(st.columns(2), sides.items(), strict=True):
-        better = found.place(row, f"better_{side}_id")
-        if better < 0 or (is_further and side == "x"):
+        better = audited.place(row, f"better_{side}_id")
+        if better < 0 or (is_missing and side == "x"):
             continue
         with place:
-            display.quiet("May belong here, too:" if is_further else "Would suit better:")
+            display.quiet("May belong here, too:" if is_missing else "Would suit better:")
             st.html(_item_html(items, better))
-            word, label = ("add", "Add this one") if is_further else (side, "Take this one")
+            word, label = ("add", "Add this one") if is_missing else (side, "Take this one")
             decide(f"{word} {items.ids[better]}", label, "swap_horiz", "XT"[side == "y"])
             if side == "y" and (why := columns["why"][row]):
                 display.quiet(f"What speaks for it: {why}.")
@@ -269,8 +271,8 @@ def _show_pair(info: DatasetInfo, pairs: PairSet, found: Audited, row: int) -> N
 def _item_html(items: Items, at: int) -> str:
     picture = display.item_picture(items, at, 96)
     image = f'<img src="{picture}" alt="">' if picture else ""
-    words = escape(display.item_words(items, at, _LONGEST))
-    return f'<div class="sv-audited">{image}<p dir="auto">{words}</p></div>'
+    text = escape(display.item_label(items, at, _LONGEST))
+    return f'<div class="sv-audited">{image}<p dir="auto">{text}</p></div>'
 
 
 def _decide_button(
@@ -287,12 +289,12 @@ def _decide_button(
     )
 
 
-@display.problems(tell=display.later(_PROBLEM))
+@display.problems(show=display.later(_PROBLEM))
 def _decide(dataset_id: str, x: str, y: str, verdict: str) -> None:
     state.store().decisions.put(dataset_id, state.workspace(), [(x, y, verdict)])
 
 
-@display.problems(tell=display.later(_PROBLEM))
+@display.problems(show=display.later(_PROBLEM))
 def _undo(dataset_id: str, x: str, y: str) -> None:
     state.store().decisions.drop(dataset_id, state.workspace(), x, y)
 
@@ -300,42 +302,42 @@ def _undo(dataset_id: str, x: str, y: str) -> None:
 # -- what was decided -----------------------------------------------------------------
 
 
-def _show_decided(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Decisions) -> None:
+def _show_decided(info: DatasetInfo, pairs: PairSet, audited: Audited, decided: Decisions) -> None:
     more = f", the last {_SHOWN} here" if len(decided) > _SHOWN else ""
     lines = [
-        (_decision_words(pairs, found, *key, verdict), partial(_undo, info.id, *key))
+        (_decision_text(pairs, audited, *key, verdict), partial(_undo, info.id, *key))
         for key, verdict in list(decided.items())[: -_SHOWN - 1 : -1]
     ]
     display.undoable(f"{counted(len(decided), 'decision')} kept{more}", lines, "data-audit")
 
 
-def _decision_words(pairs: PairSet, found: Audited, x: str, y: str, verdict: str) -> str:
+def _decision_text(pairs: PairSet, audited: Audited, x: str, y: str, verdict: str) -> str:
     what, _, other = verdict.partition(" ")
     ids = {"x": x, "y": y, "other": other}
     sides = {"x": pairs.x, "y": pairs.y, "other": pairs.x if what == "x" else pairs.y}
     texts = {}
     for name, items in sides.items():
-        at = found.places["y" if items is pairs.y else "x"].get(ids[name])
-        texts[name] = ids[name] if at is None else display.item_words(items, at, 80)
-    words = f"{texts['x']} – {texts['y']}: {_DECIDED.get(what, what)}"
-    return f"{words}, {texts['other']}" if other else words
+        at = audited.places["y" if items is pairs.y else "x"].get(ids[name])
+        texts[name] = ids[name] if at is None else display.item_label(items, at, 80)
+    text = f"{texts['x']} – {texts['y']}: {_DECIDED.get(what, what)}"
+    return f"{text}, {texts['other']}" if other else text
 
 
-def _show_cleaned(info: DatasetInfo, pairs: PairSet, found: Audited, decided: Decisions) -> None:
+def _show_cleaned(info: DatasetInfo, pairs: PairSet, audited: Audited, decided: Decisions) -> None:
     """Offer the decisions as a file, and what the pairs are by them as another data set."""
-    given = _corrections(pairs, decided)
+    corrections = _corrections(pairs, decided)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         forms.download(
             "Download the list",
-            lambda: list_text(pairs, found, decided),
+            lambda: list_text(pairs, audited, decided),
             f"{pairs.name}-audit.csv",
             key="data-audit-list",
         )
-        if not given:
+        if not corrections:
             return
-        n_out = sum(grade <= 0 for _, _, grade in given)
-        label = f"Leave out {counted(n_out, 'pair')}, put in {len(given) - n_out:,}"
-        remedy = Remedy(label, Corrections(given).transform, pairs.shape)
+        n_out = sum(grade <= 0 for _, _, grade in corrections)
+        label = f"Leave out {counted(n_out, 'pair')}, put in {len(corrections) - n_out:,}"
+        remedy = Remedy(label, Corrections(corrections).transform, pairs.shape)
         st.button(
             "Keep the cleaned pairs as a data set",
             key="data-audit-keep",
@@ -345,18 +347,18 @@ def _show_cleaned(info: DatasetInfo, pairs: PairSet, found: Audited, decided: De
         )
 
 
-def list_text(pairs: PairSet, found: Audited, decided: Decisions) -> str:
+def list_text(pairs: PairSet, audited: Audited, decided: Decisions) -> str:
     """Return all pairs in the order of the audit, with what was decided, as a CSV file."""
     names = ("x_id", "y_id", "probability_wrong", "kind", "better_x_id", "better_y_id", "why")
     head = [pairs.x_name, pairs.y_name, *names, "decision", "taken_id"]
     lines = []
-    for row, key in enumerate(found.keys):
+    for row, key in enumerate(audited.keys):
         what, _, other = decided.get(key, "").partition(" ")
         texts = (
-            display.item_text(items, found.place(row, f"{side}_id"), None)
+            display.item_text(items, audited.place(row, f"{side}_id"), None)
             for side, items in _sides(pairs)
         )
-        values = [found.columns[name][row] for name in names]
+        values = [audited.columns[name][row] for name in names]
         lines.append([*texts, *values, _DECIDED.get(what, ""), other])
     return csv_text([head, *lines])
 
@@ -365,7 +367,7 @@ def _corrections(pairs: PairSet, decided: Decisions) -> list[tuple[str, str, flo
     """Return what decisions come to, as pairs of ids with their grades; what is put in, last."""
     relevance = pairs.relevance
     # Where what is not listed is unknown, a pair that is wrong is known to be.
-    is_told = relevance.unjudged == "ignore" and relevance.kind != "score"
+    ignores_unjudged = relevance.unjudged == "ignore" and relevance.kind != "score"
     x_at, y_at = _places(pairs.x), _places(pairs.y)
     out, put = [], []
     for (x, y), verdict in decided.items():
@@ -373,7 +375,7 @@ def _corrections(pairs: PairSet, decided: Decisions) -> list[tuple[str, str, flo
         if what in ("right", "later") or x not in x_at or y not in y_at:
             continue
         if what != "add":
-            out.append((x, y, -1.0 if is_told else 0.0))
+            out.append((x, y, -1.0 if ignores_unjudged else 0.0))
         if other:
             grade = float(relevance.matrix[x_at[x], y_at[y]])
             put.append((other, y, grade) if what == "x" else (x, other, grade))
@@ -385,9 +387,9 @@ def _corrections(pairs: PairSet, decided: Decisions) -> list[tuple[str, str, flo
 
 def _show_training(info: DatasetInfo, pairs: PairSet, decided: Decisions) -> None:
     """Offer to train a method on the cleaned pairs, and compare both models."""
-    given = _corrections(pairs, decided)
+    corrections = _corrections(pairs, decided)
     infos = [run for run in state.runs(info.id) if _learns(run)]
-    if not given:
+    if not corrections:
         return
     st.markdown("#### Train again on the cleaned pairs")
     if not infos:
@@ -397,8 +399,8 @@ def _show_training(info: DatasetInfo, pairs: PairSet, decided: Decisions) -> Non
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         run_id = st.selectbox("Run", **forms.options(labels), key="data-audit-run", width=330)
         run = state.run(run_id)
-        n_learned = _n_learned(run, pairs, given)
-        cleaned = _cleaned_request(run, given)
+        n_learned = _n_learned(run, pairs, corrections)
+        cleaned = _cleaned_request(run, corrections)
         is_there = state.store().runs.has(cleaned.digest)
         status = None if is_there else progress.last_attempt(cleaned)
         if n_learned and not is_there and not (status and status.is_active):
@@ -407,15 +409,17 @@ def _show_training(info: DatasetInfo, pairs: PairSet, decided: Decisions) -> Non
                 key="data-audit-train",
                 icon=":material/model_training:",
                 on_click=_train_again,
-                args=(info.id, run_id, given),
+                args=(info.id, run_id, corrections),
             )
-    words = f"{n_learned:,} of {counted(len(given), 'change')} {'is' if n_learned == 1 else 'are'}"
-    display.quiet(f"{words} among the pairs that this run learned from.")
+    text = f"{n_learned:,} of {counted(len(corrections), 'change')}"
+    display.quiet(
+        f"{text} {'is' if n_learned == 1 else 'are'} among the pairs that this run learned from."
+    )
     if status is not None and status.state != "succeeded":
         progress.show_progress([status.id], key="data-audit-train")
     if is_there:
         with display.problems():
-            _compare(run, state.run(cleaned.digest), pairs, given)
+            _compare(run, state.run(cleaned.digest), pairs, corrections)
 
 
 def _learns(run: RunInfo) -> bool:
@@ -424,24 +428,24 @@ def _learns(run: RunInfo) -> bool:
     return cls is not None and cls.tags.uses != "unsupervised" and Corrections.kind not in kinds
 
 
-def _n_learned(run: Run, pairs: PairSet, given: Corrected) -> int:
+def _n_learned(run: Run, pairs: PairSet, corrections: Corrected) -> int:
     """Count the changes that are within the training part of a run."""
     parts = run.arrays()
     x, y = (set(items.ids[parts[f"{side}_train"]]) for side, items in _sides(pairs))
-    return sum(a in x and b in y for a, b, _ in given)
+    return sum(a in x and b in y for a, b, _ in corrections)
 
 
-def _cleaned_request(run: Run, given: Corrected) -> JobSpec:
-    asked = JobSpec.from_json(run.spec, state.workspace())
-    step = {"kind": Corrections.kind, "pairs": [list(one) for one in given]}
-    return replace(asked, augment=(step, *asked.augment))
+def _cleaned_request(run: Run, corrections: Corrected) -> JobSpec:
+    request = JobSpec.from_json(run.spec, state.workspace())
+    step = {"kind": Corrections.kind, "pairs": [list(one) for one in corrections]}
+    return replace(request, augment=(step, *request.augment))
 
 
-@display.problems(tell=display.later(_PROBLEM))
-def _train_again(dataset_id: str, run_id: str, given: Corrected) -> None:
+@display.problems(show=display.later(_PROBLEM))
+def _train_again(dataset_id: str, run_id: str, corrections: Corrected) -> None:
     """Ask for the same method on the same split, its training pairs cleaned."""
     run = state.run(run_id)
-    cleaned = _cleaned_request(run, given)
+    cleaned = _cleaned_request(run, corrections)
     if not run.info.is_demo:
         progress.train_again(run, cleaned.augment)
         return
@@ -452,21 +456,21 @@ def _train_again(dataset_id: str, run_id: str, given: Corrected) -> None:
     state.queue().submit(_request(own, cleaned.dataset_digest))
 
 
-def _compare(before: Run, now: Run, pairs: PairSet, given: Corrected) -> None:
+def _compare(before: Run, now: Run, pairs: PairSet, corrections: Corrected) -> None:
     """Show how both models do on held-out queries of which no pair was changed."""
     part = settings.current_part(before.info.dataset_id)
     if part not in before.measured or part not in now.measured:
-        progress.tell_missing_part([runs.run_title(before.info)], part)
+        progress.explain_missing_part([runs.run_title(before.info)], part)
         return
     direction = settings.current_direction(before.info.dataset_id, pairs)
     old, new = (run.part(part).evaluation for run in (before, now))
-    asks = direction if direction in old.directions else old.directions[0]
+    query_direction = direction if direction in old.directions else old.directions[0]
     metric = query_metric(runs.default_metric_of(before.info.dataset_id, pairs))
-    side, at = ("x", 0) if asks == "x2y" else ("y", 1)
+    side, at = ("x", 0) if query_direction == "x2y" else ("y", 1)
     queries = dict(_sides(pairs))[side].ids[before.arrays()[f"{side}_{part}"]]
-    a, b = (one.per_query(metric, asks) for one in (old, new))
+    a, b = (one.per_query(metric, query_direction) for one in (old, new))
     counts = ~np.isnan(a)
-    is_kept = counts & ~np.isin(queries.astype(str), [one[at] for one in given])
+    is_kept = counts & ~np.isin(queries.astype(str), [one[at] for one in corrections])
     if not is_kept.any():
         display.quiet(f"Every query of the {part} part has a pair that was decided.")
         return
@@ -479,13 +483,13 @@ def _compare(before: Run, now: Run, pairs: PairSet, given: Corrected) -> None:
         higher_is_better=metric.higher_is_better,
     )
     display.sentence(f"{verdict}.")
-    words = f"{name} {here:.3f} before, {b[is_kept].mean():.3f} now"
+    text = f"{name} {here:.3f} before, {b[is_kept].mean():.3f} now"
     if n_kept == n_all:
-        display.quiet(f"{words}. No decision is about the {part} part: these are all its queries.")
+        display.quiet(f"{text}. No decision is about the {part} part: these are all its queries.")
         return
     harder = (here < everywhere) == metric.higher_is_better
     display.quiet(
-        f"{words}, on the {n_kept:,} of {n_all:,} {part} queries of which no pair was changed; as "
+        f"{text}, on the {n_kept:,} of {n_all:,} {part} queries of which no pair was changed; as "
         f"given, they are the same for both. They are {'harder' if harder else 'easier'} than all "
         f"({name} {everywhere:.3f} before): an audit doubts what models rank low, and what was "
         "doubted and changed is left out."

@@ -36,7 +36,7 @@ def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
     if wrong := st.session_state.pop(_PROBLEM, ""):
         display.problem(wrong)
     offer_undo(info)
-    report = _wanted_report(pairs, spec)
+    report = _requested_report(pairs, spec)
     if report is None:
         return
     for finding in report:
@@ -44,7 +44,7 @@ def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
     _show_rest(report)
 
 
-def _wanted_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
+def _requested_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
     """Return the report; None where it takes long and nobody asked for it yet."""
     from simviz.data.health.checks import estimate_seconds
 
@@ -146,10 +146,10 @@ def _show_rest(report: HealthReport) -> None:
         display.sentence("No problems found.")
     shared = report.shared
     if shared is not None:
-        further = " Training has little to add." if shared.words >= _NEARLY_ALL else ""
+        note = " Training has little to add." if shared.words >= _NEARLY_ALL else ""
         display.quiet(
             f"Shared words alone (TF-IDF) reach {shared.metric} {shared.words:.2f} on {shared.on} "
-            f"(chance: {shared.chance:.2f}).{further}"
+            f"(chance: {shared.chance:.2f}).{note}"
         )
     took = f" {report.seconds:.1f} s." if report.seconds >= 0.05 else ""
     display.quiet(f"Checked: {'; '.join(report.checked)}.{took}")
@@ -194,6 +194,6 @@ def offer_undo(info: DatasetInfo) -> None:
 
 def next_name(name: str) -> str:
     """Return what the next version of a data set is called."""
-    found = re.fullmatch(r"(.*), version (\d{1,6})", name, re.DOTALL)
-    base, number = (found[1], int(found[2])) if found else (name, 1)
+    match = re.fullmatch(r"(.*), version (\d{1,6})", name, re.DOTALL)
+    base, number = (match[1], int(match[2])) if match else (name, 1)
     return f"{base}, version {number + 1}"

@@ -77,8 +77,8 @@ def _choose_view() -> str:
     """Choose between the data set, its audit and other data; a published view has only its own."""
     if state.share() is not None:
         return "this"
-    if (asked := address.news().pop("view", "")) in VIEWS:
-        st.session_state["data-view"] = asked
+    if (requested := address.new_params().pop("view", "")) in VIEWS:
+        st.session_state["data-view"] = requested
     first = "other" if upload.waiting() or upload.is_reading() else "this"
     st.session_state.setdefault("data-view", first)
     view: str = forms.segmented("Show", VIEWS, "data-view")
@@ -153,9 +153,9 @@ def _show_rename(info: DatasetInfo, pairs: PairSet) -> None:
 
 
 def _rename(dataset_id: str, key: str, names: Mapping[str, str]) -> None:
-    given = [st.session_state[f"{key}-{part}"].strip() or old for part, old in names.items()]
-    with display.problems(tell=display.later(_REFUSED)):  # deleted meanwhile, in another tab
-        state.rename_dataset(dataset_id, *given)
+    new_names = [st.session_state[f"{key}-{part}"].strip() or old for part, old in names.items()]
+    with display.problems(show=display.later(_REFUSED)):  # deleted meanwhile, in another tab
+        state.rename_dataset(dataset_id, *new_names)
     st.session_state[_RENAMED] = st.session_state.get(_RENAMED, 0) + 1
 
 
@@ -306,8 +306,8 @@ def _scripts(side: SideDescription) -> str:
     scripts = [(name, share) for name, share in side.scripts if share >= _LEAST_SCRIPT]
     if len(scripts) < 2:
         return "".join(name for name, _ in scripts)
-    words = [f"{name} {_percent(share)}" for name, share in scripts[:_SHOWN_SCRIPTS]]
-    return ", ".join(words) + (" …" if len(scripts) > _SHOWN_SCRIPTS else "")
+    texts = [f"{name} {_percent(share)}" for name, share in scripts[:_SHOWN_SCRIPTS]]
+    return ", ".join(texts) + (" …" if len(scripts) > _SHOWN_SCRIPTS else "")
 
 
 def _percent(share: float) -> str:
@@ -433,7 +433,7 @@ def _describe(used: Usage) -> str:
     return " and ".join(", ".join(counts).rsplit(", ", 1))
 
 
-@display.problems(tell=display.later(_REFUSED))
+@display.problems(show=display.later(_REFUSED))
 def _delete_everything() -> None:
     upload.drop()
     gone = state.delete_everything()
@@ -456,7 +456,7 @@ def _choose(dataset_id: str) -> None:
     st.session_state["data-view"] = "this"
 
 
-@display.problems(tell=display.later(_REFUSED))
+@display.problems(show=display.later(_REFUSED))
 def _delete(dataset_id: str) -> None:
     """Stop what still trains on it, delete it, and work on nothing if it was the current one."""
     for job in state.queue().jobs(state.workspace()):

@@ -29,7 +29,7 @@ _ROWS = 20
 _QUERIES, _DOCUMENTS = 8, 5
 _CELL = 300  # characters of a cell in the preview
 # Role: question, and whether it is asked at once rather than on request.
-_ROLES = {
+_COLUMN_ROLES = {
     "x": ("Left side (x)", True),
     "y": ("Right side (y)", True),
     "label": ("Judgment", True),
@@ -55,8 +55,8 @@ _PARTS = {
     "relevance": "Judgments",
     "label": "Grade",
 }
-_ROLES_OF: dict[Shape, list[str]] = {
-    "pairs": list(_ROLES),
+_ROLES_OF_SHAPE: dict[Shape, list[str]] = {
+    "pairs": list(_COLUMN_ROLES),
     "groups": ["x", "y", "x_id", "split"],
     "triplets": ["x", "y", "x_id", "split", "group"],
 }
@@ -140,8 +140,8 @@ def _show_keep(file: Upload, spec: SplitSpec | None) -> None:
         st.button("Discard", key="data-discard", on_click=upload.drop)
         return
     pairs, left_out = file.result.pairs, len(file.result.left_out)
-    words = counted(pairs.relevance.matrix.nnz, "pair")
-    display.name(f"{words}, {counted(left_out, 'row')} left out" if left_out else words)
+    text = counted(pairs.relevance.matrix.nnz, "pair")
+    display.name(f"{text}, {counted(left_out, 'row')} left out" if left_out else text)
     key = f"data-name-{file.pairs_digest}"
     with st.container(horizontal=True, vertical_alignment="bottom"):
         name = st.text_input("Name", pairs.name, 80, key=key, width=190)
@@ -171,9 +171,9 @@ def _keep(file: Upload, names: tuple[str, str, str], spec: SplitSpec) -> None:
 def _correct_parts(file: Upload) -> None:
     offered = file.understood().parts
     for part in ("x", "y", "relevance"):
-        asked = [p for p in _PARTS if p.startswith(part) or (part, p) == ("relevance", "label")]
-        asked = [p for p in asked if len(offered.get(p, ())) > 1]
-        for place, role in zip(st.columns(len(asked)) if asked else (), asked, strict=True):
+        parts = [p for p in _PARTS if p.startswith(part) or (part, p) == ("relevance", "label")]
+        parts = [p for p in parts if len(offered.get(p, ())) > 1]
+        for place, role in zip(st.columns(len(parts)) if parts else (), parts, strict=True):
             place.selectbox(
                 _PARTS[role],
                 sorted(offered[role]),
@@ -200,9 +200,9 @@ def _correct_roles(file: Upload) -> None:
     reason = file.guessed.reasons.get("shape")
     if reason and shape == file.guessed.shape:
         display.quiet(f"guessed: {reason}")
-    chosen: dict[str, str | None] = dict.fromkeys(_ROLES)
-    offered = _ROLES_OF[shape]
-    first = [role for role in offered if _ROLES[role][1]]
+    chosen: dict[str, str | None] = dict.fromkeys(_COLUMN_ROLES)
+    offered = _ROLES_OF_SHAPE[shape]
+    first = [role for role in offered if _COLUMN_ROLES[role][1]]
     for column, role in zip(st.columns(len(first)), first, strict=True):
         with column:
             chosen[role] = _choose_column(file, role, shape)
@@ -218,7 +218,7 @@ def _correct_roles(file: Upload) -> None:
             key=f"data-role-{file.digest}-negatives",
         )
     rest = [role for role in offered if role not in first]
-    guessed = [_ROLES[r][0].lower() for r in rest if getattr(file.guessed, r)]
+    guessed = [_COLUMN_ROLES[r][0].lower() for r in rest if getattr(file.guessed, r)]
     label = f"More roles: {', '.join(guessed)} found" if guessed else "More roles"
     with st.expander(label, key=f"data-more-{file.digest}"):
         for pair in (rest[:2], rest[2:]):
@@ -251,7 +251,7 @@ def _choose_column(file: Upload, role: str, shape: Shape) -> str | None:
     guess: str | None = getattr(file.guessed, role)
     options = list(file.table.frame) if role in ("x", "y") else [_NONE, *file.table.frame]
     answer = st.selectbox(
-        _NAMED.get((shape, role), _ROLES[role][0]),
+        _NAMED.get((shape, role), _COLUMN_ROLES[role][0]),
         options,
         index=options.index(getattr(file.roles, role) or _NONE),
         format_func=lambda column: column or "none",
@@ -302,8 +302,10 @@ def _show_table(file: Upload) -> None:
     from simviz.data.tables import DELIMITERS
 
     table, colours = file.table, _role_colours()
-    roles = {column: role for role in _ROLES if (column := getattr(file.roles, role))}
-    display.legend((colours[role], _ROLES[role][0]) for role in dict.fromkeys(roles.values()))
+    roles = {column: role for role in _COLUMN_ROLES if (column := getattr(file.roles, role))}
+    display.legend(
+        (colours[role], _COLUMN_ROLES[role][0]) for role in dict.fromkeys(roles.values())
+    )
     # Names of the file may be anything: the frame has its own.
     frame = table.frame.head(_ROWS)
     names = [f"c{i}" for i in range(frame.shape[1])]

@@ -363,7 +363,7 @@ def _begin(
     reading = Reading((workspace, secrets.token_hex(8)), name, n_bytes, time.monotonic())
 
     def work(report: ReportFraction) -> None:
-        with bounded(reading, report):
+        with limit_reading(reading, report):
             upload = read_and_save(digest, files, uploaded, workspace, store, corrected)
             if upload.result is not None:  # takes as long as reading, and the page asks for it
                 settings.suggestion_for(upload.result.pairs)
@@ -408,7 +408,7 @@ def read_and_save(
 
 
 @contextmanager
-def bounded(reading: Reading, report: ReportFraction) -> Iterator[None]:
+def limit_reading(reading: Reading, report: ReportFraction) -> Iterator[None]:
     """Report how far reading is; end it when it is cancelled or takes too long."""
     from simviz.data.sources import get_limits, progress_listener
     from simviz.exceptions import DatasetError, JobCancelled
@@ -455,13 +455,13 @@ def _watch(reading: Reading) -> None:
     if progress is None or not progress.is_active:
         st.rerun()
     size = max(1, round(reading.n_bytes / 1e3))
-    words = f"**{escape_markdown(reading.name)}**, {size:,} kB · "
+    text = f"**{escape_markdown(reading.name)}**, {size:,} kB · "
     if progress.state == "waiting":
-        words += "waits for its turn"
+        text += "waits for its turn"
     else:
         seconds = time.monotonic() - reading.began
-        words += f"reading for {seconds:.0f} s, at most {get_limits().seconds:,} s"
-    st.progress(progress.fraction, text=words)
+        text += f"reading for {seconds:.0f} s, at most {get_limits().seconds:,} s"
+    st.progress(progress.fraction, text=text)
 
 
 @st.cache_resource(show_spinner=False)
@@ -503,9 +503,9 @@ def read_files(digest: str, files: Files, corrected: Mapping[str, Any]) -> Uploa
         table = read_table(data, name, header=header)
         roles = guess_roles(table)
         guessed = roles
-        if given := corrected.get("roles"):
-            lists = {k: tuple(v) for k, v in given.items() if isinstance(v, list)}
-            roles = Roles(**given | lists)
+        if roles_given := corrected.get("roles"):
+            lists = {k: tuple(v) for k, v in roles_given.items() if isinstance(v, list)}
+            roles = Roles(**roles_given | lists)
         upload = Upload(digest, table, guessed, False, roles)
         if not header:
             upload.corrected["header"] = False

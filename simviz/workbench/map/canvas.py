@@ -53,7 +53,7 @@ def listen(on_change: Any) -> None:
         _camera(key=CAMERA_KEY, on_at_change=on_change, on_set_change=on_change, height=1)
 
 
-def news(name: str, key: str = KEY) -> dict[str, Any] | None:
+def new_event(name: str, key: str = KEY) -> dict[str, Any] | None:
     """Return what the map sent under a name, once; None if that is nothing newer."""
     sent = (st.session_state.get(key) or {}).get(name)
     heard = f"{key}-heard-{name}"

@@ -59,7 +59,7 @@ def is_open(view: View, run: Run) -> bool:
     return view.dims is not None and bool(measured_dimensions(run))
 
 
-def chosen(view: View, run: Run) -> int | None:
+def chosen_dimension(view: View, run: Run) -> int | None:
     """Return the number of dimensions that the reader chose; None for all of them."""
     known = measured_dimensions(run)
     if view.dims is None or not known:
@@ -115,7 +115,7 @@ def show(view: View, scene: Scene) -> None:
     )
     part = settings.part_switch(view.dataset_id)
     if part not in run.measured:
-        progress.tell_missing_part([runs.run_title(run.info)], part)
+        progress.explain_missing_part([runs.run_title(run.info)], part)
         return
     result = _evaluated(run, scene.pairs, k, part)
     direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)
@@ -128,10 +128,10 @@ def show(view: View, scene: Scene) -> None:
         display.quiet("No query has both right and wrong candidates: nothing to rank.")
     _show_roc(result, look, hue)
     measured = run.take(scene.pairs, part)
-    direction_words = settings.direction_words(direction, measured)
+    direction_label = settings.direction_label(direction, measured)
     display.quiet(
         f"Of the {part} part: {len(measured.x):,} {measured.nouns[0]} and "
-        f"{len(measured.y):,} {measured.nouns[1]}; {direction_words}. "
+        f"{len(measured.y):,} {measured.nouns[1]}; {direction_label}. "
         f"The map shows all items, drawn by {drawn_by}."
     )
 

@@ -37,7 +37,7 @@ from simviz.workbench.shell import (
 )
 
 TITLE = "Map"
-WORDS = (
+INTRODUCTION = (
     "A map puts both sides into one picture: words among the pictures they mean, titles "
     "beside their translation. It needs data and one trained method."
 )
@@ -58,7 +58,7 @@ _GAPS = {
 @frame.page("Map")
 def show_page() -> None:
     """Show the Map page."""
-    opened = empty.data_and_runs(TITLE, WORDS, _follow_link)
+    opened = empty.data_and_runs(TITLE, INTRODUCTION, _follow_link)
     if opened is None:
         return
     pairs, infos = opened
@@ -79,26 +79,26 @@ def show_page() -> None:
     notes = st.container(key="map-said")
     # A place of its own: what comes and goes there must not move the map, which would begin anew.
     with st.container(key="map-progress"):
-        meanwhile = drawings.best_kept(run)
+        meanwhile = drawings.best_stored(run)
         if meanwhile is None:
             # The first one is soon there; what was chosen then lies on it.
-            drawings.ask(run, pairs, QUICK_LAYOUT, "the map")
+            drawings.ensure_drawn(run, pairs, QUICK_LAYOUT, "the map")
             return
         names = [DRAWINGS[name[:-2]][0] for name in (view.drawing, meanwhile)]
-        is_kept = drawings.ask(run, pairs, view.kept_as, *names)
+        is_kept = drawings.ensure_drawn(run, pairs, view.kept_as, *names)
         drawings.show_again(run, view.kept_as)
         drawing = view.kept_as if is_kept else meanwhile
         other = two_models.ready(view, pairs, drawing, titles) if is_kept else None
-    placed = drawings.kept(run, drawing)
+    placed = drawings.stored_drawing(run, drawing)
     parts = drawings.parts(run, pairs)
     with bar:
         _choose_colour(view, pairs)
         is_labelled = topics.choose_labels(view, run)
-        followed = what_if.followed(run, pairs)
+        followed = what_if.with_marks(run, pairs)
         shown = _show_menu(view, followed, placed, parts, pairs)
         # Of what follows marks no quality is known, and two drawings have two.
         if followed is run and other is None:
-            _show_trust(view, placed.drawing, partial(drawings.ask_again, run, pairs, drawing))
+            _show_trust(view, placed.drawing, partial(drawings.redraw, run, pairs, drawing))
     with notes:
         title = titles[run.id]
         if len(title) > (_FITTING_NARROW if state.is_narrow() else _FITTING):
@@ -152,7 +152,7 @@ def _choose_drawing(view: View) -> None:
             "What the drawing keeps",
             list(DRAWINGS),
             format_func=lambda name: DRAWINGS[name][0],
-            captions=[words for _, words in DRAWINGS.values()],
+            captions=[text for _, text in DRAWINGS.values()],
             key="map-method",
             on_change=lambda: view.draw_by(st.session_state["map-method"]),
         )
@@ -292,15 +292,15 @@ def _show_quality(view: View, quality: Quality) -> None:
             (f"{quality.continuity:.2f}", "continuity: what is near in the model is drawn near"),
         ]
     )
-    words = (
+    text = (
         f"Neighbours are the {quality.n_neighbors} nearest in the model, across the sides and "
         "within a side."
     )
     if quality.mrr_space is not None:
-        words += " MRR: every item of both sides is a query, those of training included."
+        text += " MRR: every item of both sides is a query, those of training included."
     if quality.n_sampled < quality.n_points:
-        words += f" Measured on {quality.n_sampled:,} of the {quality.n_points:,} items, a sample."
-    display.quiet(words)
+        text += f" Measured on {quality.n_sampled:,} of the {quality.n_points:,} items, a sample."
+    display.quiet(text)
     st.toggle(
         "Mark misplaced items",
         help=(
@@ -338,7 +338,7 @@ def _show_gap(view: View, drawing: JointMap) -> None:
         f"Modality gap: {gap:.2f} in the model, {drawn:.2f} as drawn",
         list(_GAPS),
         format_func=lambda name: _GAPS[name][0],
-        captions=[words for _, words in _GAPS.values()],
+        captions=[text for _, text in _GAPS.values()],
         help=(
             "Distance within a side over distance across the sides: 1 where both lie around one "
             "point, near 0 where they lie apart."

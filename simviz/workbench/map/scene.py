@@ -88,15 +88,15 @@ class Scene:
         shift = 0 if side == "x" else self.n_x
         return [int(row) + shift for row in rows]
 
-    def passing(self, told: str) -> NDArray[np.bool_]:
+    def passing(self, filters: str) -> NDArray[np.bool_]:
         """Return which items a filter of the browser lets pass."""
         passes = np.ones(len(self.shown), dtype=bool)
         columns = [*filter_columns(self.pairs, self.placed).items()]
-        for entry in filter(None, told.split(";")):
-            at, _, wanted = entry.partition(":")
+        for entry in filter(None, filters.split(";")):
+            at, _, value = entry.partition(":")
             if int(at) < len(columns):
                 name, values = columns[int(at)]
-                passes &= np.isin(column_codes(values, name)[1], [*map(int, wanted.split("."))])
+                passes &= np.isin(column_codes(values, name)[1], [*map(int, value.split("."))])
         return passes
 
     def ranks(self) -> ItemRanks:
@@ -161,7 +161,7 @@ def scene_of(
     is_labelled: bool = False,
 ) -> Scene:
     """Return all of a drawing that is the same whatever is selected."""
-    placed = drawings.kept(run, drawing)
+    placed = drawings.stored_drawing(run, drawing)
     rows = np.concatenate([placed.x_rows, [-1], placed.y_rows]).astype(np.int64)
     return Scene(
         run=run,
@@ -203,7 +203,7 @@ def nearest_part(
     run: Run, pairs: PairSet, drawing: str, places: Part | None = None
 ) -> Part | None:
     """Return what a run finds nearest to each item of a drawing; None where it takes too long."""
-    found = nearest_of_all(drawings.pipeline(run), pairs, drawings.kept(run, drawing))
+    found = nearest_of_all(drawings.pipeline(run), pairs, drawings.stored_drawing(run, drawing))
     of = places or places_part(run, pairs, drawing)
     return None if found is None else pack_nearest(found, of)
 
@@ -211,7 +211,7 @@ def nearest_part(
 @state.cached(8)
 def places_part(run: Run, pairs: PairSet, drawing: str) -> Part:
     """Return where the items of a drawing stand, and what the run says of them."""
-    placed = drawings.kept(run, drawing)
+    placed = drawings.stored_drawing(run, drawing)
     x_rows, y_rows = rows = placed.x_rows, placed.y_rows
     x, y = placed.drawing.x, placed.drawing.y
     drawn = pairs.take(x_rows, y_rows)
@@ -228,7 +228,7 @@ def show(view: View, scene: Scene) -> None:
     run = first = scene.run
     pairs = scene.pairs
     follow_canvas(view, pairs, len(scene.points))
-    k = dimensions.chosen(view, run)
+    k = dimensions.chosen_dimension(view, run)
     if dimensions.is_open(view, run) and scene.placed.drawing.method == "two-sided":
         # A slide from cut to cut must be quick: it goes by distances, from first to last.
         labelled = bool(scene.regions)
@@ -247,7 +247,7 @@ def show(view: View, scene: Scene) -> None:
     answer = None
     if view.item is not None or view.query is not None:
         space = drawings.space(run, pairs) if k is None else dimensions.space(run, pairs, k)
-        answer = selection.ask(view, scene, space)
+        answer = selection.query_of(view, scene, space)
     with st.container(key="map-stage"):
         left, right = st.columns([7, 3], gap="medium")
         with left:
@@ -256,8 +256,8 @@ def show(view: View, scene: Scene) -> None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
                 links.show_button("map", [first])
-                words = "A list of all items, with histograms to filter them."
-                st.toggle("Items", help=words, **bound(view, "has_table", "map-table"))
+                text = "A list of all items, with histograms to filter them."
+                st.toggle("Items", help=text, **bound(view, "has_table", "map-table"))
                 if scene.compared is None:
                     dimensions.show_switch(view, run)
         is_open = dimensions.is_open(view, run) or what_if.is_marked(run)
@@ -278,10 +278,10 @@ def show_alone(
     run: Run, pairs: PairSet, where: Mapping[str, str], key: str, *, is_labelled: bool = False
 ) -> JointMap:
     """Draw the best kept map of a run; what is pressed on it is opened on the page of the map."""
-    picked = canvas.news("picked", key)
+    picked = canvas.new_event("picked", key)
     if picked is not None and picked.get("key"):
         st.switch_page("pages/map.py", query_params={**where, "sel": str(picked["key"])})
-    drawing = str(drawings.best_kept(run))
+    drawing = str(drawings.best_stored(run))
     scene = scene_of(run, pairs, drawing, is_labelled=is_labelled)
     st.html(canvas.STYLE)
     canvas.send(scene.items, "items")

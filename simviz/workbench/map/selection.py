@@ -60,7 +60,7 @@ class Answer:
     spot: Spot | None
 
 
-def ask(view: View, scene: Scene, space: Space) -> Answer | None:
+def query_of(view: View, scene: Scene, space: Space) -> Answer | None:
     """Ask a model for what is nearest to what is selected; None where it cannot be read."""
     pairs, placed = scene.pairs, scene.placed
     item = drawn = None
@@ -134,7 +134,7 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
             )
         return
     if kept is None:
-        if space.knows(answer.side, answer.item):
+        if space.is_known(answer.side, answer.item):
             yield f"The model finds nothing in common with any of the {name}: all scores are 0."
         else:
             yield (
@@ -301,8 +301,8 @@ def _figures(scene: Scene, rows: Any, ranks: ItemRanks) -> list[tuple[str, str]]
     for values, own, name in named:
         known = values[own][~np.isnan(values[own])]
         if len(known):
-            words = f"MRR of {len(known):,} {name} (all: {np.nanmean(values):.2f})"
-            figures.append((f"{known.mean():.2f}", words))
+            text = f"MRR of {len(known):,} {name} (all: {np.nanmean(values):.2f})"
+            figures.append((f"{known.mean():.2f}", text))
     return figures
 
 

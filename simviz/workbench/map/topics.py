@@ -53,7 +53,7 @@ def choose_labels(view: View, run: Run) -> bool:
 @state.cached(12)
 def regions(run: Run, pairs: PairSet, drawing: str) -> Tiers:
     """Return parts of a drawing and what they are about, coarse ones for afar, fine for near."""
-    placed, found = drawings.kept(run, drawing), topics_of(run, pairs)
+    placed, found = drawings.stored_drawing(run, drawing), topics_of(run, pairs)
     sides = [
         (placed.drawing.x, pairs.x, placed.x_rows),
         (placed.drawing.y, pairs.y, placed.y_rows),
@@ -105,31 +105,31 @@ def _lines(topics: RunTopics, topic: int) -> tuple[str, ...]:
 @state.cached(6)
 def notes(run: Run, pairs: PairSet) -> tuple[list[str], list[str]] | None:
     """What the items of both sides are mostly about, in a line each; None without topics."""
-    found = topics_of(run, pairs)
-    if found is None:
+    run_topics = topics_of(run, pairs)
+    if run_topics is None:
         return None
-    labels = [found.label(topic) for topic in range(found.x_theta.shape[1])]
+    labels = [run_topics.label(topic) for topic in range(run_topics.x_theta.shape[1])]
 
     def side_notes(side: Side, n: int) -> list[str]:
         return [
             " · ".join(
                 f"{labels[topic]} {100 * share:.0f} %"
-                for topic, share in found.leading(side, item, _HOVERED)
+                for topic, share in run_topics.leading(side, item, _HOVERED)
             )
             for item in range(n)
         ]
 
-    return side_notes("x", len(found.x_theta)), side_notes("y", len(found.y_theta))
+    return side_notes("x", len(run_topics.x_theta)), side_notes("y", len(run_topics.y_theta))
 
 
 def show_item(item: Item, run: Run, pairs: PairSet) -> None:
     """Draw what an item is about as bars, where the run has topics."""
-    found = topics_of(run, pairs)
-    leading = [] if found is None else found.leading(*item, _SELECTED)
-    if found is None or not leading:
+    run_topics = topics_of(run, pairs)
+    leading = [] if run_topics is None else run_topics.leading(*item, _SELECTED)
+    if run_topics is None or not leading:
         return
     lines = [
-        f'<tr><td dir="auto">{escape(found.label(topic, 4, item[0]))}'
+        f'<tr><td dir="auto">{escape(run_topics.label(topic, 4, item[0]))}'
         f'<i style="width:{100 * share:.0f}%"></i></td><td>{100 * share:.0f} %</td></tr>'
         for topic, share in leading
     ]

@@ -11,7 +11,7 @@ import streamlit as st
 from numpy.typing import NDArray
 
 from simviz.charts.canvas import Part, moved
-from simviz.charts.drawing import Drawing, changed_most, changed_words
+from simviz.charts.drawing import Drawing, changed_most, changed_text
 from simviz.charts.style import clean_text
 from simviz.data.pairs import PairSet
 from simviz.exceptions import SimvizError
@@ -62,11 +62,11 @@ def choose(view: View, titles: dict[str, str]) -> None:
         return
     st.session_state["map-beside"] = view.beside
     name = f"Beside {clean_text(others[view.beside], _FITTING)}" if view.beside else "Beside"
-    words = (
+    text = (
         "Items glide from the drawing of one run to that of another, and colours show for which "
         "of them the nearest of the other side changed."
     )
-    with st.popover(escape_markdown(name), icon=":material/compare_arrows:", help=words):
+    with st.popover(escape_markdown(name), icon=":material/compare_arrows:", help=text):
         st.radio(
             "Second run",
             list(others),
@@ -81,7 +81,7 @@ def ready(view: View, pairs: PairSet, drawing: str, titles: dict[str, str]) -> R
     if not view.beside:
         return None
     run = state.run(view.beside)
-    return run if drawings.ask(run, pairs, drawing, titles[run.id]) else None
+    return run if drawings.ensure_drawn(run, pairs, drawing, titles[run.id]) else None
 
 
 def compare(first: Run, second: Run, pairs: PairSet, drawing: str) -> Compared | None:
@@ -94,7 +94,7 @@ def compare(first: Run, second: Run, pairs: PairSet, drawing: str) -> Compared |
 
 @state.cached(4, "Comparing what both find nearest")
 def _compare(first: Run, second: Run, pairs: PairSet, drawing: str) -> Compared:
-    one, other = (drawings.kept(run, drawing) for run in (first, second))
+    one, other = (drawings.stored_drawing(run, drawing) for run in (first, second))
     if any(not np.array_equal(one.rows(side), other.rows(side)) for side in ("x", "y")):
         raise SimvizError("These two runs draw different samples of the data. Choose another one.")
     drawn = pairs.take(one.x_rows, one.y_rows)
@@ -132,7 +132,7 @@ def show(scene: Scene) -> None:
         st.session_state[_SHOWN] = both.first.id
     names = {i: escape_markdown(title) for i, title in titles.items()}
     forms.segmented("Drawn as seen by", names, _SHOWN, is_labelled=True)
-    display.quiet(changed_words(both.changed))
+    display.quiet(changed_text(both.changed))
     rows = scene.placed.x_rows, scene.placed.y_rows
     st.markdown("**Changed most**")
     canvas.show_rows(changed_most(scene.pairs.take(*rows), both.changed, rows), "map-changed")
@@ -156,7 +156,7 @@ def show_file(scene: Scene) -> None:
 
 def page(both: Compared, pairs: PairSet) -> str:
     """Both drawings as one page."""
-    one, titles = drawings.kept(both.first, both.drawing), both.titles
+    one, titles = drawings.stored_drawing(both.first, both.drawing), both.titles
     drawn = pairs.take(one.x_rows, one.y_rows)
     first, second = (
         Drawing(

@@ -143,24 +143,24 @@ def columns(pairs: PairSet) -> tuple[str, ...]:
 
 def follow_link(view: View, pairs: PairSet) -> list[str]:
     """Take over what the visitor's address says; return jobs to await."""
-    news = address.news()
-    own = news.keys() - {"part", "direction"}  # which are followed where they are chosen
+    new_params = address.new_params()
+    own = new_params.keys() - {"part", "direction"}  # which are followed where they are chosen
     if not own:
         return []
     view.lost = ""
-    if news.keys() & {"run", "method"}:
-        wanted = links.wanted_run(view.dataset_id)
-        if wanted is not None:
-            view.run_id = wanted.id
-        elif jobs := links.wanted_jobs():
+    if new_params.keys() & {"run", "method"}:
+        run = links.requested_run(view.dataset_id)
+        if run is not None:
+            view.run_id = run.id
+        elif jobs := links.requested_jobs():
             return jobs  # the link is followed again when the run is there
         else:
             view.lost = (
                 "The run of this link is not here: it was deleted, or it is in another workspace."
             )
-    apply_link(view, news, pairs, columns(pairs))
+    apply_link(view, new_params, pairs, columns(pairs))
     for name in own:
-        del news[name]
+        del new_params[name]
     return []
 
 
@@ -193,15 +193,15 @@ def apply_link(
         view.item = links.linked_item(params["sel"], pairs)
     if "ask" in params:
         side, query = _parse_typed(params["ask"])
-        is_asked = side in ("x", "y") and view.item is None
-        view.query = (cast(Side, side), query) if is_asked else None
+        is_query = side in ("x", "y") and view.item is None
+        view.query = (cast(Side, side), query) if is_query else None
     if "find" in params:
-        way, words = _parse_typed(params["find"])
-        view.find, view.set_n = (WAYS[way], words) if way in WAYS else None, view.set_n + 1
+        way, text = _parse_typed(params["find"])
+        view.find, view.set_n = (WAYS[way], text) if way in WAYS else None, view.set_n + 1
     if "hide" in params:
         view.closed, view.set_n = valid_closed(params["hide"].split(",")), view.set_n + 1
-    if (wanted := params.get("filter")) is not None and wanted == valid_filter(wanted):
-        view.filter, view.set_n = wanted, view.set_n + 1
+    if (filters := params.get("filter")) is not None and filters == valid_filter(filters):
+        view.filter, view.set_n = filters, view.set_n + 1
     if "lasso" in params:
         view.clear_region()
         if corners := _parse_outline(params["lasso"]):
@@ -260,18 +260,18 @@ def write_link(view: View, run: Run, pairs: PairSet) -> None:
 
 def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
     """Take over what was clicked, enclosed or asked on the map since the last run."""
-    picked = canvas.news("picked")
+    picked = canvas.new_event("picked")
     if picked is not None:
         key = picked.get("key")
         view.select(links.linked_item(key, pairs) if isinstance(key, str) else None)
         if key is None:
             view.clear_region()
-    region = canvas.news("region")
+    region = canvas.new_event("region")
     if region is not None:
         rows = rows_of_bits(canvas.unpacked(region.get("rows") or ""), n_drawn)
         view.enclosed, view.outlined = tuple(rows.tolist()), ""
         view.outline = _valid_outline(region.get("corners"))
-    query = canvas.news("asked")
+    query = canvas.new_event("asked")
     if query is not None and query.get("side") in ("x", "y"):
         text = str(query.get("text", "")).strip()[:_LONGEST_QUERY]
         view.item, view.query = None, (query["side"], text) if text else None

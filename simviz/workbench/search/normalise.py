@@ -36,7 +36,7 @@ from simviz.workbench.shell import (
 MOST_LINES = 2_000
 LONGEST = 500  # characters of a line
 #: Share of further right answers that the first threshold is expected to keep.
-KEPT = 0.95
+RECALL = 0.95
 NOWHERE = "no group"
 # In the session: the column, the chosen run, the run before corrections, the
 # jobs that train with them, what went wrong, and whether corrections are followed at once.
@@ -75,18 +75,18 @@ class Normalised:
 def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     """Draw the mode, given data and at least one run, the best by validation first."""
     _follow_jobs()
-    words = (
+    text = (
         f"Each text is put into the group of the {items_named(pairs.y_name)} that score highest, "
         "or into none where their score is below the threshold."
     )
-    display.quiet(words)
+    display.quiet(text)
     run = choose_run(infos)
     lines = _choose_lines(run, pairs, part)
     if not lines:
         return
     if _follows(run):
         kept = state.store().feedback.find(dataset_id, state.workspace())
-        run = what_if.corrected(run, pairs, kept)
+        run = what_if.with_corrections(run, pairs, kept)
     found = normalise(run, pairs, lines)
     limit = _choose_threshold(run, pairs, found)
     corrected = _show_table(run, pairs, found, limit)
@@ -100,8 +100,8 @@ def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) 
 
 def _follows(run: Run) -> bool:
     """Whether a run is asked to follow corrections at once, and can."""
-    asked = st.session_state.get(_FOLLOWS) and state.share() is None
-    return bool(asked) and not _why_not(run)
+    follows = st.session_state.get(_FOLLOWS) and state.share() is None
+    return bool(follows) and not _why_not(run)
 
 
 def _why_not(run: Run) -> str | None:
@@ -114,8 +114,8 @@ def choose_run(infos: Sequence[RunInfo]) -> Run:
     """Choose one run: at first one that Search or Compare shows, else the best."""
     labels = runs.label_runs(infos)
     if st.session_state.get(_RUN) not in labels:
-        asked = [*st.session_state.get("search-runs", []), *st.session_state.get("run_ids", [])]
-        elsewhere = [i for i in asked if i in labels]
+        run_ids = [*st.session_state.get("search-runs", []), *st.session_state.get("run_ids", [])]
+        elsewhere = [i for i in run_ids if i in labels]
         st.session_state[_RUN] = (elsewhere or list(labels))[0]
     st.selectbox(
         "Run", **forms.options(labels), key=_RUN, width="stretch" if state.is_narrow() else 420
@@ -165,7 +165,7 @@ def _paste(name: str) -> tuple[str, ...]:
         persist_state="session",
     )
     last["text"] = text or ""
-    return _told(*parse(text or ""))
+    return _shown_lines(*parse(text or ""))
 
 
 def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
@@ -186,16 +186,18 @@ def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
         cells = [] if names[0].casefold() in _HEADINGS | {heading} else names[:1]
         column = names[0]
     else:
-        usual = next((n for n in names if n.casefold() == heading), None)
-        usual = usual or next((n for n in names if table.kinds[n] == "text"), names[0])
+        heading_column = next((n for n in names if n.casefold() == heading), None)
+        heading_column = heading_column or next(
+            (n for n in names if table.kinds[n] == "text"), names[0]
+        )
         label = f"Column with {escape_markdown(items_named(pairs.x_name))}"
         key = f"normalise-column-{file.file_id}"
-        column = st.selectbox(label, names, names.index(usual), key=key)
+        column = st.selectbox(label, names, names.index(heading_column), key=key)
     cells += table[column].tolist()
-    return _told(*parse("\n".join(" ".join(cell.split()) for cell in cells)))
+    return _shown_lines(*parse("\n".join(" ".join(cell.split()) for cell in cells)))
 
 
-def _told(lines: tuple[str, ...], problem: str) -> tuple[str, ...]:
+def _shown_lines(lines: tuple[str, ...], problem: str) -> tuple[str, ...]:
     """Return lines, and say what was left out."""
     if problem:
         display.problem(problem)
@@ -254,11 +256,11 @@ def _assigned(run: Run, pairs: PairSet, lines: tuple[str, ...]) -> Assignment:
     return assign(drawings.pipeline(run), items, pairs.y, group_names(pairs))
 
 
-def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
-    scores = found.assigned.score[np.isfinite(found.assigned.score)]
+def _choose_threshold(run: Run, pairs: PairSet, normalised: Normalised) -> float:
+    scores = normalised.assigned.score[np.isfinite(normalised.assigned.score)]
     if not len(scores):
         return -np.inf
-    start, words = _threshold(run, pairs)
+    start, text = _threshold(run, pairs)
     if not np.isfinite(start):
         start = float(scores.min())
     low, high = min(float(scores.min()), start), max(float(scores.max()), start)
@@ -273,7 +275,7 @@ def _choose_threshold(run: Run, pairs: PairSet, found: Normalised) -> float:
         step=step,
         key=f"normalise-threshold-{_token(run)}",
         format="%.3g",
-        help=f"A line whose best score is lower gets no group. {words}",
+        help=f"A line whose best score is lower gets no group. {text}",
     )
     return limit
 
@@ -297,47 +299,49 @@ def _threshold(run: Run, pairs: PairSet) -> tuple[float, str]:
             for row, group in zip(rows, found.group, strict=True)
         ]
     )
-    start = keeping_threshold(found.score, right, KEPT)
+    start = keeping_threshold(found.score, right, RECALL)
     answers = counted(right.sum(), "right answer")
     if not np.isfinite(start):
         return start, f"The validation part has {answers}: too few to suggest one."
     wrong = found.score[~right & np.isfinite(found.score)]
     return start, (
-        f"It starts where {percent(KEPT)} of right answers are expected above it, judging by the "
-        f"{answers} of the validation part; {(wrong >= start).sum():,} of its {len(wrong):,} "
+        f"It starts where {percent(RECALL)} of right answers are expected above it, judging by "
+        f"the {answers} of the validation part; {(wrong >= start).sum():,} of its {len(wrong):,} "
         "wrong ones lie above it, too."
     )
 
 
-def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> list[GroupJudgment]:
+def _show_table(
+    run: Run, pairs: PairSet, normalised: Normalised, limit: float
+) -> list[GroupJudgment]:
     import pandas as pd
 
-    assigned = found.assigned
+    assigned = normalised.assigned
     inside = np.isfinite(assigned.score) & (assigned.score >= limit)
     best = [_name(assigned, g) for g in assigned.group]
     second = [_name(assigned, g) for g in assigned.runner_up]
     group = [name if ok else NOWHERE for name, ok in zip(best, inside, strict=True)]
     table = pd.DataFrame(
         {
-            "text": found.lines,
+            "text": normalised.lines,
             "group": group,
             "score": assigned.score,
             "runner-up": second,
             "its score": assigned.runner_up_score,
         }
     )
-    if any(found.known):
+    if any(normalised.known):
         table["known"] = [
             "" if not names else "✓" if g in names else "✗ " + ", ".join(names)
-            for g, names in zip(group, found.known, strict=True)
+            for g, names in zip(group, normalised.known, strict=True)
         ]
-    _show_summary(group, found)
+    _show_summary(group, normalised)
     # What corrects a group stands beside it, however long both are.
     widths = _NARROW if state.is_narrow() else _WIDTHS
     shown = table.assign(**{"runner-up is right": False, "right group": ""})
     edited = st.data_editor(
         shown,
-        key=f"normalise-table-{_token(run, found.lines)}",
+        key=f"normalise-table-{_token(run, normalised.lines)}",
         hide_index=True,
         height="content" if len(table) <= _WHOLE else 640,
         column_order=[name for name in widths if name in shown],
@@ -366,15 +370,15 @@ def _show_table(run: Run, pairs: PairSet, found: Normalised, limit: float) -> li
             key="normalise-download",
             icon=":material/download:",
         )
-        code.show_normalise(run, found.lines, limit)
+        code.show_normalise(run, normalised.lines, limit)
     corrected = []
     answers = zip(edited["right group"], edited["runner-up is right"], strict=True)
     for i, (chosen, is_runner_up) in enumerate(answers):
         runner_up = second[i] if is_runner_up else ""
         if right := chosen if isinstance(chosen, str) and chosen else runner_up:
-            corrected.append((found.lines[i], right, 1.0))
+            corrected.append((normalised.lines[i], right, 1.0))
             if best[i] not in ("", right):
-                corrected.append((found.lines[i], best[i], -1.0))
+                corrected.append((normalised.lines[i], best[i], -1.0))
     return corrected
 
 
@@ -382,18 +386,18 @@ def _name(assigned: Assignment, group: int) -> str:
     return str(assigned.names[group]) if group >= 0 else ""
 
 
-def _show_summary(group: Sequence[str], found: Normalised) -> None:
+def _show_summary(group: Sequence[str], normalised: Normalised) -> None:
     """Say how many found a group, and how many of the known ones the right one."""
     n_out = sum(name == NOWHERE for name in group)
-    words = f"{len(group) - n_out:,} of {len(group):,} lines have a group."
+    text = f"{len(group) - n_out:,} of {len(group):,} lines have a group."
     by_part: dict[str, list[bool]] = {}
-    for name, names, part in zip(group, found.known, found.parts, strict=True):
+    for name, names, part in zip(group, normalised.known, normalised.parts, strict=True):
         if names:
             by_part.setdefault(part, []).append(name in names)
     if by_part:
         counts = [f"{sum(right):,} of {len(right):,} ({p})" for p, right in by_part.items()]
-        words += f" Right where the group is known: {', '.join(counts)}."
-    display.sentence(words)
+        text += f" Right where the group is known: {', '.join(counts)}."
+    display.sentence(text)
 
 
 def _keep(dataset_id: str, corrected: Sequence[GroupJudgment]) -> bool:
@@ -462,7 +466,7 @@ def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
     )
 
 
-@display.problems(tell=display.later(_PROBLEM))
+@display.problems(show=display.later(_PROBLEM))
 def _train_again(dataset_id: str, run_id: str, kept: tuple[GroupJudgment, ...]) -> None:
     """Ask for the same method on the same split, with the corrections among its pairs."""
     run = state.run(run_id)
@@ -480,10 +484,10 @@ def _follow_jobs() -> None:
     """Show the training that was asked for; its run is looked at as soon as it is there."""
     if problem := st.session_state.pop(_PROBLEM, None):
         display.problem(problem)
-    asked = st.session_state.get(_JOBS)
-    if not asked:
+    job_ids = st.session_state.get(_JOBS)
+    if not job_ids:
         return
-    statuses = progress.show_progress(asked, key="normalise")
+    statuses = progress.show_progress(job_ids, key="normalise")
     done = [s.run_id for s in statuses if s.state == "succeeded" and s.run_id]
     if done:
         st.session_state[_RUN] = done[0]
@@ -491,7 +495,7 @@ def _follow_jobs() -> None:
         del st.session_state[_JOBS]
 
 
-def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> None:
+def _show_changes(run: Run, pairs: PairSet, normalised: Normalised, part: Part) -> None:
     """Show what corrections have changed, for these lines and for a part of the split."""
     is_marked = what_if.is_marked(run)
     before_id = run.id if is_marked else st.session_state.get(_BEFORE)
@@ -499,17 +503,19 @@ def _show_changes(run: Run, pairs: PairSet, found: Normalised, part: Part) -> No
         return
     try:
         before = state.run(before_id)
-        old = normalise(before, pairs, found.lines).assigned
+        old = normalise(before, pairs, normalised.lines).assigned
     except SimvizError:
         st.session_state.pop(_BEFORE, None)
         return
     old_names, names = (
         [_name(assigned, group) or NOWHERE for group in assigned.group]
-        for assigned in (old, found.assigned)
+        for assigned in (old, normalised.assigned)
     )
-    rows = [row for row in zip(found.lines, old_names, names, strict=True) if row[1] != row[2]]
+    rows = [
+        row for row in zip(normalised.lines, old_names, names, strict=True) if row[1] != row[2]
+    ]
     st.subheader("What the corrections changed", anchor=False)
-    n_lines = counted(len(found.lines), "line")
+    n_lines = counted(len(normalised.lines), "line")
     display.sentence(f"Now in another group: {len(rows):,} of {n_lines}.")
     if rows:
         display.table(("text", "before", "now"), rows[:200], look="sv-tight sv-wraps")
@@ -522,7 +528,7 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
     labels = runs.label_runs([before.info, now.info])
     missing = [labels[run.id] for run in (before, now) if part not in run.measured]
     if missing:
-        progress.tell_missing_part(missing, part)
+        progress.explain_missing_part(missing, part)
         return
     old_at, at, names = before.arrays(), now.arrays(), (f"x_{part}", f"y_{part}")
     if not all(np.array_equal(old_at[name], at[name]) for name in names):
@@ -537,8 +543,8 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
     n_x, n_y = (len(at[name]) for name in names)
     if figures:
         size = f"{n_x:,} {pairs.nouns[0]}, {n_y:,} {pairs.nouns[1]}"
-        asks = settings.direction_words(direction, pairs)
-        display.quiet(f"On the {part} part ({size}; {asks}): {'; '.join(figures)}.")
+        direction_text = settings.direction_label(direction, pairs)
+        display.quiet(f"On the {part} part ({size}; {direction_text}): {'; '.join(figures)}.")
 
 
 def _values(run: Run, part: Part, direction: str) -> dict[str, float]:

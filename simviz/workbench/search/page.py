@@ -39,7 +39,9 @@ from simviz.workbench.shell import (
 )
 
 TITLE = "Search"
-WORDS = "Every method's answers to a query, side by side. It needs data and one trained method."
+INTRODUCTION = (
+    "Every method's answers to a query, side by side. It needs data and one trained method."
+)
 MODES = {"query": "Search", "score": "Score pairs", "column": "Normalise"}
 _STYLE = Path(__file__).with_name("style.css")
 #: Runs asked at first; each further one takes room from the others.
@@ -64,13 +66,13 @@ class Answered:
     look: str
     answers: Answers
     seconds: float
-    knows: bool
+    is_known: bool
 
 
 @frame.page("Search")
 def show_page() -> None:
     """Show the Search page."""
-    opened = empty.data_and_runs(TITLE, WORDS, _follow_link)
+    opened = empty.data_and_runs(TITLE, INTRODUCTION, _follow_link)
     if opened is None:
         return
     pairs, infos = opened
@@ -93,15 +95,15 @@ def show_page() -> None:
 
 def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
     """Ask the run of the link; return the jobs to wait for until it is there."""
-    news, wanted = address.news(), None
-    if news.keys() & {"run", "method"}:
-        wanted = links.wanted_run(dataset_id)
-        if wanted is None and (jobs := links.wanted_jobs()):
+    new_params, requested = address.new_params(), None
+    if new_params.keys() & {"run", "method"}:
+        requested = links.requested_run(dataset_id)
+        if requested is None and (jobs := links.requested_jobs()):
             return jobs
-    if ids := state.run_ids(news) or [run.id for run in (wanted,) if run is not None]:
+    if ids := state.run_ids(new_params) or [run.id for run in (requested,) if run is not None]:
         st.session_state[_RUNS] = ids
-    for name in {"run", "runs", "method"} & news.keys():
-        del news[name]
+    for name in {"run", "runs", "method"} & new_params.keys():
+        del new_params[name]
     return []
 
 
@@ -109,8 +111,8 @@ def _choose_mode(pairs: PairSet) -> str:
     if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
         return "query"
     modes = {k: v for k, v in MODES.items() if k != "column" or pairs.x is not pairs.y}
-    if "mode" in address.news():
-        st.session_state["search-mode"] = address.news().pop("mode")
+    if "mode" in address.new_params():
+        st.session_state["search-mode"] = address.new_params().pop("mode")
     if st.session_state.get("search-mode") not in modes:
         st.session_state["search-mode"] = "query"
     chosen: str = forms.segmented("Mode", modes, "search-mode", persist_state="session")
@@ -120,37 +122,37 @@ def _choose_mode(pairs: PairSet) -> str:
 
 def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     labels, looks = runs.label_runs(infos), runs.looks(infos)
-    chosen = [what_if.followed(run, pairs) for run in _choose_runs(labels, looks)]
+    chosen = [what_if.with_marks(run, pairs) for run in _choose_runs(labels, looks)]
     if not chosen:
         return
     query = search_query.choose(pairs, part, _examples(chosen[0], pairs, part))
     if query is None:
         return
-    found = [
+    answers = [
         answers_of(run, what_if.title(run, labels[run.id]), looks[run.id], pairs, query)
         for run in chosen
     ]
     picture = display.item_picture(query.item, 0)
     image = f'<img src="{picture}" alt="">' if picture else ""
-    words = escape(display.item_words(query.item, 0, 600))
-    st.html(f'<div class="sv-asked">{image}<span dir="auto">{words}</span></div>')
+    text = escape(display.item_label(query.item, 0, 600))
+    st.html(f'<div class="sv-asked">{image}<span dir="auto">{text}</span></div>')
     # The side that is asked is the x side from here on.
-    asked = pairs if query.side == "x" else pairs.swap()
-    explained = _explained_answer(found)
-    _show_answers(found, asked, query.at)
-    _mark_open(found, explained)
-    _show_known(found, pairs, items_named(asked.y_name), query)
+    queries = pairs if query.side == "x" else pairs.swap()
+    explained = _explained_answer(answers)
+    _show_answers(answers, queries, query.at)
+    _mark_open(answers, explained)
+    _show_known(answers, pairs, items_named(queries.y_name), query)
     if explained is not None:
         _show_why(*explained, pairs, query)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        links.show_button("search", [a.run for a in found])
-        code.show_search(found[0].run, pairs, query)
+        links.show_button("search", [a.run for a in answers])
+        code.show_search(answers[0].run, pairs, query)
 
 
 def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Run]:
     """Choose runs by pills with the colour and dash that each run has in the charts."""
-    asked = dict.fromkeys((*st.session_state.get(_RUNS, []), *what_if.trained()))
-    before = [i for i in asked if i in labels]
+    offered = dict.fromkeys((*st.session_state.get(_RUNS, []), *what_if.trained()))
+    before = [i for i in offered if i in labels]
     if not before:
         elsewhere = [i for i in st.session_state.get("run_ids", []) if i in labels]
         before = (elsewhere or list(labels))[:FEW]
@@ -185,14 +187,14 @@ def _first(labels: Any, part: Part) -> int:
 def answers_of(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
     """What a run answers."""
     own = query.item.content[0]
-    asked = f"{query.side}{query.at}" if query.at is not None else ""
-    key = asked or (own if isinstance(own, str) else own.tobytes())
-    scores, seconds, knows = _scores(run, pairs, query.side, key, query.item)
+    query_id = f"{query.side}{query.at}" if query.at is not None else ""
+    key = query_id or (own if isinstance(own, str) else own.tobytes())
+    scores, seconds, is_known = _scores(run, pairs, query.side, key, query.item)
     pool = None
     if pairs.x is pairs.y and query.at is not None:
         # An item of a single collection is no answer to itself.
         pool = np.delete(np.arange(len(scores)), query.at)
-    return Answered(run, label, look, Answers.from_scores(scores, pool), seconds, knows)
+    return Answered(run, label, look, Answers.from_scores(scores, pool), seconds, is_known)
 
 
 @state.cached(256)
@@ -207,15 +209,15 @@ def _scores(
         return scores, time.perf_counter() - start, bool(np.ptp(scores) > 0)
 
 
-def _show_answers(found: Sequence[Answered], asked: PairSet, at: int | None) -> None:
-    right = set() if at is None else set(asked.relevance.positives[[at]].indices.tolist())
+def _show_answers(answers: Sequence[Answered], queries: PairSet, at: int | None) -> None:
+    right = set() if at is None else set(queries.relevance.positives[[at]].indices.tolist())
     per_row = 1 if state.is_narrow() else 3
-    for start in range(0, len(found), per_row):
-        columns = st.columns(min(per_row, len(found)), gap="medium")
-        row = found[start : start + per_row]
+    for start in range(0, len(answers), per_row):
+        columns = st.columns(min(per_row, len(answers)), gap="medium")
+        row = answers[start : start + per_row]
         for i, (column, answered) in enumerate(zip(columns, row, strict=False), start):
             with column:
-                _show_list(i, answered, asked.y, right)
+                _show_list(i, answered, queries.y, right)
 
 
 def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> None:
@@ -228,7 +230,7 @@ def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> Non
         f'<p class="sv-by"><span class="sv-line {name}"></span>'
         f"{escape(answered.label)}<small>{took}</small></p>"
     )
-    if not answered.knows:
+    if not answered.is_known:
         display.quiet("No answer: no word or feature of this query occurs in training.")
         return
     is_right = [int(candidate) in right for candidate in answers.candidate]
@@ -259,7 +261,7 @@ def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bo
         if picture:
             st.html(f'<span class="sv-near"><img src="{picture}" alt=""></span>', width=30)
         st.button(
-            escape_markdown(display.item_words(items, candidate, _LABEL)) or "·",
+            escape_markdown(display.item_label(items, candidate, _LABEL)) or "·",
             key=f"search-go-{i}-{candidate}",
             on_click=st.session_state.__setitem__,
             args=(_WHY, (answered.run.id, candidate)),
@@ -272,11 +274,11 @@ def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bo
         st.html(f'<span class="sv-small">{number}{tick}</span>', width="content")
 
 
-def _mark_open(found: Sequence[Answered], explained: tuple[Answered, int] | None) -> None:
+def _mark_open(answers: Sequence[Answered], explained: tuple[Answered, int] | None) -> None:
     """Mark the answer that is explained below."""
     if explained is None:
         return
-    at, candidate = next(i for i, one in enumerate(found) if one is explained[0]), explained[1]
+    at, candidate = next(i for i, one in enumerate(answers) if one is explained[0]), explained[1]
     row = f'[class*="st-key-search-line-"]:has(.st-key-search-go-{at}-{candidate})'
     # A style and not another key: the button that was pressed keeps the focus.
     st.html(
@@ -286,32 +288,32 @@ def _mark_open(found: Sequence[Answered], explained: tuple[Answered, int] | None
     )
 
 
-def _explained_answer(found: Sequence[Answered]) -> tuple[Answered, int] | None:
+def _explained_answer(answers: Sequence[Answered]) -> tuple[Answered, int] | None:
     """Return the answer that was pressed, if it still stands; else the first that there is."""
     run_id, candidate = st.session_state.get(_WHY) or ("", 0)
-    for answered in found:
-        if answered.run.id == run_id and answered.knows:
+    for answered in answers:
+        if answered.run.id == run_id and answered.is_known:
             return answered, int(candidate)
-    for answered in found:
-        if answered.knows and len(answered.answers):
+    for answered in answers:
+        if answered.is_known and len(answered.answers):
             return answered, int(answered.answers.candidate[0])
     return None
 
 
-def _show_known(found: Sequence[Answered], pairs: PairSet, other: str, query: Query) -> None:
+def _show_known(answers: Sequence[Answered], pairs: PairSet, other: str, query: Query) -> None:
     """Say whether the query was learned from, which makes good answers no surprise."""
-    words = f"Answers among all {len(found[0].answers):,} {other}; press one to see why."
+    text = f"Answers among all {len(answers[0].answers):,} {other}; press one to see why."
     if query.at is None:
-        display.quiet(f"{words} The query is not in the data, so none is marked as right.")
+        display.quiet(f"{text} The query is not in the data, so none is marked as right.")
         return
-    part = str(drawings.parts(found[0].run, pairs)["xy".index(query.side)][query.at])
-    display.quiet(f"{words} ✓ marks what matches the query in the data. {_LEARNED.get(part, '')}")
+    part = str(drawings.parts(answers[0].run, pairs)["xy".index(query.side)][query.at])
+    display.quiet(f"{text} ✓ marks what matches the query in the data. {_LEARNED.get(part, '')}")
 
 
 def _show_why(answered: Answered, candidate: int, pairs: PairSet, query: Query) -> None:
     others = pairs.y if query.side == "x" else pairs.x
-    words = escape_markdown(display.item_text(others, candidate, 60))
-    st.subheader(f"Why {escape_markdown(answered.label)} answers “{words}”", anchor=False)
+    text = escape_markdown(display.item_text(others, candidate, 60))
+    st.subheader(f"Why {escape_markdown(answered.label)} answers “{text}”", anchor=False)
     pair = None
     if query.at is not None:
         pair = (query.at, candidate) if query.side == "x" else (candidate, query.at)

@@ -41,7 +41,7 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
     # Side by side they would be too narrow on a phone to read what they hold.
     is_row = not state.is_narrow()
     with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
-        own = _ask_own(items, side, name)
+        own = _own_query(items, side, name)
         at = _pick(items, side, name, labels_of(pairs.digest, side))
     # An item goes by its number; words of the visitor's own never are in the address.
     address.put(ask=None if own is not None or at is None else f"{side}{at}")
@@ -65,13 +65,13 @@ def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> No
     if of != before:
         for side, at in examples.items():
             st.session_state[f"{_ITEM}-{side}"] = at
-    asked = address.news().pop("ask", "") or selected
-    side, _, words = selected.partition(":")
-    if asked == selected and words and side in ("x", "y"):
+    requested = address.new_params().pop("ask", "") or selected
+    side, _, text = selected.partition(":")
+    if requested == selected and text and side in ("x", "y"):
         # Typed on the map: there the address says it.
-        st.session_state[_SIDE], st.session_state[f"{_OWN}-{side}"] = side, words
+        st.session_state[_SIDE], st.session_state[f"{_OWN}-{side}"] = side, text
         return
-    linked = links.linked_item(asked, pairs)
+    linked = links.linked_item(requested, pairs)
     if linked is not None:
         side, at = linked
         st.session_state[_SIDE] = side
@@ -83,13 +83,13 @@ def _choose_side(pairs: PairSet) -> Side:
     if pairs.x is pairs.y:
         return "x"
     x, y = map(escape_markdown, pairs.headings)
-    words = {"x": f"{x} → {y}", "y": f"{y} → {x}"}
+    labels = {"x": f"{x} → {y}", "y": f"{y} → {x}"}
     st.session_state.setdefault(_SIDE, "x")
-    side: Side = forms.segmented("Query side", words, _SIDE, persist_state="session")
+    side: Side = forms.segmented("Query side", labels, _SIDE, persist_state="session")
     return side
 
 
-def _ask_own(items: Items, side: Side, name: str) -> Items | None:
+def _own_query(items: Items, side: Side, name: str) -> Items | None:
     """Take something that need not be in the data."""
     key = f"{_OWN}-{side}"
     if items.kind in ("text", "keyword"):
@@ -104,10 +104,10 @@ def _ask_own(items: Items, side: Side, name: str) -> Items | None:
         text = " ".join(written.split())
         return Items(["query"], [text], items.kind) if text else None
     if items.kind == "image":
-        given = st.file_uploader(
+        file = st.file_uploader(
             "A picture of your own", type=["png", "jpg", "jpeg", "webp", "bmp"], key=key
         )
-        return None if given is None else _picture(given.getvalue(), items)
+        return None if file is None else _picture(file.getvalue(), items)
     return None
 
 
@@ -129,7 +129,7 @@ def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | 
 
     def label(i: int) -> str:
         if i not in labels:
-            labels[i] = display.item_words(items, i, 80)
+            labels[i] = display.item_label(items, i, 80)
         return labels[i]
 
     # What was typed stands before what was picked, until something is picked anew.

@@ -61,7 +61,7 @@ def _choose_rate() -> tuple[float, float | None]:
     """Choose a false-alarm rate and, where it differs from the data's, a prevalence."""
     st.session_state.setdefault(_RATE, 1.0)
     with suppress(ValueError):
-        st.session_state[_RATE] = min(50.0, max(0.01, float(address.news().pop("rate", ""))))
+        st.session_state[_RATE] = min(50.0, max(0.01, float(address.new_params().pop("rate", ""))))
     width: Any = "stretch" if state.is_narrow() else 210
     rate = st.number_input(
         "False alarms, %",
@@ -114,10 +114,10 @@ def _show_point(point: OperatingPoint, rate: float) -> None:
     entries = [(display.number(point.threshold), "threshold")]
     for name in ("recall", "precision", "false_alarm_rate"):
         share: Estimate = getattr(point, name)
-        words = "false alarms" if name == "false_alarm_rate" else name
+        text = "false alarms" if name == "false_alarm_rate" else name
         if np.isfinite(share.value):
             interval = f"{in_percent(share.low)} to {in_percent(share.high)}"
-            entries.append((f"{in_percent(share.value)} %", f"{words} ({interval})"))
+            entries.append((f"{in_percent(share.value)} %", f"{text} ({interval})"))
     display.figures(entries)
     if not point.false_alarm_rate.value and not point.recall.value:
         display.quiet(
@@ -158,8 +158,8 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
     if not x or not y:
         return
     score = float(drawings.pipeline(run).score_pairs([x], [y])[0])
-    words = "" if np.isnan(limit) else f", {ABOVE if score >= limit else 'below the threshold'}"
-    display.sentence(f"Score {display.number(score)}{words}.")
+    message = "" if np.isnan(limit) else f", {ABOVE if score >= limit else 'below the threshold'}"
+    display.sentence(f"Score {display.number(score)}{message}.")
 
 
 @display.problems(ValueError)
@@ -238,12 +238,12 @@ def _show_scores(
     known = np.flatnonzero(np.isfinite(scores))
     order = known[np.argsort(-scores[known], kind="stable")]
     n_above = int((scores[known] >= limit).sum())
-    words = f"{counted(len(known), 'pair')} scored"
-    words += "." if np.isnan(limit) else f", {n_above:,} {ABOVE}."
+    text = f"{counted(len(known), 'pair')} scored"
+    text += "." if np.isnan(limit) else f", {n_above:,} {ABOVE}."
     n_missing = len(scores) - len(known)
     if n_missing:
-        words += f" {counted(n_missing, 'row')} without both texts."
-    display.sentence(words)
+        text += f" {counted(n_missing, 'row')} without both texts."
+    display.sentence(text)
     first = max(0, min(n_above - _LISTED // 2, len(order) - _LISTED))
     listed = order[first : first + _LISTED]
     display.table(

@@ -68,12 +68,12 @@ def _show_exact(
     parts, texts = exact
     _show_sides(texts, names)
     bars = [(f"{p.x_term.strip()} · {p.y_term.strip()}", p.value, "") for p in parts.pairs]
-    for words, value in (
+    for text, value in (
         ("all other pairs", parts.remainder),
         ("the same for all items (means)", parts.offset),
     ):
         if abs(value) > 5e-4:
-            bars.append((words, value, "sv-rest"))
+            bars.append((text, value, "sv-rest"))
     _show_bars(bars, parts.score)
     display.quiet(
         f"Exact: the score of {label} is the sum of these values, each for a word of the one side "
@@ -86,9 +86,9 @@ def _show_hidden(
 ) -> None:
     """Show what hiding each part changes, for methods whose score is no sum."""
     with st.spinner("Hiding one part after another", show_time=False):
-        found = [occlude(pipeline, x, y, side) for side in ("x", "y")]
+        results = [occlude(pipeline, x, y, side) for side in ("x", "y")]
     blocks = []
-    for item, name, hidden in zip((x, y), names, found, strict=True):
+    for item, name, hidden in zip((x, y), names, results, strict=True):
         if item.kind == "image":
             effects = None if hidden is None else (hidden.parts, hidden.effects)
             picture = heat_picture(item.content[0], effects, state.theme())
@@ -124,12 +124,12 @@ def _show_bars(lines: Sequence[tuple[str, float, str]], score: float) -> None:
     low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
     width = (high - low) or 1.0
     rows = []
-    for words, value, kind in lines:
+    for text, value, kind in lines:
         start = 100 * (min(0.0, value) - low) / width
         size = 100 * abs(value) / width
         colour = FOR if value >= 0 else AGAINST
         rows.append(
-            f'<tr class="{kind}"><td dir="auto">{escape(words)}</td><td class="sv-bar"><div>'
+            f'<tr class="{kind}"><td dir="auto">{escape(text)}</td><td class="sv-bar"><div>'
             f'<i style="margin-left:{start:.1f}%;width:{size:.1f}%;background:{colour}"></i></div>'
             f"</td><td>{display.signed(value)}</td></tr>"
         )

@@ -44,8 +44,8 @@ class _Address:
     page: str = ""
     shown: dict[str, str] = field(default_factory=dict)
     written: list[dict[str, str]] = field(default_factory=list)
-    news: dict[str, str] = field(default_factory=dict)
-    n_news: int = 0
+    new_params: dict[str, str] = field(default_factory=dict)
+    n_pages: int = 0
 
 
 def _own() -> _Address:
@@ -62,11 +62,11 @@ def follow(title: str) -> None:
         _write(own, own.shown)
         return
     # What a page wrote is whole, so that Back takes back also what has become unusual since.
-    usual = {n: v for n, v in PAGES.get(title, {}).items() if v is not None} if is_back else {}
+    defaults = {n: v for n, v in PAGES.get(title, {}).items() if v is not None} if is_back else {}
     # What was written last may still be on its way.
-    own.written, own.n_news = [*own.written[-1:], brought], own.n_news + 1
+    own.written, own.n_pages = [*own.written[-1:], brought], own.n_pages + 1
     followed = {name: value for name, value in brought.items() if name != _AGAIN}
-    own.page, own.news = title, usual | followed
+    own.page, own.new_params = title, defaults | followed
     _write(own, followed)
 
 
@@ -75,9 +75,9 @@ def page() -> str:
     return _own().page
 
 
-def news() -> dict[str, str]:
+def new_params() -> dict[str, str]:
     """What the visitor brought; whoever follows a part of it takes it out."""
-    return _own().news
+    return _own().new_params
 
 
 def shown() -> dict[str, str]:
@@ -98,7 +98,7 @@ def place(dataset_id: str) -> dict[str, str]:
 
 def again() -> dict[str, str]:
     """What a link to the page on which it stands says beside, to be news at each press."""
-    return {_AGAIN: str(_own().n_news)}
+    return {_AGAIN: str(_own().n_pages)}
 
 
 def put(**values: str | None) -> None:
@@ -110,20 +110,20 @@ def put(**values: str | None) -> None:
 def replace(values: Mapping[str, str]) -> None:
     """Say these values in the address and nothing else."""
     own = _own()
-    own.news = {}
+    own.new_params = {}
     _write(own, values)
 
 
 def view() -> dict[str, str]:
     """All that a link to this view says of it."""
     own = _own()
-    usual = {n: v for n, v in PAGES[own.page].items() if n in own.shown or v is not None}
-    return {name: own.shown.get(name, value or "") for name, value in usual.items()}
+    defaults = {n: v for n, v in PAGES[own.page].items() if n in own.shown or v is not None}
+    return {name: own.shown.get(name, value or "") for name, value in defaults.items()}
 
 
 def _write(own: _Address, values: Mapping[str, str | None]) -> None:
-    usual = PAGES.get(own.page, {})
-    own.shown = {n: v for n, v in values.items() if v is not None and v != usual.get(n)}
+    defaults = PAGES.get(own.page, {})
+    own.shown = {n: v for n, v in values.items() if v is not None and v != defaults.get(n)}
     if own.shown != st.query_params.to_dict():
         own.written = [*own.written[-_MOST:], own.shown]
         st.query_params.from_dict(own.shown)

@@ -11,7 +11,7 @@ import streamlit as st
 
 from simviz import reports
 from simviz.exceptions import SimvizError
-from simviz.store.run import ROLES
+from simviz.store.run import DERIVED_ROLES
 from simviz.workbench.shell import settings, state
 from simviz.workbench.shell.runs import default_metric_of
 
@@ -81,7 +81,7 @@ def show_search(run: Run, pairs: PairSet, query: Query) -> None:
         run.spec,
         query.side,
         item,
-        answer_has_words=other.kind in ("text", "keyword"),
+        answer_has_text=other.kind in ("text", "keyword"),
         others=parts_of([run]),
     )
 
@@ -93,17 +93,17 @@ def show_normalise(run: Run, lines: Sequence[str], threshold: float) -> None:
 
 def parts_of(runs: Iterable[Run]) -> dict[str, Mapping[str, Any]]:
     """What was asked for of runs that others are made of, by id, as far as they can be seen."""
-    found: dict[str, Mapping[str, Any]] = {}
+    results: dict[str, Mapping[str, Any]] = {}
     for run in runs:
         if not run.info.is_derived:
             continue
-        for role in ROLES:
+        for role in DERIVED_ROLES:
             part = run.info.spec.get("params", {}).get(role, "")
             try:
-                found[part] = state.run(part).spec
+                results[part] = state.run(part).spec
             except SimvizError:
                 continue
-    return found
+    return results
 
 
 def _show(page: str, write: Callable[..., str], *args: Any, **how: Any) -> None:

@@ -44,12 +44,12 @@ def later(key: str) -> Callable[[str], None]:
 
 
 @contextmanager
-def problems(*others: type[Exception], tell: Callable[[str], None] = problem) -> Iterator[None]:
+def problems(*others: type[Exception], show: Callable[[str], None] = problem) -> Iterator[None]:
     """Say what is wrong where some lines, or a function that this decorates, end with an error."""
     try:
         yield
     except (SimvizError, *others) as error:
-        tell(str(error))
+        show(str(error))
 
 
 def sentence(text: str) -> None:
@@ -77,9 +77,9 @@ def notes(lines: Iterable[str]) -> None:
 def undoable(label: str, lines: Iterable[tuple[str, Callable[[], object]]], key: str) -> None:
     """What somebody decided, in a list that opens, each with the button that takes it back."""
     with st.expander(label, key=f"{key}-kept:form"):
-        for n, (words, undo) in enumerate(lines):
+        for n, (text, undo) in enumerate(lines):
             with st.container(horizontal=True, vertical_alignment="center"):
-                sentence(words)
+                sentence(text)
                 st.button("Undo", key=f"{key}-drop-{n}", type="tertiary", on_click=undo)
 
 
@@ -158,17 +158,17 @@ def mark_pills(key: str, look_of: Sequence[str]) -> None:
     st.html(f"<style>{rules}</style>")
 
 
-def aside(words: str) -> None:
+def aside(text: str) -> None:
     """Say something that calls for no action."""
-    st.caption(f":material/info: {escape_markdown(words)}")
+    st.caption(f":material/info: {escape_markdown(text)}")
 
 
 def item_text(items: Items, at: int, longest: int | None = _LONGEST) -> str:
     """What an item says: its text, else its label."""
     from simviz.charts.style import clean_text
 
-    words = items.content[at] if items.kind in ("text", "keyword") else items.labels[at]
-    return str(words) if longest is None else clean_text(words, longest)
+    text = items.content[at] if items.kind in ("text", "keyword") else items.labels[at]
+    return str(text) if longest is None else clean_text(text, longest)
 
 
 def item_glyph(items: Items, at: int) -> str:
@@ -179,10 +179,10 @@ def item_glyph(items: Items, at: int) -> str:
     return label if items.kind != "image" and is_glyph(label) else ""
 
 
-def item_words(items: Items, at: int, longest: int | None = _LONGEST) -> str:
+def item_label(items: Items, at: int, longest: int | None = _LONGEST) -> str:
     """What an item says, behind its glyph where that says something else."""
-    glyph, words = item_glyph(items, at), item_text(items, at, longest)
-    return f"{glyph} {words}" if glyph and glyph != words else words
+    glyph, text = item_glyph(items, at), item_text(items, at, longest)
+    return f"{glyph} {text}" if glyph and glyph != text else text
 
 
 def item_picture(items: Items, at: int, size: int = 40) -> str | None:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @state.cached(8)
-def kept(run: Run, drawing: str) -> Placed:
+def stored_drawing(run: Run, drawing: str) -> Placed:
     """A kept drawing with the items on it."""
     from simviz.jobs.run_drawings import map_name
     from simviz.projection.pipeline_map import Placed
@@ -54,7 +54,7 @@ def parts(run: Run, pairs: PairSet) -> Any:
     return part_labels(arrays, "x", len(pairs.x)), part_labels(arrays, "y", len(pairs.y))
 
 
-def best_kept(run: Run) -> str | None:
+def best_stored(run: Run) -> str | None:
     """The two-sided drawing where it is there already, else the first one if that is."""
     from simviz.jobs.run_drawings import DEFAULT_LAYOUT, QUICK_LAYOUT, map_name
 
@@ -63,7 +63,7 @@ def best_kept(run: Run) -> str | None:
     )
 
 
-def ask(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "") -> bool:
+def ensure_drawn(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: str = "") -> bool:
     """Whether a drawing is kept; if not, have it made and show how far it is."""
     from simviz.jobs.run_drawings import draw_run
 
@@ -78,19 +78,19 @@ def draw_ahead(run: Run, pairs: PairSet) -> bool:
     """Have the quick drawing of a run made, then the best; whether one of them is kept."""
     from simviz.jobs.run_drawings import DEFAULT_LAYOUT, QUICK_LAYOUT, draw_run
 
-    is_kept = best_kept(run) is not None
+    is_kept = best_stored(run) is not None
     if not is_kept or state.drawing_background().is_idle:
-        wanted = DEFAULT_LAYOUT if is_kept else QUICK_LAYOUT
-        draw_run(state.drawing_background(), run, pairs, wanted, _workspace())
+        drawing = DEFAULT_LAYOUT if is_kept else QUICK_LAYOUT
+        draw_run(state.drawing_background(), run, pairs, drawing, _workspace())
     return is_kept
 
 
-def ask_again(run: Run, pairs: PairSet, drawing: str) -> None:
+def redraw(run: Run, pairs: PairSet, drawing: str) -> None:
     """Have a drawing made again from other seeds."""
     from simviz.jobs.run_drawings import redraw_run
 
     if redraw_run(state.drawing_background(), run, pairs, drawing, _workspace()) is None:
-        cast(Any, kept).clear()  # somebody else had that done
+        cast(Any, stored_drawing).clear()  # somebody else had that done
 
 
 def show_again(run: Run, drawing: str) -> None:
@@ -118,9 +118,9 @@ def _workspace() -> str:
     return address.value("share") or state.workspace()
 
 
-def _show(progress: TaskProgress, key: tuple[str, ...], words: str) -> None:
+def _show(progress: TaskProgress, key: tuple[str, ...], text: str) -> None:
     if progress.state != "failed":
-        _watch(key, words)
+        _watch(key, text)
         return
     with st.container(horizontal=True, vertical_alignment="center"):
         st.text(progress.message)
@@ -135,13 +135,13 @@ def _show(progress: TaskProgress, key: tuple[str, ...], words: str) -> None:
 
 
 @st.fragment(run_every=0.5)
-def _watch(key: tuple[str, ...], words: str) -> None:
+def _watch(key: tuple[str, ...], text: str) -> None:
     progress = state.drawing_background().progress(key)
     if progress is None or progress.state == "failed":
-        cast(Any, kept).clear()  # it may know more now
+        cast(Any, stored_drawing).clear()  # it may know more now
         st.rerun()
     if progress.state == "waiting":
-        words = f"Waiting for its turn: {words[0].lower()}{words[1:]}"
+        text = f"Waiting for its turn: {text[0].lower()}{text[1:]}"
     elif not progress.fraction and (compiled := compilation.progress()):
-        words += f" · {compiled}"
-    st.progress(min(1.0, progress.fraction), text=words)
+        text += f" · {compiled}"
+    st.progress(min(1.0, progress.fraction), text=text)

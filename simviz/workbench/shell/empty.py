@@ -45,7 +45,7 @@ def show_demos(page: str, icon: str | None = None) -> None:
 
 
 def data_and_runs(
-    title: str, words: str, follow_link: Callable[[str, PairSet], list[str]]
+    title: str, text: str, follow_link: Callable[[str, PairSet], list[str]]
 ) -> tuple[PairSet, list[RunInfo]] | None:
     """Return the data set and its runs, the best first; else show what leads on from there.
 
@@ -53,14 +53,14 @@ def data_and_runs(
     """
     dataset_id = state.current_dataset_id()
     if dataset_id is None:
-        show_no_data("map", title, words)
+        show_no_data("map", title, text)
         return None
     try:
         with st.spinner("Reading the data"):
             pairs = state.dataset(dataset_id)
         infos = runs.best_first(dataset_id, pairs, state.runs(dataset_id))
     except SimvizError as error:
-        show_no_data("map", title, words, error)
+        show_no_data("map", title, text, error)
         return None
     awaited = follow_link(dataset_id, pairs)
     if awaited or not infos:
@@ -70,12 +70,12 @@ def data_and_runs(
 
 
 def show_no_data(
-    page: str, title: str, words: str, problem: object = None, *, icon: str | None = None
+    page: str, title: str, text: str, problem: object = None, *, icon: str | None = None
 ) -> None:
     """Show a page without a data set: none is chosen, or there is a problem with it."""
     st.title(title)
     if problem is None:
-        st.markdown(words)
+        st.markdown(text)
     else:
         display.style()
         display.problem(problem)
@@ -108,7 +108,7 @@ def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str) -> None
         frame.page_link("pages/train.py", label, icon, data=dataset_id)
 
 
-@display.problems(tell=display.toast)
+@display.problems(show=display.toast)
 def _train_demo(dataset_id: str) -> None:
     for spec in progress.demo_specs(dataset_id.removeprefix("demo:")):
         state.queue().submit(spec)

@@ -113,8 +113,8 @@ def show_beside(
     left, right = columns
     with right:
         display.table(head, lines, look="sv-slim")
-        for words in filter(None, captions):
-            st.caption(words)
+        for text in filter(None, captions):
+            st.caption(text)
         show_rows(name, rows)
     with left:
         return draw(figure, name, height=height, pressed=pressed)

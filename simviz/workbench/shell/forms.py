@@ -20,24 +20,24 @@ _KINDS = ("int", "float", "bool", "choice")
 _LARGEST = (1 << 53) - 1  # beyond it, a browser's numbers have gaps
 
 
-def options(words: Collection[Any]) -> dict[str, Any]:
+def options(labels: Collection[Any]) -> dict[str, Any]:
     """Return the options of a widget as its arguments, and what a mapping calls each."""
-    names = words.__getitem__ if isinstance(words, Mapping) else str
-    return {"options": list(words), "format_func": names}
+    names = labels.__getitem__ if isinstance(labels, Mapping) else str
+    return {"options": list(labels), "format_func": names}
 
 
-def kept(words: Collection[Any], key: str) -> dict[str, Any]:
+def session_options(labels: Collection[Any], key: str) -> dict[str, Any]:
     """Return the options of a widget whose choice is kept for other pages, with its key."""
-    return {**options(words), "key": key, "persist_state": "session"}
+    return {**options(labels), "key": key, "persist_state": "session"}
 
 
 def segmented(
-    label: str, words: Collection[Any], key: str, *, is_labelled: bool = False, **more: Any
+    label: str, labels: Collection[Any], key: str, *, is_labelled: bool = False, **more: Any
 ) -> Any:
     """Show options side by side, of which one is always chosen; return it."""
     return st.segmented_control(
         label,
-        **options(words),
+        **options(labels),
         key=key,
         required=True,
         label_visibility="visible" if is_labelled else "collapsed",
@@ -45,11 +45,11 @@ def segmented(
     )
 
 
-def segments(label: str, words: Collection[str], key: str, **more: Any) -> Any:
+def segments(label: str, labels: Collection[str], key: str, **more: Any) -> Any:
     """Show options as `segmented` does, labelled, the first of them chosen at first."""
-    if st.session_state.get(key) not in words:
-        st.session_state[key] = next(iter(words))
-    return segmented(label, words, key, persist_state="session", **{"is_labelled": True} | more)
+    if st.session_state.get(key) not in labels:
+        st.session_state[key] = next(iter(labels))
+    return segmented(label, labels, key, persist_state="session", **{"is_labelled": True} | more)
 
 
 def quiet_button(
@@ -90,12 +90,12 @@ def values(
     defaults: Mapping[str, Any] | None = None,
 ) -> dict[str, Any]:
     """What the form of this key is set to, as far as it differs from the defaults."""
-    usual = {spec.name: spec.default for spec in specs} | dict(defaults or {})
-    begin = usual | dict(start or {})
-    found = {
+    defaults_of = {spec.name: spec.default for spec in specs} | dict(defaults or {})
+    begin = defaults_of | dict(start or {})
+    results = {
         spec.name: st.session_state.get(_widget_key(key, spec), begin[spec.name]) for spec in specs
     }
-    return {name: value for name, value in found.items() if value != usual[name]}
+    return {name: value for name, value in results.items() if value != defaults_of[name]}
 
 
 def show(
@@ -181,11 +181,11 @@ def _step(value: float | None) -> float:
 
 def _help(spec: ParamSpec) -> str:
     """The words of the docstring as markdown, with the range behind them."""
-    words = re.sub(r":math:`([^`]*)`", r"$\1$", spec.description)
+    labels = re.sub(r":math:`([^`]*)`", r"$\1$", spec.description)
     if spec.kind not in ("int", "float"):
-        return words
+        return labels
     if spec.low is spec.high is None:
-        return words
+        return labels
     at_least = "at least" if spec.closed in ("left", "both") else "above"
     at_most = "at most" if spec.closed in ("right", "both") else "below"
     bounds = [
@@ -193,4 +193,4 @@ def _help(spec: ParamSpec) -> str:
         for word, bound in ((at_least, spec.low), (at_most, spec.high))
         if bound is not None
     ]
-    return f"{words} Allowed: {', '.join(bounds)}."
+    return f"{labels} Allowed: {', '.join(bounds)}."

@@ -74,7 +74,7 @@ if (!window.svHistory) {
   };
 }
 </script>"""
-_WORDS = ["red heart", "blue car", "green tree", "small bird", "big whale", "old moon"]
+_SAMPLE_TEXTS = ["red heart", "blue car", "green tree", "small bird", "big whale", "old moon"]
 
 
 class Step(NamedTuple):
@@ -220,8 +220,8 @@ def _open_dataset(title: str) -> str | None:
     dataset_id = state.current_dataset_id()
     if address.value("share"):
         return dataset_id
-    asks = state.run_ids(address.shown())  # which name their data
-    if dataset_id is None and title in _WORK and not asks:
+    run_ids = state.run_ids(address.shown())  # which name their data
+    if dataset_id is None and title in _WORK and not run_ids:
         with suppress(StoreError):
             dataset_id = state.open_last()
     if dataset_id is not None and state.is_warm():
@@ -294,17 +294,17 @@ def _count(dataset_id: str | None, was_active: bool) -> None:
     if not state.is_warm():
         st.caption("\N{NO-BREAK SPACE}")  # the links below keep their place
         return
-    words = []
+    texts = []
     with suppress(StoreError):
         if dataset_id is not None:
             state.store().datasets.info(dataset_id, state.workspace())
-            words.append(counted(len(state.runs(dataset_id)), "run"))
+            texts.append(counted(len(state.runs(dataset_id)), "run"))
     running = count_active()
     if was_active and (not running or progress.has_ended_elsewhere()):
         st.rerun()  # what is there now belongs on the page
     if running:
-        words.append(f"{running} training")
-    st.caption(" · ".join(words))
+        texts.append(f"{running} training")
+    st.caption(" · ".join(texts))
 
 
 def page_link(path: str, label: str, icon: str | None, **params: str) -> None:
@@ -390,7 +390,7 @@ def _load() -> None:
     from simviz.evaluation.baselines import ChanceScorer
     from simviz.pipeline import default_pipeline
 
-    pairs = PairSet.from_texts(_WORDS, [word[::-1] for word in _WORDS])
+    pairs = PairSet.from_texts(_SAMPLE_TEXTS, [word[::-1] for word in _SAMPLE_TEXTS])
     pipeline = default_pipeline("cca", pairs, n_components=2, shared=False)
     # Baselines score in double precision, for which the kernels are others.
     for scorer in (pipeline.fit(pairs, pairs), ChanceScorer()):

@@ -53,7 +53,7 @@ def demo_link(run: Run) -> dict[str, str] | None:
     return {"demo": spec["dataset_id"].removeprefix("demo:"), "method": run.info.method, **params}
 
 
-def wanted_spec() -> JobSpec | None:
+def requested_spec() -> JobSpec | None:
     """The request that a demo link describes, or None where it describes none."""
     # Only parameters that the method declares, with values it allows, are taken.
     from simviz.datasets import DEMOS
@@ -66,11 +66,11 @@ def wanted_spec() -> JobSpec | None:
     return progress.demo_spec(demo, method, params)
 
 
-def wanted_run(dataset_id: str) -> Run | None:
+def requested_run(dataset_id: str) -> Run | None:
     """The run that the link asks for, if it is there and may be seen."""
-    # A demo link whose run is not there yet starts its job; show `wanted_jobs` meanwhile.
+    # A demo link whose run is not there yet starts its job; show `requested_jobs` meanwhile.
     try:
-        spec = wanted_spec()
+        spec = requested_spec()
         if spec is not None:
             if state.store().runs.has(spec.digest):
                 return state.run(spec.digest)
@@ -85,20 +85,20 @@ def wanted_run(dataset_id: str) -> Run | None:
     return run if run is not None and run.info.dataset_id == dataset_id else None
 
 
-def wanted_jobs() -> list[str]:
+def requested_jobs() -> list[str]:
     """Jobs that were started because a link asked for their run."""
-    spec = wanted_spec()
+    spec = requested_spec()
     started: dict[str, list[str]] = st.session_state.get("link-jobs", {})
     return [] if spec is None else started.get(spec.digest, [])
 
 
 def linked_item(text: str, pairs: PairSet) -> tuple[Literal["x", "y"], int] | None:
     """Return the side and the row that a short id such as "x7" means; None if there is none."""
-    found = _ITEM.fullmatch(text)
-    if not found:
+    match = _ITEM.fullmatch(text)
+    if not match:
         return None
-    side: Literal["x", "y"] = "x" if found[1] == "x" else "y"
-    row = int(found[2])
+    side: Literal["x", "y"] = "x" if match[1] == "x" else "y"
+    row = int(match[2])
     return (side, row) if row < len(pairs.x if side == "x" else pairs.y) else None
 
 
@@ -187,9 +187,9 @@ def url(page: str, params: Mapping[str, str]) -> str:
 
 def _base() -> str:
     """The address that the operator gave, else the one that this browser uses."""
-    given = state.deployment().base_url
-    if given:
-        return given
+    base_url = state.deployment().base_url
+    if base_url:
+        return base_url
     here = urlsplit(st.context.url or "")
     folder, _, last = here.path.rpartition("/")
     root = folder if last in _PAGES else here.path
@@ -234,8 +234,8 @@ def _show_file(kind: str, run: Run) -> None:
         disabled=bool(reason),
         icon=":material/draft:",
     )
-    words = f"Answers, says why and draws the map by itself. {page_contents(pairs)}"
-    st.caption(escape_markdown(reason or words))
+    text = f"Answers, says why and draws the map by itself. {page_contents(pairs)}"
+    st.caption(escape_markdown(reason or text))
 
 
 def _page(run: Run, pairs: PairSet) -> bytes:
@@ -246,7 +246,7 @@ def _page(run: Run, pairs: PairSet) -> bytes:
     from simviz.projection.pipeline_map import Placed, nearest_of_all
     from simviz.store import load_map
 
-    if (name := drawings.best_kept(run)) is None:
+    if (name := drawings.best_stored(run)) is None:
         draw_now(run, pairs, name := QUICK_LAYOUT)
     pipeline, placed = run.pipeline(), Placed(*load_map(run, map_name(name)))
     nearest = nearest_of_all(pipeline, pairs, placed)

@@ -31,17 +31,17 @@ class LineFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         at = datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds")
-        words = record.getMessage()
+        text = record.getMessage()
         details: dict[str, Any] = dict(record.args) if isinstance(record.args, Mapping) else {}
         if record.exc_info and record.exc_info[0] is not None:
             frames = traceback.extract_tb(record.exc_info[2])[-_PLACES:]
             details["error"] = record.exc_info[0].__name__
             details["at"] = " ".join(f"{Path(f.filename).name}:{f.lineno}" for f in frames)
         if self.is_json:
-            line = {"time": at, "level": record.levelname.lower(), "event": words, **details}
+            line = {"time": at, "level": record.levelname.lower(), "event": text, **details}
             return json.dumps(line, default=str)
         pairs = " ".join(f"{name}={_value(value)}" for name, value in details.items())
-        plain = words.encode("unicode_escape").decode()
+        plain = text.encode("unicode_escape").decode()
         return f"{at} {record.levelname.lower()} {plain} {pairs}".rstrip()
 
 

@@ -41,7 +41,7 @@ _MOST_BUTTONS, _NAMED = 5, 8
 #: Bars of jobs that have just ended, which the bars of others would stand beside.
 _LEFT_OVER = 2
 #: Seconds for which it is said that a job ended.
-_SAID = 20.0
+_NOTICE_SECONDS = 20.0
 # In the session: jobs that were active when last asked, those that ended while another page was
 # looked at, with the time, and those that a page shows itself.
 _WERE_ACTIVE, _ENDED, _ON_PAGE = "jobs-were-active", "jobs-ended", "jobs-on-page"
@@ -85,12 +85,12 @@ def train_again(run: Run, *augments: Sequence[Mapping[str, Any]]) -> list[str]:
     store, mine, own = state.store(), state.workspace(), run.info.dataset_id
     if run.info.is_demo:
         own = store.datasets.put(state.dataset(own), mine)
-    asked = replace(
+    request = replace(
         JobSpec.from_json(run.spec, mine),
         dataset_id=own,
         dataset_digest=store.datasets.info(own, mine).digest,
     )
-    jobs = [state.queue().submit(replace(asked, augment=tuple(steps))) for steps in augments]
+    jobs = [state.queue().submit(replace(request, augment=tuple(steps))) for steps in augments]
     if own != run.info.dataset_id:
         state.choose_dataset(own)
     return jobs
@@ -139,15 +139,15 @@ def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
     from simviz.methods import all_methods
 
     counts = Counter(title(status) for status in statuses)
-    found = {}
+    titles_of = {}
     for status in statuses:
         name, spec = title(status), status.spec
         if counts[name] > 1 and spec is not None and spec.method in all_methods():
             changed = dict(spec.non_default_params)
             changed |= {"seed": spec.split.seed} if spec.split.seed else {}
             name += f", {forms.describe(changed)}" if changed else ""
-        found[status.id] = name
-    return found
+        titles_of[status.id] = name
+    return titles_of
 
 
 def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) -> None:
@@ -167,7 +167,7 @@ def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) ->
         st.text(status.message)
 
 
-@display.problems(tell=display.toast)
+@display.problems(show=display.toast)
 def repeat_in_place(job_id: str, job_ids: Sequence[str]) -> None:
     """Start again; the new attempt takes the old one's place where the page keeps a list."""
     again = state.queue().repeat(job_id, state.workspace())
@@ -202,8 +202,8 @@ def _show_running(status: JobStatus, name: str) -> None:
     doing = DOING.get(status.stage, status.stage or "starting")
     if status.stage == "compiling":
         doing = compilation.progress() or doing
-    words = [f"**{name}**", doing, _time(status), *_measured(status)]
-    st.progress(min(1.0, status.fraction), text=" · ".join(words))
+    texts = [f"**{name}**", doing, _time(status), *_measured(status)]
+    st.progress(min(1.0, status.fraction), text=" · ".join(texts))
     curves = [
         _sparkline(name, values)
         for name in _WATCHED
@@ -218,13 +218,15 @@ def _measured(status: JobStatus) -> list[str]:
     if status.spec is None:
         return []
     shown = {"validation", settings.current_part(status.spec.dataset_id)}
-    found = {
+    figures = {
         name: event[name]
         for event in status.history
         for name in event
         if name.partition(" ")[0] in shown
     }
-    return [f"{escape_markdown(name)} {value:.3f}" for name, value in found.items() if " " in name]
+    return [
+        f"{escape_markdown(name)} {value:.3f}" for name, value in figures.items() if " " in name
+    ]
 
 
 def _time(status: JobStatus) -> str:
@@ -265,7 +267,7 @@ def _sparkline(name: str, values: Sequence[float]) -> str:
     points = " ".join(
         f"{i * step:.1f},{32 - (value - low) * scale:.1f}" for i, value in enumerate(values)
     )
-    words = f"{name.capitalize()} {values[0]:.3g} at first, {values[-1]:.3g} now"
+    text = f"{name.capitalize()} {values[0]:.3g} at first, {values[-1]:.3g} now"
     # As an image: Streamlit takes drawings out of HTML.
     drawing = (
         '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 300 34" width="300" height="34">'
@@ -275,7 +277,7 @@ def _sparkline(name: str, values: Sequence[float]) -> str:
     return (
         # On a phone the curve gives way, the figure stays whole.
         f'<span style="display:flex;align-items:center;gap:.4rem;max-width:100%">'
-        f'<img src="{source}" alt="{words}" style="flex:0 1 300px;min-width:0;height:34px">'
+        f'<img src="{source}" alt="{text}" style="flex:0 1 300px;min-width:0;height:34px">'
         f'<span style="opacity:.7;font-size:.85rem;white-space:nowrap">'
         f"{name} {values[-1]:.3g}</span></span>"
     )
@@ -307,7 +309,7 @@ def show_ended(place: DeltaGenerator) -> None:
     with suppress(SimvizError):
         has_ended_elsewhere()
         known: dict[str, float] = st.session_state[_ENDED]
-        known = {i: at for i, at in known.items() if time.monotonic() - at < _SAID}
+        known = {i: at for i, at in known.items() if time.monotonic() - at < _NOTICE_SECONDS}
         st.session_state[_ENDED], st.session_state[_ON_PAGE] = known, {}
         if known:
             # By another key whenever there is more to say: each is in sight for its time.
@@ -325,10 +327,10 @@ def _show_notices(statuses: Sequence[JobStatus]) -> None:
         on = "" if status.spec is None else status.spec.dataset_id
         groups.setdefault((on, status.state == "succeeded"), []).append(status)
     for (on, is_done), group in groups.items():
-        words = ", ".join(names[status.id] for status in group[::-1])
+        text = ", ".join(names[status.id] for status in group[::-1])
         where = f" on {data[on]}" if on in data else ""
-        words = f"{'Finished' if is_done else 'Not finished'}{where}: {words}"
-        st.html(f'<p class="sv-said" role="status">{escape(words)}</p>')
+        text = f"{'Finished' if is_done else 'Not finished'}{where}: {text}"
+        st.html(f'<p class="sv-said" role="status">{escape(text)}</p>')
         spec = group[0].spec
         page, label, query = "compare", "Compare", {"data": on} if on else {}
         if is_done and isinstance(spec, AuditSpec):
@@ -370,11 +372,11 @@ def show_background(kind: str, labels: Mapping[Any, str], doing: str) -> list[An
     return active
 
 
-def tell_missing_part(labels: Iterable[str], part: Part) -> None:
+def explain_missing_part(labels: Iterable[str], part: Part) -> None:
     """Say which runs bring no scores for a part."""
     for label in labels:
-        words = f"{label}: It was imported without scores for the {part} part."
-        st.caption(escape_markdown(words))
+        text = f"{label}: It was imported without scores for the {part} part."
+        st.caption(escape_markdown(text))
 
 
 @st.fragment(run_every=0.7)
@@ -383,5 +385,5 @@ def _watch_background(kind: str, labels: Mapping[Any, str], doing: str) -> None:
         progress = background(kind).progress(key)
         if progress is None or not progress.is_active:
             st.rerun()
-        words = "queued" if progress.state == "waiting" else doing
-        st.progress(min(1.0, progress.fraction), text=f"**{escape_markdown(label)}** {words}")
+        text = "queued" if progress.state == "waiting" else doing
+        st.progress(min(1.0, progress.fraction), text=f"**{escape_markdown(label)}** {text}")

@@ -17,7 +17,7 @@ from simviz.reports.run_summary import (
     group_key,
     is_base,
     rank_key,
-    split_words,
+    split_text,
     value_of,
 )
 from simviz.store.run import Part
@@ -83,7 +83,7 @@ def group(runs: Sequence[Run]) -> dict[str, list[Run]]:
 
 def describe_split(split: Mapping[str, Any], names: tuple[str, str], part: Part = "test") -> str:
     """Name what a part holds that training did not, and its share."""
-    what = split_words(split, names)
+    what = split_text(split, names)
     if split["by"] == "column":
         return what
     share = split["fractions"][2 if part == "test" else 1]
@@ -109,8 +109,8 @@ def label_runs(infos: Sequence[RunInfo]) -> dict[str, str]:
     for info in infos:
         label = titles[info.id]
         if counts[label] > 1:
-            kin = [i for i in infos if titles[i.id] == label and i.method == info.method]
-            apart = _apart(info, kin)
+            same_method = [i for i in infos if titles[i.id] == label and i.method == info.method]
+            apart = _apart(info, same_method)
             label = f"{label}, {apart}" if apart else label
         labels[info.id] = label
     return dict(zip(labels, numbered(list(labels.values())), strict=True))
@@ -119,20 +119,22 @@ def label_runs(infos: Sequence[RunInfo]) -> dict[str, str]:
 def looks(infos: Sequence[RunInfo]) -> dict[str, str]:
     """Style id of each run: its method's, numbered where a method has several."""
     seen: Counter[str] = Counter()
-    found = {}
+    looks_of = {}
     for info in sorted(infos, key=lambda i: (i.created, i.id)):  # the oldest keeps its look
-        found[info.id] = f"{info.method}~{seen[info.method]}" if seen[info.method] else info.method
+        looks_of[info.id] = (
+            f"{info.method}~{seen[info.method]}" if seen[info.method] else info.method
+        )
         seen[info.method] += 1
-    return found
+    return looks_of
 
 
-def _apart(info: RunInfo, kin: Sequence[RunInfo]) -> str:
+def _apart(info: RunInfo, others: Sequence[RunInfo]) -> str:
     """The parameters in which a run differs from others of its method, in words."""
-    usual = request_of(info).default_params
+    default_params = request_of(info).default_params
     values: dict[str, dict[str, Any]] = {}
-    for i in kin:
+    for i in others:
         own, terms = i.spec.get("params", {}), i.spec.get("features", "usual")
-        values[i.id] = usual | {n: v for n, v in own.items() if n in usual}
+        values[i.id] = default_params | {n: v for n, v in own.items() if n in default_params}
         values[i.id] |= {} if isinstance(terms, str) else dict(terms)
     mine = values[info.id]
     n_values = {n: len({repr(v.get(n)) for v in values.values()}) for n in mine}
@@ -171,6 +173,6 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
 
 def main_metric(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> str:
     """The metric to look at first, of those that some runs have."""
-    usual = default_metric_of(dataset_id, pairs)
+    default = default_metric_of(dataset_id, pairs)
     known = [name for name in runs[0].summary if all(name in run.summary for run in runs)]
-    return usual if usual in known or not known else known[0]
+    return default if default in known or not known else known[0]

@@ -35,7 +35,7 @@ _PART_HELP = (
 
 def current_part(dataset_id: str) -> Part:
     """The part that figures are of: as the link says, else as was chosen before."""
-    return cast(Part, _chosen("part", dataset_id, get_args(Part)) or "validation")
+    return cast(Part, _preference("part", dataset_id, get_args(Part)) or "validation")
 
 
 def part_switch(dataset_id: str) -> Part:
@@ -47,7 +47,7 @@ def part_switch(dataset_id: str) -> Part:
 
 def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] = _SIDES) -> str:
     """The direction that figures are of: as the link says, else as was chosen before."""
-    chosen = _chosen("direction", dataset_id, (*_SIDES, "mean"))
+    chosen = _preference("direction", dataset_id, (*_SIDES, "mean"))
     direction = chosen or default_direction_of(dataset_id, pairs).direction
     return direction if direction in _offered(measured) else measured[0]
 
@@ -55,14 +55,14 @@ def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] =
 def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -> str:
     """Let the visitor choose who asks, and keep the choice in the link."""
     x, y = map(escape_markdown, pairs.headings)
-    words = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
+    labels = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
     direction = current_direction(dataset_id, pairs, measured)
     reason = escape_markdown(default_direction_of(dataset_id, pairs).reason)
     _switch(
         "direction",
         "compare-direction",
         "Query side",
-        {name: words[name] for name in _offered(measured)},
+        {name: labels[name] for name in _offered(measured)},
         direction,
         dataset_id,
         wrap=True,
@@ -84,7 +84,7 @@ def query_sides(direction: str) -> tuple[str, ...]:
     return _SIDES if direction == "mean" else (direction,)
 
 
-def direction_words(direction: str, pairs: PairSet) -> str:
+def direction_label(direction: str, pairs: PairSet) -> str:
     """Return a direction in words that stand in a sentence."""
     if direction == "mean":
         return "mean of both directions"
@@ -97,12 +97,12 @@ def _offered(measured: Sequence[str]) -> list[str]:
     return [*known, "mean"] if len(known) > 1 else known
 
 
-def _chosen(name: Preference, dataset_id: str, known: Collection[str]) -> str | None:
+def _preference(name: Preference, dataset_id: str, known: Collection[str]) -> str | None:
     """What was chosen: as the link says, else as here before, else as stored."""
-    linked = address.news().get(name)
+    linked = address.new_params().get(name)
     if linked in known:
         _keep(name, dataset_id, linked)
-        del address.news()[name]
+        del address.new_params()[name]
     here: str | None = st.session_state.get(f"{name}-chosen", {}).get(dataset_id)
     if here is not None or state.share() is not None:
         return here

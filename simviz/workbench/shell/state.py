@@ -67,28 +67,28 @@ class Deployment:
         """Read the environment."""
         variables = os.environ if environment is None else environment
 
-        def read(name: str, parse: Callable[[str], T], usual: T, wanted: str) -> T:
+        def read(name: str, parse: Callable[[str], T], default: T, expected: str) -> T:
             word = variables.get(name, "").strip()
             try:
-                return parse(word) if word else usual
+                return parse(word) if word else default
             except ValueError as error:
-                raise SimvizError(f"{name} is {word!r}; set it to {wanted}.") from error
+                raise SimvizError(f"{name} is {word!r}; set it to {expected}.") from error
 
         public = read("SIMVIZ_PUBLIC", _flag, False, "1 or 0")
-        usual = cls(True, "", 500 * _MEGABYTE, 14.0, jobs=8) if public else cls()
+        default = cls(True, "", 500 * _MEGABYTE, 14.0, jobs=8) if public else cls()
         number, whole = "a positive number", "a whole number from 1"
-        size = read("SIMVIZ_WORKSPACE_MB", _positive, usual.workspace_bytes / _MEGABYTE, number)
+        size = read("SIMVIZ_WORKSPACE_MB", _positive, default.workspace_bytes / _MEGABYTE, number)
         app = "the address at which others open the app, such as https://example.org/simviz"
         dask = "the address of a Dask scheduler, such as tcp://127.0.0.1:8786"
         return cls(
             public,
             read("SIMVIZ_BASE_URL", _address, "", app),
             int(size * _MEGABYTE),
-            read("SIMVIZ_IDLE_DAYS", _positive, usual.idle_days, number),
+            read("SIMVIZ_IDLE_DAYS", _positive, default.idle_days, number),
             read("SIMVIZ_SCHEDULER", _scheduler, "", dask),
-            read("SIMVIZ_WORKSPACE_DATASETS", _count, usual.datasets, whole),
-            read("SIMVIZ_WORKSPACE_RUNS", _count, usual.runs, whole),
-            read("SIMVIZ_WORKSPACE_JOBS", _count, usual.jobs, whole),
+            read("SIMVIZ_WORKSPACE_DATASETS", _count, default.datasets, whole),
+            read("SIMVIZ_WORKSPACE_RUNS", _count, default.runs, whole),
+            read("SIMVIZ_WORKSPACE_JOBS", _count, default.jobs, whole),
             read("SIMVIZ_LOG", ("text", "json").index, 0, "text or json") == 1,
             read("SIMVIZ_MEMORY_MB", _positive, math.inf, number) * _MEGABYTE,
         )
@@ -148,12 +148,12 @@ def cached(max_entries: int, spinner: str = "") -> Callable[[F], F]:
     """Keep what a function returns, for all visitors, by the `cache_key` of its arguments."""
 
     def keep(function: F) -> F:
-        def call(key: Any, _given: Sequence[Any]) -> Any:
-            return function(*_given)
+        def call(key: Any, _args: Sequence[Any]) -> Any:
+            return function(*_args)
 
-        def by_key(*given: Any) -> Any:
-            named = zip(names, given, strict=False)
-            return kept([_cache_key(value) for name, value in named if name[0] != "_"], given)
+        def by_key(*args: Any) -> Any:
+            named = zip(names, args, strict=False)
+            return kept([_cache_key(value) for name, value in named if name[0] != "_"], args)
 
         names = function.__code__.co_varnames
         # By which Streamlit tells caches apart.
@@ -284,8 +284,8 @@ def _known_workspace() -> str:
 
 def is_at_home() -> bool:
     """Whether the visitor needs no key: one person's server, on that person's computer."""
-    asked = st.context.headers.get("Host", "")
-    return not deployment().public and is_this_computer(asked, st.context.ip_address)
+    host = st.context.headers.get("Host", "")
+    return not deployment().public and is_this_computer(host, st.context.ip_address)
 
 
 def remember_workspace() -> None:
@@ -378,23 +378,25 @@ def current_dataset_id() -> str | None:
 
 def apply_address(page: str) -> None:
     """Work on what the visitor's address names: a published view, a data set, or one of runs."""
-    news = address.news()
-    seen = share() if "share" in news else None
-    if seen is not None and st.session_state.get("share-seen") != news["share"]:
+    new_params = address.new_params()
+    seen = share() if "share" in new_params else None
+    if seen is not None and st.session_state.get("share-seen") != new_params["share"]:
         # Once a visit: what a reader changes afterwards stays changed.
         names = seen.view if seen.kind == page.lower() else ("part", "direction")
-        news |= {n: v for n, v in seen.view.items() if n in names and n not in news}
-        st.session_state["share-seen"] = news["share"]
+        new_params |= {n: v for n, v in seen.view.items() if n in names and n not in new_params}
+        st.session_state["share-seen"] = new_params["share"]
     # ``?demo=icons`` is short for ``?data=demo:icons``.
-    asked = f"demo:{news['demo']}" if news.get("demo") else news.get("data", "")
-    for run_id in run_ids(news) if not asked and seen is None else ():
+    dataset_id = (
+        f"demo:{new_params['demo']}" if new_params.get("demo") else new_params.get("data", "")
+    )
+    for run_id in run_ids(new_params) if not dataset_id and seen is None else ():
         with suppress(SimvizError):
-            asked = run(run_id).info.dataset_id
+            dataset_id = run(run_id).info.dataset_id
             break
-    if _ID.fullmatch(asked):
-        st.session_state.dataset_id = asked
+    if _ID.fullmatch(dataset_id):
+        st.session_state.dataset_id = dataset_id
     for name in ("share", "demo", "data"):
-        news.pop(name, None)
+        new_params.pop(name, None)
 
 
 def run_ids(named: Mapping[str, str]) -> list[str]:
@@ -468,8 +470,8 @@ def runs(dataset_id: str) -> list[RunInfo]:
     """Finished runs on a data set that the visitor may see, newest first."""
     seen = share()
     if seen is not None:
-        found = [store().runs.get(run_id).info for run_id in seen.run_ids]
-        return [info for info in found if info.dataset_id == dataset_id]
+        results = [store().runs.get(run_id).info for run_id in seen.run_ids]
+        return [info for info in results if info.dataset_id == dataset_id]
     return store().runs.find(workspace(), dataset_id)
 
 

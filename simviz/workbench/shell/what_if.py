@@ -53,11 +53,11 @@ class MarkedRun(Run):
         """What follows the marks."""
         return self.revision.pipeline
 
-    def kept(self, name: str) -> Mapping[str, Any]:
+    def read_objects(self, name: str) -> Mapping[str, Any]:
         """What is kept with the run; a drawing is carried on from there."""
         from simviz.projection.pipeline_map import draw
 
-        found = Run.kept(self, name)
+        found = Run.read_objects(self, name)
         if not name.startswith("map-") or not found:
             return found
         old = found["map"]
@@ -73,18 +73,18 @@ class MarkedRun(Run):
         return {"map": made, "x": x, "y": y}
 
 
-def followed(run: Run, pairs: PairSet) -> Run:
+def with_marks(run: Run, pairs: PairSet) -> Run:
     """The run as it follows its marks; a mark that is refused is forgotten."""
     while marks := _marks(run):
         try:
-            return _following(run, pairs, marks, "mark")
+            return _marked_run(run, pairs, marks, "mark")
         except (SimvizError, ValueError) as error:
             st.session_state[_PROBLEM] = str(error)
             _set(run, marks[:-1])
     return run
 
 
-def corrected(run: Run, pairs: PairSet, verdicts: Iterable[tuple[str, str, float]]) -> Run:
+def with_corrections(run: Run, pairs: PairSet, verdicts: Iterable[tuple[str, str, float]]) -> Run:
     """The run as it follows corrections of Normalise; those that it must not are named."""
     from simviz.data.augment import Feedback
 
@@ -92,10 +92,10 @@ def corrected(run: Run, pairs: PairSet, verdicts: Iterable[tuple[str, str, float
     for verdict in verdicts:
         of_input[verdict[0]] = (*of_input.get(verdict[0], ()), verdict)
     refused, allowed = [], []
-    for given in of_input.values():
+    for mark in of_input.values():
         try:
-            _what_if(run, pairs, *_measure(run, pairs)).check(Feedback(given))
-            allowed.append(given)
+            _what_if(run, pairs, *_measure(run, pairs)).check(Feedback(mark))
+            allowed.append(mark)
         except SimvizError as error:
             refused.append(str(error))
     if refused:
@@ -103,13 +103,13 @@ def corrected(run: Run, pairs: PairSet, verdicts: Iterable[tuple[str, str, float
     found = run
     if allowed:
         with display.problems(ValueError):
-            found = _following(run, pairs, tuple(allowed), "correction")
+            found = _marked_run(run, pairs, tuple(allowed), "correction")
     return found
 
 
-def _following(run: Run, pairs: PairSet, marks: tuple[Any, ...], noun: str) -> MarkedRun:
+def _marked_run(run: Run, pairs: PairSet, marks: tuple[Any, ...], noun: str) -> MarkedRun:
     revision = _revision(run, pairs, *_measure(run, pairs), marks, noun)
-    kept = {"folder": run.folder, "further": run.further, "marks": marks, "noun": noun}
+    kept = {"folder": run.folder, "extra_metric": run.extra_metric, "marks": marks, "noun": noun}
     return MarkedRun(run.info, **kept, revision=revision, pairs=pairs)
 
 
@@ -149,17 +149,17 @@ def show(
     if isinstance(run, MarkedRun):
         show_brought(run, label, pairs)
         _show_ways_out(run)
-    if asked := st.session_state.get(_JOBS):
-        statuses = progress.show_progress(asked, key="what-if")
+    if job_ids := st.session_state.get(_JOBS):
+        statuses = progress.show_progress(job_ids, key="what-if")
         if all(status.state in progress.ENDED for status in statuses):
             del st.session_state[_JOBS]
 
 
 def trained() -> list[str]:
     """The runs that were asked for with marks, once each, as soon as they are there."""
-    if not (asked := st.session_state.get(_JOBS)):
+    if not (job_ids := st.session_state.get(_JOBS)):
         return []
-    statuses = [state.queue().status(job_id, state.workspace()) for job_id in asked]
+    statuses = [state.queue().status(job_id, state.workspace()) for job_id in job_ids]
     if any(status.state != "succeeded" for status in statuses):
         return []
     del st.session_state[_JOBS]
@@ -177,13 +177,13 @@ def _show_buttons(
     x, y = str(pairs.x.ids[pair[0]]), str(pairs.y.ids[pair[1]])
     marks = [one for one in _marks(run) if one[:2] != (x, y)]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for words, icon, together in (
+        for text, icon, together in (
             ("Belongs", "link", True),
             ("Does not belong", "link_off", False),
         ):
             mark = (x, y, together)
             st.button(
-                words,
+                text,
                 key=f"what-if-{icon}",
                 icon=f":material/{icon}:",
                 disabled=mark in _marks(run),
@@ -277,12 +277,12 @@ def _what_if(run: Run, pairs: PairSet, metric: str, direction: str) -> WhatIf:
     from simviz.evaluation import WhatIf
     from simviz.jobs.training import augmented
 
-    asked, at = runs.request_of(run.info), run.arrays()
+    request, at = runs.request_of(run.info), run.arrays()
     parts = {part: run.take(pairs, part) for part in PARTS}
     held_out = parts["validation"], parts["test"]
-    parts["train"] = augmented(asked.augment, parts["train"], held_out)
+    parts["train"] = augmented(request.augment, parts["train"], held_out)
     x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
-    split = Split(**parts, by=asked.split.by, seed=asked.split.seed, x_index=x, y_index=y)
+    split = Split(**parts, by=request.split.by, seed=request.split.seed, x_index=x, y_index=y)
     sides = cast(Any, settings.query_sides(direction))
     return WhatIf(drawings.pipeline(run), split, metric, sides)
 
@@ -295,7 +295,7 @@ def _revision(
     from simviz.data.augment import Feedback
 
     if noun == "correction":
-        step = Feedback([verdict for given in marks for verdict in given])
+        step = Feedback([verdict for verdicts in marks for verdict in verdicts])
         return _what_if(run, pairs, metric, direction).follow([step])
     together, apart = ([m[:2] for m in marks if m[2] is sign] for sign in (True, False))
     return _what_if(run, pairs, metric, direction).revise(together, apart)
@@ -306,7 +306,7 @@ def _compared(run: MarkedRun, metric: str, direction: str) -> tuple[Comparison, 
     return run.revision.comparison, run.revision.differences
 
 
-@display.problems(tell=display.later(_PROBLEM))
+@display.problems(show=display.later(_PROBLEM))
 def _keep(run: MarkedRun) -> None:
     """Ask for a training with the marks, which are then done with."""
     st.session_state[_JOBS] = progress.train_again(run, run.spec["augment"])

@@ -127,15 +127,15 @@ def choose(
         for name, kind in _KINDS.items()
         if sides == {"text"} and (lists is None or not kind.field or lists.get(kind.field))
     ]
-    wanted = [
+    enabled = [
         _KINDS[kind].title.lower() for kind in kinds if st.session_state.get(f"{key}-{kind}")
     ]
-    terms, words = chosen_terms(f"{key}-terms")
+    terms, text = term_settings(f"{key}-terms")
     if of_terms:
-        steps = wanted or ["not augmented"] * bool(kinds)
-        label = f"Texts: {', '.join([*words, *steps])}"
+        steps = enabled or ["not augmented"] * bool(kinds)
+        label = f"Texts: {', '.join([*text, *steps])}"
     else:
-        label = ": ".join(["Augment the training pairs", *[", ".join(wanted)] * bool(wanted)])
+        label = ": ".join(["Augment the training pairs", *[", ".join(enabled)] * bool(enabled)])
     with st.expander(label, key=f"{key}:form", type="compact"):
         if of_terms:
             _show_terms(f"{key}-terms", pairs)
@@ -144,7 +144,7 @@ def choose(
         )
 
 
-def chosen_terms(key: str) -> tuple[dict[str, Any], list[str]]:
+def term_settings(key: str) -> tuple[dict[str, Any], list[str]]:
     """Return what terms are set to be, as parameters and in words."""
     titles = {
         name: st.session_state.get(f"{key}-{name}", next(iter(options)))
@@ -154,14 +154,14 @@ def chosen_terms(key: str) -> tuple[dict[str, Any], list[str]]:
     if parts[0].get("analyzer") != "word":
         titles.pop("Stop words")
         parts.pop()
-    words = [title for title in titles.values() if title != "kept"]
+    texts = [title for title in titles.values() if title != "kept"]
     if most := st.session_state.get(f"{key}-most"):
         parts.append({"max_features": most})
-        words.append(f"{most:,} at most")
+        texts.append(f"{most:,} at most")
     if column := st.session_state.get(f"{key}-column"):
         parts.append({"x_column": column})
-        words.append(f"with {escape_markdown(column)}")
-    return {name: value for part in parts for name, value in part.items()}, words
+        texts.append(f"with {escape_markdown(column)}")
+    return {name: value for part in parts for name, value in part.items()}, texts
 
 
 def _show_terms(key: str, pairs: PairSet) -> None:
@@ -172,7 +172,7 @@ def _show_terms(key: str, pairs: PairSet) -> None:
             list(options),
             key=f"{key}-{name}",
             help=_TERMS_HELP[name],
-            disabled=name == "Stop words" and chosen_terms(key)[0].get("analyzer") != "word",
+            disabled=name == "Stop words" and term_settings(key)[0].get("analyzer") != "word",
             persist_state="session",
         )
     places[-1].number_input(

@@ -153,9 +153,9 @@ def show_families(methods: Sequence[str], setting: Setting) -> list[Choice]:
     """Lines of methods below the names of their families."""
     choices = []
     for family, name in FAMILIES.items():
-        if kin := [method for method in methods if get_method(method).tags.family == family]:
+        if members := [method for method in methods if get_method(method).tags.family == family]:
             st.html(f'<p class="sv-family">{escape(name)}</p>')
-            choices += show_lines(kin, setting, ticked=False)
+            choices += show_lines(members, setting, ticked=False)
     return choices
 
 
@@ -203,16 +203,16 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
     once = setting.task(setting.spec(method, params))
     tasks: tuple[Task, ...] = (once,)
     refused = once.expected.reason_to_refuse
-    words = [once.mark.capitalize()] * bool(once.mark) + [summary_line(cls)]
+    text = [once.mark.capitalize()] * bool(once.mark) + [summary_line(cls)]
     if not refused:
-        words.append(progress.duration(once.expected.seconds))
+        text.append(progress.duration(once.expected.seconds))
     key = tick_key(setting.dataset_id, method)
     # Not as the box's own default: the button that ticks all of them sets it, too.
     st.session_state.setdefault(key, ticked)
     # The whole label is the accessible name, marks and all.
-    wanted = st.checkbox(cls.tags.title, key=key, persist_state="session", width=_TITLE)
-    st.caption(" · ".join(words), width="stretch")
-    if wanted:
+    is_ticked = st.checkbox(cls.tags.title, key=key, persist_state="session", width=_TITLE)
+    st.caption(" · ".join(text), width="stretch")
+    if is_ticked:
         if refused:
             display.problem(refused)
         if specs:
@@ -220,8 +220,8 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
             if label == "Parameters" and params:
                 kept = bool(preset) and preset.items() <= params.items()
                 others = {n: v for n, v in params.items() if not (kept and n in preset)}
-                words = ["as in the paper"] * kept + [forms.describe(others)] * bool(others)
-                label += f": {', '.join(words)}"
+                text = ["as in the paper"] * kept + [forms.describe(others)] * bool(others)
+                label += f": {', '.join(text)}"
             with st.popover(
                 label,
                 # Another key is another popover, a closed one: what was asked for is in sight.
@@ -241,7 +241,7 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
                         help=f"Values that do well here, or those of {cls.tags.reference}.",
                     )
                 tasks = _show_settings(specs, form, once, setting)
-    return Choice(method, cls.tags.title, wanted, tasks, once)
+    return Choice(method, cls.tags.title, is_ticked, tasks, once)
 
 
 def _show_settings(
@@ -292,11 +292,11 @@ def _choose_values(specs: Sequence[ParamSpec], start: Mapping[str, Any], key: st
 
 
 def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
-    usual = suggested(spec, begin)
+    suggestion = suggested(spec, begin)
     if spec.kind in ("int", "float"):
         text = st.text_input(
             f"Values of {spec.name}",
-            value=", ".join(f"{value:g}" for value in usual),
+            value=", ".join(f"{value:g}" for value in suggestion),
             key=key,
             max_chars=400,
             persist_state="session",
@@ -304,8 +304,8 @@ def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
         return read_values(spec, text)
     chosen = st.multiselect(
         f"Values of {spec.name}",
-        usual,
-        default=usual,
+        suggestion,
+        default=suggestion,
         format_func=lambda value: forms.describe({"": value}).strip(),
         key=key,
         persist_state="session",
@@ -331,8 +331,8 @@ def _show_sweep(
             persist_state="session",
             help="Trains each on several random splits, with consecutive seeds.",
         )
-    usual = {spec.name: spec.default for spec in param_specs(cls)} | form["defaults"]
-    specs = swept(once.spec, values, int(n_splits), usual)
+    default_values = {spec.name: spec.default for spec in param_specs(cls)} | form["defaults"]
+    specs = swept(once.spec, values, int(n_splits), default_values)
     if len(specs) > jobs.MOST:
         display.problem(
             f"{len(specs)} runs at once; at most {jobs.MOST} are. Choose fewer values."
@@ -350,7 +350,7 @@ def _show_sweep(
 def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
     folds = st.selectbox(
         "Measured on",
-        **forms.kept(_FOLDS, f"{key}-folds"),
+        **forms.session_options(_FOLDS, f"{key}-folds"),
         help="Never the test part. Folds are of train and validation together: slower, less "
         "random.",
     )
@@ -502,14 +502,14 @@ def _is_allowed(spec: ParamSpec, value: float) -> bool:
 
 
 def swept(
-    spec: JobSpec, lists: Mapping[str, Iterable[Any]], n_splits: int, usual: Mapping[str, Any]
+    spec: JobSpec, lists: Mapping[str, Iterable[Any]], n_splits: int, defaults: Mapping[str, Any]
 ) -> list[JobSpec]:
     """Return every combination of values, on so many random splits."""
     specs = []
     for values in product(*lists.values()):
         varied = dict(zip(lists, values, strict=True))
         params = {**spec.params, **varied}
-        kept = {n: v for n, v in params.items() if n not in varied or usual.get(n, ...) != v}
+        kept = {n: v for n, v in params.items() if n not in varied or defaults.get(n, ...) != v}
         for i in range(n_splits):
             split = replace(spec.split, seed=spec.split.seed + i)
             specs.append(replace(spec, params=kept, split=split))

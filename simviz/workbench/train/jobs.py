@@ -36,7 +36,7 @@ N_SUBMITTED = "train-turn"
 
 def submit(specs: Iterable[JobSpec]) -> None:
     """Ask for jobs; the page then runs anew and shows them."""
-    with display.problems(tell=display.later(_REFUSAL)):
+    with display.problems(show=display.later(_REFUSAL)):
         for spec in specs:
             state.queue().submit(spec)
     st.session_state[_SCROLL_DOWN] = True
@@ -52,8 +52,8 @@ def show_jobs(dataset_id: str) -> None:
         return
     with st.container(key="train-jobs"):
         st.markdown("#### In training" if active else "#### Not finished")
-        if words := _cluster_words():
-            st.caption(words)
+        if text := _cluster_text():
+            st.caption(text)
         if refusal:
             display.problem(refusal)
         progress.show_progress([s.id for s in active + ended[:_SHOWN]], key="train")
@@ -79,7 +79,7 @@ def show_jobs(dataset_id: str) -> None:
         st.html(_SCROLL, unsafe_allow_javascript=True)
 
 
-def _cluster_words() -> str:
+def _cluster_text() -> str:
     """Return who does the jobs, where it is not this server."""
     deployment, queue = state.deployment(), state.queue()
     if not deployment.scheduler:

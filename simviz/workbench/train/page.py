@@ -66,8 +66,8 @@ def show_page() -> None:
             train_runs.show_runs(dataset_id, pairs)
 
 
-def _show_no_data(words: str, problem: object = None) -> None:
-    empty.show_no_data("train", TITLE, words, problem, icon=":material/play_arrow:")
+def _show_no_data(text: str, problem: object = None) -> None:
+    empty.show_no_data("train", TITLE, text, problem, icon=":material/play_arrow:")
 
 
 def _show_head(dataset_id: str, pairs: PairSet) -> None:
@@ -87,15 +87,15 @@ def _show_head(dataset_id: str, pairs: PairSet) -> None:
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         how = settings.current_split(dataset_id)
-        words = _split_words(how, pairs)
-        st.html(f'<p class="sv-quiet">{escape(words)}</p>', width="content")
+        text = _split_text(how, pairs)
+        st.html(f'<p class="sv-quiet">{escape(text)}</p>', width="content")
         label, icon = "Change the split", ":material/call_split:"
         frame.page_link("pages/data.py", label, icon, data=dataset_id)
     if problem := split.problem(dataset_id, pairs, how):
         display.problem(f"Nothing can be trained on this split. {problem}")
 
 
-def _split_words(split: SplitSpec, pairs: PairSet) -> str:
+def _split_text(split: SplitSpec, pairs: PairSet) -> str:
     train, validation, test = (f"{100 * part:.0f} %" for part in split.fractions)
     apart = {
         "pair": "no item of a test pair occurs in training",
@@ -164,7 +164,7 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
     cost = f": {progress.duration(seconds)}, up to {memory(needed)}" if new else ""
     keys = {c.method: cards.tick_key(dataset_id, c.method) for c in choices}
     all_of_them = {c.method for c in able}
-    wanted = {c.method for c in choices if c.ticked}
+    ticked = {c.method for c in choices if c.ticked}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("##### Recommended", width="content")
         forms.quiet_button(
@@ -174,22 +174,22 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
             _tick,
             keys,
             all_of_them,
-            disabled=wanted == all_of_them,
+            disabled=ticked == all_of_them,
         )
-        if wanted != set(first):
+        if ticked != set(first):
             forms.quiet_button(
                 "Select recommended", "filter_list", "train-first", _tick, keys, set(first)
             )
         by_dimensions = all_of_them.intersection(cards.BY_DIMENSIONS)
-        if len(by_dimensions) > 1 and wanted != by_dimensions:
+        if len(by_dimensions) > 1 and ticked != by_dimensions:
             label = f"Select {len(by_dimensions)} for curves by dimension"
             args = "show_chart", "train-by-dimensions", _tick, keys, by_dimensions, "dimensions"
             forms.quiet_button(label, *args)
 
 
-def _tick(keys: Mapping[str, str], wanted: Set[str], curve: str | None = None) -> None:
+def _tick(keys: Mapping[str, str], ticked: Set[str], curve: str | None = None) -> None:
     for method, key in keys.items():
-        st.session_state[key] = method in wanted
+        st.session_state[key] = method in ticked
     if curve:
         st.session_state["compare-curve"] = curve
 
@@ -219,12 +219,12 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
         "billion English pairs. On vectors, every method learns an adapter from your pairs.",
     )
     if chosen == "pretrained" and is_owner:
-        usual = "usual" if pictures or not comes_along else "pretrained"
-        return _choose_encoder(dataset_id, usual, pictures=pictures)
+        default = "usual" if pictures or not comes_along else "pretrained"
+        return _choose_encoder(dataset_id, default, pictures=pictures)
     return chosen or "usual"
 
 
-def _choose_encoder(dataset_id: str, usual: Features, *, pictures: bool) -> Features:
+def _choose_encoder(dataset_id: str, default: Features, *, pictures: bool) -> Features:
     """Choose a folder that holds an encoder; the usual features until there is one."""
     text = st.text_input(
         "Folder of the encoder",
@@ -237,14 +237,14 @@ def _choose_encoder(dataset_id: str, usual: Features, *, pictures: bool) -> Feat
         else "A sentence-transformers model on this computer, or a static one (model2vec), which "
         "needs no PyTorch. Nothing is downloaded.",
     ).strip()
-    if usual == "pretrained":
+    if default == "pretrained":
         until = f"Until a folder of a model is named, {DEFAULT_MODEL} reads the texts."
     else:
         read = "edges, light and colour" if pictures else "words and characters"
         until = f"Until a folder of a model is named, methods read {read}."
     if not text:
         display.quiet(until)
-        return usual
+        return default
     problem = f"{text} holds no model: no modules.json and no config.json is there."
     try:
         folder = Path(text).expanduser().resolve()
@@ -255,7 +255,7 @@ def _choose_encoder(dataset_id: str, usual: Features, *, pictures: bool) -> Feat
     except (OSError, RuntimeError, ValueError):
         pass  # no folder has such a name
     display.problem(f"{problem} {until}")
-    return usual
+    return default
 
 
 def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
@@ -284,23 +284,23 @@ def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
             label = "See the run" if len(trained) == 1 else f"Compare {len(trained)} runs"
             if st.button(label, type="primary", key="train-next", icon=":material/leaderboard:"):
                 st.switch_page("pages/compare.py", query_params=where)
-        words = []
+        texts = []
         if new:
             seconds, needed = cards.total(new)
-            words.append(f"{progress.duration(seconds)} in all, up to {memory(needed)} of memory.")
+            texts.append(f"{progress.duration(seconds)} in all, up to {memory(needed)} of memory.")
         if beside:
-            words.append("The cosine of the vectors is measured beside them.")
+            texts.append("The cosine of the vectors is measured beside them.")
         for mark in dict.fromkeys(task.mark for task in tasks if task.mark):
             titles = [c.title for c in ticked if any(t.mark == mark for t in c.tasks)]
             names = " and ".join(", ".join(titles).rsplit(", ", 1))
             if len(titles) > _NAMED:
                 names = f"{len(titles)} methods"
-            words.append(f"{'Already' if mark == 'trained' else 'Now'} {mark}: {names}.")
+            texts.append(f"{'Already' if mark == 'trained' else 'Now'} {mark}: {names}.")
         if not ticked:
-            words.append("Tick a method to train it.")
+            texts.append("Tick a method to train it.")
         elif not tasks:
-            words.append("Find the best values first, with the method above.")
-        text = " ".join(words)
+            texts.append("Find the best values first, with the method above.")
+        text = " ".join(texts)
         display.quiet(text[:1].upper() + text[1:])
         code.show_train([(c.title, task.spec) for c in ticked for task in c.tasks], setting.pairs)
     if pressed:

@@ -33,7 +33,7 @@ from simviz.workbench.train import jobs
 #: Endings of files with the scores of another system.
 _ENDINGS = "run txt trec res csv tsv jsonl parquet arrow xlsx gz npy npz mtx".split()
 _PART = "On the validation part, by which methods and settings are chosen"
-_SEED_WORDS = "Another random split of the data."
+_SEED_TEXT = "Another random split of the data."
 # In the session: what could not be done with a run, what was noted while one
 # was imported, and how often the uploader was emptied.
 _PROBLEM, _NOTES, _N_IMPORTED = "train-run-problem", "import-said", "import-turn"
@@ -136,10 +136,10 @@ def _value(run_id: str, metric: str, direction: str) -> float | None:
 def differences(run: RunInfo, split: SplitSpec) -> str:
     """Return what sets a run apart: terms and parameters off their defaults, another split."""
     request = shared_runs.request_of(run)
-    words, other = forms.describe(request.set_values), request.split
+    text, other = forms.describe(request.set_values), request.split
     if other == split:
-        return words
-    return (f"{words}; " if words else "") + f"other split: by {other.by}, seed {other.seed}"
+        return text
+    return (f"{text}; " if text else "") + f"other split: by {other.by}, seed {other.seed}"
 
 
 def _show_actions(chosen: Sequence[RunInfo]) -> None:
@@ -195,7 +195,7 @@ def _show_name_and_note(run: RunInfo) -> None:
 
 def _write(run_id: str, field: str, key: str) -> None:
     text = {field: st.session_state[key].strip()}
-    with display.problems(tell=display.later(_PROBLEM)):  # deleted meanwhile, in another tab
+    with display.problems(show=display.later(_PROBLEM)):  # deleted meanwhile, in another tab
         state.store().runs.rename(run_id, state.workspace(), **text)
 
 
@@ -204,11 +204,11 @@ def _show_again(run: RunInfo) -> None:
     specs = {s.name: s for s in forms.shown_specs(param_specs(get_method(run.method)))}
     seed = spec.split.seed
     if spec.split.by not in ("column", "time"):
-        specs["split seed"] = ParamSpec("split seed", "int", seed, _SEED_WORDS, low=0)
+        specs["split seed"] = ParamSpec("split seed", "int", seed, _SEED_TEXT, low=0)
     name = st.selectbox("Change", list(specs), key=f"train-again-{run.id}")
-    usual = {**spec.default_params, "split seed": seed, **spec.params}
+    default_values = {**spec.default_params, "split seed": seed, **spec.params}
     key = f"train-again-{run.id}-form"
-    varied = forms.show([specs[name]], key=key, defaults=usual, columns=1)
+    varied = forms.show([specs[name]], key=key, defaults=default_values, columns=1)
     if name == "split seed":
         changed = replace(spec, split=replace(spec.split, seed=int(varied.get(name, seed))))
     else:
@@ -246,9 +246,9 @@ def _show_differences(runs: Sequence[RunInfo]) -> None:
 def run_settings(run: RunInfo) -> dict[str, str]:
     """Return all that was set for a run, in words."""
     request = shared_runs.request_of(run)
-    split, usual, features = request.split, request.default_params, request.features
-    if "shared" in usual:
-        usual["shared"] = "automatic"
+    split, defaults, features = request.split, request.default_params, request.features
+    if "shared" in defaults:
+        defaults["shared"] = "automatic"
     augmented = [str(step.get("kind", "")) for step in request.augment]
     chosen: dict[str, Any] = {
         "method": request.method_title,
@@ -257,7 +257,7 @@ def run_settings(run: RunInfo) -> dict[str, str]:
         "split by": split.by + (f" {split.group_key}" if split.group_key else ""),
         "split shares": " / ".join(f"{100 * part:.0f}" for part in split.fractions),
         "split seed": split.seed,
-        **usual,
+        **defaults,
         **request.params,
     }
     return {name: forms.describe({"": value}).strip() for name, value in chosen.items()}
@@ -293,7 +293,7 @@ def _show_deleted(dataset_id: str) -> None:
 
 def _restore(run_ids: Sequence[str]) -> None:
     for run_id in run_ids:
-        with display.problems(tell=display.later(_PROBLEM)):
+        with display.problems(show=display.later(_PROBLEM)):
             state.store().runs.restore(run_id, state.workspace())
 
 
