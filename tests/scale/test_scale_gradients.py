@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import time
 from threading import current_thread
-from uuid import uuid4
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from distributed import Client, get_worker
+from distributed import Client
 from local_cluster import cluster_here
 
 from simviz.jobs import JobError
@@ -18,7 +16,7 @@ from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.gradients import SHARES, STORED, Share, fit_s2net
+from simviz.scale.gradients import SHARES, STORED, fit_s2net
 
 
 def data(n=400, d=80, seed=0):
@@ -131,24 +129,6 @@ def test_workers_hold_a_block_of_their_rows_at_once(client, monkeypatch):
     longest = max(np.diff(Z.indptr).max() for Z in (X, Y, X.tocsc(), Y.tocsc()))
     assert X.nnz > 3_000 and 0 < max(held) <= 300 + longest
     close(ours, fit_s2net(model(max_iter=2), X, Y, n_shares=2), tolerance=0)
-
-
-def test_a_worker_without_work_takes_no_share_of_another(client, monkeypatch, tmp_path):
-    slowest = min(client.nthreads())
-
-    class Unequal(Share):
-        def __init__(self, *arguments):
-            (tmp_path / uuid4().hex).touch()
-            super().__init__(*arguments)
-
-        def steps(self, theta):
-            if get_worker().address == slowest:
-                time.sleep(0.2)
-            return super().steps(theta)
-
-    monkeypatch.setattr("simviz.scale.gradients.Share", Unequal)
-    fit_s2net(model(max_iter=3, validation_fraction=0), *data(), client=client, n_shares=8)
-    assert len(list(tmp_path.iterdir())) == 8
 
 
 @pytest.mark.parametrize("shared", [True, False])
