@@ -12,6 +12,7 @@ from waiting import LONG
 
 from simviz.evaluation.roc import Roc
 from simviz.reports.page import roc_chart
+from simviz.reports.run_summary import RunTable
 from simviz.workbench import results
 
 
@@ -37,12 +38,12 @@ def test_curves_of_thin_parts_are_told_in_words(n_others, words, monkeypatch):
 
         from simviz.workbench import results
 
-        results.show_curves(*st.session_state["given"])
+        results.show_curves(st.session_state["given"])
 
     monkeypatch.setattr(results.curves, "curve_of", lambda *_: [])
     monkeypatch.setattr(results.run_summary, "dimension_curve", lambda *_: None)
     app = AppTest.from_function(page, default_timeout=LONG)
-    app.session_state["given"] = ([entry(n_others)], "MRR", "x2y", None)
+    app.session_state["given"] = RunTable(None, [entry(n_others)], "x2y", "MRR", ["MRR"])
     run(app)
     told = " ".join(str(one.value) for one in [*app.caption, *app.markdown, *app.get("html")])
     told += " ".join(one.proto.body for one in app.get("html"))
