@@ -1,10 +1,9 @@
 """Progress reports from inside a fit, and the wish to stop.
 
-A callback is any callable ``callback(step, total, metrics) -> bool | None``.
-It is called in the thread that trains, at least once a second in a fit that
-lasts longer. A true answer stops the fit; the model is then valid, and its
-``n_iter_`` tells how far it came. An evaluation that is stopped raises
-`simviz.exceptions.JobCancelled`.
+A callback is any callable ``callback(step, total, metrics) -> bool | None``. It is called in the
+thread that trains, at least once a second in a fit that lasts longer. A true answer stops the fit;
+the model is then valid, and its ``n_iter_`` tells how far it came. An evaluation that is stopped
+raises `simviz.exceptions.JobCancelled`.
 """
 
 from __future__ import annotations

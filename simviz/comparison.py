@@ -101,12 +101,11 @@ def compare(
     pairs : PairSet, ReadResult or frame
         The data.
     methods : sequence, or mapping of str, of methods
-        Ids such as "cca", models or classes of methods, or pipelines, which are
-        fitted anew; or answers of another system, see `simviz.read_run`, which should
-        hold those to validation queries too; or a matrix of scores of shape (n_x, n_y), or
-        a function of the content of both sides that makes one; or a `VectorScorer`. A mapping
-        names them. Where vectors of one space are adapted, their plain cosine stands beside,
-        as "cosine".
+        Ids such as "cca", models or classes of methods, or pipelines, which are fitted anew; or
+        answers of another system, see `simviz.read_run`, which should hold those to validation
+        queries too; or a matrix of scores of shape (n_x, n_y), or a function of the content of
+        both sides that makes one; or a `VectorScorer`. A mapping names them. Where vectors of one
+        space are adapted, their plain cosine stands beside, as "cosine".
     x, y : str, optional
         Columns of a frame, see `simviz.from_frame`.
     split : Split or {"pair", "x", "y", "group", "column", "time"}, optional
@@ -340,7 +339,6 @@ def _with_base(pipelines: dict[str, Pipeline], train: PairSet) -> dict[str, Pipe
 
 
 def _name(method: Any) -> str:
-    """What a method is called that was given without a name."""
     if isinstance(method, ImportedRun):
         return method.name
     if _is_scores(method):
@@ -519,11 +517,10 @@ class Result:
         Returns
         -------
         pandas.DataFrame
-            One row a run, the best on the validation part first, then those that
-            know nothing of the items. "±" is half of the 95 % interval; runs that
-            share a letter of "group" cannot be told apart. "x unknown" and "y unknown"
-            are the shares of terms that training did not show; "seconds" are of training
-            and measuring.
+            One row a run, the best on the validation part first, then those that know nothing of
+            the items. "±" is half of the 95 % interval; runs that share a letter of "group" cannot
+            be told apart. "x unknown" and "y unknown" are the shares of terms that training did
+            not show; "seconds" are of training and measuring.
         """
         import pandas as pd
 

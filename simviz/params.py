@@ -1,9 +1,8 @@
 """Parameters of a method, read from its class: name, range, default, meaning.
 
 The class is the single source. Its signature gives names and defaults, its
-``_parameter_constraints`` the allowed values, its numpydoc section the words;
-forms, tables and validation are derived from them. This module alone touches
-scikit-learn's private functions.
+``_parameter_constraints`` the allowed values, its numpydoc section the words; forms, tables and
+validation are derived from them. This module alone touches scikit-learn's private functions.
 """
 
 from __future__ import annotations

@@ -26,15 +26,13 @@ class Relevance:
     Parameters
     ----------
     matrix : sparse array of shape (n_x, n_y)
-        Stored entries are judgments. With ``kind="grade"`` a stored value
-        above 0 is a grade of relevance, a stored value below 0 says "judged
-        not relevant", and a stored 0 is refused because it could mean either.
-        With ``kind="score"`` any finite value is a similarity.
+        Stored entries are judgments. With ``kind="grade"`` a stored value above 0 is a grade of
+        relevance, a stored value below 0 says "judged not relevant", and a stored 0 is refused
+        because it could mean either. With ``kind="score"`` any finite value is a similarity.
     unjudged : {"negative", "ignore"}, optional
-        What a pair without a stored entry means: not relevant (retrieval,
-        annotation, "all other pairs are negative") or unknown. When omitted
-        it is guessed once from the whole matrix: "ignore" if anything was
-        judged not relevant or the values are scores, else "negative".
+        What a pair without a stored entry means: not relevant (retrieval, annotation, "all other
+        pairs are negative") or unknown. When omitted it is guessed once from the whole matrix:
+        "ignore" if anything was judged not relevant or the values are scores, else "negative".
         Slices inherit it, so slicing never changes what a judgment means.
     kind : {"grade", "score"}, default="grade"
         Grades of relevance, or real-valued similarities.

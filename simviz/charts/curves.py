@@ -72,9 +72,8 @@ def dimension_figure(
     Parameters
     ----------
     curves : sequence of DimensionCurve, or mapping of str
-        Or of tuples in its order; or by name what
-        `simviz.evaluation.dimension_curve` measured, which gets its 95 % band.
-        Bands are drawn of up to five curves.
+        Or of tuples in its order; or by name what `simviz.evaluation.dimension_curve` measured,
+        which gets its 95 % band. Bands are drawn of up to five curves.
     metric : str, default="MRR"
         Name of the metric.
     theme : {"light", "dark"} or Theme, default="light"
@@ -221,7 +220,6 @@ def _round_numbers(measured: Sequence[float]) -> list[int]:
 
 
 def _log_axis(title: str, ticks: Sequence[int]) -> dict[str, Any]:
-    """A logarithmic axis with these ticks."""
     texts = [f"{tick:,}" for tick in ticks]
     axis = {"title_text": title, "type": "log", "tickvals": ticks, "ticktext": texts}
     return axis | MEASURED_AXIS

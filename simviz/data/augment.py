@@ -408,7 +408,6 @@ def induce(texts: Sequence[str], whole: set[str]) -> set[tuple[str, str]]:
 def _replace_words(
     text: str, exchange: dict[tuple[str, ...], list[str]], longest: int
 ) -> Iterator[str]:
-    """Every text with one run of words exchanged."""
     words = text.split()
     folded = tuple(word.casefold() for word in words)
     for start in range(len(words)):

@@ -57,10 +57,9 @@ class SpaceGuess(NamedTuple):
 def guess_space(pairs: PairSet) -> SpaceGuess:
     """Guess whether vectors of both sides are of one space, such as those of one encoder.
 
-    In one space the items of a relevant pair lie nearer each other than those of other
-    pairs. The share of other pairs that a relevant pair exceeds in cosine, the AUC, is
-    estimated from at most 1,000 of each; one space is guessed where its 95 % interval
-    lies above 0.6.
+    In one space the items of a relevant pair lie nearer each other than those of other pairs. The
+    share of other pairs that a relevant pair exceeds in cosine, the AUC, is estimated from at most
+    1,000 of each; one space is guessed where its 95 % interval lies above 0.6.
 
     Parameters
     ----------

@@ -129,7 +129,6 @@ def _text(element: ElementTree.Element) -> str:
 
 
 def _date_styles(name: str, archive: zipfile.ZipFile, parts: Parts) -> set[int]:
-    """Numbers of the cell styles that show a date."""
     if "xl/styles.xml" not in parts:
         return set()
     root = ElementTree.parse(_open(name, archive, parts, "xl/styles.xml")).getroot()

@@ -287,9 +287,8 @@ class PairSet:
         The side that a split divided, whose items will be new; a fit that holds
         out some pairs holds out items of that side.
     space : {"one", "two"}, optional
-        Whether the features of both sides mean the same, such as vectors of one
-        encoder or words of one language; guessed where it matters when omitted, see
-        `simviz.data.guess_space`.
+        Whether the features of both sides mean the same, such as vectors of one encoder or words
+        of one language; guessed where it matters when omitted, see `simviz.data.guess_space`.
 
     Raises
     ------

@@ -68,9 +68,8 @@ BROKEN = (
 class ReadingLimits:
     """The most that a file may hold before it is refused with a sentence.
 
-    Each can be set for a whole server by an environment variable of its name,
-    such as ``SIMVIZ_MAX_FILE_BYTES=50000000``, and for some lines of Python by
-    `reading_limits`.
+    Each can be set for a whole server by an environment variable of its name, such as
+    ``SIMVIZ_MAX_FILE_BYTES=50000000``, and for some lines of Python by `reading_limits`.
 
     Parameters
     ----------

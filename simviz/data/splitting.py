@@ -119,17 +119,14 @@ def split(
           latest items are the test, those before them the validation part.
           Nothing is drawn at random.
     fractions : sequence of 3 float, default=(0.7, 0.1, 0.2)
-        Shares of train, validation and test: of the judgments by "pair", of
-        the items otherwise.
+        Shares of train, validation and test: of the judgments by "pair", of the items otherwise.
     seed : int, default=0
         Equal pairs and seeds give equal splits, on any machine.
     group_key : str, optional
-        Metadata column; "group" by group, "split" by column and "date" by
-        time when omitted.
+        Metadata column; "group" by group, "split" by column and "date" by time when omitted.
     candidates : {"all", "judged"}, default="all"
-        Items of a side that is not divided in the validation and the test
-        part: all of them, or, as some papers have it, those that are judged
-        with an item of the part.
+        Items of a side that is not divided in the validation and the test part: all of them, or,
+        as some papers have it, those that are judged with an item of the part.
 
     Returns
     -------
@@ -144,13 +141,12 @@ def split(
 
     Notes
     -----
-    When one side is divided, a query of it meets **all** items of the other
-    side, as it will in use: the fewer compete, the better any method looks.
-    The training part keeps to the items judged together with its own; so do
-    all parts where pairs that are not listed are unknown, and in a collection
-    that is linked to itself. Of a side of kind "keyword" every part has the
-    keywords of train: one without a relevant item there cannot be learned, and
-    is left out with a note.
+    When one side is divided, a query of it meets **all** items of the other side, as it will in
+    use: the fewer compete, the better any method looks. The training part keeps to the items
+    judged together with its own; so do all parts where pairs that are not listed are unknown, and
+    in a collection that is linked to itself. Of a side of kind "keyword" every part has the
+    keywords of train: one without a relevant item there cannot be learned, and is left out with a
+    note.
 
     By "pair", components of the relevance graph are kept whole. Where
     unlisted pairs are unknown, so are judged negatives, if the components stay

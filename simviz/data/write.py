@@ -103,11 +103,10 @@ Row = tuple[int, int, float | None]  # x item or -1, y item or -1, value of a ju
 def write_pairs(pairs: PairSet, path: str | Path) -> Path:
     """Write pairs to CSV, TSV, JSONL or Parquet, by the ending of the path.
 
-    One row is one judgment; a row with one side declares an item. Kinds, types
-    and the meaning of pairs that are not listed stand in the column names, so
-    that `read_pairs` gives pairs of the same digest. In CSV and TSV, cells
-    that a spreadsheet would run as a formula are marked with an apostrophe,
-    which reading takes off again.
+    One row is one judgment; a row with one side declares an item. Kinds, types and the meaning of
+    pairs that are not listed stand in the column names, so that `read_pairs` gives pairs of the
+    same digest. In CSV and TSV, cells that a spreadsheet would run as a formula are marked with an
+    apostrophe, which reading takes off again.
 
     Parameters
     ----------

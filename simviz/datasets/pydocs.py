@@ -1,12 +1,10 @@
 """Summaries of Python functions, and the documents they introduce.
 
-Both are read from the docstrings of the installed packages NumPy, SciPy,
-scikit-learn and pandas.
+Both are read from the docstrings of the installed packages NumPy, SciPy, scikit-learn and pandas.
 
-Attribution: NumPy © NumPy Developers, SciPy © SciPy Developers, scikit-learn
-© the scikit-learn developers, pandas © AQR Capital Management, LLC, Lambda
-Foundry, Inc., PyData Development Team and open source contributors; all under
-the BSD 3-Clause License.
+Attribution: NumPy © NumPy Developers, SciPy © SciPy Developers, scikit-learn © the scikit-learn
+developers, pandas © AQR Capital Management, LLC, Lambda Foundry, Inc., PyData Development Team and
+open source contributors; all under the BSD 3-Clause License.
 """
 
 from __future__ import annotations

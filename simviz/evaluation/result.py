@@ -249,25 +249,12 @@ class Evaluation:
 class PartResult:
     """What was found out on one part of a split: figures, and the ranks that they are of.
 
-    Parameters
-    ----------
-    n_x, n_y : int
-        Items of the part.
-    pool : {"split", "all", "judged"}
-        What a query was ranked against.
-    directions : sequence of str
-        Sides that ask; without those on which no query can fail, if there are others.
-    metrics : sequence of str
-        Names of the metrics that were asked for at first and have a value.
-    shares : mapping of str to float or None
-        "x_empty" and the like, see `Evaluation`.
-    records : mapping of str to list of dict
-        Tidy metrics of what was trained, as "run", and of each baseline.
-    curve : sequence of dict
-        Tidy quality by dimension; empty where the method has no such curve.
-    evaluations : mapping of str to Evaluation
-        The ranks, by the names of `records`; those of a stored run are read when they are asked
-        for.
+    A query was ranked against a `pool`, "split", "all" or "judged". `directions` are the sides
+    that ask, without those on which no query can fail if there are others; `metrics` those that
+    were asked for at first and have a value; `shares` "x_empty" and the like, see `Evaluation`.
+    `records` are tidy metrics of what was trained, as "run", and of each baseline; `curve` is tidy
+    quality by dimension, empty where the method has none. `evaluations` have the ranks, by the
+    names of `records`; those of a stored run are read when they are asked for.
     """
 
     n_x: int

@@ -481,7 +481,6 @@ def _read_qrels(path: Path, read: dict[str, str]) -> _Qrels:
 
 
 def _numbers(table: Table, column: str, what: str) -> Reals:
-    """A column of finite numbers."""
     codes, first, cells = table.factorize(column)
     places = (table.place(int(row), column) for row in first)
     numbers = [judgments.finite(c, what, p) for c, p in zip(cells, places, strict=True)]

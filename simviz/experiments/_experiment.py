@@ -240,59 +240,18 @@ def graded(pairs: PairSet) -> bool:
 
 
 class Experiment(Generic[D]):
-    """A table or figure of a paper.
+    """A table or figure of a paper; class attributes are what ``experiments.toml`` has of it.
 
-    Class attributes say what it is, as ``experiments.toml`` has them; see the module's
-    docstring for the rules.
-
-    Attributes
-    ----------
-    title : str
-        What is shown, in a few words.
-    paper : Paper
-        Where it was published.
-    shown_as : str
-        Such as "Table 2".
-    sentence : str
-        The question that it answers, for somebody who has not read the paper.
-    needs : str
-        What the data have to be.
-    demo : str
-        Id of the bundled demo that it runs on.
-    sets : tuple of str
-        Names of open data sets that were tried.
-    methods : tuple of str
-        Ids of the methods in it.
-    minutes : float
-        How long the demo takes on one core, about.
-    full_minutes : mapping of str to float
-        The same of size "full", by the demo or set.
-    grids : mapping
-        Size to method to parameter to the values that are tried.
-    limits : mapping of str to tuple of two int or None
-        Set to the x items that size "full" keeps of train, and of validation and
-        of test, where it does not keep all.
-    revision : int
-        Raised where the protocol changes in what the other attributes do not say.
-    pool : {"mates", "all"}
-        Which y items a part has, see `simviz.experiments.Parts.of`.
-    split_by : {"pair", "x", "y"}
-        What must not stand in two parts, where the data do not say.
-    fractions : tuple of 3 float
-        Of train, validation and test, where the data do not say.
-    names : mapping of str to str
-        Method to what tables call it, where that is not its title.
-    published : mapping
-        Method to further rows, by what stands behind its name, and what each may choose
-        of the settings.
-    costs : mapping of str to float
-        Method to how long it takes, about, in any unit; in the order of training.
-    claims : tuple of Told
-        What the paper concludes of its rows.
-    published_as : str
-        Column of the paper that claims are about.
-    remarks : tuple of str
-        Notes below the tables.
+    `needs` says what the data have to be; `sets` are open data sets that were tried. `minutes` are
+    what the demo takes on one core, about, and `full_minutes` what size "full" takes of each set.
+    `grids` have what is tried by size, method and parameter, `limits` the x items that size "full"
+    keeps of train, and of validation and of test, where it does not keep all. `revision` is raised
+    where the protocol changes in what the others do not say. `pool` says which y items a part has
+    (`Parts.of`), `split_by` what must not stand in two parts, where the data do not. `names` are
+    what tables call methods, `published` further rows of a method, by what stands behind its name,
+    and what each may choose of the settings. `costs` say how long methods take, about, in any
+    unit, in the order of training. Claims are about the column `published_as` of the paper;
+    `remarks` stand below the tables.
     """
 
     title: ClassVar[str]

@@ -226,9 +226,8 @@ def dense_modules(pipeline: Pipeline) -> bytes:
     Returns
     -------
     bytes
-        A zip of two folders, ``x`` and ``y``, each a ``Dense`` module with
-        its weights as safetensors, and the lines that put it behind the
-        encoder.
+        A zip of two folders, ``x`` and ``y``, each a ``Dense`` module with its weights as
+        safetensors, and the lines that put it behind the encoder.
 
     Raises
     ------

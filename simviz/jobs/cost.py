@@ -344,7 +344,6 @@ def _spectral_seconds(size: _Size, *, whitens: bool = True) -> float:
 
 
 def _start_seconds(params: Mapping[str, Any], size: _Size) -> float:
-    """Seconds of the method that another one starts from."""
     init = params["init"]
     if isinstance(init, str):
         init = get_method(init)() if init in all_methods() else None

@@ -115,31 +115,15 @@ class JobQueue:
 
     Workspaces are served in turn, each in the order of its requests.
 
-    A job is a directory of the store, and one thread of this object writes its
-    files, so that a status has one writer. States change in memory, under one
-    lock, and are seen at once; a job leaves the memory when its last state is
-    on the disk. A request that succeeded is answered from the store; one that
-    waits or runs is joined; anything else is a new attempt.
+    A job is a directory of the store, and one thread of this object writes its files, so that a
+    status has one writer. States change in memory, under one lock, and are seen at once; a job
+    leaves the memory when its last state is on the disk. A request that succeeded is answered from
+    the store; one that waits or runs is joined; anything else is a new attempt.
 
-    Parameters
-    ----------
-    store : Store
-        Where data sets and runs are.
-    max_workers : int, default=2
-        Jobs that run at once.
-    executor : concurrent.futures.Executor, optional
-        Runs the jobs; a pool of threads when omitted.
-    limit, total_limit : int, default=8 and 200
-        Jobs of one workspace, and of all, that may wait or run.
-
-    Raises
-    ------
-    JobError
-        From `submit` and `repeat`, if the request is wrong or cannot be read, or too
-        many jobs wait.
-    StoreError
-        By methods, if there is no such job or data set for this workspace, or no such
-        workspace; from `result`, if there is none.
+    Jobs run in an executor, by default a pool of threads. At most `limit` jobs of one workspace,
+    and `total_limit` of all, may wait or run; `submit` and `repeat` raise JobError beyond, and if
+    a request is wrong. Methods raise StoreError where this workspace has no such job, data set or
+    result.
 
     Examples
     --------

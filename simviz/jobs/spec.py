@@ -91,16 +91,9 @@ def _version() -> str:
 class SplitSpec:
     """How pairs are split, see `simviz.data.splitting`.
 
-    Parameters
-    ----------
-    by : {"pair", "x", "y", "group", "column", "time"}, default="pair"
-        What must not stand in two parts.
-    fractions : tuple of 3 float, default=(0.7, 0.1, 0.2)
-        Shares of train, validation and test.
-    seed : int, default=0
-        Of the random assignment.
-    group_key : str, optional
-        Metadata column.
+    `by` is what must not stand in two parts ("pair", "x", "y", "group", "column" or "time"),
+    `fractions` are those of train, validation and test, `seed` is that of the assignment, and
+    `group_key` a metadata column.
     """
 
     by: By = "pair"
@@ -126,38 +119,15 @@ class JobResult:
 class JobSpec:
     """A request: one method with its parameters on one split of one data set.
 
-    Other kinds of jobs are its subclasses, see `blend_spec`, `search_spec` and
-    `experiment_spec`; `from_json` answers the right one.
+    Other kinds of jobs are its subclasses, see `blend_spec`, `search_spec` and `experiment_spec`;
+    `from_json` answers the right one, and raises JobError if something is missing or of another
+    kind. `check` raises JobError if the method, a parameter or its value is unknown.
 
-    Parameters
-    ----------
-    dataset_id : str
-        Data set of the store.
-    dataset_digest : str
-        Its content, so that a request means the same forever.
-    method : str
-        Id of the method, or of the kind of job, such as "blend" or "audit".
-    params : mapping
-        Its parameters, of JSON's types.
-    split : SplitSpec
-        How the pairs are split.
-    dimensions : tuple of int, optional
-        Points of the quality-by-dimension curve; chosen when omitted.
-    workspace : str, default=""
-        Who asks. It is no part of what is stored for others to read.
-    features : {"usual", "pretrained"} or str or mapping, default="usual"
-        What texts and pictures become, see `simviz.pipeline.default_pipeline`.
-        Only the workspace of whoever sits at the computer may name a model.
-    augment : tuple of mapping, optional
-        Steps that enlarge the training part, see `simviz.data.augment.from_json`.
-    search : mapping, optional
-        Settings to try in place of a training, see `search_spec`.
-
-    Raises
-    ------
-    JobError
-        From `check`, if the method, a parameter or its value is unknown; from `from_json`,
-        if something is missing or of another kind.
+    The digest of the data set lets a request mean the same forever. `dimensions` are points of the
+    quality-by-dimension curve, chosen when omitted. The workspace, who asks, is no part of what is
+    stored for others to read. `features` are "usual", "pretrained", a model (only of whoever sits
+    at the computer) or options of `simviz.pipeline.default_pipeline`; `augment` are steps that
+    enlarge the training part (`simviz.data.augment.from_json`), `search` settings to try.
 
     Examples
     --------

@@ -38,19 +38,8 @@ def train(
 
     `ready` makes a pipeline of the training part in place of fitting one, such as a blend or
     imported scores. A true answer of `report` raises JobCancelled: there is no result then,
-    however far the model came. A DatasetError or ValueError says where data or a parameter do
-    not fit.
-
-    Examples
-    --------
-    >>> from simviz.jobs import JobSpec
-    >>> colours, things = ["red", "blue", "green", "gold"], ["car", "bus", "tram", "ship"]
-    >>> texts = [f"{colour} {thing}" for colour in colours for thing in things]
-    >>> pairs = PairSet.from_texts(texts, texts)
-    >>> spec = JobSpec("d", pairs.digest, "bm25")
-    >>> result = train(spec, pairs, lambda stage, fraction, metrics: False)
-    >>> round(result.measured["test"].evaluation.value("top-1", "mean"), 3)
-    1.0
+    however far the model came. A DatasetError or ValueError says where data or a parameter do not
+    fit.
     """
     progress = _Progress(report)
     progress.report("reading")

@@ -108,14 +108,6 @@ class MLC(IterativeMixin, LinearPairModel):
     knows; the ridge bounds them. So validation chooses among the start (0), the equal shares that
     the ascent begins with (1), and the steps beyond.
 
-    Test MRR beside that of PCA, its start, both with 200 dimensions, p of a paired randomisation
-    test over n queries: abt_buy .875, PCA .799 (p = .0001, n = 213); amazon_google .830, .762 (p =
-    .0008, n = 224); libreoffice_help, 1,400 pairs, .853, .101 (p = .0001, n = 1,400); mediqa_qa
-    .765, .654 (p = .0001, n = 150); nfcorpus .384 (n = 323) and cranfield .813 (n = 45), where the
-    start was kept; with 48 and 58 training queries, which leave too few to hold out, cisi .667,
-    .649 (p = .73, n = 15) and npl .345, .310 (p = .49, n = 19). The maximum, by inner products in
-    100 dimensions, reached .02 to .18 on all of these.
-
     References
     ----------
     Xing, Ng, Jordan & Russell (2003), Distance metric learning, with

@@ -94,12 +94,6 @@ class PLTM(TopicModel):
     sweeps of the second half. With ``inference="em"`` and ``learn_alpha=False`` it is
     JPLSA with α + 1 and β + 1: the one adds what the other's mode takes away.
 
-    Test MRR beside that of JPLSA, 100 topics and defaults, p of a paired randomisation test over n
-    queries: libreoffice_help, 1,400 pairs, .886, .851 (p = .0001, n = 1,400); cranfield .568, .447
-    (p = .04, n = 45); nfcorpus .104, .089 (p = .15, n = 323); abt_buy .795, .792 (p = .83, n =
-    213); amazon_google .639, .666 (p = .06, n = 224). Words of unseen libreoffice_help pairs are
-    about as hard to foretell as after Gibbs sampling: perplexity 155 and 156, JPLSA 175.
-
     References
     ----------
     Mimno, Wallach, Naradowsky, Smith & McCallum (2009), Polylingual topic models.

@@ -135,12 +135,8 @@ class S2Net(IterativeMixin, LinearPairModel):
     with lower ones. Where they are ignored, judged pairs of a query are compared by grade; if no
     query has two grades, judged pairs of different queries.
 
-    The preset "paper" takes the paper's loss and solver and no offsets. The softmax
-    learns more, sooner (all with a rate of 0.3): on 20,000 English and Spanish
-    sentences and 100 dimensions the mean reciprocal rank of unseen pairs rose from
-    OPCA's 0.848 (with a ridge of 1) to 0.938 with the logistic loss, in 22 passes, and
-    to 0.941 with the softmax, in 11. L-BFGS learns less before it overfits: on 11,336
-    paragraphs and 50 dimensions OPCA's 0.933 became 0.940 (logistic), Adam's 0.965.
+    The preset "paper" takes the paper's loss and solver and no offsets. The softmax learns more,
+    in fewer passes; L-BFGS learns less than Adam before it overfits.
 
     The parameters of Adam are averaged over about one pass, which replaces a schedule of falling
     rates. Nothing of size (n_x, n_y) is held, but for the scores of a batch of at most 100 million

@@ -287,7 +287,6 @@ def top_means(scores: Block, ks: list[int]) -> Reals:
 
 
 def _top_columns(blocks: Iterator[Block], k: int) -> Block:
-    """The k highest of each column."""
     kept: Block | None = None
     for block in blocks:
         joined = block if kept is None else np.concatenate([kept, block])

@@ -191,7 +191,6 @@ class ItemIndex:
     def _best(
         self, scored: Callable[[Any, int], Iterable[Scored]], queries: Any, k: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """The best of what is scored for some queries at a time."""
         n = len(queries) if isinstance(queries, Items) else queries.shape[0]
         positions, scores = np.empty((n, k), dtype=np.intp), np.empty((n, k))
         size = max(1, _ENTRIES // max(1, len(self)))

@@ -126,7 +126,6 @@ def _unfitted(estimator: Any) -> Any:
 
 
 def _part(role: str, objects: dict[str, Any], sizes: dict[str, Sizes]) -> Pipeline:
-    """The pipeline that was stored as a part of another one."""
     own = {n: n.removeprefix(f"{role}.") for n in objects if n.startswith(f"{role}.")}
     return _pipeline(
         {part: objects[n] for n, part in own.items()},

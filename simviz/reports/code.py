@@ -52,22 +52,7 @@ def repeat_code(
 
 
 def data_code(dataset_id: str, split: Mapping[str, Any]) -> str:
-    """Read a data set, split it as a request says, and look for what is wrong with it.
-
-    Examples
-    --------
-    >>> split = {"by": "pair", "fractions": [0.7, 0.1, 0.2], "seed": 0}
-    >>> print(data_code("demo:emoji", split))
-    import simviz
-    from simviz.data.health import check_health
-    <BLANKLINE>
-    pairs = simviz.load_demo("emoji")
-    parts = simviz.split(pairs, by="pair", fractions=(0.7, 0.1, 0.2), seed=0)
-    print(len(parts.train.x), len(parts.validation.x), len(parts.test.x))
-    for finding in check_health(pairs, parts):
-        print(finding.title)
-    <BLANKLINE>
-    """
+    """Read a data set, split it as a request says, and look for what is wrong with it."""
     data = _data({"dataset_id": dataset_id, "split": split})
     imports = ["from simviz.data.health import check_health"]
     return str(_macros().data(data, imports))

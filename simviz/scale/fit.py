@@ -37,12 +37,11 @@ def fit_s2net(
 ) -> M:
     """Fit S2Net by Adam on data that stay on the disk.
 
-    Every pass reads all training pairs once, a buffer at a time: 32 runs of
-    neighbouring x rows from anywhere, other ones in each pass, with the y rows
-    that they were judged with; batches are drawn from these at random. With the
-    same validation set and rate, and a buffer and a start that hold all queries,
-    the model is that of `S2Net.fit`, to the last bit. What is held out is not
-    learned from, and the rate is 0.3 unless the model has one.
+    Every pass reads all training pairs once, a buffer at a time: 32 runs of neighbouring x rows
+    from anywhere, other ones in each pass, with the y rows that they were judged with; batches are
+    drawn from these at random. With the same validation set and rate, and a buffer and a start
+    that hold all queries, the model is that of `S2Net.fit`, to the last bit. What is held out is
+    not learned from, and the rate is 0.3 unless the model has one.
 
     Parameters
     ----------
@@ -53,9 +52,8 @@ def fit_s2net(
     pairs : PairRows, optional
         Training pairs; row i belongs to row i when omitted.
     validation : tuple of (matrix, matrix, Relevance), optional
-        Items and judgments to stop early by. When omitted, a share of
-        `validation_fraction` of the queries is held out, 4,096 at most, with
-        their partners if no other query has those.
+        Items and judgments to stop early by. When omitted, a share of `validation_fraction` of the
+        queries is held out, 4,096 at most, with their partners if no other query has those.
     buffer_size : int, default=100,000
         Queries that are held at a time, with their partners.
     n_start : int, default=8,000
@@ -75,10 +73,9 @@ def fit_s2net(
 
     Notes
     -----
-    Memory: parameters with their gradient, moments and averages, some eight
-    times (d_x + d_y) k numbers; the buffer; the start; and 8 bytes a pair.
-    Partners are read in the order of the y side; on a slow disk, keep partners
-    near one another.
+    Memory: parameters with their gradient, moments and averages, some eight times (d_x + d_y) k
+    numbers; the buffer; the start; and 8 bytes a pair. Partners are read in the order of the y
+    side; on a slow disk, keep partners near one another.
 
     References
     ----------

@@ -73,17 +73,15 @@ class Neighbors:
 def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neighbors:
     """The k nearest items of each query, by comparing it with all.
 
-    Blocks of a shard are multiplied with blocks of queries, and of each only
-    what may belong to the best is looked at. Memory does not grow with the
-    number of items.
+    Blocks of a shard are multiplied with blocks of queries, and of each only what may belong to
+    the best is looked at. Memory does not grow with the number of items.
 
     Parameters
     ----------
     vectors : VectorShards
         The items.
     queries : array-like of shape (n_queries, n_components)
-        Vectors of the other side, see `simviz.scale.embed`; one query may be
-        given as a vector.
+        Vectors of the other side, see `simviz.scale.embed`; one query may be given as a vector.
     k : int, default=10
         Items wanted; fewer are found where there are not as many.
 
@@ -248,28 +246,24 @@ class ApproximateIndex:
         If there are no items, a parameter is out of range, or queries are not
         finite or of another width.
     StoreError
-        From `build`, if the folder holds an index or shards already; from `open`,
-        if it is not complete, the file is damaged, or the index was built of
-        other vectors.
+        From `build`, if the folder holds an index or shards already; from `open`, if it is not
+        complete, the file is damaged, or the index was built of other vectors.
     MissingLibraryError
         If faiss is not installed.
 
     Notes
     -----
-    K-means finds middles of directions, every item is in the list of the nearest
-    one, and a query looks through the lists nearest to it [1]_. A graph of
-    neighbours took longer to build and to search among a million vectors
-    (benchmarks/README.md); among few, `exact_search` looks at all.
+    K-means finds middles of directions, every item is in the list of the nearest one, and a query
+    looks through the lists nearest to it [1]_. A graph of neighbours took longer to build and to
+    search among a million vectors (benchmarks/README.md); among few, `exact_search` looks at all.
 
-    A file that was damaged is refused by its sum. One that was made on purpose
-    brings its own, and faiss does not check all places: open only what you built
-    or whose source you trust.
+    A file that was damaged is refused by its sum. One that was made on purpose brings its own, and
+    faiss does not check all places: open only what you built or whose source you trust.
 
     References
     ----------
-    .. [1] Jégou, Douze & Schmid (2011), Product quantization for nearest
-       neighbor search. IEEE TPAMI 33(1); and Douze et al. (2024), The Faiss
-       library. arXiv:2401.08281.
+    .. [1] Jégou, Douze & Schmid (2011), Product quantization for nearest neighbor search. IEEE
+       TPAMI 33(1); and Douze et al. (2024), The Faiss library. arXiv:2401.08281.
 
     Examples
     --------

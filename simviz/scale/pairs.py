@@ -32,8 +32,7 @@ class PairRows:
         Row of either side of each pair, from 0. A pair that is listed twice
         keeps its highest grade.
     grade : array-like of float, shape (n,), optional
-        Above 0: grade of relevance; below 0: judged not relevant. All 1 when
-        omitted.
+        Above 0: grade of relevance; below 0: judged not relevant. All 1 when omitted.
     unjudged : {"negative", "ignore"}, optional
         What other pairs mean, as for `simviz.relevance.Relevance`; guessed once
         from all grades when omitted.

@@ -58,9 +58,8 @@ class TextFolder:
     Raises
     ------
     DatasetError
-        If there are no files or no rows, one of them is no Parquet file, lacks
-        a column, or has numbers where texts should be; from `batches`, if it is
-        damaged or an id is missing.
+        If there are no files or no rows, one of them is no Parquet file, lacks a column, or has
+        numbers where texts should be; from `batches`, if it is damaged or an id is missing.
     ValueError
         If a batch should have no rows.
     """
@@ -118,9 +117,8 @@ def write_features(
     folder : str or Path
         A new or empty directory.
     client : distributed.Client, optional
-        Of a cluster whose workers find both directories in the same place;
-        each writes the shards of files of its own. Without one they are
-        written here, one after another.
+        Of a cluster whose workers find both directories in the same place; each writes the shards
+        of files of its own. Without one they are written here, one after another.
 
     Returns
     -------
@@ -172,9 +170,8 @@ def _write(i: int, source: TextFolder, features: Any, folder: Path) -> list[dict
 def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = None) -> F:
     """Fit features of terms on folders of texts, going through them once.
 
-    The terms of each file are counted on their own and the counts added up: the
-    vocabulary is that of ``features.fit`` on all texts in one list, and so are its
-    weights, to the last bit.
+    The terms of each file are counted on their own and the counts added up: the vocabulary is that
+    of ``features.fit`` on all texts in one list, and so are its weights, to the last bit.
 
     Parameters
     ----------
@@ -195,8 +192,7 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
     Raises
     ------
     DatasetError, ValueError
-        If a file is damaged, there is no source, a parameter is out of range, or
-        no term is left.
+        If a file is damaged, there is no source, a parameter is out of range, or no term is left.
 
     Notes
     -----

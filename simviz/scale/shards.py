@@ -205,8 +205,7 @@ class SparseShards(Shards):
     IndexError
         From `take`, if there is no such row.
     ValueError
-        From `write`, if there is nothing to write, widths differ, or ids are not
-        as many as rows.
+        From `write`, if there is nothing to write, widths differ, or ids are not as many as rows.
 
     Examples
     --------

@@ -228,9 +228,8 @@ def write_vectors(
     model : PairPipeline or EmbeddingModel
         Fitted; or an `SSI` of low rank without a shared vocabulary.
     items : SparseShards or iterable
-        Features on disk, of which each shard becomes one of vectors; or
-        batches, each a matrix of features or, for a pipeline, `Items` or a
-        list of texts. One batch is held at a time.
+        Features on disk, of which each shard becomes one of vectors; or batches, each a matrix of
+        features or, for a pipeline, `Items` or a list of texts. One batch is held at a time.
     folder : str or Path
         A new or empty directory.
     side : {"x", "y"}
@@ -251,9 +250,8 @@ def write_vectors(
     Raises
     ------
     ValueError, StoreError
-        If the model has no vectors whose inner products are its similarities,
-        vectors are not finite, there is nothing to write, or the folder holds
-        shards already.
+        If the model has no vectors whose inner products are its similarities, vectors are not
+        finite, there is nothing to write, or the folder holds shards already.
 
     Examples
     --------

@@ -51,23 +51,11 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 class Limits:
     """How much one workspace may keep, and for how long.
 
-    Parameters
-    ----------
-    datasets, runs, shares : int
-        Most data sets, runs and shares of a workspace.
-    corrections : int
-        Most corrections of the answers on one data set.
-    bytes : int
-        Most bytes of its data sets and runs together.
-    demo_runs, demo_bytes : int
-        The same for the runs of demos, which belong to all; the one that was
-        not opened for longest makes room.
-    upload_bytes : int
-        Most bytes of the uploads of all workspaces that are not kept as data
-        sets yet; the oldest make room.
-    idle_days : float
-        Days after which a workspace that nobody opened is removed, once it
-        was found so at two sweeps at least a day of running apart.
+    `corrections` are those of the answers on one data set; `bytes` are of all its data sets and
+    runs. Runs of demos belong to all; beyond `demo_runs` and `demo_bytes` the one that was not
+    opened for longest makes room, beyond `upload_bytes` the oldest uploads that are not kept as
+    data sets yet. After `idle_days` a workspace that nobody opened is removed, once it was found
+    so at two sweeps at least a day of running apart.
     """
 
     datasets: int = 30

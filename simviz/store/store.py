@@ -91,36 +91,16 @@ class Usage:
 class Store:
     """Data sets, runs and shares on disk, safe against any sudden end.
 
-    Files are written aside, brought to the disk and moved into place whole;
-    only then does the index say that they exist. A process that is killed
-    leaves nothing but what the next opening sweeps away. Several threads and
-    processes of one machine may use one directory at once.
+    Files are written aside, brought to the disk and moved into place whole; only then does the
+    index say that they exist. A process that is killed leaves nothing but what the next opening
+    sweeps away. Several threads and processes of one machine may use one directory at once.
 
-    Every data set and run belongs to a *workspace*, whose unguessable id is
-    the only key to it. Demos (ids "demo:...") and the runs trained on them
-    belong to all.
+    Every data set and run belongs to a *workspace*, whose unguessable id is the only key to it.
+    Demos (ids "demo:...") and the runs trained on them belong to all.
 
-    Parameters
-    ----------
-    root : Path, optional
-        Directory of the store; made when it is missing. By default the
-        environment variable ``SIMVIZ_HOME``, else ``~/.local/share/simviz``.
-        It must lie on a local disk.
-    limits : Limits, optional
-        How much a workspace may keep.
-    running : callable, default=time.monotonic
-        Seconds that this machine has been running.
-
-    Attributes
-    ----------
-    workspaces, datasets, uploads, runs, shares, jobs, feedback, decisions, choices
-        Its parts, each with methods to put, find, open and delete what it
-        keeps.
-
-    Raises
-    ------
-    StoreError
-        If the directory cannot be used.
+    `root` is made when it is missing; by default it is the environment variable ``SIMVIZ_HOME``,
+    else ``~/.local/share/simviz``. It must lie on a local disk; StoreError says that it cannot be
+    used. `running` are the seconds that this machine has been running.
 
     Examples
     --------
@@ -132,8 +112,6 @@ class Store:
     >>> dataset_id = store.datasets.put(pairs, mine)
     >>> store.datasets.get(dataset_id, mine).digest == pairs.digest
     True
-    >>> [info.n_relevant for info in store.datasets.find(mine) if not info.is_demo]
-    [2]
     """
 
     def __init__(

@@ -90,9 +90,8 @@ def read_collection(
     name : str, optional
         Of the data set, where the source has none.
     parts : mapping of str to str, optional
-        "x", "y" or "relevance" to a file, where names do not tell; "x_id",
-        "x_text", "y_id", "y_text" or "label" to a column of theirs, "label" to
-        "" for none.
+        "x", "y" or "relevance" to a file, where names do not tell; "x_id", "x_text", "y_id",
+        "y_text" or "label" to a column of theirs, "label" to "" for none.
     labels : mapping of str to float or None, optional
         What words in the label column of the judgments, or of the only
         table, mean; as in `read_pairs`.

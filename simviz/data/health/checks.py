@@ -79,8 +79,7 @@ def check_health(
     Parameters
     ----------
     data : PairSet or ReadResult
-        Pairs; or what a reader answered, whose account of contradicting rows
-        is looked at, too.
+        Pairs; or what a reader answered, whose account of contradicting rows is looked at, too.
     split : Split, optional
         How it is split.
     suggest : bool, default=True

@@ -161,8 +161,7 @@ class Finding:
     head : tuple of str
         What the cells of an example are.
     examples : tuple of tuple of str
-        A few of them, each a row of cells; a cell that stands for an item is
-        an `ItemName`.
+        A few of them, each a row of cells; a cell that stands for an item is an `ItemName`.
     remedy : Remedy, optional
         What mends it; see `why` where nothing does at one stroke.
     """

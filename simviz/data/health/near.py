@@ -1,10 +1,9 @@
 r"""Texts that are nearly the same, found exactly without comparing all with all.
 
-Two texts are compared by the weighted Jaccard similarity of their sets of
-character n-grams, :math:`w(A \cap B) / w(A \cup B)`; an n-gram in many texts
-weighs little. If two sets reach a similarity t, what they share weighs at
-least t times either set. So in the order of rarity, what follows a set's
-*head* cannot be all they share [1]_: only texts whose heads share enough are
+Two texts are compared by the weighted Jaccard similarity of their sets of character n-grams,
+:math:`w(A \cap B) / w(A \cup B)`; an n-gram in many texts weighs little. If two sets reach a
+similarity t, what they share weighs at least t times either set. So in the order of rarity, what
+follows a set's *head* cannot be all they share [1]_: only texts whose heads share enough are
 compared. Of words, no more than one in six may differ by more than a letter.
 
 References

@@ -1,9 +1,8 @@
 """Links: which run a link means, and the link that means a run.
 
-A link to a run of a demo says how it is trained (``?demo=icons&method=cca&k=50``)
-and so works on a server that has never seen it: the job is asked for, and
-the same request gives the same run. Own runs are named by their id, which
-only their owner can open; a share opens them for others.
+A link to a run of a demo says how it is trained (``?demo=icons&method=cca&k=50``) and so works on
+a server that has never seen it: the job is asked for, and the same request gives the same run. Own
+runs are named by their id, which only their owner can open; a share opens them for others.
 """
 
 from __future__ import annotations
