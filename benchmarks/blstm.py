@@ -44,8 +44,8 @@ def bare(layers: int, width: int, hidden: int, batches: int) -> None:
 
 def one_pass(preset: str, padding: str, X, Y) -> SiameseBLSTM:
     """One pass over pairs of different texts: sampling, reading, loss, step."""
-    params = {**SiameseBLSTM.presets.get(preset, {}), "padding": padding}
-    return SiameseBLSTM(**params, max_iter=1, validation_fraction=0.0).fit(X, Y)
+    params = {**SiameseBLSTM.presets.get(preset, {}), "padding": padding, "max_iter": 1}
+    return SiameseBLSTM(**params, validation_fraction=0.0).fit(X, Y)
 
 
 def main() -> None:

@@ -56,10 +56,9 @@ _STEPS = {
 }  # fmt: skip
 #: Inputs that row (3) got wrong, and row (4) was told the groups of.
 CORRECTED = "Corrected (seen in training)"
-#: Share of its own training inputs that a network has to find before its claims are decided. The
-#: paper's is right on .87 of annotations that it has not seen (table 3): one that misses more than
-#: a tenth of what it was shown has not been trained to its end, and says nothing of the paper.
-LEARNED = 0.9
+#: Share of its own training inputs that a network has to find before its claims are decided. One
+#: that misses more never left its random start, where validation may stand still as well.
+LEARNED = 0.5
 #: Texts of each kind to watch at most; a pass over more would take as long as learning.
 _WATCHED = 60
 _SYNONYMS: Mapping[Size, int] = {"demo": 300, "full": 1_000}
@@ -175,11 +174,13 @@ class Row:
     passes: int | None = None
     #: Share of its training inputs whose nearest title, itself left out, is right.
     recall: float = math.nan
+    #: Whether validation had not risen any more for as many passes as it was waited for.
+    plateau: bool = False
 
     @property
     def learned(self) -> bool:
-        """Whether it has learned its own inputs; not where that was not measured."""
-        return self.recall >= LEARNED
+        """Whether it was trained to its end; not where what it knows was not measured."""
+        return self.plateau and self.recall >= LEARNED
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -223,9 +224,11 @@ def table(
         network.set_callbacks(part.listen(label))
         network.fit(train, course.watched)
         part(label, 1.0)  # ends here where it was stopped
-        passes: int = network.model_.n_iter_
+        model = network.model_
+        plateau = model.n_iter_ - model.best_iter_ >= model.patience
+        recall = training_recall(network, train)
         return {
-            "row": asdict(Row(len(train.x), passes, training_recall(network, train))),
+            "row": asdict(Row(len(train.x), model.n_iter_, recall, plateau)),
             "hits": {test: course.hits(network, test) for test in course.tests},
             "told": course.feedback_of(network) if row == ROWS[3] else None,
         }
@@ -388,16 +391,17 @@ def _by_text(a: Sequence[float], b: Sequence[float]) -> Comparison:
 
 
 def _unlearned(trained: Mapping[str, Row], rows: Iterable[str]) -> str:
-    """Which of some rows have not learned their own inputs, in words; empty where all have."""
+    """Which of some rows were not trained to their end, in words; empty where all were."""
     unfinished = []
     for row in dict.fromkeys(rows):
         how = trained.get(row)
         if row in ROWS and how is not None and not how.learned:
             found = "not measured" if math.isnan(how.recall) else f"{how.recall:.3f}"
-            unfinished.append(f"row {row}: {found} after {how.passes} passes")
+            still = "" if how.plateau else ", still rising"
+            unfinished.append(f"row {row}: {found} after {how.passes} passes{still}")
     if not unfinished:
         return ""
-    needed = f"of the inputs of training {LEARNED:g} have to be right"
+    needed = f"validation at a plateau, and {LEARNED:g} of the inputs of training right"
     return f"Not trained to its end ({needed}): {'; '.join(unfinished)}."
 
 
@@ -488,6 +492,7 @@ class SiameseTable(Experiment[Material]):
                     "row": row,
                     "texts": of.texts,
                     "passes": of.passes,
+                    "plateau": "" if of.passes is None else "yes" if of.plateau else "no",
                     "training inputs right": of.recall,
                     **{
                         f"{test} (n = {len(next(iter(rows.values()))):,})": _share(rows.get(row))
@@ -518,8 +523,8 @@ class SiameseTable(Experiment[Material]):
             claims=made,
             notes=[
                 f"Networks: {text}.",
-                f"Of a row that has not learned its own inputs ({LEARNED:g} of them right) every "
-                "claim is undecided.",
+                "Of a row whose validation had not come to a plateau, or that finds less than "
+                f"{LEARNED:g} of its own inputs, every claim is undecided.",
                 f"Looking titles up in the taxonomy can reach {data.ceiling:.3f}.",
             ],
         )

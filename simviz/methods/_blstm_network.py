@@ -161,17 +161,22 @@ def encode(
         Z = functional.pad(Z.permute(1, 2, 0), ((width - 1) // 2, width // 2))
         Z = functional.conv1d(Z, parts["convolution"], parts["convolution_bias"])
         Z = functional.relu(Z).permute(2, 0, 1)
-    # Each text is turned round in itself, so that no direction begins with padding.
-    mirrored = torch.where(steps < lengths, lengths - 1 - steps, steps)
-    mirrored = (mirrored * n + torch.arange(n, device=ids.device)).ravel()
-    turn = _turn().apply
+    mirrored = None
+    if not bool(inside.all()):
+        # Each text is turned round in itself, so that no direction begins with padding.
+        mirrored = torch.where(steps < lengths, lengths - 1 - steps, steps)
+        mirrored = (mirrored * n + torch.arange(n, device=ids.device)).ravel()
     for layer in range(shape.n_layers):
         if dropout is not None and layer:
             Z = dropout.thin(Z, dropout.layers, (1, n, Z.shape[2]))
         weights = [_weights(parts, f"{way}_{layer}", dropout) for way in ("forward", "backward")]
-        ahead = _lstm(Z, weights[0], shape.hidden_units)
-        back = turn(_lstm(turn(Z, mirrored), weights[1], shape.hidden_units), mirrored)
-        Z = torch.cat([ahead, back], dim=2)
+        if mirrored is None:
+            Z = _lstm(Z, weights[0] + weights[1], shape.hidden_units)
+        else:
+            turn = _turn().apply
+            ahead = _lstm(Z, weights[0], shape.hidden_units)
+            back = turn(_lstm(turn(Z, mirrored), weights[1], shape.hidden_units), mirrored)
+            Z = torch.cat([ahead, back], dim=2)
     # Zeros where a text has ended: its own steps alone make the mean.
     mean = (Z * inside).sum(dim=0) / lengths[:, None]
     if dropout is not None:
@@ -210,15 +215,20 @@ def _weights(parts: Mapping[str, Tensor], name: str, dropout: Dropout | None) ->
 
 
 def _lstm(Z: Tensor, weights: list[Tensor], hidden_units: int) -> Tensor:
-    """One layer in one direction, in the compiled loop that `torch.nn.LSTM` uses."""
+    """One layer in the compiled loop of `torch.nn.LSTM`, in as many directions as have weights."""
     import torch
 
-    if Z.is_cuda:  # cuDNN reads weights as one piece of memory, and warns of every other
-        flat = torch.cat([w.flatten() for w in weights]).split([w.numel() for w in weights])
-        weights = [part.view_as(w) for part, w in zip(flat, weights, strict=True)]
-    first = Z.new_zeros(1, Z.shape[1], hidden_units)
-    learns = torch.is_grad_enabled()
-    return torch.lstm(Z, (first, first), weights, True, 1, 0.0, learns, False, False)[0]
+    n_directions = len(weights) // 4
+
+    if Z.is_cuda:  # cuDNN reads matrices, then biases, as one piece of memory, or copies them
+        order = sorted(range(len(weights)), key=lambda i: -weights[i].dim())
+        pieces = [weights[i] for i in order]
+        flat = torch.cat([w.flatten() for w in pieces]).split([w.numel() for w in pieces])
+        placed = dict(zip(order, flat, strict=True))
+        weights = [placed[i].view_as(w) for i, w in enumerate(weights)]
+    first = Z.new_zeros(n_directions, Z.shape[1], hidden_units)
+    learns, both = torch.is_grad_enabled(), n_directions == 2
+    return torch.lstm(Z, (first, first), weights, True, 1, 0.0, learns, both, False)[0]
 
 
 @cache

@@ -51,6 +51,7 @@ Tick = Callable[[], None]
 
 _CHUNK = 64  # texts of like lengths that are read together in training
 _MANY = 256  # the same without gradients
+_MANY_ON_GPU = 1024
 _RATIO = 4  # of what negatives and positives weigh in the contrastive loss, at most
 
 
@@ -332,6 +333,8 @@ class Reader:
 
     def chunks(self, texts: Texts, rows: Index, size: int) -> Iterator[Index]:
         """Positions in `rows`, texts of like lengths together."""
+        if self.device != "cpu":  # a GPU takes as long for a few as for many
+            size = max(size, _MANY_ON_GPU)
         order = np.argsort(texts.lengths[rows], kind="stable")
         yield from np.array_split(order, max(1, -(-len(rows) // size)))
 

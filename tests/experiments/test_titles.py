@@ -142,7 +142,7 @@ def test_claims_are_told_by_test_and_need_both_rows():
     for row in rows[3:5]:
         known[blstm.ANNOTATIONS][row] = right
     known[blstm.TYPOS][rows[3]] = right
-    learned = {row: blstm.Row(60, 7, 0.95) for row in blstm.ROWS}
+    learned = {row: blstm.Row(60, 7, 0.95, True) for row in blstm.ROWS}
     verdicts = {c.statement: c for c in claims(blstm.Table3(known, learned))}
     rises = verdicts["Annotations rise most with extra words."]
     assert rises.verdict == "holds" and len(rises.parts) == 3
@@ -164,9 +164,10 @@ def test_a_network_that_has_not_learned_its_own_inputs_decides_nothing():
     }
     known[blstm.COMPOSITION][synonyms] = [1.0] * 60
 
-    def verdicts(**recall):
+    def verdicts(plateau=True, **recall):
         rows = {
-            row: blstm.Row(60, 40, recall.get(f"row{i}", 0.9)) for i, row in enumerate(blstm.ROWS)
+            row: blstm.Row(60, 40, recall.get(f"row{i}", 0.5), plateau)
+            for i, row in enumerate(blstm.ROWS)
         }
         return {c.statement: c for c in claims(blstm.Table3(known, rows))}
 
@@ -180,9 +181,11 @@ def test_a_network_that_has_not_learned_its_own_inputs_decides_nothing():
     assert "row (4) + feedback: 0.108 after 40 passes" in untrained[behind].numbers()
     assert [p.verdict for p in untrained[rises].parts] == ["undecided"] * 3
     assert "0.108" in untrained[rises].parts[2].numbers()
-    for half in (verdicts(row1=0.899), verdicts(row2=0.0), verdicts(row2=np.nan)):
+    for half in (verdicts(row1=0.499), verdicts(row2=0.0), verdicts(row2=np.nan)):
         assert half[lifts].verdict == "undecided", "both of what is compared have to be trained"
     assert "row (2) + synonyms: not measured" in half[lifts].numbers()
+    rising = verdicts(plateau=False)[lifts]
+    assert rising.verdict == "undecided" and "after 40 passes, still rising" in rising.numbers()
 
 
 def test_training_inputs_are_asked_for_another_title_of_their_groups():
@@ -232,8 +235,9 @@ def test_a_taxonomy_of_ones_own_is_run(monkeypatch):
     assert experiment.refusal(PairSet.from_texts(["a"], ["b"])).startswith("It needs titles")
     alone = experiment.run(experiment.prepared(taxonomy_pairs(titles)))
     assert [row[0] for row in alone.tables[0].rows] == [blstm.BASELINE, *blstm.ROWS[:3]]
-    assert alone.tables[0].columns[:4] == ("row", "texts", "passes", "training inputs right")
-    assert [row[2] for row in alone.tables[0].rows] == [None, 1, 1, 1]
+    columns = ("row", "texts", "passes", "plateau", "training inputs right")
+    assert alone.tables[0].columns[:5] == columns
+    assert [row[2:4] for row in alone.tables[0].rows] == [(None, ""), *[(1, "no")] * 3]
     assert alone.figures[0].kind == "lines"
     assert alone.figures[1].series[0].x == (8,) and alone.figures[1].series[0].y == (3,)
     data = experiment.prepared(taxonomy_pairs(titles, titles | inputs))

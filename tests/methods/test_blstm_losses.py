@@ -9,6 +9,7 @@ import torch
 from simviz.methods._blstm_network import Shape, Texts, encode
 from simviz.methods._blstm_training import (
     Batches,
+    Reader,
     contrastive,
     negative_loss,
     softmax,
@@ -76,10 +77,11 @@ def numbers(lengths, T):
     return torch.from_numpy(ids), torch.tensor(lengths)
 
 
-def test_the_network_is_the_bidirectional_one_of_torch_on_packed_texts():
+@pytest.mark.parametrize("steps", [[7, 5, 2, 1], [7, 7, 7]])
+def test_the_network_is_the_bidirectional_one_of_torch_on_packed_texts(steps):
     shape, theta = network()
     parts = shape.split(theta)
-    ids, lengths = numbers([7, 5, 2, 1], 7)
+    ids, lengths = numbers(steps, 7)
     peer = torch.nn.LSTM(3, 4, 2, bidirectional=True, dtype=torch.float64)
     with torch.no_grad():
         for layer in range(2):
@@ -121,6 +123,15 @@ def test_gradients_are_those_of_finite_differences(convolution):
         return softmax(Z @ Z.T, P, N, 10.0) + contrastive(Z @ Z.T, P, N, "hinge", 0.0)
 
     assert torch.autograd.gradcheck(loss, theta[3:].clone().requires_grad_(), fast_mode=True)
+
+
+def test_a_gpu_reads_more_texts_at_once():
+    texts = Texts(np.ones((700, 4), dtype=np.int64), np.arange(700) % 4 + 1)
+    for device, n_chunks in (("cpu", 11), ("cuda", 1)):
+        chunks = list(Reader(network()[0], None, device).chunks(texts, np.arange(700), 64))
+        assert len(chunks) == n_chunks
+        assert (np.diff(texts.lengths[np.concatenate(chunks)]) >= 0).all()
+        assert sorted(np.concatenate(chunks)) == list(range(700))
 
 
 def test_texts_begin_anywhere_in_training_and_stand_in_the_middle_later():
