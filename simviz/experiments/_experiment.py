@@ -42,8 +42,8 @@ How a claim is written:
   ahead of B" holds where the difference has its sign and the two-sided p,
   corrected for the claims made beside it, is ≤ 0.05; it does not hold where
   the sign is the other one and p ≤ 0.05; else it is undecided, also where both
-  have 0.99 or more of the highest value, or a network has not learned its
-  own inputs (``siamese_blstm``). What was not run is not comparable.
+  have 0.99 or more of the highest value, or a network was not trained to
+  its end (``siamese_blstm``). What was not run is not comparable.
 * Claims stand under ``claims`` of that file: `ClaimSpec` says which row is ahead of
   which, where ``published.toml`` has it, and what is corrected for what. A
   `Judge` tests them on the values of rows that were run::
