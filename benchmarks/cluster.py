@@ -35,7 +35,7 @@ from simviz.jobs.worker import limit_threads
 from simviz.methods._s2net_losses import Loss, Settings
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.gradients import ClusterRows, LocalRows, Share, fit_s2net
+from simviz.scale.lbfgs import ClusterRows, LocalRows, Share, fit_s2net
 
 Way = Callable[[np.ndarray], tuple[float, np.ndarray]]
 

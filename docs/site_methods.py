@@ -7,10 +7,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from simviz.base import PairModel
-from simviz.cards import FAMILIES, MethodCard, method_card
 from simviz.datasets import DEMOS
 from simviz.experiments import SIGNS, VERDICTS, all_experiments, cell_text, known_findings
 from simviz.features import why_impossible
+from simviz.method_cards import FAMILIES, MethodCard, method_card
 from simviz.methods import all_methods
 
 MEASURED = Path(__file__).parents[1] / "benchmarks" / "README.md"

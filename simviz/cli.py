@@ -544,7 +544,7 @@ def _describe_export(parser: ArgumentParser) -> None:
 
 def _export(options: Namespace) -> int:
     from simviz import exports
-    from simviz.exports.page import page_contents
+    from simviz.exports.html import page_contents
     from simviz.pipeline import load_pipeline
 
     is_page = options.form == "page"

@@ -20,7 +20,7 @@ from simviz.base import PairModel
 from simviz.callbacks import Callback, terminal_progress, within
 from simviz.data import PairSet, Split, default_direction
 from simviz.data.cells import numbered
-from simviz.data.readers import pairs_of
+from simviz.data.pairs_from_tables import pairs_of
 from simviz.data.splitting import PARTS, By, split as split_pairs, suggest_split
 from simviz.evaluation import (
     Comparison,

@@ -131,7 +131,7 @@ def _multiply() -> None:
 
 def _compare() -> None:
     """What pages run beyond a job: tests, curves over pairs, blends, texts that are alike."""
-    from simviz.data.health.near import near_pairs
+    from simviz.data.health.near_duplicates import near_pairs
     from simviz.evaluation import blend_curve, compare_all_evaluations, score_counts
     from simviz.pipeline import BlendPipeline
 

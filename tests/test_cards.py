@@ -8,10 +8,10 @@ from dataclasses import replace
 import pytest
 
 import simviz
-from simviz import cards as docstrings
+from simviz import method_cards as docstrings
 from simviz.base import EmbeddingModel
-from simviz.cards import FAMILIES, HAVE, code_lines, method_card, needs, suits
 from simviz.data import PairSet
+from simviz.method_cards import FAMILIES, HAVE, code_lines, method_card, needs, suits
 from simviz.methods import all_methods
 
 METHODS = all_methods()
@@ -121,7 +121,7 @@ def test_sections_keep_their_text():
 @pytest.mark.parametrize(
     ("source", "markdown"),
     [
-        (":class:`~simviz.cards.HAVE` is", "`simviz.cards.HAVE` is"),
+        (":class:`~simviz.method_cards.HAVE` is", "`simviz.method_cards.HAVE` is"),
         ("``a`` and :math:`x\n y`", "`a` and $x y$"),
         ("5 < 6 & *", "5 \\< 6 \\& \\*"),
         ("plain", "plain"),

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._extras import require
-from simviz.charts import printed
+from simviz.charts import map_image
 from simviz.charts.canvas import (
     CSS,
     PAGE_SCRIPT,
@@ -186,8 +186,10 @@ class Drawing:
         if kind == ".parquet":
             self._table().to_parquet(path)
         elif kind in (".svg", ".png"):
-            picture = printed.laid_out(self, self._colours(color_by), size)
-            made = printed.png(picture, dpi) if kind == ".png" else printed.svg(picture).encode()
+            picture = map_image.laid_out(self, self._colours(color_by), size)
+            made = (
+                map_image.png(picture, dpi) if kind == ".png" else map_image.svg(picture).encode()
+            )
             Path(path).write_bytes(made)
         elif kind in (".html", ".htm"):
             Path(path).write_text(self.to_html(color_by), encoding="utf-8")

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simviz.charts._chart import MEASURED_AXIS, Chart, translucent
-from simviz.charts.colours import colorscale
+from simviz.charts.dot_colours import colorscale
 from simviz.charts.style import (
     Theme,
     ThemeName,

@@ -7,7 +7,7 @@ from .description import (
 )
 from .health import check_health as check_health
 from .pairs import Items as Items, PairSet as PairSet
-from .readers import (
+from .pairs_from_tables import (
     ReadResult as ReadResult,
     SkippedRow as SkippedRow,
     from_frame as from_frame,
@@ -22,4 +22,4 @@ from .sources import (
 )
 from .splitting import Split as Split, folds as folds, split as split
 from .tables import Table as Table, read_table as read_table, table_from_frame as table_from_frame
-from .write import dump_pairs as dump_pairs, write_pairs as write_pairs
+from .writers import dump_pairs as dump_pairs, write_pairs as write_pairs

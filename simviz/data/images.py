@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Note, as_cells, counted, factorize, first_of, shown
 from simviz.data.pairs import Items, PairSet
-from simviz.data.readers import ReadResult
+from simviz.data.pairs_from_tables import ReadResult
 from simviz.data.roles import Roles
 from simviz.data.sources import get_limits, report_progress
 from simviz.data.tables import Table

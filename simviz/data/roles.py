@@ -25,7 +25,7 @@ from simviz.data.cells import (
     shown,
 )
 from simviz.data.tables import Table
-from simviz.data.write import parse_header
+from simviz.data.writers import parse_header
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Unjudged
 

@@ -16,7 +16,7 @@ from typing import Literal
 import numpy as np
 
 from simviz.data.pairs import Items, PairSet
-from simviz.data.readers import grouped, taxonomy_pairs
+from simviz.data.pairs_from_tables import grouped, taxonomy_pairs
 from simviz.datasets._info import DemoInfo
 
 Part = Literal["pool", "validation", "test"]

@@ -5,6 +5,15 @@ from .baselines import (
     VectorScorer as VectorScorer,
 )
 from .blends import BlendCurve as BlendCurve, blend_curve as blend_curve
+from .calibration import (
+    Calibration as Calibration,
+    CurveBands as CurveBands,
+    Reliability as Reliability,
+    ScoreCounts as ScoreCounts,
+    curve_bands as curve_bands,
+    reliability as reliability,
+    score_counts as score_counts,
+)
 from .comparisons import (
     Comparisons as Comparisons,
     PowerAnalysis as PowerAnalysis,
@@ -27,10 +36,6 @@ from .curves import (
     dimension_grid as dimension_grid,
     learning_curve as learning_curve,
     nested_parts as nested_parts,
-)
-from .divisions import (
-    RepeatedSplits as RepeatedSplits,
-    evaluate_repeated_splits as evaluate_repeated_splits,
 )
 from .fusion import (
     ChosenBlend as ChosenBlend,
@@ -65,6 +70,10 @@ from .metrics import (
     metric as metric,
     parse_metric as parse_metric,
 )
+from .repeated_splits import (
+    RepeatedSplits as RepeatedSplits,
+    evaluate_repeated_splits as evaluate_repeated_splits,
+)
 from .result import (
     Direction as Direction,
     Evaluation as Evaluation,
@@ -73,15 +82,6 @@ from .result import (
 )
 from .roc import Roc as Roc
 from .run_values import RunValues as RunValues, read_run_values as read_run_values
-from .scores import (
-    Calibration as Calibration,
-    CurveBands as CurveBands,
-    Reliability as Reliability,
-    ScoreCounts as ScoreCounts,
-    curve_bands as curve_bands,
-    reliability as reliability,
-    score_counts as score_counts,
-)
 from .scoring import Scorer as Scorer, evaluate as evaluate, evaluate_part as evaluate_part
 from .significance import (
     Comparison as Comparison,

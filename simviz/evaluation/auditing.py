@@ -15,7 +15,7 @@ from scipy.special import expit
 from simviz._types import Index, Reals
 from simviz.callbacks import Callback, within
 from simviz.data.description import plain_text
-from simviz.data.health.near import near_pairs
+from simviz.data.health.near_duplicates import near_pairs
 from simviz.data.pairs import Items, PairSet, as_pairs
 from simviz.data.splitting import suggest_split
 from simviz.evaluation._tuning_fits import PairUnits, UnitBy

@@ -27,7 +27,7 @@ from simviz.data.augment import (
     mine,
 )
 from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet
-from simviz.data.readers import Grouped, grouped, read_taxonomy, taxonomy_pairs
+from simviz.data.pairs_from_tables import Grouped, grouped, read_taxonomy, taxonomy_pairs
 from simviz.evaluation.scoring import evaluate
 from simviz.evaluation.significance import Comparison, paired_randomization
 from simviz.exceptions import DatasetError

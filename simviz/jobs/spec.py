@@ -17,8 +17,12 @@ from simviz.data.augment import from_json as augmenters
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import By, split
 from simviz.evaluation.auditing import audit, fits_of_audit, why_no_audit
-from simviz.evaluation.divisions import MIN_DIVISIONS, RepeatedSplits, evaluate_repeated_splits
 from simviz.evaluation.metrics import parse_metric
+from simviz.evaluation.repeated_splits import (
+    MIN_DIVISIONS,
+    RepeatedSplits,
+    evaluate_repeated_splits,
+)
 from simviz.evaluation.result import Asking
 from simviz.evaluation.tuning import Selection
 from simviz.exceptions import DatasetError, JobError as JobError, StoreError

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, get_args
 
-from simviz.evaluation.divisions import RepeatedSplits
+from simviz.evaluation.repeated_splits import RepeatedSplits
 from simviz.evaluation.tuning import Selection, Trial
 from simviz.exceptions import SimvizError
 from simviz.jobs.spec import JobResult, JobSpec

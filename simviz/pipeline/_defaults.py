@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from simviz.base import MethodTags, PairModel
 from simviz.data import guess_space
 from simviz.data.pairs import ItemKind, PairSet
-from simviz.data.readers import pairs_of
+from simviz.data.pairs_from_tables import pairs_of
 from simviz.exceptions import MissingLibraryError
 from simviz.features import PretrainedImages, PretrainedText, Tfidf, Vectors, default_features
 from simviz.features.pretrained import why_unavailable

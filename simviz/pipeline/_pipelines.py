@@ -24,7 +24,7 @@ from simviz.data.pairs import (
     aligned_sides,
     as_items,
 )
-from simviz.data.readers import pairs_of
+from simviz.data.pairs_from_tables import pairs_of
 from simviz.features._base import Transformer
 from simviz.params import as_set_output
 from simviz.persistence import save_state

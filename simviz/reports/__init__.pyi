@@ -7,4 +7,4 @@ from .code import (
     search_code as search_code,
 )
 from .files import query_csv as query_csv, trec_zip as trec_zip
-from .page import html_report as html_report
+from .html import html_report as html_report

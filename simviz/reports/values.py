@@ -118,7 +118,7 @@ def values_page(summary: Mapping[str, Any]) -> str:
     """A summary as a page of HTML that needs no other file; every name in it is escaped."""
     from importlib.metadata import version
 
-    from simviz.reports.page import style
+    from simviz.reports.html import style
 
     head, *runs = _run_table(summary)
     pairs = [

@@ -1,9 +1,9 @@
-from .fit import fit_s2net as fit_s2net
 from .index import (
     ApproximateIndex as ApproximateIndex,
     Neighbors as Neighbors,
     exact_search as exact_search,
 )
+from .minibatches import fit_s2net as fit_s2net
 from .pairs import PairRows as PairRows, read_pairs as read_pairs
 from .parquet import (
     TextFolder as TextFolder,

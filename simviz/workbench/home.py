@@ -11,7 +11,7 @@ import streamlit as st
 from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import address, frame, progress, settings, state
+from simviz.workbench.shell import frame, preferences, progress, query_params, state
 
 if TYPE_CHECKING:
     from simviz.datasets._info import DemoInfo
@@ -202,7 +202,7 @@ def _wait() -> None:
 
 def _choose(demo: str) -> None:
     st.session_state.dataset_id = f"demo:{demo}"
-    address.replace({"demo": demo})
+    query_params.replace({"demo": demo})
 
 
 def show_demo(demo: str) -> None:
@@ -212,7 +212,7 @@ def show_demo(demo: str) -> None:
     info = demos()[demo]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(info.title)
-        st.button("Other demos", on_click=address.replace, args=({},), type="tertiary")
+        st.button("Other demos", on_click=query_params.replace, args=({},), type="tertiary")
     st.caption(f"{info.description} {info.size}. Data: {info.source}. {info.licence}.")
     # Asked for once a session: what the visitor cancelled does not start by itself again.
     key = f"home-jobs-{demo}"
@@ -229,7 +229,7 @@ def show_demo(demo: str) -> None:
         return
     dataset_id = f"demo:{demo}"
     pairs = state.dataset(dataset_id)
-    direction = settings.current_direction(dataset_id, pairs)
+    direction = preferences.current_direction(dataset_id, pairs)
     named = results.show(dataset_id, pairs, finished, info.metric, direction, key="home")
     # Figures first: a drawing would take the processor from what is still trained.
     if named is not None and not any(s.is_active for s in statuses):
@@ -247,7 +247,7 @@ def _show_outline(n_methods: int) -> None:
 @frame.page("Home")
 def show_page() -> None:
     """Show Home: the demo that the link names, else the cards."""
-    demo = address.value("demo")
+    demo = query_params.value("demo")
     if demo in demos():
         show_demo(demo)
     else:

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import streamlit as st
 
-from simviz.cards import FAMILIES, HAVE, MethodCard, method_card, suits
 from simviz.charts.needs import needs_picture, picture_text
 from simviz.charts.style import get_theme, method_style
+from simviz.method_cards import FAMILIES, HAVE, MethodCard, method_card, suits
 from simviz.methods import all_methods
-from simviz.workbench.shell import address, display, forms, frame, state
+from simviz.workbench.shell import display, forms, frame, query_params, state
 
 _STYLE = Path(__file__).with_name("cards.css")
 #: Shown where the link names none.
@@ -40,7 +40,7 @@ def show_page() -> None:
         display.sentence("No method can use all of that.")
         return
     ids = [card.id for card in cards]
-    requested = address.value("method")
+    requested = query_params.value("method")
     at = ids.index(next((name for name in (requested, _DEFAULT_METHOD) if name in ids), ids[0]))
     listed, shown = st.columns([1, 3], gap="medium")
     with listed, st.container(key="methods-list", gap=None):
@@ -67,7 +67,7 @@ def show_page() -> None:
 
 def _choose_button(card: MethodCard, label: str, key: str, icon: str | None = None) -> None:
     def choose() -> None:
-        address.put(method=card.id)
+        query_params.put(method=card.id)
 
     st.button(label, key=key, icon=icon, type="tertiary", on_click=choose)
 

@@ -36,8 +36,8 @@ from simviz.jobs.cost import MAX_SECONDS
 from simviz.markdown import escape_markdown
 from simviz.methods import get_method
 from simviz.store.run import EXPERIMENT
-from simviz.workbench.shell import address, display, forms, frame, progress, state
-from simviz.workbench.shell.figures import show_chart
+from simviz.workbench.shell import display, forms, frame, progress, query_params, state
+from simviz.workbench.shell.charts import show_chart
 
 _STYLE = Path(__file__).with_name("cards.css")
 _LOOKS = {"holds": "sv-yes", "does not hold": "sv-no"}
@@ -72,10 +72,10 @@ def show_page() -> None:
     st.html(_STYLE)
     display.style()
     known = all_experiments()
-    requested = address.value("experiment")
+    requested = query_params.value("experiment")
     if requested in known:
         none = {"experiment": None}
-        forms.quiet_button("All papers", "arrow_back", "papers-all", address.put, kwargs=none)
+        forms.quiet_button("All papers", "arrow_back", "papers-all", query_params.put, kwargs=none)
         known = {requested: known[requested]}
     else:
         st.html(
@@ -218,7 +218,7 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
     demo_id = f"demo:{experiment.demo}"
     targets = [Target(demo_id, "Run on the demo", "demo")]
     own = state.current_dataset_id()
-    if own and own != demo_id and not address.value("share"):
+    if own and own != demo_id and not query_params.value("share"):
         try:
             pairs = state.dataset(own)
         except SimvizError:

@@ -18,8 +18,15 @@ from simviz.reports.run_summary import RunTable
 from simviz.store.run import Run
 from simviz.workbench.compare import curves, table
 from simviz.workbench.map import scene as map_scene
-from simviz.workbench.shell import display, drawings, progress, runs as shell_runs, settings, state
-from simviz.workbench.shell.figures import show_chart
+from simviz.workbench.shell import (
+    display,
+    drawings,
+    preferences,
+    progress,
+    runs as shell_runs,
+    state,
+)
+from simviz.workbench.shell.charts import show_chart
 
 _LABEL = 60  # characters of a query
 #: Where to go from what was found, and whether the page takes one run or several.
@@ -35,14 +42,14 @@ def show(
     dataset_id: str, pairs: PairSet, runs: Sequence[Run], metric: str, direction: str, key: str
 ) -> Run | None:
     """Show what runs on one split found on the part looked at; return the run of the verdict."""
-    part = settings.current_part(dataset_id)
+    part = preferences.current_part(dataset_id)
     ordered = run_summary.ranked(runs, metric, direction, part)
     entries = shell_runs.entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
     with st.container(
         key="results-links", horizontal=True, vertical_alignment="bottom", gap="medium"
     ):
-        settings.part_switch(dataset_id)
+        preferences.part_switch(dataset_id)
         seen = entries[0].run if entries else ordered[0]
         for page, label, icon, takes in _NEXT_PAGES:
             if not (key == "train" and page == "pages/train.py"):

@@ -10,9 +10,9 @@ from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.compare.divisions import request_for
+from simviz.workbench.compare.repeated_splits import request_for
 from simviz.workbench.data.split import parts_of
-from simviz.workbench.shell import links, settings, state
+from simviz.workbench.shell import links, preferences, state
 from simviz.workbench.train.augment import term_settings
 from simviz.workbench.train.runs import differences
 
@@ -20,7 +20,7 @@ from simviz.workbench.train.runs import differences
 @pytest.mark.parametrize(("features", "has_link"), [("usual", True), ({"tf": "log1p"}, False)])
 def test_a_demos_link_means_no_run_on_chosen_terms(features, has_link, monkeypatch):
     monkeypatch.setattr(state, "demo_of", lambda dataset: DEMOS["icons"])
-    split = settings.demo_split(DEMOS["icons"])
+    split = preferences.demo_split(DEMOS["icons"])
     spec = JobSpec("demo:icons", "0" * 16, "lsa", {"n_components": 50}, split, features=features)
     info = SimpleNamespace(is_derived=False, method="lsa")
     run = SimpleNamespace(spec=spec.to_json(), info=info)

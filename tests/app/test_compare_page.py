@@ -22,9 +22,9 @@ from simviz.evaluation.tables import table_latex
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
 from simviz.reports.run_summary import Entry, RunTable
-from simviz.workbench.compare import files, parameters, queries, testing
+from simviz.workbench.compare import downloads, parameters, queries, significance
 from simviz.workbench.shell import display, progress, state
-from simviz.workbench.shell.address import PAGES
+from simviz.workbench.shell.query_params import PAGES
 from simviz.workbench.shell.runs import label_runs
 
 PAGE = "compare"
@@ -524,10 +524,10 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
 
 def test_files_say_what_was_tested(home):
     choice = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
-    now = testing.Setting("t", "t", "holm", choice.entries[0])
-    results = testing.TestResults(now, testing.compare_all(choice, "t", "holm"), None)
+    now = significance.Setting("t", "t", "holm", choice.entries[0])
+    results = significance.TestResults(now, significance.compare_all(choice, "t", "holm"), None)
     given = (choice, ["MRR"], results)
-    head, *lines = csv.reader(io.StringIO(files.csv_table(*given)))
+    head, *lines = csv.reader(io.StringIO(downloads.csv_table(*given)))
     base, other, *_ = (dict(zip(head, line, strict=True)) for line in lines)
     assert base["Δ to BM25"] == base["p"] == ""
     assert float(other["Δ to BM25"]) == pytest.approx(float(other["MRR"]) - float(base["MRR"]))
@@ -537,7 +537,7 @@ def test_files_say_what_was_tested(home):
     assert other["test"] == "paired t, two-sided, 385 pairs"
     low, high = (float(base[f"bootstrap 95 % {end}"]) for end in ("low", "high"))
     assert low < float(base["MRR"]) < high
-    text = files.printed_table(partial(table_latex, n_runs=2), *given)
+    text = downloads.printed_table(partial(table_latex, n_runs=2), *given)
     assert r"group & $\Delta$ to BM25 & p & dimensions" in text
     assert "(paired t, two-sided, 385 pairs)" in text
 

@@ -11,7 +11,7 @@ from simviz.methods import all_methods
 from simviz.params import param_specs
 from simviz.relevance import Relevance
 from simviz.workbench.shell import forms
-from simviz.workbench.train import cards
+from simviz.workbench.train import method_lines
 
 
 def page(method):
@@ -91,5 +91,5 @@ def test_methods_that_set_pairs_apart_need_some_that_do_not_match():
     judged = Relevance.from_pairs([0, 1], [0, 1], shape=(4, 4), unjudged="ignore")
     pairs = PairSet(items, items, judged)
     methods = all_methods()
-    assert "Needs pairs judged not relevant" in cards.why_not(methods["ssi"], pairs)
-    assert cards.why_not(methods["cca"], pairs) is None
+    assert "Needs pairs judged not relevant" in method_lines.why_not(methods["ssi"], pairs)
+    assert method_lines.why_not(methods["cca"], pairs) is None

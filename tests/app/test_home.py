@@ -13,7 +13,7 @@ from simviz import _extras, datasets, precompile
 from simviz.data import PairSet
 from simviz.jobs import spec
 from simviz.store import datasets as stored
-from simviz.workbench.shell import frame, settings, state
+from simviz.workbench.shell import frame, preferences, state
 
 
 def test_a_demo_whose_package_is_missing_says_what_to_install(app, monkeypatch):
@@ -81,7 +81,7 @@ def pictured(make_home, monkeypatch, give_demos):
 
     give_demos(monkeypatch, {"icons": datasets.load_demo("icons").take(None, range(0, 1_340, 5))})
 
-    split = settings.demo_split(datasets.DEMOS["icons"])
+    split = preferences.demo_split(datasets.DEMOS["icons"])
     runs = {"cca": ("demo:icons", "cca", {"n_components": 20}, split)}
     home = make_home({}, runs, drawn=["cca"])
     return home.run("cca")

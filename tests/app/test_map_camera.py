@@ -7,14 +7,14 @@ import streamlit as st
 from streamlit.runtime.state.query_params import QueryParams
 
 from simviz.workbench.map import canvas, view as map_view
-from simviz.workbench.shell import address
+from simviz.workbench.shell import query_params
 
 
 @pytest.fixture(autouse=True)
 def session(monkeypatch):
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(st, "query_params", QueryParams())
-    address.follow("Map")
+    query_params.follow("Map")
     return st.session_state
 
 
@@ -36,7 +36,7 @@ def test_nonsense_from_the_browser_changes_nothing(session, told):
 
 
 def test_link_follows_the_camera(session):
-    address.replace({"data": "d", "sel": "x1", "at": "0,0,9", "part": "test"})
+    query_params.replace({"data": "d", "sel": "x1", "at": "0,0,9", "part": "test"})
     view = map_view.View("d")
     session[canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
     map_view.follow_browser(view)

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, strategies as some
 
 from simviz.workbench.map import view as map_view
-from simviz.workbench.shell.address import PAGES
+from simviz.workbench.shell.query_params import PAGES
 
 COLUMNS = ("kind", "<b>year</b>")
 WHOLE = {

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from on_page import go, run
 
-from simviz.cards import HAVE, suits
+from simviz.method_cards import HAVE, suits
 from simviz.methods import all_methods
 
 PAGE = "methods"

@@ -12,7 +12,7 @@ from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS, load_demo
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.search import files, normalise, page
+from simviz.workbench.search import normalise, page, uploads
 from simviz.workbench.search.query import Query
 from simviz.workbench.shell import state
 
@@ -146,7 +146,7 @@ def test_another_column_of_a_file_is_taken(app):
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(app, monkeypatch, data, words):
-    monkeypatch.setattr(files, "MOST_ROWS", 6)
+    monkeypatch.setattr(uploads, "MOST_ROWS", 6)
     run(app)
     bring(app, data, "x.gz" if words == "gzip" else "names.csv")
     assert words in html(app) and "<img" not in html(app)

@@ -13,8 +13,8 @@ import simviz
 from simviz import datasets
 from simviz.cli import main
 from simviz.reports import html_report
-from simviz.workbench.shell import settings
-from simviz.workbench.train import cards
+from simviz.workbench.shell import preferences
+from simviz.workbench.train import method_lines
 
 DATA = "demo:emoji"
 #: Neither learns from pairs, so that the next one is the strongest baseline, too.
@@ -32,8 +32,10 @@ def home(make_home, give_demos):
     with pytest.MonkeyPatch.context() as patch:
         give_demos(patch, {"emoji": pairs})
         patch.setattr(datasets, "DEMOS", {**datasets.DEMOS, "emoji": info})
-        assert cards.DEMOS is not datasets.DEMOS, "imported before, so that it keeps its own"
-        how = settings.demo_split(info)
+        assert method_lines.DEMOS is not datasets.DEMOS, (
+            "imported before, so that it keeps its own"
+        )
+        how = preferences.demo_split(info)
         runs = {name: (DATA, name, params, how) for name, params in METHODS.items()}
         yield replace(make_home({}, runs), pairs={"emoji": pairs, "split": how})
 

@@ -9,10 +9,10 @@ from simviz.charts import RocCurve, roc_figure
 from simviz.data import PairSet
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.workbench.search import query
-from simviz.workbench.shell import figures, frame, state
-from simviz.workbench.train import cards
+from simviz.workbench.shell import charts, frame, state
+from simviz.workbench.train import method_lines
 from simviz.workbench.train.augment import Augmentation
-from simviz.workbench.train.cards import Setting
+from simviz.workbench.train.method_lines import Setting
 
 
 def setting(pairs: PairSet, *, one_vocabulary: bool = False) -> Setting:
@@ -31,7 +31,7 @@ def pairs_of(n: int) -> PairSet:
 
 @pytest.fixture(autouse=True)
 def _nothing_kept():
-    cards._cost.clear()
+    method_lines._cost.clear()
 
 
 def cost(of: Setting, method: str, **params: object) -> float:
@@ -73,7 +73,7 @@ def test_pages_get_their_turn_soon(monkeypatch):
 
 def figure(label="CCA", run="r1", *, banded=False):
     curves = [RocCurve("cca", label, [0.0, 0.2, 1.0], [0.0, 0.7, 1.0], 0.75)]
-    return figures.cached_figure(
+    return charts.cached_figure(
         "roc", curves, [run, banded], lambda: roc_figure(curves, theme=state.theme())
     )
 
@@ -84,7 +84,7 @@ def seen(monkeypatch):
         monkeypatch.setattr(state, "theme", lambda: theme)
         monkeypatch.setattr(state, "is_narrow", lambda: narrow)
 
-    figures._figure.clear()
+    charts._figure.clear()
     as_seen()
     return as_seen
 

@@ -15,7 +15,7 @@ from simviz.evaluation import confidence_interval, evaluate, query_values
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
 from simviz.reports import html_report
-from simviz.workbench.shell import settings
+from simviz.workbench.shell import preferences
 
 #: What is looked at first: data set, metric, who asks.
 FIRST = {
@@ -136,7 +136,7 @@ def test_the_figure_looked_at_first_is_the_same_everywhere(show, home, name):
     metric, direction = FIRST[name]
     run, pairs = home.run(name), dataset(home, name)
     part = "validation"
-    assert settings.default_direction_of(home.data[name], pairs).direction == direction
+    assert preferences.default_direction_of(home.data[name], pairs).direction == direction
     # Without any choice the pages open on that part and direction by themselves.
     first = cell(html(show("compare", name)), metric)
     told = every_place(show, home, name, metric, direction, part)

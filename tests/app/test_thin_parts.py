@@ -11,7 +11,7 @@ from streamlit.testing.v1 import AppTest
 from waiting import LONG
 
 from simviz.evaluation.roc import Roc
-from simviz.reports.page import roc_chart
+from simviz.reports.html import roc_chart
 from simviz.reports.run_summary import RunTable
 from simviz.workbench import results
 

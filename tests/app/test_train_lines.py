@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from on_page import go, html
 
-from simviz.cards import FAMILIES
 from simviz.data import PairSet
 from simviz.evaluation.differences import first_relevant_rank
+from simviz.method_cards import FAMILIES
 from simviz.methods import all_methods
-from simviz.workbench.train.cards import summary_line
+from simviz.workbench.train.method_lines import summary_line
 
 PAGE = "train"
 

@@ -20,7 +20,7 @@ from simviz.charts.canvas import (
     spread_order,
     unpack,
 )
-from simviz.charts.colours import group_items
+from simviz.charts.dot_colours import group_items
 from simviz.charts.style import mix
 from simviz.data.description import MISSING
 from simviz.data.pairs import Items

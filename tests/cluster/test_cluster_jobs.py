@@ -14,7 +14,7 @@ from waiting import LONG, until
 
 from simviz.data import Items
 from simviz.jobs import JobQueue, SplitSpec, blend_spec, memory, search_spec
-from simviz.jobs.dask import ClusterExecutor, cluster_queue
+from simviz.jobs.cluster_queue import ClusterExecutor, cluster_queue
 from simviz.jobs.worker import run_job
 from simviz.store import Store
 
@@ -178,7 +178,7 @@ def test_bugs_are_said_plainly_and_kept_for_the_keeper(remote, store, ask, monke
 
 def test_another_version_on_a_worker_is_noticed(remote, ask, monkeypatch):
     # Of the app alone: the worker, which is a thread of it, asks in another module.
-    monkeypatch.setattr("simviz.jobs.dask.version", lambda name: "0.0.1")
+    monkeypatch.setattr("simviz.jobs.cluster_queue.version", lambda name: "0.0.1")
     status = remote.wait(remote.submit(ask()), LONG)
     assert status.state == "failed" and "Install the same version" in status.message
 

@@ -4,7 +4,7 @@ from local_cluster import cluster_here
 from waiting import LONG, until
 
 from simviz.jobs import JobSpec
-from simviz.jobs.dask import cluster_queue
+from simviz.jobs.cluster_queue import cluster_queue
 
 
 def test_who_comes_late_does_not_wait_for_all_of_another(store, theirs, ask, endless):

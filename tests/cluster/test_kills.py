@@ -22,15 +22,15 @@ from local_cluster import cluster_here
 from waiting import LONG, until
 
 from simviz.exceptions import JobError
-from simviz.jobs.dask import cluster_queue
+from simviz.jobs.cluster_queue import cluster_queue
 from simviz.methods._training import held_out_values
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.gradients import Share, fit_s2net
+from simviz.scale.lbfgs import Share, fit_s2net
 from simviz.store import Store
 
 #: Modules of the methods that learn here.
-NEEDED = ["simviz.methods.s2net", "simviz.methods.ssi", "simviz.scale.gradients"]
+NEEDED = ["simviz.methods.s2net", "simviz.methods.ssi", "simviz.scale.lbfgs"]
 
 
 def kill(client, places):
@@ -110,7 +110,7 @@ def test_a_job_that_takes_the_memory_of_its_workers_at_once_fails(store, ask, mo
         patch.setitem(sys.modules, "__main__", ModuleType("__main__"))
         with cluster_here(1, memory_limit="800 MB") as small:
             with cluster_queue(store, small.scheduler_address) as queue:
-                monkeypatch.setattr("simviz.jobs.dask._work", hungry)
+                monkeypatch.setattr("simviz.jobs.cluster_queue._work", hungry)
                 status = queue.wait(queue.submit(ask("cca")), LONG)
                 assert status.state == "failed" and "for lack of memory" in status.message
                 monkeypatch.undo()
@@ -170,7 +170,7 @@ def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch,
     places = sorted(client.nthreads())[share : share + 1]
     if moment == "block":
         deadly = doomed(evaluation, share, str(flag))
-        monkeypatch.setattr("simviz.scale.gradients.Share", deadly)
+        monkeypatch.setattr("simviz.scale.lbfgs.Share", deadly)
     else:
         score, scored = held_out_values, []
 
@@ -233,9 +233,9 @@ def test_a_divided_fit_of_a_paused_worker_says_what_to_do(client, monkeypatch, t
             super().__init__(*arguments)
 
     client.wait_for_workers(2, timeout=LONG)
-    monkeypatch.setattr("simviz.scale.gradients.Share", Held)
-    monkeypatch.setattr("simviz.scale.gradients._LOOKS", 1)
-    monkeypatch.setattr("simviz.scale.gradients._MOST_PAUSES", 2)
+    monkeypatch.setattr("simviz.scale.lbfgs.Share", Held)
+    monkeypatch.setattr("simviz.scale.lbfgs._LOOKS", 1)
+    monkeypatch.setattr("simviz.scale.lbfgs._MOST_PAUSES", 2)
     states = zip(sorted(client.nthreads()), ("running", "paused"), strict=True)
     paused = {"workers": {place: {"status": state} for place, state in states}}
     monkeypatch.setattr(client, "scheduler_info", lambda **_: paused)

@@ -8,7 +8,7 @@ from hypothesis import given, settings, strategies as st
 
 from simviz.data import PairSet, read_pairs, split
 from simviz.data.health import check_health
-from simviz.data.health.near import by_rarity, gram_sets, near_pairs, similar_rows
+from simviz.data.health.near_duplicates import by_rarity, gram_sets, near_pairs, similar_rows
 from simviz.data.pairs import Items
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance

@@ -3,7 +3,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from simviz.data.readers import SkippedRow, read_pairs, to_pairs
+from simviz.data.pairs_from_tables import SkippedRow, read_pairs, to_pairs
 from simviz.data.roles import Roles, guess_roles
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError

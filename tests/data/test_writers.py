@@ -7,8 +7,8 @@ from hypothesis import given, settings, strategies as st
 
 from simviz.data.cells import escape_cell, unescape_cell
 from simviz.data.pairs import Items, PairSet
-from simviz.data.readers import read_pairs
-from simviz.data.write import dump_pairs, write_pairs
+from simviz.data.pairs_from_tables import read_pairs
+from simviz.data.writers import dump_pairs, write_pairs
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 

@@ -11,8 +11,8 @@ from sklearn.isotonic import IsotonicRegression
 from sklearn.metrics import average_precision_score, roc_auc_score
 
 from simviz.evaluation import AUC, VectorScorer, evaluate
+from simviz.evaluation.calibration import Calibration, curve_bands, reliability, score_counts
 from simviz.evaluation.roc import Roc
-from simviz.evaluation.scores import Calibration, curve_bands, reliability, score_counts
 from simviz.exceptions import JobCancelled
 from simviz.relevance import Relevance
 

@@ -9,7 +9,7 @@ import pytest
 
 from simviz.data import PairSet
 from simviz.data.augment import Feedback
-from simviz.data.readers import read_taxonomy, taxonomy_pairs
+from simviz.data.pairs_from_tables import read_taxonomy, taxonomy_pairs
 from simviz.exceptions import DatasetError
 from simviz.experiments import Progress, get_experiment, siamese_blstm as blstm
 from simviz.experiments.siamese_blstm import (

@@ -196,7 +196,7 @@ def test_shared_terms_are_all_that_adds_to_bm25(pairs, tmp_path):
 
 
 def test_it_is_said_whose_texts_leave(pairs, tmp_path, caplog):
-    with caplog.at_level(logging.INFO, "simviz.exports.page"):
+    with caplog.at_level(logging.INFO, "simviz.exports.html"):
         saved(MODELS["TF-IDF"].fit(pairs), pairs, tmp_path)
     said = "The file holds 6 English and 6 Spanish of 'words': whoever has it can read them."
     assert caplog.messages == [said]

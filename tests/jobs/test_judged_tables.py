@@ -14,7 +14,7 @@ from simviz.jobs import JobSpec, SplitSpec
 from simviz.jobs.training import train
 from simviz.methods import all_methods
 from simviz.relevance import FEW_JUDGED
-from simviz.workbench.train.cards import why_not
+from simviz.workbench.train.method_lines import why_not
 
 WORDS = [f"{a}{b}{c}" for a in "bdfgklmnprst" for b in "aeiou" for c in "nrlst"]
 #: Every number of grades with every number of judgments a query.

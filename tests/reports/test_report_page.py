@@ -147,7 +147,7 @@ def test_the_policy_allows_its_own_scripts_and_nothing_else(report):
 
 def test_of_many_items_a_map_shows_some(world, monkeypatch):
     runs, pairs, _ = world
-    monkeypatch.setattr("simviz.reports.page.MAX_POINTS", 3)
+    monkeypatch.setattr("simviz.reports.html.MAX_POINTS", 3)
     page = Page(html_report(runs, pairs))
     places = base64.b64decode(json.loads(page.scripts[0])["places"])
     assert unpack(Part("", places))[1]["places"].shape == (12,)
@@ -184,7 +184,7 @@ def test_dimensions_are_drawn_in_the_main_metric(world):
 @pytest.mark.parametrize(("most", "are_drawn"), [(5, True), (0, False)])
 def test_bands_are_told_of_only_where_they_are_drawn(world, monkeypatch, most, are_drawn):
     runs, pairs, _ = world
-    for module in ("simviz.reports.page", "simviz.charts.curves"):
+    for module in ("simviz.reports.html", "simviz.charts.curves"):
         monkeypatch.setattr(f"{module}.MOST_BANDS", most)
     page = Page(html_report(runs, pairs))
     drawn = json.loads(page.scripts[1])["dimensions"]["light"]["data"]

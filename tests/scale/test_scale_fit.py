@@ -15,7 +15,7 @@ from hypothesis import given, settings, strategies as st
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 from simviz.scale import PairRows, SparseShards, fit_s2net
-from simviz.scale.fit import Stream
+from simviz.scale.minibatches import Stream
 
 LEARNED = ("x_projection_", "y_projection_", "x_offset_", "y_offset_")
 

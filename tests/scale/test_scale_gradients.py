@@ -16,7 +16,7 @@ from simviz.methods._s2net_losses import Loss, Maker, Settings
 from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.gradients import SHARES, STORED, fit_s2net
+from simviz.scale.lbfgs import SHARES, STORED, fit_s2net
 
 
 def data(n=400, d=80, seed=0):
@@ -123,7 +123,7 @@ def test_workers_hold_a_block_of_their_rows_at_once(client, monkeypatch):
         init(self, X)
 
     X, Y = data()
-    monkeypatch.setattr("simviz.scale.gradients._ENTRIES", 300)
+    monkeypatch.setattr("simviz.scale.lbfgs._ENTRIES", 300)
     monkeypatch.setattr(Products, "__init__", noted)
     ours = fit_s2net(model(max_iter=2), X, Y, client=client, n_shares=2)
     longest = max(np.diff(Z.indptr).max() for Z in (X, Y, X.tocsc(), Y.tocsc()))
@@ -135,7 +135,7 @@ def test_workers_hold_a_block_of_their_rows_at_once(client, monkeypatch):
 def test_dense_rows_are_divided_likewise(client, shared, monkeypatch):
     X, Y = (Z.toarray() for Z in data())
     alone = model(shared=shared, max_iter=2).fit(X, Y)
-    monkeypatch.setattr("simviz.scale.gradients._ENTRIES", 1_000)
+    monkeypatch.setattr("simviz.scale.lbfgs._ENTRIES", 1_000)
     close(fit_s2net(model(shared=shared, max_iter=2), X, Y, client=client), alone)
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from simviz.charts.colours import group_items
+from simviz.charts.dot_colours import group_items
 from simviz.charts.pictures import ink_strength, plain_ground
 from simviz.charts.style import DARK, LIGHT, Theme, is_glyph, mix, safe_line, script_json
 from simviz.data.description import MISSING, paired_column

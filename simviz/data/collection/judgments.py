@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, Note, counted, parse_number, shown
-from simviz.data.readers import judged_rows
+from simviz.data.pairs_from_tables import judged_rows
 from simviz.data.roles import Labels, Roles, is_label_name, known_words, unread_notes
 from simviz.data.sources import decode_text, signature
 from simviz.data.tables import Record, Table, make_table, read_table

@@ -28,7 +28,7 @@ from simviz.data.collection.files import (
 from simviz.data.collection.judgments import Judgments, positions, read_judgments, read_marked
 from simviz.data.images import assemble, keys_of, make_sprites
 from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet
-from simviz.data.readers import ReadResult, read_pairs, typed
+from simviz.data.pairs_from_tables import ReadResult, read_pairs, typed
 from simviz.data.roles import SPLIT_WORDS, Labels, Roles, is_label_name
 from simviz.data.sources import decode_text, load_bytes, signature
 from simviz.data.splitting import PARTS

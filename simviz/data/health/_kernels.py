@@ -1,4 +1,4 @@
-"""The compiled loop of `simviz.data.health.near`."""
+"""The compiled loop of `simviz.data.health.near_duplicates`."""
 
 from __future__ import annotations
 

@@ -30,9 +30,9 @@ from simviz.data.health.findings import (
     merge_items,
     set_parts,
 )
-from simviz.data.health.near import near_pairs
+from simviz.data.health.near_duplicates import near_pairs
 from simviz.data.pairs import Items, PairSet
-from simviz.data.readers import ReadResult
+from simviz.data.pairs_from_tables import ReadResult
 from simviz.data.splitting import PARTS, Split, split as split_pairs, suggest_split
 from simviz.exceptions import DatasetError
 from simviz.ranking import Ranking, expected_reciprocal_rank, rank_block

@@ -28,8 +28,8 @@ from simviz.pipeline import BlendPipeline
 from simviz.reports.run_summary import Entry, RunTable
 from simviz.store.run import CSLS, Part
 from simviz.workbench.compare.choice import choose_two, held_out
-from simviz.workbench.shell import display, forms, settings, state
-from simviz.workbench.shell.figures import show_chart
+from simviz.workbench.shell import display, forms, preferences, state
+from simviz.workbench.shell.charts import show_chart
 
 if TYPE_CHECKING:
     from simviz.evaluation.result import Asking
@@ -236,7 +236,7 @@ def _best(
     single = by_id[chosen.single].label
     of = "both" if len(fused) == 2 else f"all {len(fused)}"
     names = ("best blend", f"{single} alone", f"RRF of {of}, nothing chosen")
-    metric, directions = blend.metric, settings.query_sides(choice.direction)
+    metric, directions = blend.metric, preferences.query_sides(choice.direction)
     on_validation = ranks.evaluate(validation, [metric], directions=directions).value(
         metric, asking
     )

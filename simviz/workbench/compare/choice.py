@@ -34,7 +34,14 @@ from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import Entry, RunTable, ranked
 from simviz.store.run import Part, Run
-from simviz.workbench.shell import address, forms, progress, runs as shell_runs, settings, state
+from simviz.workbench.shell import (
+    forms,
+    preferences,
+    progress,
+    query_params,
+    runs as shell_runs,
+    state,
+)
 from simviz.workbench.shell.display import aside, mark_pills, problem
 
 #: What stands below the table and the curve, by what the link calls it.
@@ -71,7 +78,7 @@ _ANSWERED: tuple[Metric, ...] = (
 
 def _apply_address() -> None:
     """Set the widgets as the visitor's address says."""
-    new_params = address.new_params()
+    new_params = query_params.new_params()
     if "metric" in new_params:
         with suppress(ValueError):  # it may be written in short, such as "NDCG@3"
             new_params["metric"] = parse_metric(new_params["metric"]).name
@@ -121,7 +128,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
     if not groups:
         return None
     requested = _requested_runs(runs)
-    part = settings.current_part(dataset_id)
+    part = preferences.current_part(dataset_id)
     group_names = shell_runs.group_labels(groups, pairs.nouns)
     group = _current_group(groups, requested)
     known = _measured_on(group, part)
@@ -129,7 +136,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
     if metric not in known.metrics:
         metric = known.metrics[0]
     # The pills keep this order whatever metric is looked at.
-    direction = settings.current_direction(dataset_id, pairs, known.directions)
+    direction = preferences.current_direction(dataset_id, pairs, known.directions)
     group = ranked(group, metric, direction, part)
     infos = [run.info for run in group]
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
@@ -138,20 +145,20 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
         side = pairs.headings[direction == "y2x"]
         text = "Mean of both sides" if direction == "mean" else f"{clean_text(side, _LONGEST)} →"
         with st.popover(escape_markdown(text), key="compare-side"):
-            direction = settings.choose_direction(dataset_id, pairs, known.directions)
+            direction = preferences.choose_direction(dataset_id, pairs, known.directions)
         first, *others = (_measured_on([run], part).metrics for run in chosen or group)
         shared = [name for name in first if all(name in other for other in others)] or first
         metric = _choose_metric(shared, metric)
-        settings.part_switch(dataset_id)
+        preferences.part_switch(dataset_id)
     if not chosen:
         st.info("Choose at least one run above.")
         return None
     # Kept for other pages and in the address.
     run_ids = [run.id for run in chosen]
     st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
-    address.new_params().clear()
-    place: dict[str, str | None] = {"demo": None, "run": None, **address.place(dataset_id)}
-    address.put(**place, runs=",".join(run_ids), metric=metric)
+    query_params.new_params().clear()
+    place: dict[str, str | None] = {"demo": None, "run": None, **query_params.place(dataset_id)}
+    query_params.put(**place, runs=",".join(run_ids), metric=metric)
     missing = [labels[run.id] for run in chosen if part not in run.measured]
     progress.explain_missing_part(missing, part)
     if metric not in shared:
@@ -201,7 +208,7 @@ def _measured_on(runs: Sequence[Run], part: Part) -> PartResult:
 def _requested_runs(runs: Sequence[Run]) -> list[str]:
     """Runs that were asked for since this page was last shown: by link, or on another page."""
     known = {run.id for run in runs}
-    requested = state.run_ids(address.new_params())
+    requested = state.run_ids(query_params.new_params())
     if missing := sum(run_id not in known for run_id in requested):
         aside(
             f"{missing} of the {len(requested)} runs in this link "

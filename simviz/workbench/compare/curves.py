@@ -40,8 +40,8 @@ from simviz.reports.run_summary import (
 )
 from simviz.workbench.compare import pair_curves
 from simviz.workbench.compare.choice import CURVES, held_out
-from simviz.workbench.shell import address, display, forms, progress, state
-from simviz.workbench.shell.figures import show_beside
+from simviz.workbench.shell import display, forms, progress, query_params, state
+from simviz.workbench.shell.charts import show_beside
 from simviz.workbench.shell.forms import segments
 
 #: Where the chart stands, and where what it means.
@@ -66,7 +66,7 @@ def show(choice: RunTable) -> None:
         )
         about = st.popover("Figures", icon=":material/info:", type="tertiary", key="compare-told")
     if st.session_state.get("compare-tab") is None:
-        address.put(tab=kind)
+        query_params.put(tab=kind)
     columns = st.container(), about
     show_kind = {"dimensions": show_dimensions, "training": show_training, "size": show_sizes}
     with display.problems():  # a model that was deleted since, or is damaged

@@ -20,24 +20,24 @@ from simviz.reports.run_summary import Entry, RunTable
 from simviz.workbench.compare import (
     blend,
     curves,
-    divisions,
     pair_curves,
     parameters,
     queries,
+    repeated_splits,
     table,
     topics,
 )
 from simviz.workbench.compare.choice import MORE, TABS, choose, part_of
 from simviz.workbench.shell import (
-    address,
     display,
     drawings,
     empty,
     forms,
     frame,
+    preferences,
     progress,
+    query_params,
     runs,
-    settings,
     state,
 )
 
@@ -122,14 +122,14 @@ def _show_details(choice: RunTable) -> None:
         wrap=True,
     )
     if name != "queries":
-        address.put(a=None, b=None, query=None)
+        query_params.put(a=None, b=None, query=None)
     if name is None:
-        address.put(tab=st.session_state["compare-curve"])
+        query_params.put(tab=st.session_state["compare-curve"])
         return
     if name == "more":
         _show_more(choice)
         return
-    address.put(tab=name)
+    query_params.put(tab=name)
     if name == "topics":
         topics.show(topical, choice.pairs)
     elif name == "parameters":
@@ -143,9 +143,9 @@ def _show_more(choice: RunTable) -> None:
     head = st.container(horizontal=True, vertical_alignment="center", gap="small")
     with head:
         kind = forms.segments("More", MORE, "compare-further", is_labelled=False, wrap=True)
-    address.put(tab=kind)
+    query_params.put(tab=kind)
     if kind == "divisions":
-        divisions.show(choice)
+        repeated_splits.show(choice)
         return
     about = head.popover(
         "Figures", icon=":material/info:", type="tertiary", key="compare-told-more"
@@ -170,7 +170,7 @@ def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
 def _show_against_all_items(choice: RunTable) -> None:
     """Offer figures against all items, where a query met only those of its part."""
     entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
-    measured, sides = choice.entries[0].measured, settings.query_sides(choice.direction)
+    measured, sides = choice.entries[0].measured, preferences.query_sides(choice.direction)
     n_x, n_y = len(choice.pairs.x), len(choice.pairs.y)
     is_part = {"x2y": measured.n_y < n_y, "y2x": measured.n_x < n_x}
     if not entries or measured.pool != "split" or not any(is_part[side] for side in sides):

@@ -32,9 +32,9 @@ from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import Entry, RunTable
 from simviz.store.run import MEASURED, Run
 from simviz.workbench.compare.choice import held_out, open_query, part_of
-from simviz.workbench.compare.testing import is_by_query
+from simviz.workbench.compare.significance import is_by_query
 from simviz.workbench.shell import display, drawings, state
-from simviz.workbench.shell.figures import cached_figure, show_beside
+from simviz.workbench.shell.charts import cached_figure, show_beside
 from simviz.workbench.shell.forms import segments
 
 #: Pairs listed on each side of a threshold, and the longest text of an item in a line.

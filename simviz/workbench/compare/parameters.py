@@ -11,7 +11,7 @@ from simviz.charts.tuning import parameters_figure
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import RunTable
 from simviz.workbench.shell import runs, state
-from simviz.workbench.shell.figures import CHART_CONFIG
+from simviz.workbench.shell.charts import CHART_CONFIG
 
 #: Panels beside one another, and the key of the chart.
 _MOST, _KEY = 4, "compare-parameters"

@@ -21,9 +21,9 @@ from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import Entry, RunTable
-from simviz.workbench.compare import testing
+from simviz.workbench.compare import significance
 from simviz.workbench.compare.choice import choose_two, part_of
-from simviz.workbench.shell import address, display, drawings, forms, state
+from simviz.workbench.shell import display, drawings, forms, query_params, state
 from simviz.workbench.shell.display import mark, mark_pills
 
 #: Most lines that are sent to the browser; with pictures each weighs more.
@@ -92,7 +92,7 @@ def show(choice: RunTable) -> None:
         return
     first_two = [entry.run.id for entry in choice.entries[:2]]
     a, b = choose_two(choice, {"a": "Run A", "b": "Run B"}, first_two)
-    address.put(a=a.run.id, b=b.run.id)
+    query_params.put(a=a.run.id, b=b.run.id)
     both = compare_two(choice, a, b)
     if not len(both.found):
         st.caption(_why_none(choice))
@@ -119,7 +119,7 @@ def show(choice: RunTable) -> None:
         return
     line = _choose_line(both, group, rows, f"{key}-{name}")
     query = st.session_state["compare-query"] = both.position(line)
-    address.put(query=query)
+    query_params.put(query=query)
     st.space("small")
     try:
         _show_answers(both, line)
@@ -130,7 +130,7 @@ def show(choice: RunTable) -> None:
 def compare_two(choice: RunTable, a: Entry, b: Entry) -> Both:
     """Two runs query by query, with the part of the split that they share."""
     part = part_of(a, choice.pairs)
-    return Both(choice, a, b, part, testing.differences(choice, a, b))
+    return Both(choice, a, b, part, significance.differences(choice, a, b))
 
 
 def _why_none(choice: RunTable) -> str:
@@ -138,7 +138,7 @@ def _why_none(choice: RunTable) -> str:
     if choice.entries[0].measured.pool != "judged":
         return f"{of} a relevant answer in this direction."
     text = f"{of} both right and wrong judged candidates in this direction, so none can differ."
-    if not testing.is_by_query(choice):
+    if not significance.is_by_query(choice):
         text += " The runs are compared by their judged pairs, above."
     return text
 

@@ -32,8 +32,8 @@ from simviz.reports.run_summary import (
     verdict_of,
     verdict_text,
 )
-from simviz.workbench.compare import files, testing
-from simviz.workbench.compare.testing import TestResults
+from simviz.workbench.compare import downloads, significance
+from simviz.workbench.compare.significance import TestResults
 from simviz.workbench.shell import code, display, links, state
 from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
@@ -83,13 +83,13 @@ def _verdict(
 def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
     """Show runs by metric, those of one method together; return the place of what explains it."""
     several = len(choice.entries) > 1
-    now = testing.current_setting(choice)
+    now = significance.current_setting(choice)
     everything = bool(st.session_state.get("compare-more"))
     choice = replace(choice, entries=_by_method(choice.entries))
-    results = testing.test_results(choice, now) if several else None
+    results = significance.test_results(choice, now) if several else None
     with bar:
         if several:
-            testing.choose_test(choice, now)
+            significance.choose_test(choice, now)
         # What stands beside a test takes the place of metrics.
         extra_metrics = _FEW if results is None else ("AUC",)
         few = [
@@ -99,9 +99,9 @@ def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
         metrics = choice.metrics if everything else few[:3]
         runs = [entry.run for entry in choice.entries]
         with st.popover("Export", icon=":material/download:"):
-            files.show(choice, metrics, results)
+            downloads.show(choice, metrics, results)
             st.divider()
-            files.show_model_files(choice.entries)
+            downloads.show_model_files(choice.entries)
             code.show_compare(choice, now.test, now.correction)
         links.show_button("compare", runs)
     with_costs = everything or results is None
@@ -118,7 +118,7 @@ def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
             st.caption("Choose by these figures; which is better, the test part says.")
         elif results is not None:
             st.caption(_test_note(choice, results))
-            if text := testing.power(choice, results.comparisons):
+            if text := significance.power(choice, results.comparisons):
                 st.caption(escape_markdown(text))
         for sentence in nothing_known(choice):
             st.caption(escape_markdown(sentence))
@@ -173,7 +173,7 @@ def _tested_columns(
     """What tests found: tie groups, differences and p-values; more of it where asked."""
     now, comparisons = results.setting, results.comparisons
     base = now.against.label
-    by_pairs, units = testing.is_by_pairs(comparisons), testing.counted(comparisons)
+    by_pairs, units = significance.is_by_pairs(comparisons), significance.counted(comparisons)
 
     def tested_column(
         head: str,
@@ -181,10 +181,10 @@ def _tested_columns(
         text: Callable[[Comparison], str],
         comparisons: Comparisons = comparisons,
     ) -> list[object]:
-        lines = testing.against(choice, results._replace(comparisons=comparisons))
+        lines = significance.against(choice, results._replace(comparisons=comparisons))
         return column(head, [_NOTHING if one is None else text(one) for one in lines], hover)
 
-    name, test = testing.tested_name(choice, now), testing.test_name(comparisons)
+    name, test = significance.tested_name(choice, now), significance.test_name(comparisons)
     delta = tested_column(
         f"Δ to {clean_text(base, _LONGEST)}",
         f"{name} minus that of {base}, on the same queries.",
@@ -194,24 +194,24 @@ def _tested_columns(
     if by_pairs:
         kind = "normal" if now.test == "delong" else "Student"
     hover = f"Interval of the difference: {kind}."
-    interval = tested_column("Δ, 95 %", hover, testing.interval_text)
+    interval = tested_column("Δ, 95 %", hover, significance.interval_text)
     if choice.part == "validation":
         return [delta, interval]
     letters = comparisons.letters()
     marks = [letters[entry.run.id] for entry in choice.entries]
     ties = column("group", marks, f"Runs that share a letter cannot be told apart at 5 %: {test}.")
-    tests = [tested_column(_p_head(testing.SHORT[now.test]), f"Against {base}: {test}.", _p)]
+    tests = [tested_column(_p_head(significance.SHORT[now.test]), f"Against {base}: {test}.", _p)]
     if (stricter := results.stricter) is not None:
-        short = "bootstrap" if testing.is_by_pairs(stricter) else "randomisation"
-        hover = f"The better test: {testing.test_name(stricter)}."
+        short = "bootstrap" if significance.is_by_pairs(stricter) else "randomisation"
+        hover = f"The better test: {significance.test_name(stricter)}."
         tests.append(tested_column(_p_head(short), hover, _p, stricter))
     if not everything:
         return [ties, delta, *tests]
-    tested = testing.tested_metric(choice)
+    tested = significance.tested_metric(choice)
     what, drawn = f"Where the mean {tested.name} of other such queries", "the queries"
     if tested.level != "query":
         what, drawn = f"Where {tested.name} of other such judged pairs", "the items"
-    intervals = [testing.interval(choice, entry) for entry in choice.entries]
+    intervals = [significance.interval(choice, entry) for entry in choice.entries]
     mean = comparisons.means[comparisons.names.index(now.against.run.id)]
     paired = next(iter(comparisons.pairs.values())).outcomes is not None
     unit = "of the paired differences (d_z)" if paired else "of the values"
@@ -237,7 +237,8 @@ def _tested_columns(
             "better / same / worse",
             f"{units} on which the run does better than {base}, the same, and worse.",
             lambda one: (
-                " / ".join(f"{n:,}" for n in testing.outcomes(comparisons, one) or ()) or _NOTHING
+                " / ".join(f"{n:,}" for n in significance.outcomes(comparisons, one) or ())
+                or _NOTHING
             ),
         ),
         *tests,
@@ -255,7 +256,7 @@ def _p_head(test: str) -> Markup:
 
 
 def _p(one: Comparison) -> str:
-    text = testing.p_text(one.p_value)
+    text = significance.p_text(one.p_value)
     return bold(text) if one.is_significant() else text
 
 
@@ -271,20 +272,20 @@ def _percent(difference: float, base: float) -> str:
 def _test_note(choice: RunTable, results: TestResults) -> str:
     """What the marks of the table mean, and by which test; markdown."""
     now = results.setting
-    test = escape_markdown(testing.test_name(results.comparisons))
+    test = escape_markdown(significance.test_name(results.comparisons))
     text = (
         f"**p:** {test}; bold where it tells two apart. "
         "**Group:** runs that share a letter cannot be told apart by this test at 5 %."
     )
     if len(results.comparisons.pairs) > 1:
         text += " The verdict counts its own comparisons only, the table all of its pairs."
-    if (name := testing.tested_name(choice, now)) != choice.metric:
+    if (name := significance.tested_name(choice, now)) != choice.metric:
         text += escape_markdown(
             f" {choice.metric} pools all pairs; in group, Δ and p {name} stands for it, query by "
             "query."
         )
-    if now.test != "subsets" and testing.is_by_query(choice):
-        values = testing.values(choice, now.against)
+    if now.test != "subsets" and significance.is_by_query(choice):
+        values = significance.values(choice, now.against)
         if values.unit == "pair":
             text += " A pair asks from both sides and counts once."
         if not values.is_independent:

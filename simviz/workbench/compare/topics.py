@@ -15,7 +15,7 @@ from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
 from simviz.explain.topics import RunTopics, TopicTerms, topic_rows
 from simviz.store.run import Run
-from simviz.workbench.shell import address, display, forms, state
+from simviz.workbench.shell import display, forms, query_params, state
 from simviz.workbench.shell.forms import segments
 
 #: Topics shown before all are asked for, and typical items of each.
@@ -68,7 +68,7 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
 def _show_below(
     run: Run, pairs: PairSet, topics: RunTopics, matching: Sequence[TopicTerms]
 ) -> None:
-    link = {"run": run.id} | address.place(run.info.dataset_id)
+    link = {"run": run.id} | query_params.place(run.info.dataset_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(matching) > _FEW:
             st.toggle(f"All {len(matching):,} topics", key="topics-all")

@@ -25,7 +25,7 @@ from simviz.methods import all_methods
 from simviz.store import DatasetInfo, Run, RunInfo
 from simviz.store.run import AUDIT
 from simviz.workbench.data import health
-from simviz.workbench.shell import display, forms, progress, runs, settings, state
+from simviz.workbench.shell import display, forms, preferences, progress, runs, state
 
 #: What was decided on pairs, by the ids of their items: a word, or a word and the id of what is
 #: taken in place of one of them; the last one last.
@@ -342,7 +342,13 @@ def _show_cleaned(info: DatasetInfo, pairs: PairSet, audited: Audited, decided: 
             "Keep the cleaned pairs as a data set",
             key="data-audit-keep",
             on_click=health.mend,
-            args=(info, pairs, settings.current_split(info.id), "decisions of an audit", remedy),
+            args=(
+                info,
+                pairs,
+                preferences.current_split(info.id),
+                "decisions of an audit",
+                remedy,
+            ),
             help=f"{label}. This data set is kept.",
         )
 
@@ -458,11 +464,11 @@ def _train_again(dataset_id: str, run_id: str, corrections: Corrected) -> None:
 
 def _compare(before: Run, now: Run, pairs: PairSet, corrections: Corrected) -> None:
     """Show how both models do on held-out queries of which no pair was changed."""
-    part = settings.current_part(before.info.dataset_id)
+    part = preferences.current_part(before.info.dataset_id)
     if part not in before.measured or part not in now.measured:
         progress.explain_missing_part([runs.run_title(before.info)], part)
         return
-    direction = settings.current_direction(before.info.dataset_id, pairs)
+    direction = preferences.current_direction(before.info.dataset_id, pairs)
     old, new = (run.part(part).evaluation for run in (before, now))
     query_direction = direction if direction in old.directions else old.directions[0]
     metric = query_metric(runs.default_metric_of(before.info.dataset_id, pairs))

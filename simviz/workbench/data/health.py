@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import streamlit as st
 
 from simviz.charts.tables import html_table
-from simviz.workbench.shell import address, display, forms, settings, state
+from simviz.workbench.shell import display, forms, preferences, query_params, state
 
 if TYPE_CHECKING:
     from simviz.data.health import Finding, HealthReport, Remedy
@@ -83,7 +83,7 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
     with left:
         st.html(finding_html(finding, pairs))
     remedy = finding.remedy
-    if remedy is not None and not address.value("share"):
+    if remedy is not None and not query_params.value("share"):
         right.button(
             remedy.label,
             key=f"data-remedy-{finding.kind}",
@@ -169,7 +169,7 @@ def mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy:
         return
     if remedy.is_split:
         spec = replace(spec, by="column", group_key="split")
-    settings.choose_split(dataset_id, spec)
+    preferences.choose_split(dataset_id, spec)
     st.session_state.setdefault(_BEFORE, {})[dataset_id] = (info.id, note)
     state.choose_dataset(dataset_id)
 

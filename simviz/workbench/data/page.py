@@ -15,12 +15,12 @@ from simviz.data.cells import counted, items_named, spread
 from simviz.exceptions import StoreError
 from simviz.workbench.data import health, review, split, upload
 from simviz.workbench.shell import (
-    address,
     code,
     display,
     forms,
     frame as page_frame,
-    settings,
+    preferences,
+    query_params,
     state,
 )
 
@@ -77,12 +77,12 @@ def _choose_view() -> str:
     """Choose between the data set, its audit and other data; a published view has only its own."""
     if state.share() is not None:
         return "this"
-    if (requested := address.new_params().pop("view", "")) in VIEWS:
+    if (requested := query_params.new_params().pop("view", "")) in VIEWS:
         st.session_state["data-view"] = requested
     first = "other" if upload.waiting() or upload.is_reading() else "this"
     st.session_state.setdefault("data-view", first)
     view: str = forms.segmented("Show", VIEWS, "data-view")
-    address.put(view=view if view == "audit" else None)  # what a reload shows
+    query_params.put(view=view if view == "audit" else None)  # what a reload shows
     return view
 
 
@@ -116,16 +116,16 @@ def _show_dataset(info: DatasetInfo) -> None:
             spec = _shared_split(info.id)
             split.show(info.id, pairs, spec)
         else:
-            chosen = settings.current_split(info.id)
+            chosen = preferences.current_split(info.id)
             table = st.container()
             with st.expander("Advanced"):
                 spec = split.choose(info.id, pairs, chosen)
             with table:
-                split.show(info.id, pairs, spec, settings.suggested_split(info.id))
+                split.show(info.id, pairs, spec, preferences.suggested_split(info.id))
                 if problem := split.problem(info.id, pairs, spec):
                     display.problem(problem)
             if spec != chosen:
-                settings.choose_split(info.id, spec)
+                preferences.choose_split(info.id, spec)
         if info.notes:
             with st.expander(f"How the file was read ({len(info.notes)})"):
                 display.notes(info.notes)
@@ -164,7 +164,7 @@ def _shared_split(dataset_id: str) -> SplitSpec:
     from simviz.jobs import JobSpec
 
     runs = state.runs(dataset_id)
-    return JobSpec.from_json(runs[0].spec).split if runs else settings.current_split(dataset_id)
+    return JobSpec.from_json(runs[0].spec).split if runs else preferences.current_split(dataset_id)
 
 
 def _meaning(pairs: PairSet) -> str:

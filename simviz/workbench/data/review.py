@@ -16,7 +16,7 @@ from simviz.data import guess_space
 from simviz.data.cells import Note, counted, cut, first_of, shown, spread
 from simviz.markdown import escape_markdown
 from simviz.workbench.data import health, split, upload
-from simviz.workbench.shell import display, forms, frame as page_frame, settings, state
+from simviz.workbench.shell import display, forms, frame as page_frame, preferences, state
 
 if TYPE_CHECKING:
     from simviz.data import Items, PairSet, SkippedRow
@@ -122,8 +122,8 @@ def show_waiting(file: Upload) -> None:
                 _choose_meaning(file)
                 _choose_space(file)
                 pairs = file.understood().pairs
-                suggestion = settings.suggestion_for(pairs)
-                spec = split.choose(file.pairs_digest, pairs, settings.as_spec(suggestion))
+                suggestion = preferences.suggestion_for(pairs)
+                spec = split.choose(file.pairs_digest, pairs, preferences.as_spec(suggestion))
                 split.show(file.pairs_digest, pairs, spec, suggestion)
     file.save_corrections()
     with top:

@@ -24,7 +24,7 @@ from simviz.data.cells import Note, side_name
 from simviz.jobs.memory import return_freed
 from simviz.markdown import escape_markdown
 from simviz.store.directory import masked
-from simviz.workbench.shell import display, forms, settings, state
+from simviz.workbench.shell import display, forms, preferences, state
 
 if TYPE_CHECKING:
     from simviz.data import ReadResult, Roles, Table
@@ -254,7 +254,7 @@ def keep(upload: Upload, names: tuple[str, str, str], split: SplitSpec) -> str:
     )
     pairs = replace(pairs, name=name, x_name=x_name, y_name=y_name)
     dataset_id = state.store().datasets.put(pairs, state.workspace(), result.notes)
-    settings.choose_split(dataset_id, split)
+    preferences.choose_split(dataset_id, split)
     state.choose_dataset(dataset_id)
     drop()
     return dataset_id
@@ -366,7 +366,7 @@ def _begin(
         with limit_reading(reading, report):
             upload = read_and_save(digest, files, uploaded, workspace, store, corrected)
             if upload.result is not None:  # takes as long as reading, and the page asks for it
-                settings.suggestion_for(upload.result.pairs)
+                preferences.suggestion_for(upload.result.pairs)
             reading.upload = upload
         return_freed()
 

@@ -20,8 +20,8 @@ from simviz.projection.space import Space
 from simviz.store.run import Part as PartName, Run
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View, bound
-from simviz.workbench.shell import display, drawings, progress, runs, settings, state, what_if
-from simviz.workbench.shell.figures import show_chart
+from simviz.workbench.shell import display, drawings, preferences, progress, runs, state, what_if
+from simviz.workbench.shell.charts import show_chart
 
 if TYPE_CHECKING:
     from simviz.workbench.map.scene import Scene
@@ -35,7 +35,7 @@ def measured_dimensions(run: Run) -> list[int]:
     # What follows marks was not measured.
     if method is None or not method.tags.nested or what_if.is_marked(run):
         return []
-    shown = settings.current_part(run.info.dataset_id)
+    shown = preferences.current_part(run.info.dataset_id)
     part = shown if shown in run.measured else run.measured[0]
     known = sorted({int(record["dimension"]) for record in run.part(part).curve})
     return known if len(known) > 1 else []
@@ -113,12 +113,12 @@ def show(view: View, scene: Scene) -> None:
             "map is rotated to match that of all dimensions."
         ),
     )
-    part = settings.part_switch(view.dataset_id)
+    part = preferences.part_switch(view.dataset_id)
     if part not in run.measured:
         progress.explain_missing_part([runs.run_title(run.info)], part)
         return
     result = _evaluated(run, scene.pairs, k, part)
-    direction = settings.current_direction(view.dataset_id, scene.pairs, result.directions)
+    direction = preferences.current_direction(view.dataset_id, scene.pairs, result.directions)
     metric, values = _curve(run, part, direction)
     main = runs.default_metric_of(view.dataset_id, scene.pairs)
     display.figures(_figures(main, direction, metric, values, k, result))
@@ -128,7 +128,7 @@ def show(view: View, scene: Scene) -> None:
         display.quiet("No query has both right and wrong candidates: nothing to rank.")
     _show_roc(result, look, hue)
     measured = run.take(scene.pairs, part)
-    direction_label = settings.direction_label(direction, measured)
+    direction_label = preferences.direction_label(direction, measured)
     display.quiet(
         f"Of the {part} part: {len(measured.x):,} {measured.nouns[0]} and "
         f"{len(measured.y):,} {measured.nouns[1]}; {direction_label}. "
@@ -147,7 +147,7 @@ def _curve(run: Run, part: PartName, direction: str) -> tuple[str, dict[int, flo
     """Return the name of the metric, and its value by the number of dimensions."""
     records = run.part(part).curve
     values: dict[int, list[float]] = {}
-    for record in (r for r in records if r["direction"] in settings.query_sides(direction)):
+    for record in (r for r in records if r["direction"] in preferences.query_sides(direction)):
         if isnan(record["value"]):  # on a side on which no query can fail
             continue
         values.setdefault(int(record["dimension"]), []).append(float(record["value"]))

@@ -25,7 +25,7 @@ from simviz.charts.canvas import (
     pack_nearest,
     pack_places,
 )
-from simviz.charts.colours import Grouping, group_items
+from simviz.charts.dot_colours import Grouping, group_items
 from simviz.charts.drawing import CHANGED
 from simviz.charts.style import ThemeName, clean_text, get_theme
 from simviz.data.description import paired_column, telling_columns

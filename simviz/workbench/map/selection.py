@@ -26,11 +26,11 @@ from simviz.workbench.map import canvas, topics as map_topics
 from simviz.workbench.map.view import View, rows_inside
 from simviz.workbench.search import why
 from simviz.workbench.shell import (
-    address,
     display,
     drawings,
     forms,
     frame,
+    query_params,
     runs,
     state,
     what_if,
@@ -189,7 +189,7 @@ def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
             if forms.quiet_button("Why", "help", "map-why", None):
                 _explain(scene, answer)
         if not st.context.is_embedded:
-            where = address.place(scene.run.info.dataset_id)
+            where = query_params.place(scene.run.info.dataset_id)
             if answer.item is not None:
                 where["ask"] = f"{answer.side}{answer.item}"
             frame.page_link("pages/search.py", "Search this", ":material/search:", **where)

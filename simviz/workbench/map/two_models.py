@@ -15,7 +15,7 @@ from simviz.charts.drawing import Drawing, changed_most, changed_text
 from simviz.charts.style import clean_text
 from simviz.data.pairs import PairSet
 from simviz.exceptions import SimvizError
-from simviz.exports.page import page_contents
+from simviz.exports.html import page_contents
 from simviz.markdown import escape_markdown
 from simviz.projection.pipeline_map import Placed, nearest_of_all, neighbors_changed
 from simviz.store.run import Run

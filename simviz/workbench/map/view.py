@@ -17,7 +17,7 @@ from simviz.data.pairs import PairSet
 from simviz.jobs.run_drawings import DEFAULT_LAYOUT, SHARES
 from simviz.store.run import Run
 from simviz.workbench.map import canvas
-from simviz.workbench.shell import address, links, settings, state
+from simviz.workbench.shell import links, preferences, query_params, state
 
 Item = tuple[Side, int]
 #: How far across and up from the middle of the map, in halves of its extent; and the zoom.
@@ -143,7 +143,7 @@ def columns(pairs: PairSet) -> tuple[str, ...]:
 
 def follow_link(view: View, pairs: PairSet) -> list[str]:
     """Take over what the visitor's address says; return jobs to await."""
-    new_params = address.new_params()
+    new_params = query_params.new_params()
     own = new_params.keys() - {"part", "direction"}  # which are followed where they are chosen
     if not own:
         return []
@@ -243,15 +243,15 @@ def _browser_params(view: View) -> dict[str, str]:
 
 def write_link(view: View, run: Run, pairs: PairSet) -> None:
     """Put the view into the address."""
-    base = address.place(view.dataset_id)
+    base = query_params.place(view.dataset_id)
     if "data" in base:
         base = links.demo_link(run) or base | {"run": run.id}
     shown = {
-        "part": settings.current_part(view.dataset_id),
-        "direction": settings.current_direction(view.dataset_id, pairs),
+        "part": preferences.current_part(view.dataset_id),
+        "direction": preferences.current_direction(view.dataset_id, pairs),
     }
     own = link_params(view, columns(pairs))
-    address.replace(base | own | shown)
+    query_params.replace(base | own | shown)
     selected = {view.dataset_id: own["sel"] or own["ask"]}
     if selected != st.session_state.get("map-told"):
         # For Search, once: what is asked there since is not taken back by a look at the map.
@@ -292,7 +292,7 @@ def follow_browser(view: View) -> None:
             view.find = (find[0], text) if text else None
         view.closed = valid_closed(closed if isinstance(closed, list) else [])
         view.filter = valid_filter(done.get("filter"))
-    address.put(**_browser_params(view))
+    query_params.put(**_browser_params(view))
 
 
 def parse_camera(text: str | None) -> Camera | None:

@@ -20,15 +20,15 @@ from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.store import Run, RunInfo
 from simviz.store.run import Part
-from simviz.workbench.search import files
+from simviz.workbench.search import uploads
 from simviz.workbench.shell import (
     code,
     display,
     drawings,
     forms,
+    preferences,
     progress,
     runs,
-    settings,
     state,
     what_if,
 )
@@ -134,9 +134,9 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
         f"A file with {name}"
         if is_file
         else "Or a file: text with one entry per line, or a table",
-        files.ENDINGS,
+        uploads.ENDINGS,
         key=_FILE,
-        max_upload_size=files.MEGABYTES,
+        max_upload_size=uploads.MEGABYTES,
     )
     if file is None:
         st.session_state.pop(_TABLE, None)
@@ -171,7 +171,7 @@ def _paste(name: str) -> tuple[str, ...]:
 def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
     """Return the lines of a column of a file; what is wrong with it is said."""
     try:
-        table = files.read(file, _TABLE, n_columns=1)
+        table = uploads.read(file, _TABLE, n_columns=1)
     except (SimvizError, ValueError) as error:
         display.problem(error)
         return ()
@@ -533,7 +533,7 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
     old_at, at, names = before.arrays(), now.arrays(), (f"x_{part}", f"y_{part}")
     if not all(np.array_equal(old_at[name], at[name]) for name in names):
         return
-    direction = settings.current_direction(now.info.dataset_id, pairs)
+    direction = preferences.current_direction(now.info.dataset_id, pairs)
     old_values, values = (_values(run, part, direction) for run in (before, now))
     figures = [
         f"{m} {old_values[m]:.3f} → {values[m]:.3f}"
@@ -543,7 +543,7 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
     n_x, n_y = (len(at[name]) for name in names)
     if figures:
         size = f"{n_x:,} {pairs.nouns[0]}, {n_y:,} {pairs.nouns[1]}"
-        direction_text = settings.direction_label(direction, pairs)
+        direction_text = preferences.direction_label(direction, pairs)
         display.quiet(f"On the {part} part ({size}; {direction_text}): {'; '.join(figures)}.")
 
 

@@ -24,7 +24,6 @@ from simviz.store.run import Part
 from simviz.workbench.search import normalise, query as search_query, score, why
 from simviz.workbench.search.query import Query
 from simviz.workbench.shell import (
-    address,
     code,
     display,
     drawings,
@@ -32,8 +31,9 @@ from simviz.workbench.shell import (
     forms,
     frame,
     links,
+    preferences,
+    query_params,
     runs,
-    settings,
     state,
     what_if,
 )
@@ -80,11 +80,11 @@ def show_page() -> None:
     display.style()
     st.html(_STYLE)
     st.title(TITLE)
-    if not address.value("demo"):
-        address.put(**address.place(dataset_id))
+    if not query_params.value("demo"):
+        query_params.put(**query_params.place(dataset_id))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         mode = _choose_mode(pairs)
-        part = None if mode == "score" else settings.part_switch(dataset_id)
+        part = None if mode == "score" else preferences.part_switch(dataset_id)
     if part is None:
         score.show(pairs, infos)
     elif mode == "column":
@@ -95,7 +95,7 @@ def show_page() -> None:
 
 def _follow_link(dataset_id: str, pairs: PairSet) -> list[str]:
     """Ask the run of the link; return the jobs to wait for until it is there."""
-    new_params, requested = address.new_params(), None
+    new_params, requested = query_params.new_params(), None
     if new_params.keys() & {"run", "method"}:
         requested = links.requested_run(dataset_id)
         if requested is None and (jobs := links.requested_jobs()):
@@ -111,12 +111,12 @@ def _choose_mode(pairs: PairSet) -> str:
     if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
         return "query"
     modes = {k: v for k, v in MODES.items() if k != "column" or pairs.x is not pairs.y}
-    if "mode" in address.new_params():
-        st.session_state["search-mode"] = address.new_params().pop("mode")
+    if "mode" in query_params.new_params():
+        st.session_state["search-mode"] = query_params.new_params().pop("mode")
     if st.session_state.get("search-mode") not in modes:
         st.session_state["search-mode"] = "query"
     chosen: str = forms.segmented("Mode", modes, "search-mode", persist_state="session")
-    address.put(mode=chosen)
+    query_params.put(mode=chosen)
     return chosen
 
 
@@ -167,7 +167,7 @@ def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Ru
     )
     if not chosen:
         st.info("Choose at least one run above.")
-    address.put(run=None, runs=",".join(run_id for run_id in labels if run_id in chosen))
+    query_params.put(run=None, runs=",".join(run_id for run_id in labels if run_id in chosen))
     return [state.run(run_id) for run_id in labels if run_id in chosen]
 
 

@@ -14,7 +14,7 @@ from simviz.data.images import ImageError, as_kept, make_sprite
 from simviz.data.pairs import Items, PairSet
 from simviz.markdown import escape_markdown
 from simviz.store.run import Part
-from simviz.workbench.shell import address, display, forms, links, state
+from simviz.workbench.shell import display, forms, links, query_params, state
 
 #: Items offered in a list; more would make every answer of the page heavy.
 MOST_OFFERED = 3_000
@@ -44,7 +44,7 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
         own = _own_query(items, side, name)
         at = _pick(items, side, name, labels_of(pairs.digest, side))
     # An item goes by its number; words of the visitor's own never are in the address.
-    address.put(ask=None if own is not None or at is None else f"{side}{at}")
+    query_params.put(ask=None if own is not None or at is None else f"{side}{at}")
     if own is not None:
         same = () if own.kind == "image" else np.flatnonzero(items.content == own.content[0])
         return Query(side, own, int(same[0]) if len(same) else None)
@@ -65,7 +65,7 @@ def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> No
     if of != before:
         for side, at in examples.items():
             st.session_state[f"{_ITEM}-{side}"] = at
-    requested = address.new_params().pop("ask", "") or selected
+    requested = query_params.new_params().pop("ask", "") or selected
     side, _, text = selected.partition(":")
     if requested == selected and text and side in ("x", "y"):
         # Typed on the map: there the address says it.

@@ -18,10 +18,10 @@ from simviz.evaluation import Estimate, OperatingPoint, choose_threshold, operat
 from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
 from simviz.store import Run, RunInfo
-from simviz.workbench.search import files
+from simviz.workbench.search import uploads
 from simviz.workbench.search.normalise import choose_run
 from simviz.workbench.search.query import LONGEST
-from simviz.workbench.shell import address, display, drawings, forms, links, state
+from simviz.workbench.shell import display, drawings, forms, links, query_params, state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,7 +61,9 @@ def _choose_rate() -> tuple[float, float | None]:
     """Choose a false-alarm rate and, where it differs from the data's, a prevalence."""
     st.session_state.setdefault(_RATE, 1.0)
     with suppress(ValueError):
-        st.session_state[_RATE] = min(50.0, max(0.01, float(address.new_params().pop("rate", ""))))
+        st.session_state[_RATE] = min(
+            50.0, max(0.01, float(query_params.new_params().pop("rate", "")))
+        )
     width: Any = "stretch" if state.is_narrow() else 210
     rate = st.number_input(
         "False alarms, %",
@@ -87,7 +89,7 @@ def _choose_rate() -> tuple[float, float | None]:
         persist_state="session",
         help="Share of your pairs that belong together. Precision depends on it.",
     )
-    address.put(rate=f"{rate:g}")
+    query_params.put(rate=f"{rate:g}")
     return rate / 100, None if prevalence is None else prevalence / 100
 
 
@@ -167,15 +169,15 @@ def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
     """Score a file of pairs, show those around the threshold, and offer all."""
     file = st.file_uploader(
         "A file of pairs to score",
-        files.ENDINGS,
+        uploads.ENDINGS,
         key="score-file",
-        max_upload_size=files.MEGABYTES,
+        max_upload_size=uploads.MEGABYTES,
     )
     if file is None:
         st.session_state.pop(_TABLE, None)
         st.session_state.pop(_SCORES, None)
         return
-    table = files.read(file, _TABLE)
+    table = uploads.read(file, _TABLE)
     chosen = _choose_columns(table, pairs, file.file_id)
     if chosen is None:
         return

@@ -12,7 +12,7 @@ import streamlit as st
 from simviz import reports
 from simviz.exceptions import SimvizError
 from simviz.store.run import DERIVED_ROLES
-from simviz.workbench.shell import settings, state
+from simviz.workbench.shell import preferences, state
 from simviz.workbench.shell.runs import default_metric_of
 
 if TYPE_CHECKING:
@@ -40,8 +40,8 @@ def show_train(requests: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
     dataset_id = requests[0][1].dataset_id
     named = _named((title, spec.to_json()) for title, spec in requests)
     metric = default_metric_of(dataset_id, pairs)
-    direction = settings.current_direction(dataset_id, pairs)
-    part = settings.current_part(dataset_id)
+    direction = preferences.current_direction(dataset_id, pairs)
+    part = preferences.current_part(dataset_id)
     _show("train", reports.compare_code, named, metric, direction, part=part)
 
 

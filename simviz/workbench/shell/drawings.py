@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 import streamlit as st
 
 from simviz import compilation
-from simviz.workbench.shell import address, state
+from simviz.workbench.shell import query_params, state
 
 #: Items of a data set up to which its map is drawn in seconds.
 _QUICK = 5_000
@@ -115,7 +115,7 @@ def draw_next_share(run: Run, pairs: PairSet) -> None:
 
 def _workspace() -> str:
     # Who only looks at what somebody published has no workspace, and needs none.
-    return address.value("share") or state.workspace()
+    return query_params.value("share") or state.workspace()
 
 
 def _show(progress: TaskProgress, key: tuple[str, ...], text: str) -> None:

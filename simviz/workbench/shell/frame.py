@@ -19,7 +19,7 @@ from simviz.data.cells import counted
 from simviz.exceptions import StoreError
 from simviz.store.directory import why_not_written
 from simviz.workbench.server import ROOT as ROOT
-from simviz.workbench.shell import address, display, forms, progress, state
+from simviz.workbench.shell import display, forms, progress, query_params, state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -135,8 +135,8 @@ def begin(title: str) -> Callable[[], None]:
         st.stop()
     if state.is_warm():
         state.renew_workspace()
-    address.follow(title)
-    is_shared = address.value("share") != ""
+    query_params.follow(title)
+    is_shared = query_params.value("share") != ""
     if is_shared:
         _open_share()
     state.apply_address(title)
@@ -155,11 +155,13 @@ def begin(title: str) -> Callable[[], None]:
             _show_switch(title, dataset_id)
         place = st.empty()
         was_active = _show_counts(place, dataset_id)
-        params = address.place(dataset_id or "") if is_shared or dataset_id else {}
+        params = query_params.place(dataset_id or "") if is_shared or dataset_id else {}
         for path, label, icon in PAGES:
             if not (is_shared and path == _NOT_SHARED):
                 to = {} if is_shared and path == "app.py" else params
-                page_link(path, label, icon, **to | (address.again() if label == title else {}))
+                page_link(
+                    path, label, icon, **to | (query_params.again() if label == title else {})
+                )
         st.html(HISTORY, unsafe_allow_javascript=True)
     if not is_shared:
         progress.show_ended(notices)
@@ -190,7 +192,7 @@ def page(title: str) -> Iterator[None]:
     notice = ""
     try:
         count_again = begin(title)
-        if state.is_warm() and state.store().is_full and not address.value("share"):
+        if state.is_warm() and state.store().is_full and not query_params.value("share"):
             notice = why_not_written(state.store().root)
             display.style()
             display.problem(notice)
@@ -218,9 +220,9 @@ def end() -> None:
 def _open_dataset(title: str) -> str | None:
     """The data set being worked on; where the address names none, the one opened last."""
     dataset_id = state.current_dataset_id()
-    if address.value("share"):
+    if query_params.value("share"):
         return dataset_id
-    run_ids = state.run_ids(address.shown())  # which name their data
+    run_ids = state.run_ids(query_params.shown())  # which name their data
     if dataset_id is None and title in _WORK and not run_ids:
         with suppress(StoreError):
             dataset_id = state.open_last()
@@ -259,19 +261,19 @@ def _switch(title: str) -> None:
     dataset_id = st.session_state[_SWITCH]
     if dataset_id is None:
         return
-    shown = address.shown() if title in _OF_NO_DATA else {}
+    shown = query_params.shown() if title in _OF_NO_DATA else {}
     state.choose_dataset(dataset_id)
-    address.put(**shown | {"data": dataset_id})
+    query_params.put(**shown | {"data": dataset_id})
     st.session_state["data-view"] = "this"
     if title == "Home":
         is_demo = dataset_id.startswith("demo:")
-        address.replace({"demo": dataset_id.removeprefix("demo:")} if is_demo else {})
+        query_params.replace({"demo": dataset_id.removeprefix("demo:")} if is_demo else {})
         st.session_state[_LEAVE] = not is_demo
 
 
 def _show_counts(place: DeltaGenerator, dataset_id: str | None) -> bool:
     """Show how many runs the data set has; whether jobs run, so that the count moves."""
-    is_shared = address.value("share") != ""
+    is_shared = query_params.value("share") != ""
     is_active = not is_shared and count_active() > 0
     if not is_shared and (dataset_id is not None or is_active):
         with place.container():
@@ -320,16 +322,16 @@ def begin_tour() -> None:
     """Show around from now on, beginning with what the demo found."""
     st.session_state[_ON] = True
     st.session_state.dataset_id = f"demo:{DEMO}"
-    address.replace({"demo": DEMO})
+    query_params.replace({"demo": DEMO})
 
 
 def follow_tour_link(title: str) -> None:
     """Begin where the link says so; on Home with a demo, which the others need too."""
-    if not address.value(PARAMETER):
+    if not query_params.value(PARAMETER):
         return
-    address.put(**{PARAMETER: None})
+    query_params.put(**{PARAMETER: None})
     st.session_state[_ON] = True
-    if title == "Home" and not address.value("demo"):
+    if title == "Home" and not query_params.value("demo"):
         begin_tour()
 
 

@@ -20,7 +20,7 @@ import streamlit as st
 from simviz.data.cells import counted
 from simviz.exceptions import SimvizError, StoreError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import address, drawings, progress, settings, state
+from simviz.workbench.shell import drawings, preferences, progress, query_params, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -45,7 +45,7 @@ def demo_link(run: Run) -> dict[str, str] | None:
         return None
     if spec.get("features", "usual") != "usual":  # chosen terms, or an encoder's vectors
         return None
-    if JobSpec.from_json(spec).split != settings.demo_split(demo):
+    if JobSpec.from_json(spec).split != preferences.demo_split(demo):
         return None
     long = {name: short for short, name in SHORT.items()}
     params = {long.get(name, name): _text(value) for name, value in spec["params"].items()}
@@ -58,10 +58,10 @@ def requested_spec() -> JobSpec | None:
     from simviz.datasets import DEMOS
     from simviz.methods import all_methods
 
-    demo, method = address.value("demo"), address.value("method")
+    demo, method = query_params.value("demo"), query_params.value("method")
     if demo not in DEMOS or method not in all_methods():
         return None
-    params = _params(all_methods()[method], address.shown())
+    params = _params(all_methods()[method], query_params.shown())
     return progress.demo_spec(demo, method, params)
 
 
@@ -77,7 +77,7 @@ def requested_run(dataset_id: str) -> Run | None:
             if spec.digest not in started:
                 started[spec.digest] = [state.queue().submit(spec)]
             return None
-        run_id = address.value("run")
+        run_id = query_params.value("run")
         run = state.run(run_id) if run_id else None
     except SimvizError:
         return None
@@ -157,7 +157,7 @@ def show_button(kind: str, runs: Sequence[Run]) -> None:
     box = st.popover("Share", icon=":material/share:", key=f"{kind}-share", on_change="rerun")
     if not box.open:
         return
-    view = address.view()
+    view = query_params.view()
     with box:
         st.caption(_KINDS.format("*Report as one page*" if kind == "compare" else "a file"))
         # No link trains a blend or another system: they are of this server.
@@ -216,7 +216,7 @@ def _show_link(link: str) -> None:
 def _show_file(kind: str, run: Run) -> None:
     """Offer the model with its map as one file."""
     from simviz.exports import why_not
-    from simviz.exports.page import page_contents
+    from simviz.exports.html import page_contents
 
     pairs = state.dataset(run.info.dataset_id)
     try:
@@ -283,7 +283,7 @@ def _put_share(kind: str, runs: Sequence[Run]) -> None:
             kind,
             run_ids=[run.id for run in runs],
             dataset_ids=[runs[0].info.dataset_id],
-            view=address.view(),
+            view=query_params.view(),
             days=_DAYS[st.session_state[f"{kind}-share-days"]],
         )
     except StoreError as error:
@@ -301,7 +301,7 @@ def _show_published() -> None:
         left.page_link(
             f"pages/{share.kind}.py",
             label=f"{share.kind.capitalize()}, {runs}{_until(share)}",
-            query_params={"share": share.token} | address.again(),
+            query_params={"share": share.token} | query_params.again(),
         )
         right.button(
             "Withdraw",

@@ -16,7 +16,7 @@ import streamlit as st
 from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import address, display, forms, settings, state
+from simviz.workbench.shell import display, forms, preferences, query_params, state
 
 if TYPE_CHECKING:
     from streamlit.delta_generator import DeltaGenerator
@@ -70,7 +70,7 @@ def demo_spec(demo: str, method: str, params: object) -> JobSpec:
         state.dataset(dataset_id).digest,
         method,
         dict(params),  # type: ignore[call-overload]
-        settings.demo_split(DEMOS[demo]),
+        preferences.demo_split(DEMOS[demo]),
         workspace=state.workspace(),
     )
 
@@ -102,7 +102,7 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
     active = [s for s in statuses if s.is_active]
     names = titles(statuses)
     shown = st.session_state.setdefault(_ON_PAGE, {})
-    shown.setdefault(address.page(), set()).update(job_ids)
+    shown.setdefault(query_params.page(), set()).update(job_ids)
     if active:
         _watch([s.id for s in active], names, key)
         # Of a long line, what waits is cancelled all at once, see the page.
@@ -217,7 +217,7 @@ def _measured(status: JobStatus) -> list[str]:
     """Figures that are known while the rest is still measured; of the test where it is shown."""
     if status.spec is None:
         return []
-    shown = {"validation", settings.current_part(status.spec.dataset_id)}
+    shown = {"validation", preferences.current_part(status.spec.dataset_id)}
     figures = {
         name: event[name]
         for event in status.history
@@ -292,7 +292,7 @@ def has_ended_elsewhere() -> bool:
     before = st.session_state.get(_WERE_ACTIVE, frozenset())
     active = frozenset(status.id for status in statuses if status.is_active)
     st.session_state[_WERE_ACTIVE] = active
-    shown = st.session_state.get(_ON_PAGE, {}).get(address.page(), ())
+    shown = st.session_state.get(_ON_PAGE, {}).get(query_params.page(), ())
     ended = [
         s.id
         for s in statuses

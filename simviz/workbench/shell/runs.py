@@ -21,7 +21,7 @@ from simviz.reports.run_summary import (
     value_of,
 )
 from simviz.store.run import Part
-from simviz.workbench.shell import settings, state
+from simviz.workbench.shell import preferences, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -163,7 +163,7 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
     if not runs:
         return []
     metric = default_metric_of(dataset_id, pairs)
-    direction = settings.current_direction(dataset_id, pairs)
+    direction = preferences.current_direction(dataset_id, pairs)
 
     read = [state.run(info.id) for info in runs]
     values = {run.id: value_of(run, metric, direction) for run in read}

@@ -22,7 +22,7 @@ import streamlit as st
 from simviz import compilation
 from simviz.exceptions import SimvizError
 from simviz.store.directory import LOCAL_WORKSPACE, claim, default_root
-from simviz.workbench.shell import address, log
+from simviz.workbench.shell import log, query_params
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -229,7 +229,7 @@ def queue() -> JobQueue:
     room = deployment()
     memory.set_limit(room.memory_bytes)
     if room.scheduler:
-        from simviz.jobs.dask import cluster_queue
+        from simviz.jobs.cluster_queue import cluster_queue
 
         return cluster_queue(store(), room.scheduler, limit=room.jobs)
     return JobQueue(store(), limit=room.jobs)
@@ -352,7 +352,7 @@ def _dataset(dataset_id: str, owner: str) -> PairSet:
 
 def share() -> Share | None:
     """The published view that the link opens, or None for an ordinary visit."""
-    token = address.value("share")
+    token = query_params.value("share")
     return store().shares.resolve(token) if token else None
 
 
@@ -373,12 +373,14 @@ def demo_of(dataset_id: str) -> DemoInfo | None:
 
 def current_dataset_id() -> str | None:
     """The data set being worked on, if there is one."""
-    return _shared_dataset_id() if address.value("share") else st.session_state.get("dataset_id")
+    return (
+        _shared_dataset_id() if query_params.value("share") else st.session_state.get("dataset_id")
+    )
 
 
 def apply_address(page: str) -> None:
     """Work on what the visitor's address names: a published view, a data set, or one of runs."""
-    new_params = address.new_params()
+    new_params = query_params.new_params()
     seen = share() if "share" in new_params else None
     if seen is not None and st.session_state.get("share-seen") != new_params["share"]:
         # Once a visit: what a reader changes afterwards stays changed.
@@ -448,7 +450,7 @@ def choose_dataset(dataset_id: str) -> None:
         raise ValueError(f"{dataset_id!r} is no id of a data set.")
     st.session_state.dataset_id = dataset_id
     st.session_state.pop("run_ids", None)
-    address.replace({"data": dataset_id})
+    query_params.replace({"data": dataset_id})
 
 
 def rename_dataset(dataset_id: str, name: str, x_name: str, y_name: str) -> None:
@@ -463,7 +465,7 @@ def forget_dataset(dataset_id: str) -> None:
     if st.session_state.get("dataset_id") == dataset_id:
         st.session_state.pop("dataset_id")
         st.session_state.pop("run_ids", None)
-        address.replace({})
+        query_params.replace({})
 
 
 def runs(dataset_id: str) -> list[RunInfo]:
@@ -477,7 +479,7 @@ def runs(dataset_id: str) -> list[RunInfo]:
 
 def jobs() -> list[JobStatus]:
     """The visitor's jobs, newest first; who only reads what is published needs no workspace."""
-    if address.value("share") and "workspace" not in st.session_state:
+    if query_params.value("share") and "workspace" not in st.session_state:
         return []
     return queue().jobs(workspace())
 

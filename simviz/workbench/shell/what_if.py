@@ -11,7 +11,7 @@ import streamlit as st
 from simviz.data.cells import counted
 from simviz.exceptions import SimvizError
 from simviz.store.run import Run
-from simviz.workbench.shell import display, drawings, forms, progress, runs, settings, state
+from simviz.workbench.shell import display, drawings, forms, preferences, progress, runs, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -267,7 +267,7 @@ def _measure(run: Run, pairs: PairSet) -> tuple[str, str]:
     """By what, and in which direction, figures of a run are shown."""
     dataset_id = run.info.dataset_id
     metric = runs.default_metric_of(dataset_id, pairs)
-    return metric, settings.current_direction(dataset_id, pairs)
+    return metric, preferences.current_direction(dataset_id, pairs)
 
 
 @state.cached(3, "Making ready what follows marks")
@@ -283,7 +283,7 @@ def _what_if(run: Run, pairs: PairSet, metric: str, direction: str) -> WhatIf:
     parts["train"] = augmented(request.augment, parts["train"], held_out)
     x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")
     split = Split(**parts, by=request.split.by, seed=request.split.seed, x_index=x, y_index=y)
-    sides = cast(Any, settings.query_sides(direction))
+    sides = cast(Any, preferences.query_sides(direction))
     return WhatIf(drawings.pipeline(run), split, metric, sides)
 
 

@@ -17,7 +17,7 @@ from simviz.exceptions import SimvizError
 from simviz.jobs import JobSpec, JobStatus
 from simviz.jobs.spec import SearchSpec
 from simviz.workbench.shell import display, forms, progress, state
-from simviz.workbench.shell.figures import show_chart
+from simviz.workbench.shell.charts import show_chart
 
 _SCROLL = """<script>
 document.querySelector(".st-key-train-jobs")?.scrollIntoView(
@@ -84,7 +84,7 @@ def _cluster_text() -> str:
     deployment, queue = state.deployment(), state.queue()
     if not deployment.scheduler:
         return ""
-    from simviz.jobs.dask import ClusterQueue
+    from simviz.jobs.cluster_queue import ClusterQueue
 
     if not isinstance(queue, ClusterQueue):
         return ""

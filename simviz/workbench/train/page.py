@@ -20,19 +20,19 @@ from simviz.pipeline import Features
 from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.data import split
 from simviz.workbench.shell import (
-    address,
     code,
     display,
     empty,
     forms,
     frame,
+    preferences,
     progress,
+    query_params,
     runs,
-    settings,
     state,
 )
-from simviz.workbench.train import cards, jobs, runs as train_runs
-from simviz.workbench.train.cards import Choice, Setting, Task, memory
+from simviz.workbench.train import jobs, method_lines, runs as train_runs
+from simviz.workbench.train.method_lines import Choice, Setting, Task, memory
 
 TITLE = "Train"
 #: What texts become, as the page asks for it, and what pictures and texts do.
@@ -47,7 +47,7 @@ _NAMED = 6
 def show_page() -> None:
     """Show the Train page: the methods, the jobs, and the runs that came of them."""
     dataset_id = state.current_dataset_id()
-    if address.value("share"):
+    if query_params.value("share"):
         _show_no_data(
             "Nothing can be trained in a published view. Use data of your own, or a demo."
         )
@@ -86,7 +86,7 @@ def _show_head(dataset_id: str, pairs: PairSet) -> None:
         f"{len(pairs.y):,} {escape(pairs.nouns[1])}, {n:,} matching pairs.</p>"
     )
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        how = settings.current_split(dataset_id)
+        how = preferences.current_split(dataset_id)
         text = _split_text(how, pairs)
         st.html(f'<p class="sv-quiet">{escape(text)}</p>', width="content")
         label, icon = "Change the split", ":material/call_split:"
@@ -116,23 +116,26 @@ def _split_text(split: SplitSpec, pairs: PairSet) -> str:
 def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     features = _choose_features(dataset_id, pairs)
     methods = all_methods()
-    n_rejected = split.n_rejected(dataset_id, pairs, settings.current_split(dataset_id))
+    n_rejected = split.n_rejected(dataset_id, pairs, preferences.current_split(dataset_id))
     reasons = {
-        name: cards.why_not(cls, pairs, features, n_rejected) for name, cls in methods.items()
+        name: method_lines.why_not(cls, pairs, features, n_rejected)
+        for name, cls in methods.items()
     }
     fits = [method for method, reason in reasons.items() if reason is None]
     setting = Setting(dataset_id, pairs, features)
     first = [m for m in setting.start if m in fits and not setting.on_vectors] or list(
-        cards.first_choice(
+        method_lines.first_choice(
             fits, one_vocabulary=setting.one_vocabulary, on_vectors=setting.on_vectors
         )
     )
     # Above the methods, though what it says is known only when they are drawn.
     at_once = st.container()
-    choices = cards.show_lines(first, setting, ticked=True)
+    choices = method_lines.show_lines(first, setting, ticked=True)
     others = [method for method in fits if method not in first]
     if others:
-        ticked = sum(bool(st.session_state.get(cards.tick_key(dataset_id, m))) for m in others)
+        ticked = sum(
+            bool(st.session_state.get(method_lines.tick_key(dataset_id, m))) for m in others
+        )
         label = f"{len(others)} more fit these data" if first else "These fit these data"
         with st.expander(
             label + (f", {ticked} ticked" if ticked else ""),
@@ -140,7 +143,7 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
             icon=":material/widgets:",
             expanded=not first,
         ):
-            choices += cards.show_families(others, setting)
+            choices += method_lines.show_families(others, setting)
     with at_once:
         _show_all_or_first(dataset_id, first, choices)
     unfit = [(method, reason) for method, reason in reasons.items() if reason is not None]
@@ -160,9 +163,9 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
     new = [c.once for c in able if not c.once.mark]
     if len(able) < 2:
         return
-    seconds, needed = cards.total(new) if new else (0.0, 0.0)
+    seconds, needed = method_lines.total(new) if new else (0.0, 0.0)
     cost = f": {progress.duration(seconds)}, up to {memory(needed)}" if new else ""
-    keys = {c.method: cards.tick_key(dataset_id, c.method) for c in choices}
+    keys = {c.method: method_lines.tick_key(dataset_id, c.method) for c in choices}
     all_of_them = {c.method for c in able}
     ticked = {c.method for c in choices if c.ticked}
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
@@ -180,7 +183,7 @@ def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[
             forms.quiet_button(
                 "Select recommended", "filter_list", "train-first", _tick, keys, set(first)
             )
-        by_dimensions = all_of_them.intersection(cards.BY_DIMENSIONS)
+        by_dimensions = all_of_them.intersection(method_lines.BY_DIMENSIONS)
         if len(by_dimensions) > 1 and ticked != by_dimensions:
             label = f"Select {len(by_dimensions)} for curves by dimension"
             args = "show_chart", "train-by-dimensions", _tick, keys, by_dimensions, "dimensions"
@@ -286,7 +289,7 @@ def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
                 st.switch_page("pages/compare.py", query_params=where)
         texts = []
         if new:
-            seconds, needed = cards.total(new)
+            seconds, needed = method_lines.total(new)
             texts.append(f"{progress.duration(seconds)} in all, up to {memory(needed)} of memory.")
         if beside:
             texts.append("The cosine of the vectors is measured beside them.")

@@ -26,7 +26,14 @@ from simviz.params import ParamSpec, param_specs
 from simviz.reports.run_summary import ranked
 from simviz.store import RunInfo
 from simviz.workbench import results
-from simviz.workbench.shell import display, drawings, forms, runs as shared_runs, settings, state
+from simviz.workbench.shell import (
+    display,
+    drawings,
+    forms,
+    preferences,
+    runs as shared_runs,
+    state,
+)
 from simviz.workbench.shell.frame import page_link
 from simviz.workbench.train import jobs
 
@@ -46,7 +53,7 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
         _show_results(dataset_id, pairs, runs)
         st.markdown("#### Finished runs")
         metric = shared_runs.main_metric(dataset_id, pairs, runs)
-        direction = settings.current_direction(dataset_id, pairs)
+        direction = preferences.current_direction(dataset_id, pairs)
         chosen = _show_table(runs, dataset_id, metric, direction)
         _show_deleted(dataset_id)
         if chosen:
@@ -71,9 +78,9 @@ def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> 
     group = next((g for run in runs for g in groups if run in g), None)
     if group is not None:
         metric = shared_runs.main_metric(dataset_id, pairs, [run.info for run in group])
-        part = settings.current_part(dataset_id)
+        part = preferences.current_part(dataset_id)
         known = group[0].part(group[0].measured[0]).directions
-        direction = settings.current_direction(dataset_id, pairs, known)
+        direction = preferences.current_direction(dataset_id, pairs, known)
         ordered = ranked(group, metric, direction, part)
         best = shared_runs.first_shown(ordered)
         st.markdown("#### Results")
@@ -88,7 +95,7 @@ def _show_table(
     import pandas as pd
 
     figure = f"{metric}, validation"
-    split = settings.current_split(dataset_id)
+    split = preferences.current_split(dataset_id)
     noted = any(run.note for run in runs)
     rows = [
         {
@@ -348,7 +355,7 @@ def _import(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: 
     with st.spinner("Reading and measuring"):
         run = read_run(data, pairs, file_name)
         run = replace(run, name=name.strip() or run.name)
-        split = settings.current_split(dataset_id)
+        split = preferences.current_split(dataset_id)
         import_run(state.store(), dataset_id, pairs, run, split, state.workspace())
     st.session_state[_NOTES] = " ".join(run.notes)
     st.session_state[_N_IMPORTED] = st.session_state.get(_N_IMPORTED, 0) + 1

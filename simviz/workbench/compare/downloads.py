@@ -19,9 +19,9 @@ from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
 from simviz.reports.run_summary import Entry, RunTable
 from simviz.store.run import Run
-from simviz.workbench.compare import testing
-from simviz.workbench.compare.testing import TestResults
-from simviz.workbench.shell import code, drawings, forms, settings, state
+from simviz.workbench.compare import significance
+from simviz.workbench.compare.significance import TestResults
+from simviz.workbench.shell import code, drawings, forms, preferences, state
 from simviz.workbench.shell.runs import describe_split
 
 Cells = Mapping[str, Any]
@@ -100,7 +100,7 @@ def show(choice: RunTable, metrics: Sequence[str], results: TestResults | None) 
         return text.encode("utf-8", "replace")
 
     def trec() -> bytes:
-        sides = settings.query_sides(choice.direction)
+        sides = preferences.query_sides(choice.direction)
         return trec_zip(runs, pairs, directions=sides, labels=labels, part=part)
 
     table = choice, metrics, results
@@ -176,12 +176,12 @@ def _all_figures(choice: RunTable, results: TestResults) -> list[Cells]:
     letters = comparisons.letters()
     mean = comparisons.means[comparisons.names.index(base.run.id)]
     lines: list[Cells] = []
-    for entry, one in zip(choice.entries, testing.against(choice, results), strict=True):
-        low, high = testing.interval(choice, entry)
+    for entry, one in zip(choice.entries, significance.against(choice, results), strict=True):
+        low, high = significance.interval(choice, entry)
         cells: dict[str, Any] = {"bootstrap 95 % low": low, "bootstrap 95 % high": high}
         cells["group"] = letters[entry.run.id]
         if one is not None:
-            wins = testing.outcomes(comparisons, one) or (None, None, None)
+            wins = significance.outcomes(comparisons, one) or (None, None, None)
             cells |= {
                 f"Δ to {base.label}": one.difference,
                 "Δ 95 % low": one.low,
@@ -189,7 +189,7 @@ def _all_figures(choice: RunTable, results: TestResults) -> list[Cells]:
                 "Δ %": 100 * one.difference / mean if mean else None,
                 **dict(zip(("better", "same", "worse"), wins, strict=True)),
                 "p": one.p_value,
-                "test": testing.test_name(comparisons),
+                "test": significance.test_name(comparisons),
                 "effect size": one.effect_size,
             }
             if one.why_missing:
@@ -203,12 +203,12 @@ def _printed(choice: RunTable, results: TestResults) -> list[Cells]:
     """Tie groups, differences and p-values, one mapping a run, for a printed table."""
     delta, letters = f"Δ to {results.setting.against.label}", results.comparisons.letters()
     lines: list[Cells] = []
-    for entry, one in zip(choice.entries, testing.against(choice, results), strict=True):
+    for entry, one in zip(choice.entries, significance.against(choice, results), strict=True):
         cells: dict[str, Any] = {"group": letters[entry.run.id]}
         if one is not None:
-            cells |= {delta: one.difference, "p": testing.p_text(one.p_value)}
+            cells |= {delta: one.difference, "p": significance.p_text(one.p_value)}
         if choice.part == "validation":  # the interval takes the place of the verdict
-            interval = one and testing.interval_text(one)
+            interval = one and significance.interval_text(one)
             cells = {delta: cells.get(delta), "Δ, 95 %": interval}
         lines.append(cells)
     return lines
@@ -229,12 +229,12 @@ def _caption(choice: RunTable, results: TestResults | None) -> str:
     if results is None:
         return text
     now = results.setting
-    tested = f"{testing.tested_name(choice, now)} against {now.against.label}"
+    tested = f"{significance.tested_name(choice, now)} against {now.against.label}"
     if choice.part == "validation":
         return f"{text} Δ is of {tested}, with its 95 % interval."
     return (
         f"{text} Runs that share a letter cannot be told apart at 5 %; Δ and p are of {tested} "
-        f"({testing.test_name(results.comparisons)})."
+        f"({significance.test_name(results.comparisons)})."
     )
 
 

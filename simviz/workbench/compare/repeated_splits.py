@@ -16,9 +16,9 @@ from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.reports.run_summary import Entry, RunTable
 from simviz.store.run import MEASURED
-from simviz.workbench.compare.testing import current_setting, p_text
+from simviz.workbench.compare.significance import current_setting, p_text
 from simviz.workbench.shell import display, forms, progress, runs, state
-from simviz.workbench.shell.figures import show_beside
+from simviz.workbench.shell.charts import show_beside
 
 _COUNTS = ("5", "10", "20")
 _INTRODUCTION = (

@@ -27,7 +27,7 @@ from simviz.methods._training import Watch
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 from simviz.scale.dask import WorkerLost, branches, repeated, scattered, tree
-from simviz.scale.fit import fitted_as
+from simviz.scale.minibatches import fitted_as
 
 if TYPE_CHECKING:
     from distributed import Client

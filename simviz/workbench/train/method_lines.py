@@ -15,17 +15,17 @@ from typing import Any
 import streamlit as st
 
 from simviz.base import PairModel
-from simviz.cards import FAMILIES
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
 from simviz.datasets import DEMOS
 from simviz.features import why_impossible
 from simviz.jobs import Cost, JobSpec, search_spec
+from simviz.method_cards import FAMILIES
 from simviz.methods import get_method
 from simviz.params import ParamSpec, interval, param_specs
 from simviz.pipeline import Features, encoder_of, same_vocabulary, why_no_adapter
 from simviz.workbench.data import split
-from simviz.workbench.shell import display, forms, progress, runs, settings, state
+from simviz.workbench.shell import display, forms, preferences, progress, runs, state
 from simviz.workbench.train import augment, jobs
 
 #: Ticked at first where they fit: one of each line, the first that fits.
@@ -68,7 +68,7 @@ class Setting:
     def __init__(self, dataset_id: str, pairs: PairSet, features: Features) -> None:
 
         self.dataset_id, self.pairs = dataset_id, pairs
-        self.split = settings.current_split(dataset_id)
+        self.split = preferences.current_split(dataset_id)
         #: Why nothing can be trained on it; empty where something can.
         self.problem = split.problem(dataset_id, pairs, self.split)
         self.digest, self.one_vocabulary = _content(dataset_id, pairs)

@@ -40,7 +40,7 @@ from simviz.evaluation.significance import describe_p, mean, plural
 from simviz.reports.run_summary import Entry, RunTable, is_base
 from simviz.store.run import Run
 from simviz.workbench.compare.choice import part_of
-from simviz.workbench.shell import address, display, drawings, forms, settings, state
+from simviz.workbench.shell import display, drawings, forms, preferences, query_params, state
 
 #: Tests of queries by what the link calls them: on the control, and what each does.
 TESTS = {
@@ -128,7 +128,7 @@ def current_setting(choice: RunTable) -> Setting:
     if st.session_state.get("compare-correction") not in _CORRECTIONS:
         st.session_state["compare-correction"] = "holm"
     chosen, correction = st.session_state[key], st.session_state["compare-correction"]
-    address.put(test=chosen, correction=correction, against=against)
+    query_params.put(test=chosen, correction=correction, against=against)
     against = choice.by_id[against]
     if chosen != "published":
         return Setting(chosen, chosen, correction, against)
@@ -215,7 +215,7 @@ def tested_name(choice: RunTable, now: Setting) -> str:
 @state.cached(400)
 def values(choice: RunTable, entry: Entry) -> QueryValues:
     """What a run did query by query, by the main metric or what stands for it."""
-    sides = settings.query_sides(choice.direction)
+    sides = preferences.query_sides(choice.direction)
     return query_values(entry.evaluation, choice.metric, sides)
 
 
@@ -295,7 +295,7 @@ def power(choice: RunTable, comparisons: Comparisons) -> str:
 def differences(choice: RunTable, a: Entry, b: Entry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
     one, other = (entry.evaluation for entry in (a, b))
-    sides = settings.query_sides(choice.direction)
+    sides = preferences.query_sides(choice.direction)
     return paired_differences(one, other, query_metric(choice.metric), sides)
 
 

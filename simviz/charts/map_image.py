@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from simviz.charts.canvas import colour_values, full_names, importance
-from simviz.charts.colours import group_items
+from simviz.charts.dot_colours import group_items
 from simviz.charts.style import LIGHT, is_glyph, safe_line
 from simviz.charts.tables import template
 

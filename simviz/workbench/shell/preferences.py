@@ -12,7 +12,7 @@ import streamlit as st
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
 from simviz.store.run import Part
-from simviz.workbench.shell import address, forms, state
+from simviz.workbench.shell import forms, query_params, state
 
 if TYPE_CHECKING:
     from simviz.data.description import QuerySide
@@ -99,10 +99,10 @@ def _offered(measured: Sequence[str]) -> list[str]:
 
 def _preference(name: Preference, dataset_id: str, known: Collection[str]) -> str | None:
     """What was chosen: as the link says, else as here before, else as stored."""
-    linked = address.new_params().get(name)
+    linked = query_params.new_params().get(name)
     if linked in known:
         _keep(name, dataset_id, linked)
-        del address.new_params()[name]
+        del query_params.new_params()[name]
     here: str | None = st.session_state.get(f"{name}-chosen", {}).get(dataset_id)
     if here is not None or state.share() is not None:
         return here
@@ -112,7 +112,7 @@ def _preference(name: Preference, dataset_id: str, known: Collection[str]) -> st
 def _keep(name: Preference, dataset_id: str, value: str) -> None:
     """Look at it so from now on, here and in other browsers of this workspace."""
     st.session_state.setdefault(f"{name}-chosen", {})[dataset_id] = value
-    address.put(**{name: value})
+    query_params.put(**{name: value})
     if state.share() is None:
         with suppress(SimvizError):  # another's data set: the page says so
             state.store().view_preferences.put(dataset_id, state.workspace(), name, value)
@@ -134,7 +134,7 @@ def _switch(
         _keep(name, dataset_id, st.session_state[key])
 
     forms.segmented(label, options, key, is_labelled=True, on_change=keep, **how)
-    address.put(**{name: value})
+    query_params.put(**{name: value})
 
 
 # -- the split ------------------------------------------------------------------------

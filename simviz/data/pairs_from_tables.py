@@ -38,7 +38,7 @@ from simviz.data.roles import (
 from simviz.data.sources import Source, get_limits, report_progress
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, items_by_id, read_table, table_from_frame
-from simviz.data.write import from_long_form, parse_header
+from simviz.data.writers import from_long_form, parse_header
 from simviz.exceptions import DatasetError
 from simviz.relevance import Kind, Relevance, Unjudged
 
