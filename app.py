@@ -13,6 +13,6 @@ else:  # `streamlit run` imports what it is to serve
     from starlette.middleware import Middleware
     from streamlit.starlette import App
 
-    from simviz.workbench.guard import Guard, ending
+    from simviz.workbench.guard import Guard, exit_cleanly
 
-    app = App(__file__, lifespan=ending, middleware=[Middleware(Guard)])
+    app = App(__file__, lifespan=exit_cleanly, middleware=[Middleware(Guard)])

@@ -35,7 +35,7 @@ from simviz.jobs.worker import limit_threads
 from simviz.methods._s2net_losses import Loss, Settings
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.lbfgs import ClusterRows, LocalRows, Share, fit_s2net
+from simviz.scale.lbfgs import ClusterRows, LocalRows, Share, fit_s2net_lbfgs
 
 Way = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
@@ -141,7 +141,7 @@ def fit_beyond_memory(n: int = 100_000, words: int = 1_700, limit: str = "700 Mi
             two = S2Net(20, max_iter=3, **how).set_callbacks(held.kill)
             held.start()
             start = time.perf_counter()
-            fit_s2net(two, X, Y, relevance, client=client, n_shares=2)
+            fit_s2net_lbfgs(two, X, Y, relevance, client=client, n_shares=2)
             took = time.perf_counter() - start
             held.is_over = True
         off = max(

@@ -21,7 +21,7 @@ from _corpora import Sides
 from _synthetic import Bilingual
 from _timing import in_turns, machine, show
 
-from simviz.methods._s2net_losses import Loss, Maker, Settings
+from simviz.methods._s2net_losses import BlockFactory, Loss, Settings
 from simviz.methods._s2net_training import Network, Objective
 from simviz.relevance import Relevance
 
@@ -41,7 +41,7 @@ def problem(n: int, d: int, k: int) -> tuple[Sides, np.ndarray]:
 
 def ours(X, Y, theta: np.ndarray, precision: str, loss: str = "logistic") -> Work:
     """Loss and gradient of all pairs, as `S2Net` takes them."""
-    make = Maker(precision, "cpu", np.float32, theta.shape[1])
+    make = BlockFactory(precision, "cpu", np.float32, theta.shape[1])
     terms = Loss(Relevance.identity(X.shape[0]), Settings(loss, GAMMA, "both", None, False), None)
     half = make.kind(X.shape[0], Y.shape[0]) == "bfloat16"
     objective = Objective(Network(X, Y, False, None, half=half), terms, make, lambda: None)

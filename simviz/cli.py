@@ -133,7 +133,7 @@ def _report(text: str) -> None:
         sys.stderr.flush()
 
 
-def describe_workbench(parser: ArgumentParser) -> None:
+def workbench_options(parser: ArgumentParser) -> None:
     """Say what the workbench can be told on the command line."""
     commands = "".join(f"  simviz {name:<10}  {one[0]}\n" for name, one in _COMMANDS.items())
     parser.epilog = (
@@ -179,7 +179,7 @@ def _workbench(options: Namespace) -> int:
     return 0
 
 
-def _describe_compare(parser: ArgumentParser) -> None:
+def _compare_options(parser: ArgumentParser) -> None:
     parser.description = (
         f"{parser.description}\nRuns are TREC runs or tables of query, document and score (with "
         "--qrels), tables of values\n(one row a query, one column a run), or folders of results "
@@ -300,7 +300,7 @@ def _parts(options: Namespace, pairs: PairSet) -> Split:
     return split(pairs, by=options.split, seed=options.seed)
 
 
-def _describe_audit(parser: ArgumentParser) -> None:
+def _audit_options(parser: ArgumentParser) -> None:
     parser.epilog = (
         "exit status:\n  0    no pair is listed"
         f"{_STATUSES}  {_LISTED}    pairs are listed\n  {_INTERRUPTED}  interrupted"
@@ -339,7 +339,7 @@ def _audit(options: Namespace) -> int:
     return _LISTED if len(listed) else 0
 
 
-def _describe_train(parser: ArgumentParser) -> None:
+def _train_options(parser: ArgumentParser) -> None:
     _add_pairs(parser)
     parser.add_argument("--method", default="opca", help="such as cca, opca, s2net, bm25")
     parser.add_argument(
@@ -410,7 +410,7 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _describe_evaluate(parser: ArgumentParser) -> None:
+def _evaluate_options(parser: ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="as simviz train wrote it")
     _add_pairs(parser)
     parser.add_argument(
@@ -459,7 +459,7 @@ def _unknown(one: Record) -> dict[str, str | None]:
     return missing
 
 
-def _describe_search(parser: ArgumentParser) -> None:
+def _search_options(parser: ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="as simviz train wrote it, or a saved index")
     parser.add_argument("queries", nargs="*", help="texts; else lines are read")
     parser.add_argument(
@@ -525,7 +525,7 @@ def _one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _describe_export(parser: ArgumentParser) -> None:
+def _export_options(parser: ArgumentParser) -> None:
     parser.add_argument("model", type=Path, help="as simviz train wrote it")
     parser.add_argument(
         "--form",
@@ -589,14 +589,14 @@ def _precompile(options: Namespace) -> int:
 #: What it does, in a line; its options; and what runs it.
 _Command = tuple[str, Callable[[ArgumentParser], None] | None, Callable[[Namespace], int]]
 _OPEN = "Open the workbench in the browser, on files or without."
-_WORKBENCH: _Command = _OPEN, describe_workbench, _workbench
+_WORKBENCH: _Command = _OPEN, workbench_options, _workbench
 _COMMANDS: dict[str, _Command] = {
-    "compare": ("Say which run is ahead, if not by luck.", _describe_compare, _compare),
-    "audit": ("List pairs that are probably wrong.", _describe_audit, _audit),
-    "train": ("Train a method on pairs, and save the model.", _describe_train, _train),
-    "evaluate": ("Measure a model on pairs, or on a part of them.", _describe_evaluate, _evaluate),
-    "search": ("Ask a model for its nearest items.", _describe_search, _search),
-    "export": ("Write a linear model for other programs.", _describe_export, _export),
+    "compare": ("Say which run is ahead, if not by luck.", _compare_options, _compare),
+    "audit": ("List pairs that are probably wrong.", _audit_options, _audit),
+    "train": ("Train a method on pairs, and save the model.", _train_options, _train),
+    "evaluate": ("Measure a model on pairs, or on a part of them.", _evaluate_options, _evaluate),
+    "search": ("Ask a model for its nearest items.", _search_options, _search),
+    "export": ("Write a linear model for other programs.", _export_options, _export),
     "methods": ("Name the methods: id, title, year, what they learn from.", None, _methods),
     "precompile": ("Compile now what is else compiled behind the app.", None, _precompile),
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from simviz.cli import describe_workbench
+from simviz.cli import workbench_options
 from simviz.exceptions import SimvizError
 from simviz.workbench.shell.state import Deployment, is_this_computer
 
@@ -82,7 +82,7 @@ def test_a_space_listens_where_its_front_matter_says():
     words = json.loads(command)
     assert words[0] == "simviz" and words[words.index("--port") + 1] == "8501"
     parser = ArgumentParser()
-    describe_workbench(parser)
+    workbench_options(parser)
     assert parser.parse_args(words[1:]).public
 
 

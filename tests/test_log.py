@@ -10,7 +10,7 @@ from waiting import LONG
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue, JobSpec
-from simviz.store import Limits, Store
+from simviz.store import Store, StoreLimits
 from simviz.workbench.shell import log
 
 SECRET = "xylophone\n\x1b[31m\u202eevil"
@@ -32,7 +32,7 @@ def lines(capsys):
 
 def work(root):
     """A visitor's day; every text of theirs is the secret."""
-    store = Store(root, Limits(datasets=1))
+    store = Store(root, StoreLimits(datasets=1))
     mine = store.workspaces.create()
     texts = [f"{SECRET} {i}" for i in range(12)]
     pairs = PairSet.from_texts(texts, texts[::-1], name=SECRET, x_name=SECRET)

@@ -19,9 +19,9 @@ from simviz.charts.canvas import (
     PAGE_SCRIPT,
     content_policy,
     full_names,
-    look_of,
-    pack_alone,
+    pack_all,
     page_state,
+    theme_colours,
 )
 from simviz.charts.style import DARK, LIGHT, clean_text, safe_line
 from simviz.charts.tables import read_text, template
@@ -239,7 +239,7 @@ class Drawing:
             It needs nothing else, and asks no other computer.
         """
         then = None if self.then is None else (self.then.map, self.then.nearest)
-        packed = pack_alone(
+        packed = pack_all(
             self.map, self.pairs, nearest=self.nearest, then=then,
             color_by=self._colours(color_by), scrolls=True,
         )  # fmt: skip
@@ -256,7 +256,7 @@ class Drawing:
             names=names,
             about=f"{len(self.x):,} {self.pairs.x_name} and {len(self.y):,} {self.pairs.y_name}",
             said=changed_text(self.changed) if names else "",
-            looks=(look_of(LIGHT), look_of(DARK)),
+            looks=(theme_colours(LIGHT), theme_colours(DARK)),
             canvas=Markup(CSS),
             css=Markup(read_text("simviz.charts", "page.css")),
             state=Markup(page_state(packed)),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import anywidget
 import traitlets
 
-from simviz.charts.canvas import CSS, linked, pack_alone
+from simviz.charts.canvas import CSS, bundle, pack_all
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,7 +25,7 @@ class MapWidget(anywidget.AnyWidget):
         encloses, none after Escape. Set it, and the map shows it.
     """
 
-    _esm = linked("widget.js")
+    _esm = bundle("widget.js")
     _css = CSS
     scene = traitlets.Dict().tag(sync=True)
     items = traitlets.Bytes().tag(sync=True)
@@ -34,7 +34,7 @@ class MapWidget(anywidget.AnyWidget):
     selected = traitlets.List(traitlets.Int()).tag(sync=True)
 
     def __init__(self, drawing: Drawing, **options: Any) -> None:
-        packed = pack_alone(drawing.map, drawing.pairs, nearest=drawing.nearest, **options)
+        packed = pack_all(drawing.map, drawing.pairs, nearest=drawing.nearest, **options)
         self._drawing = drawing
         super().__init__(**packed)
 

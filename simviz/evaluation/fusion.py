@@ -271,13 +271,13 @@ class RankFusion:
         evaluation = evaluate(self, pairs, metrics=metrics, directions=["x2y"])
         rankings = {"x2y": evaluation.rankings["x2y"]}
         if "y2x" in directions:
-            back = evaluate(_Turned(self), pairs.swap(), metrics=["MRR"], directions=["x2y"])
+            back = evaluate(_Transposed(self), pairs.swap(), metrics=["MRR"], directions=["x2y"])
             rankings["y2x"] = back.rankings["x2y"]
         return replace(evaluation, rankings={side: rankings[side] for side in directions})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Turned:
+class _Transposed:
     """The same fusion with y items as queries."""
 
     fusion: RankFusion

@@ -14,13 +14,13 @@ from numpy.typing import ArrayLike, NDArray
 from simviz.base import LinearPairModel
 from simviz.charts.canvas import (
     CSS,
+    bundle,
     content_policy,
-    linked,
-    look_of,
     pack,
-    pack_alone,
+    pack_all,
     page_state,
     script,
+    theme_colours,
 )
 from simviz.charts.drawing import Drawing, draw, model_name
 from simviz.charts.style import DARK, LIGHT, clean_text
@@ -88,10 +88,8 @@ def model_page(
     pairs = drawing.pairs
     logger.info("%s", page_contents(pairs))
     model = _model(best, pairs)
-    packed = pack_alone(
-        drawing.map, pairs, nearest=drawing.nearest, color_by=color_by, scrolls=True
-    )
-    program = script(linked("model_page.js"))
+    packed = pack_all(drawing.map, pairs, nearest=drawing.nearest, color_by=color_by, scrolls=True)
+    program = script(bundle("model_page.js"))
     names = [clean_text(name, 60) for name in (pairs.x_name, pairs.y_name)]
     return template("simviz.exports", "page.html").render(
         policy=content_policy([program]),
@@ -101,7 +99,7 @@ def model_page(
         counts=[len(pairs.x), len(pairs.y)],
         name=clean_text(pairs.name, 60),
         asked=model[0]["asked"],
-        looks=(look_of(LIGHT), look_of(DARK)),
+        looks=(theme_colours(LIGHT), theme_colours(DARK)),
         canvas=Markup(CSS),
         css=Markup(
             read_text("simviz.charts", "page.css") + read_text("simviz.exports", "page.css")

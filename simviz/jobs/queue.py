@@ -345,13 +345,13 @@ class JobQueue:
             elif (error := future.exception()) is not None:
                 self._fail(job, error)
             else:
-                self._keep(job, future.result())
+                self._store_result(job, future.result())
         except BaseException as error:
             self._fail(job, error)
         finally:
             job.future = None  # what it holds may be large
 
-    def _keep(self, job: Job, result: RunResult | JobResult) -> None:
+    def _store_result(self, job: Job, result: RunResult | JobResult) -> None:
         """Store what came of a job, unless the job was cancelled before it is there."""
         if not job.status.is_active:
             return

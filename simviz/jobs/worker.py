@@ -79,7 +79,7 @@ def reporter(
     """Return what reports to the channel, but not more often than anybody can see."""
     last, last_stage = -_REPORT_SECONDS, ""
     known: set[str] = set()
-    outlook = _Outlook(expected)
+    outlook = _TimeLeft(expected)
 
     def report(stage: str, done: float, metrics: Mapping[str, float], /) -> bool:
         nonlocal last, last_stage
@@ -101,7 +101,7 @@ def reporter(
     return report
 
 
-class _Outlook:
+class _TimeLeft:
     """How far a job is and what it may still take, from its estimate and its own pace."""
 
     def __init__(self, expected: Cost) -> None:

@@ -129,7 +129,7 @@ class Batches:
         """Queries with some partners each, until a batch is full."""
         queries = self.rng.permutation(self.queries)
         if near is not None:
-            queries = together(queries, near[queries], self.rng)
+            queries = group_near_queries(queries, near[queries], self.rng)
         read = np.zeros(self.positives.shape[0], dtype=bool)
         x: list[int] = []
         y: list[Index] = []
@@ -218,7 +218,7 @@ def _item_of(texts: Index, n: int) -> Index:
     return found
 
 
-def together(queries: Index, near: NDArray[np.floating], rng: Any) -> Index:
+def group_near_queries(queries: Index, near: NDArray[np.floating], rng: Any) -> Index:
     """Reorder queries so that each is followed by near ones."""
     n = len(queries)
     n_near = min(n, 4 * _NEAR)
@@ -298,7 +298,7 @@ def softmax(E: Tensor, P: Tensor, N: Tensor, scale: float) -> Tensor:
 
 
 @dataclass(frozen=True, slots=True)
-class Goal:
+class BatchLoss:
     """What is minimised."""
 
     loss: str
@@ -324,7 +324,7 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class Encoder:
     """Reads texts by a network."""
 
     shape: Shape
@@ -390,9 +390,9 @@ class Trainer:
     def __init__(
         self,
         model: Any,
-        reader: Reader,
+        reader: Encoder,
         sides: tuple[list[Texts], list[tuple[int, Index]]],
-        goal: Goal,
+        goal: BatchLoss,
         dropout: Dropout,
         rng: Any,
     ) -> None:
@@ -501,7 +501,7 @@ def prepare(model: Any, data: tuple[Any, Any, Relevance], validation: Any, rng: 
 
 
 def _begin(
-    model: Any, reader: Reader, data: Data, dtype: Any, rng: Any
+    model: Any, reader: Encoder, data: Data, dtype: Any, rng: Any
 ) -> tuple[Array, Trainer, Batches]:
     """Random parameters, and what makes steps from them."""
     import torch
@@ -514,7 +514,7 @@ def _begin(
         model.character_dropout,
         torch.Generator(reader.device).manual_seed(int(rng.randint(2**31))),
     )
-    goal = Goal(
+    goal = BatchLoss(
         model.loss,
         model.negative_loss,
         model.margin,
@@ -544,7 +544,7 @@ def seconds_per_text(model: Any, X: Any, Y: Any, n_texts: int) -> float:
     return float(np.median(np.diff(moments))) / (2 * n)
 
 
-def learn(model: Any, reader: Reader, data: Data, dtype: Any, rng: Any) -> Watch:
+def train_network(model: Any, reader: Encoder, data: Data, dtype: Any, rng: Any) -> Watch:
     start, trainer, batches = _begin(model, reader, data, dtype, rng)
 
     directions = default_directions(data.relevance)

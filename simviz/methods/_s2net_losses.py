@@ -56,7 +56,7 @@ _GROUP = 4096  # judged pairs that are compared with one another where no query 
 _KINDS = {"logistic": LOGISTIC, "triplet": HINGE, "softmax": SOFTMAX}
 
 
-class Memory:
+class ArrayPool:
     """Arrays that are used again: fresh pages cost more than what is written to them."""
 
     def __init__(self) -> None:
@@ -74,11 +74,11 @@ class FloatBlocks:
     """Products of numpy, in the type of the vectors."""
 
     def __init__(
-        self, P: Array, Q: Array, rows: int | None = None, *, memory: Memory | None = None
+        self, P: Array, Q: Array, rows: int | None = None, *, memory: ArrayPool | None = None
     ) -> None:
         self.P, self.Q = P, Q
         self.rows = rows or int(np.clip(_ENTRIES // max(1, len(Q)), *_ROWS))
-        self._memory = Memory() if memory is None else memory
+        self._memory = ArrayPool() if memory is None else memory
         self.dP, self.dQ = (
             self._memory.take(name, Z.shape, Z.dtype) for name, Z in (("dP", P), ("dQ", Q))
         )
@@ -116,15 +116,15 @@ class FloatBlocks:
         return self.scores(rows) if out is None else np.matmul(self.P[rows], self.Q.T, out=out)
 
     #: A score of minus infinity among entries.
-    nowhere: float = -np.inf
+    minus_infinity: float = -np.inf
 
-    def spread(self, rows: slice, W: NDArray[Any], scale: float) -> None:
+    def add_gradients(self, rows: slice, W: NDArray[Any], scale: float) -> None:
         """Add the derivatives that ``scale`` W, by the scores, is for the vectors."""
         # W is in the type of the vectors, or in that of `entries`.
         add_product(self.dP[rows], W, self.Q, scale)
         add_product(self.dQ, W.T, self.P[rows], scale)
 
-    def turned(self) -> Self:
+    def transposed(self) -> Self:
         """Blocks of Q Pᵀ, whose gradients are collected in the same place."""
         other = copy(self)
         other.P, other.Q, other.dP, other.dQ = self.Q, self.P, self.dQ, self.dP
@@ -147,7 +147,7 @@ class TorchBlocks(FloatBlocks):
         *,
         dtype: str,
         device: str = "cpu",
-        memory: Memory | None = None,
+        memory: ArrayPool | None = None,
     ) -> None:
         import torch
 
@@ -159,10 +159,10 @@ class TorchBlocks(FloatBlocks):
         self._place = {"device": device, "dtype": getattr(torch, dtype)}
         self._P, self._Q = (torch.from_numpy(Z).to(**self._place) for Z in (P, Q))
         if self.bits:
-            self.nowhere = _MINUS_INFINITY
+            self.minus_infinity = _MINUS_INFINITY
 
-    def turned(self) -> Self:
-        other = super().turned()
+    def transposed(self) -> Self:
+        other = super().transposed()
         other._P, other._Q = self._Q, self._P
         return other
 
@@ -190,7 +190,7 @@ class TorchBlocks(FloatBlocks):
         self._torch.mm(self._P[rows], self._Q.T, out=self._tensor(block))
         return block
 
-    def spread(self, rows: slice, W: NDArray[Any], scale: float) -> None:
+    def add_gradients(self, rows: slice, W: NDArray[Any], scale: float) -> None:
         if self.bits and W.dtype == np.uint16:
             weights = self._tensor(W)
         else:
@@ -224,7 +224,7 @@ def has_fast_bfloat16() -> bool:
     return bool(cpu.get("avx512_bf16") or cpu.get("amx_bf16") or cpu.get("amx_tile"))
 
 
-class Maker:
+class BlockFactory:
     """How blocks are made, chosen once for a fit; new ones overwrite those before."""
 
     def __init__(self, precision: str, device: str, dtype: Any, n_components: int) -> None:
@@ -232,7 +232,7 @@ class Maker:
             require("neural", "precision='bfloat16'")
         self.device = torch_device(device)
         self.dtype = "bfloat16" if precision == "bfloat16" else np.dtype(dtype).name
-        self._memory = Memory()
+        self._memory = ArrayPool()
         self.kept_gradients: list[Array] = []  # of parameters, see `Objective`
         self.fast = (
             precision == "auto"
@@ -253,7 +253,7 @@ class Maker:
         return TorchBlocks(P, Q, rows, dtype=dtype, device=self.device, memory=self._memory)
 
 
-def alone(steps: Steps[T]) -> T:
+def run_alone(steps: Steps[T]) -> T:
     """What a computation returns that has all the rows itself."""
     share = next(steps)
     while True:
@@ -308,7 +308,7 @@ class Pairs:
         own.x_weight, own.place = self.x_weight[rows], self.place[listed]
         return own
 
-    def placed(self, values: Reals) -> Reals:
+    def scatter(self, values: Reals) -> Reals:
         """A value of each pair at its place among all pairs, 0 for those of other rows."""
         among = np.zeros(self.columns_ptr[-1])
         among[self.place] = values
@@ -324,7 +324,7 @@ class Pairs:
         listed = slice(self.indptr[rows.start], self.indptr[rows.stop])
         return self.x[listed] - rows.start, self.y[listed]
 
-    def spread(self, weights: Reals, blocks: FloatBlocks, scale: float) -> None:
+    def add_gradients(self, weights: Reals, blocks: FloatBlocks, scale: float) -> None:
         """Add what derivatives by the pairs' scores are for the vectors."""
         w = (weights * scale).astype(blocks.P.dtype)
         dP, dQ = blocks.gradients()
@@ -333,7 +333,7 @@ class Pairs:
             add_pairs(self.indptr_y, self.x, w, self.by_column, blocks.P, dQ)
 
 
-class AllOthers:
+class AllNegatives:
     def __init__(self, pairs: Pairs, gamma: float, margin: float | None = None) -> None:
         self.pairs, self.gamma, self.margin = pairs, gamma, margin
         self.total = pairs.total
@@ -344,7 +344,7 @@ class AllOthers:
         return own
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        return alone(self.steps(blocks, scale, tick))
+        return run_alone(self.steps(blocks, scale, tick))
 
     def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
         """Do likewise with the share of these rows."""
@@ -352,11 +352,11 @@ class AllOthers:
         s = pairs.scores(blocks.P, blocks.Q)
         dtype, every = _working_type(blocks.P.dtype, self.gamma)
         factor = s - (self.margin or 0) if hinge else np.exp(-self.gamma * s)
-        f_y = yield pairs.placed(factor)
+        f_y = yield pairs.scatter(factor)
         compare = self._matched if pairs.matched and not hinge else self._general
         rho, rho_y, loss, slope = compare(blocks, factor, f_y, (dtype, every), scale, tick)
         rho_y = yield rho_y
-        pairs.spread(-slope * (rho + rho_y[pairs.place]), blocks, scale)
+        pairs.add_gradients(-slope * (rho + rho_y[pairs.place]), blocks, scale)
         return loss
 
     def _matched(
@@ -374,14 +374,14 @@ class AllOthers:
         loss = 0.0
         for rows in blocks:
             S = blocks.entries(rows)
-            S[pairs.in_block(rows)] = blocks.nowhere
+            S[pairs.in_block(rows)] = blocks.minus_infinity
             r, logs = np.zeros((n_chunks, len(S))), np.zeros(n_chunks)
             compare_matched(
                 S, _base_two(self.gamma, dtype), a[rows], b, every, r, column_sums, logs
             )
             row_sums[rows] = r.sum(axis=0)
             loss += float(logs.sum())
-            blocks.spread(rows, S, self.gamma * scale * weight)
+            blocks.add_gradients(rows, S, self.gamma * scale * weight)
             tick()
         rho, rho_y = weight * row_sums[pairs.x], weight * column_sums[columns]
         return rho, rho_y, weight * loss, self.gamma
@@ -416,7 +416,7 @@ class AllOthers:
                 ET, GT = np.ascontiguousarray(E.T), np.zeros(E.shape[::-1], dtype)
                 compare_rows(ET, GT, pairs.columns_ptr, f_y, y_weight, hinge, every, rho_y, loss_y)
                 G += GT.T
-            blocks.spread(rows, G.astype(blocks.P.dtype, copy=False), slope * scale)
+            blocks.add_gradients(rows, G.astype(blocks.P.dtype, copy=False), slope * scale)
             tick()
         return rho, rho_y, loss + float(loss_y.sum()), slope
 
@@ -446,7 +446,7 @@ class Softmax:
         return own
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        return alone(self.steps(blocks, scale, tick))
+        return run_alone(self.steps(blocks, scale, tick))
 
     def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
         pairs, gamma = self.pairs, self.gamma
@@ -456,7 +456,7 @@ class Softmax:
         n_chunks = -(-pairs.shape[1] // WIDTH)
         for rows, room in blocks.cached_scores():
             S = blocks.entries(rows, room)
-            S[pairs.in_block(rows)] = blocks.nowhere
+            S[pairs.in_block(rows)] = blocks.minus_infinity
             r = np.zeros((n_chunks, len(S)))
             sum_exponentials(S, np.array([base]), r, column_sums)
             row_sums[rows] = r.sum(axis=0)
@@ -478,11 +478,11 @@ class Softmax:
         for rows, room in blocks.cached_scores():
             S = blocks.entries(rows) if room is None else room
             if room is None:
-                S[pairs.in_block(rows)] = blocks.nowhere
+                S[pairs.in_block(rows)] = blocks.minus_infinity
             weigh_exponentials(S, base, by_row[rows], by_column)
-            blocks.spread(rows, S, gamma * scale)
+            blocks.add_gradients(rows, S, gamma * scale)
             tick()
-        pairs.spread(-gamma * rho, blocks, scale)
+        pairs.add_gradients(-gamma * rho, blocks, scale)
         return loss
 
 
@@ -501,7 +501,7 @@ def _exponentials(blocks: FloatBlocks, rows: slice, gamma: float, dtype: Any) ->
     return np.exp(E, out=E)
 
 
-class Order:
+class GradeOrder:
     """Judged pairs of each query, by grade."""
 
     def __init__(self, query: Ints, grade: Reals, balanced: bool) -> None:
@@ -535,7 +535,7 @@ class Order:
         return float(loss.sum())
 
 
-class Listed:
+class GradedPairs:
     """Judged pairs against pairs of lower grade, of the same query."""
 
     # Where no query has two grades, all judged pairs are compared, in random groups of some
@@ -549,23 +549,23 @@ class Listed:
         self.pairs = Pairs(judged, direction, balanced)
         x, y, grade = self.pairs.x, self.pairs.y, judged.data
         sides = {"x2y": (x,), "y2x": (y,), "both": (x, y)}[direction]
-        self.orders = [Order(q.astype(np.int64), grade, balanced) for q in sides]
+        self.orders = [GradeOrder(q.astype(np.int64), grade, balanced) for q in sides]
         self.total = sum(order.total for order in self.orders)
         if not self.total and pooled and len(grade):
             groups = rng.permutation(len(grade)) // _GROUP
-            self.orders = [Order(groups, grade, balanced)]
+            self.orders = [GradeOrder(groups, grade, balanced)]
             self.total = self.orders[0].total
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
         s = self.pairs.scores(blocks.P, blocks.Q)
         slopes = np.zeros(len(s))
         loss = sum(o.add(self.kind, self.gamma, self.margin, s, slopes) for o in self.orders)
-        self.pairs.spread(slopes, blocks, scale)
+        self.pairs.add_gradients(slopes, blocks, scale)
         tick()
         return loss
 
 
-class Hardest:
+class HardNegatives:
     """Relevant pairs against the most similar others of each query."""
 
     # They are looked for anew at every evaluation.
@@ -591,9 +591,9 @@ class Hardest:
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
         loss = 0.0
         for relevant, turned in self._sides:
-            seen = blocks.turned() if turned else blocks
+            seen = blocks.transposed() if turned else blocks
             judged = relevant + self._hardest(seen, relevant, tick)
-            listed = Listed(judged, self._settings, None, pooled=False)
+            listed = GradedPairs(judged, self._settings, None, pooled=False)
             loss += listed.add(seen, scale, tick)
         return loss
 
@@ -639,12 +639,12 @@ class SquaredError:
             weight = blocks.P.dtype.type(scale * self.others)
             dP += blocks.P @ (y_gram * weight)
             dQ += blocks.Q @ (x_gram * weight)
-        self.pairs.spread(error - self.others * s, blocks, scale)
+        self.pairs.add_gradients(error - self.others * s, blocks, scale)
         tick()
         return loss
 
 
-class Part(Protocol):
+class LossTerm(Protocol):
     """A sum of terms over comparisons."""
 
     total: float
@@ -666,7 +666,7 @@ class Loss:
     """Mean loss over all comparisons that the judgments allow."""
 
     def __init__(self, relevance: Relevance, settings: Settings, rng: Any) -> None:
-        parts: list[Part] = list(_parts(relevance, settings, rng))
+        parts: list[LossTerm] = list(_loss_terms(relevance, settings, rng))
         self.parts = [part for part in parts if part.total > 0]
         self.total = sum(part.total for part in self.parts)
 
@@ -689,7 +689,7 @@ class Loss:
         own = copy(self)
         own.parts = []
         for part in self.parts:
-            if not isinstance(part, AllOthers | Softmax):
+            if not isinstance(part, AllNegatives | Softmax):
                 raise ValueError(
                     "Rows are divided among workers for the losses 'logistic', 'softmax' and "
                     "'triplet' over all pairs that are not relevant; grades, judged pairs alone, "
@@ -706,7 +706,7 @@ class Loss:
         return value / max(self.total, 1)
 
 
-def _parts(relevance: Relevance, settings: Settings, rng: Any) -> Any:
+def _loss_terms(relevance: Relevance, settings: Settings, rng: Any) -> Any:
     if settings.loss == "mse":
         yield _squared_error(relevance)
         return
@@ -720,21 +720,21 @@ def _parts(relevance: Relevance, settings: Settings, rng: Any) -> Any:
         settings.balanced,
     )
     if relevance.unjudged == "ignore":
-        yield Listed(relevance.matrix, listed, rng)
+        yield GradedPairs(relevance.matrix, listed, rng)
         return
     positives = relevance.positives
     if settings.hard_negatives is not None:
-        yield Hardest(positives, settings.hard_negatives, listed)
+        yield HardNegatives(positives, settings.hard_negatives, listed)
     else:
         pairs = Pairs(positives, settings.direction, settings.balanced)
         if settings.loss == "softmax":
             yield Softmax(pairs, settings.gamma, settings.balanced)
         else:
             hinge = margin if settings.loss == "triplet" else None
-            yield AllOthers(pairs, settings.gamma, hinge)
+            yield AllNegatives(pairs, settings.gamma, hinge)
     if len(np.unique(positives.data)) > 1:
         # Higher grades stand above lower ones too.
-        yield Listed(positives, listed, rng, pooled=False)
+        yield GradedPairs(positives, listed, rng, pooled=False)
 
 
 def _squared_error(relevance: Relevance) -> SquaredError:

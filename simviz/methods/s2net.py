@@ -390,14 +390,14 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     def _steps(self, data: Data, watch: Watch, rng: Any) -> Iterator[tuple[float, NDArray[Any]]]:
         """Iterations of the solver: loss and parameters."""
-        from simviz.methods._s2net_losses import Loss, Maker, Settings
+        from simviz.methods._s2net_losses import BlockFactory, Loss, Settings
         from simviz.methods._s2net_training import LBFGS, Adam, Network, Objective, active_rows
 
         settings = Settings(
             self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
         )
         theta, tick = watch.best, watch.tick
-        make = Maker(self.precision, self.device, theta.dtype, theta.shape[1])
+        make = BlockFactory(self.precision, self.device, theta.dtype, theta.shape[1])
         start = theta if self.regularization else None
 
         def objective(X: Matrix, Y: Matrix, relevance: Relevance) -> Objective:

@@ -269,12 +269,12 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
     def _fit_iter(
         self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
     ) -> None:
-        from simviz.methods._blstm_training import learn, prepare
+        from simviz.methods._blstm_training import prepare, train_network
 
         rng = check_random_state(self.random_state)
         data = prepare(self, (X, Y, relevance), validation, rng)
         self.x_characters_, self.y_characters_ = data.characters
-        watch = learn(self, self._reader(), data, X.dtype, rng)
+        watch = train_network(self, self._reader(), data, X.dtype, rng)
         self._take(watch.best)
         watch.record(self)
 
@@ -293,10 +293,10 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         )
 
     def _reader(self) -> Any:
-        from simviz.methods._blstm_training import Reader
+        from simviz.methods._blstm_training import Encoder
 
         fixed = self.max_length if self.padding == "fixed" else None
-        return Reader(self._shape(), fixed, torch_device(self.device))
+        return Encoder(self._shape(), fixed, torch_device(self.device))
 
     def _take(self, theta: Any) -> None:
         split = self._reader().split

@@ -16,7 +16,7 @@ import numpy as np
 from markupsafe import Markup
 
 from simviz.charts import dimension_figure, roc_figure
-from simviz.charts.canvas import CSS, PAGE_SCRIPT, content_policy, pack_alone, page_state
+from simviz.charts.canvas import CSS, PAGE_SCRIPT, content_policy, pack_all, page_state
 from simviz.charts.curves import MOST_BANDS
 from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style, script_json
 from simviz.charts.tables import Cell, environment, html_table, read_text
@@ -266,9 +266,7 @@ def _map(one: Entry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
     if drawn.quality is not None:
         texts.append(drawn.quality.describe())
     texts += notes
-    packed = pack_alone(
-        drawn, pairs.take(x_rows, y_rows), height="min(720px, 130vw)", scrolls=True
-    )
+    packed = pack_all(drawn, pairs.take(x_rows, y_rows), height="min(720px, 130vw)", scrolls=True)
     return page_state(packed), " ".join(texts)
 
 

@@ -21,7 +21,7 @@ from simviz._types import Array
 from simviz.base import Matrix, nonzero_rows
 from simviz.exceptions import JobError
 from simviz.methods._linalg import Products
-from simviz.methods._s2net_losses import Loss, Maker, Settings
+from simviz.methods._s2net_losses import BlockFactory, Loss, Settings
 from simviz.methods._s2net_training import LBFGS, Network, Objective, active_rows
 from simviz.methods._training import Watch
 from simviz.methods.s2net import S2Net
@@ -50,7 +50,7 @@ STORED: dict[tuple[str, str], Stored] = {}
 _storing = Lock()  # workers may be threads of one process
 
 
-def fit_s2net(
+def fit_s2net_lbfgs(
     model: M,
     X: Matrix,
     y: Matrix | None = None,
@@ -89,7 +89,7 @@ class Share(Objective):
     ) -> None:
         shared, activation, intercept, half, making = how
         network = Network(X, Y, shared, activation, intercept=intercept, half=half)
-        super().__init__(network, loss, Maker(*making), lambda: None)
+        super().__init__(network, loss, BlockFactory(*making), lambda: None)
 
 
 class _SharedOut(S2Net):
@@ -109,7 +109,7 @@ class _SharedOut(S2Net):
         loss = Loss(relevance, settings, rng)
         loss.require_comparisons(relevance)
         making = (self.precision, self.device, theta.dtype, theta.shape[1])
-        half = Maker(*making).kind(X.shape[0], Y.shape[0]) == "bfloat16"
+        half = BlockFactory(*making).kind(X.shape[0], Y.shape[0]) == "bfloat16"
         n_requested = n_shares or (1 if client is None else max(1, len(client.nthreads())))
         edges = np.linspace(0, X.shape[0], min(n_requested, X.shape[0]) + 1).astype(int).tolist()
         slices = [slice(*ends) for ends in pairwise(edges)]

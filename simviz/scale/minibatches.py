@@ -99,7 +99,7 @@ def fit_s2net(
     if model.solver != "adam":
         raise ValueError(
             f"solver={model.solver!r} compares all pairs in every iteration, which needs all of "
-            "them in memory. Use solver='adam', or simviz.scale.lbfgs.fit_s2net."
+            "them in memory. Use solver='adam', or simviz.scale.lbfgs.fit_s2net_lbfgs."
         )
     validate_params(model)
     pairs = _checked(X, Y, pairs)

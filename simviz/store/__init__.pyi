@@ -1,5 +1,5 @@
 from .datasets import DatasetInfo as DatasetInfo
-from .directory import Limits as Limits
+from .directory import StoreLimits as StoreLimits
 from .run import (
     Run as Run,
     RunInfo as RunInfo,

@@ -48,7 +48,7 @@ _FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class StoreLimits:
     """How much one workspace may keep, and for how long.
 
     `corrections` are those of the answers on one data set; `bytes` are of all its data sets and
@@ -75,17 +75,17 @@ class Directory:
     def __init__(
         self,
         root: Path | str | None = None,
-        limits: Limits | None = None,
+        limits: StoreLimits | None = None,
         running: Callable[[], float] = time.monotonic,
     ) -> None:
         self._running = running
         self._seen_old: dict[str, dict[str, float]] = {}
         self.root = default_root() if root is None else Path(root)
-        self.limits = limits or Limits()
+        self.limits = limits or StoreLimits()
         try:
             self.root.mkdir(parents=True, exist_ok=True)
             # Refuses the store of another version, to which nothing may be added.
-            self.index = Index(self.root / "index.sqlite")
+            self.index = IndexFile(self.root / "index.sqlite")
             for name in (*FOLDERS, "drafts", "uploads"):
                 (self.root / name).mkdir(exist_ok=True)
         except OSError as error:
@@ -319,7 +319,7 @@ class Connection(sqlite3.Connection):
                 "removed. Start a new one."
             )
 
-    def require_room(self, table: str, workspace: str, limits: Limits, more: int) -> None:
+    def require_room(self, table: str, workspace: str, limits: StoreLimits, more: int) -> None:
         """Refuse a data set or run, of so many bytes, beyond what a workspace may keep."""
         n, used = 0, 0
         for kind in ("datasets", "runs"):
@@ -336,7 +336,7 @@ class Connection(sqlite3.Connection):
             )
 
 
-class Index:
+class IndexFile:
     """Short transactions on the index file, each with a connection of its own."""
 
     # Connections are not shared between threads and not kept: opening one takes a fraction of a

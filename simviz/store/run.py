@@ -286,7 +286,7 @@ class Run:
         except OSError as error:
             raise StoreError(why_not_written(self.folder, error)) from error
 
-    def is_swept(self, part: Part) -> bool:
+    def has_smaller(self, part: Part) -> bool:
         """Whether smaller models of the method were trained, whose ranks on a part are kept."""
         return (self.folder / part / "smaller.simviz").exists()
 

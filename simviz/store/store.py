@@ -22,7 +22,7 @@ from simviz.store.directory import (
     UPLOAD_SECONDS,
     Connection,
     Directory,
-    Limits,
+    StoreLimits,
     damaged,
     is_full,
     is_workspace_id,
@@ -117,7 +117,7 @@ class Store:
     def __init__(
         self,
         root: Path | str | None = None,
-        limits: Limits | None = None,
+        limits: StoreLimits | None = None,
         *,
         running: Callable[[], float] = time.monotonic,
     ) -> None:

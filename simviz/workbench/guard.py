@@ -116,7 +116,7 @@ def _is_own(origin: str | None, host: str | None) -> bool:
 
 
 @asynccontextmanager
-async def ending(app: Any) -> AsyncIterator[None]:
+async def exit_cleanly(app: Any) -> AsyncIterator[None]:
     """Let Python do what it does at exit, such as ending jobs, when a signal ends the server."""
     yield
     if sys.platform != "win32":

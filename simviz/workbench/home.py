@@ -247,7 +247,7 @@ def _show_outline(n_methods: int) -> None:
 @frame.page("Home")
 def show_page() -> None:
     """Show Home: the demo that the link names, else the cards."""
-    demo = query_params.value("demo")
+    demo = query_params.get("demo")
     if demo in demos():
         show_demo(demo)
     else:

@@ -40,7 +40,7 @@ def show_page() -> None:
         display.sentence("No method can use all of that.")
         return
     ids = [card.id for card in cards]
-    requested = query_params.value("method")
+    requested = query_params.get("method")
     at = ids.index(next((name for name in (requested, _DEFAULT_METHOD) if name in ids), ids[0]))
     listed, shown = st.columns([1, 3], gap="medium")
     with listed, st.container(key="methods-list", gap=None):

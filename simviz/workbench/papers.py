@@ -72,7 +72,7 @@ def show_page() -> None:
     st.html(_STYLE)
     display.style()
     known = all_experiments()
-    requested = query_params.value("experiment")
+    requested = query_params.get("experiment")
     if requested in known:
         none = {"experiment": None}
         forms.quiet_button("All papers", "arrow_back", "papers-all", query_params.put, kwargs=none)
@@ -218,7 +218,7 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
     demo_id = f"demo:{experiment.demo}"
     targets = [Target(demo_id, "Run on the demo", "demo")]
     own = state.current_dataset_id()
-    if own and own != demo_id and not query_params.value("share"):
+    if own and own != demo_id and not query_params.get("share"):
         try:
             pairs = state.dataset(own)
         except SimvizError:

@@ -12,7 +12,7 @@ from waiting import until
 from simviz.data.templates import make_template
 from simviz.jobs import JobSpec
 from simviz.markdown import escape_markdown
-from simviz.store import Limits
+from simviz.store import StoreLimits
 from simviz.workbench.shell import state
 
 PAGE = "data"
@@ -217,7 +217,7 @@ def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
 
 def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):
     app.run()
-    monkeypatch.setattr(state.store()._directory, "limits", Limits(datasets=0))
+    monkeypatch.setattr(state.store()._directory, "limits", StoreLimits(datasets=0))
     hand_in(app, "q.csv", GOOD)
     run(app.button(key="data-keep").click())
     assert "data sets" in html(app)

@@ -8,7 +8,7 @@ from on_page import go, html, run
 from simviz.data import Items, PairSet, read_pairs
 from simviz.data.health import check_health
 from simviz.relevance import Relevance
-from simviz.store import Limits
+from simviz.store import StoreLimits
 from simviz.workbench.data import health
 from simviz.workbench.shell import state
 
@@ -79,7 +79,7 @@ def test_remedy_for_a_demo_leaves_the_demo_alone(app):
 
 def test_remedy_without_room_says_so(app, monkeypatch):
     first = store_messy(app)
-    monkeypatch.setattr(state.store()._directory, "limits", Limits(datasets=1))
+    monkeypatch.setattr(state.store()._directory, "limits", StoreLimits(datasets=1))
     run(app.button(key="data-remedy-leak").click())
     assert app.session_state.dataset_id == first
     assert "data sets" in html(app)

@@ -14,7 +14,7 @@ from simviz.workbench.shell import query_params
 def session(monkeypatch):
     monkeypatch.setattr(st, "session_state", {})
     monkeypatch.setattr(st, "query_params", QueryParams())
-    query_params.follow("Map")
+    query_params.begin_page("Map")
     return st.session_state
 
 

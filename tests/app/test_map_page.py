@@ -17,7 +17,7 @@ from on_page import canvas, go, html, link, run, said
 from scipy.spatial import procrustes
 from waiting import LONG, until, until_trained
 
-from simviz.charts.canvas import bits, rows_of_bits
+from simviz.charts.canvas import pack_bits, unpack_bits
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
 from simviz.jobs import JobSpec, SplitSpec
@@ -72,7 +72,7 @@ def rows(app, title):
 
 def listed(app, title):
     """The rows of the drawing that such a list has."""
-    return rows_of_bits(base64.b64decode(rows(app, title)["rows"]), 1_000).tolist()
+    return unpack_bits(base64.b64decode(rows(app, title)["rows"]), 1_000).tolist()
 
 
 def shown(app):
@@ -81,7 +81,7 @@ def shown(app):
     n_x, n_y = (entry["count"] for entry in told["legend"][:2])
     if told["hidden"] is None:
         return n_x, n_y
-    hidden = set(rows_of_bits(base64.b64decode(told["hidden"]), n_x + n_y).tolist())
+    hidden = set(unpack_bits(base64.b64decode(told["hidden"]), n_x + n_y).tolist())
     return sum(i not in hidden for i in range(n_x)), sum(
         i not in hidden for i in range(n_x, n_x + n_y)
     )
@@ -261,7 +261,7 @@ def test_link_asks_the_model_again(trained, home, open_page, sentences):
 def test_enclosed_items_become_a_table_with_figures(own, sentences):
     inside = np.isin(np.arange(120), [3, 5, 64])
     corners = [[-0.5, -0.5], [0.5, -0.5], [0.25, 0.5]]
-    tell(own, region={"rows": base64.b64encode(bits(inside)).decode(), "corners": corners})
+    tell(own, region={"rows": base64.b64encode(pack_bits(inside)).decode(), "corners": corners})
     text = words(own)
     assert "3 items enclosed" in text and "2 left items · 1 right items" in text
     assert "MRR of 2 left items (all:" in text and "MRR of 1 right items" in text

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from nodejs import NODE
 
-from simviz.charts.canvas import __file__ as source, linked
+from simviz.charts.canvas import __file__ as source, bundle
 from simviz.workbench.map import canvas
 
 ENTRIES = ("engine.js", "mount.js", "camera_told.js", "widget.js")
@@ -19,13 +19,13 @@ MODULES = sorted(Path(source).parent.glob("*.js"))
 
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_source_has_one_default_export_and_no_imports(entry):
-    source = linked(entry)
+    source = bundle(entry)
     assert source.count("export default") == 1
     assert not re.search(r"^import |^export (?!default)", source, re.M)
 
 
 def test_every_module_is_linked_once():
-    whole = [linked(entry) for entry in (*ENTRIES, "page.js", "model_page.js")]
+    whole = [bundle(entry) for entry in (*ENTRIES, "page.js", "model_page.js")]
     for module in MODULES:
         first = module.read_text().splitlines()[0]
         assert max(source.count(first) for source in whole) == 1, module.name
@@ -33,7 +33,7 @@ def test_every_module_is_linked_once():
 
 @pytest.mark.parametrize("entry", ["engine.js", "widget.js", "page.js"])
 def test_names_are_told_apart_once_joined(entry):
-    names = TOP.findall(linked(entry))
+    names = TOP.findall(bundle(entry))
     assert len(names) > 40
     assert sorted(names) == sorted(set(names))
 
@@ -51,7 +51,7 @@ def test_modules_are_small_and_set_texts_only_as_text(module):
 @pytest.mark.parametrize("entry", ENTRIES)
 def test_source_is_a_module(entry, tmp_path):
     path = tmp_path / "linked.mjs"
-    path.write_text(linked(entry))
+    path.write_text(bundle(entry))
     subprocess.run([NODE, "--check", str(path)], check=True)
 
 

@@ -8,17 +8,17 @@ from PIL import Image
 
 from simviz.charts import LIGHT
 from simviz.charts.canvas import (
-    bits,
     column_codes,
+    display_modes,
     importance,
     make_sheet,
     map_alt,
-    modes_of,
+    pack_bits,
     pack_items,
     pack_places,
-    rows_of_bits,
     spread_order,
     unpack,
+    unpack_bits,
 )
 from simviz.charts.dot_colours import group_items
 from simviz.charts.style import mix
@@ -102,10 +102,10 @@ def test_modes_follow_what_items_are():
     long = Items(["1"], ["a sentence that is longer than a word"], "text")
     glyphs = Items(["1", "2"], ["heart", "car"], "text", {"label": ["❤️", "🚗"]})
     vectors = Items(["1"], np.ones((1, 3)), "vector")
-    assert modes_of(texts(2), long) == ("word", "text")
-    assert modes_of(long, glyphs) == ("text", "picture")
-    assert modes_of(vectors, vectors) == ("dot", "dot")
-    assert modes_of(images(1), images(1)) == ("dot", "picture"), "one sheet at most"
+    assert display_modes(texts(2), long) == ("word", "text")
+    assert display_modes(long, glyphs) == ("text", "picture")
+    assert display_modes(vectors, vectors) == ("dot", "dot")
+    assert display_modes(images(1), images(1)) == ("dot", "picture"), "one sheet at most"
     header, _ = unpack(pack_items(images(1), images(2)))
     assert header["sheet"]["count"] == 2 and header["modes"] == ["dot", "picture"]
 
@@ -146,9 +146,9 @@ def test_places_carry_order_parts_and_notes():
 
 def test_bits_are_as_many_as_rows():
     mask = np.arange(19) % 3 == 0
-    assert rows_of_bits(bits(mask), 19).tolist() == np.flatnonzero(mask).tolist()
-    assert rows_of_bits(b"\xff" * 9, 5).tolist() == [0, 1, 2, 3, 4], "never more than there are"
-    assert rows_of_bits(b"", 5).tolist() == []
+    assert unpack_bits(pack_bits(mask), 19).tolist() == np.flatnonzero(mask).tolist()
+    assert unpack_bits(b"\xff" * 9, 5).tolist() == [0, 1, 2, 3, 4], "never more than there are"
+    assert unpack_bits(b"", 5).tolist() == []
 
 
 def test_alt_says_what_is_drawn():

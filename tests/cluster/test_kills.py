@@ -26,7 +26,7 @@ from simviz.jobs.cluster_queue import cluster_queue
 from simviz.methods._training import held_out_values
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.lbfgs import Share, fit_s2net
+from simviz.scale.lbfgs import Share, fit_s2net_lbfgs
 from simviz.store import Store
 
 #: Modules of the methods that learn here.
@@ -135,7 +135,7 @@ def model():
 
 @pytest.fixture(scope="module")
 def expected():
-    return fit_s2net(model(), *data(), n_shares=2)
+    return fit_s2net_lbfgs(model(), *data(), n_shares=2)
 
 
 def doomed(evaluation, share, flag):
@@ -182,7 +182,7 @@ def test_a_worker_killed_in_a_divided_fit(moment, client, expected, monkeypatch,
             return score(*arguments)
 
         monkeypatch.setattr("simviz.methods.s2net.held_out_values", slow)
-    fit_s2net(ours, *data(), client=client, n_shares=2)
+    fit_s2net_lbfgs(ours, *data(), client=client, n_shares=2)
     assert flag.exists(), "nobody was killed"
     assert ours.n_iter_ == expected.n_iter_ and ours.loss_curve_ == expected.loss_curve_
     assert np.array_equal(ours.x_projection_, expected.x_projection_)
@@ -216,8 +216,8 @@ def test_a_worker_killed_in_a_divided_fit_of_more_than_its_memory():
 
             relevance = Relevance(judged, "negative")
             how = {"client": connected, "n_shares": 2}
-            ours = fit_s2net(asked().set_callbacks(callback), X, Y, relevance, **how)
-    alone = fit_s2net(asked(), X, Y, relevance, n_shares=2)
+            ours = fit_s2net_lbfgs(asked().set_callbacks(callback), X, Y, relevance, **how)
+    alone = fit_s2net_lbfgs(asked(), X, Y, relevance, n_shares=2)
     assert killed and ours.n_iter_ == alone.n_iter_ == 2
     assert np.array_equal(ours.x_projection_, alone.x_projection_)
     assert np.array_equal(ours.y_projection_, alone.y_projection_)
@@ -244,7 +244,7 @@ def test_a_divided_fit_of_a_paused_worker_says_what_to_do(client, monkeypatch, t
     end.start()
     try:
         with pytest.raises(JobError, match="is paused, because it has taken"):
-            fit_s2net(model(), *data(), client=client, n_shares=2)
+            fit_s2net_lbfgs(model(), *data(), client=client, n_shares=2)
     finally:
         end.cancel()
         go_on.touch()

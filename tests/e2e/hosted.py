@@ -19,7 +19,7 @@ from playwright.sync_api import Browser, Page
 from settling import next_frame, rest
 
 from simviz import Drawing
-from simviz.charts.canvas import CSS, Part, linked, pack_alone, pack_items, pack_places, unpack
+from simviz.charts.canvas import CSS, Part, bundle, pack_all, pack_items, pack_places, unpack
 from simviz.data import Items, PairSet
 from simviz.projection import joint_map
 from simviz.relevance import Relevance
@@ -179,7 +179,7 @@ def host(
     **said: Any,
 ) -> None:
     """Show a drawing on a page, and wait until all of it is drawn unless told otherwise."""
-    packed = pack_alone(drawing.map, drawing.pairs, nearest=drawing.nearest)
+    packed = pack_all(drawing.map, drawing.pairs, nearest=drawing.nearest)
     pairs, scene = drawing.pairs, packed["scene"]
     names = {"x_name": pairs.x_name, "y_name": pairs.y_name}
     parts = {name: packed[name] for name in ("places", "nearest")}
@@ -200,7 +200,7 @@ def host(
     }
     page.set_content(PAGE)
     told = {
-        "sources": [linked(name) for name in ("engine.js", "mount.js", "camera_told.js")],
+        "sources": [bundle(name) for name in ("engine.js", "mount.js", "camera_told.js")],
         "css": CSS,
         "parts": {name: base64.b64encode(part).decode() for name, part in parts.items()},
         "data": data | said,

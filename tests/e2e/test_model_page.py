@@ -89,14 +89,14 @@ def test_what_is_selected_on_the_map_is_asked(shown, trained):
 
 
 def test_a_browser_finds_the_terms_of_the_table(browser):
-    from simviz.charts.canvas import linked
+    from simviz.charts.canvas import bundle
 
     page = browser.new_page()
     cases = json.loads(CASES.read_text(encoding="utf-8"))
     usual = {"kind": "text", "ngram_range": [1, 1], "lowercase": True, "stop_words": []}
     usual["vocabulary"] = []
     found = page.evaluate(
-        f"""(cases) => {{ {linked("terms.js")}
+        f"""(cases) => {{ {bundle("terms.js")}
         return cases.map((case_) => new Terms(case_).of(case_.text)); }}""",
         [usual | case for case in cases],
     )

@@ -9,11 +9,11 @@ import torch
 from simviz.methods._blstm_network import Shape, Texts, encode
 from simviz.methods._blstm_training import (
     Batches,
-    Reader,
+    Encoder,
     contrastive,
+    group_near_queries,
     negative_loss,
     softmax,
-    together,
     triplet,
 )
 from simviz.relevance import Relevance
@@ -128,7 +128,7 @@ def test_gradients_are_those_of_finite_differences(convolution):
 def test_a_gpu_reads_more_texts_at_once():
     texts = Texts(np.ones((700, 4), dtype=np.int64), np.arange(700) % 4 + 1)
     for device, n_chunks in (("cpu", 11), ("cuda", 1)):
-        chunks = list(Reader(network()[0], None, device).chunks(texts, np.arange(700), 64))
+        chunks = list(Encoder(network()[0], None, device).chunks(texts, np.arange(700), 64))
         assert len(chunks) == n_chunks
         assert (np.diff(texts.lengths[np.concatenate(chunks)]) >= 0).all()
         assert sorted(np.concatenate(chunks)) == list(range(700))
@@ -178,6 +178,6 @@ def test_a_query_of_higher_grade_is_read_more_often():
 def test_near_queries_stand_together():
     points = np.repeat(np.eye(10), 8, axis=0)
     order = np.random.RandomState(1).permutation(80)
-    found = together(order, points[order], np.random.RandomState(0))
+    found = group_near_queries(order, points[order], np.random.RandomState(0))
     assert sorted(found) == list(range(80))
     assert all(len(set(bunch // 8)) == 1 for bunch in found.reshape(10, 8))

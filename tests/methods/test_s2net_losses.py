@@ -253,7 +253,7 @@ def test_half_precision_is_taken_where_it_pays(monkeypatch):
     few, many = (np.zeros((n, 256), np.float32) for n in (10, 20))
 
     def kind(precision, Z, width=256):
-        return type(module.Maker(precision, "cpu", Z.dtype, width)(Z, Z)).__name__
+        return type(module.BlockFactory(precision, "cpu", Z.dtype, width)(Z, Z)).__name__
 
     assert kind("auto", many) == "TorchBlocks"
     assert kind("auto", few) == kind("auto", many, width=100) == "FloatBlocks"

@@ -14,7 +14,7 @@ from simviz.data import PairSet
 from simviz.features import Characters
 from simviz.methods import _blstm_training
 from simviz.methods._blstm_network import as_texts, letter_n_grams, read_ids
-from simviz.methods._blstm_training import Reader
+from simviz.methods._blstm_training import Encoder
 from simviz.methods._training import Stopped, held_out_values
 from simviz.methods.siamese_blstm import SiameseBLSTM
 from simviz.pipeline import default_pipeline
@@ -189,13 +189,13 @@ def test_a_timed_step_is_told_a_text(titles, shared, monkeypatch):
     """By a clock that ticks with each text that is read."""
     model = SiameseBLSTM(shared=shared, max_iter=4, validation_fraction=0.0)
     before, read = model.get_params(), []
-    reads = Reader.read
+    reads = Encoder.read
 
     def counting(self, parts, texts, rows, *others):
         read.append(len(rows))
         return reads(self, parts, texts, rows, *others)
 
-    monkeypatch.setattr(Reader, "read", counting)
+    monkeypatch.setattr(Encoder, "read", counting)
     monkeypatch.setattr(_blstm_training, "time", SimpleNamespace(perf_counter=lambda: sum(read)))
     assert model.seconds_per_text(*titles, n_texts=48) == 1
     assert model.get_params() == before

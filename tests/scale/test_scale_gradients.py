@@ -12,11 +12,11 @@ from local_cluster import cluster_here
 
 from simviz.jobs import JobError
 from simviz.methods._linalg import Products
-from simviz.methods._s2net_losses import Loss, Maker, Settings
+from simviz.methods._s2net_losses import BlockFactory, Loss, Settings
 from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.lbfgs import SHARES, STORED, fit_s2net
+from simviz.scale.lbfgs import SHARES, STORED, fit_s2net_lbfgs
 
 
 def data(n=400, d=80, seed=0):
@@ -61,7 +61,7 @@ def test_shares_of_rows_sum_to_the_whole(loss, direction, matched, balanced):
     theta = rng.normal(size=(2 * d + 2, k))
 
     def objective(rows, part):
-        making = Maker("float32", "cpu", np.dtype(float), k)
+        making = BlockFactory("float32", "cpu", np.dtype(float), k)
         return Objective(Network(X[rows], Y, False, None), part, making, lambda: None)
 
     value, gradient = objective(slice(0, n), total)(theta)
@@ -91,8 +91,8 @@ def test_shares_of_rows_sum_to_the_whole(loss, direction, matched, balanced):
 def test_workers_learn_the_model_of_one_machine(client, changed):
     X, Y = data()
     alone = model(**changed).fit(X, Y)
-    close(fit_s2net(model(**changed), X, Y, n_shares=3), alone)
-    ours = fit_s2net(model(**changed), X, Y, client=client)
+    close(fit_s2net_lbfgs(model(**changed), X, Y, n_shares=3), alone)
+    ours = fit_s2net_lbfgs(model(**changed), X, Y, client=client)
     close(ours, alone)
     assert type(ours) is S2Net and ours.similarity(X[:3], Y[:4]).shape == (3, 4)
     assert not SHARES and not STORED  # workers of the fixture are threads
@@ -105,13 +105,13 @@ def test_items_that_the_start_gives_no_direction_are_left_out_alike():
     changed = {"init": "cl_lsi", "loss": "softmax", "validation_fraction": 0.0}
     alone = model(**changed).fit(X, Y)
     assert alone.n_iter_ == 6
-    close(fit_s2net(model(**changed), X, Y, n_shares=3), alone)
+    close(fit_s2net_lbfgs(model(**changed), X, Y, n_shares=3), alone)
 
 
 def test_where_shares_are_does_not_matter(client):
     X, Y = data()
-    ours = fit_s2net(model(), X, Y, client=client, n_shares=3)
-    close(ours, fit_s2net(model(), X, Y, n_shares=3), tolerance=0)
+    ours = fit_s2net_lbfgs(model(), X, Y, client=client, n_shares=3)
+    close(ours, fit_s2net_lbfgs(model(), X, Y, n_shares=3), tolerance=0)
 
 
 def test_workers_hold_a_block_of_their_rows_at_once(client, monkeypatch):
@@ -125,10 +125,10 @@ def test_workers_hold_a_block_of_their_rows_at_once(client, monkeypatch):
     X, Y = data()
     monkeypatch.setattr("simviz.scale.lbfgs._ENTRIES", 300)
     monkeypatch.setattr(Products, "__init__", noted)
-    ours = fit_s2net(model(max_iter=2), X, Y, client=client, n_shares=2)
+    ours = fit_s2net_lbfgs(model(max_iter=2), X, Y, client=client, n_shares=2)
     longest = max(np.diff(Z.indptr).max() for Z in (X, Y, X.tocsc(), Y.tocsc()))
     assert X.nnz > 3_000 and 0 < max(held) <= 300 + longest
-    close(ours, fit_s2net(model(max_iter=2), X, Y, n_shares=2), tolerance=0)
+    close(ours, fit_s2net_lbfgs(model(max_iter=2), X, Y, n_shares=2), tolerance=0)
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -136,12 +136,14 @@ def test_dense_rows_are_divided_likewise(client, shared, monkeypatch):
     X, Y = (Z.toarray() for Z in data())
     alone = model(shared=shared, max_iter=2).fit(X, Y)
     monkeypatch.setattr("simviz.scale.lbfgs._ENTRIES", 1_000)
-    close(fit_s2net(model(shared=shared, max_iter=2), X, Y, client=client), alone)
+    close(fit_s2net_lbfgs(model(shared=shared, max_iter=2), X, Y, client=client), alone)
 
 
 def test_single_precision_is_kept_and_items_may_be_fewer_than_shares(client):
     X, Y = (Z.astype(np.float32)[:30] for Z in data())
-    ours = fit_s2net(model(max_iter=2, validation_fraction=0), X, Y, client=client, n_shares=100)
+    ours = fit_s2net_lbfgs(
+        model(max_iter=2, validation_fraction=0), X, Y, client=client, n_shares=100
+    )
     alone = model(max_iter=2, validation_fraction=0).fit(X, Y)
     assert ours.x_projection_.dtype == np.float32
     np.testing.assert_allclose(ours.loss_curve_, alone.loss_curve_, rtol=1e-4)
@@ -155,7 +157,7 @@ def test_a_callback_stops_it(client):
         heard.append(metrics)
         return step >= 2
 
-    ours = fit_s2net(model(max_iter=50).set_callbacks(callback), X, Y, client=client)
+    ours = fit_s2net_lbfgs(model(max_iter=50).set_callbacks(callback), X, Y, client=client)
     assert ours.n_iter_ == 2 and "loss" in heard[-1]
 
 
@@ -171,7 +173,7 @@ def test_a_callback_stops_it(client):
 def test_what_is_not_divided_says_so(changed, judged, words):
     X, Y = np.eye(2), np.eye(2)
     with pytest.raises(ValueError, match=words):
-        fit_s2net(model(**changed), X, Y, judged)
+        fit_s2net_lbfgs(model(**changed), X, Y, judged)
 
 
 def test_a_scheduler_that_is_lost_ends_it_cleanly():
@@ -187,4 +189,4 @@ def test_a_scheduler_that_is_lost_ends_it_cleanly():
 
         ours = model(max_iter=50).set_callbacks(heard)
         with pytest.raises(JobError, match="cannot be reached"):
-            fit_s2net(ours, X, Y, client=connected)
+            fit_s2net_lbfgs(ours, X, Y, client=connected)

@@ -10,7 +10,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.datasets import DEMOS
 from simviz.exceptions import StoreError
-from simviz.store import Limits, Store
+from simviz.store import Store, StoreLimits
 
 HOSTILE = [
     "",
@@ -115,7 +115,7 @@ def test_deleting_a_data_set_deletes_its_runs(store, mine, pairs, result):
 
 
 def test_quotas_are_said_clearly(tmp_path):
-    store = Store(tmp_path, Limits(datasets=2))
+    store = Store(tmp_path, StoreLimits(datasets=2))
     mine, other = store.workspaces.create(), store.workspaces.create()
     kept = [store.datasets.put(many(3, start), mine) for start in (0, 10)]
     with pytest.raises(StoreError, match="holds 2 data sets, as many as it may"):
@@ -127,7 +127,7 @@ def test_quotas_are_said_clearly(tmp_path):
 
 
 def test_bytes_are_bounded_and_nothing_is_left_of_a_refusal(tmp_path):
-    store = Store(tmp_path, Limits(bytes=5_000))
+    store = Store(tmp_path, StoreLimits(bytes=5_000))
     mine = store.workspaces.create()
     store.datasets.put(many(3), mine)
     with pytest.raises(StoreError, match=r"holds 0\.0 of 0 MB"):

@@ -14,8 +14,8 @@ from waiting import LONG
 
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
-from simviz.store import Limits, Store
-from simviz.store.directory import SEEN_SECONDS, SPARE_BYTES, Index
+from simviz.store import Store, StoreLimits
+from simviz.store.directory import SEEN_SECONDS, SPARE_BYTES, IndexFile
 
 Disk = namedtuple("Disk", "total used free")
 
@@ -62,7 +62,7 @@ def test_everything_is_read_where_nothing_can_be_written(store, mine, pairs, res
     dataset_id = store.datasets.put(pairs, mine)
     store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)
     token = store.shares.publish(mine, "map", run_ids=["0" * 32])
-    with Index(store.root / "index.sqlite").writing() as db:
+    with IndexFile(store.root / "index.sqlite").writing() as db:
         db.execute("UPDATE workspaces SET touched=touched - 1000")
     command = [sys.executable, "-c", textwrap.dedent(READ), store.root, mine, token, "0" * 32]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LONG, check=False)
@@ -132,10 +132,10 @@ def test_a_full_disk_gives_its_spare_bytes_to_deletions(store, mine, pairs, fill
 
 def test_a_full_disk_is_swept_before_anything_is_refused(tmp_path, pairs, fill, monkeypatch):
     running = [0.0]
-    store = Store(tmp_path, Limits(idle_days=1), running=lambda: running[0])
+    store = Store(tmp_path, StoreLimits(idle_days=1), running=lambda: running[0])
     old, mine = store.workspaces.create(), store.workspaces.create()
     forgotten = store.datasets.put(pairs, old)
-    with Index(store.root / "index.sqlite").writing() as db:
+    with IndexFile(store.root / "index.sqlite").writing() as db:
         db.execute("UPDATE workspaces SET touched=0 WHERE id=?", (old,))
     store.sweep()
     running[0] += SEEN_SECONDS

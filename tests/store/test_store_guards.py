@@ -14,7 +14,7 @@ import pytest
 from simviz.data import PairSet
 from simviz.exceptions import StoreError
 from simviz.persistence import load_state, replacing, save_state
-from simviz.store import Limits, Store, run as store_run
+from simviz.store import Store, StoreLimits, run as store_run
 from simviz.store.directory import write_bytes
 
 
@@ -126,7 +126,7 @@ def test_a_share_is_there_until_its_last_minute(store, mine, monkeypatch):
 
 
 def test_views_and_data_sets_are_counted_for_each_workspace(tmp_path):
-    store = Store(tmp_path, Limits(datasets=1, shares=1))
+    store = Store(tmp_path, StoreLimits(datasets=1, shares=1))
     for workspace in (store.workspaces.create(), store.workspaces.create()):
         store.datasets.put(PairSet.from_texts(["a"], ["b"]), workspace)
         with pytest.raises(StoreError, match="holds 1 data set"):
@@ -143,7 +143,7 @@ def test_bytes_are_counted_to_the_last(tmp_path, pairs):
     mine = roomy.workspaces.create()
     roomy.datasets.put(pairs, mine)
     size = roomy.workspaces.usage(mine).bytes
-    exact, short = (Store(tmp_path / str(n), Limits(bytes=n)) for n in (size, size - 1))
+    exact, short = (Store(tmp_path / str(n), StoreLimits(bytes=n)) for n in (size, size - 1))
     exact.datasets.put(pairs, exact.workspaces.open(mine))
     assert exact.workspaces.usage(mine).bytes == size
     with pytest.raises(StoreError, match="needs"):

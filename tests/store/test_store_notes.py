@@ -8,12 +8,12 @@ import time
 import pytest
 
 from simviz.exceptions import StoreError
-from simviz.store import Limits, Store
+from simviz.store import Store, StoreLimits
 
 
 @pytest.fixture
 def kept(tmp_path, sentences):
-    store = Store(tmp_path, Limits(corrections=4))
+    store = Store(tmp_path, StoreLimits(corrections=4))
     mine = store.workspaces.create()
     return store, mine, store.datasets.put(sentences, mine)
 
@@ -139,7 +139,7 @@ def test_an_upload_goes_after_a_day_and_with_its_workspace(store, mine, theirs):
 
 
 def test_what_is_too_large_is_refused_and_the_oldest_make_room(tmp_path):
-    store = Store(tmp_path, Limits(upload_bytes=5_000))
+    store = Store(tmp_path, StoreLimits(upload_bytes=5_000))
     one, two, three = (store.workspaces.create() for _ in range(3))
     for age, workspace in ((300, one), (200, two)):
         store.uploads.put(workspace, [("a", b"x" * 1_500)])

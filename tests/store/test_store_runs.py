@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from simviz.exceptions import StoreError
-from simviz.store import Limits, Store, load_map
+from simviz.store import Store, StoreLimits, load_map
 from simviz.store.directory import Directory
 
 RUN, OTHER = "1" * 32, "2" * 32
@@ -155,7 +155,7 @@ def test_runs_are_named_noted_and_deleted(store, mine, run):
 
 
 def test_runs_are_bounded(tmp_path, pairs, result):
-    store = Store(tmp_path, Limits(runs=1))
+    store = Store(tmp_path, StoreLimits(runs=1))
     mine = store.workspaces.create()
     dataset_id = store.datasets.put(pairs, mine)
     store.runs.put(RUN, result, spec(dataset_id), mine)
@@ -165,7 +165,7 @@ def test_runs_are_bounded(tmp_path, pairs, result):
 
 
 def test_the_demo_run_opened_least_recently_makes_room(tmp_path, result, monkeypatch):
-    store = Store(tmp_path, Limits(demo_runs=2))
+    store = Store(tmp_path, StoreLimits(demo_runs=2))
     mine = store.workspaces.create()
     clock = iter(range(10**9, 2 * 10**9, 10_000))
     monkeypatch.setattr("time.time", lambda: float(next(clock)))
@@ -232,7 +232,7 @@ def test_a_share_ends_when_it_was_to_end(store, mine, monkeypatch):
 
 
 def test_shares_are_bounded_and_those_that_ended_make_room(tmp_path, monkeypatch):
-    store, now = Store(tmp_path, Limits(shares=2)), time.time()
+    store, now = Store(tmp_path, StoreLimits(shares=2)), time.time()
     mine = store.workspaces.create()
     for later in (0, 2 * 86_400):
         monkeypatch.setattr(time, "time", lambda later=later: now + later)
@@ -376,7 +376,7 @@ def test_only_the_last_deleted_runs_are_kept_and_none_beyond_the_limits(
     tmp_path, pairs, result, monkeypatch
 ):
     monkeypatch.setattr("simviz.store.store.MAX_TRASH", 2)
-    store = Store(tmp_path, Limits(runs=1))
+    store = Store(tmp_path, StoreLimits(runs=1))
     mine = store.workspaces.create()
     dataset_id = store.datasets.put(pairs, mine)
     for digit in "123":

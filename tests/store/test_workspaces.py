@@ -6,18 +6,18 @@ import pytest
 
 from simviz.exceptions import StoreError
 from simviz.jobs import JobQueue, JobSpec
-from simviz.store import Limits, Store
-from simviz.store.directory import SEEN_SECONDS, Index
+from simviz.store import Store, StoreLimits
+from simviz.store.directory import SEEN_SECONDS, IndexFile
 from simviz.store.store import Usage
 
 
 def test_a_workspace_by_name_is_made_once(tmp_path):
     store = Store(tmp_path)
     assert store.workspaces.open("local") == "local"
-    with Index(store.root / "index.sqlite").reading() as db:
+    with IndexFile(store.root / "index.sqlite").reading() as db:
         (made,) = db.execute("SELECT created FROM workspaces").fetchone()
     assert Store(tmp_path).workspaces.open("local") == "local"
-    with Index(store.root / "index.sqlite").reading() as db:
+    with IndexFile(store.root / "index.sqlite").reading() as db:
         assert [tuple(row) for row in db.execute("SELECT created FROM workspaces")] == [(made,)]
     for bad in ("", "a b", "../up", "x" * 65):
         with pytest.raises(StoreError):
@@ -25,13 +25,13 @@ def test_a_workspace_by_name_is_made_once(tmp_path):
 
 
 def test_without_a_limit_of_days_nothing_is_swept(tmp_path):
-    store = Store(tmp_path, Limits(idle_days=float("inf")))
+    store = Store(tmp_path, StoreLimits(idle_days=float("inf")))
     store.workspaces.open("local")
-    with Index(store.root / "index.sqlite").writing() as db:
+    with IndexFile(store.root / "index.sqlite").writing() as db:
         db.execute("UPDATE workspaces SET touched=0")
     assert store.sweep() == 0 and store.workspaces.has("local")
     running = [0.0]
-    store = Store(tmp_path, Limits(idle_days=30), running=lambda: running[0])
+    store = Store(tmp_path, StoreLimits(idle_days=30), running=lambda: running[0])
     running[0] += SEEN_SECONDS
     assert store.sweep() == 1 and not store.workspaces.has("local")
 
@@ -39,7 +39,7 @@ def test_without_a_limit_of_days_nothing_is_swept(tmp_path):
 def test_a_clock_that_is_ahead_at_one_sweep_deletes_nothing(tmp_path, monkeypatch):
     now, running = [time.time()], [0.0]
     monkeypatch.setattr(time, "time", lambda: now[0])
-    store = Store(tmp_path, Limits(idle_days=14), running=lambda: running[0])
+    store = Store(tmp_path, StoreLimits(idle_days=14), running=lambda: running[0])
     mine = store.workspaces.create()
     job = store.jobs.add("0" * 32, mine, lambda folder: None)
 
@@ -79,7 +79,7 @@ def test_a_deleted_workspace_leaves_nothing_and_touches_no_other(
     assert used == Usage(1, 1, 1, 1, size) and size > 0
     assert store.workspaces.delete(mine) == used
     assert not store.workspaces.has(mine) and store.workspaces.usage(theirs) == theirs_before
-    with Index(store.root / "index.sqlite").reading() as db:
+    with IndexFile(store.root / "index.sqlite").reading() as db:
         for table in ("datasets", "runs", "trash", "shares", "followers", "feedback", "shown"):
             rows = db.execute(f"SELECT DISTINCT workspace FROM {table}").fetchall()
             assert {row["workspace"] for row in rows} <= {theirs}, table
@@ -105,7 +105,7 @@ def test_only_the_newest_jobs_of_a_workspace_are_kept(store, mine, theirs, monke
 
 
 def test_a_job_whose_run_would_find_no_room_is_refused_before_it_trains(tmp_path, pairs, result):
-    store = Store(tmp_path, Limits(runs=1))
+    store = Store(tmp_path, StoreLimits(runs=1))
     mine = store.workspaces.create()
     dataset_id = store.datasets.put(pairs, mine)
     store.runs.put("0" * 32, result, {"dataset_id": dataset_id, "method": "cca"}, mine)

@@ -61,7 +61,7 @@ _SPREAD = 400
 _PARTNERS = 60
 
 
-def linked(entry: str) -> str:
+def bundle(entry: str) -> str:
     """One source out of a module and all that it imports, each once."""
     seen: dict[str, str] = {}
 
@@ -94,11 +94,11 @@ def content_policy(scripts: Sequence[str]) -> str:
 
 
 #: Draws the map of a page that holds an element "map" and, in "map-state", what `page_state` says.
-PAGE_SCRIPT = script(linked("page.js"))
+PAGE_SCRIPT = script(bundle("page.js"))
 
 
 def page_state(packed: Mapping[str, Any]) -> str:
-    """What `pack_alone` made, as JSON for a page."""
+    """What `pack_all` made, as JSON for a page."""
     state = {
         name: base64.b64encode(data).decode() for name, data in packed.items() if name != "scene"
     }
@@ -171,7 +171,7 @@ def pack_items(
     """
     sides = (x_items, y_items)
     labels = list(_labels(x_items, y_items))
-    modes = list(modes_of(x_items, y_items))
+    modes = list(display_modes(x_items, y_items))
     header: dict[str, Any] = {
         "n_x": len(x_items),
         "names": [safe_line(x_name, 40), safe_line(y_name, 40)],
@@ -273,7 +273,7 @@ def pack_nearest(
     return pack(header, arrays)
 
 
-def look_of(theme: Theme) -> dict[str, Any]:
+def theme_colours(theme: Theme) -> dict[str, Any]:
     """The colours of a theme by what they are for."""
     names = ("name", "paper", "ink", "muted", "faint", "accent")
     return {name: getattr(theme, name) for name in names} | {
@@ -285,7 +285,7 @@ def look_of(theme: Theme) -> dict[str, Any]:
     }
 
 
-def marks(
+def mark_legend(
     look: Mapping[str, Any], halos: object, selected: object, spot: object
 ) -> list[dict[str, Any]]:
     """What marks mean that are on the map just now, a sentence each."""
@@ -304,14 +304,14 @@ def marks(
     ]
 
 
-def moved(places: Part, drawing: JointMap) -> Part:
+def with_positions(places: Part, drawing: JointMap) -> Part:
     """The same part with the items elsewhere."""
     header, arrays = unpack(places)
     points = np.concatenate([drawing.x, drawing.y]).astype("<f4").ravel()
     return pack({k: v for k, v in header.items() if k != "digest"}, arrays | {"places": points})
 
 
-def pack_alone(
+def pack_all(
     drawing: JointMap,
     pairs: PairSet,
     *,
@@ -341,7 +341,7 @@ def pack_alone(
     packed: dict[str, Any] = {"scene": scene, "items": items.data}
     both = {"": (drawing, nearest)} | ({} if then is None else {"then_": then})
     for name, (made, found) in both.items():
-        part = moved(places, made)
+        part = with_positions(places, made)
         if found is None:
             found = np.empty((n_x + len(y), 0))
         nearest_part = pack_nearest(found, part, partners[place < _PARTNERS])
@@ -349,13 +349,13 @@ def pack_alone(
         scene["alts"].append(map_alt(made, names))
     scene["looks"] = {}
     for theme in (LIGHT, DARK):
-        look = look_of(theme)
+        look = theme_colours(theme)
         grouped = group_items(values, pairs.shape, theme, names=names, title=title)
         scene["looks"][theme.name] = {
             "look": look,
             "colours": grouped.colours,
             "legend": grouped.legend,
-            "marks": marks(look, None, True, None),
+            "marks": mark_legend(look, None, True, None),
         }
         index = grouped.index
     scene["groups"] = None if index is None else base64.b64encode(index.tobytes()).decode()
@@ -411,7 +411,7 @@ def spread_order(points: NDArray[np.float64], n: int) -> NDArray[np.intp]:
     return np.array(order, dtype=np.intp)
 
 
-def modes_of(x_items: Items, y_items: Items) -> tuple[Mode, Mode]:
+def display_modes(x_items: Items, y_items: Items) -> tuple[Mode, Mode]:
     """How the items of both sides are shown; one side at most has pictures of a sheet."""
     first, second = (
         _mode(items, labels)
@@ -436,7 +436,7 @@ def importance(
     """
     places = []
     for mode, points, degree in zip(
-        modes_of(x_items, y_items),
+        display_modes(x_items, y_items),
         (x_points, y_points),
         _degrees(relevance, len(x_items), len(y_items)),
         strict=True,
@@ -477,12 +477,12 @@ def map_alt(drawing: JointMap, names: tuple[str, str]) -> str:
     )
 
 
-def bits(mask: ArrayLike) -> bytes:
+def pack_bits(mask: ArrayLike) -> bytes:
     """A mask as one bit a row, the first row in the lowest bit of the first byte."""
     return np.packbits(np.asarray(mask, dtype=bool), bitorder="little").tobytes()
 
 
-def rows_of_bits(data: bytes, n: int) -> NDArray[np.intp]:
+def unpack_bits(data: bytes, n: int) -> NDArray[np.intp]:
     """The rows whose bit is set; what lies beyond n is left out."""
     bits = np.unpackbits(np.frombuffer(data, dtype=np.uint8), bitorder="little")[:n]
     return np.flatnonzero(bits)

@@ -138,7 +138,7 @@ def _plain(marked: str) -> str:
     return " ".join(html.unescape(_TAG.sub(" ", marked)).split())
 
 
-Index = Mapping[str, int]
+RowOf = Mapping[str, int]
 _COLUMNS = ("query", "iteration", "document", "grade")
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
 _IDS = ("query", "document")
@@ -160,8 +160,8 @@ class Judgments:
 def read_judgments(
     path: str,
     data: bytes,
-    x: Index,
-    y: Index,
+    x: RowOf,
+    y: RowOf,
     threshold: float | None = None,
     labels: Labels | None = None,
     label: str | None = None,
@@ -206,7 +206,7 @@ def read_judgments(
     return Judgments(x_at[rows], y_at[rows], values, kind, table, roles, notes)
 
 
-def read_judgment_table(path: str, data: bytes, x: Index) -> Table:
+def read_judgment_table(path: str, data: bytes, x: RowOf) -> Table:
     """A file of judgments as a table, with a header or without."""
     name = PurePosixPath(path).name
     if signature(data) is None:
@@ -244,13 +244,13 @@ def table_of_records(
     return make_table(name, (content, lines, notes), "line")
 
 
-def positions(table: Table, column: str, index: Index) -> Codes:
+def positions(table: Table, column: str, index: RowOf) -> Codes:
     """Position of the item that each cell names."""
     codes, _, words = table.factorize(column)
     return np.array([index.get(word.strip(), -1) for word in words], dtype=np.intp)[codes]
 
 
-def id_columns(table: Table, x: Index, y: Index, among: Sequence[str] = ()) -> tuple[str, str]:
+def id_columns(table: Table, x: RowOf, y: RowOf, among: Sequence[str] = ()) -> tuple[str, str]:
     """The columns whose cells are ids of a side."""
     columns = [c for c in among or table.frame if c not in table.vectors]
     # Grades are small numbers, as are many ids.

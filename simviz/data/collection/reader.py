@@ -40,7 +40,7 @@ _FILES, _COLUMNS = ("x", "y", "relevance"), ("x_id", "x_text", "y_id", "y_text",
 _ID_NAMES = ("id", "_id", "docid", "docno", "doc_id", "document_id", "qid", "query_id", "x_id")
 _TEXT_NAMES = ("text", "contents", "content", "body", "title", "query", "question", "name")
 
-Index = dict[str, int]
+RowOf = dict[str, int]
 
 
 @dataclass(slots=True)
@@ -322,7 +322,7 @@ def _two_matrices(
     }
 
 
-def _index(side: ReadSide) -> Index:
+def _index(side: ReadSide) -> RowOf:
     own = {key: i for i, key in enumerate(side.ids)}
     return {alias: own[key] for alias, key in side.aliases.items() if key in own} | own
 

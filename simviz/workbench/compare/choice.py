@@ -76,7 +76,7 @@ _ANSWERED: tuple[Metric, ...] = (
 # -- the link -------------------------------------------------------------------------
 
 
-def _apply_address() -> None:
+def _apply_query_params() -> None:
     """Set the widgets as the visitor's address says."""
     new_params = query_params.new_params()
     if "metric" in new_params:
@@ -124,7 +124,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
         for name in ("metric", "a", "b", "query"):
             st.session_state.pop(f"compare-{name}", None)
         st.session_state["compare-data"] = dataset_id
-    _apply_address()
+    _apply_query_params()
     if not groups:
         return None
     requested = _requested_runs(runs)
@@ -157,7 +157,7 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
     run_ids = [run.id for run in chosen]
     st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
     query_params.new_params().clear()
-    place: dict[str, str | None] = {"demo": None, "run": None, **query_params.place(dataset_id)}
+    place: dict[str, str | None] = {"demo": None, "run": None, **query_params.data(dataset_id)}
     query_params.put(**place, runs=",".join(run_ids), metric=metric)
     missing = [labels[run.id] for run in chosen if part not in run.measured]
     progress.explain_missing_part(missing, part)

@@ -88,7 +88,7 @@ def _without(choice: RunTable, drawn: Sequence[str], text: str) -> str:
 def show_dimensions(choice: RunTable, columns: Columns) -> None:
     """Draw the metric, or what stands for it by query, against the number of dimensions."""
     nested = [entry for entry in choice.entries if entry.measured.curve]
-    swept = [e for e in choice.entries if not e.measured.curve and e.run.is_swept(e.part)]
+    swept = [e for e in choice.entries if not e.measured.curve and e.run.has_smaller(e.part)]
     missing = [e for e in choice.entries if e not in swept and smaller_dimensions(e.run)]
     if not nested and not swept:
         text = "Their dimensions have no order: no smaller model is part of a larger one."
@@ -183,7 +183,7 @@ def _call(calls: Sequence[tuple[Any, ...]]) -> None:
 
 def curve_of(entry: Entry, metric: str, pairs: PairSet) -> Sequence[Mapping[str, Any]]:
     """Quality by dimension of a run; empty for none."""
-    return _curve_of(entry, metric, pairs, entry.run.is_swept(entry.part))
+    return _curve_of(entry, metric, pairs, entry.run.has_smaller(entry.part))
 
 
 @state.cached(64)

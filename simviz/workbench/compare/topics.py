@@ -68,7 +68,7 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
 def _show_below(
     run: Run, pairs: PairSet, topics: RunTopics, matching: Sequence[TopicTerms]
 ) -> None:
-    link = {"run": run.id} | query_params.place(run.info.dataset_id)
+    link = {"run": run.id} | query_params.data(run.info.dataset_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(matching) > _FEW:
             st.toggle(f"All {len(matching):,} topics", key="topics-all")

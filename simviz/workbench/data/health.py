@@ -83,7 +83,7 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
     with left:
         st.html(finding_html(finding, pairs))
     remedy = finding.remedy
-    if remedy is not None and not query_params.value("share"):
+    if remedy is not None and not query_params.get("share"):
         right.button(
             remedy.label,
             key=f"data-remedy-{finding.kind}",

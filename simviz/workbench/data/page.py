@@ -338,7 +338,7 @@ def _show_choice() -> None:
         return
     display.quiet(
         "Columns are guessed and can be corrected. What you save is seen in your workspace only. "
-        f"{state.how_long()}"
+        f"{state.retention_notice()}"
     )
     _show_own()
     st.space("small")
@@ -404,7 +404,7 @@ def _show_workspace() -> None:
         f"{used.datasets:,} of {counted(room.datasets, 'data set')}, {used.runs:,} of "
         f"{counted(room.runs, 'run')}, {used.bytes / 1e6:,.1f} of "
         f"{room.workspace_bytes / 1e6:,.0f} MB; {counted(used.shares, 'published view')}, "
-        f"{counted(used.jobs, 'job')}. {state.how_long()}"
+        f"{counted(used.jobs, 'job')}. {state.retention_notice()}"
     )
     with st.popover("Delete my workspace", type="tertiary", icon=":material/delete_forever:"):
         st.write(

@@ -9,7 +9,7 @@ from typing import Any
 
 import streamlit as st
 
-from simviz.charts.canvas import CSS, Part, linked
+from simviz.charts.canvas import CSS, Part, bundle
 
 #: What the session keeps of the map: what was picked, enclosed and asked, and the camera.
 KEY, CAMERA_KEY = "map-canvas", "map-camera"
@@ -20,9 +20,9 @@ STYLE = """
   width: 1px; height: 1px; overflow: hidden; }
 </style>
 """
-_parts = st.components.v2.component("simviz_map_parts", js=linked("engine.js"))
-_canvas = st.components.v2.component("simviz_map", js=linked("mount.js"), css=CSS)
-_camera = st.components.v2.component("simviz_map_camera", js=linked("camera_told.js"))
+_parts = st.components.v2.component("simviz_map_parts", js=bundle("engine.js"))
+_canvas = st.components.v2.component("simviz_map", js=bundle("mount.js"), css=CSS)
+_camera = st.components.v2.component("simviz_map_camera", js=bundle("camera_told.js"))
 
 
 def send(part: Part, key: str) -> None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import streamlit as st
 
-from simviz.charts.canvas import Part, moved
+from simviz.charts.canvas import Part, with_positions
 from simviz.charts.style import Theme, apply_theme, get_theme, method_style
 from simviz.data.pairs import PairSet
 from simviz.evaluation import AUC, Evaluation, evaluate
@@ -92,7 +92,7 @@ def _drawn(run: Run, places: str, k: int, _scene: Scene) -> tuple[Placed, Part]:
     x, y = draw(*align_sides(*sides, "center"))
     # The quality is that of another drawing.
     drawing = replace(whole.drawing, x=x, y=y, quality=None).turned_onto(whole.drawing)
-    return replace(whole, drawing=drawing), moved(_scene.places, drawing)
+    return replace(whole, drawing=drawing), with_positions(_scene.places, drawing)
 
 
 def show(view: View, scene: Scene) -> None:

@@ -15,15 +15,15 @@ from simviz._types import Side
 from simviz.charts.canvas import (
     FILTERS,
     Part,
-    bits,
     column_codes,
     importance,
-    look_of,
     map_alt,
-    marks,
+    mark_legend,
+    pack_bits,
     pack_items,
     pack_nearest,
     pack_places,
+    theme_colours,
 )
 from simviz.charts.dot_colours import Grouping, group_items
 from simviz.charts.drawing import CHANGED
@@ -304,11 +304,11 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
         if selected is not None:
             # What is selected is shown whatever is filtered, and so are its nearest.
             shown[[selected["item"], *(row for row, _, _ in selected["nearest"])]] = True
-        hidden = canvas.packed(bits(~shown))
+        hidden = canvas.packed(pack_bits(~shown))
     halos = None
     if view.has_halos and placed.drawing.quality is not None:
         halos = _halos(placed.drawing.quality, len(shown))
-    look = look_of(get_theme(state.theme()))
+    look = theme_colours(get_theme(state.theme()))
     return {
         "items": scene.items.digest,
         "places": scene.places.digest,
@@ -317,7 +317,7 @@ def data(view: View, scene: Scene, answer: Answer | None = None) -> dict[str, An
         "look": look,
         "colours": list(grouping.colours),
         "groups": None if grouping.index is None else canvas.packed(grouping.index.tobytes()),
-        "legend": [*grouping.legend, *marks(look, halos, selected, spot)],
+        "legend": [*grouping.legend, *mark_legend(look, halos, selected, spot)],
         "hidden": hidden,
         "halos": halos,
         "regions": [

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from simviz._types import Side
-from simviz.charts.canvas import bits
+from simviz.charts.canvas import pack_bits
 from simviz.charts.style import clean_text, is_glyph, safe_line
 from simviz.data.cells import items_named
 from simviz.data.pairs import Items, PairSet
@@ -189,7 +189,7 @@ def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
             if forms.quiet_button("Why", "help", "map-why", None):
                 _explain(scene, answer)
         if not st.context.is_embedded:
-            where = query_params.place(scene.run.info.dataset_id)
+            where = query_params.data(scene.run.info.dataset_id)
             if answer.item is not None:
                 where["ask"] = f"{answer.side}{answer.item}"
             frame.page_link("pages/search.py", "Search this", ":material/search:", **where)
@@ -311,7 +311,7 @@ def _list_items(view: View, scene: Scene, rows: Any, ranks: ItemRanks | None = N
     found = None if ranks is None else np.concatenate([ranks.x, ranks.y])[np.sort(rows)]
     listed = {
         "title": "Items enclosed" if view.enclosed else "Items on the map",
-        "rows": canvas.packed(bits(is_listed)),
+        "rows": canvas.packed(pack_bits(is_listed)),
         "found": None if found is None else canvas.packed(found.astype("<f4").tobytes()),
         "filters": True,
     }

@@ -10,7 +10,7 @@ import numpy as np
 import streamlit as st
 from numpy.typing import NDArray
 
-from simviz.charts.canvas import Part, moved
+from simviz.charts.canvas import Part, with_positions
 from simviz.charts.drawing import Drawing, changed_most, changed_text
 from simviz.charts.style import clean_text
 from simviz.data.pairs import PairSet
@@ -116,7 +116,7 @@ def is_turned(both: Compared) -> bool:
 
 def turned(scene: Scene, both: Compared, places: Part) -> Scene:
     """Return the scene as the second run sees it, by its own places, which are turned and sent."""
-    places = moved(places, both.placed.drawing)
+    places = with_positions(places, both.placed.drawing)
     canvas.send(places, "turned")
     # Where regions are is known of the drawing of the first only.
     return replace(scene, run=both.second, placed=both.placed, places=places, regions=[])

@@ -11,7 +11,7 @@ import numpy as np
 import streamlit as st
 
 from simviz._types import Side
-from simviz.charts.canvas import rows_of_bits
+from simviz.charts.canvas import unpack_bits
 from simviz.data.description import telling_columns
 from simviz.data.pairs import PairSet
 from simviz.jobs.run_drawings import DEFAULT_LAYOUT, SHARES
@@ -243,7 +243,7 @@ def _browser_params(view: View) -> dict[str, str]:
 
 def write_link(view: View, run: Run, pairs: PairSet) -> None:
     """Put the view into the address."""
-    base = query_params.place(view.dataset_id)
+    base = query_params.data(view.dataset_id)
     if "data" in base:
         base = links.demo_link(run) or base | {"run": run.id}
     shown = {
@@ -268,7 +268,7 @@ def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
             view.clear_region()
     region = canvas.new_event("region")
     if region is not None:
-        rows = rows_of_bits(canvas.unpacked(region.get("rows") or ""), n_drawn)
+        rows = unpack_bits(canvas.unpacked(region.get("rows") or ""), n_drawn)
         view.enclosed, view.outlined = tuple(rows.tolist()), ""
         view.outline = _valid_outline(region.get("corners"))
     query = canvas.new_event("asked")

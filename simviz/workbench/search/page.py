@@ -80,8 +80,8 @@ def show_page() -> None:
     display.style()
     st.html(_STYLE)
     st.title(TITLE)
-    if not query_params.value("demo"):
-        query_params.put(**query_params.place(dataset_id))
+    if not query_params.get("demo"):
+        query_params.put(**query_params.data(dataset_id))
     with st.container(horizontal=True, vertical_alignment="bottom", gap="small"):
         mode = _choose_mode(pairs)
         part = None if mode == "score" else preferences.part_switch(dataset_id)

@@ -115,7 +115,7 @@ def draw_next_share(run: Run, pairs: PairSet) -> None:
 
 def _workspace() -> str:
     # Who only looks at what somebody published has no workspace, and needs none.
-    return query_params.value("share") or state.workspace()
+    return query_params.get("share") or state.workspace()
 
 
 def _show(progress: TaskProgress, key: tuple[str, ...], text: str) -> None:

@@ -135,11 +135,11 @@ def begin(title: str) -> Callable[[], None]:
         st.stop()
     if state.is_warm():
         state.renew_workspace()
-    query_params.follow(title)
-    is_shared = query_params.value("share") != ""
+    query_params.begin_page(title)
+    is_shared = query_params.get("share") != ""
     if is_shared:
         _open_share()
-    state.apply_address(title)
+    state.apply_query_params(title)
     if st.context.is_embedded:
         # There is no bar at the top to stay clear of.
         st.html("<style>.stApp .stMainBlockContainer { padding: .75rem 1rem 1rem; }</style>")
@@ -155,12 +155,12 @@ def begin(title: str) -> Callable[[], None]:
             _show_switch(title, dataset_id)
         place = st.empty()
         was_active = _show_counts(place, dataset_id)
-        params = query_params.place(dataset_id or "") if is_shared or dataset_id else {}
+        params = query_params.data(dataset_id or "") if is_shared or dataset_id else {}
         for path, label, icon in PAGES:
             if not (is_shared and path == _NOT_SHARED):
                 to = {} if is_shared and path == "app.py" else params
                 page_link(
-                    path, label, icon, **to | (query_params.again() if label == title else {})
+                    path, label, icon, **to | (query_params.nonce() if label == title else {})
                 )
         st.html(HISTORY, unsafe_allow_javascript=True)
     if not is_shared:
@@ -192,7 +192,7 @@ def page(title: str) -> Iterator[None]:
     notice = ""
     try:
         count_again = begin(title)
-        if state.is_warm() and state.store().is_full and not query_params.value("share"):
+        if state.is_warm() and state.store().is_full and not query_params.get("share"):
             notice = why_not_written(state.store().root)
             display.style()
             display.problem(notice)
@@ -220,9 +220,9 @@ def end() -> None:
 def _open_dataset(title: str) -> str | None:
     """The data set being worked on; where the address names none, the one opened last."""
     dataset_id = state.current_dataset_id()
-    if query_params.value("share"):
+    if query_params.get("share"):
         return dataset_id
-    run_ids = state.run_ids(query_params.shown())  # which name their data
+    run_ids = state.run_ids(query_params.current())  # which name their data
     if dataset_id is None and title in _WORK and not run_ids:
         with suppress(StoreError):
             dataset_id = state.open_last()
@@ -261,7 +261,7 @@ def _switch(title: str) -> None:
     dataset_id = st.session_state[_SWITCH]
     if dataset_id is None:
         return
-    shown = query_params.shown() if title in _OF_NO_DATA else {}
+    shown = query_params.current() if title in _OF_NO_DATA else {}
     state.choose_dataset(dataset_id)
     query_params.put(**shown | {"data": dataset_id})
     st.session_state["data-view"] = "this"
@@ -273,7 +273,7 @@ def _switch(title: str) -> None:
 
 def _show_counts(place: DeltaGenerator, dataset_id: str | None) -> bool:
     """Show how many runs the data set has; whether jobs run, so that the count moves."""
-    is_shared = query_params.value("share") != ""
+    is_shared = query_params.get("share") != ""
     is_active = not is_shared and count_active() > 0
     if not is_shared and (dataset_id is not None or is_active):
         with place.container():
@@ -327,11 +327,11 @@ def begin_tour() -> None:
 
 def follow_tour_link(title: str) -> None:
     """Begin where the link says so; on Home with a demo, which the others need too."""
-    if not query_params.value(PARAMETER):
+    if not query_params.get(PARAMETER):
         return
     query_params.put(**{PARAMETER: None})
     st.session_state[_ON] = True
-    if title == "Home" and not query_params.value("demo"):
+    if title == "Home" and not query_params.get("demo"):
         begin_tour()
 
 

@@ -58,10 +58,10 @@ def requested_spec() -> JobSpec | None:
     from simviz.datasets import DEMOS
     from simviz.methods import all_methods
 
-    demo, method = query_params.value("demo"), query_params.value("method")
+    demo, method = query_params.get("demo"), query_params.get("method")
     if demo not in DEMOS or method not in all_methods():
         return None
-    params = _params(all_methods()[method], query_params.shown())
+    params = _params(all_methods()[method], query_params.current())
     return progress.demo_spec(demo, method, params)
 
 
@@ -77,7 +77,7 @@ def requested_run(dataset_id: str) -> Run | None:
             if spec.digest not in started:
                 started[spec.digest] = [state.queue().submit(spec)]
             return None
-        run_id = query_params.value("run")
+        run_id = query_params.get("run")
         run = state.run(run_id) if run_id else None
     except SimvizError:
         return None
@@ -157,7 +157,7 @@ def show_button(kind: str, runs: Sequence[Run]) -> None:
     box = st.popover("Share", icon=":material/share:", key=f"{kind}-share", on_change="rerun")
     if not box.open:
         return
-    view = query_params.view()
+    view = query_params.view_params()
     with box:
         st.caption(_KINDS.format("*Report as one page*" if kind == "compare" else "a file"))
         # No link trains a blend or another system: they are of this server.
@@ -260,7 +260,7 @@ def _publish(kind: str, runs: Sequence[Run]) -> None:
     )
     st.selectbox("Expires", list(_DAYS), index=1, key=f"{kind}-share-days")
     if state.deployment().public:
-        st.caption(f"{state.how_long()} Its links stop working with it.")
+        st.caption(f"{state.retention_notice()} Its links stop working with it.")
     # By a callback: a page that is drawn anew on the way would publish once more.
     st.button(
         "Publish this view",
@@ -283,7 +283,7 @@ def _put_share(kind: str, runs: Sequence[Run]) -> None:
             kind,
             run_ids=[run.id for run in runs],
             dataset_ids=[runs[0].info.dataset_id],
-            view=query_params.view(),
+            view=query_params.view_params(),
             days=_DAYS[st.session_state[f"{kind}-share-days"]],
         )
     except StoreError as error:
@@ -301,7 +301,7 @@ def _show_published() -> None:
         left.page_link(
             f"pages/{share.kind}.py",
             label=f"{share.kind.capitalize()}, {runs}{_until(share)}",
-            query_params={"share": share.token} | query_params.again(),
+            query_params={"share": share.token} | query_params.nonce(),
         )
         right.button(
             "Withdraw",

@@ -102,7 +102,7 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
     active = [s for s in statuses if s.is_active]
     names = titles(statuses)
     shown = st.session_state.setdefault(_ON_PAGE, {})
-    shown.setdefault(query_params.page(), set()).update(job_ids)
+    shown.setdefault(query_params.current_page(), set()).update(job_ids)
     if active:
         _watch([s.id for s in active], names, key)
         # Of a long line, what waits is cancelled all at once, see the page.
@@ -292,7 +292,7 @@ def has_ended_elsewhere() -> bool:
     before = st.session_state.get(_WERE_ACTIVE, frozenset())
     active = frozenset(status.id for status in statuses if status.is_active)
     st.session_state[_WERE_ACTIVE] = active
-    shown = st.session_state.get(_ON_PAGE, {}).get(query_params.page(), ())
+    shown = st.session_state.get(_ON_PAGE, {}).get(query_params.current_page(), ())
     ended = [
         s.id
         for s in statuses

@@ -1,4 +1,4 @@
-"""The address of a page: what it says, and whether the visitor or a page wrote it.
+"""The query parameters of a page: what they say, and whether the visitor or a page wrote them.
 
 A browser sends the address that it shows with all that is done on a page. What a page writes
 reaches the browser in order, but later: what is done meanwhile comes with an address of before.
@@ -53,7 +53,7 @@ def _own() -> _Address:
     return known
 
 
-def follow(title: str) -> None:
+def begin_page(title: str) -> None:
     """Begin a page: take what the visitor brought, or put back what was written last."""
     own, brought = _own(), st.query_params.to_dict()
     run = get_script_run_ctx()
@@ -70,7 +70,7 @@ def follow(title: str) -> None:
     _write(own, followed)
 
 
-def page() -> str:
+def current_page() -> str:
     """The page that is shown, by its title."""
     return _own().page
 
@@ -80,23 +80,23 @@ def new_params() -> dict[str, str]:
     return _own().new_params
 
 
-def shown() -> dict[str, str]:
+def current() -> dict[str, str]:
     """What the address says."""
     return _own().shown
 
 
-def value(name: str) -> str:
+def get(name: str) -> str:
     """What the address says of a name; nothing if it says nothing."""
-    return shown().get(name, "")
+    return current().get(name, "")
 
 
-def place(dataset_id: str) -> dict[str, str]:
+def data(dataset_id: str) -> dict[str, str]:
     """What a link to another page says of the data, within a published view of that view."""
-    share = value("share")
+    share = get("share")
     return {"share": share} if share else {"data": dataset_id}
 
 
-def again() -> dict[str, str]:
+def nonce() -> dict[str, str]:
     """What a link to the page on which it stands says beside, to be news at each press."""
     return {_AGAIN: str(_own().n_pages)}
 
@@ -114,7 +114,7 @@ def replace(values: Mapping[str, str]) -> None:
     _write(own, values)
 
 
-def view() -> dict[str, str]:
+def view_params() -> dict[str, str]:
     """All that a link to this view says of it."""
     own = _own()
     defaults = {n: v for n, v in PAGES[own.page].items() if n in own.shown or v is not None}

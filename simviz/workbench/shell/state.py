@@ -193,11 +193,11 @@ def claim_store() -> object:
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
     """The one store of this server."""
-    from simviz.store import Limits, Store
+    from simviz.store import Store, StoreLimits
 
     room = deployment()
     made = Store(
-        limits=Limits(
+        limits=StoreLimits(
             datasets=room.datasets,
             runs=room.runs,
             bytes=room.workspace_bytes,
@@ -255,7 +255,7 @@ def workspace() -> str:
     """The visitor's workspace, made at the first need."""
     # Whoever sits at the computer of a server that is not public has one and the same in every
     # browser; anybody else has one under an id that only their browser knows.
-    if "workspace" not in st.session_state and is_at_home():
+    if "workspace" not in st.session_state and is_single_user():
         st.session_state.workspace = store().workspaces.open(LOCAL_WORKSPACE)
     if "workspace" not in st.session_state:
         known = _known_workspace()
@@ -273,7 +273,7 @@ def workspace() -> str:
 def has_workspace() -> bool:
     """Whether the visitor has a workspace already, so that nothing is made by asking for it."""
     known = _ID.fullmatch(_known_workspace()) is not None
-    return "workspace" in st.session_state or known or is_at_home()
+    return "workspace" in st.session_state or known or is_single_user()
 
 
 def _known_workspace() -> str:
@@ -282,7 +282,7 @@ def _known_workspace() -> str:
     return str(cookies.get(SECURE_COOKIE) or cookies.get(COOKIE) or "")
 
 
-def is_at_home() -> bool:
+def is_single_user() -> bool:
     """Whether the visitor needs no key: one person's server, on that person's computer."""
     host = st.context.headers.get("Host", "")
     return not deployment().public and is_this_computer(host, st.context.ip_address)
@@ -323,7 +323,7 @@ def delete_everything() -> Usage:
     return gone
 
 
-def how_long() -> str:
+def retention_notice() -> str:
     """How long a workspace is kept, in words."""
     days = deployment().idle_days
     if math.isinf(days):
@@ -352,7 +352,7 @@ def _dataset(dataset_id: str, owner: str) -> PairSet:
 
 def share() -> Share | None:
     """The published view that the link opens, or None for an ordinary visit."""
-    token = query_params.value("share")
+    token = query_params.get("share")
     return store().shares.resolve(token) if token else None
 
 
@@ -374,11 +374,11 @@ def demo_of(dataset_id: str) -> DemoInfo | None:
 def current_dataset_id() -> str | None:
     """The data set being worked on, if there is one."""
     return (
-        _shared_dataset_id() if query_params.value("share") else st.session_state.get("dataset_id")
+        _shared_dataset_id() if query_params.get("share") else st.session_state.get("dataset_id")
     )
 
 
-def apply_address(page: str) -> None:
+def apply_query_params(page: str) -> None:
     """Work on what the visitor's address names: a published view, a data set, or one of runs."""
     new_params = query_params.new_params()
     seen = share() if "share" in new_params else None
@@ -479,7 +479,7 @@ def runs(dataset_id: str) -> list[RunInfo]:
 
 def jobs() -> list[JobStatus]:
     """The visitor's jobs, newest first; who only reads what is published needs no workspace."""
-    if query_params.value("share") and "workspace" not in st.session_state:
+    if query_params.get("share") and "workspace" not in st.session_state:
         return []
     return queue().jobs(workspace())
 

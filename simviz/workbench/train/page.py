@@ -47,7 +47,7 @@ _NAMED = 6
 def show_page() -> None:
     """Show the Train page: the methods, the jobs, and the runs that came of them."""
     dataset_id = state.current_dataset_id()
-    if query_params.value("share"):
+    if query_params.get("share"):
         _show_no_data(
             "Nothing can be trained in a published view. Use data of your own, or a demo."
         )
