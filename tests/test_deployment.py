@@ -10,7 +10,8 @@ import pytest
 
 from simviz.cli import workbench_options
 from simviz.exceptions import SimvizError
-from simviz.workbench.shell.state import Deployment, is_this_computer
+from simviz.workbench.deployment import Deployment
+from simviz.workbench.shell.state import is_this_computer
 
 
 def test_a_server_belongs_to_one_person_unless_it_is_said_to_be_public():

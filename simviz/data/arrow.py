@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Content, Note, counted, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.sources import get_limits, refuse_wide, report_progress
+from simviz.data.limits import get_limits, refuse_wide, report_progress
 from simviz.exceptions import DatasetError
 
 

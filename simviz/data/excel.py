@@ -15,7 +15,8 @@ from xml.etree import ElementTree
 
 from simviz.data.cells import did_you_mean, shown
 from simviz.data.jsonl import scalar_text
-from simviz.data.sources import BROKEN, get_limits, report_progress, safe_entries, unpack
+from simviz.data.limits import get_limits, report_progress
+from simviz.data.sources import BROKEN, safe_entries, unpack
 from simviz.exceptions import DatasetError
 
 _DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Note, as_cells, counted, factorize, first_of, shown
+from simviz.data.limits import get_limits, report_progress
 from simviz.data.pairs import Items, PairSet
 from simviz.data.pairs_from_tables import ReadResult
 from simviz.data.roles import Roles
-from simviz.data.sources import get_limits, report_progress
 from simviz.data.tables import Table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Content, Note, counted, mended, shown
-from simviz.data.sources import get_limits, report_progress
+from simviz.data.limits import get_limits, report_progress
 from simviz.exceptions import DatasetError
 
 _SPACE = re.compile(r"\s*")

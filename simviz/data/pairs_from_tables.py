@@ -25,6 +25,7 @@ from simviz.data.cells import (
     release_unused,
     shown,
 )
+from simviz.data.limits import get_limits, report_progress
 from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet, Space, as_pairs
 from simviz.data.roles import (
     SPLIT_WORDS,
@@ -35,7 +36,7 @@ from simviz.data.roles import (
     parse_labels,
     unread_notes,
 )
-from simviz.data.sources import Source, get_limits, report_progress
+from simviz.data.sources import Source
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, items_by_id, read_table, table_from_frame
 from simviz.data.writers import from_long_form, parse_header

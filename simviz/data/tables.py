@@ -36,16 +36,8 @@ from simviz.data.cells import (
     shown,
     unescape_cell,
 )
-from simviz.data.sources import (
-    Source,
-    decode_text,
-    get_limits,
-    gunzip,
-    load_bytes,
-    refuse_wide,
-    report_progress,
-    signature,
-)
+from simviz.data.limits import get_limits, refuse_wide, report_progress
+from simviz.data.sources import Source, decode_text, gunzip, load_bytes, signature
 from simviz.exceptions import DatasetError
 
 if TYPE_CHECKING:

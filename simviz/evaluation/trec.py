@@ -23,9 +23,10 @@ from simviz.data.collection.judgments import (
     merge_repeated,
     positions,
 )
+from simviz.data.limits import get_limits
 from simviz.data.pairs import Items, PairSet
 from simviz.data.roles import parse_labels
-from simviz.data.sources import Source, decode_text, get_limits, gunzip, load_bytes, signature
+from simviz.data.sources import Source, decode_text, gunzip, load_bytes, signature
 from simviz.data.tables import Table, read_table
 from simviz.evaluation._blocks import queries_of
 from simviz.evaluation.result import DIRECTIONS, Direction, check_directions

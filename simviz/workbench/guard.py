@@ -53,7 +53,7 @@ class Guard:
             if scope["method"] == "PUT":
                 answer = self._take_upload
         elif scope["type"] == "http" and scope["path"].endswith("/_stcore/metrics"):
-            from simviz.workbench.shell.state import Deployment
+            from simviz.workbench.deployment import Deployment
 
             if Deployment.of().public:
                 answer = PlainTextResponse("Not Found", 404)

@@ -10,7 +10,7 @@ import zipfile
 import pytest
 from on_page import html, run
 
-from simviz.data.sources import reading_limits, report_progress
+from simviz.data.limits import reading_limits, report_progress
 from simviz.data.templates import make_template
 from simviz.exceptions import DatasetError, StoreError
 from simviz.workbench.data import upload

@@ -112,10 +112,10 @@ def test_queries_that_lost_are_named_as_text(opened, home, sentences, monkeypatc
 
 def test_what_is_shared_is_the_run_without_marks(opened, home, monkeypatch):
     from simviz.store.run import Run
-    from simviz.workbench.shell import links
+    from simviz.workbench.shell import sharing
 
     shared = []
-    monkeypatch.setattr(links, "_show_file", lambda _, run: shared.append(run))
+    monkeypatch.setattr(sharing, "_show_file", lambda _, run: shared.append(run))
     app = opened()
     press(app, "link_off")
     app.session_state["search-share"] = True

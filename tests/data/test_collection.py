@@ -14,7 +14,7 @@ from PIL import Image
 
 from simviz.data import read_collection
 from simviz.data.collection.files import part_of
-from simviz.data.sources import reading_limits
+from simviz.data.limits import reading_limits
 from simviz.exceptions import DatasetError
 
 X = b'{"id": "a", "text": "heart", "lang": "en"}\n{"id": "b", "text": "car", "lang": "en"}\n'

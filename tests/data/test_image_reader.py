@@ -9,7 +9,7 @@ from PIL import Image
 
 from simviz.data import read_collection
 from simviz.data.images import ImageError, make_sprite
-from simviz.data.sources import progress_listener, reading_limits
+from simviz.data.limits import progress_listener, reading_limits
 from simviz.exceptions import DatasetError
 
 

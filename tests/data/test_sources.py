@@ -3,7 +3,8 @@ import os
 
 import pytest
 
-from simviz.data.sources import decode_text, gunzip, load_bytes, reading_limits, signature
+from simviz.data.limits import reading_limits
+from simviz.data.sources import decode_text, gunzip, load_bytes, signature
 from simviz.exceptions import DatasetError
 
 

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from simviz.data.sources import reading_limits
+from simviz.data.limits import reading_limits
 from simviz.data.tables import (
     QuoteError,
     iter_records,

@@ -17,16 +17,8 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Note, counted, shown
 from simviz.data.images import IMAGE_ENDINGS
-from simviz.data.sources import (
-    Source,
-    get_limits,
-    gunzip,
-    load_bytes,
-    open_zip,
-    report_progress,
-    safe_entries,
-    unpack,
-)
+from simviz.data.limits import get_limits, report_progress
+from simviz.data.sources import Source, gunzip, load_bytes, open_zip, safe_entries, unpack
 from simviz.exceptions import DatasetError
 
 Sources = Mapping[str, bytes | str | Path]

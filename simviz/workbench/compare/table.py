@@ -34,7 +34,7 @@ from simviz.reports.run_summary import (
 )
 from simviz.workbench.compare import downloads, significance
 from simviz.workbench.compare.significance import TestResults
-from simviz.workbench.shell import code, display, links, state
+from simviz.workbench.shell import code, display, sharing, state
 from simviz.workbench.shell.display import mark
 from simviz.workbench.shell.runs import describe_split
 
@@ -103,7 +103,7 @@ def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
             st.divider()
             downloads.show_model_files(choice.entries)
             code.show_compare(choice, now.test, now.correction)
-        links.show_button("compare", runs)
+        sharing.show_button("compare", runs)
     with_costs = everything or results is None
     columns = choice.page_columns(metrics, choice.metric, with_costs=with_costs)
     if results is not None:

@@ -410,7 +410,7 @@ def read_and_save(
 @contextmanager
 def limit_reading(reading: Reading, report: ReportFraction) -> Iterator[None]:
     """Report how far reading is; end it when it is cancelled or takes too long."""
-    from simviz.data.sources import get_limits, progress_listener
+    from simviz.data.limits import get_limits, progress_listener
     from simviz.exceptions import DatasetError, JobCancelled
 
     limit, done = get_limits().seconds, 0.0
@@ -449,7 +449,7 @@ def _collect() -> None:
 @st.fragment(run_every=0.5)
 def _watch(reading: Reading) -> None:
     """Show how far a file is read, until it is."""
-    from simviz.data.sources import get_limits
+    from simviz.data.limits import get_limits
 
     progress = _readers().progress(reading.key)
     if progress is None or not progress.is_active:

@@ -37,7 +37,7 @@ from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics, two_models
 from simviz.workbench.map.selection import Answer
 from simviz.workbench.map.view import View, bound, follow_canvas, write_link
-from simviz.workbench.shell import drawings, links, state, what_if
+from simviz.workbench.shell import drawings, sharing, state, what_if
 
 _PARTNERS, _LONGEST_LINE = 60, 34
 #: Seconds by which the map goes ahead of the list beside it. A browser draws in one go what
@@ -255,7 +255,7 @@ def show(view: View, scene: Scene) -> None:
             if answer is not None:
                 time.sleep(_AHEAD)
             with st.container(horizontal=True, vertical_alignment="center", key="map-below"):
-                links.show_button("map", [first])
+                sharing.show_button("map", [first])
                 text = "A list of all items, with histograms to filter them."
                 st.toggle("Items", help=text, **bound(view, "has_table", "map-table"))
                 if scene.compared is None:

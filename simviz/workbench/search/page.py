@@ -34,6 +34,7 @@ from simviz.workbench.shell import (
     preferences,
     query_params,
     runs,
+    sharing,
     state,
     what_if,
 )
@@ -145,7 +146,7 @@ def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     if explained is not None:
         _show_why(*explained, pairs, query)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        links.show_button("search", [a.run for a in answers])
+        sharing.show_button("search", [a.run for a in answers])
         code.show_search(answers[0].run, pairs, query)
 
 

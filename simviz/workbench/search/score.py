@@ -21,7 +21,7 @@ from simviz.store import Run, RunInfo
 from simviz.workbench.search import uploads
 from simviz.workbench.search.normalise import choose_run
 from simviz.workbench.search.query import LONGEST
-from simviz.workbench.shell import display, drawings, forms, links, query_params, state
+from simviz.workbench.shell import display, drawings, forms, query_params, sharing, state
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -54,7 +54,7 @@ def show(pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     limit = float("nan") if point is None else point.threshold
     _score_by_hand(run, pairs, limit)
     _score_file(run, pairs, limit)
-    links.show_button("search", [run])
+    sharing.show_button("search", [run])
 
 
 def _choose_rate() -> tuple[float, float | None]:

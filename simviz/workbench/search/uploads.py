@@ -7,7 +7,7 @@ from typing import Any
 
 import streamlit as st
 
-from simviz.data.sources import progress_listener, reading_limits
+from simviz.data.limits import progress_listener, reading_limits
 from simviz.data.tables import Table, read_table
 from simviz.exceptions import DatasetError
 
