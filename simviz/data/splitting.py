@@ -239,7 +239,7 @@ def _split(
 ) -> Split:
     if candidates not in get_args(Candidates):
         raise DatasetError(f"candidates must be 'all' or 'judged', got {candidates!r}.")
-    every = candidates == "all" and competes_whole(pairs)
+    every = candidates == "all" and all_are_candidates(pairs)
     index: dict[str, dict[str, Index]] = {
         side: {name: np.flatnonzero(members == i) for i, name in enumerate(PARTS)}
         for side, members in parts.items()
@@ -253,7 +253,7 @@ def _split(
     pairs = replace(pairs, divided=divided)
     members = {name: _part(pairs, name, index["x"][name], index["y"][name]) for name in PARTS}
     if len(parts) == 2:
-        more = _between(pairs.relevance, [part.relevance for part in members.values()])
+        more = _note_lost_pairs(pairs.relevance, [part.relevance for part in members.values()])
     return Split(
         members["train"],
         members["validation"],
@@ -266,7 +266,7 @@ def _split(
     )
 
 
-def competes_whole(pairs: PairSet) -> bool:
+def all_are_candidates(pairs: PairSet) -> bool:
     """Whether all items of a side that is not divided are candidates of a held-out part."""
     return pairs.relevance.unjudged == "negative" and pairs.x is not pairs.y
 
@@ -311,7 +311,7 @@ def _part(pairs: PairSet, name: str, x: Index, y: Index) -> PairSet:
     return part
 
 
-def _between(whole: Relevance, parts: Sequence[Relevance]) -> list[str]:
+def _note_lost_pairs(whole: Relevance, parts: Sequence[Relevance]) -> list[str]:
     """Say what is judged between items of different parts and hence in none."""
     lost, total = [], 0
     for name in ("positives", "negatives"):

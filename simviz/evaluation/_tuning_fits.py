@@ -17,7 +17,7 @@ from simviz.base import EmbeddingModel, IterativeMixin, Matrix, TopicSimilarity
 from simviz.callbacks import Callback
 from simviz.data import PairSet
 from simviz.data.cells import percent
-from simviz.data.splitting import assign_parts, competes_whole, components, groups
+from simviz.data.splitting import all_are_candidates, assign_parts, components, groups
 from simviz.evaluation.blends import blend_curve
 from simviz.evaluation.curves import dimension_curve
 from simviz.evaluation.metrics import Metric
@@ -414,7 +414,7 @@ class PairUnits:
                 learned = set((known.x if side == "x" else known.y).ids)
                 return np.flatnonzero([name in learned for name in items.ids])
             graph = relevance.positives
-        elif isinstance(known, PairSet) and competes_whole(self.pairs):
+        elif isinstance(known, PairSet) and all_are_candidates(self.pairs):
             return np.arange(len(items), dtype=np.intp)
         else:
             graph = relevance.matrix if relevance.unjudged == "ignore" else relevance.positives

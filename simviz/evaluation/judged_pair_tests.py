@@ -124,7 +124,7 @@ def _tied(values: Reals) -> tuple[Ints, Ints]:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Drawn:
+class Resamples:
     """What runs did as they are, and under draws of each kind."""
 
     exact: Reals
@@ -144,9 +144,9 @@ class Drawn:
         return math.sqrt(max(twice - spread["pairs"], min(spread.values())))
 
 
-def drawn_again(
+def resample_runs(
     runs: Sequence[JudgedPairs], metric: Metric, n_resamples: int, random_state: int
-) -> Drawn:
+) -> Resamples:
     """Runs on the same judged pairs under the same draws."""
     first = runs[0]
     values = [weighted(metric, run.score, run.relevant, run.judged) for run in runs]
@@ -155,7 +155,7 @@ def drawn_again(
     drawn: dict[str, tuple[Reals, int]] = {}
     for number, kind in enumerate(kinds):
         seed = np.random.default_rng([random_state, number])
-        drawn[kind] = draws(values, items[kind], n_resamples, seed)
+        drawn[kind] = resample(values, items[kind], n_resamples, seed)
     once = np.ones((1, len(first)), dtype=np.int64), items["pairs"]
     exact = np.array([one(*once)[0] for one in values])
     # An area rests on its rarer class, a correlation on all pairs.
@@ -163,10 +163,10 @@ def drawn_again(
     if metric.level == "roc":
         counted = first.relevant == (2 * first.relevant.sum() <= len(first))
     df = min(len(np.unique(items[kind][counted])) for kind in first.drawn) - 1
-    return Drawn(exact, drawn, df)
+    return Resamples(exact, drawn, df)
 
 
-def draws(
+def resample(
     metrics: list[Weighted], item: Ints, n_resamples: int, rng: np.random.Generator
 ) -> tuple[Reals, int]:
     """Values of all runs, one row each, under draws of items; and how many items there are."""
@@ -318,7 +318,7 @@ def bootstrap_pairs(
     significance.check_level(level)
     significance.check_resamples(n_resamples)
     first = _check_same(runs)
-    drawn = drawn_again(runs, metric, n_resamples, random_state)
+    drawn = resample_runs(runs, metric, n_resamples, random_state)
     test = f"bootstrap over {' and '.join(first.drawn)}"
     units = min(drawn.values[kind][1] for kind in first.drawn)
     comparisons = {}
@@ -340,7 +340,7 @@ def interval_of_pairs(
     """Interval of a metric of judged pairs, from the draws of `bootstrap_pairs`."""
     significance.check_level(level)
     significance.check_resamples(n_resamples)
-    drawn = drawn_again([run], metric, n_resamples, random_state)
+    drawn = resample_runs([run], metric, n_resamples, random_state)
     error = drawn.error(0) if drawn.df > 0 else math.nan
     return significance.t_interval(float(drawn.exact[0]), error, drawn.df, level)
 

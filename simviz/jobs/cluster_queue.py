@@ -20,7 +20,7 @@ from simviz.jobs import memory
 from simviz.jobs.queue import JobQueue
 from simviz.jobs.spec import JobSpec, Models
 from simviz.jobs.worker import DaemonPool, run_job
-from simviz.scale.dask import Link, is_unwanted, lost, same_version
+from simviz.scale.dask import Link, is_unwanted, same_version, unreachable
 from simviz.store.store import Store
 
 #: Threads of one task; Dask sets it to 1 unless whoever starts a worker says otherwise.
@@ -151,7 +151,7 @@ class ClusterExecutor(Executor):
         except Exception as error:
             gone = self._link is None or self._link.is_lost(error)
             known = isinstance(error, SimvizError)
-            self._fail(call, lost(self.address) if gone and not known else error)
+            self._fail(call, unreachable(self.address) if gone and not known else error)
 
     def _pass_on(self, message: Any) -> None:
         """Pass on a message of a worker, with the time of this machine's clock."""
@@ -179,7 +179,7 @@ class ClusterExecutor(Executor):
     def _repeat(self, call: _Call, link: Link, error: BaseException, resends: int) -> None:
         """Send a job again of which nothing came back, or say why not."""
         if link.is_lost(error):
-            self._fail(call, lost(self.address))
+            self._fail(call, unreachable(self.address))
         elif resends:
             # Its data were on a worker that is gone.
             link.forget((call.spec.dataset_id, call.spec.dataset_digest))

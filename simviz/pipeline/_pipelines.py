@@ -49,7 +49,7 @@ BLEND_ROLES = ("learned", "lexical")
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
-class _OfVectors:
+class _NeedsVectors:
     """A method that `hasattr` finds only where there are vectors; elsewhere it says why not."""
 
     def __init__(self, method: Any) -> None:
@@ -61,8 +61,8 @@ class _OfVectors:
         return self._method.__get__(pipeline, owner)
 
 
-def of_vectors(method: Method) -> Method:
-    return cast("Method", _OfVectors(method))
+def needs_vectors(method: Method) -> Method:
+    return cast("Method", _NeedsVectors(method))
 
 
 class _Scorer(CallbackMixin, BaseEstimator):
@@ -208,14 +208,14 @@ class _Scorer(CallbackMixin, BaseEstimator):
     def _vectors(self, items: ItemsLike, side: Side) -> NDArray[np.floating]:
         raise NotImplementedError
 
-    @of_vectors
+    @needs_vectors
     def transform(self, items: ItemsLike) -> NDArray[np.floating]:
         """Vectors (n, k) of x items; what has no vectors has no such method."""
         return self._vectors(items, "x")
 
     transform_x = transform  # its name beside transform_y
 
-    @of_vectors
+    @needs_vectors
     def transform_y(self, items: ItemsLike) -> NDArray[np.floating]:
         """Vectors (n, k) of y items, in the space of `transform`."""
         return self._vectors(items, "y")

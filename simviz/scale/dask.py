@@ -36,7 +36,7 @@ class WorkerLost(RuntimeError):  # noqa: N818 -- it is mended, and nobody sees i
     """A worker was lost with what it held."""
 
 
-def lost(address: str) -> JobError:
+def unreachable(address: str) -> JobError:
     """Return the error of work whose scheduler or workers cannot be reached."""
     return JobError(
         f"The cluster at {address} cannot be reached or has no workers, so this job was not "
@@ -45,13 +45,13 @@ def lost(address: str) -> JobError:
 
 
 def connect(address: str) -> Client:
-    """Return a client of a scheduler, or raise `lost`."""
+    """Return a client of a scheduler, or raise `unreachable`."""
     from distributed import Client
 
     try:
         return Client(address, timeout=CONNECT_SECONDS, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
-        raise lost(address) from error
+        raise unreachable(address) from error
 
 
 def disconnect(client: Client) -> None:
@@ -60,7 +60,7 @@ def disconnect(client: Client) -> None:
         client.close(timeout=CONNECT_SECONDS)
 
 
-def repeated(
+def with_retries(
     client: Client,
     address: str,
     attempt: Callable[[], T],
@@ -68,7 +68,7 @@ def repeated(
     pause: float = 0.0,
     final: tuple[type[BaseException], ...] = (),
 ) -> T:
-    """Repeat what the loss of a worker interrupts; raise `lost` if it does not end well."""
+    """Repeat what the loss of a worker interrupts; raise `unreachable` if it does not end well."""
     from distributed.client import ClosedClientError
 
     error: BaseException | None = None
@@ -80,10 +80,10 @@ def repeated(
             if client.status != "running" or isinstance(reason, final):
                 break
             time.sleep(pause)
-    raise lost(address) from error
+    raise unreachable(address) from error
 
 
-def scattered(client: Client, parts: list[Any], **how: Any) -> list[Any]:
+def scatter(client: Client, parts: list[Any], **how: Any) -> list[Any]:
     """Send data to workers; `WorkerLost` where one of them went away meanwhile."""
     try:
         return list(client.scatter(parts, hash=False, **how))
@@ -161,11 +161,11 @@ class Link:
 
     def scatter(self, data: Any) -> Any:
         """Send data to a worker; where it was just killed, there may be another one."""
-        send = partial(scattered, self.client, [data], timeout=WORKER_SECONDS)
+        send = partial(scatter, self.client, [data], timeout=WORKER_SECONDS)
         # Without any worker it waits as long as one takes to be started, but once.
         no_worker = (TimeoutError,)
         address = self.address
-        return repeated(self.client, address, send, _SENDS, _AGAIN_SECONDS, no_worker)[0]
+        return with_retries(self.client, address, send, _SENDS, _AGAIN_SECONDS, no_worker)[0]
 
     def forget(self, name: Any) -> None:
         """Send these data anew when they are needed next."""
@@ -176,7 +176,7 @@ class Link:
         disconnect(self.client)
 
 
-def each(
+def map_parts(
     call: Callable[..., T], parts: Sequence[Any], *common: Any, client: Client | None = None
 ) -> Iterator[T]:
     """Yield ``call(part, *common)`` of each part, in their order."""
@@ -186,7 +186,7 @@ def each(
         yield from client.gather(_submit_parts(client, call, parts, common))
 
 
-def joined(
+def map_reduce(
     call: Callable[..., T],
     join: Callable[[T, T], T],
     parts: Sequence[Any],
@@ -195,13 +195,13 @@ def joined(
 ) -> T:
     """Join the results of ``call(part, *common)`` of all parts, in their order."""
     if client is None:
-        return reduce(join, each(call, parts, *common))
+        return reduce(join, map_parts(call, parts, *common))
     futures = _submit_parts(client, call, parts, common)
     submit = partial(client.submit, _reduce_copy, join, pure=False)
-    return client.gather(tree(futures, submit))
+    return client.gather(tree_reduce(futures, submit))
 
 
-def branches(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int = 2) -> list[Any]:
+def subtrees(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int = 2) -> list[Any]:
     """Join neighbours, then neighbours of those, until few are left."""
     values = list(values)
     while len(values) > left:
@@ -210,9 +210,9 @@ def branches(values: Sequence[Any], join: Callable[[Any, Any], Any], left: int =
     return values
 
 
-def tree(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
-    """Join all values, as `branches` does."""
-    return branches(values, join, left=1)[0]
+def tree_reduce(values: Sequence[Any], join: Callable[[Any, Any], Any]) -> Any:
+    """Join all values, as `subtrees` does."""
+    return subtrees(values, join, left=1)[0]
 
 
 def _submit_parts(

@@ -26,7 +26,7 @@ from simviz.methods._s2net_training import LBFGS, Network, Objective, active_row
 from simviz.methods._training import Watch
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
-from simviz.scale.dask import WorkerLost, branches, repeated, scattered, tree
+from simviz.scale.dask import WorkerLost, scatter, subtrees, tree_reduce, with_retries
 from simviz.scale.minibatches import fitted_as
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ def advance(token: str, name: str, step: int, *parts: Array) -> Any:
         raise WorkerLost
     share[2] += 1
     try:
-        return share[1].send(tree(parts, add))
+        return share[1].send(tree_reduce(parts, add))
     except StopIteration as end:
         return end.value
 
@@ -264,13 +264,13 @@ class LocalRows:
         running = [share.steps(theta) for share in self._shares]
         answers: list[Any] = [next(steps) for steps in running]
         for _ in range(EXCHANGES):
-            total, answers = tree(answers, add), []
+            total, answers = tree_reduce(answers, add), []
             for steps in running:
                 try:
                     answers.append(steps.send(total))
                 except StopIteration as end:
                     answers.append(end.value)
-        loss, gradient = tree(answers, add)
+        loss, gradient = tree_reduce(answers, add)
         return loss, gradient
 
     def close(self) -> None:
@@ -310,7 +310,7 @@ class ClusterRows:
                 self._direct &= not isinstance(reason, OSError)
                 raise
 
-        return repeated(self._client, self._address, attempt, _ATTEMPTS)
+        return with_retries(self._client, self._address, attempt, _ATTEMPTS)
 
     def close(self) -> None:
         """Let workers forget their shares."""
@@ -355,9 +355,9 @@ class ClusterRows:
         answers = [self._submit(begin, name, *pieces, at=place) for name, place in at]
         for step in range(EXCHANGES):
             # The last two are joined by whoever needs the sum: that is one journey less.
-            parts = branches(answers, self._add)
+            parts = subtrees(answers, self._add)
             answers = [self._submit(advance, name, step, *parts, at=place) for name, place in at]
-        loss, gradient = tree(self._wait(branches(answers, self._add), places), add)
+        loss, gradient = tree_reduce(self._wait(subtrees(answers, self._add), places), add)
         return loss, gradient if gradient.flags.writeable else gradient.copy()
 
     def _submit(self, call: Callable[..., Any], name: str, *arguments: Any, at: str) -> Any:
@@ -371,7 +371,7 @@ class ClusterRows:
         return self._scatter([data], [place])[0]
 
     def _scatter(self, parts: list[Any], places: list[str]) -> list[Any]:
-        return scattered(self._client, parts, workers=places, direct=self._direct)
+        return scatter(self._client, parts, workers=places, direct=self._direct)
 
     def _wait(self, futures: Any, places: list[str]) -> Any:
         """The results, listening meanwhile to who may want to stop."""

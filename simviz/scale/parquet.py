@@ -15,7 +15,7 @@ from simviz.data.arrow import is_string
 from simviz.data.cells import counted, did_you_mean, shown
 from simviz.exceptions import DatasetError
 from simviz.features.text import TermFeatures
-from simviz.scale.dask import each, joined
+from simviz.scale.dask import map_parts, map_reduce
 from simviz.scale.shards import SparseShards, finish, new_folder, write_shard
 
 if TYPE_CHECKING:
@@ -149,7 +149,7 @@ def write_features(
     check_is_fitted(features)
     folder = new_folder(folder).absolute()
     written: list[dict[str, Any]] = []
-    for shards in each(_write, range(len(source)), source, features, folder, client=client):
+    for shards in map_parts(_write, range(len(source)), source, features, folder, client=client):
         written += shards
     return finish(folder, written)
 
@@ -204,7 +204,7 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
     if not sources:
         raise ValueError("A vocabulary is learned from texts, got no source. Give a TextFolder.")
     parts = [(source, i) for source in sources for i in range(len(source))]
-    totals: Any = joined(_count, _add, parts, features, client=client)
+    totals: Any = map_reduce(_count, _add, parts, features, client=client)
     return features.fit_totals(totals)
 
 

@@ -18,7 +18,7 @@ from simviz.base import EmbeddingModel, unit_rows
 from simviz.data.pairs import Items
 from simviz.exceptions import StoreError
 from simviz.persistence import state_digest
-from simviz.scale.dask import each
+from simviz.scale.dask import map_parts
 from simviz.scale.shards import (
     Shards,
     SparseShards,
@@ -274,7 +274,7 @@ def write_vectors(
     how = (folder.absolute(), side, dtype)
     if isinstance(items, SparseShards):
         numbers = range(len(items))
-        written = list(each(_write_shard, numbers, model, items, how, client=client))
+        written = list(map_parts(_write_shard, numbers, model, items, how, client=client))
     elif client is None:
         written = [_write_part(*batch, model, how) for batch in _batches(items)]
     else:

@@ -31,7 +31,7 @@ def test_nonsense_in_a_link_is_no_place(text):
 def test_nonsense_from_the_browser_changes_nothing(session, told):
     view = map_view.View("data", at=(0.0, 0.5, 2.0))
     session[canvas.CAMERA_KEY] = {"at": told}
-    map_view.follow_browser(view)
+    map_view.apply_browser_state(view)
     assert view.at == (0.0, 0.5, 2.0)
 
 
@@ -39,10 +39,10 @@ def test_link_follows_the_camera(session):
     query_params.replace({"data": "d", "sel": "x1", "at": "0,0,9", "part": "test"})
     view = map_view.View("d")
     session[canvas.CAMERA_KEY] = {"at": [0.5, 0, 2]}
-    map_view.follow_browser(view)
+    map_view.apply_browser_state(view)
     assert view.at == (0.5, 0.0, 2.0)
     whole = {"data": "d", "sel": "x1", "part": "test"}
     assert st.query_params.to_dict() == whole | {"at": "0.5,0,2"}
     session[canvas.CAMERA_KEY] = {"at": [0, 0, 1]}
-    map_view.follow_browser(view)
+    map_view.apply_browser_state(view)
     assert st.query_params.to_dict() == whole, "the whole map needs no words"

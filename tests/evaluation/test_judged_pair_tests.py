@@ -23,7 +23,7 @@ from simviz.evaluation import (
     evaluate,
     judged_pairs,
 )
-from simviz.evaluation.judged_pair_tests import delong_pairs, draws, interval_of_pairs, weighted
+from simviz.evaluation.judged_pair_tests import delong_pairs, interval_of_pairs, resample, weighted
 from simviz.relevance import Relevance
 
 STRUCTURES = ["once", "queries", "both"]
@@ -192,7 +192,7 @@ def test_delong_at_the_edges():
 
 def test_draws_of_items_keep_their_pairs_together():
     item = np.array([4, 4, 9, 9, 9])
-    sums, m = draws([lambda counts, place: counts[:, place] @ [1, 1, 0, 0, 0]], item, 400,
+    sums, m = resample([lambda counts, place: counts[:, place] @ [1, 1, 0, 0, 0]], item, 400,
                      np.random.default_rng(0))  # fmt: skip
     assert m == 2
     assert set(np.unique(sums)) == {0, 2, 4}

@@ -114,7 +114,7 @@ def show_page() -> None:
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")
     map_scene.show(view, scene)
-    canvas.listen(partial(map_view.follow_browser, view))
+    canvas.listen(partial(map_view.apply_browser_state, view))
     # While the reader looks, what the first click will ask for is made ready.
     drawings.space(followed, pairs)
     if (nearest := map_scene.nearest_part(followed, pairs, drawing)) is not None:

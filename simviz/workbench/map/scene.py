@@ -36,7 +36,7 @@ from simviz.projection.pipeline_map import GROUPS, ItemRanks, Placed, nearest_of
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, dimensions, selection, topics as map_topics, two_models
 from simviz.workbench.map.selection import Answer
-from simviz.workbench.map.view import View, bound, follow_canvas, write_link
+from simviz.workbench.map.view import View, apply_canvas_events, bound, write_link
 from simviz.workbench.shell import drawings, sharing, state, what_if
 
 _PARTNERS, _LONGEST_LINE = 60, 34
@@ -227,7 +227,7 @@ def show(view: View, scene: Scene) -> None:
     """Draw the map, and what is known of what is selected on it."""
     run = first = scene.run
     pairs = scene.pairs
-    follow_canvas(view, pairs, len(scene.points))
+    apply_canvas_events(view, pairs, len(scene.points))
     k = dimensions.chosen_dimension(view, run)
     if dimensions.is_open(view, run) and scene.placed.drawing.method == "two-sided":
         # A slide from cut to cut must be quick: it goes by distances, from first to last.

@@ -258,7 +258,7 @@ def write_link(view: View, run: Run, pairs: PairSet) -> None:
         st.session_state["map-selected"] = st.session_state["map-told"] = selected
 
 
-def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
+def apply_canvas_events(view: View, pairs: PairSet, n_drawn: int) -> None:
     """Take over what was clicked, enclosed or asked on the map since the last run."""
     picked = canvas.new_event("picked")
     if picked is not None:
@@ -277,7 +277,7 @@ def follow_canvas(view: View, pairs: PairSet, n_drawn: int) -> None:
         view.item, view.query = None, (query["side"], text) if text else None
 
 
-def follow_browser(view: View) -> None:
+def apply_browser_state(view: View) -> None:
     """Let the link follow what the reader does on the map that needs no answer."""
     heard = st.session_state.get(canvas.CAMERA_KEY) or {}
     camera = _valid_camera(heard.get("at"))
