@@ -40,10 +40,6 @@ def _values(color_by: Literal["side"] | ArrayLike, n_x: int, n_y: int) -> NDArra
     return values.astype(np.float64) if values.dtype.kind in "fiu" else values
 
 
-def _largest_first(counts: Counter[str]) -> list[str]:
-    return [name for name, _ in sorted(counts.items(), key=lambda g: (-g[1], g[0]))]
-
-
 def _shares(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], tuple[float, float] | None]:
     """How far numbers lie between the least and the greatest, NaN where not finite; both."""
     finite = np.isfinite(values)
@@ -98,7 +94,8 @@ def group_items(
     counts = Counter(texts)
     n_missing = counts.pop(MISSING, 0)
     if order is None:
-        kept, hues = _largest_first(counts)[:MAX_GROUPS], list(look.palette)
+        by_size = sorted(counts, key=lambda name: (-counts[name], name))
+        kept, hues = by_size[:MAX_GROUPS], list(look.palette)
     else:
         kept = [name for name in order if name in counts]
         hues = [_ordered_hue(order.index(name), len(order), look) for name in kept]

@@ -312,8 +312,8 @@ def _see(
         pipeline = _fitted(method, units.take(inside), progress)
         _check_stopped(progress)
         held = np.flatnonzero(np.isin(cast(Index, units.x_unit), outside))
-        at = 0
-        for block in pipeline.iter_similarity(pairs.x.take(held), pairs.y, _rows_at_once(n_y)):
+        at, n_rows = 0, max(16, _ENTRIES // n_y)
+        for block in pipeline.iter_similarity(pairs.x.take(held), pairs.y, n_rows):
             _check_stopped(progress)
             rows = held[at : at + len(block)]
             at += len(block)
@@ -346,10 +346,6 @@ def _fitted(method: str, pairs: PairSet, progress: Callback | None = None) -> Pa
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # small folds give fewer dimensions than are usual
         return pipeline.fit(pairs)
-
-
-def _rows_at_once(n_y: int) -> int:
-    return max(16, _ENTRIES // n_y)
 
 
 def _keep_best(

@@ -398,10 +398,9 @@ class AllNegatives:
         loss_y = np.zeros(pairs.shape[1])
         loss = 0.0
         for rows in blocks:
-            if hinge:
-                E = blocks.scores(rows).astype(dtype, copy=False)
-            else:
-                E = _exponentials(blocks, rows, self.gamma, dtype)
+            E = blocks.scores(rows, 1.0 if hinge else self.gamma).astype(dtype, copy=False)
+            if not hinge:
+                np.exp(E, out=E)
             E[pairs.in_block(rows)] = -np.inf if hinge else 0
             G = np.zeros_like(E)
             if x_weight.any():
@@ -494,11 +493,6 @@ def _working_type(dtype: Any, gamma: float) -> tuple[Any, int]:
 def _base_two(gamma: float, dtype: Any) -> Any:
     """Factor of scores such that 2 to their power is exp(γ s), in the type to work in."""
     return dtype.type(gamma / np.log(2))
-
-
-def _exponentials(blocks: FloatBlocks, rows: slice, gamma: float, dtype: Any) -> Array:
-    E = blocks.scores(rows, gamma).astype(dtype, copy=False)
-    return np.exp(E, out=E)
 
 
 class GradeOrder:

@@ -681,7 +681,9 @@ class PairedSides:
                     agreeing = LinkedWhitening(op, self._blocks[block], partners, ridge)
                     if agreeing.rank:  # else all have the same partners
                         return agreeing
-            for dtype in dict.fromkeys([_precision(op, ridge, variance), np.float64]):
+            # With a ridge far below the mean variance single precision would not see it.
+            seen = op.dtype if ridge >= 0.01 * variance else np.float64
+            for dtype in dict.fromkeys([seen, np.float64]):
                 try:
                     return factor(op, ridge, dtype, self.model._notify)
                 except np.linalg.LinAlgError:
@@ -741,11 +743,6 @@ class PairedSides:
 
 def _inverse_root(w: Array) -> Array:
     return np.divide(1.0, np.sqrt(w), out=np.zeros_like(w), where=w > 0)
-
-
-def _precision(op: Any, ridge: float, variance: float) -> Any:
-    # With a ridge far below the mean variance single precision would not see it.
-    return op.dtype if ridge >= 0.01 * variance else np.float64
 
 
 def _variance(Z: Matrix, weights: Array, groups: list[slice]) -> tuple[float, int]:

@@ -54,12 +54,6 @@ def connect(address: str) -> Client:
         raise unreachable(address) from error
 
 
-def disconnect(client: Client) -> None:
-    """Close a client; the scheduler drops whatever still waits for it."""
-    with suppress(OSError, TimeoutError):
-        client.close(timeout=CONNECT_SECONDS)
-
-
 def with_retries(
     client: Client,
     address: str,
@@ -173,7 +167,8 @@ class Link:
 
     def close(self) -> None:
         """Close the connection; the scheduler drops whatever still waits there."""
-        disconnect(self.client)
+        with suppress(OSError, TimeoutError):
+            self.client.close(timeout=CONNECT_SECONDS)
 
 
 def map_parts(
