@@ -8,7 +8,7 @@ import string
 from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -30,6 +30,7 @@ from simviz.registry import unknown_name
 if TYPE_CHECKING:
     import pandas as pd
 
+K = TypeVar("K")
 Correction = Literal["holm", "bonferroni", "none"]
 
 _ALPHABET = string.ascii_lowercase + string.ascii_uppercase
@@ -327,20 +328,20 @@ def compare_all(
 
 
 def apply_correction(
-    comparisons: Mapping[tuple[int, int], Comparison], correction: Correction = "holm"
-) -> dict[tuple[int, int], Comparison]:
+    comparisons: Mapping[K, Comparison], correction: Correction = "holm"
+) -> dict[K, Comparison]:
     """Correct comparisons that were made one by one, as `compare_all` does.
 
     Parameters
     ----------
-    comparisons : mapping of (int, int) to Comparison
-        All comparisons of a table, with the p-values of their tests.
+    comparisons : mapping of hashable to Comparison
+        All comparisons of a table, by any names, with the p-values of their tests.
     correction : {"holm", "bonferroni", "none"}, default="holm"
         See `adjust_p_values`.
 
     Returns
     -------
-    dict of (int, int) to Comparison
+    dict of hashable to Comparison
 
     Raises
     ------

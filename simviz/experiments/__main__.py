@@ -17,16 +17,9 @@ from threadpoolctl import threadpool_limits  # type: ignore[import-untyped]
 import simviz  # noqa: F401 -- before numpy: it sets how OpenBLAS threads wait
 from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError
-from simviz.experiments import (
-    SIZES,
-    Experiment,
-    Findings,
-    Progress,
-    Size,
-    all_experiments,
-    get_experiment,
-    to_markdown,
-)
+from simviz.experiments import SIZES, Experiment, Size, all_experiments, get_experiment
+from simviz.experiments._findings import Findings, to_markdown
+from simviz.experiments._progress import Progress
 from simviz.persistence import lock, replacing
 
 _SUFFIXES = (".md", ".json")
@@ -39,31 +32,21 @@ _TELLING = 0.1
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Read the command line, run, and write what was found."""
-    options = _parser().parse_args(arguments)
-    # With another count of threads sums are rounded in another way, and items that nearly tie
-    # change places: .001 of MAP. What is printed must not depend on the machine's cores.
-    threadpool_limits(1, user_api="blas")
-    try:
-        if options.name == "list":
-            _list()
-        elif options.name == "all":
-            return _run_all(options)
-        else:
-            _run_one(options)
-    except (SimvizError, ValueError) as error:
-        sys.stderr.write(f"{error}\n")
-        return 2
-    return 0
-
-
-def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="python -m simviz.experiments",
         description="Run a table or figure of a paper again, on open data.",
     )
     for name, text, how in _ARGUMENTS:
         parser.add_argument(name, help=text, **how)
-    return parser
+    options = parser.parse_args(arguments)
+    # With another count of threads sums are rounded in another way, and items that nearly tie
+    # change places: .001 of MAP. What is printed must not depend on the machine's cores.
+    threadpool_limits(1, user_api="blas")
+    try:
+        return {"list": _list, "all": _run_all}.get(options.name, _run_one)(options)
+    except (SimvizError, ValueError) as error:
+        sys.stderr.write(f"{error}\n")
+        return 2
 
 
 _ARGUMENTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
@@ -84,32 +67,32 @@ _ARGUMENTS: tuple[tuple[str, str, dict[str, Any]], ...] = (
 )  # fmt: skip
 
 
-def _list() -> None:
+def _list(options: argparse.Namespace) -> int:
     for name, cls in all_experiments().items():
         year = f"{cls.paper.authors.split(',')[0].split(' & ')[0]} {cls.paper.year}"
-        sys.stdout.write(f"{name}\n    {cls.title} ({year}, {cls.shown_as})\n")
         tried = f" Tried on: {', '.join(cls.sets)}." if cls.sets else ""
         sys.stdout.write(
+            f"{name}\n    {cls.title} ({year}, {cls.shown_as})\n"
             f"    Needs {cls.needs}; demo {cls.demo!r}, about {cls.minutes:g} min, full "
             f"{cls().estimate('full'):.2g} min.{tried}\n"
         )
+    return 0
 
 
-def _run_one(options: argparse.Namespace) -> None:
+def _run_one(options: argparse.Namespace) -> int:
     experiment, output = get_experiment(options.name), options.output
     experiment.selected_methods(options.methods)
     if output and output.suffix not in _SUFFIXES:
         raise ValueError(f"--output ends in {' or '.join(_SUFFIXES)}; got {output.name!r}.")
     size: Size = options.size or ("demo" if options.data is None else "full")
     findings = _findings(experiment, size, options, _StderrProgress())
-    if output and output.suffix == ".json":
-        text = _json(findings.to_json())
-    else:
-        text = to_markdown(experiment, findings)
+    is_json = output and output.suffix == ".json"
+    text = _json(findings.to_json()) if is_json else to_markdown(experiment, findings)
     if output:
-        output.write_text(text, encoding="utf-8")
+        _write(output, text)
     else:
         sys.stdout.write(text)
+    return 0
 
 
 def _json(tree: Any) -> str:
@@ -145,34 +128,37 @@ class _Run(NamedTuple):
     size: Size
     file: Path
 
-    def kept(self) -> tuple[bool, Findings] | None:
-        """The result that is there, and whether it is of this protocol."""
+    def kept(self) -> tuple[bool, Findings | None]:
+        """Whether a result of this protocol is there, and what is."""
         try:
             tree = json.loads(self.file.read_text(encoding="utf-8"))
             return tree["protocol"] == self._protocol, Findings.from_json(tree["findings"])
         except (OSError, ValueError, KeyError, TypeError):
-            return None
+            return False, None
 
     def do(self, options: argparse.Namespace, heard: Callable[[str, float], bool]) -> None:
+        """Run it, unless another process does or has done so."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         place = self.file.with_suffix(".lock")
         with place.open("a") as file:
             if not lock(file):
                 return
-            if not (self.kept() or (False,))[0]:
+            if not self.kept()[0]:
                 self._run(options, heard)
         place.unlink(missing_ok=True)
 
     def _run(self, options: argparse.Namespace, heard: Callable[[str, float], bool]) -> None:
-        train, pool = self.experiment.limits.get(self.data, (None, None))
         here = argparse.Namespace(**vars(options))
-        here.train, here.pool, here.data = train, pool, None
-        if self.data:
-            here.data = Path(self.data) if self.data in DEMOS else options.data / self.data
+        here.train, here.pool = self.experiment.limits.get(self.data, (None, None))
+        here.data = self.folder(options) if self.data else None
         steps = self.file.parent / "steps" / f"{self.file.stem}-{self._protocol}"
         found = _findings(self.experiment, self.size, here, heard, steps)
         _write(self.file, _json({"protocol": self._protocol, "findings": found.to_json()}))
         shutil.rmtree(steps, ignore_errors=True)
+
+    def folder(self, options: argparse.Namespace) -> Path:
+        """Where its data are, or the name of a demo."""
+        return Path(self.data) if self.data in DEMOS else Path(options.data, self.data)
 
     @property
     def _protocol(self) -> str:
@@ -188,46 +174,42 @@ def _run_all(options: argparse.Namespace) -> int:
     if options.methods or options.train or options.pool:
         raise ValueError("--methods, --train and --pool go with one experiment, not with 'all'.")
     size: Size = options.size or "full"
-    folder: Path = options.output or Path("papers")
-    selected = [get_experiment(n) for n in options.only or all_experiments()]
-    left_out = [get_experiment(n).id for n in options.without or ()]
+    left_out = [get_experiment(name).id for name in options.without or ()]
     left_out += [] if options.only else _LONG
-    runs, waiting, total = [], [], 0.0
-    for experiment in selected:
-        if experiment.id in left_out:
-            continue
+    runs, waiting = [], []
+    for experiment in map(get_experiment, options.only or all_experiments()):
         for data in ("", *(s for s in experiment.sets if s in DEMOS or options.data)):
-            if data and data not in DEMOS and not (options.data / data).is_dir():
-                sys.stderr.write(f"{experiment.id} on {data}: {options.data} has no such folder\n")
+            name = f"{experiment.id}-{data or 'demo'}-{size}-{options.seed}.json"
+            run = _Run(experiment, data, size, (options.output or Path("papers")) / name)
+            if experiment.id in left_out:
                 continue
-            file = folder / f"{experiment.id}-{data or 'demo'}-{size}-{options.seed}.json"
-            run, minutes = _Run(experiment, data, size, file), experiment.estimate(size, data)
+            if data and data not in DEMOS and not run.folder(options).is_dir():
+                sys.stderr.write(f"{run.words}: {options.data} has no such folder\n")
+                continue
             runs.append(run)
-            done, before = run.kept() or (False, None)
-            if done:
-                continue
-            stale = ", of another protocol before" if before else ""
-            minutes = before.seconds / 60 if before else minutes
-            sys.stderr.write(f"{run.words}: about {minutes:,.1f} min{stale}\n")
-            waiting.append((run, 60 * minutes))
-            total += 60 * minutes
+            done, before = run.kept()
+            if not done:
+                seconds = before.seconds if before else 60 * experiment.estimate(size, data)
+                stale = ", of another protocol before" if before else ""
+                sys.stderr.write(f"{run.words}: about {seconds / 60:,.1f} min{stale}\n")
+                waiting.append((run, seconds))
+    left, failed = sum(seconds for _, seconds in waiting), 0
     sys.stderr.write(
-        f"{len(runs) - len(waiting)} known, {len(waiting)} to run, about {total / 60:,.0f} min\n"
+        f"{len(runs) - len(waiting)} known, {len(waiting)} to run, about {left / 60:,.0f} min\n"
     )
     waiting.sort(key=lambda one: -one[1])  # processes that share them end at about the same time
-    failed = 0
     for number, (run, seconds) in enumerate(waiting, 1):
-        total -= seconds
-        heard = _StderrProgress(f"{number}/{len(waiting)} {run.words}: ", seconds, total)
+        left -= seconds
+        heard = _StderrProgress(f"{number}/{len(waiting)} {run.words}: ", seconds, left)
         try:
             run.do(options, heard)
         except (SimvizError, ValueError) as error:
             sys.stderr.write(f"{run.words}: {error}\n")
-            failed += 1
+            failed = 1
     if options.results:
-        known = [found for done, found in filter(None, (run.kept() for run in runs)) if done]
+        known = [found for done, found in (run.kept() for run in runs) if done and found]
         _write(options.results, _results(options.results, known))
-    return 1 if failed else 0
+    return failed
 
 
 def _results(file: Path, findings: Sequence[Findings]) -> str:

@@ -1,20 +1,89 @@
-"""Claims of experiments: what ``experiments.toml`` has of each, and the tests that decide it."""
+"""Claims of experiments: what papers say of each, and the tests that decide them."""
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
-from typing import Any, Literal, TypeVar
+from importlib.resources import files
+from typing import Any, TypeVar
 
 import numpy as np
 
 from simviz.evaluation.comparisons import Correction, apply_correction
 from simviz.evaluation.significance import Comparison, paired_randomization
-from simviz.experiments._findings import Claim
+from simviz.experiments._findings import Claim, ClaimKind
 
 K = TypeVar("K")
 _ANY = "*"
+#: Paper, table or section, and column.
+_Place = tuple[str, str, str]
+_AHEAD = "ahead of"
+_ON_ITS_DATA = "so on its own data"
+#: What a relation of two rows is in words.
+_RELATION_TEXTS = {
+    _AHEAD: _ON_ITS_DATA,
+    "not behind": _ON_ITS_DATA,
+    "level with": _ON_ITS_DATA,
+    "equal to": "equal in every printed digit",
+}
+
+
+class PublishedText(str):
+    """Words about a paper that `Published` has made, and nobody else."""
+
+    __slots__ = ()
+
+
+class Published:
+    """Numbers and statements of papers; tests see to it that no two contradict each other."""
+
+    def __init__(
+        self,
+        numbers: Iterable[tuple[str, str, str, str, float]],
+        statements: Iterable[Sequence[str]],
+    ) -> None:
+        self.numbers: dict[_Place, dict[str, float]] = {}
+        self.statements: dict[_Place, dict[tuple[str, str, str], PublishedText]] = {}
+        for paper, where, column, row, value in numbers:
+            self.numbers.setdefault((paper, where, column), {})[row] = float(value)
+        for paper, where, column, row, relation, *others in statements:
+            text = _RELATION_TEXTS.get(relation, f"{column} {relation}") + f" ({where})"
+            if where.startswith("figure"):
+                text = "only drawn in the paper"
+            there = self.statements.setdefault((paper, where, column), {})
+            there[row, relation, "".join(others)] = PublishedText(text)
+
+    def text_of(
+        self, paper: str, where: str, column: str, row: str, relation: str, other: str = ""
+    ) -> PublishedText:
+        """Both numbers where they are known and one is ahead, else a statement.
+
+        ValueError where the file has none, or numbers that say something else.
+        """
+        numbers = self.numbers.get((paper, where, column), {})
+        if relation != _AHEAD or not {row, other} <= numbers.keys():
+            text = self.statements.get((paper, where, column), {}).get((row, relation, other))
+            if text is None:
+                claim = f"{row!r} is {relation} {other!r}".removesuffix(" ''")
+                raise ValueError(f"Nothing says that {claim} ({paper}, {where}, {column}).")
+            return text
+        a, b = numbers[row], numbers[other]
+        if not a > b:
+            raise ValueError(f"{where} has {a:g} for {row!r} and {b:g} for {other!r} ({column}).")
+        digits = max(map(_digits, (a, b)))
+        return PublishedText(f"{a:.{digits}f} and {b:.{digits}f} ({column})")
+
+
+def _digits(number: float) -> int:
+    """Decimals that the paper prints: at least two, at most four."""
+    return max(2, len(f"{number:.4f}".rstrip("0").partition(".")[2]))
+
+
+_FILE = files("simviz.experiments").joinpath("published.toml")
+#: What ``published.toml`` has.
+PUBLISHED = Published(**tomllib.loads(_FILE.read_text(encoding="utf-8")))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,7 +101,7 @@ class ClaimSpec:
 
     said: str
     rows: tuple[str, str]
-    kind: Literal["ahead", "level", "no worse"] = "ahead"
+    kind: ClaimKind = "ahead"
     on: str = ""
     margin: float = 0.0
     but: tuple[str, ...] = ()
@@ -68,8 +137,7 @@ def tests_of(
     correction: Correction = "holm",
 ) -> dict[K, Comparison]:
     """Test several pairs of values, corrected for how many there are."""
-    made = {(0, i): test(*both) for i, both in enumerate(pairs.values())}
-    return dict(zip(pairs, apply_correction(made, correction).values(), strict=True))
+    return apply_correction({key: test(*both) for key, both in pairs.items()}, correction)
 
 
 def _mean(values: Any) -> float:
@@ -118,20 +186,16 @@ class Judge:
                 theirs |= tests_of(some, self.paper, self.correction)
 
         def decided(one: ClaimSpec, part: str, a: str, b: str) -> Claim:
-            texts = part or one.said, "" if one.over_rows else published(one)
-            rows = values.get(one.on, {})
+            rows, key = values.get(one.on, {}), (one, part)
+            said, they = part or one.said, "" if one.over_rows else published(one)
             if not {a, b} <= rows.keys():
                 reason = one.reason or f"{b if a in rows else a} was not run."
-                return Claim(texts[0], published=texts[1], reason=reason)
-            how: dict[str, Any] = {"published": texts[1]}
-            if self.means:
-                how["values"] = self.means(rows[a]), self.means(rows[b])
-            what, key = self.quantity(a, b, one.on), (one, part)
-            if one.kind == "ahead":
-                claim = Claim.ahead(texts[0], ours[key], what, paper=theirs.get(key), **how)
-            else:
-                test, better = self.test(rows[a], rows[b]), one.kind == "no worse"
-                claim = Claim.level(texts[0], test, one.margin, what, or_better=better, **how)
+                return Claim(said, published=they, reason=reason)
+            claim = Claim.tested(
+                said, ours.get(key) or self.test(rows[a], rows[b]), self.quantity(a, b, one.on),
+                kind=one.kind, margin=one.margin, published=they, paper=theirs.get(key),
+                values=self.means and (self.means(rows[a]), self.means(rows[b])),
+            )  # fmt: skip
             return replace(claim, undecided=self.undecided(a, b, one.on) or claim.undecided)
 
         made = []

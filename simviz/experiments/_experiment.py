@@ -29,7 +29,8 @@ Rules that all of them keep:
   claim stands in ``published.toml``, from which `PUBLISHED` makes the words. A claim
   that contradicts it cannot be made, and `Experiment.run` refuses any other words.
 * Tables (`Table`) have ours beside published: the heading of the second ends
-  in ", published". Figures (`Figure`) hold numbers, not drawings.
+  in ", published". Figures (`Figure`) hold numbers, not drawings. What stands above
+  and below them has its place in ``tables`` and ``figures`` of that file.
 * What is tried stands in ``grids`` of that file, from which ``docs/papers.md`` has
   it (``python tests/docs/test_papers.py`` writes it there). Whoever changes what
   they do not say raises `Experiment.revision`: kept results are then stale.
@@ -58,15 +59,13 @@ How a claim is written:
 
 from __future__ import annotations
 
-import copy
 import functools
 import hashlib
 import importlib
-import itertools
 import json
 import shlex
 import tomllib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
@@ -76,11 +75,10 @@ import numpy as np
 
 from simviz.data import PairSet
 from simviz.evaluation.metrics import parse_metric
-from simviz.experiments._claims import ClaimSpec, Judge
-from simviz.experiments._findings import Claim, Figure, Findings, Table
+from simviz.experiments._claims import PUBLISHED, ClaimSpec, Judge, PublishedText
+from simviz.experiments._findings import Cell, Claim, Figure, Findings, Series, Table
 from simviz.experiments._parts import Parts, Pool, read_parts
 from simviz.experiments._progress import Progress
-from simviz.experiments._published import PUBLISHED, PublishedText
 from simviz.methods import get_method
 from simviz.registry import find_classes, unknown_name
 
@@ -117,6 +115,8 @@ def _constant(value: Any) -> Any:
 _FILE = files("simviz.experiments").joinpath("experiments.toml")
 _CONFIG: dict[str, dict[str, Any]] = _constant(tomllib.loads(_FILE.read_text(encoding="utf-8")))
 _PAPERS = {name: Paper(name, **about) for name, about in _CONFIG.pop("papers").items()}
+#: What a setting is in words.
+PARAM_TEXTS: Mapping[str, str] = _CONFIG.pop("params")
 #: What a name in the file stands for.
 _PARSERS: dict[str, Callable[[Any], Any]] = {
     "paper": _PAPERS.__getitem__,
@@ -135,97 +135,6 @@ class RunResult:
     figures: Iterable[Figure] = ()
     claims: Iterable[Claim] = ()
     notes: Iterable[str] = ()
-
-
-def cut(model: Any, sizes: Iterable[int]) -> dict[int, Any]:
-    """Cut a fitted model or pipeline to several numbers of dimensions that it has."""
-    top = getattr(model, "model_", model).n_components_
-    return {k: model.truncate(k) for k in sorted({min(k, top) for k in sizes})}
-
-
-def tried(
-    method: str,
-    grid: Mapping[str, Sequence[Any]],
-    make: Callable[..., tuple[Any, tuple[Any, ...]]],
-    progress: Progress,
-    *,
-    paths: bool = False,
-) -> Iterator[tuple[dict[str, Any], Any]]:
-    """Every setting of a method, with its fitted model or pipeline.
-
-    ``make(**params)`` answers one to fit and what its `fit` takes; no data where it is fitted
-    already. What one fit gives is had from it: nested numbers of dimensions, measures, and with
-    `paths` the ridges of a model that has a path of them.
-    """
-    cls = get_method(method)
-    sizes = grid.get("n_components", ()) if cls.tags.nested else ()
-    paths = paths and hasattr(cls, "regularization_path")
-    ridges = grid.get("regularization", ()) if paths else ()
-    late = {
-        "measure",
-        *(["n_components"] if sizes else []),
-        *(["regularization"] if ridges else []),
-    }
-    early = {name: values for name, values in grid.items() if name not in late}
-    for values, part in progress.over(list(itertools.product(*early.values()))):
-        params = dict(zip(early, values, strict=True))
-        label = ", ".join(filter(None, (f"Training {cls.tags.title}", describe(params))))
-        part(label)
-        model, data = make(**params, **({"n_components": max(sizes)} if sizes else {}))
-        model.set_callbacks(part.listen(label))
-        if ridges:
-            # Without validation pairs: which ridge is best is asked here.
-            path = model.regularization_path(*data[:3], values=ridges)
-            for i, ridge in enumerate(ridges, start=1):
-                with part.fitting():
-                    one = next(path)
-                part(label, i / len(ridges))
-                yield from _variants({**params, "regularization": ridge}, one, grid, sizes)
-            continue
-        if data:
-            part.fitted(model, *data)
-        part(label, 1.0)
-        yield from _variants(params, model, grid, sizes)
-
-
-def _variants(
-    params: dict[str, Any], model: Any, grid: Grid, sizes: Sequence[int]
-) -> Iterator[tuple[dict[str, Any], Any]]:
-    for k, small in (cut(model, sizes) if sizes else {0: model}).items():
-        named = {**params, "n_components": k} if k else params
-        if "measure" not in grid:
-            yield named, small
-        for measure in grid.get("measure", ()):
-            yield {**named, "measure": measure}, _measured_by(small, measure)
-
-
-def _measured_by(model: Any, measure: str) -> Any:
-    """A copy of a model or pipeline that compares in another way."""
-    other = copy.copy(model)
-    if not hasattr(model, "model_"):
-        return other.set_params(measure=measure)
-    other.model_ = copy.copy(model.model_).set_params(measure=measure)
-    return other
-
-
-_PARAM_TEXTS = {
-    "n_components": "{} dimensions",
-    "regularization": "ridge {:g}",
-    "margin": "margin {:g}",
-    "learning_rate": "rate {:g}",
-    "negative_weight": "weight of negatives {}",
-    "loss": "{}",
-    "form": "{}",
-    "measure": "{}",
-    "init": "from {}",
-    "beta": "β = {:g}",
-    "n_feedback": "{} documents",
-}
-
-
-def describe(params: Mapping[str, Any]) -> str:
-    """Settings as tables show them."""
-    return ", ".join(_PARAM_TEXTS.get(n, f"{n} {{}}").format(v) for n, v in params.items())
 
 
 def two_texts(pairs: PairSet) -> bool:
@@ -250,8 +159,9 @@ class Experiment(Generic[D]):
     (`Parts.of`), `split_by` what must not stand in two parts, where the data do not. `names` are
     what tables call methods, `published` further rows of a method, by what stands behind its name,
     and what each may choose of the settings. `costs` say how long methods take, about, in any
-    unit, in the order of training. Claims are about the column `published_as` of the paper;
-    `remarks` stand below the tables.
+    unit, in the order of training. `tables` have title and note by name, `figures` all but the
+    series. Claims are about the column `published_as` of the paper; `remarks` stand below the
+    tables.
     """
 
     title: ClassVar[str]
@@ -274,6 +184,8 @@ class Experiment(Generic[D]):
     published: ClassVar[Mapping[str, Mapping[str, Grid]]] = {}
     costs: ClassVar[Mapping[str, float]] = {}
     claims: ClassVar[tuple[ClaimSpec, ...]] = ()
+    tables: ClassVar[Mapping[str, tuple[str, ...]]] = {}
+    figures: ClassVar[Mapping[str, Mapping[str, str]]] = {}
     published_as: ClassVar[str] = "MAP"
     remarks: ClassVar[tuple[str, ...]] = ()
 
@@ -291,13 +203,7 @@ class Experiment(Generic[D]):
         return type(self).__module__.rpartition(".")[2]
 
     def load(
-        self,
-        path: str | Path | None = None,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        n_train: int | None = None,
-        n_pool: int | None = None,
+        self, path: str | Path | None = None, *, size: Size = "demo", seed: int = 0, **kept: Any
     ) -> D:
         """Read the data: a folder, see `read_parts`, or a bundled demo, by default the own one.
 
@@ -306,21 +212,14 @@ class Experiment(Generic[D]):
         """
         from simviz.datasets import DEMOS, load_demo
 
-        demo = self.demo if path is None else str(path)
-        if demo in DEMOS and not Path(demo).is_dir():
-            return self.prepared(load_demo(demo), seed=seed, n_train=n_train, n_pool=n_pool)
-        assert path is not None
-        parts = read_parts(path, pool=self.pool, fractions=self.fractions, seed=seed)
-        return self._adapted(parts.thinned(n_train, n_pool, pool=self.pool))
+        place = str(path or self.demo)
+        if place in DEMOS and not (path and Path(place).is_dir()):
+            return self.prepared(load_demo(place), seed=seed, **kept)
+        parts = read_parts(place, pool=self.pool, fractions=self.fractions, seed=seed)
+        return self._adapted(parts.thinned(**kept, pool=self.pool))
 
     def prepared(
-        self,
-        pairs: PairSet,
-        *,
-        seed: int = 0,
-        n_train: int | None = None,
-        n_pool: int | None = None,
-        pool: Pool | None = None,
+        self, pairs: PairSet, *, seed: int = 0, pool: Pool | None = None, **kept: Any
     ) -> D:
         """Make data of pairs that somebody brought, and for which `refusal` has nothing to say.
 
@@ -330,7 +229,7 @@ class Experiment(Generic[D]):
         by: Any = "column" if has_split else self.split_by
         pool = pool or self.pool
         parts = Parts.of(pairs, by=by, pool=pool, fractions=self.fractions, seed=seed)
-        return self._adapted(parts.thinned(n_train, n_pool, pool=pool))
+        return self._adapted(parts.thinned(**kept, pool=pool))
 
     def _adapted(self, parts: Parts) -> D:
         """Return the data that `_run` takes."""
@@ -404,6 +303,16 @@ class Experiment(Generic[D]):
     ) -> RunResult:
         raise NotImplementedError
 
+    def table(self, name: str, rows: Iterable[Mapping[str, Cell]], **words: object) -> Table:
+        """A table by its name in ``tables`` of the file, whose gaps are filled with words."""
+        title, *note = (text.format(**words) for text in self.tables[name])
+        return Table.of(title, rows, *note)
+
+    def figure(self, name: str, series: Iterable[Series], **words: object) -> Figure:
+        """A figure by its name in ``figures`` of the file, whose gaps are filled with words."""
+        texts: Any = {key: text.format(**words) for key, text in self.figures[name].items()}
+        return Figure(series=tuple(series), **texts)
+
     def judged(self, values: Mapping[str, Mapping[str, Any]], judge: Judge) -> list[Claim]:
         """What the paper concludes, each with its test, and what the paper has of it.
 
@@ -436,9 +345,7 @@ class Experiment(Generic[D]):
 
         A ValueError names one that is not part of the experiment, and suggests a near miss.
         """
-        if methods is None:
-            return self.methods
-        requested = list(methods)
+        requested = self.methods if methods is None else list(methods)
         for method in requested:
             if method not in self.methods:
                 raise ValueError(unknown_name(f"method of {self.id}", method, self.methods))

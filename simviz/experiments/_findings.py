@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from simviz.experiments._experiment import Experiment
 
 ClaimVerdict = Literal["holds", "does not hold", "undecided", "not comparable"]
+ClaimKind = Literal["ahead", "level", "no worse"]
 K = TypeVar("K")
 Cell = str | float | int | None
 FigureKind = Literal["dimensions", "roc", "scatter", "counts", "lines"]
@@ -86,71 +87,41 @@ class Claim:
         return "does not hold" if high < self.bound or low > self.most else "undecided"
 
     @classmethod
-    def ahead(
+    def tested(
         cls,
         statement: str,
         comparison: Comparison,
         quantity: str = "",
         *,
+        kind: ClaimKind = "ahead",
+        margin: float = 0.0,
         values: tuple[float, float] | None = None,
         published: str = "",
         paper: Comparison | None = None,
     ) -> Self:
-        """A claim that one method is better than another, `comparison`.
+        """A claim of one method about another, whose difference is the `comparison`.
 
-        It holds where the difference has the right sign and p ≤ 0.05, does not hold where it has
-        the other sign and p ≤ 0.05, and is undecided otherwise, also where the `values` of both,
-        at most 1, are at the ceiling. `paper` is the same by the test that the paper used.
+        That one is "ahead" holds where the difference has the right sign and p ≤ 0.05, does not
+        hold where it has the other sign and p ≤ 0.05, and is undecided otherwise. That both are
+        "level", or the first "no worse", holds where the whole interval of the difference lies
+        within the `margin`, or above its lower end, does not hold where it lies outside, and is
+        undecided otherwise. Nothing is decided where the `values` of both, at most 1, are at the
+        ceiling. `paper` is the same by the test that the paper used.
         """
+        one, ahead, undecided = comparison, kind == "ahead", ""
+        if values is not None:
+            quantity = f"{quantity}, {values[0]:.3f} − {values[1]:.3f}".removeprefix(", ")
+            undecided = "Both are at the ceiling." if min(values) >= CEILING else ""
+        if ahead and math.isnan(one.p_value):
+            undecided = "Too few values to test."
+        within = f"{'within ±' if kind == 'level' else 'above −'}{margin:g}, {one.counted}"
         return cls(
-            statement,
-            comparison.difference,
-            0.0,
-            _with_values(quantity, values),
-            published,
-            comparison.basis,
-            comparison.p_value,
-            comparison.low,
-            comparison.high,
+            statement, one.difference, 0.0 - margin, quantity, published,
+            one.basis if ahead else f"{one.level:.0%} interval {within}",
+            one.p_value if ahead else math.nan, one.low, one.high,
             "" if paper is None else f"{paper.basis}: {describe_p(paper.p_value)}",
-            undecided=(
-                "Too few values to test."
-                if math.isnan(comparison.p_value)
-                else _at_ceiling(values)
-            ),
-        )
-
-    @classmethod
-    def level(
-        cls,
-        statement: str,
-        comparison: Comparison,
-        margin: float,
-        quantity: str = "",
-        *,
-        values: tuple[float, float] | None = None,
-        published: str = "",
-        or_better: bool = False,
-    ) -> Self:
-        """A claim that two methods are as good as each other, or one no worse than the other.
-
-        It holds where the whole interval of the difference lies within the margin, which is named
-        before the run, does not hold where the whole interval lies outside, and is undecided
-        otherwise. With `or_better`, the first may be better by any amount.
-        """
-        return cls(
-            statement,
-            comparison.difference,
-            -margin,
-            _with_values(quantity, values),
-            published,
-            f"{comparison.level:.0%} interval {'above −' if or_better else 'within ±'}{margin:g}, "
-            + comparison.counted,
-            low=comparison.low,
-            high=comparison.high,
-            most=math.nan if or_better else margin,
-            undecided=_at_ceiling(values),
-        )
+            most=margin if kind == "level" else math.nan, undecided=undecided,
+        )  # fmt: skip
 
     @classmethod
     def at_every(
@@ -197,21 +168,6 @@ class Claim:
         p = f", {describe_p(self.p_value)}" if tested else ""
         text = f"{f'{self.quantity}: ' if self.quantity else ''}{numbers}{p}"
         return f"{text}. {self.undecided}" if self.undecided else text
-
-    def to_json(self) -> dict[str, Any]:
-        """All of it, as JSON's types, and the verdict."""
-        return {**_plain(asdict(self)), "verdict": self.verdict}
-
-
-def _with_values(quantity: str, values: tuple[float, float] | None) -> str:
-    if values is None:
-        return quantity
-    return f"{quantity}, {values[0]:.3f} − {values[1]:.3f}".removeprefix(", ")
-
-
-def _at_ceiling(values: tuple[float, float] | None) -> str:
-    """Why values of two methods decide nothing; empty where they can."""
-    return "Both are at the ceiling." if values is not None and min(values) >= CEILING else ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,10 +256,9 @@ class Findings:
     command: str = ""
 
     def to_json(self) -> dict[str, Any]:
-        """All of it, as JSON's types; what is not a number is null."""
-        tree = asdict(self)
-        tree["claims"] = [claim.to_json() for claim in self.claims]
-        return dict(_plain(tree))
+        """All of it and the verdicts, as JSON's types; what is not a number is null."""
+        claims = [{**asdict(claim), "verdict": claim.verdict} for claim in self.claims]
+        return dict(_plain({**asdict(self), "claims": claims}))
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
@@ -347,20 +302,21 @@ def _plain(value: object) -> Any:
 
 def to_markdown(experiment: Experiment[Any], findings: Findings) -> str:
     """A page about a run: tables, claims with their tests, settings, and what repeats it."""
-    paper = experiment.paper
-    where = f"{paper.authors} ({paper.year}), {experiment.shown_as}"
+    paper, data = experiment.paper, f"{findings.data} ({findings.about})"
+    spent = f", {findings.seconds:,.0f} s" if findings.seconds else ""
     parts = [
         f"# {experiment.title}",
-        f"{where}. {experiment.sentence}",
-        _describe_data(findings),
+        f"{paper.authors} ({paper.year}), {experiment.shown_as}. {experiment.sentence}",
+        f"Data: {_one_line(data)}; size {findings.size}, seed {findings.seed}{spent}.",
         _claims_table(findings) if findings.claims else "",
-        *_tables(findings),
     ]
-    if findings.notes:
-        parts.append("\n".join(f"- {_one_line(note)}" for note in findings.notes))
-    if findings.command:
-        parts.append(f"```\n{findings.command}\n```")
-    return "\n\n".join(part for part in parts if part) + "\n"
+    for table in findings.tables:
+        rows = [list(map(cell_text, row)) for row in table.rows]
+        parts += [f"## {_one_line(table.title)}", _grid(table.columns, rows)]
+        parts.append(_one_line(table.note))
+    parts.append("\n".join(f"- {_one_line(note)}" for note in findings.notes))
+    parts.append(f"```\n{findings.command}\n```" if findings.command else "")
+    return "\n\n".join(filter(None, parts)) + "\n"
 
 
 @functools.cache
@@ -373,29 +329,17 @@ def known_findings() -> Mapping[str, tuple[Findings, ...]]:
     ['icons', 'corel5k']
     """
     text = files("simviz.experiments").joinpath("results.json").read_text(encoding="utf-8")
-    by_experiment: dict[str, tuple[Findings, ...]] = {}
-    for tree in json.loads(text):
-        one = Findings.from_json(tree)
-        by_experiment[one.experiment] = (*by_experiment.get(one.experiment, ()), one)
-    return by_experiment
-
-
-def _describe_data(findings: Findings) -> str:
-    spent = f", {findings.seconds:,.0f} s" if findings.seconds else ""
-    about = f"{_one_line(findings.data)} ({_one_line(findings.about)})"
-    return f"Data: {about}; size {findings.size}, seed {findings.seed}{spent}."
+    known = [Findings.from_json(tree) for tree in json.loads(text)]
+    return {
+        name: tuple(one for one in known if one.experiment == name)
+        for name in dict.fromkeys(one.experiment for one in known)
+    }
 
 
 def _claims_table(findings: Findings) -> str:
     """A row a claim, its parts below it."""
     rows = [
-        [
-            text,
-            c.published,
-            f"{SIGNS[c.verdict]} {c.verdict}: {c.numbers()}",
-            c.test,
-            c.paper_test,
-        ]
+        [text, c.published, f"{SIGNS[c.verdict]} {c.verdict}: {c.numbers()}", c.test, c.paper_test]
         for claim in findings.claims
         for text, c in (
             (claim.statement, claim),
@@ -403,17 +347,6 @@ def _claims_table(findings: Findings) -> str:
         )
     ]
     return _grid(("claim", "the paper", findings.data, "test", "the paper's test"), rows)
-
-
-def _tables(findings: Findings) -> list[str]:
-    parts = []
-    for table in findings.tables:
-        parts += [
-            f"## {_one_line(table.title)}",
-            _grid(table.columns, [list(map(cell_text, row)) for row in table.rows]),
-        ]
-        parts += [_one_line(table.note)] if table.note else []
-    return parts
 
 
 def tables_csv(tables: Iterable[Table]) -> str:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, Literal, Self
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.base import PairModel
@@ -17,6 +18,7 @@ from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.scoring import evaluate
 from simviz.exceptions import DatasetError
+from simviz.relevance import Relevance
 
 Pool = Literal["mates", "all"]
 Part = Literal["train", "validation", "test"]
@@ -66,7 +68,14 @@ class Parts:
         train, validation, test = (pairs.take(made.x_index[name]) for name in PARTS)
         return cls(pairs.name, train, validation, test, one_collection=alone)
 
-    def thinned(self, n_train: int | None, n_pool: int | None, *, pool: Pool = "mates") -> Self:
+    def each(self, do: Callable[[PairSet], PairSet]) -> Self:
+        """The same with something done to each part."""
+        made: dict[str, Any] = {name: do(getattr(self, name)) for name in PARTS}
+        return replace(self, **made)
+
+    def thinned(
+        self, n_train: int | None = None, n_pool: int | None = None, *, pool: Pool = "mates"
+    ) -> Self:
         """The first x items of each part, with what belongs to them; None keeps all.
 
         `n_pool` are those of validation and of test. With `pool` "mates", y items that are judged
@@ -94,11 +103,9 @@ class Parts:
                 done[key] = Items(side.ids, encode(side), "vector", side.metadata)
             return done[key]
 
-        def part(pairs: PairSet) -> PairSet:
-            return replace(pairs, x=vectors(pairs.x, x), y=vectors(pairs.y, y or x))
-
-        made: dict[str, Any] = {name: part(getattr(self, name)) for name in PARTS}
-        return replace(self, **made)
+        return self.each(
+            lambda part: replace(part, x=vectors(part.x, x), y=vectors(part.y, y or x))
+        )
 
     def ranked(
         self,
@@ -129,6 +136,15 @@ class Parts:
         parts = {name: getattr(self, name) for name in PARTS}
         sizes = (f"{name} {len(part.x):,} × {len(part.y):,}" for name, part in parts.items())
         return f"{', '.join(sizes)} ({self.test.x_name} × {self.test.y_name})"
+
+
+def flattened(pairs: PairSet, grade: float | None = None) -> PairSet:
+    """Relevant pairs, perhaps of one grade alone, each as good as the other, and their x items."""
+    kept = sp.csr_array(pairs.relevance.positives, copy=True)
+    kept.data = (kept.data == (kept.data if grade is None else grade)).astype(kept.data.dtype)
+    kept.eliminate_zeros()
+    flat = replace(pairs, relevance=Relevance(kept, unjudged="negative"))
+    return flat.take(np.flatnonzero(np.diff(kept.indptr)))
 
 
 class WithoutItself:

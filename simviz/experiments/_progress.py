@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import time
 import warnings
@@ -22,14 +23,6 @@ R = TypeVar("R")
 
 WORTH_KEEPING = 10.0  # seconds that a fit took
 _SECONDS = "seconds"  # of the processor, beside what a fit learned
-
-
-@contextmanager
-def fewer_dimensions() -> Iterator[None]:
-    """Let models have fewer dimensions than were asked for, without a warning."""
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-        yield
 
 
 def request_key(*request: Any) -> str:
@@ -98,18 +91,18 @@ class Progress:
     def fitting(self) -> Iterator[None]:
         """Count what is done meanwhile as a fit, which may get fewer dimensions than asked for."""
         begin = time.process_time()
-        with fewer_dimensions():
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
             yield
         self._spent[0] += time.process_time() - begin
 
     def over(self, things: Mapping[T, float] | Sequence[T]) -> list[tuple[T, Progress]]:
         """Each thing, in order, with a part of its own; a mapping says how long each takes."""
         weights = dict(things) if isinstance(things, Mapping) else dict.fromkeys(things, 1.0)
-        total, done, parts = sum(weights.values()) or 1.0, 0.0, []
-        for thing, weight in weights.items():
-            parts.append((thing, self.part(done / total, (done + weight) / total)))
-            done += weight
-        return parts
+        total = sum(weights.values()) or 1.0
+        ends = itertools.pairwise(itertools.accumulate(weights.values(), initial=0.0))
+        parts = (self.part(low / total, high / total) for low, high in ends)
+        return list(zip(weights, parts, strict=True))
 
     def each(
         self, do: Callable[[T, Progress], R], things: Mapping[T, float] | Sequence[T]

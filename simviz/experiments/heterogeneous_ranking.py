@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
-from typing import Any, NamedTuple
+from types import SimpleNamespace
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,18 +19,9 @@ from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
 from simviz.evaluation import MAP, blend_curve, corrected_resampled_t, paired_t
 from simviz.exceptions import DatasetError
-from simviz.experiments._blending import blend_weights
+from simviz.experiments._bench import blend_weights, describe, tried
 from simviz.experiments._claims import Judge
-from simviz.experiments._experiment import (
-    Experiment,
-    Grid,
-    Grids,
-    RunResult,
-    Size,
-    describe,
-    tried,
-    two_texts,
-)
+from simviz.experiments._experiment import Experiment, Grid, Grids, RunResult, Size, two_texts
 from simviz.experiments._findings import Cell, Table
 from simviz.experiments._parts import Parts, read_parts
 from simviz.experiments._progress import Progress
@@ -63,25 +55,12 @@ class Measured(NamedTuple):
     setting: str = ""
 
 
-class _Known(NamedTuple):
-    """Both scores of a blend, which are known already."""
-
-    scores: tuple[Scores, Scores]
-
-    def iter_parts(
-        self, x: object, y: object, /, *, block_size: int | None = None
-    ) -> Iterator[tuple[Scores, Scores]]:
-        yield self.scores
-
-
 class Collection:
     """Queries and documents, and everything that is not learned from pairs."""
 
     def __init__(self, pairs: PairSet, grids: Grids, seed: int) -> None:
         queries, documents = pairs.x.content, pairs.y.content
-        self.matrix = sp.csr_array(pairs.relevance.matrix)
-        self.unjudged = pairs.relevance.unjudged
-        self.grids, self.seed = grids, seed
+        self.relevance, self.grids, self.seed = pairs.relevance, grids, seed
         tfidf = Tfidf(stop_words="english", min_df=2).fit(documents)
         counts = TextCounts(stop_words="english").fit(documents)
         self.X, self.Y = tfidf.transform(queries), tfidf.transform(documents)
@@ -104,17 +83,17 @@ class Collection:
 
     def judged(self, rows: Ints) -> Relevance:
         """Judgments of some queries, those that say "not relevant" among them."""
-        return Relevance(sp.csr_array(self.matrix[rows]), unjudged=self.unjudged)
+        return self.relevance.take(rows)
 
     def learned(
         self, method: str, train: Ints, test: Ints, progress: Progress
     ) -> dict[str, tuple[Mapping[str, Any], Scores]]:
         """Settings and scores of all documents for some queries, learned from other queries."""
-        cls, grid, judged = get_method(method), self.grids[method], self.judged(train)
+        cls, grid = get_method(method), self.grids[method]
         X = self.turned if method == "heterogeneous_svd" else self.X
+        data = X[train], self.Y, self.judged(train)
 
         def make(n_components: int, form: str = "", **params: Any) -> tuple[Any, tuple[Any, ...]]:
-            data = X[train], self.Y, judged
             if not form:
                 made = cls(n_components, measure="dot", random_state=self.seed, **params)
                 return made, data
@@ -140,10 +119,9 @@ class Collection:
     def curve(self, scores: Scores, rows: Ints) -> Reals:
         """MAP of some queries by the weight of learned scores, beside BM25's in their spreads."""
         both = scores / (scores.std() or 1.0), self.bm25[rows] / (self.bm25.std() or 1.0)
-        return blend_curve(
-            _Known(both), self.X[rows], self.Y, self.judged(rows), ALPHAS,
-            metrics=[MAP()], directions=["x2y"],
-        ).values()  # fmt: skip
+        known: Any = SimpleNamespace(iter_parts=lambda *_, **__: iter([both]))
+        sides = self.X[rows], self.Y, self.judged(rows)
+        return blend_curve(known, *sides, ALPHAS, metrics=[MAP()], directions=["x2y"]).values()
 
 
 def divided(
@@ -186,7 +164,12 @@ def divided(
 
 
 class HeterogeneousRanking(Experiment[PairSet]):
-    """MAP of learned scores, alone and with BM25, over ten random divisions of the queries."""
+    """MAP of learned scores, alone and with BM25, over ten random divisions of the queries.
+
+    `others` say in words what becomes of documents that were not judged for a query.
+    """
+
+    others: ClassVar[Mapping[str, str]] = {}
 
     def load(self, path: str | Path | None = None, *, size: Size = "demo", **how: Any) -> PairSet:
         """Read queries and documents."""
@@ -197,7 +180,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
         self, pairs: PairSet, *, seed: int = 0, n_train: int | None = None, **how: Any
     ) -> PairSet:
         """Make data of pairs that somebody brought."""
-        queries = np.flatnonzero(np.diff(pairs.relevance.positives.indptr))
+        queries = _asking(pairs)
         if len(queries) < _FEWEST:
             raise DatasetError(f"{len(queries)} queries have a relevant document. {self.needs}.")
         n_wanted = n_train or (N_QUERIES if pairs.name == self.demo else len(queries))
@@ -208,8 +191,7 @@ class HeterogeneousRanking(Experiment[PairSet]):
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
-        n_queries = int((np.diff(pairs.relevance.positives.indptr) > 0).sum())
-        return two_texts(pairs) and n_queries >= _FEWEST
+        return two_texts(pairs) and len(_asking(pairs)) >= _FEWEST
 
     def _run(
         self, data: PairSet, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
@@ -217,65 +199,51 @@ class HeterogeneousRanking(Experiment[PairSet]):
         progress("Weighing terms")
         collection = Collection(data, self.grids[size], seed)
         learners = {method: self.rows(method) for method in methods if method in self.grids[size]}
-        others = (
-            "documents that were not judged for a query are not ranked for it"
-            if collection.unjudged == "ignore"
-            else "all other documents count as not relevant"
-        )
         tested = progress.part(0.02, 1.0).each(
             lambda trial, part: divided(collection, learners, trial, _FOLDS[size], part),
             range(N_TRIALS),
         )
         trials = list(tested.values())
         values = {name: [trial[name].value for trial in trials] for name in trials[0]}
-        notes = [
+        protocol = (
             f"{N_TRIALS} random divisions of the queries, {1 - TEST_SHARE:.0%} to learn from; "
-            f"{others}. Dimensions, form, measure, weights and α: by "
-            f"{_FOLDS[size]} folds of the training queries. Scores of a blend are divided by "
-            "their spread.",
-            *self.remarks,
-        ]
+            f"{self.others[data.relevance.unjudged]}. Dimensions, form, measure, weights and α: "
+            f"by {_FOLDS[size]} folds of the training queries. Scores of a blend are divided by "
+            "their spread."
+        )
         return RunResult(
             f"{len(data.x):,} {data.x_name}, {len(data.y):,} {data.y_name}",
-            tables=[_table(trials, values)],
+            tables=[self._table(trials, values)],
             claims=self.judged({"": values}, _JUDGE),
-            notes=notes,
+            notes=[protocol, *self.remarks],
         )
+
+    def _table(
+        self, trials: Sequence[Mapping[str, Measured]], values: Mapping[str, Sequence[float]]
+    ) -> Table:
+        def row(name: str) -> dict[str, Cell]:
+            ours, base = np.array(values[name]), np.array(values["BM25"])
+            ahead = f"{(ours > base).sum()} of {len(ours)}"
+            return {
+                "scores": name,
+                "MAP": float(ours.mean()),
+                "over BM25": float(ours.mean() - base.mean()),
+                "ahead of BM25 in": None if name == "BM25" else ahead,
+                "chosen most often": Counter(t[name].setting for t in trials).most_common(1)[0][0],
+            }
+
+        return self.table("main", map(row, values), n=len(trials))
+
+
+def _asking(pairs: PairSet) -> Ints:
+    """Queries that have a relevant document."""
+    return np.flatnonzero(np.diff(pairs.relevance.positives.indptr))
 
 
 def _whole(parts: Parts) -> PairSet:
     """What a folder holds, undivided."""
     sets = (parts.train, parts.validation, parts.test)
-    x = Items(
-        np.concatenate([part.x.ids for part in sets]),
-        np.concatenate([part.x.content for part in sets]),
-        parts.train.x.kind,
-    )
+    x = reduce(Items.join, (part.x for part in sets))
     matrix = sp.csr_array(sp.vstack([part.relevance.matrix for part in sets]))
     relevance = Relevance(matrix, unjudged=parts.train.relevance.unjudged)
-    whole = replace(parts.train, x=x, relevance=relevance, x_name="queries", y_name="documents")
-    return replace(whole, name=parts.name)
-
-
-def _table(
-    trials: Sequence[Mapping[str, Measured]], values: Mapping[str, Sequence[float]]
-) -> Table:
-    base = np.array(values["BM25"])
-
-    def row(name: str, found: Sequence[float]) -> dict[str, Cell]:
-        values, mean = np.array(found), float(np.mean(found))
-        return {
-            "scores": name,
-            "MAP": mean,
-            "over BM25": float(mean - base.mean()),
-            "ahead of BM25 in": (
-                None if name == "BM25" else f"{(values > base).sum()} of {len(values)}"
-            ),
-            "chosen most often": Counter(t[name].setting for t in trials).most_common(1)[0][0],
-        }
-
-    return Table.of(
-        f"Table 1: MAP, mean of {len(trials)} trials",
-        (row(*one) for one in values.items()),
-        "The paper's own numbers are of other documents and are not shown.",
-    )
+    return replace(parts.train, x=x, relevance=relevance, x_name="queries", y_name="documents")

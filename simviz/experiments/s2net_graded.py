@@ -8,29 +8,19 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz._types import Reals
+from simviz._types import Ints, Reals
 from simviz.data.pairs import Items, PairSet
-from simviz.evaluation import (
-    AUC,
-    NDCG,
-    Comparison,
-    Evaluation,
-    compare_all,
-    paired_randomization,
-    paired_t,
-    partitioned_auc_t,
-)
-from simviz.experiments._bench import Bench, Point, best, best_by_size
+from simviz.evaluation import AUC, NDCG, Comparison, Evaluation
+from simviz.evaluation.significance import paired_randomization, paired_t, partitioned_auc_t
+from simviz.experiments._bench import Bench, Point, best, best_by_size, letters
 from simviz.experiments._claims import Judge, tests_of
-from simviz.experiments._experiment import Experiment, RunResult, Size, graded, two_texts
+from simviz.experiments._experiment import Experiment, Grid, RunResult, Size, graded, two_texts
 from simviz.experiments._findings import Cell, Figure, Series, Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.features import TextCounts, Tfidf
 from simviz.methods import get_method
 from simviz.relevance import Relevance
-
-Scores = NDArray[np.float32]
 
 #: Depths of NDCG, as in the paper.
 DEPTHS = (1, 3, 5)
@@ -76,14 +66,12 @@ class Graded(Bench):
         )
         self.counts = encoded(TextCounts(stop_words="english"))
 
-    def tried(self, method: str, grid: Mapping[str, Any], progress: Progress) -> list[Point]:
+    def tried(self, method: str, grid: Grid, progress: Progress) -> list[Point]:
         """A method with every setting of its grid."""
         if method == _PLAIN:
             return [self.plain]
+        fixed = {**_STARTED[method], "init": self.start} if method in _STARTED else {}
         counts = get_method(method).tags.input == "counts"
-        fixed = {**_STARTED.get(method, {})}
-        if method in _STARTED:
-            fixed["init"] = self.start
         parts = self.counts if counts else self.plain.parts
         found = self.points(method, grid, parts, progress, **fixed)
         if method == "pca":
@@ -98,33 +86,25 @@ def _quality(result: Evaluation) -> float:
 
 def texts_of(queries: Items) -> list[str]:
     """Queries, with what was found about them outside where that is known."""
-    snippets = queries.metadata.get(SNIPPETS)
-    if snippets is None:
+    if SNIPPETS not in queries.metadata:
         return list(queries.content)
-    return [f"{q}\n{s}" for q, s in zip(queries.content, snippets, strict=True)]
+    both = zip(queries.content, queries.metadata[SNIPPETS], strict=True)
+    return [f"{query}\n{snippet}" for query, snippet in both]
 
 
-def judged_pairs(
-    scores: Scores, judged: Relevance, least: int = 1
-) -> tuple[Reals, NDArray[np.bool_], NDArray[np.int64]]:
-    """Score of each pair that counts, whether its grade is high enough, its query."""
-    matrix = judged.matrix
-    if judged.unjudged == "negative":
-        grade = matrix.toarray()
-        query = np.repeat(np.arange(grade.shape[0]), grade.shape[1])
-        return scores.ravel().astype(np.float64), (grade >= least).ravel(), query
-    query = np.repeat(np.arange(matrix.shape[0]), np.diff(matrix.indptr))
-    return scores[query, matrix.indices].astype(np.float64), matrix.data >= least, query
+def _pairs(judged: Relevance) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Query and document of each pair that counts, and whether it is relevant."""
+    every = np.indices(judged.shape).reshape(2, -1)
+    listed = judged.matrix.tocoo()
+    query, document = every if judged.unjudged == "negative" else (listed.row, listed.col)
+    return query, document, judged.matrix.toarray()[query, document] >= 1
 
 
 def gains(result: Evaluation, judged: Relevance, k: int) -> Reals:
     """Discounted cumulative gain of each query, not divided by the best possible."""
-    matrix = judged.matrix
-    ideal = np.full(judged.shape[0], np.nan)
-    for i in range(judged.shape[0]):
-        grades = matrix.data[matrix.indptr[i] : matrix.indptr[i + 1]]
-        grades = np.sort(np.maximum(grades, 0))[::-1][:k]
-        ideal[i] = ((2**grades - 1) / np.log2(np.arange(len(grades)) + 2)).sum()
+    by_query = np.split(judged.matrix.data, judged.matrix.indptr[1:-1])
+    tops = [np.sort(np.maximum(grades, 0))[::-1][:k] for grades in by_query]
+    ideal = [((2**top - 1) / np.log2(np.arange(len(top)) + 2)).sum() for top in tops]
     return np.asarray(result.per_query(NDCG(k)) * ideal, dtype=np.float64)
 
 
@@ -142,8 +122,8 @@ def papers_test(a: tuple[Point, str], b: tuple[Point, str]) -> Comparison:
     (one, metric), (other, _) = a, b
     judged = one.parts.test.relevance
     if metric == "AUC":
-        first, relevant, query = judged_pairs(one.scores, judged)
-        second, _, _ = judged_pairs(other.scores, judged)
+        query, document, relevant = _pairs(judged)
+        first, second = (p.scores[query, document].astype(np.float64) for p in (one, other))
         n = min(50, len(np.unique(query)))
         return partitioned_auc_t(
             first, second, relevant, query=query, n_subsets=n, random_state=one.bench.seed
@@ -170,7 +150,7 @@ class QueryDocument(Experiment[Parts]):
             {method: cost for method, cost in self.costs.items() if method in fitted},
         )
         progress("Testing", 0.95)
-        shown = [m for m in self.methods if m in methods or m == _PLAIN]
+        shown = [m for m in self.methods if m in (*methods, _PLAIN)]
         tested = {self.name(m): best(every[m]) for m in shown}
         by_size = {
             f"{self.name(m)}, {k}": point
@@ -190,17 +170,22 @@ class QueryDocument(Experiment[Parts]):
                 return f"AUC by query, {names} (pooled: {both})"
             return f"{metric}, {names}, {both}"
 
-        snippets = SNIPPETS in data.train.x.metadata
+        level = letters({name: values(point, "NDCG@5") for name, point in tested.items()})
+        main = (
+            _row(name, one, **{"NDCG@5 level with": level[name]}) for name, one in tested.items()
+        )
+        sizes = by_size | {"TFIDF": tested["TFIDF"]} if by_size else {}
         pool = "all" if data.test.relevance.unjudged == "negative" else "judged"
+        snippets = ["Snippets were read with the queries."] * (SNIPPETS in data.train.x.metadata)
         return RunResult(
             f"{data.describe()}; ranked: {pool} documents",
             tables=[
-                _table(tested),
-                _tests(tested, tested["TFIDF"]),
-                *([_dimensions(by_size | {"TFIDF": tested["TFIDF"]})] if by_size else []),
-                bench.times(self.name, [m for m in self.methods if m in bench.spent]),
+                self.table("main", main),
+                self._tests(tested, tested["TFIDF"]),
+                *([self.table("sizes", (_row(*one) for one in sizes.items()))] if sizes else []),
+                bench.times({m: self.name(m) for m in self.methods}),
             ],
-            figures=[_figure(tested)],
+            figures=[self._figure(tested)],
             claims=self.judged(
                 {
                     metric: {name: (point, metric) for name, point in claimed.items()}
@@ -208,12 +193,36 @@ class QueryDocument(Experiment[Parts]):
                 },
                 Judge(quantity=quantity, test=_compared, paper=papers_test, means=None),
             ),
-            notes=[
-                *data.notes,
-                *(["Snippets were read with the queries."] if snippets else []),
-                *self.remarks,
-            ],
+            notes=[*data.notes, *snippets, *self.remarks],
         )
+
+    def _tests(self, tested: Mapping[str, Point], base: Point) -> Table:
+        """The paper's tests against TFIDF, and today's beside them."""
+        others = {name: point for name, point in tested.items() if point is not base}
+        columns: dict[str, Mapping[str, Comparison]] = {
+            "AUC, t over disjoint subsets" if m == "AUC" else f"{m[1:]}, paired t": {
+                name: papers_test((point, m), (base, m)) for name, point in others.items()
+            }
+            for m in _METRICS
+        }
+        for of, m in (("AUC by query", "AUC"), ("NDCG@5", "NDCG@5")):
+            pairs = {name: (values(point, m), values(base, m)) for name, point in others.items()}
+            columns[f"{of}, randomisation, Holm"] = tests_of(pairs)
+        rows = (
+            {"method": name} | {column: _describe(test[name]) for column, test in columns.items()}
+            for name in others
+        )
+        return self.table("tests", rows)
+
+    def _figure(self, tested: Mapping[str, Point]) -> Figure:
+        at = np.unique(np.r_[np.geomspace(1e-4, LOW_FPR, _DRAWN // 2), np.linspace(0, 1, _DRAWN)])
+        series = []
+        for name, point in tested.items():
+            curve = point.tested.roc
+            assert curve is not None  # AUC was asked for
+            y = np.interp(at, curve.fpr, curve.tpr)
+            series.append(Series(name, tuple(at.tolist()), tuple(y.tolist()), point.method))
+        return self.figure("roc", series, low=LOW_FPR)
 
 
 def _row(name: str, point: Point, **more: Cell) -> dict[str, Cell]:
@@ -222,66 +231,6 @@ def _row(name: str, point: Point, **more: Cell) -> dict[str, Cell]:
     results = {shown: point.tested.value(metric) for shown, metric in metrics.items()}
     chosen: dict[str, Cell] = {"validation": point.validation, "chosen": point.settings}
     return {"method": name, **results, **more, **chosen}
-
-
-def _table(tested: Mapping[str, Point]) -> Table:
-    letters = dict.fromkeys(tested, "")
-    if len(tested) > 1:
-        letters = compare_all({name: values(p, "NDCG@5") for name, p in tested.items()}).letters()
-    rows = (_row(name, p, **{"NDCG@5 level with": letters[name]}) for name, p in tested.items())
-    return Table.of(
-        "Table 2: AUC and NDCG",
-        rows,
-        "Methods that share a letter cannot be told apart in NDCG@5 (paired randomisation, Holm, "
-        "5 %). The paper's data, judged pairs of queries and advertisements, are not public.",
-    )
-
-
-def _tests(tested: Mapping[str, Point], base: Point) -> Table:
-    """The paper's tests against TFIDF, and today's beside them."""
-    others = {name: point for name, point in tested.items() if point is not base}
-    ours = [
-        tests_of({n: (values(p, metric), values(base, metric)) for n, p in others.items()})
-        for metric in ("AUC", "NDCG@5")
-    ]
-    columns = (
-        "AUC, t over disjoint subsets", *(f"DCG@{k}, paired t" for k in DEPTHS),
-        "AUC by query, randomisation, Holm", "NDCG@5, randomisation, Holm",
-    )  # fmt: skip
-
-    def row(name: str, one: Point) -> dict[str, Cell]:
-        theirs = (papers_test((one, metric), (base, metric)) for metric in _METRICS)
-        found = map(_describe, (*theirs, *(test[name] for test in ours)))
-        return {"method": name, **dict(zip(columns, found, strict=True))}
-
-    return Table.of(
-        "Against TFIDF: difference (p)",
-        (row(*one) for one in others.items()),
-        "The first four are the paper's tests, with subsets that do not overlap; the last two "
-        "suit the question better.",
-    )
-
-
-def _dimensions(by_size: Mapping[str, Point]) -> Table:
-    return Table.of("Table 3: by dimensions", (_row(*one) for one in by_size.items()))
-
-
-def _figure(tested: Mapping[str, Point]) -> Figure:
-    series = []
-    for name, point in tested.items():
-        curve = point.tested.roc
-        assert curve is not None  # AUC was asked for
-        at = np.unique(np.r_[np.geomspace(1e-4, LOW_FPR, _DRAWN // 2), np.linspace(0, 1, _DRAWN)])
-        drawn = np.interp(at, curve.fpr, curve.tpr)
-        series.append(Series(name, tuple(at.tolist()), tuple(drawn.tolist()), point.method))
-    return Figure(
-        "Figure 3: ROC",
-        "roc",
-        tuple(series),
-        "false-positive rate",
-        "true-positive rate",
-        f"All pairs of the test that count. The paper draws false positives up to {LOW_FPR:.0%}.",
-    )
 
 
 def _describe(comparison: Comparison) -> str:

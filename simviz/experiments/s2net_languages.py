@@ -6,32 +6,27 @@ import functools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from simviz._types import Reals
 from simviz.data.pairs import PairSet
-from simviz.evaluation import (
-    Comparison,
-    Evaluation,
-    compare_all,
-    confidence_interval,
-    paired_randomization,
-    query_values,
-    unpaired_t,
-)
+from simviz.evaluation import Comparison, Evaluation, confidence_interval, query_values
 from simviz.evaluation.result import DIRECTIONS
-from simviz.experiments._bench import Bench, Point, best, best_by_size
-from simviz.experiments._claims import Judge
+from simviz.evaluation.significance import paired_randomization, unpaired_t
+from simviz.experiments._bench import Bench, Point, best, best_by_size, interval, letters
+from simviz.experiments._claims import PUBLISHED, Judge
 from simviz.experiments._experiment import Experiment, Grid, RunResult, Size, two_texts
 from simviz.experiments._findings import Cell, Claim, Figure, Series, Table
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
-from simviz.experiments._published import PUBLISHED
 from simviz.features import default_features
 from simviz.methods import get_method
 
 _Curves = Mapping[str, Mapping[int, Point]]
+#: What is changed of S2Net, and to what.
+_Studies = Mapping[tuple[str, str], Point]
 
 TOPICS = ("jplsa", "cplsa")
 #: Settings that a row names, beside its dimensions.
@@ -45,9 +40,6 @@ _STARTS = "s2net", "section 4.1", "dev MRR, 1,000 dimensions"
 STARTS = ("opca", "cl_lsi")
 #: Dimensions at which one setting of S2Net is changed at a time, with the paper's loss.
 STUDIED = 100
-GAMMAS = (1.0, 5.0, 20.0, 50.0)  # beside 10, the paper's
-PENALTIES = (0.0, 0.001, 0.01, 0.1, 1.0)  # β, with which nothing is stopped early
-_PENALTY = "penalty β, to the end"
 #: S2Net as the paper has it, from OPCA in as many dimensions as are tried.
 _PUBLISHED = "s2net as published"
 
@@ -76,11 +68,11 @@ class Aligned(Bench):
 
     def begun(
         self,
-        method: str,
         grid: Grid,
         k: int,
         start: Point | None,
         progress: Progress,
+        method: str = "s2net",
         **fixed: Any,
     ) -> Point:
         """The best setting in k dimensions, from a linear model or from random numbers."""
@@ -107,7 +99,12 @@ def _encoded(parts: Parts, kind: str, shared: bool) -> Parts:
 
 
 class AcrossLanguages(Experiment[Parts]):
-    """MRR by dimensions, and accuracy and MRR of the best."""
+    """MRR by dimensions, and accuracy and MRR of the best.
+
+    `studies` are what is changed of S2Net, to what, and its settings.
+    """
+
+    studies: ClassVar[tuple[tuple[str, str, Mapping[str, Any]], ...]] = ()
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
@@ -129,42 +126,41 @@ class AcrossLanguages(Experiment[Parts]):
 
         def networks(method: str, start: Mapping[int, Point], part: Progress) -> dict[int, Point]:
             return part.each(
-                lambda k, inner: bench.begun(method, grid[method], k, start[k], inner),
+                lambda k, inner: bench.begun(grid[method], k, start[k], inner, method),
                 {k: float(k) for k in grid[method]["n_components"] if k in start},
             )
 
-        studies: dict[tuple[str, str], Point] = {}
+        studies: _Studies = {}
         one_vocabulary = best_by_size(p for p in every.get("opca", ()) if p.model.shared)
         if "hdlr" in methods:
             points["hdlr"] = networks("hdlr", one_vocabulary, progress.part(0.5, 0.6))
         if "s2net" in methods:
             points["s2net"] = networks("s2net", points["opca"], progress.part(0.6, 0.85))
-        times = bench.times(_title, [m for m in self.methods if m in bench.spent])
+        times = bench.times({method: _title(method) for method in self.methods})
         if "s2net" in methods:
             preset = dict(get_method("s2net").presets["paper"])
             k, start = max(points["opca"].items())
             some = {"loss": (preset.pop("loss"),), "max_iter": grid["s2net"]["max_iter"]}
             part = progress.part(0.85, 0.9)
-            points[_PUBLISHED] = {k: bench.begun("s2net", some, k, start, part, **preset)}
-            studies = _studied(bench, points, grid["s2net"], progress.part(0.9, 0.98))
+            points[_PUBLISHED] = {k: bench.begun(some, k, start, part, **preset)}
+            studies = self._studied(bench, points, grid["s2net"], progress.part(0.9, 0.98))
         progress("Testing", 0.98)
         chosen = {m: best(curve.values()) for m, curve in points.items()}
-        shown = [method for method in self.methods if method in points]
-        rows = [*shown, *([_PUBLISHED] if studies else [])]
-        curves = {method: points[method] for method in shown}
+        curves = {method: points[method] for method in self.methods if method in points}
+        rows = {m: chosen[m] for m in (*curves, _PUBLISHED) if m in chosen}
         return RunResult(
             data.describe(),
             tables=[
-                _table({method: chosen[method] for method in rows}),
-                _by_direction({method: chosen[method] for method in rows}),
-                _by_dimension("test", curves, lambda point: _mrr(point.tested)),
-                _by_dimension("validation", curves, lambda point: point.validation),
-                *([_study_table(studies)] if studies else []),
+                self._table(rows),
+                self._by_direction(rows),
+                self._by_dimension("test", curves, lambda point: _mrr(point.tested)),
+                self._by_dimension("validation", curves, lambda point: point.validation),
+                *([self._study_table(studies)] if studies else []),
                 times,
             ],
             figures=[
-                _figure("Validation", curves, lambda point: point.watched),
-                _figure("Test", curves, lambda point: point.tested),
+                self._figure("Validation", curves, lambda point: point.watched),
+                self._figure("Test", curves, lambda point: point.tested),
             ],
             claims=self._claims(chosen, points, one_vocabulary, studies),
             notes=[*data.notes, *self.remarks],
@@ -175,25 +171,26 @@ class AcrossLanguages(Experiment[Parts]):
         chosen: Mapping[str, Point],
         points: _Curves,
         starts: Mapping[int, Point],
-        studies: Mapping[tuple[str, str], Point],
+        studies: _Studies,
     ) -> list[Claim]:
         """What the paper says of its table, its curves, and starts and settings of S2Net."""
         tested = {_title(method): point for method, point in chosen.items()}
         for method, curve in points.items():
             tested |= {f"{_title(method)}, {k}": point for k, point in curve.items()}
         tested |= {f"start of HDLR, {k}": starts[k] for k in points.get("hdlr", ())}
-        if most := max(points.get("opca", ()), default=0):
-            tested["OPCA, all"] = tested[f"OPCA, {most}"]
-            if few := tested.get(f"S2Net, {most // 4}"):
+        if largest := max(points.get("opca", ()), default=0):
+            tested["OPCA, all"] = tested[f"OPCA, {largest}"]
+            if few := tested.get(f"S2Net, {largest // 4}"):
                 tested["S2Net, a quarter"] = few
-        watched = {to: p for (changed, to), p in studies.items() if changed in ("", "start")}
+        by_change: dict[str, dict[str, Point]] = {}
+        for (changed, to), point in studies.items():
+            by_change.setdefault(changed, {})[to] = point
         slopes = {
-            f"γ = {to}": p
-            for (changed, to), p in studies.items()
-            if changed == "slope γ" and float(to) > 10
+            f"γ = {to}": p for to, p in by_change.get("slope γ", {}).items() if float(to) > 10
         }
-        penalised = [p for (changed, _), p in studies.items() if changed == _PENALTY]
-        watched |= slopes | ({"penalty": best(penalised)} if penalised else {})
+        watched = by_change.get("", {}) | by_change.get("start", {}) | slopes
+        if penalised := by_change.get("penalty β, to the end"):
+            watched["penalty"] = best(penalised.values())
 
         def undecided(one: str, other: str, on: str) -> str:
             # A model that kept its start says nothing of a slope.
@@ -204,66 +201,91 @@ class AcrossLanguages(Experiment[Parts]):
             "MRR": {name: point.tested for name, point in tested.items()},
             "MRR of validation pairs": {name: point.watched for name, point in watched.items()},
         }
-        return self.judged(
-            values,
-            Judge(
-                quantity=lambda one, other, on: on, test=_compared, paper=_papers_test,
-                correction="bonferroni", means=_mrr, undecided=undecided,
-            ),
+        judge = Judge(
+            quantity=lambda one, other, on: on, test=_compared, paper=_papers_test,
+            correction="bonferroni", means=_mrr, undecided=undecided,
         )  # fmt: skip
+        return self.judged(values, judge)
 
-
-def _studied(
-    bench: Aligned,
-    points: _Curves,
-    grid: Grid,
-    progress: Progress,
-) -> dict[tuple[str, str], Point]:
-    """What is changed, and to what; OPCA itself, without S2Net, stands first."""
-    linear = points["opca"]
-    itself = linear[max((k for k in linear if k <= STUDIED), default=min(linear))]
-    k, opca = itself.k, _title("opca")
-    starts: dict[str, Point | None] = {
-        "random numbers": None,
-        **{_title(m): points[m][k] for m in STARTS if k in points.get(m, {})},
-    }
-    to_the_end = {"validation_fraction": 0.0}
-    changes: dict[tuple[str, str], tuple[str, dict[str, Any]]] = {
-        **{("start", name): (name, {}) for name in starts},
-        ("solver", "L-BFGS, no offsets"): (opca, {"solver": "lbfgs", "fit_intercept": False}),
-        **{("slope γ", f"{gamma:g}"): (opca, {"gamma": gamma}) for gamma in GAMMAS},
-        **{
-            (_PENALTY, f"{beta:g}"): (opca, {"regularization": beta, **to_the_end})
-            for beta in PENALTIES
-        },
-    }
-    logistic = {**grid, "loss": ("logistic",)}
-
-    def study(what: tuple[str, str], progress: Progress) -> Point:
-        start, settings = changes[what]
-        return bench.begun("s2net", logistic, k, starts[start], progress, **settings)
-
-    return {("", "OPCA itself"): itself, **progress.each(study, list(changes))}
-
-
-def _study_table(studies: Mapping[tuple[str, str], Point]) -> Table:
-    numbers = PUBLISHED.numbers[_STARTS]
-    published = {_title(m): f"{numbers[f's2net from {m}']}" for m in STARTS}
-    rows = (
-        {
-            "changed": changed, "to": to, "dimensions": point.k, "MRR": point.validation,
-            "passes": point.model.n_iter_, "kept": point.model.best_iter_,
-            "settings": point.settings, "MRR, published": published.get(to),
+    def _studied(
+        self, bench: Aligned, points: _Curves, grid: Grid, progress: Progress
+    ) -> dict[tuple[str, str], Point]:
+        """What is changed, and to what; OPCA itself, without S2Net, stands first."""
+        linear, opca = points["opca"], _title("opca")
+        itself = linear[max((k for k in linear if k <= STUDIED), default=min(linear))]
+        k, logistic = itself.k, {**grid, "loss": ("logistic",)}
+        starts: dict[str, Point | None] = {
+            "random numbers": None,
+            **{_title(m): points[m][k] for m in STARTS if k in points.get(m, {})},
         }
-        for (changed, to), point in studies.items() if changed
-    )  # fmt: skip
-    return Table.of(
-        "Starts and settings of S2Net, logistic loss: MRR of validation pairs",
-        rows,
-        "As in sections 3.2 (γ, β) and 4.1 (starts) of the paper, which has 1,000 dimensions. "
-        "Each has all rates to choose from. γ is 10, and S2Net starts from OPCA and is stopped "
-        "early, where nothing else is said.",
-    )
+        changes: dict[tuple[str, str], tuple[str, Mapping[str, Any]]] = {
+            **{("start", name): (name, {}) for name in starts},
+            **{(changed, to): (opca, settings) for changed, to, settings in self.studies},
+        }
+
+        def study(what: tuple[str, str], progress: Progress) -> Point:
+            start, settings = changes[what]
+            return bench.begun(logistic, k, starts[start], progress, **settings)
+
+        return {("", "OPCA itself"): itself, **progress.each(study, list(changes))}
+
+    def _study_table(self, studies: _Studies) -> Table:
+        numbers = PUBLISHED.numbers[_STARTS]
+        published = {_title(m): f"{numbers[f's2net from {m}']}" for m in STARTS}
+        rows = (
+            {
+                "changed": changed, "to": to, "dimensions": point.k, "MRR": point.validation,
+                "passes": point.model.n_iter_, "kept": point.model.best_iter_,
+                "settings": point.settings, "MRR, published": published.get(to),
+            }
+            for (changed, to), point in studies.items() if changed
+        )  # fmt: skip
+        return self.table("studies", rows)
+
+    def _table(self, chosen: Mapping[str, Point]) -> Table:
+        level = {
+            metric: letters({m: _values(point.tested, metric) for m, point in chosen.items()})
+            for metric in ("top-1", "MRR")
+        }
+        rows = (
+            {
+                "method": _title(method), "dimensions": point.k,
+                "accuracy": point.tested.value("top-1", "mean"),
+                "accuracy level with": level["top-1"][method], "MRR": _mrr(point.tested),
+                "MRR, 95 %": interval(_values(point.tested)), "level with": level["MRR"][method],
+                "MRR, published": PUBLISHED.numbers[_TABLE_1].get(method),
+                "MRR, validation": point.validation, "chosen": point.settings,
+            }
+            for method, point in chosen.items()
+        )  # fmt: skip
+        return self.table("main", rows)
+
+    def _by_direction(self, chosen: Mapping[str, Point]) -> Table:
+        def row(method: str, result: Evaluation) -> dict[str, Cell]:
+            return {"method": _title(method)} | {
+                f"{name} {direction.replace('2', '→')}": result.value(metric, direction)
+                for direction in DIRECTIONS
+                for name, metric in (("accuracy", "top-1"), ("MRR", "MRR"))
+            }
+
+        return self.table("directions", (row(m, p.tested) for m, p in chosen.items()))
+
+    def _by_dimension(self, part: str, curves: _Curves, value: Callable[[Point], float]) -> Table:
+        ks = sorted({k for curve in curves.values() for k in curve})
+        rows = (
+            {"method": _title(m)} | {f"{k:,}": value(of[k]) if k in of else None for k in ks}
+            for m, of in curves.items()
+        )
+        return self.table("curves", rows, part=part)
+
+    def _figure(self, part: str, curves: _Curves, ranked: Callable[[Point], Evaluation]) -> Figure:
+        series = []
+        for method, curve in curves.items():
+            results = [ranked(point) for point in curve.values()]
+            low, high = zip(*(confidence_interval(_values(one)) for one in results), strict=True)
+            y = tuple(map(_mrr, results))
+            series.append(Series(_title(method), tuple(map(float, curve)), y, method, low, high))
+        return self.figure("curves", series, part=part, pairs=part.lower())
 
 
 def _title(method: str) -> str:
@@ -275,7 +297,7 @@ def _mrr(result: Evaluation) -> float:
     return result.value("MRR", "mean")
 
 
-def _values(result: Evaluation, metric: str = "MRR") -> np.ndarray:
+def _values(result: Evaluation, metric: str = "MRR") -> Reals:
     """Values of a metric, one a pair where each has one counterpart."""
     return query_values(result, metric, DIRECTIONS).values
 
@@ -289,72 +311,4 @@ def _compared(a: Evaluation, b: Evaluation) -> Comparison:
 def _papers_test(a: Evaluation, b: Evaluation) -> Comparison:
     return unpaired_t(
         *(np.concatenate([one.per_query("MRR", d) for d in DIRECTIONS]) for one in (a, b))
-    )
-
-
-def _table(chosen: Mapping[str, Point]) -> Table:
-    letters = {metric: dict.fromkeys(chosen, "") for metric in ("top-1", "MRR")}
-    if len(chosen) > 1:
-        for metric in letters:
-            values = {m: _values(point.tested, metric) for m, point in chosen.items()}
-            letters[metric] = compare_all(values).letters()
-
-    def row(method: str, point: Point) -> dict[str, Cell]:
-        low, high = confidence_interval(_values(point.tested))
-        return {
-            "method": _title(method), "dimensions": point.k,
-            "accuracy": point.tested.value("top-1", "mean"),
-            "accuracy level with": letters["top-1"][method], "MRR": _mrr(point.tested),
-            "MRR, 95 %": f"{low:.3f}–{high:.3f}", "level with": letters["MRR"][method],
-            "MRR, published": PUBLISHED.numbers[_TABLE_1].get(method),
-            "MRR, validation": point.validation, "chosen": point.settings,
-        }  # fmt: skip
-
-    return Table.of(
-        "Table 1: accuracy and MRR, mean of both directions",
-        (row(*one) for one in chosen.items()),
-        "Methods that share a letter cannot be told apart (paired randomisation, Holm, 5 %). "
-        "The published numbers are of 8,675 pairs of Wikipedia articles in English and "
-        "Spanish, learned from 43,380, with up to 2,000 dimensions; HDLR is not in that table.",
-    )
-
-
-def _by_direction(chosen: Mapping[str, Point]) -> Table:
-    measures = {
-        f"{text} {'x→y' if direction == 'x2y' else 'y→x'}": (metric, direction)
-        for direction in DIRECTIONS
-        for text, metric in (("accuracy", "top-1"), ("MRR", "MRR"))
-    }
-    rows = (
-        {"method": _title(m)} | {name: p.tested.value(*of) for name, of in measures.items()}
-        for m, p in chosen.items()
-    )
-    return Table.of("Table 1 by direction", rows)
-
-
-def _by_dimension(part: str, curves: _Curves, value: Callable[[Point], float]) -> Table:
-    ks = sorted({k for curve in curves.values() for k in curve})
-    rows = (
-        {"method": _title(m)} | {f"{k:,}": value(of[k]) if k in of else None for k in ks}
-        for m, of in curves.items()
-    )
-    note = "The paper draws development data, and prints no numbers of its curves."
-    return Table.of(f"Figure 2 in numbers: {part} MRR by dimensions", rows, note)
-
-
-def _figure(part: str, curves: _Curves, ranked: Callable[[Point], Evaluation]) -> Figure:
-    series = []
-    for method, curve in curves.items():
-        results = [ranked(point) for point in curve.values()]
-        low, high = zip(*(confidence_interval(_values(one)) for one in results), strict=True)
-        y = tuple(map(_mrr, results))
-        series.append(Series(_title(method), tuple(map(float, curve)), y, method, low, high))
-    return Figure(
-        f"Figure 2: MRR by dimensions, {part.lower()} pairs",
-        "dimensions",
-        tuple(series),
-        "dimensions",
-        "MRR",
-        f"{part} pairs, mean of both directions, with 95 % intervals; the paper has development "
-        "data.",
     )

@@ -8,32 +8,20 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from simviz.data.augment import (
-    Augmenter,
-    Feedback,
-    InducedSynonyms,
-    ListedSynonyms,
-    MinedWords,
-    SampledWords,
-    Typos,
-    alphabet,
-    augment,
-    corrupt,
-    mine,
-)
+from simviz.data import augment
 from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet
 from simviz.data.pairs_from_tables import Grouped, grouped, read_taxonomy, taxonomy_pairs
-from simviz.evaluation.scoring import evaluate
+from simviz.evaluation import evaluate
 from simviz.evaluation.significance import Comparison, paired_randomization
 from simviz.exceptions import DatasetError
 from simviz.experiments._claims import Judge
 from simviz.experiments._experiment import Experiment, RunResult, Size
-from simviz.experiments._findings import Figure, Series, Table
+from simviz.experiments._findings import Cell, Series
 from simviz.experiments._parts import Parts, WithoutItself
 from simviz.experiments._progress import Progress
 from simviz.methods import get_method
@@ -62,6 +50,7 @@ LEARNED = 0.5
 #: Texts of each kind to watch at most; a pass over more would take as long as learning.
 _WATCHED = 60
 _SYNONYMS: Mapping[Size, int] = {"demo": 300, "full": 1_000}
+_SHARE = 0.2  # of the relevant pairs, with extra words
 _EVERY = 3  # n-th group of the demo
 _GROUPS, _TITLES = 500, 6  # of a folder's taxonomy
 
@@ -87,25 +76,17 @@ class Material:
 
 def demo_material(every: int = 1) -> Material:
     """The demo "job_titles": every n-th of its groups, with the texts of these groups."""
-    from simviz.datasets.job_titles import (
-        read_extra_words,
-        read_inputs,
-        read_synonyms,
-        read_titles,
-    )
+    from simviz.datasets import job_titles as demo
 
-    titles = read_titles()
+    titles = demo.read_titles()
     groups = set(sorted({group for of in titles.values() for group in of})[::every])
 
     def of_these(texts: Grouped) -> Grouped:
         return {text: of for text, of in texts.items() if groups.issuperset(of)}
 
-    pool, watched, annotated = (
-        of_these({text: (group,) for text, group in read_inputs(part).items()})
-        for part in ("pool", "validation", "test")
-    )
-    words = read_synonyms(), read_extra_words()
-    return Material(of_these(titles), "job_titles", *words, pool, watched, annotated)
+    inputs = (grouped(demo.read_inputs(part).items()) for part in ("pool", "validation", "test"))
+    words = demo.read_synonyms(), demo.read_extra_words()
+    return Material(of_these(titles), "job_titles", *words, *map(of_these, inputs))
 
 
 def read_material(
@@ -130,10 +111,10 @@ def read_material(
 def typos_test(titles: Grouped, rate: float = 0.05, seed: int = 0) -> Grouped:
     """Every title with some characters replaced or left out."""
     rng = np.random.default_rng(seed)
-    letters = alphabet(titles)
+    letters = augment.alphabet(titles)
     tests = {}
     for title, groups in titles.items():
-        typed = corrupt(title, rng, rate / 2, rate / 2, letters)
+        typed = augment.corrupt(title, rng, rate / 2, rate / 2, letters)
         if typed.strip() and typed.casefold() not in titles:
             tests[typed] = groups
     return tests
@@ -150,10 +131,12 @@ def composition_test(
     """Titles with a word exchanged for a synonym: those to train on, and those for the test."""
     made: dict[str, tuple[str, ...]] = {}
     pairs = taxonomy_pairs(titles)
-    for step in (ListedSynonyms(synonyms, most, seed), InducedSynonyms(most, seed)):
+    for step in (
+        augment.ListedSynonyms(synonyms, most, seed),
+        augment.InducedSynonyms(most, seed),
+    ):
         x = step.transform(pairs).x
-        for i in range(len(titles), len(x)):
-            made[x.content[i]] = tuple(x.metadata["group"][i].split(GROUP_SEPARATOR))
+        made |= _grouped(x.take(range(len(titles), len(x))))
     drawn = np.random.default_rng(seed).permutation(len(made))
     held = set(drawn[: round(share * len(made))].tolist())
     test = {text: of for i, (text, of) in enumerate(made.items()) if i in held}
@@ -163,7 +146,7 @@ def composition_test(
 def extra_words_test(titles: Grouped, inputs: Iterable[str]) -> Grouped:
     """Real inputs that hold a title and more, where an n-gram matcher finds that title."""
     names = list(titles)
-    return {text: titles[names[j]] for text, j in mine(list(inputs), names)}
+    return {text: titles[names[j]] for text, j in augment.mine(list(inputs), names)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +180,6 @@ def table(
     *,
     name: str = "the network",
     most_synonyms: int | None = None,
-    share_of_words: float = 0.2,
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Table3:
@@ -208,16 +190,16 @@ def table(
     # Neculoiu, P., Versteegh, M., & Rotaru, M. (2016). "Learning Text Similarity with Siamese
     # Recurrent Networks". Proceedings of the 1st Workshop on Representation Learning for NLP,
     # 148-157. Section 5, table 3.
-    course = _Course(material, most_synonyms, share_of_words, seed)
+    course = _Course(material, most_synonyms, seed)
     base = taxonomy_pairs(material.titles)
     matcher = default_pipeline("ngram_matcher", base).fit(base)
     rows = {BASELINE: Row(len(base.x))}
-    results = {test: {BASELINE: course.hits(matcher, test)} for test in course.tests}
+    results = {test: {BASELINE: values} for test, values in course.hits(matcher).items()}
 
     def learned(row: str, part: Progress) -> dict[str, Any]:
         label = f"Training {name} {row}"
         part(label)
-        train = augment(base, course.steps(row), course.kept_out)
+        train = augment.augment(base, course.steps(row), course.kept_out)
         network = default_pipeline(
             "siamese_blstm", train, shared=True, random_state=seed, **params
         )
@@ -229,12 +211,12 @@ def table(
         recall = training_recall(network, train)
         return {
             "row": asdict(Row(len(train.x), model.n_iter_, recall, plateau)),
-            "hits": {test: course.hits(network, test) for test in course.tests},
+            "hits": course.hits(network),
             "told": course.feedback_of(network) if row == ROWS[3] else None,
         }
 
     for row, part in (progress or Progress()).over(course.possible):
-        how = params, most_synonyms, share_of_words, seed
+        how = params, most_synonyms, _SHARE, seed
         request = ("row", "hits", "told"), row, *how, material, course.verdicts
         result = part.kept(request, partial(learned, row, part))
         rows[row] = Row(**result["row"])
@@ -254,94 +236,83 @@ def training_recall(pipeline: PairPipeline, train: PairSet) -> float:
     others.eliminate_zeros()
     if not others.nnz:
         return math.nan
-    judged = Relevance(others, unjudged="negative")
-    scorer, sides = WithoutItself(pipeline), (train.x, train.y)
-    evaluation = evaluate(scorer, *sides, judged, metrics=["top-1"], directions=["x2y"])
-    return evaluation.value("top-1", "x2y")
+    judged, scorer = Relevance(others, unjudged="negative"), WithoutItself(pipeline)
+    result = evaluate(scorer, train.x, train.y, judged, ["top-1"], directions=["x2y"])
+    return result.value("top-1")
 
 
 def hits(pipeline: PairPipeline, titles: Grouped, texts: Grouped) -> list[float]:
     """Whether the nearest title of each text stands in one of its groups."""
     pairs = taxonomy_pairs(titles, texts)
-    result = evaluate(
-        pipeline, pairs.x, pairs.y, pairs.relevance, metrics=["top-1"], directions=["x2y"]
-    )
-    found: list[float] = result.per_query("top-1", "x2y").tolist()
-    return found
+    result = evaluate(pipeline, pairs, metrics=["top-1"], directions=["x2y"])
+    return [float(hit) for hit in result.per_query("top-1")]
 
 
 class _Course:
     """Tests, and what is learned in which row."""
 
-    def __init__(
-        self, material: Material, most: int | None, share_of_words: float, seed: int
-    ) -> None:
-        self.material, self.seed, self.share = material, seed, share_of_words
+    def __init__(self, material: Material, most: int | None, seed: int) -> None:
+        self.material, self.seed = material, seed
         titles = material.titles
         learned, composed = composition_test(titles, material.synonyms, most=most, seed=seed)
         tests = {TYPOS: typos_test(titles, seed=seed), COMPOSITION: composed}
-        self.possible = list(ROWS[:3])
         if material.annotated:
             tests[EXTRA] = extra_words_test(titles, material.annotated)
             tests[ANNOTATIONS] = material.annotated
-        if material.words or material.pool:
-            self.possible.append(ROWS[3])
-        if material.pool:
-            self.possible.append(ROWS[4])
         self.tests = {name: texts for name, texts in tests.items() if texts}
+        self.possible = ROWS if material.pool else ROWS[:4] if material.words else ROWS[:3]
         # What is watched is drawn from what the table trains on in its last rows, and
         # then no longer trained on; that it is the same for all rows keeps them comparable.
         rng = np.random.default_rng(seed + 1)
-        kept_in_mind = (
-            _some(learned, rng, len(learned) // 5),
-            _some(typos_test(titles, 0.15, seed + 1), rng),
-        )
-        watched = {**kept_in_mind[0], **kept_in_mind[1], **_some(material.watched, rng)}
+        watched = {
+            **_some(learned, rng, len(learned) // 5),
+            **_some(typos_test(titles, 0.15, seed + 1), rng),
+            **_some(material.watched, rng),
+        }
         near = {group for groups in watched.values() for group in groups}
         pool = {t: of for t, of in titles.items() if near.intersection(of)}
         self.watched: PairSet = taxonomy_pairs(pool, watched)
-        self.synonyms = {t: of for t, of in learned.items() if t not in watched}
+        self.synonyms = [
+            (text, group, 1) for text, of in learned.items() if text not in watched for group in of
+        ]
         self.kept_out = [*watched, *(text for texts in self.tests.values() for text in texts)]
         self.verdicts: list[tuple[str, str, float]] = []
 
-    def hits(self, model: PairPipeline, test: str) -> list[float]:
-        return hits(model, self.material.titles, self.tests[test])
+    def hits(self, model: PairPipeline) -> dict[str, list[float]]:
+        """Hits on each test."""
+        titles = self.material.titles
+        return {test: hits(model, titles, texts) for test, texts in self.tests.items()}
 
-    def steps(self, row: str) -> list[Augmenter]:
+    def steps(self, row: str) -> list[augment.Augmenter]:
         """Augmentations of a row; typos come last, for all texts."""
-        stage, material = ROWS.index(row), self.material
-        steps: list[Augmenter] = []
-        if stage >= 2:
-            made = [(t, g, 1) for t, of in self.synonyms.items() for g in of]
-            steps.append(Feedback(made, weight=1.0))
-        if stage >= 3:
-            steps.append(MinedWords(list(material.pool)))
-            steps.append(SampledWords(material.words, self.share, seed=self.seed))
-        if stage >= 4:
-            steps.append(Feedback(self.verdicts))
-        if stage >= 1:
-            steps.append(Typos(seed=self.seed + 2))
-        return steps
+        material = self.material
+        since: list[tuple[int, augment.Augmenter]] = [
+            (2, augment.Feedback(self.synonyms, weight=1.0)),
+            (3, augment.MinedWords(list(material.pool))),
+            (3, augment.SampledWords(material.words, _SHARE, seed=self.seed)),
+            (4, augment.Feedback(self.verdicts)),
+            (1, augment.Typos(seed=self.seed + 2)),
+        ]
+        return [step for stage, step in since if stage <= ROWS.index(row)]
 
     def feedback_of(
         self, model: PairPipeline
     ) -> tuple[list[tuple[str, str, float]], dict[str, Any]]:
         """Verdicts on a model's answers to inputs it has not learned, and inputs it got wrong."""
-        titles = self.material.titles
-        mined = extra_words_test(titles, self.material.pool)
-        unseen = {text: of for text, of in self.material.pool.items() if text not in mined}
+        titles, pool = self.material.titles, self.material.pool
+        mined = extra_words_test(titles, pool)
+        verdicts: list[tuple[str, str, float]] = []
+        corrected: dict[str, Any] = {}
+        unseen = {text: of for text, of in pool.items() if text not in mined}
         if not unseen:
-            return [], {}
+            return verdicts, corrected
         pairs = taxonomy_pairs(titles, unseen)
         best = model.similarity(pairs.x, pairs.y).argmax(axis=1)
-        names = list(titles)
-        verdicts: list[tuple[str, str, float]] = []
-        corrected = {}
+        answers = list(titles.values())
         for (text, of), j in zip(unseen.items(), best, strict=True):
-            answer = titles[names[j]]
-            if not set(answer) & set(of):
+            if not set(answers[j]) & set(of):
                 corrected[text] = of
-                verdicts += [(text, group, -1) for group in answer]
+                verdicts += [(text, group, -1) for group in answers[j]]
             verdicts += [(text, group, 1) for group in of]
         return verdicts, corrected
 
@@ -381,7 +352,7 @@ def claimed(trained: Table3) -> tuple[dict[str, dict[str, Any]], Judge]:
         return _unlearned(trained.rows, rows)
 
     def quantity(one: str, other: str, on: str) -> str:
-        return f"rise of hits on {ANNOTATIONS}" if on == _RISE else f"hits on {on}"
+        return on.replace("rise of", "rise of hits on") if on == _RISE else f"hits on {on}"
 
     return known, Judge(quantity=quantity, test=_by_text, undecided=undecided)
 
@@ -396,63 +367,50 @@ def _unlearned(trained: Mapping[str, Row], rows: Iterable[str]) -> str:
     for row in dict.fromkeys(rows):
         how = trained.get(row)
         if row in ROWS and how is not None and not how.learned:
-            found = "not measured" if math.isnan(how.recall) else f"{how.recall:.3f}"
+            right = "not measured" if math.isnan(how.recall) else f"{how.recall:.3f}"
             still = "" if how.plateau else ", still rising"
-            unfinished.append(f"row {row}: {found} after {how.passes} passes{still}")
-    if not unfinished:
-        return ""
+            unfinished.append(f"row {row}: {right} after {how.passes} passes{still}")
     needed = f"validation at a plateau, and {LEARNED:g} of the inputs of training right"
-    return f"Not trained to its end ({needed}): {'; '.join(unfinished)}."
+    return f"Not trained to its end ({needed}): {'; '.join(unfinished)}." if unfinished else ""
 
 
-def group_sizes(material: Material, most_synonyms: int | None, seed: int) -> Figure:
+def group_sizes(material: Material, most_synonyms: int | None, seed: int) -> list[Series]:
     """How many groups have so many titles, before and after synonyms are added."""
+    titles = material.titles
     added, _ = composition_test(
-        material.titles, material.synonyms, most=most_synonyms, share=0.0, seed=seed
+        titles, material.synonyms, most=most_synonyms, share=0.0, seed=seed
     )
     series = []
-    for label, titles in (("titles", {}), ("with synonyms", added)):
-        known = {**material.titles, **titles}
+    for label, known in (("titles", titles), ("with synonyms", {**titles, **added})):
         sizes = Counter(Counter(group for of in known.values() for group in of).values())
         x, y = zip(*sorted(sizes.items()), strict=True)
         series.append(Series(label, tuple(map(float, x)), tuple(map(float, y))))
-    return Figure(
-        "Figure 3: sizes of groups", "counts", tuple(series), "titles of a group", "groups",
-        "Both axes are logarithmic, as in the paper.",
-    )  # fmt: skip
+    return series
 
 
-def costs() -> Figure:
+def costs() -> list[Series]:
     """What a pair costs by its cosine, if it belongs together and if it does not."""
     import torch
 
     E = torch.linspace(-1, 1, 201)
-    costs = {
+    lines = {
         "belongs together": (1 - E).square() / 4,
         "does not": negative_loss(E, "above", 0.0),
         "does not, as printed": negative_loss(E, "below", 0.0),
     }
-    series = (
-        Series(label, tuple(E.tolist()), tuple(cost.tolist())) for label, cost in costs.items()
-    )
-    return Figure(
-        "Figure 2: what a pair costs", "lines", tuple(series), "cosine", "cost",
-        "A pair that does not belong together costs nothing below the margin, 0; the paper prints "
-        "the other case.",
-    )  # fmt: skip
+    return [Series(n, tuple(E.tolist()), tuple(cost.tolist())) for n, cost in lines.items()]
 
 
 class SiameseTable(Experiment[Material]):
-    """Hits of a network that learns from more and more augmentation."""
+    """Hits of a network that learns from more and more augmentation.
+
+    `networks` are what tables call the presets.
+    """
+
+    networks: ClassVar[Mapping[str, str]] = {}
 
     def load(
-        self,
-        path: str | Path | None = None,
-        *,
-        size: Size = "demo",
-        seed: int = 0,
-        n_train: int | None = None,
-        **how: Any,
+        self, path: str | Path | None = None, *, size: Size = "demo", seed: int = 0, **kept: Any
     ) -> Material:
         """Read a taxonomy."""
         if path is None:
@@ -460,7 +418,8 @@ class SiameseTable(Experiment[Material]):
         file = Path(path) / "titles.tsv.gz"
         if not file.exists():
             raise DatasetError(f"{Path(path).name} has no titles.tsv.gz (title, group_id).")
-        return read_material(file, n_train or _GROUPS, demo_material().synonyms, seed)
+        n_groups = kept.get("n_train") or _GROUPS
+        return read_material(file, n_groups, demo_material().synonyms, seed)
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs: y are titles with their groups."""
@@ -469,49 +428,23 @@ class SiameseTable(Experiment[Material]):
     def _adapted(self, parts: Parts) -> Material:
         """A taxonomy of the y side; what else the x side has are texts of its parts."""
         titles = _grouped(parts.train.y)
-        pool, watched, annotated = (
+        texts = (
             {text: of for text, of in _grouped(part.x).items() if any(of) and text not in titles}
             for part in (parts.train, parts.validation, parts.test)
         )
-        return Material(titles, parts.name, (), (), pool, watched, annotated)
+        return Material(titles, parts.name, (), (), *texts)
 
     def _run(
         self, data: Material, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        tables, made, settings = [], [], dict(self.grids[size]["siamese_blstm"])
-        names = {"paper": "The paper's network", "none": "A small network with n-grams"}
+        tables, claims, settings = [], [], dict(self.grids[size]["siamese_blstm"])
         for preset, part in progress.over(settings.pop("preset", ("none",))):
             params = {name: value for name, (value,) in settings.items()}
             params |= get_method("siamese_blstm").presets.get(preset, {})
-            network = names[preset]
-            found = table(
-                data, params, name=network, most_synonyms=_SYNONYMS[size], seed=seed, progress=part
-            )
-            rows = (
-                {
-                    "row": row,
-                    "texts": of.texts,
-                    "passes": of.passes,
-                    "plateau": "" if of.passes is None else "yes" if of.plateau else "no",
-                    "training inputs right": of.recall,
-                    **{
-                        f"{test} (n = {len(next(iter(rows.values()))):,})": _share(rows.get(row))
-                        for test, rows in found.hits.items()
-                    },
-                }
-                for row, of in found.rows.items()
-            )
-            tables.append(
-                Table.of(
-                    f"Table 3: share of texts whose nearest title is right. {network}",
-                    rows,
-                    "The paper's titles are not public. Typos, extra words and annotations are "
-                    "texts that nothing was trained on; what was corrected is trained on in row "
-                    "(4). A training input is right where the nearest title, itself left out, is "
-                    "of one of its groups.",
-                )
-            )
-            made += [
+            network, most = self.networks[preset], _SYNONYMS[size]
+            found = table(data, params, name=network, most_synonyms=most, seed=seed, progress=part)
+            tables.append(self.table("main", _rows(found), network=network))
+            claims += [
                 replace(claim, statement=f"{network}: {claim.statement}")
                 for claim in self.judged(*claimed(found))
             ]
@@ -519,8 +452,11 @@ class SiameseTable(Experiment[Material]):
         return RunResult(
             f"{len(data.titles):,} titles",
             tables=tables,
-            figures=[costs(), group_sizes(data, _SYNONYMS[size], seed)],
-            claims=made,
+            figures=[
+                self.figure("costs", costs()),
+                self.figure("sizes", group_sizes(data, _SYNONYMS[size], seed)),
+            ],
+            claims=claims,
             notes=[
                 f"Networks: {text}.",
                 "Of a row whose validation had not come to a plateau, or that finds less than "
@@ -530,10 +466,26 @@ class SiameseTable(Experiment[Material]):
         )
 
 
+def _rows(found: Table3) -> list[dict[str, Cell]]:
+    heads = {
+        test: f"{test} (n = {len(next(iter(of.values()))):,})" for test, of in found.hits.items()
+    }
+    return [
+        {
+            "row": row,
+            "texts": of.texts,
+            "passes": of.passes,
+            "plateau": "" if of.passes is None else "yes" if of.plateau else "no",
+            "training inputs right": of.recall,
+            **{
+                heads[test]: float(np.mean(values[row])) if row in values else None
+                for test, values in found.hits.items()
+            },
+        }
+        for row, of in found.rows.items()
+    ]
+
+
 def _grouped(items: Items) -> dict[str, tuple[str, ...]]:
     cells = zip(items.content, items.metadata["group"], strict=True)
     return grouped((text, group) for text, of in cells for group in of.split(GROUP_SEPARATOR))
-
-
-def _share(values: Sequence[float] | None) -> float | None:
-    return None if values is None else float(np.mean(values))

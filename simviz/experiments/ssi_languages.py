@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from numbers import Integral
@@ -13,9 +14,9 @@ from numpy.typing import NDArray
 
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer, unit_rows
 from simviz.data import PairSet
-from simviz.experiments._blending import BlendedRanking, Task
+from simviz.experiments._bench import BlendedRanking, Task
 from simviz.experiments._experiment import graded, two_texts
-from simviz.experiments._parts import Parts
+from simviz.experiments._parts import Parts, flattened
 from simviz.features import TextCounts, Tfidf, default_features
 from simviz.methods import get_method
 from simviz.params import interval
@@ -114,11 +115,11 @@ def _likely_translations(X: sp.csr_array, Y: sp.csr_array, n: int) -> sp.csr_arr
     together = sp.csr_array(x.T @ y)
     often = [np.asarray(side.sum(axis=0)).ravel() for side in (x, y)]
     rows = np.repeat(np.arange(together.shape[0]), np.diff(together.indptr))
-    dice = 2 * together.data / (often[0][rows] + often[1][together.indices])
-    order = np.lexsort((together.indices, -dice, rows))
-    place = np.arange(len(order)) - together.indptr[rows[order]]
-    kept = order[place < n]
-    return sp.csr_array((dice[kept], (rows[kept], together.indices[kept])), shape=together.shape)
+    columns = together.indices
+    dice = 2 * together.data / (often[0][rows] + often[1][columns])
+    order = np.lexsort((columns, -dice, rows))
+    kept = order[np.arange(len(order)) - together.indptr[rows[order]] < n]
+    return sp.csr_array((dice[kept], (rows[kept], columns[kept])), shape=together.shape)
 
 
 def _step(
@@ -169,7 +170,13 @@ class GivenTranslations(Tfidf):
 
 
 class SsiLanguages(BlendedRanking):
-    """Blends of learned scores with TFIDF on translated queries."""
+    """Blends of learned scores with TFIDF on translated queries.
+
+    `answers` and `translated` say in words what answers are, and how queries are translated.
+    """
+
+    answers: ClassVar[Mapping[str, str]] = {}
+    translated: ClassVar[Mapping[str, str]] = {}
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
@@ -180,52 +187,31 @@ class SsiLanguages(BlendedRanking):
         return super().prepared(pairs, pool="all" if graded(pairs) else "mates", **how)
 
     def _adapted(self, parts: Parts) -> Parts:
-        sides, linked = (parts.train, parts.validation, parts.test), graded(parts.train)
+        mates, linked, about = parts.train, graded(parts.train), parts.describe()
+        notes = (*parts.notes, self.answers["linked" if linked else "mates"])
         if linked:
-            same, links = np.unique(parts.train.relevance.positives.data)[:-3:-1]
-            train, validation, test = (_of_grade(part, links) for part in sides)
-            mates = _of_grade(parts.train, same)
-            how = (
-                "Answers are the documents that a query's counterpart links to, of the second "
-                "grade. The counterpart, of the highest grade, is known to the dictionary alone "
-                "and, where it has the query's id, no answer."
-            )
-        else:
-            (train, validation, test), mates = sides, parts.train
-            how = (
-                "Answers are counterparts, for these data know no links; the paper's are the "
-                "documents that they link to. Where each query has one, MAP is the mean "
-                "reciprocal rank, and P@10 at most 0.1."
-            )
-        return replace(
-            parts, train=train, validation=validation, test=test, one_collection=linked,
-            about=parts.describe(), notes=(*parts.notes, how), mates=mates,
-        )  # fmt: skip
+            same, links = np.unique(mates.relevance.positives.data)[:-3:-1]
+            mates = flattened(mates, same)
+            parts = parts.each(lambda part: flattened(part, links))
+        return replace(parts, one_collection=linked, about=about, notes=notes, mates=mates)
 
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         """TFIDF of queries in the language of the documents, and how they came to be."""
-        held = data.validation, data.test
-        if all(TRANSLATION in part.x.metadata for part in (data.train, *held)):
-            translations: dict[str, str] = {}
-            for part in (data.train, *held):
-                translations |= dict(
-                    zip(part.x.content, part.x.metadata[TRANSLATION], strict=True)
-                )
+        train, *held = data.train, data.validation, data.test
+        sides = [part.x for part in (train, *held)]
+        how, known = "given", sp.csr_array((0, 0))
+        if all(TRANSLATION in x.metadata for x in sides):
+            texts = (zip(x.content, x.metadata[TRANSLATION], strict=True) for x in sides)
+            translations: dict[str, str] = dict(itertools.chain.from_iterable(texts))
             ranked = [text for part in held for text in part.y.content]
             features = GivenTranslations(translations, ranked)
-            lexical = PairPipeline(get_method("tfidf_cosine")(), features).fit(data.train)
-            how = "Translations of the queries were given with the data."
+            lexical = PairPipeline(get_method("tfidf_cosine")(), features).fit(train)
         else:
-            lexical = PairPipeline(TranslatedTfidf(), TextCounts(), TextCounts()).fit(
-                data.mates or data.train
-            )
-            known = lexical.model_.translation_
-            how = (
-                "No translations were given: queries are translated word by word, with a "
-                f"dictionary induced from the training pairs (IBM model 1; {known.nnz:,} "
-                f"translations of {np.count_nonzero(np.diff(known.indptr)):,} words)."
-            )
-        return replace(data, notes=(*data.notes, how)), lexical
+            lexical = PairPipeline(TranslatedTfidf(), TextCounts(), TextCounts())
+            known, how = lexical.fit(data.mates or train).model_.translation_, "induced"
+        n_words = np.count_nonzero(np.diff(known.indptr))
+        text = self.translated[how].format(n_translations=known.nnz, n_words=n_words)
+        return replace(data, notes=(*data.notes, text)), lexical
 
     def _pipeline(self, method: str, task: Task, **params: Any) -> PairPipeline:
         features = [
@@ -234,12 +220,3 @@ class SsiLanguages(BlendedRanking):
         ]
         model = get_method(method)(shared=False, random_state=task.seed, **params)
         return PairPipeline(model, *features)
-
-
-def _of_grade(pairs: PairSet, grade: float) -> PairSet:
-    """Pairs of one grade, and the x items that have one."""
-    kept = sp.csr_array(pairs.relevance.positives, copy=True)
-    kept.data = (kept.data == grade).astype(kept.data.dtype)
-    kept.eliminate_zeros()
-    flat = replace(pairs, relevance=Relevance(kept, unjudged="negative"))
-    return flat.take(np.flatnonzero(np.diff(kept.indptr)))

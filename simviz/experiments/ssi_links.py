@@ -11,8 +11,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from simviz.data import PairSet
-from simviz.experiments._blending import BlendedRanking, Scored, Task, TermWeights
-from simviz.experiments._experiment import RunResult, Size, describe, tried
+from simviz.experiments._bench import BlendedRanking, Scored, Task, TermWeights, describe, tried
+from simviz.experiments._experiment import RunResult, Size
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
 from simviz.features import Tfidf, Vectors
@@ -82,14 +82,12 @@ def by_link(parts: Parts, seed: int) -> Parts:
 
 def _weights(train: PairSet) -> Callable[[Any], sp.csr_array]:
     """What makes tf·idf of texts or of counts, with the document frequencies of training."""
-    sides = [train.x.content] if train.x is train.y else [train.x.content, train.y.content]
     if train.x.kind == "text":
         texts: Any = np.concatenate([train.x.content, train.y.content])
         return Tfidf(tf="log2", min_df=2, stop_words="english").fit(texts).transform
+    sides = [train.x.content] if train.x is train.y else [train.x.content, train.y.content]
     both = sp.csr_array(sp.vstack(sides))
-    df = np.bincount(both.indices[both.data != 0], minlength=both.shape[1])
-    idf = np.where(df > 0, np.log(both.shape[0] / np.maximum(df, 1)), 0.0)
-    return TermWeights(idf, "log2").fit(both).transform
+    return TermWeights.of(both, "log2").fit(both).transform
 
 
 def are_counts(content: Any) -> bool:
@@ -123,9 +121,8 @@ class SsiLinks(BlendedRanking):
         if not data.one_collection:
             return super()._run(data, methods, size, seed, progress)
         one = super()._run(data, methods, size, seed, progress.part(0, 0.5))
-        divided = by_link(data, seed)
+        divided, title = by_link(data, seed), "Links divided: {}".format
         two = super()._run(divided, methods, size, seed, progress.part(0.5, 1))
-        title = "Links divided: {}".format
         return RunResult(
             one.about,
             tables=[*one.tables, *(replace(t, title=title(t.title)) for t in two.tables)],

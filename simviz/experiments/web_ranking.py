@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -11,26 +12,15 @@ from simviz.data import Items, PairSet, split
 from simviz.datasets import load_demo
 from simviz.datasets.pydocs import SAME
 from simviz.evaluation.significance import paired_t
-from simviz.experiments._blending import BlendedRanking, Task, TermWeights
+from simviz.experiments._bench import BlendedRanking, Task, TermWeights
 from simviz.experiments._experiment import graded, two_texts
-from simviz.experiments._parts import Parts
+from simviz.experiments._parts import Parts, flattened
 from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline
 from simviz.relevance import Relevance
 
 _LINK_DEMO = "pydocs_links"
-
-
-def clicks(parts: Parts, stands_for: str) -> Parts:
-    """Say how many clicked pairs there are to learn from, and what stands for clicks."""
-    train, validation, test = parts.train, parts.validation, parts.test
-    about = (
-        f"{train.relevance.matrix.nnz:,} clicks of {len(train.x):,} queries to learn from, "
-        f"{len(validation.x):,} and {len(test.x):,} judged queries in validation and test, "
-        f"{len(test.y):,} documents"
-    )
-    return replace(parts, about=about, notes=(*parts.notes, stands_for))
 
 
 def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Parts:
@@ -40,30 +30,25 @@ def of_links(judged: PairSet, links: PairSet, seed: int = 0) -> Parts:
     summary = _introduced(judged)
     held = {*_introduced(validation), *_introduced(test)}
     matrix = links.relevance.positives.tocoo()
-    there = list(zip(links.x.ids[matrix.row], links.y.ids[matrix.col], strict=True))
-    clicked_pairs = {
+    there = zip(links.x.ids[matrix.row], links.y.ids[matrix.col], strict=True)
+    clicks = {
         (summary[a], b)
         for link in there
         for a, b in (link, link[::-1])
         if not held & {a, b} and a in summary
     }
-    queries, clicked = (sorted({click[i] for click in clicked_pairs}) for i in (0, 1))
-    x_at, y_at = ({name: i for i, name in enumerate(side)} for side in (queries, clicked))
+    (queries, rows), (clicked, columns) = (
+        np.unique(side, return_inverse=True) for side in np.array(sorted(clicks), dtype=object).T
+    )
     place = {name: j for j, name in enumerate(judged.y.ids)}
     pairs = PairSet(
-        Items([str(i) for i in range(len(queries))], queries, "text"),
+        Items([str(i) for i in range(len(queries))], list(queries), "text"),
         judged.y.take([place[name] for name in clicked]),
         Relevance.from_pairs(
-            *zip(*((x_at[a], y_at[b]) for a, b in sorted(clicked_pairs)), strict=True),
-            shape=(len(queries), len(clicked)),
-            unjudged="negative",
+            rows, columns, shape=(len(queries), len(clicked)), unjudged="negative"
         ),
     )
-    stands_for = (
-        "Links under See also stand for clicks: the summary of a page asks, and the pages that "
-        "it links, or that link it, were clicked. Pages of the judged queries are left out."
-    )
-    return clicks(Parts(judged.name, pairs, validation, test), stands_for)
+    return Parts(judged.name, pairs, validation, test)
 
 
 def _introduced(judged: PairSet) -> dict[str, str]:
@@ -76,35 +61,38 @@ def _introduced(judged: PairSet) -> dict[str, str]:
 
 def of_judgments(parts: Parts) -> Parts:
     """Learn from the relevant pairs of training queries as if they had been clicked."""
-    stands_for = (
-        "Relevant pairs of the training queries stand for clicks; their grades are dropped."
-    )
-    return clicks(replace(parts, train=_clicked(parts.train)), stands_for)
-
-
-def _clicked(pairs: PairSet) -> PairSet:
-    """Relevant pairs alone, each as good as the other, with the items they are of."""
-    positives = pairs.relevance.positives.copy()
-    positives.data[:] = 1
-    x = np.flatnonzero(np.diff(positives.indptr))
-    y = np.unique(positives.indices)
-    flat = replace(pairs, relevance=Relevance(positives, unjudged="negative"))
-    return flat.take(x, y)
+    flat = flattened(parts.train)
+    train = flat.take(None, np.unique(flat.relevance.positives.indices))
+    return replace(parts, train=train)
 
 
 class WebRanking(BlendedRanking):
-    """NDCG of models trained on clicks, each alone and combined with the vector space model."""
+    """NDCG of models trained on clicks, each alone and combined with the vector space model.
+
+    `clicks` say in words what stands for clicks.
+    """
 
     paper_test = paired_t
+    clicks: ClassVar[Mapping[str, str]] = {}
 
     def prepared(self, pairs: PairSet, *, seed: int = 0, **how: Any) -> Parts:
         """Make data of pairs that somebody brought."""
         if pairs.name == self.demo:
-            return of_links(pairs, load_demo(_LINK_DEMO), seed)
+            return self._counted(of_links(pairs, load_demo(_LINK_DEMO), seed), "links")
         return super().prepared(pairs, seed=seed, **how)
 
     def _adapted(self, parts: Parts) -> Parts:
-        return of_judgments(parts)
+        return self._counted(of_judgments(parts), "judgments")
+
+    def _counted(self, parts: Parts, stand_for: str) -> Parts:
+        """Say how many clicked pairs there are to learn from, and what stands for clicks."""
+        train, validation, test = parts.train, parts.validation, parts.test
+        about = (
+            f"{train.relevance.matrix.nnz:,} clicks of {len(train.x):,} queries to learn from, "
+            f"{len(validation.x):,} and {len(test.x):,} judged queries in validation and test, "
+            f"{len(test.y):,} documents"
+        )
+        return replace(parts, about=about, notes=(*parts.notes, self.clicks[stand_for]))
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
@@ -112,13 +100,9 @@ class WebRanking(BlendedRanking):
 
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         """The words of all texts are counted once, for they are asked for many times."""
-        clicked = data.train
-        words = TextCounts(min_df=2, stop_words="english")
-        both = words.fit_transform([*clicked.x.content, *clicked.y.content])
-        df = np.bincount(both.indices, minlength=both.shape[1])
-
+        words, train = TextCounts(min_df=2, stop_words="english"), data.train
+        weights = TermWeights.of(words.fit_transform([*train.x.content, *train.y.content]))
         counts = data.encoded(lambda items: words.transform(items.content))
-        weights = TermWeights(np.log(both.shape[0] / df))
         lexical = PairPipeline(get_method("tfidf_cosine")(), weights, weights)
         return counts, lexical.fit(counts.train)
 

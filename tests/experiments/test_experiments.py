@@ -38,10 +38,9 @@ from simviz.experiments import (
     to_markdown,
 )
 from simviz.experiments.__main__ import main
-from simviz.experiments._claims import ClaimSpec, Judge
-from simviz.experiments._experiment import tried
+from simviz.experiments._bench import tried
+from simviz.experiments._claims import PUBLISHED, ClaimSpec, Judge
 from simviz.experiments._progress import request_key
-from simviz.experiments._published import PUBLISHED
 from simviz.features import Tfidf
 from simviz.methods import all_methods, get_method
 from simviz.methods.s2net import S2Net
@@ -78,39 +77,44 @@ def test_an_unknown_experiment_is_guessed():
 
 def test_a_claim_of_being_ahead_needs_sign_and_p():
     found = paired_randomization(BETTER, WORSE)
-    claim = Claim.ahead("A is ahead.", found, "MRR", paper=found)
+    claim = Claim.tested("A is ahead.", found, "MRR", paper=found)
     assert claim.verdict == "holds"
     assert "paired randomisation, 80 queries" in claim.test
     assert claim.paper_test.endswith("p < 0.001")
     assert claim.numbers().startswith("MRR: +0.0")
-    assert Claim.ahead("B is ahead.", found.swapped()).verdict == "does not hold"
+    assert Claim.tested("B is ahead.", found.swapped()).verdict == "does not hold"
     unsure = paired_randomization(BETTER[:4], BETTER[:4] - [0.1, 0.1, -0.1, 0.0])
-    assert Claim.ahead("A is ahead.", unsure).verdict == "undecided"
-    assert Claim.ahead("B is ahead.", unsure.swapped()).verdict == "undecided"
+    assert Claim.tested("A is ahead.", unsure).verdict == "undecided"
+    assert Claim.tested("B is ahead.", unsure.swapped()).verdict == "undecided"
     level = paired_randomization(BETTER, BETTER)
-    assert Claim.ahead("A is ahead.", level).verdict == "undecided"
-    few = Claim.ahead("A is ahead.", paired_randomization(BETTER[:1], WORSE[:1]))
+    assert Claim.tested("A is ahead.", level).verdict == "undecided"
+    few = Claim.tested("A is ahead.", paired_randomization(BETTER[:1], WORSE[:1]))
     assert few.verdict == "undecided" and "Too few" in few.numbers()
 
 
 def test_data_at_the_ceiling_decide_nothing():
     found = paired_randomization(BETTER, WORSE)
-    high = Claim.ahead("A is ahead.", found, "MRR", values=(0.996, 0.992))
+    high = Claim.tested("A is ahead.", found, "MRR", values=(0.996, 0.992))
     assert high.verdict == "undecided"
     assert "0.996 − 0.992" in high.numbers() and "ceiling" in high.numbers()
-    assert Claim.ahead("A is ahead.", found, values=(0.996, 0.98)).verdict == "holds"
-    assert Claim.level("Level.", found, 0.5, values=(0.999, 0.995)).verdict == "undecided"
+    assert Claim.tested("A is ahead.", found, values=(0.996, 0.98)).verdict == "holds"
+    assert (
+        Claim.tested("Level.", found, kind="level", margin=0.5, values=(0.999, 0.995)).verdict
+        == "undecided"
+    )
 
 
 def test_a_claim_over_dimensions_is_told_by_dimension():
     ahead, level = paired_randomization(BETTER, WORSE), paired_randomization(BETTER, BETTER)
-    made = {k: Claim.ahead(f"k = {k}", one) for k, one in {5: ahead, 10: ahead, 20: level}.items()}
+    made = {
+        k: Claim.tested(f"k = {k}", one) for k, one in {5: ahead, 10: ahead, 20: level}.items()
+    }
     claim = Claim.at_every("A is ahead at every k.", made.values())
     assert claim.verdict == "undecided"
     assert claim.numbers() == "holds at k = 5, k = 10; undecided at k = 20"
     assert claim.test == made[5].test
     assert Claim.at_every("A is ahead.", [made[5], made[10]]).verdict == "holds"
-    behind = Claim.ahead("k = 40", ahead.swapped())
+    behind = Claim.tested("k = 40", ahead.swapped())
     assert Claim.at_every("A is ahead.", [*made.values(), behind]).verdict == "does not hold"
     assert Claim.at_every("A is ahead.", []).verdict == "not comparable"
 
@@ -167,15 +171,18 @@ def test_claims_of_a_family_are_corrected_together_and_others_are_not():
 
 
 def test_level_is_shown_by_an_interval_and_not_by_a_large_p():
+    def level(found, margin, kind="level"):
+        return Claim.tested("They are level.", found, kind=kind, margin=margin)
+
     found = paired_randomization(BETTER, BETTER + 0.001 * RNG.normal(size=80))
-    assert Claim.level("They are level.", found, 0.01).verdict == "holds"
-    assert Claim.level("They are level.", found, 0.0001).verdict == "undecided"
+    assert level(found, 0.01).verdict == "holds"
+    assert level(found, 0.0001).verdict == "undecided"
     apart = paired_randomization(BETTER, WORSE)
-    assert Claim.level("They are level.", apart, 0.0001).verdict == "does not hold"
-    assert "95% interval within ±0.01" in Claim.level("They are level.", found, 0.01).test
-    no_worse = Claim.level("A is no worse.", apart, 0.0001, or_better=True)
+    assert level(apart, 0.0001).verdict == "does not hold"
+    assert "95% interval within ±0.01" in level(found, 0.01).test
+    no_worse = level(apart, 0.0001, "no worse")
     assert no_worse.verdict == "holds" and "95% interval above −0.0001" in no_worse.test
-    worse = Claim.level("B is no worse.", apart.swapped(), 0.0001, or_better=True)
+    worse = level(apart.swapped(), 0.0001, "no worse")
     assert worse.verdict == "does not hold"
 
 

@@ -11,8 +11,8 @@ from types import SimpleNamespace
 import pytest
 
 from simviz.experiments import Claim, Experiment, all_experiments, get_experiment
+from simviz.experiments._claims import PUBLISHED, PublishedText
 from simviz.experiments._experiment import RunResult
-from simviz.experiments._published import PUBLISHED, PublishedText
 from simviz.experiments.siamese_blstm import ANNOTATIONS, EXTRA, ROWS, TYPOS
 
 FILE = tomllib.loads(files("simviz.experiments").joinpath("published.toml").read_text("utf-8"))
@@ -160,8 +160,7 @@ def test_every_statement_of_a_paper_is_claimed_and_nothing_else():
                 cls.shown_as.lower(), cls.published_as, told.rows[0], "ahead of", told.rows[1]
             )  # fmt: skip
             claimed.add((cls.paper.id, *place))
-    drawn = {tuple(one) for one in FILE["statements"] if one[:2] == ["wxl", "figure 1"]}
-    assert {tuple(one) for one in FILE["statements"]} - claimed == drawn, "keyword_map has these"
+    assert {tuple(one) for one in FILE["statements"]} <= claimed
 
 
 @pytest.mark.parametrize("name", all_experiments())

@@ -13,7 +13,7 @@ import simviz
 from simviz.data import Items, PairSet
 from simviz.evaluation.metrics import MAP
 from simviz.experiments import Parts, Progress, get_experiment
-from simviz.experiments._blending import ALPHAS, Task, blend_weights
+from simviz.experiments._bench import ALPHAS, Task, blend_weights
 from simviz.experiments._parts import WithoutItself
 from simviz.experiments.ssi_languages import GivenTranslations, TranslatedTfidf
 from simviz.experiments.ssi_links import by_link

@@ -102,7 +102,7 @@ def test_composition_keeps_some_titles_with_an_exchange_for_the_test():
 
 def test_sizes_of_groups_are_drawn_before_and_after_synonyms():
     titles = Material(TITLES, "some", [("train", "railway"), ("conductor", "guard")])
-    before, after = blstm.group_sizes(titles, None, 0).series
+    before, after = blstm.group_sizes(titles, None, 0)
     assert (before.x, before.y) == ((2.0, 3.0), (2.0, 1.0))
     made, _ = composition_test(TITLES, titles.synonyms, share=0)
     assert sum(np.multiply(after.x, after.y)) == 7 + sum(map(len, made.values())) > 7
@@ -110,7 +110,7 @@ def test_sizes_of_groups_are_drawn_before_and_after_synonyms():
 
 
 def test_costs_of_pairs_are_drawn_as_the_network_counts_them():
-    together, apart, printed = blstm.costs().series
+    together, apart, printed = blstm.costs()
     assert (together.y[0], together.y[100], together.y[200]) == (1.0, 0.25, 0.0)
     assert (apart.y[0], apart.y[150], apart.y[200]) == (0.0, 0.25, 1.0)
     assert [a + b for a, b in zip(apart.y, printed.y, strict=True)] == pytest.approx(
