@@ -33,17 +33,17 @@ SETS = {
     "choose": ("abt_buy", "emoji", "en_es_sentences"),
     "report": ("amazon_google", "en_es_docs", "libreoffice_help"),
 }
-MOST, SHARES, MARGIN = 1_400, (0.05, 0.1, 0.0), "normalized_margin"
+MAX_PAIRS, SHARES, MARGIN = 1_400, (0.05, 0.1, 0.0), "normalized_margin"
 Array = NDArray[np.float64]
 
 
-def texts(folder: Path, name: str, most: int) -> tuple[list[str], list[str]]:
+def texts(folder: Path, name: str, limit: int) -> tuple[list[str], list[str]]:
     if name == "emoji":
         pairs = simviz.load_demo(name)
         return list(pairs.x.content), list(pairs.y.content)
     parts = aligned(folder / name).values()
     sides = [[text for part in parts for text in part[side]] for side in (0, 1)]
-    kept = np.sort(np.random.default_rng(0).permutation(len(sides[0]))[:most])
+    kept = np.sort(np.random.default_rng(0).permutation(len(sides[0]))[:limit])
     x, y = ([side[i] for i in kept] for side in sides)
     return x, y
 
@@ -116,7 +116,7 @@ def main() -> None:
         "| Brier skill | share estimated | listed | s |"
     )
     for name in names or SETS[what]:
-        x, y = texts(folder_of_sets, name, MOST)
+        x, y = texts(folder_of_sets, name, MAX_PAIRS)
         for share in SHARES:
             print(row(name, x, y, share), flush=True)
 

@@ -149,7 +149,7 @@ def fit_beyond_memory(n: int = 100_000, words: int = 1_700, limit: str = "700 Mi
             for name in ("x_projection_", "y_projection_", "x_offset_", "y_offset_")
         )
         done = f"{took:.0f} | {two.n_iter_} | {kills - held.kills}"
-        print(f"| two workers | {done} | {held.most:.0f} MB | {off:.0e} |", flush=True)
+        print(f"| two workers | {done} | {held.peak:.0f} MB | {off:.0e} |", flush=True)
 
 
 class Held(Thread):
@@ -158,7 +158,7 @@ class Held(Thread):
     def __init__(self, cluster: LocalCluster, kills: int) -> None:
         super().__init__(daemon=True)
         self._cluster, self.kills, self._told = cluster, kills, 0
-        self.most, self.is_over = 0.0, False
+        self.peak, self.is_over = 0.0, False
 
     def kill(self, step: int, total: int, metrics: dict[str, float]) -> bool:
         """Kill a worker in the middle of the evaluation after the first step."""
@@ -178,7 +178,7 @@ class Held(Thread):
             for pid in self.pids():
                 with suppress(OSError):  # it was killed meanwhile
                     pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-                    self.most = max(self.most, pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
+                    self.peak = max(self.peak, pages * os.sysconf("SC_PAGE_SIZE") / 1e6)
             time.sleep(0.05)
 
 

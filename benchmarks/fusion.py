@@ -28,7 +28,7 @@ from simviz.pipeline import default_pipeline
 CHOOSING = ("emoji", "en_es_docs", "abt_buy")
 REPORTED = ("job_titles", "pydocs", "libreoffice_help", "en_es_sentences", "amazon_google")
 SEEDS = (0, 1, 2)
-MOST = 1_000  # pairs of a set, which each seed draws and splits anew
+MAX_PAIRS = 1_000  # pairs of a set, which each seed draws and splits anew
 CHARACTERS = {"analyzer": "char_wb", "ngram_range": (3, 5)}
 
 
@@ -39,7 +39,7 @@ def drawn(folder: Path, name: str, seed: int) -> tuple[PairSet, simviz.data.Spli
         by = "x" if name == "pydocs" else "pair"  # whose documents answer several queries
         return pairs, simviz.split(pairs, by=by, fractions=(0.5, 0.25, 0.25), seed=seed)
     pairs = parts(folder, name)[0]
-    at = np.random.default_rng(seed).permutation(len(pairs.x))[:MOST]
+    at = np.random.default_rng(seed).permutation(len(pairs.x))[:MAX_PAIRS]
     pairs = pairs.take(at, at)
     return pairs, simviz.split(pairs, by="pair", fractions=(0.5, 0.25, 0.25), seed=seed)
 

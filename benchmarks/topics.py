@@ -228,10 +228,10 @@ def polylingual(folder: Path, k: int) -> None:
         ("cplsa", {}, (10, 20, 40)),
         ("pltm", {"inference": "gibbs"}, (50, 200)),
     ):
-        for most in steps:
-            model = get_method(name)(k, tol=0, max_iter=most, **params)
+        for n_iter in steps:
+            model = get_method(name)(k, tol=0, max_iter=n_iter, **params)
             given = "".join(f", {key}={value}" for key, value in params.items())
-            works.append((name + given, most, partial(model.fit, *count["train"])))
+            works.append((name + given, n_iter, partial(model.fit, *count["train"])))
     if find_spec("topica"):
         works += [("topica PolylingualLDA", i, _topica(count, k, i)) for i in (20, 50, 200)]
     if find_spec("tomotopy"):

@@ -140,7 +140,7 @@ def method_page(cls: type[PairModel]) -> str:
         *idea,
         bullets("Needs", card.needs),
         bullets("Not suited when", card.fails),
-        bullets("Related", [f"[{k.title}]({k.id}.md): {k.words}" for k in card.related]),
+        bullets("Related", [f"[{k.title}]({k.id}.md): {k.text}" for k in card.related]),
         "## In Python",
         f"```python\n{card.code}```",
         "\n\n".join(card.presets),

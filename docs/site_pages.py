@@ -22,12 +22,9 @@ from simviz.methods import all_methods
 
 DOCS = Path(__file__).parent
 #: Public modules beside the packages that `simviz` names.
-MODULES = (
-    *("base", "callbacks", "data.health", "exceptions", "explain.terms"),
-    *("params", "ranking", "relevance"),
-)
+MODULES = ("callbacks", "data.health", "exceptions", "explain.terms", "params", "relevance")
 #: A page of so many names is divided, so that none is heavy.
-MOST_NAMES = 45
+MAX_NAMES = 45
 
 
 def exported(name: str) -> dict[str, Any]:
@@ -53,7 +50,7 @@ def reference_pages(name: str) -> dict[str, str]:
     things = exported(name)
     classes = {n for n, thing in things.items() if inspect.isclass(thing)}
     parts = {name: [*things]}
-    if len(things) > MOST_NAMES:
+    if len(things) > MAX_NAMES:
         parts = {name: [n for n in things if n not in classes], f"{name}.classes": sorted(classes)}
     pages = {}
     for page, names in parts.items():

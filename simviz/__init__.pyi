@@ -1,4 +1,5 @@
 from . import (
+    base as base,
     charts as charts,
     data as data,
     datasets as datasets,
@@ -9,6 +10,7 @@ from . import (
     methods as methods,
     pipeline as pipeline,
     projection as projection,
+    ranking as ranking,
     scale as scale,
 )
 from .charts import Drawing as Drawing, draw as draw

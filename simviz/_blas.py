@@ -139,8 +139,8 @@ def _call(library: str, name: str, dtype: np.dtype[Any], *args: Any) -> None:
     """Call a routine, all of whose arguments are references."""
     if dtype not in _LETTERS:
         raise ValueError(f"Only float32 and float64 are computed with, got {dtype}.")
-    given = [_reference(value) for value in args]
-    _routine(library, _LETTERS[dtype] + name, len(given))(*given)
+    references = [_reference(value) for value in args]
+    _routine(library, _LETTERS[dtype] + name, len(references))(*references)
 
 
 def _reference(value: Any) -> Any:

@@ -35,12 +35,12 @@ def _load_threadsafe_layer() -> bool:
     # GNU OpenMP reads once, when it is loaded, how threads wait for one another.
     # Spinning, its default, starves kernels whenever others use the cores: a
     # dimension curve beside a busy process took 19 s, and 6 s with patience.
-    chosen = os.environ.get("OMP_WAIT_POLICY")
+    policy = os.environ.get("OMP_WAIT_POLICY")
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
     try:
         return any(map(_can_import, ("numba.np.ufunc.tbbpool", "numba.np.ufunc.omppool")))
     finally:
-        if chosen is None:
+        if policy is None:
             del os.environ["OMP_WAIT_POLICY"]
 
 

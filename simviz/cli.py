@@ -52,8 +52,8 @@ _FORMS = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, by default with the arguments of its line; return the exit status."""
-    words = sys.argv[1:] if arguments is None else list(arguments)
-    name = words.pop(0) if words and words[0] in _COMMANDS else ""
+    args = sys.argv[1:] if arguments is None else list(arguments)
+    name = args.pop(0) if args and args[0] in _COMMANDS else ""
     summary, describe, run = _COMMANDS.get(name, _WORKBENCH)
     parser = ArgumentParser(
         f"simviz {name}".strip(),
@@ -70,7 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if run is not _workbench:  # Streamlit ends by it as it should
         _end_by_exception()
     try:
-        status = run(parser.parse_intermixed_args(words))
+        status = run(parser.parse_intermixed_args(args))
         sys.stdout.flush()
     except KeyboardInterrupt:
         _report("\nStopped.\n")
@@ -330,9 +330,10 @@ def _audit(options: Namespace) -> int:
             better = f" -> {one['better_y']}" if one["better_y_id"] else ""
             line = _one_line(f"{one['x']} | {one['y']}{better} ({one['kind']})")
             sys.stdout.write(f"{one['probability_wrong']:.2f}  {line}\n")
-        most = audited["probability_wrong"].max()
+        highest = audited["probability_wrong"].max()
         _report(
-            f"{len(listed):,} of {len(audited):,} pairs; the most probable one has {most:.2f}.\n"
+            f"{len(listed):,} of {len(audited):,} pairs; the most probable one "
+            f"has {highest:.2f}.\n"
         )
         for note in audited.attrs["notes"]:
             _report(f"{note}\n")

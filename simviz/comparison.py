@@ -57,10 +57,9 @@ from simviz.pipeline import (
 )
 from simviz.projection.pipeline_map import DRAWING
 from simviz.reports.run_summary import (
-    Entry,
+    RunEntry,
     RunTable,
     compare_runs,
-    estimate,
     ranked,
     records_by_dimension,
     roc_curves,
@@ -145,7 +144,7 @@ def compare(
     {'tfidf_cosine': 1.0, 'bm25': 1.0, '(popularity)': 0.33, '(chance)': 0.33}
     """
     pairs = pairs_of(pairs, x, y)
-    how, parts = _divided(pairs, split, seed)
+    spec, parts = _divided(pairs, split, seed)
     parsed_metric = default_metric(pairs.relevance) if metric is None else parse_metric(metric)
     pipelines = _with_base(_pipelines(methods, parts.train, pairs), parts.train)
     query_direction = default_direction(pairs)
@@ -185,7 +184,7 @@ def compare(
             {"training": fitted - start, "scoring": time.monotonic() - fitted},
         )
     hear(1, 1, {})
-    return Result(pairs, parts, how, parsed_metric, query_direction, results)
+    return Result(pairs, parts, spec, parsed_metric, query_direction, results)
 
 
 def blend(result: Result, *, callback: Callback | None = None) -> Blended:
@@ -275,8 +274,8 @@ def _divided(pairs: PairSet, split: By | Split | None, seed: int) -> tuple[Split
     if split is None:
         suggestion = suggest_split(pairs)
         split, key = suggestion.by, suggestion.group_key
-    how = SplitSpec(split, seed=seed, group_key=key)
-    return how, split_pairs(pairs, how.by, how.fractions, seed, key)
+    spec = SplitSpec(split, seed=seed, group_key=key)
+    return spec, split_pairs(pairs, spec.by, spec.fractions, seed, key)
 
 
 def _pipelines(
@@ -290,8 +289,8 @@ def _pipelines(
     if not methods:
         raise ValueError("There is nothing to compare. Name a method, such as 'cca'.")
     pipelines: dict[str, Pipeline] = {}
-    for name, given in methods.items():
-        method = _read(given, pairs, str(name))
+    for name, value in methods.items():
+        method = _read(value, pairs, str(name))
         if isinstance(method, ImportedRun):
             made: Pipeline = method.pipeline
         elif isinstance(method, Pipeline):
@@ -439,7 +438,7 @@ class Result:
         The data.
     parts : Split
         Into which it was split.
-    how : SplitSpec
+    split_spec : SplitSpec
         How it was split.
     metric : Metric
         By which runs are chosen and compared.
@@ -457,7 +456,7 @@ class Result:
 
     pairs: PairSet
     parts: Split
-    how: SplitSpec
+    split_spec: SplitSpec
     metric: Metric
     direction: Direction
     runs: Mapping[str, RunResult]
@@ -524,27 +523,29 @@ class Result:
         """
         import pandas as pd
 
-        main = self.metric.name
-        measured = {name: self.runs[name].measured for name in self.names}
-        known = measured[self.names[0]]["test"]
-        metrics = [main, *(m.name for m in known.evaluation.metrics if m != self.metric)]
+        main, table = self.metric.name, self._table
+        first, runs = table.entries[0].measured, [self.runs[name] for name in self.names]
+        names = [*self.names, *(f"({name})" for name in first.records if name != "run")]
+        nothing = [nan] * (len(names) - len(runs))
         letters = {} if self.comparisons is None else self.comparisons.letters()
-        rows: list[dict[str, Any]] = []
-        for name, parts in measured.items():
-            curve = parts["test"].curve
-            estimates = {m: estimate(parts["test"].record(m, self.direction)) for m in metrics}
-            row = {"method": name, f"validation {main}": nan, main: nan, "±": estimates[main][1]}
-            row |= {"group": letters.get(name, ""), **{m: estimates[m][0] for m in metrics}}
-            row[f"validation {main}"] = parts["validation"].evaluation.value(self.metric)
-            for side in "xy":
-                share = getattr(parts["test"].evaluation, f"{side}_unknown")
-                row[f"{side} unknown"] = nan if share is None else share
-            row |= {"dimensions": curve[-1]["dimension"] if curve else None}
-            rows.append(row | {"seconds": sum(self.runs[name].seconds.values())})
-        for name in [name for name in known.records if name != "run"]:
-            values = {m: known.value(m, self.direction, name) for m in metrics}
-            rows.append({"method": f"({name})", "group": "", **values})
-        return pd.DataFrame(rows).set_index("method").astype({"dimensions": "Int64"})
+        others = [m.name for m in first.evaluation.metrics if m != self.metric]
+        figures = {metric: table.figures(metric) for metric in (main, *others)}
+        values = {metric: [cell.value for cell in cells] for metric, cells in figures.items()}
+        validation = [run.measured["validation"].evaluation.value(self.metric) for run in runs]
+        columns: dict[str, Any] = {
+            f"validation {main}": validation + nothing,
+            main: values[main],
+            "±": [cell.half_width for cell in figures[main][: len(runs)]] + nothing,
+            "group": [letters.get(name, "") for name in names],
+            **values,
+        }
+        for side in "xy":
+            shares = [getattr(entry.evaluation, f"{side}_unknown") for entry in table.entries]
+            known = [nan if share is None else share for share in shares]
+            columns[f"{side} unknown"] = known + nothing
+        sizes, seconds = table.costs()
+        columns |= {"dimensions": pd.array(sizes, dtype="Int64"), "seconds": seconds}
+        return pd.DataFrame(columns, index=pd.Index(names, name="method"))
 
     def roc_figure(self, **options: Any) -> go.Figure:
         """ROC curves on the test part.
@@ -640,7 +641,7 @@ class Result:
             )
         runs = [entry.run for entry in self._table.entries]
         if not runs[0].maps():
-            drawn = draw(self.best, self.pairs, seed=self.how.seed, method="mds")
+            drawn = draw(self.best, self.pairs, seed=self.split_spec.seed, method="mds")
             runs[0].put_map(DRAWING, *drawn)
         looks = {entry.run.id: entry.look for entry in self._table.entries}
         text = html_report(runs, self.pairs, metric=self.metric.name, looks=looks)
@@ -650,7 +651,9 @@ class Result:
     def _table(self) -> RunTable:
         """The runs on the test part, the best first, as reports read them."""
         looks = {name: self._look(name) for name in self.runs}
-        ranked = [Entry(run, run.info.name, looks[run.info.name], "test") for run in self._ranked]
+        ranked = [
+            RunEntry(run, run.info.name, looks[run.info.name], "test") for run in self._ranked
+        ]
         return RunTable(self.pairs, ranked, self.direction, self.metric.name, [self.metric.name])
 
     @cached_property
@@ -671,8 +674,8 @@ class Result:
     def _is_repeatable(self) -> bool:
         """Whether the request for the split makes these parts, unlike folds and one's own."""
         try:
-            how = self.how
-            again = split_pairs(self.pairs, how.by, how.fractions, how.seed, how.group_key)
+            spec = self.split_spec
+            again = split_pairs(self.pairs, spec.by, spec.fractions, spec.seed, spec.group_key)
         except DatasetError:
             return False
         sides = (self.parts.x_index, again.x_index), (self.parts.y_index, again.y_index)
@@ -682,10 +685,10 @@ class Result:
         """The request that a run of the app would have been trained by."""
         data = self.pairs.name, self.pairs.digest
         if not isinstance(pipeline, PairPipeline) or isinstance(pipeline.model, ImportedScores):
-            return JobSpec(*data, "imported", split=self.how)
+            return JobSpec(*data, "imported", split=self.split_spec)
         params = pipeline.model.get_params(deep=False)
         defaults = type(pipeline.model)().get_params(deep=False)
-        given = {
+        changed = {
             name: value
             for name, value in params.items()
             if isinstance(value, bool | int | float | str | None) and value != defaults[name]
@@ -696,7 +699,7 @@ class Result:
             features = "pretrained"
         if isinstance(encoder, PretrainedText) and encoder.model != PretrainedText.model:
             features = f"pretrained:{encoder.model}"
-        return JobSpec(*data, method, given, self.how, features=features)
+        return JobSpec(*data, method, changed, self.split_spec, features=features)
 
     def _look(self, name: str) -> str:
         """The id by which charts know the colour of a run; further ones of a method differ."""

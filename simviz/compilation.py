@@ -38,8 +38,8 @@ def is_done() -> bool:
 
 def _cache() -> Path:
     """Where numba keeps what it compiles."""
-    if chosen := os.environ.get("NUMBA_CACHE_DIR"):
-        return Path(chosen)
+    if folder := os.environ.get("NUMBA_CACHE_DIR"):
+        return Path(folder)
     beside = _ROOT / "__pycache__"
     if os.access(beside if beside.exists() else _ROOT, os.W_OK):
         return beside

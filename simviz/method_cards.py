@@ -82,7 +82,7 @@ class Related:
 
     id: str
     title: str
-    words: str
+    text: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class ParamRow:
     name: str
     default: str
     allowed: str
-    words: str
+    description: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ import sys
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import fields, is_dataclass
+from dataclasses import Field, fields, is_dataclass
 from functools import partial
 from importlib.metadata import version
 from io import BufferedReader
@@ -44,7 +44,7 @@ _MIN_ALLOWED = 2**20  # bytes that any file may unpack to
 _INFLATION, _TREE_INFLATION = 256, 32
 _CHUNK = 2**18
 _LONGEST_NUMBER = 19  # digits: what 64 bits hold
-_MOST_CHARACTERS = 2**24  # of an array of strings, in 64 MB
+_MAX_CHARACTERS = 2**24  # of an array of strings, in 64 MB
 _DTYPES = {
     **{f"{kind.upper()}{8 * n}": f"<{kind}{n}" for kind in "fiu" for n in (2, 4, 8)},
     "I8": "i1",
@@ -286,6 +286,11 @@ def state_digest(objects: Mapping[str, Any]) -> str:
     return digest.hexdigest()
 
 
+def stored_name(one: Field[Any]) -> str:
+    """What a field of a dataclass is called in files."""
+    return str(one.metadata.get("stored_as", one.name))
+
+
 def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
     if value is None or isinstance(value, bool | int | float | str):
         return value
@@ -330,7 +335,7 @@ def _pack(value: Any, name: str, arrays: dict[str, Any]) -> Any:
             "fitted": {k: _pack(v, f"{name}.{k}", arrays) for k, v in fitted.items()},
         }
     if is_dataclass(value) and type(value).__module__.startswith("simviz."):
-        parts = {f.name: getattr(value, f.name) for f in fields(value) if f.init}
+        parts = {stored_name(f): getattr(value, f.name) for f in fields(value) if f.init}
         params = {k: _pack(v, f"{name}.{k}", arrays) for k, v in parts.items()}
         return {"class": type(value).__name__, "params": params, "fitted": {}}
     if isinstance(value, FunctionType) and value.__name__.isidentifier():
@@ -391,7 +396,7 @@ def _unpack(
         if dict in set(map(type, items)):
             items = list(map(unpack, items))
         if value["as"] == "str":
-            if len(items) * max(map(len, items), default=0) > _MOST_CHARACTERS:
+            if len(items) * max(map(len, items), default=0) > _MAX_CHARACTERS:
                 raise ValueError("an array of strings is too large")
             return np.array(items, dtype=str)
         if value["as"] == "object":
@@ -415,7 +420,8 @@ def _unpack(
             "does not have. Load it with the version that wrote it, or, if the class is yours, by "
             "load_pipeline(path, trusted=[...])."
         )
-    params = {k: unpack(v) for k, v in value["params"].items()}
+    names = {stored_name(f): f.name for f in fields(cls)} if is_dataclass(cls) else {}
+    params = {names.get(k, k): unpack(v) for k, v in value["params"].items()}
     if issubclass(cls, PairModel) and (reason := cls.tags.why_missing()):
         raise MissingLibraryError(reason)
     made = cls(**params)

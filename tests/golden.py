@@ -135,8 +135,8 @@ def found(pipeline: Any, parts: Any) -> dict[str, Any]:
     return {"metrics": metrics, "similarities": [float(s) for s in S.ravel()[positions]]}
 
 
-def differences(before: Cells, after: Cells, most: float | None = None) -> Iterator[str]:
-    """Say in a line each where a cell differs beyond its tolerance (or `most`), or is missing."""
+def differences(before: Cells, after: Cells, tolerance: float | None = None) -> Iterator[str]:
+    """Say in a line each where a cell differs beyond its tolerance (or this), or is missing."""
     for cell in sorted(before.keys() | after.keys()):
         if cell not in before or cell not in after:
             yield f"{cell}: only {'before' if cell in before else 'after'}"
@@ -146,7 +146,7 @@ def differences(before: Cells, after: Cells, most: float | None = None) -> Itera
             if old.get("error") != new.get("error"):
                 yield f"{cell}: {old.get('error', 'no error')} -> {new.get('error', 'no error')}"
             continue
-        allowed = TOLERANCES.get(cell.split()[0], TOLERANCE) if most is None else most
+        allowed = TOLERANCES.get(cell.split()[0], TOLERANCE) if tolerance is None else tolerance
         for name, value in old["metrics"].items():
             if name not in new["metrics"]:
                 yield f"{cell}: {name} only before"

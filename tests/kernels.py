@@ -25,7 +25,7 @@ PLACES = {"simviz": ROOT / "simviz"} | {
 }
 KEPT = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "simviz-kernels"
 #: Archives that are kept: those used last.
-MOST = 4
+MAX_KEPT = 4
 #: Says of which kernels the machine code of this checkout is.
 STAMP = ROOT / "simviz" / "__pycache__" / "kernels"
 
@@ -62,7 +62,7 @@ def keep(archive: Path) -> None:
                     tar.add(path, f"{name}/{path.relative_to(place)}")
     Path(file.name).replace(archive)
     kept = sorted(KEPT.glob("*.tar"), key=lambda one: one.stat().st_mtime)
-    for old in kept[:-MOST]:
+    for old in kept[:-MAX_KEPT]:
         old.unlink()
 
 

@@ -124,7 +124,7 @@ def test_a_split_of_the_data_is_followed(pairs):
     texts = list(pairs.x.content)
     own = simviz.from_frame({"x": texts, "y": texts, "split": part})
     found = simviz.compare(own, "bm25")
-    assert found.how.by == "column" and len(found.parts.test.x) == 6
+    assert found.split_spec.by == "column" and len(found.parts.test.x) == 6
     assert found.comparisons is None
     assert list(found.verdict.against) == ["guessing by popularity"]
     again = simviz.compare(own, "bm25", split=found.parts)

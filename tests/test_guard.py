@@ -70,7 +70,7 @@ def test_an_upload_that_does_not_arrive_gives_its_room_back(room, monkeypatch):
 
 
 def test_connections_beyond_the_limit_are_refused_until_others_leave(monkeypatch):
-    monkeypatch.setattr(guard, "MOST_OPEN", 3)
+    monkeypatch.setattr(guard, "MAX_OPEN", 3)
 
     async def visit():
         app = Streamlit()

@@ -44,7 +44,7 @@ def test_machine_code_is_found_by_the_digest_of_its_kernels(checkout, tmp_path):
 
 def test_the_archives_used_last_are_kept(checkout, tmp_path):
     checkout("first")
-    kept = [tmp_path / "kept" / f"{k}.tar" for k in range(kernels.MOST + 2)]
+    kept = [tmp_path / "kept" / f"{k}.tar" for k in range(kernels.MAX_KEPT + 2)]
     for k, archive in enumerate(kept[:-1]):
         kernels.keep(archive)
         os.utime(archive, (k, k))

@@ -27,9 +27,9 @@ def test_every_method_has_a_whole_card(method):
     assert sum(piece.kind == "formula" for piece in card.idea) == 1
     assert card.references
     assert card.related, "a See Also section names at least one kin"
-    assert all(kin.id in METHODS and kin.words for kin in card.related)
+    assert all(kin.id in METHODS and kin.text for kin in card.related)
     assert [row.name for row in card.params] == list(inspect.signature(cls).parameters)
-    assert all(row.words and row.allowed for row in card.params)
+    assert all(row.description and row.allowed for row in card.params)
     assert len(card.needs) == 3
     assert any(suits(cls, have) for have in HAVE)
 

@@ -3,7 +3,7 @@ import pytest
 
 from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
-from simviz.explain.terms import MOST_PARTS, occlude
+from simviz.explain.terms import MAX_PARTS, occlude
 from simviz.pipeline import default_pipeline
 
 
@@ -45,9 +45,9 @@ def test_long_texts_are_hidden_a_few_words_at_a_time(colours):
     fitted = default_pipeline("tfidf_cosine", colours).fit(colours)
     text = " ".join(f"w{i}" for i in range(500)) + " green"
     found = occlude(fitted, Items(["q"], [text], "text"), colours.y.take([2]))
-    assert len(found.parts) == MOST_PARTS
+    assert len(found.parts) == MAX_PARTS
     assert found.parts[0][0] == 0 and found.parts[-1][1] == len(text)
-    assert found.effects.argmax() == MOST_PARTS - 1
+    assert found.effects.argmax() == MAX_PARTS - 1
 
 
 def test_patches_of_a_picture_cover_it():

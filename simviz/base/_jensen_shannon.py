@@ -117,19 +117,19 @@ class Distributions:
     @classmethod
     def of(cls, theta: ArrayLike) -> Distributions:
         """Normalise rows and take logarithms and roots."""
-        given = np.asarray(theta)
-        dtype = np.float32 if given.dtype == np.float32 else np.float64
-        if given.ndim != 2:
-            raise ValueError(f"Distributions are rows of a matrix; got shape {given.shape}.")
-        if given.size and not (given.min() >= 0 and given.max() < np.inf):
+        values = np.asarray(theta)
+        dtype = np.float32 if values.dtype == np.float32 else np.float64
+        if values.ndim != 2:
+            raise ValueError(f"Distributions are rows of a matrix; got shape {values.shape}.")
+        if values.size and not (values.min() >= 0 and values.max() < np.inf):
             raise ValueError(
                 "Shares of topics must be 0 or more and finite, got values from "
-                f"{given.min()} to {given.max()}. Look for a fit that diverged."
+                f"{values.min()} to {values.max()}. Look for a fit that diverged."
             )
-        totals = given.sum(axis=1, dtype=np.float64, keepdims=True)
-        n, k = given.shape
+        totals = values.sum(axis=1, dtype=np.float64, keepdims=True)
+        n, k = values.shape
         shares = np.zeros((n, max(1, -(-k // _WIDTH)) * _WIDTH), dtype=dtype)
-        np.divide(given, totals, out=shares[:, :k], where=totals > 0, casting="same_kind")
+        np.divide(values, totals, out=shares[:, :k], where=totals > 0, casting="same_kind")
         shares[shares < _SMALLEST] = 0
         logs = shares * np.log2(shares, out=np.zeros_like(shares), where=shares > 0)
         return cls(shares, logs, np.sqrt(shares, dtype=np.float32), k)
@@ -142,9 +142,9 @@ class Distributions:
     def __len__(self) -> int:
         return len(self.shares)
 
-    def rows(self, chosen: slice) -> Distributions:
+    def rows(self, index: slice) -> Distributions:
         """Some of the rows, as views."""
-        parts = self.shares[chosen], self.logs[chosen], self.roots[chosen]
+        parts = self.shares[index], self.logs[index], self.roots[index]
         return Distributions(*parts, self.n_topics)
 
 

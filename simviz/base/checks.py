@@ -288,11 +288,11 @@ def check_declares_what_it_stores(model: PairModel, f: Fixture) -> None:
         numbers = value.data if sp.issparse(value) else value
         if not isinstance(numbers, np.ndarray) or numbers.dtype.kind != "f" or not numbers.size:
             continue
-        numbers.flat[0], kept = np.finfo(numbers.dtype).max, numbers.flat[0]
+        numbers.flat[0], original = np.finfo(numbers.dtype).max, numbers.flat[0]
         try:
             check()
         except ValueError:
-            numbers.flat[0] = kept
+            numbers.flat[0] = original
         else:
             raise AssertionError(f"{name} may hold numbers whose products overflow")
 

@@ -61,15 +61,15 @@ class StoredArray:
             value = value.data
         if not value.size:
             return
-        least, most = value.min(), value.max()  # NaN is both
-        if not (np.isfinite(least) and np.isfinite(most)):
+        smallest, largest = value.min(), value.max()  # NaN is both
+        if not (np.isfinite(smallest) and np.isfinite(largest)):
             raise ValueError("holds numbers that are not finite")
-        if not self.whole and max(most, -least) > self._largest(value.dtype):
-            raise ValueError(f"holds {max(most, -least):.3g}, which is too large")
-        if self.low is not None and least < self.low:
-            raise ValueError(f"holds {least}, less than {self.low}")
-        if self.below and most >= sizes[self.below]:
-            raise ValueError(f"holds {most}, expected less than {sizes[self.below]}")
+        if not self.whole and max(largest, -smallest) > self._largest(value.dtype):
+            raise ValueError(f"holds {max(largest, -smallest):.3g}, which is too large")
+        if self.low is not None and smallest < self.low:
+            raise ValueError(f"holds {smallest}, less than {self.low}")
+        if self.below and largest >= sizes[self.below]:
+            raise ValueError(f"holds {largest}, expected less than {sizes[self.below]}")
 
     def _largest(self, dtype: Any) -> float:
         """The largest size of a value: products with it, and sums of these, stay finite."""
@@ -184,7 +184,7 @@ class Equal:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OneOf:
     """One of some values, or a function that the reader trusts."""
 
     values: tuple[str | bool, ...]
@@ -212,7 +212,7 @@ class Model:
 
 
 Stored: TypeAlias = (
-    StoredArray | StoredArrays | Size | Number | Numbers | Texts | Equal | Choice | Model
+    StoredArray | StoredArrays | Size | Number | Numbers | Texts | Equal | OneOf | Model
 )  # fmt: skip
 Declared: TypeAlias = Mapping[str, Stored | Callable[[Any], Stored | None]]
 #: Of a later check of values: what to say of what is wrong, and how to look.

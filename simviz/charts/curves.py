@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 #: Points of so few are marked: each stands for something that was measured.
 _FEW = 40
 #: What an axis of scores spans at least.
-_LEAST_SPAN = 0.01
+_MIN_SPAN = 0.01
 #: Bands of more curves would cover one another.
-MOST_BANDS = 5
+MAX_BANDS = 5
 
 
 class DimensionCurve(NamedTuple):
@@ -106,7 +106,7 @@ def dimension_figure(
         best_at, best = _best(curve)
         value = f"{best:.3f} at {best_at:g}"
         hover = "%{y:.3f} with %{x:,} dimensions"
-        if curve.low is not None and curve.high is not None and len(drawn) <= MOST_BANDS:
+        if curve.low is not None and curve.high is not None and len(drawn) <= MAX_BANDS:
             chart.band(colour, dimensions, curve.low, curve.high)
         chart.line(curve, value, dimensions, values, hover, markers=True)
         chart.ring(colour, [best_at], [best], 15)
@@ -206,10 +206,10 @@ def _least_span(curves: Sequence[ProgressCurve]) -> dict[str, Any]:
     values = [np.asarray(v) for c in curves for v in (c.values, c.low, c.high) if v is not None]
     ends = np.array([[v.min(), v.max()] for v in values if len(v)])
     low, high = (ends[:, 0].min(), ends[:, 1].max()) if len(ends) else (np.nan, np.nan)
-    if not high - low < _LEAST_SPAN:
+    if not high - low < _MIN_SPAN:
         return {}
     middle = (low + high) / 2
-    return {"range": [middle - _LEAST_SPAN / 2, middle + _LEAST_SPAN / 2]}
+    return {"range": [middle - _MIN_SPAN / 2, middle + _MIN_SPAN / 2]}
 
 
 def _round_numbers(measured: Sequence[float]) -> list[int]:

@@ -95,24 +95,24 @@ def group_items(
     n_missing = counts.pop(MISSING, 0)
     if order is None:
         by_size = sorted(counts, key=lambda name: (-counts[name], name))
-        kept, hues = by_size[:MAX_GROUPS], list(look.palette)
+        named, hues = by_size[:MAX_GROUPS], list(look.palette)
     else:
-        kept = [name for name in order if name in counts]
-        hues = [_ordered_hue(order.index(name), len(order), look) for name in kept]
-    code = {name: k for k, name in enumerate(kept)} | {MISSING: len(kept) + 1}
-    index = np.array([code.get(name, len(kept)) for name in texts], dtype=np.uint8)
-    colours = (*hues[: len(kept)], look.palette[-1], *([_faint(look)] if n_missing else []))
+        named = [name for name in order if name in counts]
+        hues = [_ordered_hue(order.index(name), len(order), look) for name in named]
+    code = {name: k for k, name in enumerate(named)} | {MISSING: len(named) + 1}
+    index = np.array([code.get(name, len(named)) for name in texts], dtype=np.uint8)
+    colours = (*hues[: len(named)], look.palette[-1], *([_faint(look)] if n_missing else []))
     entries = [
         {"key": f"g{k}", "name": name, "count": counts[name], "shape": "square", "colour": hue}
-        for k, (name, hue) in enumerate(zip(kept, hues, strict=False))
+        for k, (name, hue) in enumerate(zip(named, hues, strict=False))
     ]
-    others = int((index == len(kept)).sum())
+    others = int((index == len(named)).sum())
     if others:
-        name = f"{len(counts) - len(kept)} others"
-        entries.append({"key": f"g{len(kept)}", "name": name, "count": others,
+        name = f"{len(counts) - len(named)} others"
+        entries.append({"key": f"g{len(named)}", "name": name, "count": others,
                         "shape": "square", "colour": look.palette[-1]})  # fmt: skip
     if n_missing:
-        entries.append({"key": f"g{len(kept) + 1}", "name": "no value", "count": n_missing,
+        entries.append({"key": f"g{len(named) + 1}", "name": "no value", "count": n_missing,
                         "shape": "square", "colour": _faint(look)})  # fmt: skip
     return Grouping(colours, index, (*sides, *entries))
 

@@ -291,10 +291,10 @@ def changed_most(
     """
     # Of equal ones those of both sides take turns; NaN comes last.
     turns = np.concatenate([np.arange(n) / max(n, 1) for n in pairs.shape])
-    most = np.lexsort((turns, -changed))[: min(_LISTED, np.count_nonzero(changed > 0))]
+    order = np.lexsort((turns, -changed))[: min(_LISTED, np.count_nonzero(changed > 0))]
     names = [name for items in (pairs.x, pairs.y) for name in full_names(items)]
     keys = [f"{side}{row}" for side, own in zip("xy", rows, strict=True) for row in own]
-    entries = [[int(i), keys[i], safe_line(names[i], 120), percent(changed[i])] for i in most]
+    entries = [[int(i), keys[i], safe_line(names[i], 120), percent(changed[i])] for i in order]
     return {"title": "Changed most", "entries": entries, "filters": False}
 
 

@@ -108,9 +108,9 @@ def png(picture: Picture, dpi: int) -> bytes:
         y = picture.height - _MARGIN
         _mark(pen, k * (left + 2), k * y, k * 2, entry["shape"], entry["colour"])
     font = _font(_LETTERS * k)
-    words = [*picture.labels]
-    words += [(x + 8, picture.height - _MARGIN, e["name"]) for x, e in picture.legend]
-    for x, y, text in words:
+    texts = [*picture.labels]
+    texts += [(x + 8, picture.height - _MARGIN, e["name"]) for x, e in picture.legend]
+    for x, y, text in texts:
         pen.text((k * x, k * y), text, LIGHT.ink, font, "lm", stroke_width=k, stroke_fill="white")
     buffer = io.BytesIO()
     image.resize(size, Image.Resampling.LANCZOS).save(buffer, "PNG", dpi=(dpi, dpi))

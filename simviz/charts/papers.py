@@ -24,9 +24,9 @@ _HEIGHT = 600
 _PICTURE = 0.06
 
 
-def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Figure:
+def paper_figure(source: Figure, *, theme: ThemeName | Theme = "light") -> go.Figure:
     """Draw a figure that an experiment found."""
-    if found.kind == "dimensions":
+    if source.kind == "dimensions":
         curves = [
             DimensionCurve(
                 s.method or s.label,
@@ -36,28 +36,28 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
                 s.low or None,
                 s.high or None,
             )
-            for s in found.series
+            for s in source.series
         ]
-        return dimension_figure(curves, metric=found.y_name or "MRR", theme=theme)
-    if found.kind == "roc":
-        areas = [float(np.trapezoid(s.y, s.x)) for s in found.series]
+        return dimension_figure(curves, metric=source.y_name or "MRR", theme=theme)
+    if source.kind == "roc":
+        areas = [float(np.trapezoid(s.y, s.x)) for s in source.series]
         drawn = [
             RocCurve(s.method or s.label, s.label, s.x, s.y, area)
-            for s, area in zip(found.series, areas, strict=True)
+            for s, area in zip(source.series, areas, strict=True)
         ]
         figure = roc_figure(drawn, theme=theme)
         # The part of the axis where a filter works, as wide as there is room.
         figure.update_xaxes(range=[-0.001, _LOW_FPR], constrain=None)
         figure.update_yaxes(scaleanchor=None, scaleratio=None, constrain=None)
         return figure.update_layout(height=_HEIGHT)
-    if found.kind == "scatter":
-        return _scatter(found.series, found.title, theme)
-    if found.kind in ("counts", "lines"):
-        chart, counts = Chart(theme), found.kind == "counts"
-        for place, s in enumerate(found.series):
+    if source.kind == "scatter":
+        return _scatter(source.series, source.title, theme)
+    if source.kind in ("counts", "lines"):
+        chart, counts = Chart(theme), source.kind == "counts"
+        for place, s in enumerate(source.series):
             chart.figure.add_scatter(
                 x=s.x, y=s.y, mode="markers" if counts else "lines", name=safe_text(s.label, 40),
-                showlegend=len(found.series) > 1,
+                showlegend=len(source.series) > 1,
                 marker={
                     "color": chart.look.palette[place % len(chart.look.palette)], "size": 7,
                     "symbol": "circle-open" if place else "circle",
@@ -66,10 +66,10 @@ def paper_figure(found: Figure, *, theme: ThemeName | Theme = "light") -> go.Fig
                 hovertemplate="%{x:,}: %{y:,}<extra>%{fullData.name}</extra>",
             )  # fmt: skip
         kind = "log" if counts else "linear"
-        axes = [{"title": clean_text(n, 40), "type": kind} for n in (found.x_name, found.y_name)]
-        return chart.finish(f"{clean_text(found.title, 80)}.", x=axes[0], y=axes[1], legend="")
+        axes = [{"title": clean_text(n, 40), "type": kind} for n in (source.x_name, source.y_name)]
+        return chart.finish(f"{clean_text(source.title, 80)}.", x=axes[0], y=axes[1], legend="")
     kinds = "dimensions, roc, scatter, counts or lines"
-    raise ValueError(f"A figure shows {kinds}; got {found.kind!r}.")
+    raise ValueError(f"A figure shows {kinds}; got {source.kind!r}.")
 
 
 def _scatter(series: Sequence[Series], title: str, theme: ThemeName | Theme) -> go.Figure:

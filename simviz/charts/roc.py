@@ -102,14 +102,14 @@ def roc_figure(
             inside = band[0] >= LOWEST_RATE if log_fpr else band[0] <= max_fpr
             chart.band(chart.style(curve).colour, *(part[inside] for part in band))
     for curve in drawn:
-        kept, fpr, tpr = _essential(*_rates(curve), log_fpr, max_fpr)
+        index, fpr, tpr = _essential(*_rates(curve), log_fpr, max_fpr)
         hover = "finds %{y:.1%} of the relevant<br>at %{x:.2%} false alarms"
         columns = []
         if curve.thresholds is not None and curve.precision is not None:
             hover += "<br>threshold %{customdata[1]}, precision %{customdata[2]}"
             columns = [
-                _texts(curve.thresholds, kept, "{:.4g}"),
-                _texts(curve.precision, kept, "{:.1%}"),
+                _texts(curve.thresholds, index, "{:.4g}"),
+                _texts(curve.precision, index, "{:.1%}"),
             ]
         chart.line(curve, _value(curve.auc, curve.ci), fpr, tpr, hover, *columns, pressed=True)
     x: dict[str, Any] = {"title_text": "false positive rate", **_RATES}
@@ -178,10 +178,10 @@ def _rates(curve: RocCurve) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     return fpr, tpr
 
 
-def _texts(values: ArrayLike, kept: NDArray[np.intp], form: str) -> list[str]:
+def _texts(values: ArrayLike, index: NDArray[np.intp], form: str) -> list[str]:
     """Some of the values as text; what is no number, as a dash."""
-    chosen = np.asarray(values, dtype=np.float64)[kept]
-    return [form.format(value) if np.isfinite(value) else "–" for value in chosen.tolist()]
+    shown = np.asarray(values, dtype=np.float64)[index]
+    return [form.format(value) if np.isfinite(value) else "–" for value in shown.tolist()]
 
 
 def _value(value: float, interval: tuple[float, float] | None) -> str:
@@ -195,24 +195,24 @@ def _essential(
 ) -> tuple[NDArray[np.intp], NDArray[np.float64], NDArray[np.float64]]:
     """Leave out points on the straight line between their neighbours, then thin."""
     # The first array says which points were kept.
-    kept = np.arange(len(fpr))
+    index = np.arange(len(fpr))
     if log_fpr:
         # A rate of 0 has no logarithm: the curve begins at the left border.
         start = float(np.interp(LOWEST_RATE, fpr, tpr))
         inside = np.flatnonzero(fpr > LOWEST_RATE)
-        kept = np.r_[inside[0] - 1 if len(inside) and inside[0] else 0, inside]
+        index = np.r_[inside[0] - 1 if len(inside) and inside[0] else 0, inside]
         fpr, tpr = np.r_[LOWEST_RATE, fpr[inside]], np.r_[start, tpr[inside]]
     elif len(fpr) > 2:
         # A straight line stays straight on linear axes only.
         turn = np.diff(fpr[:-1]) * np.diff(tpr[1:]) - np.diff(fpr[1:]) * np.diff(tpr[:-1])
-        kept = np.flatnonzero(np.r_[True, np.abs(turn) > 1e-15, True])
+        index = np.flatnonzero(np.r_[True, np.abs(turn) > 1e-15, True])
         if max_fpr < 1:
             # One point beyond the border, towards which the line leaves.
-            kept = kept[: int(np.searchsorted(fpr[kept], max_fpr, side="right")) + 1]
-        fpr, tpr = fpr[kept], tpr[kept]
+            index = index[: int(np.searchsorted(fpr[index], max_fpr, side="right")) + 1]
+        fpr, tpr = fpr[index], tpr[index]
     across = np.log10(fpr) / -np.log10(LOWEST_RATE) if log_fpr else fpr / max_fpr
     few = thinned(across, tpr)
-    return kept[few], fpr[few], tpr[few]
+    return index[few], fpr[few], tpr[few]
 
 
 class PrecisionCurve(NamedTuple):

@@ -45,7 +45,7 @@ class ReliabilityCurve(NamedTuple):
 
     method: str
     label: str
-    found: Reliability
+    reliability: Reliability
 
 
 def histogram_figure(
@@ -118,24 +118,24 @@ def reliability_figure(
     """Draw the share that belongs together against the predicted probability."""
     chart = Chart(theme)
     chart.dotted([0, 1], [0, 1])
-    drawn = sorted(curves, key=lambda curve: curve.found.gap)
+    drawn = sorted(curves, key=lambda curve: curve.reliability.gap)
     for curve in drawn:
-        found = curve.found
+        reliability = curve.reliability
         chart.line(
             curve,
-            f"{found.gap:.3f}",
-            found.predicted,
-            found.observed,
+            f"{reliability.gap:.3f}",
+            reliability.predicted,
+            reliability.observed,
             "%{y:.1%} belong together, %{x:.1%} were expected"
             "<br>score %{customdata[1]}, %{customdata[2]:,} pairs",
-            map(_span, found.from_score.tolist(), found.to_score.tolist()),
-            found.n_pairs.tolist(),
+            map(_span, reliability.from_score.tolist(), reliability.to_score.tolist()),
+            reliability.n_pairs.tolist(),
             markers=True,
         )
         chart.figure.data[-1].error_y = {
             "type": "data",
-            "array": np.maximum(found.high - found.observed, 0),
-            "arrayminus": np.maximum(found.observed - found.low, 0),
+            "array": np.maximum(reliability.high - reliability.observed, 0),
+            "arrayminus": np.maximum(reliability.observed - reliability.low, 0),
             "color": translucent(chart.style(curve).colour, 0.55),
             "thickness": 1.2,
             "width": 3,
@@ -143,7 +143,7 @@ def reliability_figure(
     rates = {"range": [-0.015, 1.015], "tickformat": ".0%", "showgrid": True}
     return chart.finish(
         f"Probability against the share that belongs together for {len(drawn)} methods; mean "
-        f"gaps: {listed((c.label, c.found.gap) for c in drawn)}.",
+        f"gaps: {listed((c.label, c.reliability.gap) for c in drawn)}.",
         x={"title_text": "predicted probability", **rates},
         y={"title_text": "share that belongs together", **rates},
         legend="mean gap to the diagonal",
@@ -153,7 +153,7 @@ def reliability_figure(
 
 def reliability_records(curves: Sequence[ReliabilityCurve]) -> list[dict[str, Any]]:
     """List the rows behind `reliability_figure`."""
-    return [row for curve in curves for row in rows_of(curve, **asdict(curve.found))]
+    return [row for curve in curves for row in rows_of(curve, **asdict(curve.reliability))]
 
 
 def _outline(edges: NDArray[np.float64], counts: NDArray[np.generic], name: str) -> dict[str, Any]:

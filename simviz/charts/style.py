@@ -358,12 +358,12 @@ def clean_text(text: object, limit: int = 80) -> str:
     r"""Make one line without control characters, shortened to `limit` characters."""
     # Far more than is kept need not be looked at: cells can be megabytes.
     raw = str(text)[: 8 * limit + 64]
-    kept = (
+    characters = (
         " " if unicodedata.category(c) in ("Cc", "Zl", "Zp") else c
         for c in raw
         if unicodedata.category(c) not in ("Cf", "Cs", "Co") or c in _ALLOWED_FORMATS
     )
-    line = " ".join("".join(kept).split())
+    line = " ".join("".join(characters).split())
     if len(line) <= limit:
         return line
     cut = line[: limit - 1]

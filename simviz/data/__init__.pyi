@@ -19,7 +19,7 @@ from .pairs_from_tables import (
     read_pairs as read_pairs,
     to_pairs as to_pairs,
 )
-from .roles import Roles as Roles, guess_roles as guess_roles
+from .roles import ColumnRoles as ColumnRoles, guess_roles as guess_roles
 from .splitting import Split as Split, folds as folds, split as split
 from .tables import Table as Table, read_table as read_table, table_from_frame as table_from_frame
 from .writers import dump_pairs as dump_pairs, write_pairs as write_pairs

@@ -35,15 +35,15 @@ def gather(
     for i, one in enumerate(schema):
         report_progress(0.6 * i / len(schema))
         if is_flat(one.type):
-            codes, words = coded_text(read(one.name))
+            codes, values = coded_text(read(one.name))
             # A few kilobytes can stand for terabytes of one repeated string.
-            characters += pc.sum(pc.utf8_length(words).take(codes)).as_py() or 0
+            characters += pc.sum(pc.utf8_length(values).take(codes)).as_py() or 0
             if characters > limit:
                 raise DatasetError(
                     f"{name} holds more than {limit:,} characters once unpacked (in "
                     f"column {shown(one.name)}). Bring a sample, or fewer columns."
                 )
-            columns[one.name] = words.take(codes)
+            columns[one.name] = values.take(codes)
             continue
         matrix = _matrix(name, one.name, read(one.name)) if is_vector(one.type) else None
         if matrix is None:
@@ -51,12 +51,12 @@ def gather(
         else:
             columns[one.name] = matrix
     if left_out:
-        words = (
+        text = (
             f"{name}: {counted(len(left_out), 'column')} with nested, ragged or binary values "
             f"left out: {', '.join(shown(c) for c in left_out[:12])}. Write them as text, or as "
             "lists of equally many numbers, to keep them."
         )
-        notes.append(Note(words, "lost"))
+        notes.append(Note(text, "lost"))
     return columns, range(1, n_rows + 1), notes
 
 
@@ -100,15 +100,15 @@ def coded_text(column: Any) -> tuple[Any, Any]:
         column = column.unify_dictionaries()
     # One chunk: several would have to be unified, which takes ten times as long.
     column = column.combine_chunks().dictionary_encode()
-    words = column.dictionary
-    if t.is_temporal(words.type):
-        words = words.cast(pa.string())
-    if not is_string(words.type):
-        words = pa.array(map(scalar_text, words.to_pylist()), pa.string())
-    words = pa.concat_arrays(
-        [words.cast(pa.large_string()).fill_null(""), pa.array([""], pa.large_string())]
+    values = column.dictionary
+    if t.is_temporal(values.type):
+        values = values.cast(pa.string())
+    if not is_string(values.type):
+        values = pa.array(map(scalar_text, values.to_pylist()), pa.string())
+    values = pa.concat_arrays(
+        [values.cast(pa.large_string()).fill_null(""), pa.array([""], pa.large_string())]
     )
-    return column.indices.cast(pa.int64()).fill_null(len(words) - 1), words
+    return column.indices.cast(pa.int64()).fill_null(len(values) - 1), values
 
 
 def _matrix(name: str, column_name: str, column: Any) -> NDArray[Any] | None:
@@ -144,8 +144,8 @@ def read_columns(name: str, data: bytes) -> Content:
         strings = [f.name for f in schema if is_string(f.type)]
         file = pq.ParquetFile(pa.BufferReader(data), read_dictionary=strings)
 
-        def column(wanted: str) -> Any:
-            table = file.read(columns=[wanted], use_threads=True)
+        def column(name: str) -> Any:
+            table = file.read(columns=[name], use_threads=True)
             table.validate(full=True)
             return table.column(0)
 

@@ -27,7 +27,7 @@ MADE_BY, MADE_FROM = "made_by", "made_from"
 _BETWEEN = (" ", " ", " - ", ", ")
 _PLAIN = re.compile(r"[^\W_]+(?: [^\W_]+)*")
 #: As in the paper: one or two words in common, one or two that differ.
-MOST_WORDS = 2
+MAX_WORDS = 2
 
 
 class Groups:
@@ -83,7 +83,7 @@ def _groups_of_y(pairs: PairSet) -> list[tuple[str, ...]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Made:
+class AugmentedText:
     """A text that an augmenter made."""
 
     text: str
@@ -101,7 +101,7 @@ class Augmenter(ABC):
     kind: ClassVar[str]
 
     @abstractmethod
-    def make(self, groups: Groups) -> Iterable[Made]:
+    def make(self, groups: Groups) -> Iterable[AugmentedText]:
         """Variants of the texts of a pair set, in a fixed order; may repeat what is there."""
 
     def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:
@@ -113,7 +113,7 @@ class Augmenter(ABC):
                 )
         groups = Groups(pairs)
         known = {text.casefold() for text in (*pairs.x.content, *pairs.y.content, *exclude)}
-        fresh: dict[str, Made] = {}
+        fresh: dict[str, AugmentedText] = {}
         for made in self.make(groups):
             key = made.text.casefold()
             if key.strip() and key not in known:
@@ -123,16 +123,16 @@ class Augmenter(ABC):
                     fresh.setdefault(key, made)
                 else:
                     fresh[key] = _merge_groups(at, made)
-        chosen = self._choose(list(fresh.values()))
-        return append(groups, chosen, self.kind) if chosen else pairs
+        sample = self._choose(list(fresh.values()))
+        return append(groups, sample, self.kind) if sample else pairs
 
-    def _choose(self, made: list[Made]) -> list[Made]:
+    def _choose(self, made: list[AugmentedText]) -> list[AugmentedText]:
         return made
 
 
 def make_share(
     groups: Groups, share: float, rng: np.random.Generator, vary: Callable[[str], str]
-) -> Iterator[Made]:
+) -> Iterator[AugmentedText]:
     """Vary texts at random until their relevant pairs are a share of all."""
     texts = groups.pairs.x.content
     counts = np.diff(groups.pairs.relevance.positives.indptr)
@@ -147,7 +147,7 @@ def make_share(
             if text != texts[i] and text.strip() and text not in seen:
                 seen.add(text)
                 missing -= counts[i]
-                yield Made(text, texts[i], groups.of_x(i), like=i)
+                yield AugmentedText(text, texts[i], groups.of_x(i), like=i)
             if missing <= 0:
                 break
 
@@ -158,7 +158,7 @@ def check_share(share: float, what: str) -> None:
         raise DatasetError(f"share of {what} must lie between 0 and 1, got {share}.")
 
 
-def append(groups: Groups, made: Sequence[Made], kind: str) -> PairSet:
+def append(groups: Groups, made: Sequence[AugmentedText], kind: str) -> PairSet:
     """Put made texts behind the items of the x side."""
     pairs = groups.pairs
     x = pairs.x
@@ -170,7 +170,7 @@ def append(groups: Groups, made: Sequence[Made], kind: str) -> PairSet:
     return replace(pairs, x=items, relevance=replace(pairs.relevance, matrix=matrix))
 
 
-def _rows(groups: Groups, made: Sequence[Made]) -> sp.csr_array:
+def _rows(groups: Groups, made: Sequence[AugmentedText]) -> sp.csr_array:
     """Judgments of made texts."""
     matrix = groups.pairs.relevance.matrix
     # What follows from groups is as relevant as it usually is here.
@@ -194,7 +194,7 @@ def _rows(groups: Groups, made: Sequence[Made]) -> sp.csr_array:
     return sp.csr_array(parts, shape=(len(made), matrix.shape[1]))
 
 
-def _metadata(x: Items, made: Sequence[Made], kind: str) -> dict[str, NDArray[Any]]:
+def _metadata(x: Items, made: Sequence[AugmentedText], kind: str) -> dict[str, NDArray[Any]]:
     """Columns of the x side: made texts inherit from what they were made from."""
     place = {text: i for i, text in reversed(list(enumerate(x.content)))}
     sources = np.array([place.get(m.source, -1) for m in made], dtype=np.intp)
@@ -216,7 +216,7 @@ def _metadata(x: Items, made: Sequence[Made], kind: str) -> dict[str, NDArray[An
     return columns
 
 
-def _merge_groups(a: Made, b: Made) -> Made:
+def _merge_groups(a: AugmentedText, b: AugmentedText) -> AugmentedText:
     accepted = tuple(dict.fromkeys(a.groups + b.groups))
     rejected = tuple(g for g in dict.fromkeys(a.rejected + b.rejected) if g not in accepted)
     return replace(a, groups=accepted, rejected=rejected, like=None)
@@ -262,10 +262,10 @@ class MinedWords(Augmenter):
     def __post_init__(self) -> None:
         object.__setattr__(self, "inputs", _distinct(self.inputs))
 
-    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+    def make(self, groups: Groups) -> Iterator[AugmentedText]:  # noqa: D102 -- as in Augmenter
         titles = groups.pairs.y.content
         for text, j in mine(self.inputs, titles):
-            yield Made(text, titles[j], groups.of_y[j])
+            yield AugmentedText(text, titles[j], groups.of_y[j])
 
 
 @dataclass(frozen=True, slots=True)
@@ -287,7 +287,7 @@ class SampledWords(Augmenter):
         if self.most_words < 1:
             raise DatasetError(f"most_words must be at least 1, got {self.most_words}.")
 
-    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+    def make(self, groups: Groups) -> Iterator[AugmentedText]:  # noqa: D102 -- as in Augmenter
         rng = np.random.default_rng(self.seed)
         if self.words:
             yield from make_share(
@@ -336,9 +336,9 @@ class ListedSynonyms(Augmenter):
                 )
             pairs.append(words)
         object.__setattr__(self, "synonyms", tuple(pairs))
-        _check_most(self.most)
+        _check_limit(self.most)
 
-    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+    def make(self, groups: Groups) -> Iterator[AugmentedText]:  # noqa: D102 -- as in Augmenter
         exchange: dict[tuple[str, ...], list[str]] = {}
         for words, synonym in self.synonyms:
             exchange.setdefault(tuple(words.casefold().split()), []).append(synonym)
@@ -346,9 +346,9 @@ class ListedSynonyms(Augmenter):
         for i, text in enumerate(groups.pairs.x.content):
             of = groups.of_x(i)
             for variant in _replace_words(text, exchange, longest) if of else ():
-                yield Made(variant, text, of, like=i)
+                yield AugmentedText(variant, text, of, like=i)
 
-    def _choose(self, made: list[Made]) -> list[Made]:
+    def _choose(self, made: list[AugmentedText]) -> list[AugmentedText]:
         return _sample(made, self.most, self.seed)
 
 
@@ -364,9 +364,9 @@ class InducedSynonyms(Augmenter):
     seed: int = 0
 
     def __post_init__(self) -> None:
-        _check_most(self.most)
+        _check_limit(self.most)
 
-    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+    def make(self, groups: Groups) -> Iterator[AugmentedText]:  # noqa: D102 -- as in Augmenter
         pairs = groups.pairs
         whole = {text.casefold() for text in (*pairs.x.content, *pairs.y.content)}
         for name, texts in groups.texts().items():
@@ -374,10 +374,10 @@ class InducedSynonyms(Augmenter):
             for words, synonym in sorted(induce(texts, whole)):
                 exchange.setdefault(tuple(words.split()), []).append(synonym)
             for text in texts:
-                for variant in _replace_words(text, exchange, MOST_WORDS):
-                    yield Made(variant, text, (name,))
+                for variant in _replace_words(text, exchange, MAX_WORDS):
+                    yield AugmentedText(variant, text, (name,))
 
-    def _choose(self, made: list[Made]) -> list[Made]:
+    def _choose(self, made: list[AugmentedText]) -> list[AugmentedText]:
         return _sample(made, self.most, self.seed)
 
 
@@ -386,8 +386,8 @@ def induce(texts: Sequence[str], whole: set[str]) -> set[tuple[str, str]]:
     rest_of: dict[tuple[str, str], set[str]] = {}
     for text in texts:
         words = text.casefold().split()
-        for n in range(1, MOST_WORDS + 1):
-            if not 1 <= len(words) - n <= MOST_WORDS:
+        for n in range(1, MAX_WORDS + 1):
+            if not 1 <= len(words) - n <= MAX_WORDS:
                 continue
             for end, shared, rest in (
                 ("first", words[:n], words[n:]),
@@ -416,17 +416,17 @@ def _replace_words(
                 yield " ".join([*words[:start], synonym, *words[stop:]])
 
 
-def _sample(made: list[Made], most: int | None, seed: int) -> list[Made]:
+def _sample(made: list[AugmentedText], limit: int | None, seed: int) -> list[AugmentedText]:
     """At most so many, in their order."""
-    if most is None or len(made) <= most:
+    if limit is None or len(made) <= limit:
         return made
     rng = np.random.default_rng(seed)
-    return [made[i] for i in np.sort(rng.choice(len(made), most, replace=False))]
+    return [made[i] for i in np.sort(rng.choice(len(made), limit, replace=False))]
 
 
-def _check_most(most: int | None) -> None:
-    if most is not None and most < 1:
-        raise DatasetError(f"At least one text has to be made, got most={most}.")
+def _check_limit(limit: int | None) -> None:
+    if limit is not None and limit < 1:
+        raise DatasetError(f"At least one text has to be made, got most={limit}.")
 
 
 @dataclass(frozen=True, slots=True)
@@ -450,7 +450,7 @@ class Typos(Augmenter):
                 f"{self.deleted}."
             )
 
-    def make(self, groups: Groups) -> Iterator[Made]:  # noqa: D102 -- as in Augmenter
+    def make(self, groups: Groups) -> Iterator[AugmentedText]:  # noqa: D102 -- as in Augmenter
         rng = np.random.default_rng(self.seed)
         letters = alphabet(groups.pairs.x.content)
         return make_share(
@@ -514,7 +514,7 @@ class Feedback(Augmenter):
             checked.append((" ".join(str(entry[0]).split()), str(entry[1]).strip(), verdict))
         object.__setattr__(self, "pairs", tuple(checked))
 
-    def make(self, groups: Groups) -> list[Made]:  # noqa: D102 -- as in Augmenter
+    def make(self, groups: Groups) -> list[AugmentedText]:  # noqa: D102 -- as in Augmenter
         named = {text.casefold(): of for text, of in zip(groups.pairs.y.content, groups.of_y)}  # noqa: B905 -- one group list a text
         verdicts: dict[str, dict[str, float]] = {}
         for text, target, verdict in self.pairs:
@@ -524,10 +524,10 @@ class Feedback(Augmenter):
                 raise DatasetError(unknown_name("title or group", target, known[:50]))
             verdicts.setdefault(text, {}).update(dict.fromkeys(of, verdict))
         made = []
-        for text, given in verdicts.items():
-            accepted = tuple(name for name, verdict in given.items() if verdict > 0)
-            rejected = tuple(name for name, verdict in given.items() if verdict < 0)
-            made.append(Made(text, "", accepted, rejected, weight=self.weight))
+        for text, by_name in verdicts.items():
+            accepted = tuple(name for name, verdict in by_name.items() if verdict > 0)
+            rejected = tuple(name for name, verdict in by_name.items() if verdict < 0)
+            made.append(AugmentedText(text, "", accepted, rejected, weight=self.weight))
         return made
 
     def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:  # noqa: D102
@@ -564,7 +564,7 @@ class Corrections(Augmenter):
         if not all(len(entry) == 3 and np.isfinite(float(entry[2])) for entry in self.pairs):
             raise DatasetError("A correction is the ids of both items, and their grade.")
 
-    def make(self, groups: Groups) -> list[Made]:  # noqa: D102 -- no text is new
+    def make(self, groups: Groups) -> list[AugmentedText]:  # noqa: D102 -- no text is new
         return []
 
     def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:  # noqa: D102
@@ -595,9 +595,9 @@ AUGMENTERS: Mapping[str, type[Augmenter]] = {
 
 def augment(pairs: PairSet, steps: Iterable[Augmenter], exclude: Iterable[str] = ()) -> PairSet:
     """Apply augmenters in the order given; each sees what those before it made."""
-    kept_out = tuple(exclude)
+    excluded = tuple(exclude)
     for step in steps:
-        pairs = step.transform(pairs, kept_out)
+        pairs = step.transform(pairs, excluded)
     return pairs
 
 

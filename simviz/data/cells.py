@@ -201,9 +201,9 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def spread(n: int, most: int) -> Codes:
+def spread(n: int, limit: int) -> Codes:
     """Positions from all of a list, evenly: its first entries are often much alike."""
-    return np.linspace(0, max(n - 1, 0), min(most, n)).astype(np.intp)
+    return np.linspace(0, max(n - 1, 0), min(limit, n)).astype(np.intp)
 
 
 def did_you_mean(word: str, options: Iterable[str]) -> str:

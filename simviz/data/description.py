@@ -93,8 +93,8 @@ def guess_space(pairs: PairSet) -> SpaceGuess:
     relevant = pairs.relevance.positives.tocoo()
     if relevant.nnz < _MIN_PAIRS:
         return SpaceGuess("two", f"Fewer than {_MIN_PAIRS} relevant pairs cannot tell.")
-    chosen = rng.permutation(relevant.nnz)[:_MAX_PAIRS]
-    rows, columns = relevant.row[chosen], relevant.col[chosen]
+    sample = rng.permutation(relevant.nnz)[:_MAX_PAIRS]
+    rows, columns = relevant.row[sample], relevant.col[sample]
     i, j = rng.permutation(relevant.row)[:_MAX_PAIRS], rng.permutation(relevant.col)[:_MAX_PAIRS]
     apart = np.asarray(pairs.relevance.positives[i, j]).ravel() == 0
     if apart.sum() < _MIN_PAIRS:
@@ -260,14 +260,13 @@ class Spread:
     """How numbers are spread."""
 
     low: float
-    middle: float
+    median: float
     high: float
-    most: float
 
     @classmethod
     def of(cls, values: ArrayLike) -> Spread:
         """Measure some numbers."""
-        quantiles = np.quantile(np.asarray(values, dtype=np.float64), [0.05, 0.5, 0.95, 1.0])
+        quantiles = np.quantile(np.asarray(values, dtype=np.float64), [0.05, 0.5, 0.95])
         return cls(*(float(value) for value in quantiles))
 
 
@@ -430,11 +429,11 @@ def paired_column(pairs: PairSet, name: str) -> NDArray[Any]:
         np.divide(sums, n_known, out=own, where=n_known > 0)
         return values
     texts, codes = np.unique(other.astype(str), return_inverse=True)
-    chosen = sp.csr_array(
+    indicator = sp.csr_array(
         ((other != MISSING).astype(np.float64), (np.arange(len(other)), codes)),
         shape=(len(other), len(texts)),
     )
-    votes = (links @ chosen).tocsr()
+    votes = (links @ indicator).tocsr()
     has_votes = votes.sum(axis=1) > 0
     own[has_votes] = texts[np.asarray(votes.argmax(axis=1)).ravel()[has_votes]]
     return values

@@ -80,7 +80,7 @@ def _local(element: ElementTree.Element) -> str:
 
 
 def _find_sheet(
-    name: str, archive: zipfile.ZipFile, parts: Parts, wanted: str | None
+    name: str, archive: zipfile.ZipFile, parts: Parts, requested: str | None
 ) -> tuple[str, str, int]:
     """Title and path of a sheet, and the number of sheets."""
     sheets: dict[str, str] = {}
@@ -96,7 +96,7 @@ def _find_sheet(
     }
     if not sheets:
         raise _damaged(name, KeyError("it lists no sheet"))
-    title = next(iter(sheets)) if wanted is None else wanted
+    title = next(iter(sheets)) if requested is None else requested
     if title not in sheets:
         raise DatasetError(
             f"{name} has no sheet {shown(title)}. {did_you_mean(title, list(sheets))}"

@@ -15,7 +15,7 @@ from simviz.data.cells import Note, as_cells, counted, factorize, first_of, show
 from simviz.data.limits import get_limits, report_progress
 from simviz.data.pairs import Items, PairSet
 from simviz.data.pairs_from_tables import ReadResult
-from simviz.data.roles import Roles
+from simviz.data.roles import ColumnRoles
 from simviz.data.tables import Table
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
@@ -101,7 +101,7 @@ def make_sprites(
     return sprites, [Note(listed, "lost")] if refused else []
 
 
-def as_kept(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def resize_like(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray[np.uint8]:
     """An image in the form that the images of a data set have."""
     from PIL import Image
 
@@ -135,8 +135,8 @@ def assemble(
     if captions:
         notes.append(Note(f"Column {shown(word_column)} holds captions: each is one text."))
     if delimiter:
-        words_of = f"Keywords in column {shown(word_column)}"
-        notes.append(Note(f"{words_of} are separated by {delimiter!r}."))
+        text = f"Keywords in column {shown(word_column)}"
+        notes.append(Note(f"{text} are separated by {delimiter!r}."))
     links: list[tuple[str, str]] = []  # path in the zip, keyword
     unknown, empty = list[int](), list[int]()
     for row, (file, cell) in enumerate(zip(table[file_column], cells, strict=True)):
@@ -176,7 +176,7 @@ def assemble(
         )
     title = title or PurePosixPath(name).stem
     pairs = _pair_set(title, sprites, links, "text" if captions else "keyword")
-    roles = Roles(
+    roles = ColumnRoles(
         x=word_column,
         y=file_column,
         reasons={"x": "the column with keywords", "y": "its cells name files in the zip"},

@@ -29,8 +29,8 @@ from simviz.data.limits import get_limits, report_progress
 from simviz.data.pairs import GROUP_SEPARATOR, Items, PairSet, Space, as_pairs
 from simviz.data.roles import (
     SPLIT_WORDS,
+    ColumnRoles,
     Labels,
-    Roles,
     guess_roles,
     named_roles,
     parse_labels,
@@ -84,7 +84,7 @@ class ReadResult:
         What was guessed, mended, merged or dropped, in plain words.
     table : Table
         The file as it was read, for a preview.
-    roles : Roles
+    roles : ColumnRoles
         The roles that were used.
     disputed : ndarray of int, shape (n, 2), optional
         Pairs, by x and y item, that one row judges relevant and another not.
@@ -96,7 +96,7 @@ class ReadResult:
     pairs: PairSet
     notes: tuple[Note, ...]
     table: Table
-    roles: Roles
+    roles: ColumnRoles
     disputed: NDArray[np.intp] | None = None
     parts: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
@@ -159,8 +159,8 @@ def distinct_items(
 def _make_items(sides: Sequence[tuple[Any, Any, Mapping[str, NDArray[Any]]]]) -> list[Items]:
     """Items of ids, content and metadata; those without ids are numbered."""
     # What Arrow holds becomes Python's strings, which take several times as much, last.
-    most = max((len(content) for ids, content, _ in sides if ids is None), default=0)
-    numbers = as_cells([str(i) for i in range(most)])
+    n_numbered = max((len(content) for ids, content, _ in sides if ids is None), default=0)
+    numbers = as_cells([str(i) for i in range(n_numbered)])
     numbers.flags.writeable = False
     return [
         Items(
@@ -176,7 +176,7 @@ def _make_items(sides: Sequence[tuple[Any, Any, Mapping[str, NDArray[Any]]]]) ->
 def read_pairs(
     source: Source,
     name: str | None = None,
-    roles: Roles | None = None,
+    roles: ColumnRoles | None = None,
     *,
     labels: Labels | None = None,
     header: bool = True,
@@ -193,7 +193,7 @@ def read_pairs(
         A path, or the content of a file.
     name : str, optional
         File name, where bytes are given.
-    roles : Roles, optional
+    roles : ColumnRoles, optional
         Which column is which; guessed when omitted.
     labels : mapping of str to float or None, optional
         What words in the label column mean, as ``{"fits": 1, "no way": 0}``; None
@@ -225,7 +225,7 @@ def read_pairs(
 
 def from_frame(
     frame: Any = None,
-    roles: Roles | None = None,
+    roles: ColumnRoles | None = None,
     *,
     x: Any = None,
     y: Any = None,
@@ -247,13 +247,13 @@ def from_frame(
         Anything with the Arrow C stream (pandas, polars, pyarrow, DuckDB) or the
         interchange protocol; a Hugging Face ``Dataset`` or ``DatasetDict``; a
         mapping of column names to lists or arrays.
-    roles : Roles, optional
+    roles : ColumnRoles, optional
         Which column is which; guessed when omitted.
     x, y, label : str or sequence, optional
         Columns of the two sides and of the judgments. Without a frame, their
         cells: texts, or a matrix of vectors a side. Guessed when omitted.
     x_id, y_id, split, group : str, optional
-        Further columns, as in `simviz.data.Roles`; guessed when omitted.
+        Further columns, as in `simviz.data.ColumnRoles`; guessed when omitted.
     labels : mapping of str to float or None, optional
         What words in the label column mean, as in `read_pairs`.
     unjudged : {"negative", "ignore"}, optional
@@ -285,9 +285,9 @@ def from_frame(
     >>> from_frame(x=["heart", "car"], y=[[0.5, 1.0], [1.0, 0.0]]).pairs.y
     Items(2 vectors)
     """
-    given = {"x": x, "y": y, "label": label, "x_id": x_id, "y_id": y_id}
-    given |= {"split": split, "group": group}
-    columns = {role: column for role, column in given.items() if column is not None}
+    named = {"x": x, "y": y, "label": label, "x_id": x_id, "y_id": y_id}
+    named |= {"split": split, "group": group}
+    columns = {role: column for role, column in named.items() if column is not None}
     if frame is None:
         if missing := [side for side in "xy" if side not in columns]:
             raise DatasetError(
@@ -331,14 +331,14 @@ def pairs_of(pairs: Any, x: Any = None, y: Any = None) -> PairSet:
     return result.pairs
 
 
-def roles_with(table: Table, roles: Roles | None, labels: Labels | None) -> Roles:
+def roles_with(table: Table, roles: ColumnRoles | None, labels: Labels | None) -> ColumnRoles:
     """Roles as they are given or guessed, with what words mean."""
     if roles is None:
         return guess_roles(table, labels)
     return replace(roles, labels={**roles.labels, **labels}) if labels else roles
 
 
-def to_pairs(table: Table, roles: Roles) -> ReadResult:
+def to_pairs(table: Table, roles: ColumnRoles) -> ReadResult:
     """Turn a table into pairs by the given roles.
 
     Items are distinct by id, else by text; of several grades for one pair the
@@ -349,7 +349,7 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
     ----------
     table : Table
         From `read_table`.
-    roles : Roles
+    roles : ColumnRoles
         From `guess_roles`, corrected where needed.
 
     Returns
@@ -376,7 +376,7 @@ def to_pairs(table: Table, roles: Roles) -> ReadResult:
     return _from_judgments(table, roles)
 
 
-def _from_judgments(table: Table, roles: Roles) -> ReadResult:
+def _from_judgments(table: Table, roles: ColumnRoles) -> ReadResult:
     """A row is one pair, with a label or without."""
     report_progress(0.65)
     rows, left_out = complete_rows(table, (roles.x, roles.y))
@@ -428,7 +428,7 @@ def _from_judgments(table: Table, roles: Roles) -> ReadResult:
 
 
 def judged_rows(
-    table: Table, roles: Roles, rows: Codes
+    table: Table, roles: ColumnRoles, rows: Codes
 ) -> tuple[Codes, NDArray[np.float64] | None, Kind, list[Note], list[Note]]:
     """Rows whose label says something, their values, and notes of all and of those left out."""
     if roles.label is None:
@@ -446,7 +446,7 @@ def judged_rows(
     return rows[judged], values[judged], kind, notes, _left_out(table, reasons)
 
 
-def _from_groups(table: Table, roles: Roles) -> ReadResult:
+def _from_groups(table: Table, roles: ColumnRoles) -> ReadResult:
     """A row is one item in its group; one collection stands on both sides."""
     rows, left_out = complete_rows(table, (roles.x, roles.y))
     grouping, *items = distinct_items(table, roles.x, roles.x_id, rows)
@@ -509,7 +509,7 @@ def _left_out(table: Table, reasons: Mapping[str, NDArray[np.bool_]]) -> list[No
     return notes
 
 
-def triplets_as_judgments(table: Table, roles: Roles) -> tuple[Table, Roles]:
+def triplets_as_judgments(table: Table, roles: ColumnRoles) -> tuple[Table, ColumnRoles]:
     r"""Anchor, positive and negatives as one judgment a row each."""
     if not roles.negatives:
         raise DatasetError(
@@ -607,7 +607,7 @@ def pairs_of_groups(
 
 
 def attach(
-    table: Table, roles: Roles, rows: Codes, sides: Mapping[str, Grouping]
+    table: Table, roles: ColumnRoles, rows: Codes, sides: Mapping[str, Grouping]
 ) -> tuple[Metadata, list[Note]]:
     """Give each column to the sides whose items it follows from."""
     # A column follows from an item when all rows of the item agree. The split column is stored
@@ -618,7 +618,7 @@ def attach(
     if roles.split is not None:
         notes += _attach_split(table, roles.split, rows, sides, metadata)
     both = ("x", "y")
-    wanted: list[tuple[str, str, tuple[str, ...]]] = [
+    requested: list[tuple[str, str, tuple[str, ...]]] = [
         *((c, _short(c, "x"), ("x",)) for c in roles.x_metadata),
         *((c, _short(c, "y"), ("y",)) for c in roles.y_metadata),
         *((c, "group", both) for c in (roles.group,) if c is not None),
@@ -628,7 +628,7 @@ def attach(
             if c not in roles.used() and table.kinds[c] != "empty"
         ),
     ]
-    for column, name, candidates in wanted:
+    for column, name, candidates in requested:
         candidates = tuple(side for side in candidates if side in sides)
         if not candidates or column in table.vectors:
             continue

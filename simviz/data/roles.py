@@ -224,14 +224,14 @@ def _parse_meanings(labels: Labels | None) -> dict[str, float]:
 
 
 def _read_words(
-    table: Table, column: str, rows: Codes | slice, given: Mapping[str, float]
+    table: Table, column: str, rows: Codes | slice, known: Mapping[str, float]
 ) -> tuple[Codes, Sequence[str], dict[str, LabelWord]]:
     """A label column with its words in one spelling; those of some rows, highest grades first."""
     comma = table.delimiter == ";"
 
     def is_word(cell: str) -> bool:
         is_plain = is_missing(cell) or parse_number(cell, comma) is not None
-        return not is_plain or (bool(given) and spelled(cell) in given)
+        return not is_plain or (bool(known) and spelled(cell) in known)
 
     codes, _, distinct = table.factorize(column)
     plain = as_cells([spelled(cell) if is_word(cell) else cell for cell in distinct])
@@ -239,7 +239,7 @@ def _read_words(
     codes = merged[codes]
     counts = np.bincount(codes[rows], minlength=len(cells)).tolist()
     times = {c: n for c, n in zip(cells, counts, strict=True) if n and is_word(c)}
-    grades = {**meanings(times.keys()), **given}
+    grades = {**meanings(times.keys()), **known}
     words = sorted((LabelWord(w, n, grades.get(w)) for w, n in times.items()), key=_rank)
     return codes, cells, {word.word: word for word in words}
 
@@ -371,12 +371,12 @@ def unread_notes(table: Table, taken: Collection[str]) -> list[Note]:
         return []
     named = [f"{shown(c)} ({_examples(table, c)})" for c in columns]
     one = len(columns) == 1
-    words = (
+    text = (
         f"Every row counts as a relevant pair. If column{'' if one else 's'} "
         f"{first_of(named, 3)} {'holds' if one else 'hold'} judgments, choose "
         f"{'it' if one else 'one'} as the label."
     )
-    return [Note(words, "lost")]
+    return [Note(text, "lost")]
 
 
 def _examples(table: Table, column: str) -> str:
@@ -423,7 +423,7 @@ def _has_few_words(table: Table, column: str, least: int = 1) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Roles:
+class ColumnRoles:
     r"""Which column of a table plays which part.
 
     Parameters
@@ -537,7 +537,7 @@ class Roles:
                 )
 
 
-def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
+def guess_roles(table: Table, labels: Labels | None = None) -> ColumnRoles:
     r"""Guess which column is which from names first, values and order second.
 
     Parameters
@@ -549,7 +549,7 @@ def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
 
     Returns
     -------
-    Roles
+    ColumnRoles
         With a reason for each guess; correct it with `dataclasses.replace`.
 
     Examples
@@ -563,7 +563,7 @@ def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
     names = list(table.frame)
     if names[0] == "x_id" and parse_header(names) is not None:
         why = "the header that simviz writes"
-        return Roles(
+        return ColumnRoles(
             x=names[1],
             y=names[3],
             x_id=names[0],
@@ -592,7 +592,7 @@ def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
         reasons["group"] = f"{shown(group)} is a usual name for a group"
     described = [c for c in rest if c != group]
     shape = _pick_shape(table, x, y, label, reasons)
-    return Roles(
+    return ColumnRoles(
         x=x,
         y=y,
         x_id=x_id,
@@ -608,7 +608,9 @@ def guess_roles(table: Table, labels: Labels | None = None) -> Roles:
     )
 
 
-def named_roles(table: Table, columns: Mapping[str, str], labels: Labels | None = None) -> Roles:
+def named_roles(
+    table: Table, columns: Mapping[str, str], labels: Labels | None = None
+) -> ColumnRoles:
     """Roles of which some are given as columns, the others guessed."""
     guess, taken = guess_roles(table, labels), set(columns.values())
     x, y = columns.get("x"), columns.get("y")
@@ -632,7 +634,7 @@ def named_roles(table: Table, columns: Mapping[str, str], labels: Labels | None 
     return replace(guess, **roles, **rest, shape=shape, reasons=reasons)  # type: ignore[arg-type]
 
 
-def _triplets(table: Table, names: list[str]) -> Roles | None:
+def _triplets(table: Table, names: list[str]) -> ColumnRoles | None:
     """An anchor, what belongs to it, and one or more columns of what does not."""
     content = [c for c in names if table.kinds[c] in ("text", "vector")]
     negatives = tuple(c for c in content if words_of(c) & _NEGATIVE_WORDS)
@@ -644,7 +646,7 @@ def _triplets(table: Table, names: list[str]) -> Roles | None:
     why = f"{shown(negatives[0])} says what does not belong"
     reasons = {"shape": why, "x": "the anchor of a triplet", "y": "what belongs to the anchor"}
     free = [c for c in names if c not in (x, y, *negatives)]
-    return Roles(
+    return ColumnRoles(
         x=x,
         y=y,
         split=_pick_split(table, free, reasons),

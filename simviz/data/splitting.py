@@ -613,10 +613,10 @@ def _fill(weights: Reals, shares: Reals) -> Parts:
     open_parts = [p for p, s in enumerate(share) if s > 0]
     parts = np.empty(len(weights), dtype=np.int8)
     for i, weight in enumerate(weights.tolist()):
-        part, most = -1, -1.0
+        part, largest = -1, -1.0
         for p in open_parts:
-            if lacking[p] >= weight and lacking[p] / share[p] > most:
-                part, most = p, lacking[p] / share[p]
+            if lacking[p] >= weight and lacking[p] / share[p] > largest:
+                part, largest = p, lacking[p] / share[p]
         if part < 0:
             part = max(open_parts, key=lacking.__getitem__)
         lacking[part] -= weight
@@ -681,13 +681,13 @@ def suggest_split(pairs: PairSet) -> SplitSuggestion:
                 unused = f" The split that came with the data is not used: {error}"
             continue
         suggestion = replace(suggestion, reason=suggestion.reason + unused)
-        n_kept = [getattr(made, part).relevance.negatives.nnz for part in PARTS]
-        enough = min(n_kept) > 0 and sum(n_kept) >= _MIN_NEGATIVES * n_rejected
+        n_negatives = [getattr(made, part).relevance.negatives.nnz for part in PARTS]
+        enough = min(n_negatives) > 0 and sum(n_negatives) >= _MIN_NEGATIVES * n_rejected
         if not n_rejected or suggestion.by == "column" or enough:
             return suggestion
-        thin.append((min(n_kept), sum(n_kept), suggestion))
+        thin.append((min(n_negatives), sum(n_negatives), suggestion))
     if thin:
-        return max(thin, key=lambda found: found[:2])[-1]
+        return max(thin, key=lambda option: option[:2])[-1]
     return SplitSuggestion("pair", None, problem)
 
 

@@ -167,26 +167,26 @@ class Table:
             self._factorized[column] = factorize(self[column])
         return self._factorized[column]
 
-    def uniques(self, column: str, most: int) -> Any:
+    def uniques(self, column: str, limit: int) -> Any:
         """The distinct cells of a column, if they are few.
 
         Parameters
         ----------
         column : str
             Its name.
-        most : int
+        limit : int
             How many they may be.
 
         Returns
         -------
         sequence of str
-            None of them if there are more than `most`.
+            None of them if there are more than `limit`.
         """
         # The first rows of a long column of texts are enough to see it.
-        if len(self[column][: 50 * most].unique()) > most:
+        if len(self[column][: 50 * limit].unique()) > limit:
             return []
         cells = self.factorize(column)[2]
-        return cells if len(cells) <= most else []
+        return cells if len(cells) <= limit else []
 
     def where(self, column: str, holds: Callable[[str], bool]) -> NDArray[np.bool_]:
         """In which rows something holds of the cell.
@@ -678,17 +678,17 @@ def clean_names(name: str, names: Sequence[str]) -> tuple[list[str], list[Note]]
     notes: list[Note] = []
     clean: list[str] = []
     for i, raw in enumerate(names):
-        wanted = raw.strip()
-        if not wanted:
-            wanted = f"column_{i + 1}"
-            message = f"{name}: column {i + 1} has no name; it is called {shown(wanted)}."
+        base = raw.strip()
+        if not base:
+            base = f"column_{i + 1}"
+            message = f"{name}: column {i + 1} has no name; it is called {shown(base)}."
             notes.append(Note(message, "taken"))
-        unique, k = wanted, 2
-        while unique in clean or (unique != wanted and unique in names):
-            unique, k = f"{wanted}_{k}", k + 1
-        if unique != wanted:
+        unique, k = base, 2
+        while unique in clean or (unique != base and unique in names):
+            unique, k = f"{base}_{k}", k + 1
+        if unique != base:
             message = (
-                f"{name} names two columns {shown(wanted)}; column {i + 1} is called "
+                f"{name} names two columns {shown(base)}; column {i + 1} is called "
                 f"{shown(unique)}. Rename one of them in line 1 to choose its name."
             )
             notes.append(Note(message, "taken"))

@@ -84,7 +84,7 @@ def _linked(lines: list[str]) -> list[str]:
 def _plain(text: str) -> str:
     """Text without the marks that reStructuredText puts around names."""
     line = " ".join(_ROLE.sub(r"\1", text).replace("`", "").split())
-    return _SET.sub(lambda found: f"{{{', '.join(sorted(found[1].split(', ')))}}}", line)
+    return _SET.sub(lambda match: f"{{{', '.join(sorted(match[1].split(', ')))}}}", line)
 
 
 # Where the public names are. Left out are numpy.ma and numpy.char, which say again what
@@ -202,15 +202,15 @@ class _Names:
     def __call__(self, written: str, by: str) -> str | None:
         """Name of the document meant in the docstring of `by`, or None."""
         first, dot, rest = written.partition(".")
-        wanted = _SHORT.get(first, first) + dot + rest
+        relative = _SHORT.get(first, first) + dot + rest
         scope = by
         while scope:
             scope = scope.rpartition(".")[0]
-            name = f"{scope}.{wanted}" if scope else wanted
+            name = f"{scope}.{relative}" if scope else relative
             if name in self._shown:
                 return self._shown[name]
         # Elsewhere in the package, if there is no doubt where.
-        there = self._endings.get((by.partition(".")[0], wanted), set())
+        there = self._endings.get((by.partition(".")[0], relative), set())
         return next(iter(there)) if len(there) == 1 else None
 
 

@@ -27,7 +27,7 @@ BLOCK_ENTRIES = 2**22
 #: Similarities that fit into this are computed once and kept for the second pass.
 CACHE_BYTES = 64 * 2**20
 #: Scores within a margin that are kept, of one block and of all. Beyond, a second pass is cheaper.
-ROOM, MOST = 2**20, 2**23
+ROOM, MAX_KEPT = 2**20, 2**23
 #: Columns that one thread goes through; its share of the counts stays in cache.
 STRIP = 256
 
@@ -50,19 +50,19 @@ class Blocks:
         self._callback = callback
         self._done = 0
         self._keep = n_passes > 1 and 8 * self._n_matrices * shape[0] * shape[1] <= CACHE_BYTES
-        self._kept: list[tuple[Block, ...]] | None = None
+        self._cached: list[tuple[Block, ...]] | None = None
         self._dtype: np.dtype[Any] | None = None
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         """Yield the first row of each block, and the block (or both blocks)."""
-        keeps = self._keep and self._kept is None
-        kept: list[tuple[Block, ...]] = []
+        keeps = self._keep and self._cached is None
+        cached: list[tuple[Block, ...]] = []
         start = 0
-        for given in self._compute() if self._kept is None else self._kept:
-            blocks = self._checked(given if isinstance(given, tuple) else (given,), start)
+        for computed in self._compute() if self._cached is None else self._cached:
+            blocks = self._checked(computed if isinstance(computed, tuple) else (computed,), start)
             # Copies: scorers may fill the same array again and again.
             if keeps:
-                kept.append(tuple(block.copy() for block in blocks))
+                cached.append(tuple(block.copy() for block in blocks))
             yield start, *blocks
             start += len(blocks[0])
             self._done += len(blocks[0])
@@ -73,10 +73,10 @@ class Blocks:
                 "It must yield every row once, in order."
             )
         if keeps:
-            self._kept = kept
+            self._cached = cached
 
-    def _checked(self, given: tuple[Any, ...], start: int) -> tuple[Block, ...]:
-        block = np.asarray(given[0])
+    def _checked(self, values: tuple[Any, ...], start: int) -> tuple[Block, ...]:
+        block = np.asarray(values[0])
         if block.dtype not in (np.float32, np.float64):
             block = block.astype(np.float64)
         stop = start + (len(block) if block.ndim else 0)
@@ -101,8 +101,8 @@ class BlockPairs(Blocks):
 
     _source, _n_matrices = "The blend", 2
 
-    def _checked(self, given: tuple[Any, ...], start: int) -> tuple[Block, ...]:
-        learned, lexical = map(np.asarray, given)
+    def _checked(self, values: tuple[Any, ...], start: int) -> tuple[Block, ...]:
+        learned, lexical = map(np.asarray, values)
         n_x, n_y = self.shape
         if (
             learned.shape != lexical.shape
@@ -148,10 +148,10 @@ def as_vectors(values: ArrayLike) -> Block:
 def vectors_of(scorer: object, x: object, y: object) -> tuple[Block, Block] | None:
     """Two sides as vectors whose products are the scores, if the scorer has them."""
     offer = getattr(scorer, "factors", None)
-    found = None if offer is None else offer(x, y)
-    if found is None:
+    factors = None if offer is None else offer(x, y)
+    if factors is None:
         return None
-    P, Q = found
+    P, Q = factors
     return (P, Q) if P.dtype == Q.dtype and P.dtype in (np.float32, np.float64) else None
 
 
@@ -323,7 +323,7 @@ class ColumnCounts:
             return
         room = self._place.shape[1]
         self._total += int(self._n_kept.sum())
-        self.is_exact = self._total <= MOST and int(self._n_kept.max()) <= room
+        self.is_exact = self._total <= MAX_KEPT and int(self._n_kept.max()) <= room
         if self.is_exact:
             inside = np.arange(room) < self._n_kept[:, None]
             self._kept.append((self._place[inside], self._value[inside]))

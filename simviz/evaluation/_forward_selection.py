@@ -19,7 +19,7 @@ RRF_K = 60
 Path = tuple[tuple[int, float], ...]
 #: Shares that a run is tried with, folds of the queries, and runs of a blend at most.
 SHARES = tuple(round(0.1 * i, 1) for i in range(1, 10))
-FOLDS, MOST_RUNS = 5, 4
+FOLDS, MAX_RUNS = 5, 4
 _TIE_TOLERANCE = 1e-12
 
 
@@ -49,16 +49,16 @@ class ForwardSelection:
         curve: Callable[[Path, int], Reals],
         weight: Reals,
         unit: NDArray[np.int64],
-        most: int = MOST_RUNS,
+        max_runs: int = MAX_RUNS,
     ) -> None:
         self._singles, self._curve, self._weight = singles, cache(curve), weight
-        self._most = min(most, len(singles))
+        self._max_runs = min(max_runs, len(singles))
         self._place = np.random.default_rng(0).permutation(int(unit.max(initial=0)) + 1)[unit]
 
-    def chosen(self, queries: Mask | None = None) -> Path:
+    def select(self, queries: Mask | None = None) -> Path:
         """The path that is best on queries, as long as cross-validation among them says."""
         mask = np.ones(len(self._weight), dtype=bool) if queries is None else queries
-        nested = np.zeros((self._most, len(mask)))
+        nested = np.zeros((self._max_runs, len(mask)))
         for fold in self._folds(mask):
             for at, path in enumerate(self._paths(mask & ~fold)):
                 nested[at, fold] = self.values(path)[fold]
@@ -71,11 +71,11 @@ class ForwardSelection:
     def nested(self) -> tuple[Reals, Reals]:
         """Values of each query by what the other folds choose: a path, and a run alone."""
         mask = np.ones(len(self._weight), dtype=bool)
-        found, alone = np.zeros(len(mask)), np.zeros(len(mask))
+        values, alone = np.zeros(len(mask)), np.zeros(len(mask))
         for fold in self._folds(mask):
-            found[fold] = self.values(self.chosen(mask & ~fold))[fold]
+            values[fold] = self.values(self.select(mask & ~fold))[fold]
             alone[fold] = self.values(self._paths(mask & ~fold)[0])[fold]
-        return found, alone
+        return values, alone
 
     def values(self, path: Path) -> Reals:
         run, share = path[-1]
@@ -88,14 +88,14 @@ class ForwardSelection:
         means = [self._mean(line, mask) for line in self._singles]
         best = max(means)
         paths: list[Path] = [((means.index(best), 1.0),)]
-        while len(paths) < self._most:
+        while len(paths) < self._max_runs:
             path = paths[-1]
             for run in set(range(len(self._singles))) - {run for run, _ in path}:
                 for share, line in zip(SHARES, self._curve(path, run), strict=True):
                     if (value := self._mean(line, mask)) > best + _TIE_TOLERANCE:
                         best, paths[len(path) :] = value, [(*path, (run, share))]
             if len(paths) == len(path):
-                paths += [path] * (self._most - len(paths))
+                paths += [path] * (self._max_runs - len(paths))
         return paths
 
     def _mean(self, values: Reals, mask: Mask) -> float:

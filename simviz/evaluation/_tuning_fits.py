@@ -383,10 +383,10 @@ class PairUnits:
         return len(self.weights)
 
     def take(self, units: ArrayLike, known: PairSet | None = None) -> PairSet:
-        chosen = np.zeros(len(self), dtype=bool)
-        chosen[np.asarray(units, dtype=np.intp).ravel()] = True
-        x = None if self.x_unit is None else np.flatnonzero(chosen[self.x_unit])
-        y = None if self.y_unit is None else np.flatnonzero(chosen[self.y_unit])
+        is_taken = np.zeros(len(self), dtype=bool)
+        is_taken[np.asarray(units, dtype=np.intp).ravel()] = True
+        x = None if self.x_unit is None else np.flatnonzero(is_taken[self.x_unit])
+        y = None if self.y_unit is None else np.flatnonzero(is_taken[self.y_unit])
         relevance = self.pairs.relevance
         if x is None and y is not None:
             x = self._followers("x", relevance.T, y, known)

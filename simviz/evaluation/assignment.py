@@ -60,7 +60,7 @@ def assign(pipeline: Pipeline, x: Items, y: Items, groups: Sequence[Sequence[str
     order = np.concatenate([np.asarray(m) for m in members])
     starts = np.cumsum([0, *(len(m) for m in members)])[:-1]
     n, rows = len(x), 0
-    found = Assignment(
+    result = Assignment(
         tuple(place),
         np.full(n, -1, dtype=np.intp),
         np.full(n, -1, dtype=np.intp),
@@ -75,20 +75,20 @@ def assign(pipeline: Pipeline, x: Items, y: Items, groups: Sequence[Sequence[str
         known = np.ptp(scores, axis=1) > 0 if scores.shape[1] > 1 else np.ones(len(scores), bool)
         into = rows + at[known]
         first = best.argmax(axis=1)
-        found.group[into] = first[known]
-        found.score[into] = best[at, first][known]
+        result.group[into] = first[known]
+        result.score[into] = best[at, first][known]
         # Of the members of that group, the nearest: all others are out of the race.
         inside = np.full(scores.shape, -np.inf)
         for i, g in enumerate(first):
             inside[i, members[g]] = scores[i, members[g]]
-        found.nearest[into] = inside.argmax(axis=1)[known]
+        result.nearest[into] = inside.argmax(axis=1)[known]
         if best.shape[1] > 1:
             best[at, first] = -np.inf
             second = best.argmax(axis=1)
-            found.runner_up[into] = second[known]
-            found.runner_up_score[into] = best[at, second][known]
+            result.runner_up[into] = second[known]
+            result.runner_up_score[into] = best[at, second][known]
         rows += len(scores)
-    return found
+    return result
 
 
 def keeping_threshold(scores: ArrayLike, is_right: ArrayLike, share: float = 0.95) -> float:

@@ -34,7 +34,7 @@ _FEWEST = 30
 #: Best others of an item that are kept: its neighbourhood.
 _NEAREST = 10
 #: Share of the pairs that a run swaps, and how many at least, up to a tenth.
-_SWAPPED, _LEAST_SWAPPED = 0.05, 10
+_SWAPPED, _MIN_SWAPPED = 0.05, 10
 #: Pairs of all runs together, and runs at least and at most.
 _ROWS, _RUNS = 2_000, (2, 3)
 #: Folds of a run; fewer above so many pairs.
@@ -202,9 +202,9 @@ class _Seen:
             margins = self.margins[side]
             columns.append(margins.max(axis=1)[at] - self.margin)
             columns.append((margins - owned[others]).max(axis=1)[at])
-        found = np.stack(columns, axis=1)
-        low, middle, high = np.quantile(found, (0.25, 0.5, 0.75), axis=0)
-        scaled = (found - middle) / np.maximum(high - low, _TINY)
+        features = np.stack(columns, axis=1)
+        low, middle, high = np.quantile(features, (0.25, 0.5, 0.75), axis=0)
+        scaled = (features - middle) / np.maximum(high - low, _TINY)
         weight = np.where(np.arange(len(columns)), _BESIDE, 1)
         return np.asarray(weight * np.clip(scaled, -_FAR, _FAR))
 
@@ -228,7 +228,7 @@ def _runs(
 ) -> list[_Run]:
     n = pairs.relevance.positives.nnz
     methods, n_runs, n_folds = fits_of_audit(pairs)
-    size = max(round(_SWAPPED * n), min(_LEAST_SWAPPED, n // 10))
+    size = max(round(_SWAPPED * n), min(_MIN_SWAPPED, n // 10))
     # Not by the seed alone: whoever tries this out swaps pairs by such a permutation, too, and
     # would swap the very pairs of the first run.
     rng = np.random.default_rng([seed, n])
@@ -269,12 +269,12 @@ def _units(pairs: PairSet, by: UnitBy, group_key: str | None) -> PairUnits:
         return PairUnits.of(pairs, "x")
 
 
-def _swap(pairs: PairSet, chosen: Index) -> tuple[PairSet, Index, NDArray[np.bool_]]:
+def _swap(pairs: PairSet, rows: Index) -> tuple[PairSet, Index, NDArray[np.bool_]]:
     """Exchange the y items of some pairs: half of them two by two, the others in a ring."""
     relevance = pairs.relevance
     positives, rejected = relevance.positives.tocoo(), relevance.negatives.tocoo()
     x, y = positives.row.astype(np.intp), positives.col.astype(np.intp)
-    ring, twos = np.split(chosen, [(len(chosen) + 1) // 4 * 2 + len(chosen) % 2])
+    ring, twos = np.split(rows, [(len(rows) + 1) // 4 * 2 + len(rows) % 2])
     new = y.copy()
     new[ring] = y[np.roll(ring, 1)]
     new[twos[::2]], new[twos[1::2]] = y[twos[1::2]], y[twos[::2]]
@@ -351,15 +351,15 @@ def _fitted(method: str, pairs: PairSet, progress: Callback | None = None) -> Pa
 def _keep_best(
     near: tuple[Index, Reals], items: Index, scores: NDArray[np.float32], others: Index
 ) -> None:
-    kept, best = near
-    k = kept.shape[1]
+    nearest, best = near
+    k = nearest.shape[1]
     few = min(k, scores.shape[1])
     top = np.argpartition(-scores, few - 1, axis=1)[:, :few]
-    found = np.take_along_axis(scores, top, axis=1)
-    every = np.concatenate([kept[items], others[top]], axis=1)
-    values = np.concatenate([best[items], found], axis=1)
+    top_scores = np.take_along_axis(scores, top, axis=1)
+    every = np.concatenate([nearest[items], others[top]], axis=1)
+    values = np.concatenate([best[items], top_scores], axis=1)
     order = np.argsort(-values, axis=1, kind="stable")[:, :k]
-    kept[items] = np.take_along_axis(every, order, axis=1)
+    nearest[items] = np.take_along_axis(every, order, axis=1)
     best[items] = np.take_along_axis(values, order, axis=1)
 
 
@@ -436,13 +436,13 @@ def _frame(
             at = cells[rows, side]
             margins = np.where(is_judged(side, others), -np.inf, view.margins[side])
             best = margins.argmax(axis=1)[at]
-            found = margins[at, best]
-            better[rows, side] = np.where(found > margin[rows], others[at, best], -1)
+            best_margins = margins[at, best]
+            better[rows, side] = np.where(best_margins > margin[rows], others[at, best], -1)
             if side == 0:  # and the other one has no better x
                 first = view.y_near[0][
                     np.arange(len(view.y_near[0])), view.margins[1].argmax(axis=1)
                 ]
-                is_believed[rows] = (found >= median) & (first[others[at, best]] == at)
+                is_believed[rows] = (best_margins >= median) & (first[others[at, best]] == at)
     order = np.argsort(-probability, kind="stable")
     # A person judges by the texts, not by a label such as a picture.
     x_texts, y_texts = (
@@ -469,15 +469,15 @@ def _frame(
 
 def _exchanged(runs: Sequence[_Run]) -> NDArray[np.bool_]:
     """Pairs that are hardly believed as given, and as usual pairs with their sides exchanged."""
-    found = np.zeros(len(runs[0].swapped), dtype=bool)
+    is_exchanged = np.zeros(len(runs[0].swapped), dtype=bool)
     for run in runs[:2]:
         for seen in run.seen:
             low, median = np.quantile(seen.own, (_DOUBTED, 0.5))
             # What suits both better than all others is right: it only shares words with others.
             near = [best[at, 0] for (_, best), at in zip(seen.near, seen.cells.T, strict=True)]
             is_doubted = (seen.own <= low) & (seen.own < np.maximum(*near))
-            found |= is_doubted & (seen.exchanged >= median) & ~run.swapped
-    return found
+            is_exchanged |= is_doubted & (seen.exchanged >= median) & ~run.swapped
+    return is_exchanged
 
 
 def _kinds(
@@ -539,10 +539,10 @@ def _reasons(
     if not len(explained) or not pairs.x.kind == pairs.y.kind == "text":
         return reasons
     # What the pairs teach that are not listed.
-    kept = pairs.relevance.matrix.copy()
-    kept[tuple(cells[probability > LISTED].T)] = 0
-    kept.eliminate_zeros()
-    trusted = replace(pairs, relevance=replace(pairs.relevance, matrix=kept))
+    matrix = pairs.relevance.matrix.copy()
+    matrix[tuple(cells[probability > LISTED].T)] = 0
+    matrix.eliminate_zeros()
+    trusted = replace(pairs, relevance=replace(pairs.relevance, matrix=matrix))
     pipeline = _fitted(method, trusted)
     for at in explained:
         x, y = pairs.x.take([cells[at, 0]]), pairs.y.take([better[at]])

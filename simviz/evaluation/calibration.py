@@ -21,7 +21,7 @@ Interval = tuple[float, float]
 #: Equal steps of the score, and steps of equal shares of either class.
 _WIDE, _SHARES = 60, 128
 #: Least share of the pairs above a cut, and scores looked at to place such cuts.
-_LEAST_SHARE, _SAMPLED = 1e-5, 200_000
+_MIN_SHARE, _SAMPLED = 1e-5, 200_000
 _BUCKETS = 4096
 #: Times that queries are drawn for the intervals of a reliability.
 _RESAMPLES = 500
@@ -76,12 +76,12 @@ class ScoreCounts:
         counts : dict of str to ndarray of int64, shape (m,)
             By class: "relevant", "rejected" and "unjudged".
         """
-        wanted = np.linspace(self.lowest, self.highest, n_bins + 1)[1:-1]
+        targets = np.linspace(self.lowest, self.highest, n_bins + 1)[1:-1]
         inside = np.flatnonzero((self.cuts > self.lowest) & (self.cuts < self.highest))
         if not len(inside):
             at = inside
         else:
-            near = np.abs(self.cuts[inside][None, :] - wanted[:, None]).argmin(axis=1)
+            near = np.abs(self.cuts[inside][None, :] - targets[:, None]).argmin(axis=1)
             at = inside[np.unique(near)]
         edges = np.concatenate([[self.lowest], self.cuts[at], [self.highest]])
         starts = np.concatenate([[0], at + 1])
@@ -162,24 +162,24 @@ def score_counts(
         samples.append(block.ravel()[start % step :: step].astype(np.float64))
     score, relevant = np.concatenate(scores), queries.grade > 0
     if cuts is None:
-        chosen = _default_cuts(lowest, highest, score[relevant], np.concatenate(samples))
+        bounds = _default_cuts(lowest, highest, score[relevant], np.concatenate(samples))
     else:
-        chosen = np.asarray(cuts, dtype=np.float64)
-    if chosen.ndim != 1 or (np.diff(chosen) <= 0).any() or np.isnan(chosen).any():
+        bounds = np.asarray(cuts, dtype=np.float64)
+    if bounds.ndim != 1 or (np.diff(bounds) <= 0).any() or np.isnan(bounds).any():
         raise ValueError("cuts must be numbers in ascending order, none of them twice.")
     groups = _groups(rel.shape[direction == "y2x"], max_groups, seed)
     nobody = [np.zeros(n, dtype=np.int64) for n in rel.shape]
     row_group, column_group = (groups, nobody[1]) if direction == "x2y" else (nobody[0], groups)
-    n_groups, n_bins = int(groups.max()) + 1, len(chosen) + 1
-    every = _count(blocks, chosen, row_group, column_group, n_groups)
+    n_groups, n_bins = int(groups.max()) + 1, len(bounds) + 1
+    every = _count(blocks, bounds, row_group, column_group, n_groups)
     group = row_group[queries.query] + column_group[queries.candidate]
-    cell = group * n_bins + np.searchsorted(chosen, score, side="right")
+    cell = group * n_bins + np.searchsorted(bounds, score, side="right")
     of_class = [
         np.bincount(cell[of], minlength=n_groups * n_bins).reshape(n_groups, n_bins)
         for of in (relevant, ~relevant)
     ]
     return ScoreCounts(
-        cuts=chosen,
+        cuts=bounds,
         relevant=of_class[0],
         rejected=of_class[1],
         unjudged=every - of_class[0] - of_class[1],
@@ -191,7 +191,7 @@ def score_counts(
 
 def _default_cuts(lowest: float, highest: float, relevant: Reals, sample: Reals) -> Reals:
     """Steps of equal width, and of equal shares of relevant and of all pairs."""
-    few = 1 - np.geomspace(_LEAST_SHARE, 1, _SHARES)
+    few = 1 - np.geomspace(_MIN_SHARE, 1, _SHARES)
     parts = [np.linspace(lowest, highest, _WIDE + 1)[1:-1]]
     for scores, shares in (
         (relevant, np.linspace(0, 1, _SHARES)),
@@ -362,12 +362,13 @@ def reliability(calibration: Calibration, counts: ScoreCounts, *, n_bins: int = 
     if not np.array_equal(counts.cuts, calibration.cuts):
         raise ValueError("These pairs were counted between other cuts than the calibration's.")
     relevant, other = counts.relevant, counts.negative
-    found = relevant.sum(axis=0)
-    if not found.any():
+    n_relevant = relevant.sum(axis=0)
+    if not n_relevant.any():
         raise ValueError("None of these pairs is relevant, so no probability came true.")
     # A new step begins once the one before holds its share of the relevant pairs.
-    step = (np.cumsum(found) - found) * n_bins // found.sum()
-    step = np.minimum(step, step[np.flatnonzero(found)[-1]])  # what lies above all joins the last
+    step = (np.cumsum(n_relevant) - n_relevant) * n_bins // n_relevant.sum()
+    # What lies above all joins the last.
+    step = np.minimum(step, step[np.flatnonzero(n_relevant)[-1]])
     starts = np.flatnonzero(np.diff(step, prepend=-1) > 0)
     positive, negative = (
         np.add.reduceat(part, starts, axis=1).astype(np.float64) for part in (relevant, other)
@@ -508,8 +509,8 @@ def _read_off(fp: Reals, tp: Reals) -> tuple[Reals, Reals, Reals]:
     fpr, tpr = fp / fp[-1], tp / tp[-1]
     # Backwards, so that of several points with one recall the first counts.
     with_recall = -np.interp(-_RECALLS, -tpr[::-1], -fp[::-1])
-    found = _RECALLS * tp[-1]
-    precision = found / (found + with_recall)
+    n_true = _RECALLS * tp[-1]
+    precision = n_true / (n_true + with_recall)
     return (
         np.interp(_RATES, fpr, tpr),
         precision,
@@ -519,7 +520,7 @@ def _read_off(fp: Reals, tp: Reals) -> tuple[Reals, Reals, Reals]:
 
 def _percentiles(values: Reals, shares: list[float]) -> Reals:
     """Of each column, draws without one of the classes left out."""
-    kept = values[~np.isnan(values).any(axis=1)]
-    if not len(kept):
+    complete = values[~np.isnan(values).any(axis=1)]
+    if not len(complete):
         return np.full((2, values.shape[1]), np.nan)
-    return np.asarray(np.quantile(kept, shares, axis=0), dtype=np.float64)
+    return np.asarray(np.quantile(complete, shares, axis=0), dtype=np.float64)

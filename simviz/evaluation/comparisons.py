@@ -35,7 +35,7 @@ Correction = Literal["holm", "bonferroni", "none"]
 
 _ALPHABET = string.ascii_lowercase + string.ascii_uppercase
 #: A difference of fewer standard errors says next to nothing, not even its sign.
-_LEAST = 0.5
+_MIN_ERRORS = 0.5
 #: Above so many queries the normal distribution is as good as Student's.
 _MANY = 10_000
 
@@ -215,8 +215,8 @@ class Comparisons:
     def p_values(self) -> Reals:
         """Corrected p-values, shape (n_runs, n_runs); NaN where nothing was compared."""
         p = np.full((len(self.names), len(self.names)), np.nan)
-        for (i, j), found in self.pairs.items():
-            p[i, j] = p[j, i] = found.p_value
+        for (i, j), comparison in self.pairs.items():
+            p[i, j] = p[j, i] = comparison.p_value
         return p
 
     def between(self, a: str, b: str) -> Comparison:
@@ -247,10 +247,10 @@ class Comparisons:
 
         columns: dict[str, Any] = {"a": [self.names[i] for i, _ in self.pairs]}
         columns |= {"b": [self.names[j] for _, j in self.pairs]}
-        found = list(self.pairs.values())
+        comparisons = list(self.pairs.values())
         for name in ("difference", "low", "high", "p_value"):
-            columns[name] = [getattr(one, name) for one in found]
-        columns["told_apart"] = [one.is_significant() for one in found]
+            columns[name] = [getattr(one, name) for one in comparisons]
+        columns["told_apart"] = [one.is_significant() for one in comparisons]
         return pd.DataFrame(columns)
 
     def order(self) -> list[int]:
@@ -267,8 +267,8 @@ class Comparisons:
                 "others. Leave out baseline."
             )
         p = np.ones((n, n))  # 0 where two are told apart, by the interval too
-        for (i, j), found in self.pairs.items():
-            p[i, j] = p[j, i] = not found.is_significant()
+        for (i, j), comparison in self.pairs.items():
+            p[i, j] = p[j, i] = not comparison.is_significant()
         marks = letter_display(tie_groups(p, self.order()))
         return dict(zip(self.names, marks, strict=True))
 
@@ -588,7 +588,7 @@ def power_analysis(
     d = significance.differences(a, b)
     n, middle, spread = len(d), mean(d), significance.deviation(d)
     error = spread / math.sqrt(max(n, 1))
-    if n < 2 or middle == 0 or abs(middle) < _LEAST * error:
+    if n < 2 or middle == 0 or abs(middle) < _MIN_ERRORS * error:
         return PowerAnalysis(n, None, False, middle, power)
     # Of the 2^n choices of swaps, two reach the sum of differences that are all of one sign.
     least = 1 + math.ceil(-math.log2(alpha))

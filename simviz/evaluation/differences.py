@@ -20,7 +20,7 @@ Z_95 = 1.96
 #: Groups that share more than this part of their queries are one group.
 _SAME = 0.7
 #: A group's mean must be this many standard errors from that of all queries.
-_LEAST_Z = 1.0
+_MIN_Z = 1.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -196,20 +196,20 @@ def shared_terms(
 
     sides = []
     for sign in (1.0, -1.0):
-        likely = np.flatnonzero(common & (sign * means > 0) & (sign * z >= _LEAST_Z))
-        kept: list[TermGroup] = []
+        likely = np.flatnonzero(common & (sign * means > 0) & (sign * z >= _MIN_Z))
+        selected: list[TermGroup] = []
         for column in likely[np.argsort(-sign * z[likely], kind="stable")]:
-            if len(kept) == n_groups:
+            if len(selected) == n_groups:
                 break
-            found = group(int(column))
+            candidate = group(int(column))
             shared = [
-                len(np.intersect1d(found.queries, other.queries, assume_unique=True))
-                / len(np.union1d(found.queries, other.queries))
-                for other in kept
+                len(np.intersect1d(candidate.queries, other.queries, assume_unique=True))
+                / len(np.union1d(candidate.queries, other.queries))
+                for other in selected
             ]
             if max(shared, default=0.0) <= _SAME:
-                kept.append(found)
-        sides.append(kept)
+                selected.append(candidate)
+        sides.append(selected)
     return sides[0], sides[1]
 
 

@@ -15,7 +15,7 @@ from simviz.callbacks import Callback
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation._forward_selection import (
     FOLDS,
-    MOST_RUNS,
+    MAX_RUNS,
     RRF_K,
     SHARES,
     ForwardSelection,
@@ -71,7 +71,7 @@ def choose_blend(
     direction: Asking = "x2y",
     *,
     normalization: Normalization = "global_std",
-    most: int = MOST_RUNS,
+    max_runs: int = MAX_RUNS,
     callback: Callback | None = None,
 ) -> ChosenBlend:
     """Choose runs and weights of a blend on validation pairs, by forward selection.
@@ -89,7 +89,7 @@ def choose_blend(
         Which side asks.
     normalization : str, default="global_std"
         See `simviz.pipeline.BlendPipeline`.
-    most : int, default=4
+    max_runs : int, default=4
         Runs of a blend at most.
     callback : callable, optional
         See `simviz.callbacks`; called before each curve of weights.
@@ -166,8 +166,8 @@ def choose_blend(
     lines = np.split(counted.astype(float), np.cumsum(sizes)[:-1])
     weight = np.concatenate([line / max(line.sum(), 1.0) for line in lines])
     unit = np.concatenate([np.arange(size) for size in sizes])
-    selection = ForwardSelection(np.nan_to_num(singles), curve, weight, unit, most)
-    path = selection.chosen()
+    selection = ForwardSelection(np.nan_to_num(singles), curve, weight, unit, max_runs)
+    path = selection.select()
     mean, single = (sign * float(v @ weight / weight.sum()) for v in selection.nested())
     named_path = tuple((names[run], share) for run, share in path)
     return ChosenBlend(pipeline(path), named_path, names[path[0][0]], mean, single)

@@ -19,7 +19,7 @@ from simviz.pipeline._csls import Queries, local_means, locally_scaled, referenc
 #: Numbers of neighbours that are tried.
 NEIGHBORS = (1, 2, 5, 10, 20, 50)
 #: Scores that are held while k is chosen, queries at least, and rows of a block.
-_ENTRIES, _LEAST, _ROWS = 2**25, 200, 1_024
+_ENTRIES, _MIN_HELD, _ROWS = 2**25, 200, 1_024
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,9 @@ def csls(
     parsed_metric = (
         default_metric(validation.relevance) if metric is None else parse_metric(metric)
     )
-    found = csls_values(pipeline, train, validation, queries, parsed_metric, direction, ks)
+    values = csls_values(pipeline, train, validation, queries, parsed_metric, direction, ks)
     sign = 1 if parsed_metric.higher_is_better else -1
-    known = {k: sign * value for k, value in found.items() if k and value == value}
+    known = {k: sign * value for k, value in values.items() if k and value == value}
     if not known:
         raise ValueError("No query of the validation pairs has an answer, so no k can be chosen.")
     return CSLSPipeline.of(pipeline, train, max(known, key=known.__getitem__), queries=queries)
@@ -105,7 +105,7 @@ def csls_values(
     """The metric at each k, and under 0 that of the pipeline as it is."""
     # All similarities are held at once, of as many queries as that is possible for.
     n_x, n_y = validation.shape
-    n_held = max(_LEAST, _ENTRIES // n_y)
+    n_held = max(_MIN_HELD, _ENTRIES // n_y)
     if n_x > n_held:
         drawn = np.random.default_rng(0).permutation(n_x)[:n_held]
         validation = validation.take(np.sort(drawn))

@@ -150,20 +150,20 @@ def resample_runs(
     """Runs on the same judged pairs under the same draws."""
     first = runs[0]
     values = [weighted(metric, run.score, run.relevant, run.judged) for run in runs]
-    kinds = first.drawn if len(first.drawn) == 1 else (*first.drawn, "pairs")
+    kinds = first.units if len(first.units) == 1 else (*first.units, "pairs")
     items = {"pairs": np.arange(len(first)), "x items": first.x, "y items": first.y}
-    drawn: dict[str, tuple[Reals, int]] = {}
+    values_of: dict[str, tuple[Reals, int]] = {}
     for number, kind in enumerate(kinds):
         seed = np.random.default_rng([random_state, number])
-        drawn[kind] = resample(values, items[kind], n_resamples, seed)
+        values_of[kind] = resample(values, items[kind], n_resamples, seed)
     once = np.ones((1, len(first)), dtype=np.int64), items["pairs"]
     exact = np.array([one(*once)[0] for one in values])
     # An area rests on its rarer class, a correlation on all pairs.
     counted = np.ones(len(first), dtype=bool)
     if metric.level == "roc":
         counted = first.relevant == (2 * first.relevant.sum() <= len(first))
-    df = min(len(np.unique(items[kind][counted])) for kind in first.drawn) - 1
-    return Resamples(exact, drawn, df)
+    df = min(len(np.unique(items[kind][counted])) for kind in first.units) - 1
+    return Resamples(exact, values_of, df)
 
 
 def resample(
@@ -185,11 +185,11 @@ def resample(
 
 def _variance(differences: Reals, n: int) -> float:
     """Variance of draws of n items, without the bias of drawing from a sample."""
-    kept = differences[~np.isnan(differences)]
-    if min(len(kept), n) < 2:
+    known = differences[~np.isnan(differences)]
+    if min(len(known), n) < 2:
         return math.nan
     # Draws that differ by rounding only have none.
-    return float(kept.var(ddof=1)) * n / (n - 1) if np.ptp(kept) > TIE_TOLERANCE else 0.0
+    return float(known.var(ddof=1)) * n / (n - 1) if np.ptp(known) > TIE_TOLERANCE else 0.0
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -218,7 +218,7 @@ class JudgedPairs:
         return len(self.score)
 
     @property
-    def drawn(self) -> tuple[str, ...]:
+    def units(self) -> tuple[str, ...]:
         """What is drawn again: "pairs", "x items", "y items", or items of both sides."""
         shared = [len(np.unique(items)) < len(items) for items in (self.x, self.y)]
         sides = tuple(f"{s} items" for s, is_in in zip("xy", shared, strict=True) if is_in)
@@ -318,14 +318,16 @@ def bootstrap_pairs(
     significance.check_level(level)
     significance.check_resamples(n_resamples)
     first = _check_same(runs)
-    drawn = resample_runs(runs, metric, n_resamples, random_state)
-    test = f"bootstrap over {' and '.join(first.drawn)}"
-    units = min(drawn.values[kind][1] for kind in first.drawn)
+    resampled = resample_runs(runs, metric, n_resamples, random_state)
+    test = f"bootstrap over {' and '.join(first.units)}"
+    units = min(resampled.values[kind][1] for kind in first.units)
     comparisons = {}
     for i, j in itertools.combinations(range(len(runs)), 2):
-        difference = float(drawn.exact[i] - drawn.exact[j])
-        error = drawn.error(i, j)
-        comparisons[i, j] = _compared(test, difference, error, units, drawn.df, len(first), level)
+        difference = float(resampled.exact[i] - resampled.exact[j])
+        error = resampled.error(i, j)
+        comparisons[i, j] = _compared(
+            test, difference, error, units, resampled.df, len(first), level
+        )
     return comparisons
 
 
@@ -340,9 +342,9 @@ def interval_of_pairs(
     """Interval of a metric of judged pairs, from the draws of `bootstrap_pairs`."""
     significance.check_level(level)
     significance.check_resamples(n_resamples)
-    drawn = resample_runs([run], metric, n_resamples, random_state)
-    error = drawn.error(0) if drawn.df > 0 else math.nan
-    return significance.t_interval(float(drawn.exact[0]), error, drawn.df, level)
+    resampled = resample_runs([run], metric, n_resamples, random_state)
+    error = resampled.error(0) if resampled.df > 0 else math.nan
+    return significance.t_interval(float(resampled.exact[0]), error, resampled.df, level)
 
 
 def delong_pairs(
@@ -352,10 +354,10 @@ def delong_pairs(
     first = _check_same(runs)
     if not isinstance(metric, AUC) or metric.level != "roc":
         raise ValueError(f"DeLong's test is of the pooled AUC, got {metric}. Use the bootstrap.")
-    if first.drawn != ("pairs",):
+    if first.units != ("pairs",):
         raise ValueError(
             "DeLong's test takes pairs for independent, but these share "
-            f"{' and '.join(first.drawn)}. Use the bootstrap."
+            f"{' and '.join(first.units)}. Use the bootstrap."
         )
     comparisons = {}
     for i, j in itertools.combinations(range(len(runs)), 2):

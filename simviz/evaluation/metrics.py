@@ -44,7 +44,7 @@ TIE_TOLERANCE = 1e-12
 #: How far rounding may carry a value out of its range.
 _ROUNDED = 1e-9
 #: Highest k: what is not listed stands below every rank up to it.
-_MOST = 10**9
+_MAX_K = 10**9
 
 
 @dataclass(frozen=True, repr=False)
@@ -128,11 +128,11 @@ class Metric(ABC):
             True where all candidates are relevant, and of one grade where grades count.
         """
         n_relevant = ranking.n_relevant
-        found = np.asarray((n_relevant > 0) & (n_relevant == ranking.n_candidates))
+        is_certain = np.asarray((n_relevant > 0) & (n_relevant == ranking.n_candidates))
         if self._is_graded:
             lowest, highest = _grades_by(ranking.query, ranking.grade, ranking.n_queries)
-            found &= lowest == highest
-        return found
+            is_certain &= lowest == highest
+        return is_certain
 
     def of_roc(self, roc: Roc) -> float:
         """Value of a ROC curve, for metrics whose `level` is "roc".
@@ -188,8 +188,8 @@ class Metric(ABC):
 
 def check_k(k: int) -> None:
     """Refuse a number of candidates that is not a whole number from 1."""
-    if isinstance(k, bool) or int(k) != k or not 1 <= k <= _MOST:
-        raise ValueError(f"k counts candidates: a whole number from 1 to {_MOST:,}, got {k!r}.")
+    if isinstance(k, bool) or int(k) != k or not 1 <= k <= _MAX_K:
+        raise ValueError(f"k counts candidates: a whole number from 1 to {_MAX_K:,}, got {k!r}.")
 
 
 def check_choice(what: str, value: str, choices: tuple[str, ...]) -> None:
@@ -639,7 +639,7 @@ class _Function(Metric):
 
     def _per_query(self, ranking: Ranking) -> Reals:
         """Value of each query, the mean over 100 orders where candidates tie."""
-        found = np.full(ranking.n_queries, np.nan)
+        means = np.full(ranking.n_queries, np.nan)
         columns = ranking.grade.clip(0), ranking.above, ranking.tied
         for query in np.flatnonzero(ranking.n_relevant):
             listed = slice(*ranking.indptr[query : query + 2])
@@ -653,8 +653,8 @@ class _Function(Metric):
                     places = rng.permutation(tied[here][0])[: here.sum()]
                     grades[start + places] = grade[here]
                 values.append(float(self.fn(grades)))
-            found[query] = np.mean(values)
-        return found
+            means[query] = np.mean(values)
+        return means
 
 
 def metric(fn: Callable[[Reals], float], name: str | None = None) -> Metric:
@@ -754,8 +754,8 @@ def parse_metric(name: Metric | str, among: Sequence[type[Metric]] = (Metric,)) 
     if text in OWN:
         return OWN[text]
     for pattern, own in _ELSEWHERE:
-        if found := pattern.fullmatch(text):
-            text = own.format(*filter(None, found.groups()))
+        if matched := pattern.fullmatch(text):
+            text = own.format(*filter(None, matched.groups()))
             break
     match = _NAME.fullmatch(text)
     stems = {stem.casefold(): stem for stem in _BUILDERS}
@@ -818,5 +818,5 @@ def _nothing_to_rank(relevance: Relevance) -> bool:
     """Whether the judged candidates of every item, of either side, are of one grade."""
     entries = relevance.matrix.tocoo()
     sides = zip((entries.row, entries.col), relevance.shape, strict=True)
-    found = (_grades_by(item, np.maximum(entries.data, 0), n) for item, n in sides)
-    return not any((lowest < highest).any() for lowest, highest in found)
+    ranges = (_grades_by(item, np.maximum(entries.data, 0), n) for item, n in sides)
+    return not any((lowest < highest).any() for lowest, highest in ranges)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from math import inf, nan
 
 import numpy as np
@@ -44,7 +44,7 @@ class RepeatedSplits:
         Which side asked.
     values : ndarray of float, shape (n_divisions, n_methods)
         On the test part of each division.
-    chosen : ndarray of int, shape (n_divisions, n_methods)
+    selected : ndarray of int, shape (n_divisions, n_methods)
         The setting of each method that was best on the division's validation part.
     test_fraction : float
         Share of the test part among what was trained and tested on.
@@ -59,7 +59,7 @@ class RepeatedSplits:
     metric: str
     direction: str
     values: NDArray[np.float64]
-    chosen: NDArray[np.int64]
+    selected: NDArray[np.int64] = field(metadata={"stored_as": "chosen"})
     test_fraction: float
 
     def comparisons(self, *, baseline: str | None = None) -> Comparisons:
@@ -154,7 +154,7 @@ def evaluate_repeated_splits(
     sign = 1.0 if measured.higher_is_better else -1.0
     total = n * sum(map(len, candidates.values()))
     values = np.full((n, len(candidates)), nan)
-    chosen = np.zeros(values.shape, dtype=np.int64)
+    selected = np.zeros(values.shape, dtype=np.int64)
     done, is_stopped = 0, False
 
     def callback_of_fit(step: int, of: int, metrics: Mapping[str, float], /) -> bool:
@@ -186,7 +186,7 @@ def evaluate_repeated_splits(
                     sign * value(pipeline, parts.validation) if len(settings) > 1 else 0.0
                 )
                 if validation_value > best:
-                    best, chosen[i, j] = validation_value, at
+                    best, selected[i, j] = validation_value, at
                     values[i, j] = value(pipeline, parts.test)
     share = fractions[2] / (fractions[0] + fractions[2])
-    return RepeatedSplits(tuple(candidates), measured.name, direction, values, chosen, share)
+    return RepeatedSplits(tuple(candidates), measured.name, direction, values, selected, share)

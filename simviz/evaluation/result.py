@@ -117,8 +117,8 @@ class Evaluation:
         """
         if self.pool != "judged":
             return 0
-        found = parse_metric(metric)
-        return sum(int(found.certain(r).sum()) for r in self._rankings(direction))
+        parsed = parse_metric(metric)
+        return sum(int(parsed.certain(r).sum()) for r in self._rankings(direction))
 
     def per_query(self, metric: Metric | str, direction: Direction | None = None) -> Reals:
         """Value of each query.

@@ -143,17 +143,17 @@ class Roc:
         from simviz.ranking import Ranking, expected_average_precision
 
         fp, tp = self.false_positives, self.true_positives
-        found, passed = np.diff(tp), np.diff(fp)
-        steps = np.flatnonzero(found)
+        hits, passed = np.diff(tp), np.diff(fp)
+        steps = np.flatnonzero(hits)
         # Straight up, each pair passes by itself; along a slope, all pairs tie.
         alone = passed[steps] == 0
-        place = np.repeat(steps, found[steps])
+        place = np.repeat(steps, hits[steps])
         within = np.arange(len(place)) - np.repeat(
-            np.cumsum(found[steps]) - found[steps], found[steps]
+            np.cumsum(hits[steps]) - hits[steps], hits[steps]
         )
-        is_alone = np.repeat(alone, found[steps])
+        is_alone = np.repeat(alone, hits[steps])
         above = fp[place] + tp[place] + np.where(is_alone, within, 0)
-        tied = np.where(is_alone, 1, found[place] + passed[place])
+        tied = np.where(is_alone, 1, hits[place] + passed[place])
         n = np.array([0, len(place)])
         size = np.array([self.n_positive + self.n_negative])
         every = Ranking(n, place, np.ones(len(place)), above, tied, size)

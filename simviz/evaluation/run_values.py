@@ -47,7 +47,7 @@ from simviz.exceptions import DatasetError
 from simviz.ranking import Ranking, expected_ndcg_at, rank_listed
 
 #: Metrics of the documents that were found; others ask about those that no run lists.
-_OF_FOUND = (TopOne, Success, MRR, MAP, Precision, Recall, RPrecision, NDCG, ERR)
+_OF_LISTED = (TopOne, Success, MRR, MAP, Precision, Recall, RPrecision, NDCG, ERR)
 #: The rank of what was not found: no metric sees it, and no sum overflows.
 _NEVER = 2**52
 _ENDINGS = (".gz", ".txt", ".trec", ".run", ".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx")
@@ -71,7 +71,7 @@ class RunValues:
         What has a value: a query, or a task.
     notes : tuple of str
         What was left out, and how ties count.
-    judged, at_most : mapping of str to float
+    judged, upper_bounds : mapping of str to float
         By run: the share of its answers that count which have a judgment, and the highest value
         that judging the others could give, None where that is not known.
     files : mapping of str to str
@@ -85,7 +85,7 @@ class RunValues:
     unit: str = "query"
     notes: tuple[str, ...] = ()
     judged: Mapping[str, float] = field(default_factory=dict)
-    at_most: Mapping[str, float | None] = field(default_factory=dict)
+    upper_bounds: Mapping[str, float | None] = field(default_factory=dict)
     files: Mapping[str, str] = field(default_factory=dict)
 
 
@@ -318,7 +318,7 @@ def _judged(
         judged = _with_documents(judged, [run for _, run in opened])
     values: dict[str, Reals] = {}
     shares: dict[str, float] = {}
-    at_most: dict[str, float | None] = {}
+    upper_bounds: dict[str, float | None] = {}
     n_tied = 0
     notes = list(judged.notes)
     results: dict[str, _Answers] = {}
@@ -334,7 +334,7 @@ def _judged(
             n_tied += tied
             share = answers.judged_share(judged, _first(metric))
             shares[run] = float(share[is_judged].mean())
-            at_most[run] = _at_most(metric, ranking, answers, judged)
+            upper_bounds[run] = _upper_bound(metric, ranking, answers, judged)
         if missing := int((~is_judged).sum()):
             text = f"{missing:,} of {len(is_judged):,} judged queries"
             notes.append(f"{run} does not answer {text}; they count 0.")
@@ -373,7 +373,13 @@ def _judged(
     title = f"Judged@{depth}" if metric is None else metric.name
     better = metric is None or metric.higher_is_better
     return RunValues(
-        values, judged.queries, title, better, notes=tuple(notes), judged=shares, at_most=at_most
+        values,
+        judged.queries,
+        title,
+        better,
+        notes=tuple(notes),
+        judged=shares,
+        upper_bounds=upper_bounds,
     )
 
 
@@ -403,7 +409,9 @@ def _depth(metric: NDCG, ranking: Ranking, answers: _Answers) -> int:
     return min(metric.k or last, last)
 
 
-def _at_most(metric: Metric, ranking: Ranking, answers: _Answers, judged: _Qrels) -> float | None:
+def _upper_bound(
+    metric: Metric, ranking: Ranking, answers: _Answers, judged: _Qrels
+) -> float | None:
     """The mean that judging all answers could give at most; None where it is not known."""
     # Were an answer relevant, the precision at ranks below it would rise and the number of
     # relevant documents too: of MAP and R-precision nothing simple is the most.
@@ -429,16 +437,16 @@ def _at_most(metric: Metric, ranking: Ranking, answers: _Answers, judged: _Qrels
     # Gains of all open answers, over the ideal order of what is known: more relevant documents
     # can only make that better.
     k = _depth(metric, best, answers)
-    most = expected_ndcg_at(best, k, gain=metric.gain, discount=metric.discount, ideal=ranking)
+    bound = expected_ndcg_at(best, k, gain=metric.gain, discount=metric.discount, ideal=ranking)
     has_open = np.bincount(answers.query[is_open], minlength=ranking.n_queries) > 0
-    most = np.where(np.isnan(most), np.where(has_open, 1.0, 0.0), np.minimum(most, 1.0))
-    return float(most.mean())
+    bound = np.where(np.isnan(bound), np.where(has_open, 1.0, 0.0), np.minimum(bound, 1.0))
+    return float(bound.mean())
 
 
 def _as_trec(name: str) -> Metric:
     """A metric of what was found; a gain that is not named is linear."""
-    metric = parse_metric(name, _OF_FOUND)
-    if not isinstance(metric, _OF_FOUND):
+    metric = parse_metric(name, _OF_LISTED)
+    if not isinstance(metric, _OF_LISTED):
         raise ValueError(
             f"{metric.name} asks about documents that runs do not list. Take top-1, MRR, MAP, "
             "P@5, recall@10, R-precision, success@5, ERR@20 or NDCG@10."
@@ -463,8 +471,8 @@ def _read_qrels(path: Path, read: dict[str, str]) -> _Qrels:
     (query, _, queries), (document, _, documents) = map(table.factorize, ids)
     grade = _numbers(table, label, "grade")
     pair = query * len(documents) + document
-    kept, repeated = judgments.merge_repeated(pair, grade, "grade", table.name, table.place)
-    keep = np.arange(len(grade))[kept]
+    rows, repeated = judgments.merge_repeated(pair, grade, "grade", table.name, table.place)
+    keep = np.arange(len(grade))[rows]
     keep = keep[grade[keep] > 0]
     order = keep[np.argsort(query[keep], kind="stable")]
     n = np.bincount(query[order], minlength=len(queries))
@@ -557,10 +565,10 @@ def _answered(title: str, run: _Run, judged: _Qrels, keep: _Filters) -> tuple[_A
     queries, query, _ = positions(run.query, judged.queries)
     documents, document, n = positions(run.document, judged.documents)
     pair = queries * n + documents
-    kept, repeated = judgments.merge_repeated(pair, run.score, "score", run.file, run.place)
+    rows, repeated = judgments.merge_repeated(pair, run.score, "score", run.file, run.place)
     notes = [*run.notes, *filter(None, [repeated])]
     counts = np.zeros(len(query), dtype=bool)
-    counts[kept] = True
+    counts[rows] = True
     counts &= query >= 0
     if keep.ignore_self:
         itself = counts & np.asarray(pc.equal(run.query, run.document))
@@ -630,7 +638,7 @@ class _Fusion:
         singles = np.stack([values[name] for name in self._names])
         n = self._n_queries
         selection = ForwardSelection(singles, curve, np.ones(n), np.arange(n))
-        path = selection.chosen()
+        path = selection.select()
         text = " + ".join(f"{w:.2g} {self._names[run]}" for run, w in shares(path).items())
         if len(path) == 1:
             text = f"no run that is added to {self._names[path[0][0]]} is sure to help"
@@ -676,10 +684,10 @@ def _read_trec(name: str, data: bytes) -> _Run | None:
                 return _Run(table["0"], table["2"], score, partial(_line, name, data), name, tag)
         except pa.ArrowInvalid:
             pass  # other white space, or a broken line, which is named below
-    found = judgments.read_run_lines(name, *decode_text(name, data))
-    query, document = (pa.array(found[c], pa.string()) for c in ("query", "document"))
-    score = np.array([*map(float, found["score"])])
-    return _Run(query, document, score, found.place, name, found["run"][0], found.notes)
+    lines = judgments.read_run_lines(name, *decode_text(name, data))
+    query, document = (pa.array(lines[c], pa.string()) for c in ("query", "document"))
+    score = np.array([*map(float, lines["score"])])
+    return _Run(query, document, score, lines.place, name, lines["run"][0], lines.notes)
 
 
 def _line(name: str, data: bytes, row: int) -> str:

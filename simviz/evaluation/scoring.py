@@ -351,8 +351,8 @@ def _without(relevance: Relevance, known: sp.csr_array) -> Relevance:
         judged.row.astype(np.int64) * n_y + judged.col,
         taken.row.astype(np.int64) * n_y + taken.col,
     )
-    kept = (judged.data[stays], (judged.row[stays], judged.col[stays]))
-    return replace(relevance, matrix=sp.csr_array(kept, shape=relevance.shape))
+    remaining = (judged.data[stays], (judged.row[stays], judged.col[stays]))
+    return replace(relevance, matrix=sp.csr_array(remaining, shape=relevance.shape))
 
 
 def _lowered(

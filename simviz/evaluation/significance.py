@@ -33,7 +33,7 @@ ALPHA = 0.05
 #: "undecided" that there is too little to test.
 State = Literal["ahead", "behind", "level", "undecided"]
 #: Up to so many differences that are not 0, every choice of signs is counted.
-MOST_EXACT = 36
+MAX_EXACT = 36
 #: Sums closer than this, relative to the largest possible one, are equal.
 _EQUAL = 1e-12
 _TOGETHER = 8  # signs drawn as one byte
@@ -767,7 +767,7 @@ def sign_flip_p_value(differences: Reals, n_resamples: int, random_state: int) -
     size = float(np.abs(moved).sum())
     # Equal sums may differ in their last bits: what is level counts as reached.
     limit = abs(float(moved.sum())) - _EQUAL * size
-    if len(moved) <= MOST_EXACT:
+    if len(moved) <= MAX_EXACT:
         return _share_exact(moved, limit)
     sums = _drawn_sums(moved, n_resamples, np.random.default_rng(random_state))
     return float((1 + (np.abs(sums) >= limit).sum()) / (1 + n_resamples))
@@ -804,8 +804,8 @@ def _signed_sums(values: Reals) -> Reals:
 
 def mean(values: ArrayLike) -> float:
     """Mean of the values that are not NaN; NaN where there are none."""
-    kept = _present(values)
-    return float(kept.mean()) if len(kept) else math.nan
+    known = _present(values)
+    return float(known.mean()) if len(known) else math.nan
 
 
 def standard_error(values: ArrayLike) -> float:
@@ -821,8 +821,8 @@ def standard_error(values: ArrayLike) -> float:
     float
         NaN for fewer than two values.
     """
-    kept = _present(values)
-    return float(kept.std(ddof=1) / np.sqrt(len(kept))) if len(kept) > 1 else math.nan
+    known = _present(values)
+    return float(known.std(ddof=1) / np.sqrt(len(known))) if len(known) > 1 else math.nan
 
 
 def confidence_interval(
@@ -879,16 +879,16 @@ def confidence_interval(
     check_level(level)
     if method not in ("bootstrap", "bca", "normal"):
         raise ValueError(f"method must be 'bootstrap', 'bca' or 'normal', got {method!r}.")
-    kept = _present(cast("ArrayLike", values))
-    if len(kept) < 2:
+    known = _present(cast("ArrayLike", values))
+    if len(known) < 2:
         return math.nan, math.nan
     tail = (1 - level) / 2
     if method == "normal":
-        half_width = NormalDist().inv_cdf(1 - tail) * standard_error(kept)
-        return float(kept.mean() - half_width), float(kept.mean() + half_width)
-    means = resampled_means(kept, n_resamples, random_state)
+        half_width = NormalDist().inv_cdf(1 - tail) * standard_error(known)
+        return float(known.mean() - half_width), float(known.mean() + half_width)
+    means = resampled_means(known, n_resamples, random_state)
     if method == "bca":
-        return bca_interval(kept, means, level)
+        return bca_interval(known, means, level)
     low, high = np.quantile(means, [tail, 1 - tail])
     return float(low), float(high)
 

@@ -41,8 +41,8 @@ def table_csv(columns: Iterable[Column]) -> str:
     written: list[Column] = []
     for head, *cells in columns:
         if any(isinstance(cell, Figure) for cell in cells):
-            values, reaches = zip(*cells, strict=True)
-            written += [[head, *values], [f"{head} ± (95 %)", *reaches]]
+            values, half_widths = zip(*cells, strict=True)
+            written += [[head, *values], [f"{head} ± (95 %)", *half_widths]]
         else:
             written.append([head, *cells])
     return csv_text(zip(*written, strict=True))

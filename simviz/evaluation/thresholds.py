@@ -233,13 +233,13 @@ def operating_point(
             np.add.at(tally[0], rows, n_row)
             np.add.at(tally[1], y_unit, n_column)
             np.add.at(tally[2], rows, (passing & (rows[:, None] == y_unit)).sum(axis=1))
-    found = judged.relevant & (np.concatenate(scores) >= threshold)
+    is_hit = judged.relevant & (np.concatenate(scores) >= threshold)
     # By unit: relevant pairs that pass and all of them, then the same of the others.
     counts = []
     for (x_unit, y_unit), passed in zip(units, alarms, strict=True):
         ends, n = (x_unit[judged.row], y_unit[judged.column]), passed.shape[1]
         every, hits, positives = (
-            _tally(ends, of, n) for of in (np.ones_like(found), found, judged.relevant)
+            _tally(ends, of, n) for of in (np.ones_like(is_hit), is_hit, judged.relevant)
         )
         if not judged.ignores:
             n_x, n_y = np.bincount(x_unit, minlength=n), np.bincount(y_unit, minlength=n)
@@ -394,7 +394,7 @@ class ThresholdErrors:
     ----------
     threshold : float
         A pair passes at or above it.
-    n_passing, n_found, n_relevant : int
+    n_passing, n_true_positives, n_relevant : int
         Pairs that pass, relevant ones among them, and all relevant ones.
     false_alarms : ScoredPairs
         Of those that pass and are not relevant, some with the highest scores.
@@ -404,7 +404,7 @@ class ThresholdErrors:
 
     threshold: float
     n_passing: int
-    n_found: int
+    n_true_positives: int
     n_relevant: int
     false_alarms: ScoredPairs
     misses: ScoredPairs
@@ -448,7 +448,7 @@ def errors_at(
     >>> from simviz.evaluation import VectorScorer
     >>> Z = np.array([[1.0, 0.0], [0.8, 0.6], [0.0, 1.0]])
     >>> found = errors_at(VectorScorer(), Z, Z[[0, 1, 0]], threshold=0.7)
-    >>> found.n_passing, found.n_found, found.misses.x.tolist()
+    >>> found.n_passing, found.n_true_positives, found.misses.x.tolist()
     (6, 2, [2])
     """
     if k < 1 or np.isnan(threshold):
@@ -464,16 +464,16 @@ def errors_at(
         i, j = np.nonzero(passing)
         top.append(_highest(i + start, j, block[i, j].astype(np.float64), k))
     score = np.concatenate(scores)
-    found = relevant & (score >= threshold)
-    missed = relevant & (score < threshold)
+    is_hit = relevant & (score >= threshold)
+    is_miss = relevant & (score < threshold)
     alarms = tuple(np.concatenate(part) for part in zip(*top, strict=True))
     return ThresholdErrors(
         threshold=float(threshold),
-        n_passing=n_others + int(found.sum()),
-        n_found=int(found.sum()),
+        n_passing=n_others + int(is_hit.sum()),
+        n_true_positives=int(is_hit.sum()),
         n_relevant=int(relevant.sum()),
         false_alarms=ScoredPairs(*_highest(alarms[0], alarms[1], alarms[2], k)),
-        misses=ScoredPairs(*_highest(row[missed], column[missed], score[missed], k)),
+        misses=ScoredPairs(*_highest(row[is_miss], column[is_miss], score[is_miss], k)),
     )
 
 

@@ -82,9 +82,9 @@ def trec_run(
         np.array([trec_id(i) for i in side.ids]) for side in (query_items, documents)
     )
     name = trec_id(tag)
-    for start, found in _best_blocks(scorer, pairs, direction, k, block_size):
-        for at in range(0, len(found), _LINES):
-            piece = found[at : at + _LINES]
+    for start, block in _best_blocks(scorer, pairs, direction, k, block_size):
+        for at in range(0, len(block), _LINES):
+            piece = block[at : at + _LINES]
             yield "".join(
                 f"{queries[start + at + row]} Q0 {answers[candidate]} {rank} {score} {name}\n"
                 for row, (candidates, scores) in enumerate(piece)
@@ -167,13 +167,13 @@ def _best_blocks(
         step = max(1, GATHERED // (2 * min(k, len(pairs.x))))
         for first in range(0, len(pairs.y), step):
             columns = np.arange(first, min(first + step, len(pairs.y)))
-            kept: BestRows = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(columns)
+            best: BestRows = [(np.empty(0, dtype=np.int64), np.empty(0))] * len(columns)
             for start, block in blocks(pairs.y.take(columns)):
                 here = np.arange(start, start + len(block))
-                for j, (rows, values) in enumerate(kept):
+                for j, (rows, values) in enumerate(best):
                     joined = np.concatenate([values.astype(block.dtype), block[:, j]])
-                    kept[j] = _best(joined, np.concatenate([rows, here]), k)
-            yield first, kept
+                    best[j] = _best(joined, np.concatenate([rows, here]), k)
+            yield first, best
 
 
 def _best(scores: Block, candidates: Ints, k: int) -> tuple[Ints, Block]:
@@ -273,23 +273,23 @@ def read_run(
 
 def _of_matrix(name: str, matrices: Mapping[str, Any], pairs: PairSet) -> tuple[Ints, Ints, Reals]:
     shape = pairs.relevance.shape
-    found = next((m for m in matrices.values() if m.shape == shape), None)
-    if found is None:
+    matrix = next((m for m in matrices.values() if m.shape == shape), None)
+    if matrix is None:
         shapes = ", ".join(f"{m.shape[0]:,} × {m.shape[1]:,}" for m in matrices.values())
         raise DatasetError(
             f"{name} holds {shapes or 'no'} scores; the data set has {shape[0]:,} x and "
             f"{shape[1]:,} y items. Save one row an x item and one column a y item."
         )
-    if sp.issparse(found):
-        entries = found.tocoo()
+    if sp.issparse(matrix):
+        entries = matrix.tocoo()
         return entries.row, entries.col, entries.data.astype(np.float64)
-    if found.size > get_limits().pairs:
+    if matrix.size > get_limits().pairs:
         raise DatasetError(
-            f"{name} holds {found.size:,} scores; the limit is {get_limits().pairs:,}. Keep the "
+            f"{name} holds {matrix.size:,} scores; the limit is {get_limits().pairs:,}. Keep the "
             "best answers of each query, as in a TREC run."
         )
     rows, columns = np.indices(shape)
-    return rows.ravel(), columns.ravel(), found.astype(np.float64).ravel()
+    return rows.ravel(), columns.ravel(), matrix.astype(np.float64).ravel()
 
 
 def _table(name: str, data: bytes) -> tuple[Table, str]:
@@ -326,7 +326,7 @@ def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str
     known, values = known[is_scored], values[is_scored]
     notes = [*table.notes, f"Scores are read from column {shown(column)}."]
     pair = at[0][known] * len(pairs.y) + at[1][known]
-    kept, repeated = merge_repeated(
+    rows, repeated = merge_repeated(
         pair, values, "score", table.name, lambda entry: table.place(int(known[entry]))
     )
     if len(known) < len(table):
@@ -335,7 +335,7 @@ def _of_table(table: Table, pairs: PairSet) -> tuple[Ints, Ints, Reals, list[str
             "that are not in these data, or hold no score."
         )
     notes += filter(None, [repeated])
-    known, values = known[kept], values[kept]
+    known, values = known[rows], values[rows]
     return at[0][known], at[1][known], values, notes
 
 
@@ -347,8 +347,10 @@ def _index(items: Items) -> dict[str, int]:
 
 def _above_zero(rows: Ints, columns: Ints, values: Reals, shape: tuple[int, int]) -> sp.csr_array:
     """Scores in the same order, all above 0."""
-    least, most = float(values.min()), float(values.max())
-    raised = values - least + (most - least) / 1_000 if most > least else np.ones(len(values))
+    lowest, highest = float(values.min()), float(values.max())
+    raised = (
+        values - lowest + (highest - lowest) / 1_000 if highest > lowest else np.ones(len(values))
+    )
     return Relevance.from_pairs(rows, columns, raised, shape=shape, kind="score").matrix
 
 

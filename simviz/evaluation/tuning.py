@@ -84,15 +84,15 @@ def search(
     n_folds = cv if isinstance(cv, int) else 1
     progress = _Progress(callback, n_folds * len(groups))
     scorer = Scorer(measured, direction, progress.scoring)
-    found: list[list[Score]] = [[] for _ in candidates]
+    scores_of: list[list[Score]] = [[] for _ in candidates]
     for train, test in _folds(pairs, cv, by, group_key, seed):
         fits = TrainFits(train, by, group_key, seed, progress.fitting)
         for group in groups:
             scores = scorer.group(group, fits, test)
             for i, score in zip(group.members, scores, strict=True):
-                found[i].append(score)
+                scores_of[i].append(score)
             progress.done()
-    trials = tuple(_trial(c, s) for c, s in zip(candidates, found, strict=True))
+    trials = tuple(_trial(c, s) for c, s in zip(candidates, scores_of, strict=True))
     selection = Selection(
         trials,
         measured.name,
@@ -100,9 +100,9 @@ def search(
         measured.higher_is_better,
         rule,
         n_fits=n_folds * len(groups),
-        notes=tuple(dict.fromkeys(s.note for scores in found for s in scores if s.note)),
+        notes=tuple(dict.fromkeys(s.note for scores in scores_of for s in scores if s.note)),
     )
-    _ = selection.chosen  # says why, where nothing could be measured
+    _ = selection.selected  # says why, where nothing could be measured
     return selection
 
 
@@ -161,9 +161,9 @@ def tune(
     pairs = as_pairs(pairs)
     is_pipeline = isinstance(pipeline, Pipeline)
     made: Pipeline = clone(pipeline) if is_pipeline else default_pipeline(pipeline, pairs)
-    found = suggest_split(pairs)
-    by: UnitBy = found.by if found.by in ("x", "y", "group") else "pair"
-    key = found.group_key if by == "group" else None
+    suggestion = suggest_split(pairs)
+    by: UnitBy = suggestion.by if suggestion.by in ("x", "y", "group") else "pair"
+    key = suggestion.group_key if by == "group" else None
     selection = search(
         made,
         pairs,
@@ -205,8 +205,8 @@ def make_candidates(
     else:
         lists = [v for v in params.values() if not hasattr(v, "rvs")]
         all_lists = len(lists) == len(params)
-        most = int(np.prod([len(v) for v in lists])) if all_lists else n_iter
-        made = list(ParameterSampler(dict(params), min(n_iter, most), random_state=seed))
+        n_all = int(np.prod([len(v) for v in lists])) if all_lists else n_iter
+        made = list(ParameterSampler(dict(params), min(n_iter, n_all), random_state=seed))
     if len(made) > MAX_CANDIDATES:
         raise ValueError(
             f"{len(made):,} combinations are more than the {MAX_CANDIDATES:,} of one search. "
@@ -297,7 +297,7 @@ class Selection:
     notes: tuple[str, ...] = field(default=())
 
     @property
-    def chosen(self) -> Trial:
+    def selected(self) -> Trial:
         """The candidate that the rule chooses."""
         return self.by_rule(self.rule)
 
@@ -323,13 +323,13 @@ class Selection:
         seed: int = 0,
     ) -> Pipeline:
         """Train with the chosen values on everything but the test part."""
-        named = {full_name(pipeline, name): v for name, v in self.chosen.params.items()}
-        chosen = clone(pipeline).set_params(**named)
-        return TrainFits(pairs, by, group_key, seed).fitted(chosen)
+        named = {full_name(pipeline, name): v for name, v in self.selected.params.items()}
+        selected = clone(pipeline).set_params(**named)
+        return TrainFits(pairs, by, group_key, seed).fitted(selected)
 
     def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per candidate."""
-        chosen = self.chosen
+        selected = self.selected
         return [
             {
                 **trial.params,
@@ -337,7 +337,7 @@ class Selection:
                 "standard_error": trial.spread,
                 "n_folds": self.n_folds,
                 "seconds": trial.seconds,
-                "chosen": trial is chosen,
+                "chosen": trial is selected,
                 "reason": trial.reason,
             }
             for trial in self.trials
@@ -362,7 +362,7 @@ class Tuned(BestPipeline):
     @property
     def params(self) -> dict[str, Any]:
         """The values that were chosen."""
-        return dict(self.selection.chosen.params)
+        return dict(self.selection.selected.params)
 
     def to_frame(self) -> pd.DataFrame:
         """One row a combination, with its mean over folds and standard error."""
@@ -371,8 +371,8 @@ class Tuned(BestPipeline):
         return pd.DataFrame(self.selection.to_records())
 
     def __repr__(self) -> str:
-        chosen = self.selection.chosen
-        return f"Tuned({self.params}, {self.selection.metric} {chosen.mean:.3f})"
+        selected = self.selection.selected
+        return f"Tuned({self.params}, {self.selection.metric} {selected.mean:.3f})"
 
 
 def _complexity(params: Mapping[str, Any]) -> tuple[float, ...]:
@@ -414,8 +414,8 @@ class UnitEstimator(BaseEstimator):
 
     def fit(self, X: ArrayLike, y: object = None) -> Self:
         """Train on some units."""
-        chosen = np.asarray(X, dtype=np.intp).ravel()
-        self._train = self.units.take(chosen)
+        units = np.asarray(X, dtype=np.intp).ravel()
+        self._train = self.units.take(units)
         fits = TrainFits(self._train, self.units.by, self.units.group_key)
         self.pipeline_ = fits.fitted(self.pipeline)
         return self

@@ -131,8 +131,8 @@ class Verdict:
         if first.state() != "undecided":
             rests = first.basis if with_p else first.counted
             if with_p:
-                found = zip(texts, self.against.values(), strict=True)
-                texts = [f"{said}, {describe_p(one.p_value)}" for said, one in found]
+                tested = zip(texts, self.against.values(), strict=True)
+                texts = [f"{said}, {describe_p(one.p_value)}" for said, one in tested]
             if len(texts) == 1:
                 return f"{texts[0]}, {rests}."
             texts.append(rests[0].upper() + rests[1:])
@@ -149,8 +149,10 @@ class Verdict:
         text = "The vectors alone do " + ("as well" if state == "level" else "better")
         if self.speaks_of(learned, vectors):
             return f"{text}."
-        found = one.finding(learned, vectors, self.metric, higher_is_better=self.higher_is_better)
-        return f"{text} ({found}{f', {describe_p(one.p_value)}' if with_p else ''})."
+        finding = one.finding(
+            learned, vectors, self.metric, higher_is_better=self.higher_is_better
+        )
+        return f"{text} ({finding}{f', {describe_p(one.p_value)}' if with_p else ''})."
 
     def __str__(self) -> str:
         return self.describe()

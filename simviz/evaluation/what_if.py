@@ -168,10 +168,10 @@ class WhatIf:
         median = float(np.median(values[relevance.positive])) if relevance.positive.any() else 1.0
         wrong = -median if relevance.kind == "grade" else float(values.min(initial=0))
         pairs = [(x, y, median) for x, y in together] + [(x, y, wrong) for x, y in apart]
-        return self.follow([Corrections(pairs)])
+        return self.apply([Corrections(pairs)])
 
-    def follow(self, steps: Iterable[Augmenter]) -> Revision:
-        """Follow changes of the training part.
+    def apply(self, steps: Iterable[Augmenter]) -> Revision:
+        """Apply changes to the training part.
 
         Parameters
         ----------
@@ -206,12 +206,12 @@ class WhatIf:
                 f"Nothing belongs to {name} any more, so that nothing can be learned of it. Mark "
                 "first what does belong to it."
             )
-        found = self.pipeline, self._before
+        revised = self.pipeline, self._before
         if len(changed):
             pipeline = self.pipeline.refit(train, changed, rows=(X, Y))
-            found = pipeline, self._measure(pipeline)
-        figures = self._before, found[1], self.metric, self.directions
-        return Revision(found[0], train, *figures, steps)
+            revised = pipeline, self._measure(pipeline)
+        figures = self._before, revised[1], self.metric, self.directions
+        return Revision(revised[0], train, *figures, steps)
 
     @property
     def _can_continue(self) -> bool:
@@ -228,7 +228,7 @@ class WhatIf:
         Parameters
         ----------
         step : Augmenter
-            As `follow` takes it.
+            As `apply` takes it.
 
         Raises
         ------

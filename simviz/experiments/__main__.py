@@ -128,7 +128,7 @@ class _Run(NamedTuple):
     size: Size
     file: Path
 
-    def kept(self) -> tuple[bool, Findings | None]:
+    def stored(self) -> tuple[bool, Findings | None]:
         """Whether a result of this protocol is there, and what is."""
         try:
             tree = json.loads(self.file.read_text(encoding="utf-8"))
@@ -143,7 +143,7 @@ class _Run(NamedTuple):
         with place.open("a") as file:
             if not lock(file):
                 return
-            if not self.kept()[0]:
+            if not self.stored()[0]:
                 self._run(options, heard)
         place.unlink(missing_ok=True)
 
@@ -187,7 +187,7 @@ def _run_all(options: argparse.Namespace) -> int:
                 sys.stderr.write(f"{run.words}: {options.data} has no such folder\n")
                 continue
             runs.append(run)
-            done, before = run.kept()
+            done, before = run.stored()
             if not done:
                 seconds = before.seconds if before else 60 * experiment.estimate(size, data)
                 stale = ", of another protocol before" if before else ""
@@ -207,7 +207,7 @@ def _run_all(options: argparse.Namespace) -> int:
             sys.stderr.write(f"{run.words}: {error}\n")
             failed = 1
     if options.results:
-        known = [found for done, found in (run.kept() for run in runs) if done and found]
+        known = [found for done, found in (run.stored() for run in runs) if done and found]
         _write(options.results, _results(options.results, known))
     return failed
 

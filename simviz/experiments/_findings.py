@@ -6,12 +6,13 @@ import functools
 import json
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, field, fields, is_dataclass
 from importlib.resources import files
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast
 
 from simviz.evaluation.significance import ALPHA, Comparison, describe_p, signed
 from simviz.evaluation.tables import csv_text
+from simviz.persistence import stored_name
 
 if TYPE_CHECKING:
     from simviz.experiments._experiment import Experiment
@@ -32,7 +33,7 @@ CEILING = 0.99
 class Claim:
     """A statement with a number that decides it.
 
-    `found` has to reach `bound`, or where no test is made may be at most `most`; it is NaN
+    `value` has to reach `bound`, or where no test is made may be up to `upper_bound`; it is NaN
     where it could not be measured, and `low` and `high` are its 95 % interval. `quantity` says
     what it is, such as "MRR, S2Net − OPCA"; `test` which test decides, with what it counted,
     its `p_value` corrected for the other claims it was made with. `paper_test` is what the
@@ -51,7 +52,7 @@ class Claim:
     """
 
     statement: str
-    found: float = math.nan
+    value: float = field(default=math.nan, metadata={"stored_as": "found"})
     bound: float = 0.0
     quantity: str = ""
     published: str = ""
@@ -61,7 +62,7 @@ class Claim:
     high: float = math.nan
     paper_test: str = ""
     reason: str = ""
-    most: float = math.nan
+    upper_bound: float = field(default=math.nan, metadata={"stored_as": "most"})
     undecided: str = ""
     parts: tuple[Claim, ...] = ()
 
@@ -73,18 +74,18 @@ class Claim:
             if len(known) == 1:
                 return known.pop()
             return "does not hold" if "does not hold" in known else "undecided"
-        if self.reason or math.isnan(self.found):
+        if self.reason or math.isnan(self.value):
             return "not comparable"
         if self.undecided:
             return "undecided"
         if not math.isnan(self.p_value):
             if self.p_value > ALPHA:
                 return "undecided"
-            return "holds" if self.found > self.bound else "does not hold"
-        low, high = (self.found if math.isnan(v) else v for v in (self.low, self.high))
-        if self.bound <= low and not high > self.most:
+            return "holds" if self.value > self.bound else "does not hold"
+        low, high = (self.value if math.isnan(v) else v for v in (self.low, self.high))
+        if self.bound <= low and not high > self.upper_bound:
             return "holds"
-        return "does not hold" if high < self.bound or low > self.most else "undecided"
+        return "does not hold" if high < self.bound or low > self.upper_bound else "undecided"
 
     @classmethod
     def tested(
@@ -120,7 +121,7 @@ class Claim:
             one.basis if ahead else f"{one.level:.0%} interval {within}",
             one.p_value if ahead else math.nan, one.low, one.high,
             "" if paper is None else f"{paper.basis}: {describe_p(paper.p_value)}",
-            most=margin if kind == "level" else math.nan, undecided=undecided,
+            upper_bound=margin if kind == "level" else math.nan, undecided=undecided,
         )  # fmt: skip
 
     @classmethod
@@ -160,9 +161,9 @@ class Claim:
         if self.parts:
             at = {v: [p.statement for p in self.parts if p.verdict == v] for v in VERDICTS}
             return "; ".join(f"{v} at {', '.join(names)}" for v, names in at.items() if names)
-        if self.reason or math.isnan(self.found):
+        if self.reason or math.isnan(self.value):
             return self.reason
-        numbers, tested = signed(self.found), not math.isnan(self.p_value)
+        numbers, tested = signed(self.value), not math.isnan(self.p_value)
         if not math.isnan(self.low):
             numbers += f" [{signed(self.low)}, {signed(self.high)}]"
         p = f", {describe_p(self.p_value)}" if tested else ""
@@ -257,8 +258,8 @@ class Findings:
 
     def to_json(self) -> dict[str, Any]:
         """All of it and the verdicts, as JSON's types; what is not a number is null."""
-        claims = [{**asdict(claim), "verdict": claim.verdict} for claim in self.claims]
-        return dict(_plain({**asdict(self), "claims": claims}))
+        claims = [{**_plain(claim), "verdict": claim.verdict} for claim in self.claims]
+        return {**_plain(self), "claims": claims}
 
     @classmethod
     def from_json(cls, tree: Mapping[str, Any]) -> Self:
@@ -279,7 +280,7 @@ def _read(kind: type[K], tree: Mapping[str, Any]) -> K:
     """A record from JSON's types; null is what is not a number, but in tables."""
     results: dict[str, Any] = {}
     for one in fields(cast(Any, kind)):
-        value, held = tree[one.name], _HELD.get(one.name)
+        value, held = tree[stored_name(one)], _HELD.get(one.name)
         if held is not None:
             value = tuple(_read(held, part) for part in value)
         elif isinstance(value, list):
@@ -291,6 +292,8 @@ def _read(kind: type[K], tree: Mapping[str, Any]) -> K:
 
 def _plain(value: object) -> Any:
     """With lists, and null for what is not a number."""
+    if is_dataclass(value):
+        return {stored_name(one): _plain(getattr(value, one.name)) for one in fields(value)}
     if isinstance(value, Mapping):
         return {str(name): _plain(part) for name, part in value.items()}
     if isinstance(value, list | tuple):

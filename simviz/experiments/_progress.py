@@ -116,14 +116,14 @@ class Progress:
         """
         return {thing: do(thing, part) for thing, part in self.over(things)}
 
-    def kept(self, request: Any, make: Callable[[], Any]) -> Any:
+    def cached(self, request: Any, make: Callable[[], Any]) -> Any:
         """What a step gives, as JSON has it; read again where a run was ended after it.
 
         The request is all that decides what the step gives, see `request_key`.
 
         Examples
         --------
-        >>> Progress().kept({"k": 2}, lambda: (1, 2))
+        >>> Progress().cached({"k": 2}, lambda: (1, 2))
         [1, 2]
         """
         file = self._folder and self._folder / f"{request_key(request)}.json"

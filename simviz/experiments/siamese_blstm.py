@@ -218,7 +218,7 @@ def table(
     for row, part in (progress or Progress()).over(course.possible):
         how = params, most_synonyms, _SHARE, seed
         request = ("row", "hits", "told"), row, *how, material, course.verdicts
-        result = part.kept(request, partial(learned, row, part))
+        result = part.cached(request, partial(learned, row, part))
         rows[row] = Row(**result["row"])
         for test, values in result["hits"].items():
             results.setdefault(test, {})[row] = values

@@ -29,7 +29,7 @@ BLOCK_ENTRIES = 2**22  # 32 MB of contributions at a time
 _EXACT = 1e-6
 _WORD = re.compile(r"\S+")
 #: Parts that are hidden one after another: more would take too long to ask about.
-MOST_PARTS = 48
+MAX_PARTS = 48
 _PATCHES = 7  # a side of the grid that an image is cut into
 
 
@@ -188,7 +188,7 @@ def contributions(
         top = _largest(top, np.atleast_2d(grouped), 0, n)
         x_named = x_terms if x_groups is None else np.asarray(x_groups[0], dtype=object)
         y_named = y_terms if y_groups is None else np.asarray(y_groups[0], dtype=object)
-    found = Contributions(
+    result = Contributions(
         x_terms=x_terms,
         y_terms=y_terms,
         pairs=tuple(TermPair(str(x_named[a]), str(y_named[b]), value) for a, b, value in top),
@@ -197,9 +197,9 @@ def contributions(
         remainder=float(x_totals.sum() - sum(value for *_, value in top)),
         offset=offset,
     )
-    if abs(found.score - score) > _EXACT * max(1.0, abs(score)):
+    if abs(result.score - score) > _EXACT * max(1.0, abs(score)):
         raise ValueError(_not_linear(model))
-    return found
+    return result
 
 
 def explain(
@@ -259,8 +259,8 @@ def _largest(
     """The n largest of some entries and those of a block of rows, by absolute value."""
     flat = np.abs(block).ravel()
     count = min(n, int(np.count_nonzero(flat)))
-    chosen = np.argpartition(-flat, count - 1)[:count] if count else np.empty(0, np.intp)
-    rows, columns = np.unravel_index(chosen, block.shape)
+    flat_index = np.argpartition(-flat, count - 1)[:count] if count else np.empty(0, np.intp)
+    rows, columns = np.unravel_index(flat_index, block.shape)
     values = block[rows, columns].tolist()
     pairs = [*pairs, *zip((start + rows).tolist(), columns.tolist(), values, strict=True)]
     return sorted(pairs, key=lambda pair: (-abs(pair[2]), pair[0], pair[1]))[:n]
@@ -410,6 +410,6 @@ def _variants(item: Items) -> tuple[list[tuple[int, ...]], Any]:
     spans = [m.span() for m in _WORD.finditer(text)]
     if len(spans) < 2:
         return [], []
-    groups = np.array_split(np.arange(len(spans)), min(len(spans), MOST_PARTS))
+    groups = np.array_split(np.arange(len(spans)), min(len(spans), MAX_PARTS))
     parts = [(spans[g[0]][0], spans[g[-1]][1]) for g in groups]
     return parts, [text, *(f"{text[:start]} {text[stop:]}" for start, stop in parts)]

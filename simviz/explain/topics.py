@@ -40,14 +40,14 @@ class TopicTerms:
 def top_terms(topics: ArrayLike, n_terms: int = 10) -> NDArray[np.int64]:
     """Columns of the likeliest terms of each topic (K, V), the likeliest first, ties in order."""
     phi = np.asarray(topics)
-    n_kept = min(n_terms, phi.shape[1])
-    found = np.empty((len(phi), n_kept), dtype=np.int64)
-    if n_kept:
-        for row, out in zip(phi, found, strict=True):
+    n_top = min(n_terms, phi.shape[1])
+    top = np.empty((len(phi), n_top), dtype=np.int64)
+    if n_top:
+        for row, out in zip(phi, top, strict=True):
             # To sort a whole vocabulary for the sake of ten terms would take seconds.
-            likely = np.flatnonzero(row >= np.partition(row, -n_kept)[-n_kept])
-            out[:] = likely[np.argsort(-row[likely], kind="stable")][:n_kept]
-    return found
+            likely = np.flatnonzero(row >= np.partition(row, -n_top)[-n_top])
+            out[:] = likely[np.argsort(-row[likely], kind="stable")][:n_top]
+    return top
 
 
 def term_relevance(
@@ -120,16 +120,16 @@ def coherence(counts: Any, terms: ArrayLike) -> NDArray[np.float64]:
     # For two terms in shares p and q of the items, together in a share r of them, ln(r / (p q)) /
     # −ln r (Bouma 2009; Lau, Newman & Baldwin 2014), averaged over all pairs of a topic's terms;
     # pairs with a term that never occurs are left out. Of `terms`, those below 0 are none.
-    chosen = np.asarray(terms, dtype=np.int64)
-    used, place = np.unique(chosen, return_inverse=True)
-    place = place.reshape(chosen.shape)
+    index = np.asarray(terms, dtype=np.int64)
+    used, place = np.unique(index, return_inverse=True)
+    place = place.reshape(index.shape)
     there = sp.csc_array(counts)[:, np.maximum(used, 0)]
     there = sp.csc_array((there.data != 0, there.indices, there.indptr), shape=there.shape)
     there = there.astype(np.float64)
     n = there.shape[0]
-    result = np.full(len(chosen), np.nan)
+    result = np.full(len(index), np.nan)
     for topic, columns in enumerate(place):
-        part = there[:, columns[chosen[topic] >= 0]]
+        part = there[:, columns[index[topic] >= 0]]
         above = np.triu_indices(part.shape[1], 1)
         together = (part.T @ part).toarray() / n
         alone = np.diag(together)
@@ -144,9 +144,9 @@ def _npmi(r: NDArray[np.float64], expected: NDArray[np.float64]) -> NDArray[np.f
     met, always = r > 0, r >= 1
     # Terms of every single item are independent: 0 / 0 in the formula.
     inside = met & ~always
-    found = np.where(met, 0.0, -1.0)
-    found[inside] = np.log(r[inside] / expected[inside]) / -np.log(r[inside])
-    return found
+    npmi = np.where(met, 0.0, -1.0)
+    npmi[inside] = np.log(r[inside] / expected[inside]) / -np.log(r[inside])
+    return npmi
 
 
 def describe_topics(

@@ -142,9 +142,9 @@ def _model(pipeline: Any, pairs: PairSet) -> tuple[dict[str, Any], dict[str, NDA
                 A = getattr(model, f"{name}_projection_")
                 if name == "y" and np.array_equal(A, model.x_projection_):
                     continue  # a page takes that of x
-                kept, side["scale"] = _halves(A)
+                halves, side["scale"] = _halves(A)
                 # Terms of the same training texts, as many parts of a rare word are, share a row.
-                rows, places = np.unique(kept, axis=0, return_inverse=True)
+                rows, places = np.unique(halves, axis=0, return_inverse=True)
                 arrays[f"{name}_places"] = places.ravel().astype("<u4")
                 arrays[f"{name}_projection"] = _split(rows)
         else:
@@ -168,8 +168,8 @@ def _model(pipeline: Any, pairs: PairSet) -> tuple[dict[str, Any], dict[str, NDA
 def _halves(values: ArrayLike) -> tuple[NDArray[np.float16], float]:
     """Numbers of 16 bits, and the power of 2 to multiply them by."""
     wide = np.asarray(values, dtype=np.float64)
-    most = float(np.abs(wide).max(initial=0.0))
-    exponent = int(np.frexp(most)[1]) - _LARGEST if most else 0
+    largest = float(np.abs(wide).max(initial=0.0))
+    exponent = int(np.frexp(largest)[1]) - _LARGEST if largest else 0
     return np.ldexp(wide, -exponent).astype("<f2"), float(np.ldexp(1.0, exponent))
 
 

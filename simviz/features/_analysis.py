@@ -24,14 +24,14 @@ def check_texts(texts: object, owner: str) -> list[str]:
             f"{owner} takes a sequence of strings, got a {type(texts).__name__}. "
             "Put a single text in a list: [text]."
         )
-    found = list(texts)
-    for i, text in enumerate(found):
+    checked = list(texts)
+    for i, text in enumerate(checked):
         if not isinstance(text, str):
             raise ValueError(
                 f"{owner} takes a sequence of strings, item {i} is a {type(text).__name__}. "
                 "Replace missing texts by '' and numbers by str(number)."
             )
-    return found
+    return checked
 
 
 @cache
@@ -131,12 +131,12 @@ def count_terms(
         unknown = len(columns)
         n_columns = unknown + max(n_unseen, 1)
         for text in texts:
-            found = analyze(text)
-            places = list(map(columns.get, found, repeat(unknown)))
+            occurring = analyze(text)
+            places = list(map(columns.get, occurring, repeat(unknown)))
             if n_unseen and unknown in places:
                 places = [
                     place if place < unknown else unknown + unseen_place(term, n_unseen)
-                    for place, term in zip(places, found, strict=True)
+                    for place, term in zip(places, occurring, strict=True)
                 ]
             ids.extend(places)
             ends.append(len(ids))

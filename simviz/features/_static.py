@@ -30,10 +30,10 @@ def is_static(folder: str) -> bool:
 
 
 def _config(folder: Path) -> dict[str, Any]:
-    found = json.loads(_file(folder, "config.json").read_text(encoding="utf-8"))
-    if not isinstance(found, dict):
+    config = json.loads(_file(folder, "config.json").read_text(encoding="utf-8"))
+    if not isinstance(config, dict):
         raise ValueError("config.json holds no object.")
-    return found
+    return config
 
 
 def _file(folder: Path, name: str) -> Path:
@@ -91,10 +91,10 @@ class StaticModel:
 
     def encode(self, texts: list[str], **_: Any) -> NDArray[np.float32]:
         """Mean vectors of length 1; zeros where no token is known."""
-        found = np.zeros((len(texts), self._rows.shape[1]), dtype=np.float32)
+        vectors = np.zeros((len(texts), self._rows.shape[1]), dtype=np.float32)
         tokenized = self._tokenizer.encode_batch(texts, add_special_tokens=False)
-        for row, one in zip(found, tokenized, strict=True):
+        for row, one in zip(vectors, tokenized, strict=True):
             if ids := [i for i in one.ids if i != self._unknown][:_LONGEST]:
                 row[:] = self._rows[ids].mean(axis=0)
-        lengths = np.linalg.norm(found, axis=1, keepdims=True)
-        return np.divide(found, lengths, out=found, where=lengths > 0)
+        lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+        return np.divide(vectors, lengths, out=vectors, where=lengths > 0)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from simviz.base.stored import Choice, Declared, Equal
+from simviz.base.stored import Declared, Equal, OneOf
 from simviz.features._base import Transformer
 from simviz.params import interval, options
 
@@ -164,7 +164,7 @@ class ImageDescriptor(Transformer):
     """
 
     _stored: ClassVar[Declared] = {
-        "color_": Choice((True, False)),
+        "color_": OneOf((True, False)),
         "part_sizes_": lambda features: Equal(features._part_sizes(), "columns"),
     }
 

@@ -65,13 +65,13 @@ class MultiHot(Transformer):
             )
 
     def _fit(self, texts: list[str]) -> None:
-        found = {keyword for text in texts for keyword in self._keywords(text)}
-        if not found:
+        keywords = {keyword for text in texts for keyword in self._keywords(text)}
+        if not keywords:
             raise ValueError(
                 f"No keyword was found in {len(texts):,} strings with "
                 f"delimiter={self.delimiter!r}. Give at least one that is not blank."
             )
-        self.vocabulary_ = sorted(found)
+        self.vocabulary_ = sorted(keywords)
 
     def _transform(self, texts: list[str]) -> sp.csr_array:
         return count_terms(texts, self._keywords, self._columns())[0]

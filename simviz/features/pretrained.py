@@ -80,8 +80,8 @@ class _Pretrained(CallbackMixin, Transformer):
             if self._notify(start, len(waiting)):
                 raise JobCancelled(f"Cancelled while {what} were encoded.")
             chunk = waiting[start : start + size]
-            found = items([places[0] for _, places in chunk])
-            vectors = _encoder(self.model).encode(found, self.batch_size)
+            content = items([places[0] for _, places in chunk])
+            vectors = _encoder(self.model).encode(content, self.batch_size)
             for (key, places), row in zip(chunk, vectors, strict=True):
                 rows[places] = row
                 _CACHE.put(key, row)
@@ -286,14 +286,14 @@ class _Encoder:
 
     def encode(self, items: list[Any], batch_size: int) -> NDArray[np.float32]:
         with self._lock:
-            found = self._model.encode(
+            vectors = self._model.encode(
                 items,
                 batch_size=batch_size,
                 show_progress_bar=False,
                 convert_to_numpy=True,
                 normalize_embeddings=True,
             )
-        return np.asarray(found, dtype=np.float32)
+        return np.asarray(vectors, dtype=np.float32)
 
 
 _CACHE = _Cache(CACHE_BYTES)
@@ -318,8 +318,8 @@ def _load(name: str) -> Any:
 
     logging.disable_progress_bar()  # a bar on stderr for every load otherwise
     package, folder = _PACKAGED.get(name, ("", ""))
-    found = importlib.util.find_spec(package) if package else None
-    where = str(Path(found.origin).parent / folder) if found and found.origin else name
+    spec = importlib.util.find_spec(package) if package else None
+    where = str(Path(spec.origin).parent / folder) if spec and spec.origin else name
     try:
         return SentenceTransformer(
             where,

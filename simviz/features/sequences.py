@@ -180,15 +180,15 @@ class Trigrams(Transformer):
 
     def _fit(self, texts: list[str]) -> None:
         terms = self._analyzer()
-        found = {term for text in texts for term in terms(text)}
+        trigrams = {term for text in texts for term in terms(text)}
         # Halves of a surrogate pair are no characters, and no file could hold them.
-        found = {term for term in found if not any("\ud800" <= c <= "\udfff" for c in term)}
-        if not found:
+        trigrams = {term for term in trigrams if not any("\ud800" <= c <= "\udfff" for c in term)}
+        if not trigrams:
             raise ValueError(
                 f"Trigrams learns its vocabulary from texts, and found no character in "
                 f"{len(texts):,}. Fit on at least one text that is not blank."
             )
-        self.vocabulary_ = sorted(found)
+        self.vocabulary_ = sorted(trigrams)
 
     def _transform(self, texts: list[str]) -> sp.csr_array:
         return count_terms(texts, self._analyzer(), self._columns(), self.n_unseen)[0]

@@ -29,13 +29,13 @@ def character_weights(
         # Where lower case has another length, places in one are no places in the other.
         lower = features.lowercase and len(shown.lower()) == len(shown)
         seen = shown.lower() if lower else shown
-        found = _text_spans(features, seen)
+        term_spans = _text_spans(features, seen)
     elif isinstance(features, MultiHot):
-        shown, found = text, _keyword_spans(features, text)
+        shown, term_spans = text, _keyword_spans(features, text)
     else:
         return None
     places: dict[str, list[Spans]] = {}
-    for term, spans in found:
+    for term, spans in term_spans:
         places.setdefault(term, []).append(spans)
     weights = np.zeros(len(shown))
     for term, value in zip(terms, values, strict=True):
@@ -56,8 +56,8 @@ def word_shares(
     shown = unicodedata.normalize("NFC", text)
     place: dict[str, int] = {}
     owner = np.full(len(shown), -1)
-    for found in _WORD.finditer(shown):
-        owner[slice(*found.span())] = place.setdefault(found.group(), len(place))
+    for match in _WORD.finditer(shown):
+        owner[slice(*match.span())] = place.setdefault(match.group(), len(place))
     shares = np.zeros((len(place), len(terms)))
     for column, term in enumerate(terms):
         marked = character_weights(features, text, [term], [1.0])

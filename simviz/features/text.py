@@ -92,11 +92,11 @@ class TermTotals:
                 f"they occur in {df.min():,} to {df.max():,} of {self.n_texts:,} texts. "
                 "Lower min_df or raise max_df."
             )
-        kept = np.array(sorted(inside, key=self.terms.__getitem__), dtype=np.int64)
-        if max_features is not None and max_features < len(kept):
-            most = np.argsort(-self.totals[kept], kind="stable")[:max_features]
-            kept = kept[np.sort(most)]
-        return kept
+        columns = np.array(sorted(inside, key=self.terms.__getitem__), dtype=np.int64)
+        if max_features is not None and max_features < len(columns):
+            frequent = np.argsort(-self.totals[columns], kind="stable")[:max_features]
+            columns = columns[np.sort(frequent)]
+        return columns
 
 
 def term_weights(tf: str) -> Callable[[Any], Any]:
@@ -267,9 +267,9 @@ class TextCounts(TermFeatures):
     def _is_whole(self) -> bool:
         """Whether all terms of training make the vocabulary."""
         share = float, np.floating
-        least = self.min_df == 1 and not isinstance(self.min_df, share)
-        most = self.max_df == 1 and isinstance(self.max_df, share)
-        return least and most and self.max_features is None
+        keeps_rare = self.min_df == 1 and not isinstance(self.min_df, share)
+        keeps_frequent = self.max_df == 1 and isinstance(self.max_df, share)
+        return keeps_rare and keeps_frequent and self.max_features is None
 
     def names_in(self, text: str) -> NDArray[np.object_]:
         """Names of the columns for one text, whose unseen terms name theirs.
@@ -321,9 +321,9 @@ class TextCounts(TermFeatures):
                 "Texts may be empty, too short, or made of stop words and punctuation only: "
                 "try analyzer='char_wb' or drop stop_words."
             )
-        kept = totals.select(self.min_df, self.max_df, self.max_features)
-        self.vocabulary_ = [totals.terms[i] for i in kept]
-        return kept
+        columns = totals.select(self.min_df, self.max_df, self.max_features)
+        self.vocabulary_ = [totals.terms[i] for i in columns]
+        return columns
 
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
         return counts
@@ -394,11 +394,11 @@ class Tfidf(TextCounts):
     normalize: bool = True
 
     def _keep(self, totals: TermTotals) -> NDArray[np.int64]:
-        kept = super()._keep(totals)
+        columns = super()._keep(totals)
         self.n_texts_ = totals.n_texts
         # df is at least 1: every term of the vocabulary was met in training.
-        self.idf_ = np.log(totals.n_texts / totals.df[kept])
-        return kept
+        self.idf_ = np.log(totals.n_texts / totals.df[columns])
+        return columns
 
     def _weigh(self, counts: sp.csr_array) -> sp.csr_array:
         idf = np.append(self.idf_, np.log(self.n_texts_))  # of what is unseen, behind the others

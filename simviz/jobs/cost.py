@@ -352,8 +352,8 @@ def _start_seconds(params: Mapping[str, Any], size: _Size) -> float:
 
 def _ridge_fits(model: PairModel | None, size: _Size) -> int:
     """Fits of a model: one, and one more for each ridge that held-out items choose among."""
-    chosen = getattr(model, "regularization", 0) is None and all(size.is_dense)
-    return 1 + len(getattr(model, "ridges", ())) * chosen
+    is_searched = getattr(model, "regularization", 0) is None and all(size.is_dense)
+    return 1 + len(getattr(model, "ridges", ())) * is_searched
 
 
 def _network_seconds(model: Any, size: _Size, rows: Sequence[Any]) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from simviz.exceptions import JobError
 
 # What jobs leave to pages: a share of all, and no more than so many bytes.
-_SHARE_LEFT, MOST_LEFT = 0.05, 2**28
+_RESERVED_SHARE, MAX_RESERVED = 0.05, 2**28
 #: Seconds that the memory of what is stopped has to come back; a step takes one at most.
 PATIENCE = 2.0
 MACHINE = Path("/proc/meminfo")
@@ -51,7 +51,7 @@ def free_bytes() -> float:
     known = [*_of_machine(), *_of_container()]
     if _limit < math.inf:
         known.append((_limit, _limit - taken_bytes()))
-    left = (free - min(_SHARE_LEFT * total, MOST_LEFT) for total, free in known)
+    left = (free - min(_RESERVED_SHARE * total, MAX_RESERVED) for total, free in known)
     return min(left, default=math.inf)
 
 

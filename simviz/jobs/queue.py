@@ -180,10 +180,10 @@ class JobQueue:
                 raise JobError("The app is shutting down; it takes no more jobs.")
             last = self.store.jobs.last(digest)
             if last is not None and self.store.jobs.has(last):
-                state, is_kept = self.status(last).state, self.store.runs.has(digest)
+                state, has_result = self.status(last).state, self.store.runs.has(digest)
                 if not spec.makes_run:
-                    is_kept = self._folder(last).read_result() is not None
-                if state in ACTIVE or (state == "succeeded" and is_kept):
+                    has_result = self._folder(last).read_result() is not None
+                if state in ACTIVE or (state == "succeeded" and has_result):
                     self.store.jobs.follow(last, spec.workspace)
                     job = self._jobs.get(last)
                     if job is not None and spec.workspace not in job.workspaces:

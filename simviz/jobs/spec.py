@@ -64,7 +64,7 @@ MAX_VALUES, MAX_SETTINGS, MAX_FOLDS = 30, 400, 10
 #: RepeatedSplits that are repeated, and settings that each of them chooses among, at most.
 MAX_DIVISIONS, MAX_DIVIDED = 50, 60
 #: Training and test items that an experiment takes of data that somebody brought, at most.
-MOST_TRAIN, MOST_POOL = 5_000, 1_500
+MAX_TRAIN, MAX_POOL = 5_000, 1_500
 #: Trained pipelines that a job builds on, by their role.
 Models = Mapping[str, Pipeline]
 #: Hears of the stage, how far it is, and metrics; returns True to stop. Where `Cost` does not
@@ -115,7 +115,7 @@ class JobResult:
     pairs.
     """
 
-    found: Any
+    value: Any = field(metadata={"stored_as": "found"})
     seconds: float
 
 
@@ -513,12 +513,12 @@ class ExperimentSpec(FindingSpec):
         if own:
             if reason := experiment.refusal(pairs):
                 raise JobError(reason)
-            data = experiment.prepared(pairs, seed=seed, n_train=MOST_TRAIN, n_pool=MOST_POOL)
+            data = experiment.prepared(pairs, seed=seed, n_train=MAX_TRAIN, n_pool=MAX_POOL)
         else:
             data = experiment.load(size=size, seed=seed)
         progress = Progress(lambda text, fraction: report(text, fraction, {}))
         findings = experiment.run(data, size=size, seed=seed, methods=methods, progress=progress)
-        brought = {"data": "FOLDER", "train": MOST_TRAIN, "pool": MOST_POOL} if own else {}
+        brought = {"data": "FOLDER", "train": MAX_TRAIN, "pool": MAX_POOL} if own else {}
         command = experiment.command(size, seed, methods=methods, **brought)
         seconds = round(time.monotonic() - start, 3)
         return replace(findings, seconds=seconds, command=command)

@@ -25,18 +25,18 @@ registered: dict[str, type[PairModel]] = {}
 @functools.cache
 def _own_methods() -> dict[str, type[PairModel]]:
     """Our methods, then those that installed packages bring."""
-    found = find_classes(sys.modules[__name__], PairModel)  # type: ignore[type-abstract]
+    classes = find_classes(sys.modules[__name__], PairModel)  # type: ignore[type-abstract]
     for entry in entry_points(group="simviz.methods"):
         try:
             cls = entry.load()
-            _add(found.copy(), cls, entry.name)
+            _add(classes.copy(), cls, entry.name)
             cls().get_params()  # as forms, tables and estimates do
-            found[entry.name] = cls
+            classes[entry.name] = cls
         except (Exception, SystemExit) as error:
             # Whatever another package does must not stop this one.
             what = f"The method {entry.name} = {entry.value} of a package was not loaded"
             warnings.warn(f"{what}: {type(error).__name__}: {error}", stacklevel=2)
-    return found
+    return classes
 
 
 def all_methods() -> dict[str, type[PairModel]]:
@@ -91,9 +91,9 @@ def get_method(method: str) -> type[PairModel]:
     known = all_methods()
     if method in known:
         return known[method]
-    wanted = str(method).casefold()
+    key = str(method).casefold()
     for name, cls in known.items():
-        if wanted in (name.casefold(), cls.__name__.casefold()):
+        if key in (name.casefold(), cls.__name__.casefold()):
             return cls
     raise ValueError(unknown_name("method", method, known))
 

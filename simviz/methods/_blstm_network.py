@@ -43,26 +43,26 @@ class Shape:
 
     def parts(self) -> dict[str, tuple[int, ...]]:
         """Name and shape of every array, in the order of the flat vector."""
-        found: dict[str, tuple[int, ...]] = {
+        shapes: dict[str, tuple[int, ...]] = {
             "characters": (self.n_characters + 1, self.embedding_size)
         }
         width, h = self.embedding_size, self.hidden_units
         if self.convolution:
-            found["convolution"] = (2 * h, width, self.convolution)
-            found["convolution_bias"] = (2 * h,)
+            shapes["convolution"] = (2 * h, width, self.convolution)
+            shapes["convolution_bias"] = (2 * h,)
             width = 2 * h
         for layer in range(self.n_layers):
             for direction in ("forward", "backward"):
                 name = f"{direction}_{layer}"
-                found[f"{name}_input"] = (4 * h, width)
-                found[f"{name}_recurrent"] = (4 * h, h)
-                found[f"{name}_bias"] = (4 * h,)
+                shapes[f"{name}_input"] = (4 * h, width)
+                shapes[f"{name}_recurrent"] = (4 * h, h)
+                shapes[f"{name}_bias"] = (4 * h,)
             width = 2 * h
-        found["projection"] = (self.n_components, width)
-        found["projection_bias"] = (self.n_components,)
+        shapes["projection"] = (self.n_components, width)
+        shapes["projection_bias"] = (self.n_components,)
         if self.n_grams:
-            found["n_grams"] = (self.n_grams, self.n_components)
-        return found
+            shapes["n_grams"] = (self.n_grams, self.n_components)
+        return shapes
 
     @property
     def size(self) -> int:
@@ -113,8 +113,8 @@ class Dropout:
             return values
         import torch
 
-        kept = torch.empty(tuple(shape), dtype=values.dtype, device=values.device)
-        return values * kept.bernoulli_(1 - share, generator=self.generator).div_(1 - share)
+        mask = torch.empty(tuple(shape), dtype=values.dtype, device=values.device)
+        return values * mask.bernoulli_(1 - share, generator=self.generator).div_(1 - share)
 
     def obscure(self, ids: Tensor, unknown: int) -> Tensor:
         """Make some characters unknown."""
@@ -192,17 +192,17 @@ def letter_n_grams(table: Tensor, ids: Tensor) -> Tensor:
 
     # An empty place before and behind a text tells its first and last character.
     padded = functional.pad(ids.T, (1, max(_ORDERS) - 1))
-    found, counts = [], []
+    buckets, counts = [], []
     for order in _ORDERS:
         windows = padded.unfold(1, order, 1)
         code = torch.full_like(windows[:, :, 0], 0x811C9DC5)
         for k in range(order):
             code = (code ^ windows[:, :, k]) * 0x01000193 & 0xFFFFFFFF
-        found.append((code ^ code >> 15) % len(table))
+        buckets.append((code ^ code >> 15) % len(table))
         counts.append((windows > 0).sum(dim=2) >= order - 1)
     inside = torch.cat(counts, dim=1).to(table)
     total = functional.embedding_bag(
-        torch.cat(found, dim=1), table, mode="sum", per_sample_weights=inside
+        torch.cat(buckets, dim=1), table, mode="sum", per_sample_weights=inside
     )
     return total / inside.sum(dim=1, keepdim=True).clamp(min=1)
 
@@ -306,12 +306,12 @@ def known_characters(*sides: Matrix) -> Index:
 
 def as_texts(ids: sp.csr_array, characters: Index) -> Texts:
     """Texts over an alphabet; what is not in it is the unknown character."""
-    found = np.full(len(ids.data), UNKNOWN, dtype=np.int64)
+    codes = np.full(len(ids.data), UNKNOWN, dtype=np.int64)
     if len(characters):
         place = np.minimum(np.searchsorted(characters, ids.data), len(characters) - 1)
         met = characters[place] == ids.data
-        found[met] = place[met] + UNKNOWN + 1
-    dense = sp.csr_array((found, ids.indices, ids.indptr), shape=ids.shape).toarray()
+        codes[met] = place[met] + UNKNOWN + 1
+    dense = sp.csr_array((codes, ids.indices, ids.indptr), shape=ids.shape).toarray()
     return Texts(dense, np.diff(ids.indptr).astype(np.int64))
 
 

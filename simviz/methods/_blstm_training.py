@@ -41,7 +41,7 @@ from simviz.relevance import Relevance
 
 _FEWEST, _SMALLEST = 8, 64  # batches of a pass, unless they were smaller than this
 _PARTNERS = 3  # of a query in one batch, where it has so many
-_MOST_OFTEN = 8  # a query is read in a pass
+_MAX_READINGS = 8  # a query is read in a pass
 _NEAR = 8  # queries that stand together in a batch of near groups
 _BLOCK = 1024
 
@@ -120,8 +120,8 @@ class Batches:
             yield self._batch(np.unique(x), np.unique(y))
 
     def _judged(self) -> Iterator[tuple[Index, Index]]:
-        chosen = self.wrong[self.rng.permutation(len(self.wrong))[: self.n_wrong]]
-        both = np.concatenate([self.pairs, chosen])
+        drawn = self.wrong[self.rng.permutation(len(self.wrong))[: self.n_wrong]]
+        both = np.concatenate([self.pairs, drawn])
         for part in np.array_split(both[self.rng.permutation(len(both))], self.n):
             yield part[:, 0], part[:, 1]
 
@@ -166,9 +166,9 @@ class Batches:
         drawn = start + self.rng.random_sample(_PARTNERS) * (stop - start)
         return np.unique(self.pairs[drawn.astype(np.int64), 1])
 
-    def _some(self, matrix: sp.csr_array, row: int, most: int = _PARTNERS) -> Index:
+    def _some(self, matrix: sp.csr_array, row: int, limit: int = _PARTNERS) -> Index:
         stored = matrix.indices[matrix.indptr[row] : matrix.indptr[row + 1]]
-        return np.sort(self.rng.permutation(stored)[:most]).astype(np.int64)
+        return np.sort(self.rng.permutation(stored)[:limit]).astype(np.int64)
 
     def _batch(self, x: Index, y: Index) -> Batch:
         same = None
@@ -208,14 +208,14 @@ def _readings(positives: sp.csr_array, rejected: sp.csr_array | None = None) -> 
     best = positives.max(axis=1).toarray().ravel()
     if rejected is not None:
         best = np.maximum(best, rejected.max(axis=1).toarray().ravel())
-    return np.clip(np.rint(best / median), 1, _MOST_OFTEN).astype(np.int64)
+    return np.clip(np.rint(best / median), 1, _MAX_READINGS).astype(np.int64)
 
 
 def _item_of(texts: Index, n: int) -> Index:
     """An item with each text; −1 for none."""
-    found = np.full(n, -1, dtype=np.int64)
-    found[texts] = np.arange(len(texts))
-    return found
+    items = np.full(n, -1, dtype=np.int64)
+    items[texts] = np.arange(len(texts))
+    return items
 
 
 def group_near_queries(queries: Index, near: NDArray[np.floating], rng: Any) -> Index:
@@ -349,7 +349,7 @@ class Encoder:
     ) -> Any:
         import torch
 
-        found, places = [], []
+        encoded, places = [], []
         for chunk in self.chunks(texts, rows, size):
             tick()
             dropout, rng = noise if noise is not None else (None, None)
@@ -360,13 +360,13 @@ class Encoder:
             if dropout is not None:
                 ids = dropout.obscure(ids, UNKNOWN)
             with threads_for(ids.shape[1] * self.shape.hidden_units):
-                found.append(encode(parts, self.shape, ids, lengths, dropout))
-            if found[-1].requires_grad:
+                encoded.append(encode(parts, self.shape, ids, lengths, dropout))
+            if encoded[-1].requires_grad:
                 # On the way back, which is the longer one, it can be stopped as well.
-                found[-1].register_hook(lambda _: tick())
+                encoded[-1].register_hook(lambda _: tick())
             places.append(chunk)
         back = np.argsort(np.concatenate(places), kind="stable")
-        return torch.cat(found)[torch.from_numpy(back).to(self.device)]
+        return torch.cat(encoded)[torch.from_numpy(back).to(self.device)]
 
     def split(self, theta: Array) -> dict[str, Array]:
         import torch
@@ -406,17 +406,17 @@ class Trainer:
         import torch
         from torch.nn.functional import normalize
 
-        wanted = [(network, place[rows]) for (network, place), rows in
+        needed = [(network, place[rows]) for (network, place), rows in
                   zip(self.items, (batch.x, batch.y), strict=True)]  # fmt: skip
         vectors: list[Any] = [None, None]
         for network, texts in enumerate(self.texts):
-            sides = [side for side in (0, 1) if wanted[side][0] == network]
+            sides = [side for side in (0, 1) if needed[side][0] == network]
             rows, place = np.unique(
-                np.concatenate([wanted[side][1] for side in sides]), return_inverse=True
+                np.concatenate([needed[side][1] for side in sides]), return_inverse=True
             )
             parts = self.reader.shape.split(theta[network])
             Z = normalize(self.reader.read(parts, texts, rows, _CHUNK, tick, self.noise))
-            ends = np.cumsum([len(wanted[side][1]) for side in sides])[:-1]
+            ends = np.cumsum([len(needed[side][1]) for side in sides])[:-1]
             for side, at in zip(sides, np.split(place, ends), strict=True):
                 vectors[side] = Z[torch.from_numpy(at).to(Z.device)]
         E = vectors[0] @ vectors[1].T
@@ -480,9 +480,9 @@ def prepare(model: Any, data: tuple[Any, Any, Relevance], validation: Any, rng: 
         texts, items = [both], [(0, place) for place in places]
     else:
         known = [known_characters(side) for side in ids]
-        found = [distinct([as_texts(*side)]) for side in zip(ids, known, strict=True)]
-        texts = [side for side, _ in found]
-        items = [(network, places[0]) for network, (_, places) in enumerate(found)]
+        distinct_texts = [distinct([as_texts(*side)]) for side in zip(ids, known, strict=True)]
+        texts = [side for side, _ in distinct_texts]
+        items = [(network, places[0]) for network, (_, places) in enumerate(distinct_texts)]
     if validation is None:
         parts = None
         if model.shared:
@@ -491,10 +491,10 @@ def prepare(model: Any, data: tuple[Any, Any, Relevance], validation: Any, rng: 
         side = getattr(model, "_divided", None) or "x"
         parts = parts or hold_out(relevance, model.validation_fraction, rng, side)
         if parts is not None:
-            *kept, x_held, y_held = parts
+            *train, x_held, y_held = parts
             validation = X[x_held], Y[y_held], relevance.take(x_held, y_held)
-            relevance = relevance.take(*kept)
-            items = [(network, place[k]) for (network, place), k in zip(items, kept, strict=True)]
+            relevance = relevance.take(*train)
+            items = [(network, place[k]) for (network, place), k in zip(items, train, strict=True)]
     if validation is not None:
         validation = validation_sample(validation, rng)
     return Data(known, texts, items, relevance, validation)

@@ -271,10 +271,10 @@ def kernel_features(
     notify: Notify,
 ) -> Features:
     if X.shape[0] <= max_landmarks:
-        found = _eigenvectors(kernel, X, means)
+        decomposed = _eigenvectors(kernel, X, means)
     else:
-        found = _incomplete_cholesky(kernel, X, means, max_landmarks, rng, notify)
-    U, s, index, weights, offsets = found
+        decomposed = _incomplete_cholesky(kernel, X, means, max_landmarks, rng, notify)
+    U, s, index, weights, offsets = decomposed
     # A landmark without a weight, or whose kernels are all 0, decides nothing.
     used = nonzero_rows(weights) & nonzero_rows(X)[index]
     landmarks = kernel.pick(X, index[used])
@@ -495,12 +495,12 @@ class KernelPairModel(EmbeddingModel):
     ) -> dict[Side, Features]:
         kernels = kernels or self._kernel_settings()
         rng = check_random_state(self.random_state)
-        found: dict[Side, Features] = {}
+        features: dict[Side, Features] = {}
         stopped = False
 
         def notify(step: int, total: int) -> bool:
             nonlocal stopped
-            done = len(found) * total + step
+            done = len(features) * total + step
             stopped = stopped or self._notify(done, len(sides) * total)
             return stopped
 
@@ -508,7 +508,7 @@ class KernelPairModel(EmbeddingModel):
             name, gamma = kernels[side]
             check_kernel_input(name, Z, side)
             gamma = default_gamma(name, Z) if gamma is None else gamma
-            found[side] = kernel_features(
+            features[side] = kernel_features(
                 self._kernel(name, gamma),
                 Z,
                 means=means[side],
@@ -517,7 +517,7 @@ class KernelPairModel(EmbeddingModel):
                 notify=notify,
             )
             setattr(self, f"{side}_gamma_", gamma)
-        return found
+        return features
 
     def _keep(self, x: Features, A: Floats, y: Features, B: Floats) -> None:
         """Keep the maps whose columns are A and B in the features of the sides."""
@@ -568,8 +568,8 @@ class KernelPairModel(EmbeddingModel):
         return _embedded(self._kernel(name, gamma), Z, *maps)
 
     def _kernel_of(self, side: Side) -> str | KernelFunction:
-        found: str | KernelFunction = getattr(self, f"{side}_kernel")
-        return getattr(self, f"{side}_kernel_", found)
+        kernel: str | KernelFunction = getattr(self, f"{side}_kernel")
+        return getattr(self, f"{side}_kernel_", kernel)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

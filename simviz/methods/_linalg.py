@@ -26,7 +26,7 @@ _STRIP = 1024  # bytes of a row at a time: wider ones, gathered at random, miss 
 _PARTS = 64  # pieces of about equally many non-zeros: words are as unequal as Zipf says
 _FIRST_CHECK = 3.0  # times k directions before eigenvalues are looked at
 SPARE = 2_000  # directions beyond 2 k at which the search ends whatever is left
-_MOST = 5_500  # directions whose projected matrix takes LAPACK half a minute
+_MAX_DIRECTIONS = 5_500  # directions whose projected matrix takes LAPACK half a minute
 _SHORT = 1e-3  # of the norm: what is shorter is made orthogonal twice
 _SMALL = 1e-6  # entries between it and its inverse may be squared twice
 _TYPICAL_BASIS = 3.5  # times k directions are enough for most spectra; for progress only
@@ -243,7 +243,7 @@ def leading_eigenpairs(
     # Software III. Stathopoulos & Wu (2002), A block orthogonalization procedure with constant
     # synchronization requirements. SIAM J. Sci. Comput. 23.
     width = start.shape[1]
-    limit = min(side, 2 * k + SPARE, max(_MOST, k + k // 2))
+    limit = min(side, 2 * k + SPARE, max(_MAX_DIRECTIONS, k + k // 2))
     basis = _Basis(side, min(side, limit + width), start.dtype)
     basis.append(_orthonormal(start)[0])
     coupling: Array = np.zeros((0, 0))  # how the block to come hangs together with the last one
@@ -269,13 +269,13 @@ def leading_eigenpairs(
         new, coupling = _orthonormal(basis.without(Z), floor, norm, basis)
         if stop or basis.size >= next_check:
             values, S = basis.ritz()
-            found = min(k, len(values))
-            scale = np.maximum(values[:found], max(floor, np.finfo(np.float64).tiny))
-            left = np.linalg.norm(coupling @ S[-basis.sizes[-1] :, :found], axis=0) / scale
+            n_leading = min(k, len(values))
+            scale = np.maximum(values[:n_leading], max(floor, np.finfo(np.float64).tiny))
+            left = np.linalg.norm(coupling @ S[-basis.sizes[-1] :, :n_leading], axis=0) / scale
             residual = float(left.max(initial=0.0))
-            exact = basis.size >= limit or (found == k and residual <= tol)
+            exact = basis.size >= limit or (n_leading == k and residual <= tol)
             if stop or exact:
-                return values[:found] * unit, basis.vectors @ S[:, :found].astype(Z.dtype)
+                return values[:n_leading] * unit, basis.vectors @ S[:, :n_leading].astype(Z.dtype)
             checks.append((basis.size, residual))
             next_check = min(limit, _next_check(checks, width, tol))
         if new.shape[1] < width:
@@ -346,10 +346,10 @@ def _refilled(basis: _Basis, new: Array, coupling: Array, width: int) -> tuple[A
 class _Basis:
     """Orthonormal columns that grow by blocks, and the projected matrix."""
 
-    def __init__(self, side: int, most: int, dtype: np.dtype) -> None:
+    def __init__(self, side: int, capacity: int, dtype: np.dtype) -> None:
         # Pages that are never written take no memory.
-        self._store = np.empty((side, most), dtype=dtype, order="F")
-        self._projected = np.zeros((most, most))
+        self._store = np.empty((side, capacity), dtype=dtype, order="F")
+        self._projected = np.zeros((capacity, capacity))
         self.sizes: list[int] = []
         self.size = 0
 

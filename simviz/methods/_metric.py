@@ -86,11 +86,11 @@ def _others(positives: Ints, shape: tuple[int, int], n: int, rng: Any) -> Ints:
     if total <= 4 * (n + len(positives)):
         free = np.setdiff1d(np.arange(total, dtype=np.int64), positives, assume_unique=True)
         return np.asarray(rng.permutation(free)[:n])
-    found = np.empty(0, dtype=np.int64)
-    while len(found) < n:
+    others = np.empty(0, dtype=np.int64)
+    while len(others) < n:
         drawn = rng.randint(total, size=2 * n, dtype=np.int64)
-        found = np.setdiff1d(np.union1d(found, drawn), positives, assume_unique=True)
-    return np.asarray(rng.permutation(found)[:n])
+        others = np.setdiff1d(np.union1d(others, drawn), positives, assume_unique=True)
+    return np.asarray(rng.permutation(others)[:n])
 
 
 def bend(model: LinearPairModel, start: LinearPairModel, root: NDArray[np.floating]) -> None:

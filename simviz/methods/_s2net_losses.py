@@ -64,10 +64,10 @@ class ArrayPool:
 
     def take(self, name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
         """An array with any content, the same one as long as shape and type are."""
-        kept = self._arrays.get(name)
-        if kept is None or kept.shape != shape or kept.dtype != dtype:
-            kept = self._arrays[name] = np.empty(shape, dtype=dtype)
-        return kept
+        array = self._arrays.get(name)
+        if array is None or array.shape != shape or array.dtype != dtype:
+            array = self._arrays[name] = np.empty(shape, dtype=dtype)
+        return array
 
 
 class FloatBlocks:
@@ -233,7 +233,7 @@ class BlockFactory:
         self.device = torch_device(device)
         self.dtype = "bfloat16" if precision == "bfloat16" else np.dtype(dtype).name
         self._memory = ArrayPool()
-        self.kept_gradients: list[Array] = []  # of parameters, see `Objective`
+        self.parameter_gradients: list[Array] = []  # of parameters, see `Objective`
         self.fast = (
             precision == "auto"
             and self.dtype == "float32"

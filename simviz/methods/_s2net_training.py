@@ -142,10 +142,10 @@ def active_rows(data: Data, theta: Array, shared: bool, activation: str | None) 
 def _cleared(Z: Matrix, rows: NDArray[np.bool_]) -> Matrix:
     if not rows.any():
         return Z
-    kept = sp.diags_array(~rows, dtype=Z.dtype) @ Z
-    if sp.issparse(kept):
-        kept.sort_indices()  # sums over a row keep their order
-    return kept
+    cleared = sp.diags_array(~rows, dtype=Z.dtype) @ Z
+    if sp.issparse(cleared):
+        cleared.sort_indices()  # sums over a row keep their order
+    return cleared
 
 
 class Objective:
@@ -158,7 +158,7 @@ class Objective:
         self.network, self.loss, self.make_blocks, self.tick = network, loss, make_blocks, tick
         self.start, self.penalty = start, penalty
         # Of all objectives whose blocks are made by the same one: there is one a batch.
-        self._gradients: list[Array] = getattr(make_blocks, "kept_gradients", [])
+        self._gradients: list[Array] = getattr(make_blocks, "parameter_gradients", [])
 
     def __call__(self, theta: Array) -> tuple[float, Array]:
         """Loss and its gradient; an array that nobody else holds any more is used again."""
@@ -323,15 +323,15 @@ class LBFGS:
                 length = np.sqrt(inner(x, x)) or 1.0
                 step = self.first_step * length / np.sqrt(inner(direction, direction))
             trials = _TRIALS if pairs else _TRIALS_DOWN
-            found = self._search(x, value, direction, slope, step, trials)
-            if found is None:
+            accepted = self._search(x, value, direction, slope, step, trials)
+            if accepted is None:
                 if not pairs:
                     if x is start:
                         _warn_of_no_step(value, size)
                     return
                 pairs.clear()  # try once more, straight down
                 continue
-            value, new, new_gradient = found
+            value, new, new_gradient = accepted
             s, y = new - x, new_gradient - gradient
             curvature, change = inner(s, y), inner(y, y)
             if curvature > 1e-10 * change:

@@ -44,14 +44,14 @@ from simviz.relevance import Relevance
 _log = logging.getLogger(__name__)
 FEW = 1_500  # rows or columns whose principal directions take a fraction of a second
 LARGEST_FACTOR = 24_000  # columns whose factor fits: 2.3 GB in single precision
-_MOST_ROWS = 12_000  # rows whose Gram matrix and its two factors do, where columns are more
+_MAX_ROWS = 12_000  # rows whose Gram matrix and its two factors do, where columns are more
 ALL_DIRECTIONS = 6_000  # rows or columns up to which all directions are found
-MOST_DIRECTIONS = 3_000  # principal directions beyond that
+MAX_DIRECTIONS = 3_000  # principal directions beyond that
 LEADING = 200  # directions in which columns hang together, where there is no factor
 PANEL = 1_024  # columns of a Cholesky factor that are found together
 _WIDEST = 4_096  # features of which a whole matrix of weights is learned
 _KNOWN = 1e-9  # of the most that linked rows have in common: below that it is rounding
-_LEAST_RIDGE = 1e-6  # of the mean variance: what double precision still sees
+_MIN_RIDGE = 1e-6  # of the mean variance: what double precision still sees
 
 #: Residual at which directions of most variance are known well enough: the last of them are
 #: wrong by a per cent or two in their variance, all of them together by a hundredth of that.
@@ -73,7 +73,7 @@ class RegularizationPathMixin:
         weights = pair_weights(self, relevance)
         # Items without a pair weigh nothing: they would only make the larger side larger.
         x, y = (np.flatnonzero(weights.sum(axis=axis)) for axis in (1, 0))
-        X, Y = (Z if len(kept) == Z.shape[0] else Z[kept] for Z, kept in ((X, x), (Y, y)))
+        X, Y = (Z if len(index) == Z.shape[0] else Z[index] for Z, index in ((X, x), (Y, y)))
         sides = PairedSides(self, X, Y, weights[x][:, y], many=many)
         if sides.constant():
             raise ValueError(
@@ -143,11 +143,11 @@ def is_default(model: Any) -> bool:
 
 
 def capped_components(
-    model: Any, s: NDArray[np.floating], shape: tuple[int, int], most: int | None = None
+    model: Any, s: NDArray[np.floating], shape: tuple[int, int], limit: int | None = None
 ) -> int:
     """How many of the asked components the data can give, warning if fewer."""
     rank = max(1, numerical_rank(s, shape))
-    rank = rank if most is None else min(rank, most)
+    rank = rank if limit is None else min(rank, limit)
     # Fewer values than were asked for and possible: a fit that was ended, not poor data.
     ended = len(s) < min(model.n_components, *shape) and rank == len(s)
     if rank < model.n_components and not ended and not is_default(model):
@@ -184,8 +184,8 @@ def unit_moments(
     weights = pair_weights(model, relevance)
     X, Y = (unit_rows(Z).astype(np.float64) for Z in (X, Y))
     x, y = (sp.diags_array(weights.sum(axis=axis)) for axis in (1, 0))
-    found = [A.T @ (w @ B) for A, w, B in ((X, x, X), (Y, y, Y), (X, weights, Y))]
-    x, y, across = (C.toarray() if sp.issparse(C) else C for C in found)
+    moments = [A.T @ (w @ B) for A, w, B in ((X, x, X), (Y, y, Y), (X, weights, Y))]
+    x, y, across = (C.toarray() if sp.issparse(C) else C for C in moments)
     return x, y, across
 
 
@@ -250,7 +250,7 @@ def factor_whitening(
     m, n = op.shape
     if rank is not None or min(m, n) <= FEW:
         return None
-    if m < n and m <= _MOST_ROWS:
+    if m < n and m <= _MAX_ROWS:
         return RowsWhitening
     return CholeskyWhitening if n <= LARGEST_FACTOR else ScaledWhitening
 
@@ -303,10 +303,10 @@ class Directions:
         keep: bool = False,
     ) -> None:
         m, n = op.shape
-        most = min(m, n)
-        if rank is None and most > ALL_DIRECTIONS:
-            rank = MOST_DIRECTIONS
-        U, s = left_svd(op, min(rank or most, most), random_state=random_state, notify=notify)
+        full = min(m, n)
+        if rank is None and full > ALL_DIRECTIONS:
+            rank = MAX_DIRECTIONS
+        U, s = left_svd(op, min(rank or full, full), random_state=random_state, notify=notify)
         r = numerical_rank(s, op.shape)
         self.op, self.U, self.s, self.rank = op, U[:, :r], s[:r], r
         self._V = op.rmatmat(self.U) / self.s if keep else None
@@ -674,7 +674,7 @@ class PairedSides:
         op, variance = self.operators[block], self.variances[block]
         factor = factor_whitening(op, self.model.rank)
         # Nearly without a ridge a factor is rounding, or there is none at all.
-        if factor is not None and ridge >= _LEAST_RIDGE * variance:
+        if factor is not None and ridge >= _MIN_RIDGE * variance:
             if linked and factor is RowsWhitening and op.shape[0] <= ALL_DIRECTIONS:
                 partners = self._partners(block)
                 if partners.max() < min(len(partners) // 3, FEW):

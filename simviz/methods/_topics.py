@@ -28,8 +28,8 @@ STEPS_A_CALL = 3e8  # a fraction of a second, so that a wish to stop is heard
 _COUNTS_A_CALL = 2**24  # the same where each count has room for its topics
 _PARTS_A_CALL = 32  # of equal work, for the threads to share
 _BLOCK = 2**22  # entries that elementwise passes take at a time
-_MOST_DIRECTIONS = 100  # more would tell clusters apart by noise
-_MOST_WATCHED = 1_000  # pairs or items: watching should cost less than a step
+_MAX_DIRECTIONS = 100  # more would tell clusters apart by noise
+_MAX_WATCHED = 1_000  # pairs or items: watching should cost less than a step
 
 
 @dataclass
@@ -268,10 +268,10 @@ class Progress(NamedTuple):
     log_likelihood: float
 
 
-def equal_parts(work: NDArray[Any], n_topics: int, most: float = np.inf) -> list[Index]:
+def equal_parts(work: NDArray[Any], n_topics: int, max_steps: float = np.inf) -> list[Index]:
     """Limits of parts of equal work, one array a call, of so many steps at most."""
     total = np.concatenate([[0.0], np.cumsum(work, dtype=np.float64)])
-    n_calls = max(1, int(np.ceil(total[-1] * n_topics / min(most, STEPS_A_CALL))))
+    n_calls = max(1, int(np.ceil(total[-1] * n_topics / min(max_steps, STEPS_A_CALL))))
     shares = np.linspace(0, total[-1], n_calls * _PARTS_A_CALL + 1)
     bounds = np.searchsorted(total, shares).astype(np.int64)
     bounds[0], bounds[-1] = 0, len(work)
@@ -364,8 +364,8 @@ class EM:
             normalized_words(phi, self.b, known)
         topics.theta, new.theta = new.theta, topics.theta
         topics.phis, new.phis = new.phis, topics.phis
-        found = float(self.weights @ logs)
-        return Progress(objective + cost + found, found)
+        log_likelihood = float(self.weights @ logs)
+        return Progress(objective + cost + log_likelihood, log_likelihood)
 
     def settled(self, objectives: list[float], tol: float) -> bool:
         """Whether the last step gained less than this share of the objective."""
@@ -415,10 +415,10 @@ class EM:
             if call and self.notify():
                 raise Stopped
             first, last = side.ptr[bounds[[0, -1]]]
-            found = np.empty((last - first, len(self.a)), self.dtype)
-            args = side.unit_ptr, side.units, side.weights, theta, phi, bounds, found
+            expected = np.empty((last - first, len(self.a)), self.dtype)
+            args = side.unit_ptr, side.units, side.weights, theta, phi, bounds, expected
             run_kernel("expect_counts", _COUNTS_A_CALL, *side.rows, *args)
-            run_kernel("add_counts", found.size, side.idx[first:last], found, phi, into)
+            run_kernel("add_counts", expected.size, side.idx[first:last], expected, phi, into)
 
     def _run(self, parts: list[Index], kernel: str, *args: Any, into: tuple[Any, ...]) -> None:
         for call, bounds in enumerate(parts):
@@ -493,8 +493,8 @@ def _single_units(em: EM, k: int, rng: Any) -> sp.csr_array:
     filled = np.flatnonzero(em.unit_work > 0)
     if not len(filled):
         filled = np.arange(em.n_units)
-    chosen = rng.choice(filled, k, replace=k > len(filled))
-    return sp.csr_array((np.ones(k), (chosen, np.arange(k))), shape=(em.n_units, k))
+    drawn = rng.choice(filled, k, replace=k > len(filled))
+    return sp.csr_array((np.ones(k), (drawn, np.arange(k))), shape=(em.n_units, k))
 
 
 def _clusters(
@@ -511,7 +511,7 @@ def _clusters(
     seed = rng.randint(2**31 - 1)
     paired = len(em.sides) == 2
     shared = {"shared": model.shared} if paired else {}
-    lsi: Any = get_method(model.init)(min(k, _MOST_DIRECTIONS), random_state=seed, **shared)
+    lsi: Any = get_method(model.init)(min(k, _MAX_DIRECTIONS), random_state=seed, **shared)
     lsi.set_callbacks(lambda *_: em.notify())
     items = [_weighed(Z) for Z in ((X, Y) if paired else (all_rows(X, Y),))]
     with warnings.catch_warnings():
@@ -527,10 +527,10 @@ def _clusters(
     with threadpool_limits(1, "openmp"), warnings.catch_warnings():
         # Units that differ by rounding are one cluster: fewer than asked are no matter.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        found = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit_predict(
+        labels = KMeans(n, n_init=1, max_iter=20, random_state=seed).fit_predict(
             units, sample_weight=em.weights
         )
-    return sp.csr_array((np.ones(len(found)), (np.arange(len(found)), found)), (len(found), k))
+    return sp.csr_array((np.ones(len(labels)), (np.arange(len(labels)), labels)), (len(labels), k))
 
 
 def _weighed(Z: Matrix) -> sp.csr_array:
@@ -580,8 +580,8 @@ class Watch:
             self.tasks = [(0, even, 0, odd), (0, odd, 0, even)]
             return
         pairs = Relevance.coerce(relevance, X.shape[0], Y.shape[0]).positives.tocoo()
-        chosen = _spread(np.arange(pairs.nnz))
-        A, B = (sp.csr_array(Z)[i[chosen]] for Z, i in ((X, pairs.row), (Y, pairs.col)))
+        watched = _spread(np.arange(pairs.nnz))
+        A, B = (sp.csr_array(Z)[i[watched]] for Z, i in ((X, pairs.row), (Y, pairs.col)))
         self.tasks = [(0, A, 1, B), (1, B, 0, A)]
 
     def perplexity(self, em: EM, topics: Topics) -> float:
@@ -603,8 +603,8 @@ class Watch:
 
 def _spread(index: NDArray[np.integer]) -> NDArray[np.integer]:
     """At most so many, evenly spread."""
-    chosen = np.linspace(0, len(index) - 1, min(_MOST_WATCHED, len(index)))
-    return index[np.unique(chosen.astype(np.int64))] if len(index) else index
+    positions = np.linspace(0, len(index) - 1, min(_MAX_WATCHED, len(index)))
+    return index[np.unique(positions.astype(np.int64))] if len(index) else index
 
 
 def _halves(Z: sp.csr_array) -> tuple[sp.csr_array, sp.csr_array]:

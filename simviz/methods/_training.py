@@ -214,10 +214,10 @@ def hold_out_parts(
     parts: list[Part] = []
     for side in sides[::-1] if divided == "y" else sides:
         X, Y, relevance = data
-        kept = hold_out(relevance, model.validation_fraction, rng, side)
-        if kept is None:
+        held_out = hold_out(relevance, model.validation_fraction, rng, side)
+        if held_out is None:
             continue
-        rows, columns, x_held, y_held = kept
+        rows, columns, x_held, y_held = held_out
         part = X[x_held], Y[y_held], relevance.take(x_held, y_held)
         parts.append(validation_sample(part, rng, queries))
         data = X[rows], Y[columns], relevance.take(rows, columns)
@@ -298,8 +298,8 @@ def hold_out(
 ) -> tuple[Any, Any, Any, Any] | None:
     """Rows and columns to learn from, and those to watch, where some of a side are held out."""
     if side == "y":
-        found = hold_out(relevance.T, fraction, rng)
-        return found and (found[1], found[0], found[3], found[2])
+        parts = hold_out(relevance.T, fraction, rng)
+        return parts and (parts[1], parts[0], parts[3], parts[2])
     # Queries are held out; their partners too where nobody else has them, so that one-to-one
     # pairs stay whole.
     matrix = relevance.matrix

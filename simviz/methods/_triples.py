@@ -51,7 +51,7 @@ class TripleSource:
         group: int = 1,
         name: str = "SSI",
     ) -> None:
-        self.given, self.group = triples, group if triples is None else 1
+        self.triples, self.group = triples, group if triples is None else 1
         positives = relevance.positives
         self.judged = relevance.unjudged == "ignore"
         if triples is None and not (
@@ -82,13 +82,15 @@ class TripleSource:
         self.rejected = _Rejected(relevance, self, links=links)
 
     def __len__(self) -> int:
-        return len(self.queries) + len(self.rejected) if self.given is None else len(self.given)
+        return (
+            len(self.queries) + len(self.rejected) if self.triples is None else len(self.triples)
+        )
 
     def draw(self, n: int, seed: int) -> Triples:
         if not len(self):
             return np.empty((0, 3), np.int32)
-        if self.given is not None:
-            return self.given[np.random.default_rng(seed).integers(len(self.given), size=n)]
+        if self.triples is not None:
+            return self.triples[np.random.default_rng(seed).integers(len(self.triples), size=n)]
         from simviz.methods._triple_kernels import draw
 
         triples = np.empty((n, 3), np.int32)
@@ -108,7 +110,7 @@ class _Rejected:
 
     def __init__(self, relevance: Relevance, source: TripleSource, *, links: bool) -> None:
         self.n_y = relevance.shape[1]
-        if source.judged or source.given is not None or not relevance.negatives.nnz:
+        if source.judged or source.triples is not None or not relevance.negatives.nnz:
             self.pairs: list[tuple[NDArray[np.int32], NDArray[np.int32]]] = []
             return
         # Items to compare with, in ascending order: those that are relevant, or may not be taken.
@@ -232,13 +234,13 @@ class TripleMixin(IterativeMixin):
         """Learn which items should score higher, stopping early on validation data."""
         if triples is not None:
             n_x, n_y = np.shape(X)[0], np.shape(X if y is None else y)[0]
-            self._given = _checked(triples, n_x, n_y)
-            rows, better, _ = self._given.T
+            self._triples = _checked(triples, n_x, n_y)
+            rows, better, _ = self._triples.T
             relevance = Relevance.from_pairs(rows, better, shape=(n_x, n_y), unjudged="ignore")
         try:
             return super().fit(X, y, relevance, X_val, y_val, relevance_val, divided=divided)
         finally:
-            vars(self).pop("_given", None)
+            vars(self).pop("_triples", None)
 
     @property
     def _may_stay(self) -> bool:
@@ -260,7 +262,7 @@ class TripleMixin(IterativeMixin):
 
     def _source(self: Any, X: Matrix, Y: Matrix, relevance: Relevance, group: int) -> TripleSource:
         links = not relevance.is_identity and same_items(X, Y)
-        triples = getattr(self, "_given", None)
+        triples = getattr(self, "_triples", None)
         name = type(self).__name__
         return TripleSource(relevance, links=links, triples=triples, group=group, name=name)
 
@@ -274,7 +276,7 @@ class TripleMixin(IterativeMixin):
         """Choose the pass on held-out items, and then learn from all in as many."""
         data, rng = (X, Y, relevance), check_random_state(self.random_state)
         held = HeldOut(data, [], own=False)
-        if validation is not None or not hasattr(self, "_given"):
+        if validation is not None or not hasattr(self, "_triples"):
             held = hold_out_parts(self, data, validation, rng, _WATCHED)
         self._stages, self._done = 1 + held.own, 0
         # As many triples a pair as there will be of all.
@@ -456,8 +458,8 @@ def bounded_rates(
 
 
 def squares(Z: Matrix) -> NDArray[np.floating]:
-    found = Z.multiply(Z).sum(axis=1) if sp.issparse(Z) else np.einsum("ij,ij->i", Z, Z)
-    return np.asarray(found).ravel()
+    sums = Z.multiply(Z).sum(axis=1) if sp.issparse(Z) else np.einsum("ij,ij->i", Z, Z)
+    return np.asarray(sums).ravel()
 
 
 def _row_products(A: Any, B: Any) -> NDArray[np.float64]:
@@ -514,15 +516,15 @@ def check_size(name: str, d_x: int, d_y: int, remedy: str) -> None:
 
 
 def frequent_features(
-    X: Matrix, Y: Matrix, most: int
+    X: Matrix, Y: Matrix, max_pairs: int
 ) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
     """Features of each side that most items have; None where all make no more pairs than that."""
     d_x, d_y = X.shape[1], Y.shape[1]
-    if d_x * d_y <= most:
+    if d_x * d_y <= max_pairs:
         return None
     # A narrow side leaves the other more room than each its half.
-    n_x = min(d_x, max(isqrt(most), most // d_y, 1))
-    sizes = n_x, min(d_y, max(most // n_x, 1))
+    n_x = min(d_x, max(isqrt(max_pairs), max_pairs // d_y, 1))
+    sizes = n_x, min(d_y, max(max_pairs // n_x, 1))
     counts = (
         np.bincount(Z.indices[Z.data != 0], minlength=Z.shape[1])
         if sp.issparse(Z)

@@ -139,10 +139,10 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
             U, rho, Vt = truncated_svd(across, self.n_components, **settings)
             V = Vt.T
             if not (x.leading is None and y.leading is None):
-                found = len(rho)
+                rank = len(rho)
                 U, V = (B if w.leading is None else candidates(w, B) for w, B in ((x, U), (y, V)))
                 P, rho, Qt = np.linalg.svd(U.T @ across.matmat(V), full_matrices=False)
-                U, rho, V = U @ P[:, :found], rho[:found], V @ Qt[:found].T
+                U, rho, V = U @ P[:, :rank], rho[:rank], V @ Qt[:rank].T
         if not len(rho):
             raise ValueError(
                 "CCA with shared=True found no direction on which relevant pairs agree. "

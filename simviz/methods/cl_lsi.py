@@ -89,8 +89,8 @@ class CLLSI(LinearPairModel):
             op, self.n_components, random_state=self.random_state, notify=self._notify
         )
         rank = numerical_rank(s, op.shape)
-        most = None if self.shared else _last_coupled(Vt[:rank], X.shape[1])
-        k = capped_components(self, s, op.shape, most)
+        limit = None if self.shared else _last_coupled(Vt[:rank], X.shape[1])
+        k = capped_components(self, s, op.shape, limit)
         A = np.ascontiguousarray(Vt[:k].T, dtype=X.dtype)
         self.x_projection_ = A if self.shared else A[: X.shape[1]]
         self.y_projection_ = A if self.shared else A[X.shape[1] :]

@@ -210,13 +210,13 @@ class HDLR(IterativeMixin, LinearPairModel):
         except Stopped:
             stopped = True
         watch = least_change([watch])
-        kept = gammas[: watch.best_iter]
+        best_gammas = gammas[: watch.best_iter]
         if held_out is None and validation is not None and not stopped:
-            start, watch.best = self._repeat(everything, kept, rng, watch, start)
+            start, watch.best = self._repeat(everything, best_gammas, rng, watch, start)
         bend(self, start, root(watch.best))
         self.metric_ = watch.best
         watch.record(self)
-        self.gamma_ = kept[-1] if kept else None
+        self.gamma_ = best_gammas[-1] if best_gammas else None
 
     def _sweep(
         self, start: LinearPairModel, data: Data, rng: Any, watch: Any, gammas: list[float]
@@ -241,12 +241,12 @@ class HDLR(IterativeMixin, LinearPairModel):
                 return
 
     def _repeat(
-        self, data: Data, gammas: list[float], rng: Any, watch: Any, chosen: LinearPairModel
+        self, data: Data, gammas: list[float], rng: Any, watch: Any, model: LinearPairModel
     ) -> tuple[LinearPairModel, NDArray[np.floating]]:
         """Start from all items, and make the sweeps with the γ that was chosen."""
         start, stopped = initial_model(self, data, shared=True)
         if stopped:
-            return chosen, watch.best
+            return model, watch.best
         if not gammas:
             return start, np.eye(start.n_components_)
         projections = self._projections(start, data, rng)(gammas[-1])
@@ -254,7 +254,7 @@ class HDLR(IterativeMixin, LinearPairModel):
             for _ in range(gammas.count(gammas[-1])):
                 projections.sweep(watch.tick)
         except Stopped:
-            return chosen, watch.best
+            return model, watch.best
         return start, projections.B
 
     def _projections(

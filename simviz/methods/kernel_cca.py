@@ -156,8 +156,8 @@ class KernelCCA(KernelPairModel):
             R = sp.csr_array(sp.block_array([[None, R], [R.T, None]]))
             x = y = self._features({"x": Z}, {"x": scipy.linalg.block_diag(w_x, w_y)})["x"]
         else:
-            found = self._features({"x": X, "y": Y}, {"x": w_x, "y": w_y})
-            x, y = found["x"], found["y"]
+            features = self._features({"x": X, "y": Y}, {"x": w_x, "y": w_y})
+            x, y = features["x"], features["y"]
         if not (len(x.s) and len(y.s)):
             raise ValueError(
                 "Kernel CCA needs items that differ: after centring one side is constant "

@@ -16,7 +16,7 @@ from sklearn.utils import check_random_state
 
 from simviz._types import Side
 from simviz.base import Matrix, MethodTags
-from simviz.base.stored import SPECTRUM, Choice, Declared
+from simviz.base.stored import SPECTRUM, Declared, OneOf
 from simviz.methods._kernels import (
     NAMES,
     KernelFunction,
@@ -160,8 +160,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
     }
     _stored: ClassVar[Declared] = {
         **SPECTRUM,
-        "x_kernel_": Choice((*NAMES, "precomputed"), functions=True),
-        "y_kernel_": Choice((*NAMES, "precomputed"), functions=True),
+        "x_kernel_": OneOf((*NAMES, "precomputed"), functions=True),
+        "y_kernel_": OneOf((*NAMES, "precomputed"), functions=True),
     }
 
     n_components: int = 200
@@ -185,8 +185,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
         if self.x_kernel_ == self.y_kernel_ == "linear" and max(P.shape) > self.max_landmarks:
             self._fit_linear(X, Y, relevance)
             return
-        found = self._features({"x": X, "y": Y}, {"x": None, "y": None}, kernels)
-        x, y = found["x"], found["y"]
+        features = self._features({"x": X, "y": Y}, {"x": None, "y": None}, kernels)
+        x, y = features["x"], features["y"]
         G, H = x.U * x.s, y.U * y.s
         # R = P − abᵀ, so M = HᵀRᵀG needs no other pair than those of P.
         M = H.T @ (P.T @ G) - np.outer(b @ H, a @ G)
@@ -257,8 +257,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
         """Learn from a part with these kernels; how well each held-out item ranks others."""
         (x_kernel, x_gamma), (y_kernel, y_gamma) = pair
         X, Y, relevance = data
-        kept_x, kept_y, held_x, held_y = trial
-        share = max(len(kept_x) / X.shape[0], len(kept_y) / Y.shape[0])
+        train_x, train_y, held_x, held_y = trial
+        share = max(len(train_x) / X.shape[0], len(train_y) / Y.shape[0])
         model = clone(self).set_params(
             n_components=_COMPONENTS,
             x_kernel=x_kernel, x_gamma=x_gamma, y_kernel=y_kernel, y_gamma=y_gamma,
@@ -267,12 +267,12 @@ class KernelHeterogeneousSVD(KernelPairModel):
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
             model.fit(
-                _rows(X, x_kernel, kept_x, kept_x),
-                _rows(Y, y_kernel, kept_y, kept_y),
-                relevance.take(kept_x, kept_y),
+                _rows(X, x_kernel, train_x, train_x),
+                _rows(Y, y_kernel, train_y, train_y),
+                relevance.take(train_x, train_y),
             )
         S = model.similarity(
-            _rows(X, x_kernel, held_x, kept_x), _rows(Y, y_kernel, held_y, kept_y)
+            _rows(X, x_kernel, held_x, train_x), _rows(Y, y_kernel, held_y, train_y)
         )
         held = relevance.take(held_x, held_y)
         if held.unjudged == "ignore":
@@ -296,13 +296,13 @@ def _candidates(kernel: str | KernelFunction, gamma: float | None, Z: Matrix) ->
         return [("linear", None)]
     lengths = squared_norms(Z)
     lengths = lengths[lengths > 0]
-    found: list[Setting] = [("linear", None)]
+    candidates: list[Setting] = [("linear", None)]
     if len(lengths) and np.ptp(lengths) > 1e-3 * lengths.max():
-        found.append(("cosine", None))
+        candidates.append(("cosine", None))
     default = default_gamma("rbf", Z)
     assert default is not None
     widths = [width * default for width in _WIDTHS] if gamma is None else [gamma]
-    return found + [("rbf", width) for width in widths]
+    return candidates + [("rbf", width) for width in widths]
 
 
 def _is_one_hot(Z: Matrix) -> bool:
@@ -316,10 +316,10 @@ def _trials(X: Matrix, Y: Matrix, relevance: Relevance, rng: Any) -> list[_Trial
     """Parts of the larger side, each held out; of the other where it cannot be learned from."""
     ways = [(X, relevance, False), (Y, relevance.T, True)]
     for Z, judged, turned in sorted(ways, key=lambda way: len(_judged_rows(way[1])), reverse=True):
-        found = _parts(judged, rng)
+        trials = _parts(judged, rng)
         # Of items such as single keywords, each a feature of its own, no others can be learned.
-        if np.mean([_share_met(Z[kept], Z[held]) for kept, _, held, _ in found] or [0.0]) > 0.5:
-            return [(b, a, d, c) for a, b, c, d in found] if turned else found
+        if np.mean([_share_met(Z[train], Z[held]) for train, _, held, _ in trials] or [0.0]) > 0.5:
+            return [(b, a, d, c) for a, b, c, d in trials] if turned else trials
     return []
 
 
@@ -327,9 +327,9 @@ def _judged_rows(relevance: Relevance) -> Index:
     return np.diff(relevance.matrix.indptr).nonzero()[0]
 
 
-def _share_met(kept: Matrix, held: Matrix) -> float:
+def _share_met(train: Matrix, held: Matrix) -> float:
     """Share of held-out items that have a feature in common with those to learn from."""
-    met = np.asarray(abs(kept).sum(axis=0)).ravel() > 0
+    met = np.asarray(abs(train).sum(axis=0)).ravel() > 0
     return float(np.mean(abs(held) @ met.astype(np.float64) > 0))
 
 
@@ -339,17 +339,19 @@ def _parts(relevance: Relevance, rng: Any) -> list[_Trial]:
     if len(rows) < 2 * _PARTS:
         return []
     parts = np.array_split(rng.permutation(rows)[:_TRIED], _PARTS)
-    found = []
+    trials = []
     for held in parts[: 2 if sum(map(len, parts)) == _TRIED else _PARTS]:
-        kept = np.setdiff1d(np.concatenate(parts), held)
-        seen, wanted = (np.unique(relevance.take(rows).matrix.indices) for rows in (kept, held))
-        if len(np.intersect1d(seen, wanted)):
+        train = np.setdiff1d(np.concatenate(parts), held)
+        seen, candidates = (
+            np.unique(relevance.take(rows).matrix.indices) for rows in (train, held)
+        )
+        if len(np.intersect1d(seen, candidates)):
             # Candidates of many are there always; those of one query are new with it.
-            seen = wanted = np.sort(rng.permutation(np.union1d(seen, wanted))[:_TRIED])
-        found.append((kept, seen, np.sort(held), wanted))
-    return found
+            seen = candidates = np.sort(rng.permutation(np.union1d(seen, candidates))[:_TRIED])
+        trials.append((train, seen, np.sort(held), candidates))
+    return trials
 
 
-def _rows(Z: Matrix, kernel: str | KernelFunction, rows: Index, kept: Index) -> Matrix:
+def _rows(Z: Matrix, kernel: str | KernelFunction, rows: Index, columns: Index) -> Matrix:
     """Some items; of ready-made kernels, those with the items to learn from."""
-    return Z[rows][:, kept] if kernel == "precomputed" else Z[rows]
+    return Z[rows][:, columns] if kernel == "precomputed" else Z[rows]

@@ -28,7 +28,7 @@ from simviz.methods._topics import (
 )
 from simviz.params import interval, options
 
-_LEAST_TOTAL = 1e-30  # of the counts of a topic's words: below, ψ is no number
+_MIN_TOTAL = 1e-30  # of the counts of a topic's words: below, ψ is no number
 
 
 @dataclass(eq=False, repr=False)
@@ -180,17 +180,17 @@ class VariationalEM(EM):
         )
         counts = np.empty_like(lam)
         self._expect_words(0, T, B, counts)
-        found = float(logs.sum())
+        log_likelihood = float(logs.sum())
         for rows in blocks(gamma):
-            found -= float(side.totals[rows] @ psi(_filled(gamma[rows]).sum(axis=1)))
+            log_likelihood -= float(side.totals[rows] @ psi(_filled(gamma[rows]).sum(axis=1)))
             bound += _items_bound(_filled(gamma[rows]), self.a)
         topics.phis[0] = np.where(self.known[0][:, None], self.b + counts, 0).astype(self.dtype)
-        return Progress(bound + found, found)
+        return Progress(bound + log_likelihood, log_likelihood)
 
 
 def expected_log_words(lam: Array, known: NDArray[np.bool_]) -> Array:
     """e^{E log φ} of Dirichlet parameters λ (V, K) for known words; 0 for the others."""
-    total = psi(np.maximum(lam.sum(axis=0, dtype=np.float64), _LEAST_TOTAL))
+    total = psi(np.maximum(lam.sum(axis=0, dtype=np.float64), _MIN_TOTAL))
     B = np.zeros(lam.shape, lam.dtype)
     for rows in blocks(lam):
         inside = known[rows]
@@ -230,7 +230,7 @@ def _items_bound(gamma: Array, a: Array) -> float:
 
 def _topics_bound(lam: Array, b: float, known: NDArray[np.bool_]) -> tuple[float, Array]:
     """The part of the bound that φ has, and e^{E log φ}."""
-    total = np.maximum(lam.sum(axis=0, dtype=np.float64), _LEAST_TOTAL)
+    total = np.maximum(lam.sum(axis=0, dtype=np.float64), _MIN_TOTAL)
     B = expected_log_words(lam, known)
     bound = float((gammaln(b * max(1, known.sum())) - gammaln(total)).sum())
     for rows in blocks(lam):

@@ -30,14 +30,14 @@ from simviz.methods._training import Stopped
 from simviz.params import interval, options
 
 _NOTHING = 1e-12  # of a share or a count, beside 1
-_LEAST_PRIOR = 1e-3  # of a topic: below, it could never come back
+_MIN_PRIOR = 1e-3  # of a topic: below, it could never come back
 _FIRST = 10  # steps after which topics differ enough to tell their priors
 _PRIOR_EVERY = 10  # sweeps of sampling
 _PRIOR_STEPS, _PRIOR_CHANGE = 5, 0.05  # at a time, and what is too little to go on
 _RECOUNT_EVERY = 5  # steps, after which sums that were kept up to date have drifted a little
 _DRAWS_A_CALL = 1e8  # times topics: a fraction of a second, so that a wish to stop is heard
-MOST_TOKENS = 2**26  # that are held at a time, in about 4 GB
-MOST_SHARES = 2**30  # of topics in single counts, in 4 GB of single precision
+MAX_TOKENS = 2**26  # that are held at a time, in about 4 GB
+MAX_SHARES = 2**30  # of topics in single counts, in 4 GB of single precision
 
 
 @dataclass(eq=False, repr=False)
@@ -173,10 +173,10 @@ class Collapsed(EM):
     def __post_init__(self) -> None:
         super().__post_init__()
         n_shares = int(self.unit_work.sum()) * len(self.a)
-        if n_shares > MOST_SHARES:
+        if n_shares > MAX_SHARES:
             raise ValueError(
                 "PLTM(inference='variational') keeps a share of each topic for each word of each "
-                f"pair, {n_shares:,} of them here, more than the {MOST_SHARES:,} that are held "
+                f"pair, {n_shares:,} of them here, more than the {MAX_SHARES:,} that are held "
                 "in memory. Use inference='em' or 'gibbs', or fewer topics."
             )
         self._counts = [Counts(side.matrix[side.items]) for side in self.sides]
@@ -199,7 +199,7 @@ class Collapsed(EM):
         assert isinstance(topics, Assigned) and topics.prior is not None
         a = np.maximum(topics.prior, _NOTHING).astype(self.dtype)
         b = self.dtype.type(max(self.b, _NOTHING))
-        buffers, found = np.empty((3, len(a)), self.dtype), 0.0
+        buffers, log_likelihood = np.empty((3, len(a)), self.dtype), 0.0
         for s, R in enumerate(topics.shares):
             v = 0 if self.shared else s
             mass = b * self.dtype.type(max(1, self.known[v].sum()))
@@ -208,7 +208,7 @@ class Collapsed(EM):
                 if call and self.notify():
                     raise Stopped
                 rows = *self._rows(s, bounds), R, self._weights
-                found += run_kernel("reassign", 0, *rows, a, b, mass, *sums, buffers)
+                log_likelihood += run_kernel("reassign", 0, *rows, a, b, mass, *sums, buffers)
         topics.n_done += 1
         if topics.n_done % _RECOUNT_EVERY == 0:
             squares = self._recount(topics)
@@ -222,7 +222,7 @@ class Collapsed(EM):
                 topics.prior = after
         for v, known in enumerate(self.known):
             topics.phis[v] = normalized_words(topics.word_counts[v].copy(), self.b, known)
-        return Progress(found, found)
+        return Progress(log_likelihood, log_likelihood)
 
     def _rows(self, s: int, bounds: Any) -> tuple[Any, ...]:
         counts = self._counts[s]
@@ -281,7 +281,7 @@ def likelier_prior(a: Array, N: Array, weights: Array, squares: Array | None = N
         below += float(weights[rows] @ (psi(block.sum(axis=1) + a.sum()) - psi(a.sum())))
     if below <= 0:
         return a
-    return np.maximum(a * above / below, _LEAST_PRIOR)
+    return np.maximum(a * above / below, _MIN_PRIOR)
 
 
 @dataclass
@@ -323,10 +323,10 @@ class Gibbs(EM):
     def _check_size(self) -> None:
         """Refuse counts of more tokens than memory holds, before any is written out."""
         n_tokens = sum(float(side.totals[side.items].sum()) for side in self.sides)
-        if n_tokens > MOST_TOKENS:
+        if n_tokens > MAX_TOKENS:
             raise ValueError(
                 "PLTM(inference='gibbs') draws a topic for each single token, and the counts of "
-                f"these pairs make {n_tokens:,.0f} tokens, more than the {MOST_TOKENS:,} that are "
+                f"these pairs make {n_tokens:,.0f} tokens, more than the {MAX_TOKENS:,} that are "
                 "held in memory. Use inference='em', smaller counts, or fewer pairs."
             )
 
@@ -338,7 +338,7 @@ class Gibbs(EM):
         """Draw all tokens anew."""
         if self._z is None:
             self._first_draw(topics)
-        k, found = len(self.a), 0.0
+        k, log_likelihood = len(self.a), 0.0
         size = max(1, int(_DRAWS_A_CALL / k))
         limits = np.searchsorted(self._ptr, np.arange(0, self._ptr[-1], size))
         bounds = np.unique(np.append(limits, [0, self.n_units]))
@@ -348,19 +348,19 @@ class Gibbs(EM):
             draws = self.rng.random_sample(self._ptr[stop] - self._ptr[start])
             args = start, stop, self._ptr, self._words, self._split, self.weights, draws
             state = self.a, self.b, self._sizes, self._z, self._N_u, self._N_w, self._N_k
-            found += run_kernel("sweep", 0, *args, *state, np.empty(k))
+            log_likelihood += run_kernel("sweep", 0, *args, *state, np.empty(k))
         self._n_done += 1
         if self._n_done > self.n_sweeps // 2:
             self._sum += self._N_w
         elif self.learn and self._n_done % _PRIOR_EVERY == 0:
             self.a = likelier_prior(self.a, self._N_u, self.weights)
         self._estimate(topics)
-        return Progress(found, found)
+        return Progress(log_likelihood, log_likelihood)
 
     def _estimate(self, topics: Topics) -> None:
         """Set φ to the mean of what was kept, or to what stands now."""
-        n_kept = max(0, self._n_done - self.n_sweeps // 2)
-        N = self._sum / n_kept if n_kept else self._N_w
+        n_summed = max(0, self._n_done - self.n_sweeps // 2)
+        N = self._sum / n_summed if n_summed else self._N_w
         start = 0
         for v, known in enumerate(self.known):
             part = N[start : start + len(known)].astype(self.dtype)

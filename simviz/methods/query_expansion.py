@@ -31,11 +31,11 @@ def places_of(D: sp.csr_array) -> Places:
 
 def same_rows(Q: sp.csr_array, places: Places, n: int) -> sp.csr_array:
     """Which of n documents equal which queries, feature by feature."""
-    found = [places.get(key, []) if key[0] else [] for key in _keys(Q)]
-    indptr = np.concatenate([[0], np.cumsum([len(rows) for rows in found], dtype=np.int64)])
-    indices = np.array([row for rows in found for row in rows], dtype=np.int64)
+    matches = [places.get(key, []) if key[0] else [] for key in _keys(Q)]
+    indptr = np.concatenate([[0], np.cumsum([len(rows) for rows in matches], dtype=np.int64)])
+    indices = np.array([row for rows in matches for row in rows], dtype=np.int64)
     return sp.csr_array(
-        (np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(found), n)
+        (np.ones(len(indices), dtype=bool), indices, indptr), shape=(len(matches), n)
     )
 
 
@@ -71,8 +71,8 @@ def heaviest_terms(rows: sp.csr_array, n_terms: int | None) -> sp.csr_array:
     row = np.repeat(np.arange(rows.shape[0]), np.diff(rows.indptr))
     order = np.lexsort((rows.indices, -np.abs(rows.data), row))
     place = np.arange(rows.nnz) - rows.indptr[row]
-    kept = np.sort(order[place < n_terms])
-    return sp.csr_array((rows.data[kept], (row[kept], rows.indices[kept])), shape=rows.shape)
+    top = np.sort(order[place < n_terms])
+    return sp.csr_array((rows.data[top], (row[top], rows.indices[top])), shape=rows.shape)
 
 
 @dataclass(eq=False, repr=False)

@@ -299,8 +299,8 @@ class S2Net(IterativeMixin, LinearPairModel):
         rng = check_random_state(self.random_state)
         if (unknown := data[2].only_rejected).any():
             # They would be negatives of what they belong to, too.
-            kept = np.flatnonzero(~unknown)
-            data = data[0][kept], data[1], data[2].take(kept)
+            rows = np.flatnonzero(~unknown)
+            data = data[0][rows], data[1], data[2].take(rows)
         held = hold_out_parts(self, data, validation, rng)
         start, stopped = start_parameters(self, held.data, rng)
         whole: NDArray[Any] | None = None  # the start of all items, once it is wanted

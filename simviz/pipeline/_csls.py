@@ -23,7 +23,7 @@ Queries = Literal["given", "training"]
 #: The part of a file with the pipeline whose similarities are scaled.
 SCALED = "scaled"
 #: Training items of a side that neighbours are looked for among, at most.
-MOST_REFERENCES = 2_000
+MAX_REFERENCES = 2_000
 
 
 @dataclass(eq=False, repr=False)
@@ -156,8 +156,8 @@ class CSLSPipeline(_Scorer):
         base = self.pipeline_
         x_local, y_local = self._local(x.items, "x"), self._local(y.items, "y")
         known = base._known(x.items, "x")[x.rows] & base._known(y.items, "y")[y.rows]
-        found = base._score_rows(x, y) - x_local[x.rows] - y_local[y.rows]
-        return np.where(known, found, 0.0)
+        scaled = base._score_rows(x, y) - x_local[x.rows] - y_local[y.rows]
+        return np.where(known, scaled, 0.0)
 
     def _known(self, items: Items, side: Side) -> Mask:
         return self.pipeline_._known(items, side)
@@ -169,9 +169,9 @@ class CSLSPipeline(_Scorer):
         local, known = self._local(items, side), base._known(items, side)
 
         def score(queries: Items) -> Block:
-            found = scorer(base._encoded(queries, other))
+            scores = scorer(base._encoded(queries, other))
             query_terms = self._local(queries, other), base._known(queries, other)
-            return locally_scaled(found, query_terms[0], local, query_terms[1], known)
+            return locally_scaled(scores, query_terms[0], local, query_terms[1], known)
 
         return score
 
@@ -243,7 +243,7 @@ def references(train: PairSet) -> tuple[Items, Items]:
     """Training items of both sides that neighbours are looked for among."""
     rng = np.random.default_rng(0)
     x, y = (
-        side.take(np.sort(rng.permutation(len(side))[:MOST_REFERENCES]))
+        side.take(np.sort(rng.permutation(len(side))[:MAX_REFERENCES]))
         for side in (train.x, train.y)
     )
     return x, y
@@ -253,10 +253,10 @@ def locally_scaled(
     scores: Block, x_local: Reals, y_local: Reals, x_known: Mask, y_known: Mask
 ) -> Reals:
     """Similarities less what both items have in their neighbourhoods; 0 where one is not known."""
-    found = scores - x_local[:, None] - y_local
-    found[~x_known] = 0
-    found[:, ~y_known] = 0
-    return found
+    scaled = scores - x_local[:, None] - y_local
+    scaled[~x_known] = 0
+    scaled[:, ~y_known] = 0
+    return scaled
 
 
 def local_means(nearest: Reals, known: Mask) -> Reals:
@@ -280,21 +280,21 @@ def _nearest_means(blocks: Iterator[Block], k: int) -> tuple[Reals, Reals]:
 def top_means(scores: Block, ks: list[int]) -> Reals:
     """Means of the k highest of each row, for each k: shape (len(ks), n_rows)."""
     n = scores.shape[1]
-    most = min(max(ks), n)
-    best = -np.sort(-np.partition(scores, n - most, axis=1)[:, n - most :], axis=1)
+    largest = min(max(ks), n)
+    best = -np.sort(-np.partition(scores, n - largest, axis=1)[:, n - largest :], axis=1)
     sums = np.cumsum(best, axis=1, dtype=np.float64)
     return np.stack([sums[:, min(k, n) - 1] / min(k, n) for k in ks])
 
 
 def _top_columns(blocks: Iterator[Block], k: int) -> Block:
-    kept: Block | None = None
+    top: Block | None = None
     for block in blocks:
-        joined = block if kept is None else np.concatenate([kept, block])
+        joined = block if top is None else np.concatenate([top, block])
         n = len(joined)
-        kept = np.partition(joined, n - k, axis=0)[n - k :] if n > k else joined
-    if kept is None:
+        top = np.partition(joined, n - k, axis=0)[n - k :] if n > k else joined
+    if top is None:
         raise ValueError("There are no items to find neighbours among.")
-    return kept
+    return top
 
 
 def _mean(values: Reals, known: Mask) -> float:

@@ -123,7 +123,7 @@ def default_pipeline(
     model.set_params(**params)
 
     is_encoded, encoder = encoder_of(features)
-    chosen: dict[str, Any] = {"model": encoder} if encoder else {}
+    encoder_params: dict[str, Any] = {"model": encoder} if encoder else {}
     terms = {} if isinstance(features, str) else dict(features)
     column = terms.pop("x_column", None)
     if column is not None and (pairs.x.kind != "text" or column not in pairs.x.metadata):
@@ -154,9 +154,9 @@ def default_pipeline(
         if kind == "image":
             if missing := why_unavailable():
                 raise MissingLibraryError(missing)
-            return PretrainedImages(**chosen)
+            return PretrainedImages(**encoder_params)
         if kind == "text":
-            return default_features(kind, _PRETRAINED, **chosen)
+            return default_features(kind, _PRETRAINED, **encoder_params)
         return limited(default_features(kind, needs.input, content=content))
 
     x_content = joined_content(x, column)
@@ -165,9 +165,9 @@ def default_pipeline(
         sides = [(made(x.kind, both), both)]
     else:
         sides = [(made(x.kind, x_content), x_content), (made(y.kind, y.content), y.content)]
-    most = getattr(model, "max_weights", None)
-    if most is not None and max_features is None and "max_features" not in terms:
-        _keep_frequent(sides, most)
+    max_weights = getattr(model, "max_weights", None)
+    if max_weights is not None and max_features is None and "max_features" not in terms:
+        _keep_frequent(sides, max_weights)
     return PairPipeline(model, *(transformer for transformer, _ in sides), x_column=column)
 
 
@@ -188,19 +188,19 @@ def reads_vectors(pairs: PairSet, features: object) -> bool:
     return isinstance(features, Vectors) and same_vocabulary(pairs)
 
 
-def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], most: int) -> None:
+def _keep_frequent(sides: list[tuple[BaseEstimator, Any]], max_weights: int) -> None:
     """Limit the terms of texts where the features of both sides make more pairs than that."""
     texts = ["max_features" in transformer.get_params() for transformer, _ in sides]
     if not any(texts):
         return
     widths = [len(clone(made).fit(content).get_feature_names_out()) for made, content in sides]
-    if widths[0] * widths[-1] <= most:
+    if widths[0] * widths[-1] <= max_weights:
         return
     for at, (transformer, _) in enumerate(sides):
-        share = most // widths[-1 - at]
+        share = max_weights // widths[-1 - at]
         if texts[at]:
             # A narrow side leaves the other more room than each its half.
-            transformer.set_params(max_features=max(share, isqrt(most) * texts[-1 - at]))
+            transformer.set_params(max_features=max(share, isqrt(max_weights) * texts[-1 - at]))
 
 
 def _lexical(terms: Mapping[str, Any], input: str, max_features: int | None) -> dict[str, Any]:
@@ -272,12 +272,12 @@ def same_vocabulary(pairs: PairSet, sample: int = 1_000) -> bool:
         return guess_space(pairs).space == "one"
     if pairs.x.kind != "text" or pairs.y.kind != "text":
         return False
-    found = pairs.relevance.positives.tocoo()
-    if not found.nnz:
+    positives = pairs.relevance.positives.tocoo()
+    if not positives.nnz:
         return False
-    chosen = np.unique(np.linspace(0, found.nnz - 1, min(sample, found.nnz)).astype(int))
+    sampled = np.unique(np.linspace(0, positives.nnz - 1, min(sample, positives.nnz)).astype(int))
     shares = []
-    for i, j in zip(found.row[chosen], found.col[chosen], strict=True):
+    for i, j in zip(positives.row[sampled], positives.col[sampled], strict=True):
         a, b = (
             set(re.findall(r"\w{2,}", text.lower()))
             for text in (pairs.x.content[i], pairs.y.content[j])

@@ -119,13 +119,13 @@ class ItemIndex:
         if len(items):
             positions, scores = self._nearest(items, k)
         n, k = positions.shape
-        found = positions.ravel()
+        rows = positions.ravel()
         return pd.DataFrame(
             {
                 "query": np.repeat(items.labels, k),
                 "rank": np.tile(np.arange(1, k + 1), n),
-                "id": self.items.ids[found],
-                "text": self.items.labels[found],
+                "id": self.items.ids[rows],
+                "text": self.items.labels[rows],
                 "score": scores.ravel(),
             }
         )
@@ -249,8 +249,8 @@ class ItemIndex:
             least = self._best(self._compared, own, k)[1][:, -1:] - 1e-6
             for near in _NEAR:
                 made = lists, middles, near
-                found = self._best(partial(self._listed, made), own, k)[1]
-                if (found[:, 1:] >= least).mean() >= _RECALL:
+                scores = self._best(partial(self._listed, made), own, k)[1]
+                if (scores[:, 1:] >= least).mean() >= _RECALL:
                     break
             self._lists = made
         return self._lists

@@ -78,14 +78,14 @@ def principal_axes(covariance: FloatArray, n_axes: int) -> FloatArray:
     # width of the space: the map is then flat there.
     k = len(covariance)
     axes = np.zeros((k, n_axes))
-    found = min(n_axes, k)
-    if not found or not covariance.any():
+    n = min(n_axes, k)
+    if not n or not covariance.any():
         return axes
     values, vectors = eigh(covariance)
-    values, vectors = values[::-1][:found], vectors[:, ::-1][:, :found]
+    values, vectors = values[::-1][:n], vectors[:, ::-1][:, :n]
     vectors = vectors * np.where(
-        vectors[np.abs(vectors).argmax(axis=0), np.arange(found)] < 0, -1.0, 1.0
+        vectors[np.abs(vectors).argmax(axis=0), np.arange(n)] < 0, -1.0, 1.0
     )
     real = values > k * np.finfo(np.float64).eps * max(values[0], 0.0)
-    axes[:, :found][:, real] = vectors[:, real]
+    axes[:, :n][:, real] = vectors[:, real]
     return axes

@@ -364,8 +364,8 @@ def _gather(similarities: ArrayLike | Iterable[NDArray[np.floating]]) -> NDArray
                 )
         table: NDArray[np.floating] = np.concatenate(blocks) if blocks else np.empty((0, 0))
     else:
-        given = np.asarray(similarities)
-        table = given.astype(np.float32 if given.dtype == np.float32 else np.float64)
+        array = np.asarray(similarities)
+        table = array.astype(np.float32 if array.dtype == np.float32 else np.float64)
     if table.ndim != 2 or not table.size:
         raise ValueError(
             "Similarities are a table with one row per x item and one column per y item; "

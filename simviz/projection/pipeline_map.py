@@ -21,7 +21,7 @@ from simviz.projection.two_sided import Similarity, place_new
 #: Items of a side that are drawn at most; of methods that only give similarities, fewer.
 MAX_DRAWN, MAX_UNFOLDED = 10_000, 4_000
 #: Pairs that are compared at most to find what is nearest to each item.
-MOST_COMPARED = 6_000_000
+MAX_COMPARED = 6_000_000
 #: Neighbours that two models are compared by, and similarities of a block.
 N_CHANGED, BLOCK = 10, 2_000_000
 #: The drawing that is made first, and the one to show where it is there.
@@ -133,8 +133,8 @@ class Placed:
 
     def row_of(self, side: Side, item: int) -> int | None:
         """Row on the drawing of an item of the data set; None if it is not drawn."""
-        found = np.flatnonzero(self.rows(side) == item)
-        return int(found[0]) if len(found) else None
+        rows = np.flatnonzero(self.rows(side) == item)
+        return int(rows[0]) if len(rows) else None
 
     def place(self, neighbors: Neighbors) -> Neighbors:
         """Neighbours in the data set as rows of the drawing, without those not drawn."""
@@ -157,14 +157,14 @@ class Placed:
     def neighbor_preservation(self, item: int, neighbors: Neighbors) -> Mask:
         """Which neighbours in the model are neighbours on the drawing too."""
         side: Side = "x" if neighbors.side == "y" else "y"
-        kept = np.isin(neighbors.index, self.rows(neighbors.side))
+        is_preserved = np.isin(neighbors.index, self.rows(neighbors.side))
         row = self.row_of(side, item)
-        if row is None or not kept.any():
+        if row is None or not is_preserved.any():
             return np.zeros(len(neighbors), dtype=bool)
-        kept[kept] = neighbor_preservation(
+        is_preserved[is_preserved] = neighbor_preservation(
             self.drawing.x, self.drawing.y, row, self.place(neighbors)
         )
-        return kept
+        return is_preserved
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -215,11 +215,11 @@ def nearest_of_all(
     """Rows of a drawing that a run finds nearest to each of its items, the x side first."""
     # Where there are fewer than k, or the run tells none apart, the item itself stands. None where
     # there are too many pairs to compare.
-    if len(placed.x_rows) * len(placed.y_rows) > MOST_COMPARED:
+    if len(placed.x_rows) * len(placed.y_rows) > MAX_COMPARED:
         return None
     x, y = pairs.x.take(placed.x_rows), pairs.y.take(placed.y_rows)
     n_x, start = len(x), 0
-    found = np.repeat(np.arange(n_x + len(y))[:, None], k, axis=1)
+    neighbors = np.repeat(np.arange(n_x + len(y))[:, None], k, axis=1)
     per_x, per_y = min(k, len(y)), min(k, n_x)
     best, rows = np.full((0, len(y)), -np.inf), np.empty((0, len(y)), dtype=np.intp)
     for part in pipeline.iter_similarity(x, y):
@@ -227,7 +227,7 @@ def nearest_of_all(
         own = np.arange(start, start + len(block))
         is_distinct = block.min(axis=1) < block.max(axis=1)
         nearest = np.argpartition(-block, per_x - 1, axis=1)[:, :per_x]
-        found[own[is_distinct], :per_x] = n_x + nearest[is_distinct]
+        neighbors[own[is_distinct], :per_x] = n_x + nearest[is_distinct]
         best = np.concatenate([best, block])
         rows = np.concatenate([rows, np.broadcast_to(own[:, None], block.shape)])
         if len(best) > per_y:
@@ -235,8 +235,8 @@ def nearest_of_all(
             best, rows = (np.take_along_axis(each, top, axis=0) for each in (best, rows))
         start += len(block)
     is_distinct = best.any(axis=0)
-    found[n_x:][is_distinct, :per_y] = rows.T[is_distinct]
-    return found
+    neighbors[n_x:][is_distinct, :per_y] = rows.T[is_distinct]
+    return neighbors
 
 
 def neighbors_changed(
@@ -281,9 +281,9 @@ def neighbors_changed(
         size = max(1, BLOCK // n_other)
         for blocks in zip(*(space.iter_scores(side, size) for space in spaces), strict=True):
             old, new = (_nearest_few(block, min(k, n_other // 2)) for block in blocks)
-            most = np.maximum(old.sum(axis=1), new.sum(axis=1))
+            sizes = np.maximum(old.sum(axis=1), new.sum(axis=1))
             with np.errstate(invalid="ignore"):
-                shares.append(1 - (old & new).sum(axis=1) / most)
+                shares.append(1 - (old & new).sum(axis=1) / sizes)
     return np.concatenate(shares)
 
 

@@ -88,7 +88,7 @@ class Quality:
 
     def describe(self) -> str:
         """Say in one sentence how far to trust the map."""
-        kept = (
+        shares = (
             f"{percent(self.cross_overlap)} of the {self.n_neighbors} nearest of the other side "
             f"(chance: {percent(self.random_cross_overlap)})"
             f" and {percent(self.within_overlap)} of those of the own side "
@@ -100,7 +100,7 @@ class Quality:
             else f"{self.n_sampled:,} of {self.n_points:,} points"
         )
         return (
-            f"The drawing keeps {kept} near; trustworthiness {self.trustworthiness:.2f}, "
+            f"The drawing keeps {shares} near; trustworthiness {self.trustworthiness:.2f}, "
             f"continuity {self.continuity:.2f} ({scope})."
         )
 
@@ -185,15 +185,15 @@ def map_quality(
     k_own = np.minimum(n_neighbors, (sizes - 1) // 2)
     k_other = np.minimum(n_neighbors, np.maximum(sizes // 2, 1))
     across = _both_ways(x, y, check_similarity(similarity, n_x, n - n_x, np.float64))
-    false, missing, kept = np.zeros((3, len(rows)))
-    kept_own, kept_other, false_other, missing_other = np.zeros((4, len(rows)))
+    false, missing, overlap = np.zeros((3, len(rows)))
+    within_overlap, cross_overlap, false_other, missing_other = np.zeros((4, len(rows)))
     start = 0
     for (block, in_space), (_, on_map) in zip(
         distance_blocks(space, rows), distance_blocks(drawing, rows), strict=True
     ):
         part = slice(start, start + len(block))
         start += len(block)
-        false[part], kept[part] = _intruders(in_space, on_map, k)
+        false[part], overlap[part] = _intruders(in_space, on_map, k)
         missing[part], _ = _intruders(on_map, in_space, k)
         for side, mask in enumerate((block < n_x, block >= n_x)):
             at = np.arange(part.start, part.stop)[mask]
@@ -201,10 +201,10 @@ def map_quality(
                 continue
             halves = slice(0, n_x), slice(n_x, n)
             own, other = halves[side], halves[1 - side]
-            kept_own[at] = _intruders(in_space[mask, own], on_map[mask, own], k_own[side])[1]
+            within_overlap[at] = _intruders(in_space[mask, own], on_map[mask, own], k_own[side])[1]
             cost = across[side].costs(block[mask] - halves[side].start)
             drawn = on_map[mask, other]
-            false_other[at], kept_other[at] = _intruders(cost, drawn, k_other[1 - side])
+            false_other[at], cross_overlap[at] = _intruders(cost, drawn, k_other[1 - side])
             missing_other[at] = _intruders(drawn, cost, k_other[1 - side])[0]
     of_x = rows < n_x
     for penalty in (false, missing):
@@ -224,16 +224,16 @@ def map_quality(
         n_neighbors=k,
         trustworthiness=float(1.0 - false.mean()),
         continuity=float(1.0 - missing.mean()),
-        overlap=float(kept.mean()),
+        overlap=float(overlap.mean()),
         random_overlap=k / (n - 1),
-        cross_overlap=float(kept_other.mean()),
+        cross_overlap=float(cross_overlap.mean()),
         random_cross_overlap=float(shares @ (k_other / sizes)[::-1]),
         mrr_space=mrr[0],
         mrr_map=mrr[1],
         sample=rows,
         false_neighbors=false,
         missing_neighbors=missing,
-        within_overlap=float(kept_own.mean()),
+        within_overlap=float(within_overlap.mean()),
         random_within_overlap=float(shares @ (k_own / np.maximum(sizes - 1, 1))),
         false_across=false_other,
         missing_across=missing_other,
@@ -258,7 +258,7 @@ def _intruders(truth: FloatArray, shown: FloatArray, k: int) -> tuple[FloatArray
         return np.zeros(len(shown)), np.ones(len(shown))
     near = np.argpartition(shown, (k - 1, k), axis=1)[:, : k + 1]
     # Of several that are equally near none is the one to be kept.
-    is_chosen = np.take_along_axis(shown, near[:, :k], axis=1) < np.take_along_axis(
+    is_nearer = np.take_along_axis(shown, near[:, :k], axis=1) < np.take_along_axis(
         shown, near[:, k:], axis=1
     )
     near = near[:, :k]
@@ -270,8 +270,8 @@ def _intruders(truth: FloatArray, shown: FloatArray, k: int) -> tuple[FloatArray
         ranks[:, j] = np.count_nonzero(truth < distances[:, j, None], axis=1)
     ranks += 1
     excess = np.maximum(ranks - k, 0)
-    kept = (excess == 0).mean(axis=1)
-    return (excess * is_chosen).sum(axis=1).astype(np.float64), kept
+    preserved = (excess == 0).mean(axis=1)
+    return (excess * is_nearer).sum(axis=1).astype(np.float64), preserved
 
 
 def trust_level(quality: Quality) -> str:

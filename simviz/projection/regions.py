@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 #: Items that the middle of a region is sought among: enough to find it.
-_MOST = 400
+_MAX_ITEMS = 400
 #: Characters of a text that are read to say what a region is about.
 _CHARACTERS = 600
 _FEWEST = 5
@@ -95,7 +95,7 @@ def topic_regions(
         if len(rows) < _FEWEST or not any(text):
             continue
         weight = float(shares[rows, topic].sum())
-        rows = rows[np.argsort(-shares[rows, topic], kind="stable")][:_MOST]
+        rows = rows[np.argsort(-shares[rows, topic], kind="stable")][:_MAX_ITEMS]
         apart = _distances(where[rows], where[rows])
         middle = int((apart @ shares[rows, topic]).argmin())
         if np.median(apart[middle]) <= _WIDEST * whole:

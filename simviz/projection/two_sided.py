@@ -55,13 +55,13 @@ _MORE = 60
 #: Neighbours that are looked at, in perplexities.
 _PER_PERPLEXITY = 3
 #: Below so many items of a side, or points that all coincide, it is drawn by distances.
-_LEAST = 3
+_MIN_ITEMS = 3
 #: With more points the far ones count by cell: forces then differ by a thousandth.
 _EXACT = 1_500
 #: Cells along an edge of the grid.
-_LEAST_CELLS, _MOST_CELLS = 8, 600
+_MIN_CELLS, _MAX_CELLS = 8, 600
 #: Width of a small cell, where a point meets cells alone, and how many an edge has at most.
-_SMALL, _MOST_SMALL = 0.2, 75
+_SMALL_WIDTH, _MAX_SMALL_CELLS = 0.2, 75
 _LONGEST_STEP, _SLOW_STEPS = 5.0, 20
 
 
@@ -158,7 +158,7 @@ def two_sided_map(
     goes_on = start is not None
     first = np.concatenate(check_sides(*start) if start else mds_map(centred(x), centred(y)))
     known_x, known_y = _known(x, table), _known(y, None if table is None else table.T)
-    if min(known_x.sum(), known_y.sum()) < _LEAST or not first.any():
+    if min(known_x.sum(), known_y.sum()) < _MIN_ITEMS or not first.any():
         return first[: len(x)], first[len(x) :]
     if table is not None:
         how = table[np.ix_(known_x, known_y)]
@@ -169,13 +169,13 @@ def two_sided_map(
         stages = (STAGES[-1]._replace(n_iter=_MORE),)
     else:
         first *= 1e-4 / first[known].std()  # leaves the first stage free
-    found = _optimise(blocks, first[known], stages, share, random_state, callback)
+    points = _optimise(blocks, first[known], stages, share, random_state, callback)
     if not goes_on:
-        found = centred(found)
-        found = found @ principal_axes(found.T @ found, 2)
+        points = centred(points)
+        points = points @ principal_axes(points.T @ points, 2)
     drawn = np.empty_like(first)
-    drawn[known] = found
-    drawn[~known] = found.min(axis=0) - 0.03 * np.ptp(found, axis=0)
+    drawn[known] = points
+    drawn[~known] = points.min(axis=0) - 0.03 * np.ptp(points, axis=0)
     return drawn[: len(x)], drawn[len(x) :]
 
 
@@ -287,7 +287,7 @@ def _optimise(
     at = np.ascontiguousarray((start + jitter).T, dtype=np.float32)
     new, speed, gain = np.empty_like(at), np.zeros_like(at), np.ones_like(at)
     charges, push = np.zeros((2, n), dtype=np.float32), np.empty((4, n), dtype=np.float32)
-    n_cells = 1 if n <= _EXACT else _LEAST_CELLS
+    n_cells = 1 if n <= _EXACT else _MIN_CELLS
     done, total = 0, sum(stage.n_iter for stage in stages)
     for stage in stages:
         across = share if stage.by_row else 0.5
@@ -324,10 +324,10 @@ def repelled(at: Single, n_x: int, charges: Single, push: Single, n_cells: int =
     left, low = at.min(axis=1).astype(np.float64)
     extent = max(float(np.ptp(at, axis=1).max()), 1e-9)
     radius = 2
-    if n_cells > 1 and extent < _MOST_SMALL * _SMALL:
+    if n_cells > 1 and extent < _MAX_SMALL_CELLS * _SMALL_WIDTH:
         # The kernel hardly changes within such a cell. All points count by their cells while most
         # of them crowd in the middle.
-        radius, n_cells = -1, int(extent / _SMALL) + 2
+        radius, n_cells = -1, int(extent / _SMALL_WIDTH) + 2
     width = extent / n_cells * (1 + 1e-6)
     sides = []
     for part in (slice(0, n_x), slice(n_x, n)):
@@ -358,7 +358,7 @@ def repelled(at: Single, n_x: int, charges: Single, push: Single, n_cells: int =
     n_met = sum(int((count > 0).sum()) for count in counts)
     n_near = sum(25 * float(count @ count) / count.sum() for count in counts)
     finer = n_cells * 1.1 + 1 if n_near > n_met else n_cells / 1.1
-    return int(min(max(finer, _LEAST_CELLS), _MOST_CELLS))
+    return int(min(max(finer, _MIN_CELLS), _MAX_CELLS))
 
 
 def place_new(points: ArrayLike, scores: ArrayLike) -> FloatArray:

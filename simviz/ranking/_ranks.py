@@ -491,8 +491,8 @@ def expected_ndcg_at(
     first, size = equal_runs(query)
     place = np.arange(len(order)) - np.repeat(first, size)
     begin, end = np.minimum(place, longest), np.minimum(place + 1, longest)
-    most = _sum(ranking, query, gains(grade, query) * (cumulative[end] - cumulative[begin]))
-    return _ratio(dcg, most)
+    ideal_dcg = _sum(ranking, query, gains(grade, query) * (cumulative[end] - cumulative[begin]))
+    return _ratio(dcg, ideal_dcg)
 
 
 def expected_err_at(ranking: Ranking, k: int, *, highest_grade: float = 4.0) -> Reals:
@@ -564,15 +564,15 @@ def _stops_within(stops: Reals, tied: int, places: int) -> Reals:
 
     # Mean product of 1 - stops over the subsets of h relevant candidates, for h = 0, 1, ...:
     # elementary symmetric means, which stay within [0, 1].
-    most = min(len(stops), places)
-    mean = np.zeros(most + 1)
+    n = min(len(stops), places)
+    mean = np.zeros(n + 1)
     mean[0] = 1.0
     for seen, stop in enumerate(stops, start=1):
-        h = np.arange(1, min(seen, most) + 1)
+        h = np.arange(1, min(seen, n) + 1)
         inside = h / seen
         mean[h] = inside * (1 - stop) * mean[h - 1] + (1 - inside) * mean[h]
     before = np.arange(places + 1)[:, None]
-    counts = np.arange(most + 1)
+    counts = np.arange(n + 1)
     going_on = hypergeom.pmf(counts, tied, len(stops), before) @ mean
     return going_on[:-1] - going_on[1:]
 
@@ -642,8 +642,8 @@ def _hits_at(ranking: Ranking, k: int | Ints) -> Reals:
     """Relevant candidates expected among the first `k`, one number or one a query."""
     keep = ranking.grade > 0
     above, tied, query = ranking.above[keep], ranking.tied[keep], ranking.query[keep]
-    most = np.broadcast_to(k, ranking.n_queries)[query]
-    hits = _sum(ranking, query, np.clip(most - above, 0, tied) / tied)
+    end = np.broadcast_to(k, ranking.n_queries)[query]
+    hits = _sum(ranking, query, np.clip(end - above, 0, tied) / tied)
     return np.where(ranking.n_relevant > 0, hits, np.nan)
 
 

@@ -14,7 +14,7 @@ from simviz.store.run import BLEND, CSLS, DERIVED_ROLES, IMPORTED, Part
 
 Spec = Mapping[str, Any]
 #: Lines of a column that are written out.
-_MOST_LINES = 25
+_MAX_LINES = 25
 _AUGMENT = "from simviz.data.augment import augment, from_json"
 
 
@@ -122,9 +122,9 @@ def search_code(
     The query is a position in the data, or words of one's own; for None, a picture, the file
     has to be put in.
     """
-    imports = ["from simviz.data.images import as_kept, make_sprite"] if query is None else []
+    imports = ["from simviz.data.images import make_sprite, resize_like"] if query is None else []
     text = "content" if answer_has_text else "labels"
-    return _write("search", spec, others, *imports, side=side, query=query, words=text)
+    return _write("search", spec, others, *imports, side=side, query=query, field=text)
 
 
 def normalise_code(
@@ -138,7 +138,7 @@ def normalise_code(
     A few lines are written out; for more, the name of a file with one text a line has to be put
     in. Below the threshold a line has no group.
     """
-    few = lines if len(lines) <= _MOST_LINES else None
+    few = lines if len(lines) <= _MAX_LINES else None
     # A score that is not known is below no threshold and above none.
     known = "group >= 0"
     if threshold > float("-inf"):

@@ -16,7 +16,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.evaluation.result import DIRECTIONS, Direction
 from simviz.evaluation.tables import csv_text
 from simviz.evaluation.trec import trec_id, trec_qrels, trec_run
-from simviz.reports.run_summary import Entry, part_text, read_runs
+from simviz.reports.run_summary import RunEntry, part_text, read_runs
 from simviz.store.run import Part, Run
 
 #: Answers to a query at most.
@@ -120,7 +120,7 @@ def _put(archive: zipfile.ZipFile, name: str, lines: Iterator[str]) -> None:
             file.write(piece.encode())
 
 
-def _readme(first: Entry, part: PairSet, directions: Sequence[Direction]) -> str:
+def _readme(first: RunEntry, part: PairSet, directions: Sequence[Direction]) -> str:
     labels = {
         "x2y": f"x-to-y ({part.nouns[0]} ask for {part.nouns[1]})",
         "y2x": f"y-to-x ({part.nouns[1]} ask for {part.nouns[0]})",

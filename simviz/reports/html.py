@@ -17,7 +17,7 @@ from markupsafe import Markup
 
 from simviz.charts import dimension_figure, roc_figure
 from simviz.charts.canvas import CSS, PAGE_SCRIPT, content_policy, pack_all, page_state
-from simviz.charts.curves import MOST_BANDS
+from simviz.charts.curves import MAX_BANDS
 from simviz.charts.style import DARK, FONT, LIGHT, clean_text, method_style, script_json
 from simviz.charts.tables import Cell, environment, html_table, read_text
 from simviz.data.pairs import PairSet
@@ -29,7 +29,7 @@ from simviz.projection.pipeline_map import BEST, DRAWING
 from simviz.reports import run_summary
 from simviz.reports.code import repeat_code
 from simviz.reports.run_summary import (
-    Entry,
+    RunEntry,
     RunTable,
     column,
     dimension_curve,
@@ -67,7 +67,7 @@ def html_report(
     looks: Mapping[str, str] | None = None,
     others: Mapping[str, Mapping[str, Any]] | None = None,
     drawing: str | None = None,
-    made: str | None = None,
+    created: str | None = None,
     part: Part = "test",
 ) -> str:
     """Everything about a comparison in one HTML file.
@@ -136,7 +136,7 @@ def html_report(
         caption=caption,
         compared=run_summary.facts(table),
         runs=[_run(one, main, direction, specs) for one in entries],
-        made=made or f"{datetime.now(UTC):%Y-%m-%d}",
+        made=created or f"{datetime.now(UTC):%Y-%m-%d}",
         version=version("simviz"),
         style=Markup(style() + CSS),
         figures=Markup(_figures(drawn)),
@@ -193,7 +193,7 @@ def _both_looks(draw: Callable[..., go.Figure], *args: Any, **how: Any) -> dict[
     return {theme.name: draw(*args, theme=theme, **how) for theme in (LIGHT, DARK)}
 
 
-def roc_chart(entries: Sequence[Entry]) -> Chart | None:
+def roc_chart(entries: Sequence[RunEntry]) -> Chart | None:
     """ROC curves of the runs, or None where none was traced."""
     rocs = run_summary.roc_curves(entries)
     if not rocs:
@@ -224,7 +224,7 @@ def _dimension_chart(table: RunTable) -> Chart | None:
     if not drawn:
         return None
     curves = [curve for _, curve in drawn]
-    bands = ", with 95 % bands" if len(curves) <= MOST_BANDS else ""
+    bands = ", with 95 % bands" if len(curves) <= MAX_BANDS else ""
     names = ", ".join(one.label for one, _ in drawn if not one.measured.curve)
     swept = f" Trained at each number of dimensions: {names}." if names else ""
     return Chart(
@@ -242,7 +242,7 @@ def _dimension_chart(table: RunTable) -> Chart | None:
     )
 
 
-def _map(one: Entry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
+def _map(one: RunEntry, pairs: PairSet, drawing: str | None) -> tuple[str, str]:
     """Both sides on one map as a run sees them, and its caption; empty where it is not kept."""
     known = one.run.maps()
     if drawing is None:
@@ -297,7 +297,7 @@ def _results_table(table: RunTable, compared: Comparisons | None) -> Markup:
     return _table([getattr(cell, "content", cell) for cell in head], lines, looks)
 
 
-def _named(one: Entry) -> Markup:
+def _named(one: RunEntry) -> Markup:
     """A run's name behind the line that it has in the charts, in both looks."""
     made = Markup()
     dashes = {"solid": "", "dash": "7 4", "dot": "2 3", "dashdot": "7 3 2 3", "longdash": "11 4"}
@@ -331,7 +331,7 @@ def _notes(table: RunTable, compared: Comparisons | None) -> list[str]:
 
 
 def _run(
-    one: Entry, metric: str, direction: str, specs: Mapping[str, Mapping[str, Any]]
+    one: RunEntry, metric: str, direction: str, specs: Mapping[str, Mapping[str, Any]]
 ) -> Mapping[str, Any]:
     """Everything that it takes to have a run again."""
     code = ""
@@ -340,7 +340,7 @@ def _run(
     seconds, versions = (one.run.about.get(name, {}) for name in ("seconds", "versions"))
     settings = run_summary.settings(one)
     rows = [[name, Cell(clean_text(value, 2_000), _LEFT)] for name, value, _ in settings]
-    looks = ["set" if given else "" for _, _, given in settings]
+    looks = ["set" if is_set else "" for _, _, is_set in settings]
     return {
         "name": _named(one),
         "facts": [

@@ -59,7 +59,7 @@ _SPLITS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class RunEntry:
     """A run among those to compare, on one part of their split."""
 
     run: Run
@@ -104,7 +104,7 @@ class RunTable:
     """Runs of one split on one part, the best first, by the metrics of one side that asks."""
 
     pairs: PairSet
-    entries: Sequence[Entry]
+    entries: Sequence[RunEntry]
     direction: str
     metric: str
     metrics: Sequence[str]
@@ -125,7 +125,7 @@ class RunTable:
         return self.pairs.nouns
 
     @property
-    def by_id(self) -> dict[str, Entry]:
+    def by_id(self) -> dict[str, RunEntry]:
         """The entries by the ids of their runs."""
         return {entry.run.id: entry for entry in self.entries}
 
@@ -138,7 +138,7 @@ class RunTable:
         """What a query was ranked against, in words."""
         return self.entries[0].ranked_against(self.direction, self.pairs)
 
-    def _asked(self) -> list[tuple[PartResult, str]]:
+    def _rows(self) -> list[tuple[PartResult, str]]:
         """What the lines of the table are of: each run, then what knows nothing."""
         runs = [(one.measured, "run") for one in self.entries]
         first = runs[0][0]
@@ -148,15 +148,15 @@ class RunTable:
     def row_names(self) -> list[str]:
         """Names of the lines: the runs, then what knows nothing."""
         n = len(self.entries)
-        return [one.label for one in self.entries] + [BASELINES[of] for _, of in self._asked()[n:]]
+        return [one.label for one in self.entries] + [BASELINES[of] for _, of in self._rows()[n:]]
 
     def figures(self, metric: str) -> list[Figure]:
         """A metric by line."""
-        return [estimate(on.record(metric, self.direction, of)) for on, of in self._asked()]
+        return [estimate(on.record(metric, self.direction, of)) for on, of in self._rows()]
 
     def costs(self) -> tuple[list[int | None], list[float | None]]:
         """How many dimensions each model has, and how many seconds each run took, by line."""
-        none = [None] * (len(self._asked()) - len(self.entries))
+        none = [None] * (len(self._rows()) - len(self.entries))
         sizes = [[int(point["dimension"]) for point in e.measured.curve] for e in self.entries]
         known = [max(size, default=None) for size in sizes]
         return [*known, *none], [*(one.run.info.seconds for one in self.entries), *none]
@@ -168,12 +168,12 @@ class RunTable:
         columns = []
         for name in metrics:
             cells = []
-            for i, (value, reach) in enumerate(self.figures(name)):
+            for i, (value, half_width) in enumerate(self.figures(name)):
                 cell = Markup("{}").format("–" if isnan(value) else f"{value:.3f}")
                 if i == 0 and name == headline and not isnan(value):
                     cell = bold(cell)
-                if not isnan(reach) and i < len(self.entries):
-                    cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(reach)
+                if not isnan(half_width) and i < len(self.entries):
+                    cell += Markup(' <span class="sv-se">±{:.3f}</span>').format(half_width)
                 cells.append(cell)
             columns.append(column(name, cells, parse_metric(name).description))
         if with_costs:
@@ -192,7 +192,7 @@ def read_runs(
     labels: Mapping[str, str] | None = None,
     looks: Mapping[str, str] | None = None,
     part: Part = "test",
-) -> list[Entry]:
+) -> list[RunEntry]:
     """Read runs that were measured on the same part of one split."""
     if not runs:
         raise ValueError("There is nothing to report: bring at least one run.")
@@ -204,7 +204,7 @@ def read_runs(
                 "or leave it out."
             )
     entries = [
-        Entry(run, label, (looks or {}).get(run.id) or run.info.method, part)
+        RunEntry(run, label, (looks or {}).get(run.id) or run.info.method, part)
         for run, label in zip(runs, numbered(names), strict=True)
     ]
     first, *others = entries
@@ -285,7 +285,7 @@ def rank_key(value: float, metric: str) -> tuple[bool, float]:
     return False, -value if parse_metric(metric).higher_is_better else value
 
 
-def shared_metrics(entries: Sequence[Entry]) -> list[str]:
+def shared_metrics(entries: Sequence[RunEntry]) -> list[str]:
     """Metrics that every run has, in the order of the first."""
     known = [one.measured.metrics for one in entries]
     return [m for m in known[0] if all(m in names for names in known)]
@@ -301,25 +301,25 @@ def bold(cell: str) -> Markup:
     return Markup('<span class="sv-best">{}</span>').format(cell)
 
 
-def roc_curves(entries: Sequence[Entry]) -> list[tuple[RocCurve, Roc]]:
+def roc_curves(entries: Sequence[RunEntry]) -> list[tuple[RocCurve, Roc]]:
     """ROC curves of the runs that have one, to draw and to ask."""
-    kept = [(one, one.evaluation.roc) for one in entries]
+    curves = [(one, one.evaluation.roc) for one in entries]
     return [
         (RocCurve(one.look, one.label, roc.fpr, roc.tpr, roc.auc), roc)
-        for one, roc in kept
+        for one, roc in curves
         if roc is not None and roc.n_positive and roc.n_negative
     ]
 
 
 def dimension_curve(
-    one: Entry, direction: str, records: Sequence[Record]
+    one: RunEntry, direction: str, records: Sequence[Record]
 ) -> DimensionCurve | None:
     """Quality by dimension with its 95 % band, or None where a run has none."""
     band = mean_band(records, direction, "dimension")
     return None if band is None else DimensionCurve(one.look, one.label, *band)
 
 
-def records_by_dimension(one: Entry, metric: str, pairs: PairSet) -> Sequence[Record]:
+def records_by_dimension(one: RunEntry, metric: str, pairs: PairSet) -> Sequence[Record]:
     """Quality of the first dimensions of a run, else of smaller models; empty for none."""
     stored = one.measured.curve
     if not stored:
@@ -339,21 +339,21 @@ def records_by_dimension(one: Entry, metric: str, pairs: PairSet) -> Sequence[Re
     return list(curve.to_records())
 
 
-def _swept_records(entry: Entry, metric: str) -> list[dict[str, Any]]:
+def _swept_records(entry: RunEntry, metric: str) -> list[dict[str, Any]]:
     """Quality of a run and of smaller models of its method; empty where none were trained."""
     smaller = entry.run.read_objects(f"{entry.part}/smaller").get("ranks", {})
     if not smaller:
         return []
-    found = entry.evaluation
+    evaluation = entry.evaluation
     params = entry.run.info.spec["params"]
     own = params.get("n_components") or all_methods()[entry.run.info.method]().n_components
-    rankings = [*smaller.values(), found.rankings]
+    rankings = [*smaller.values(), evaluation.rankings]
     measured = parse_metric(metric)
     per_query = {
         (measured.name, direction): np.array(
-            [values_in(found.pool, measured, sides[direction]) for sides in rankings]
+            [values_in(evaluation.pool, measured, sides[direction]) for sides in rankings]
         )
-        for direction in found.directions
+        for direction in evaluation.directions
     }
     return curve_records([{"dimension": k} for k in (*smaller, own)], per_query)
 
@@ -389,7 +389,7 @@ def milestones(curve: DimensionCurve) -> tuple[str, str, str]:
     return f"{best:.3f}", f"{at:,}", f"{enough:,}"
 
 
-def part_text(one: Entry, pairs: PairSet) -> str:
+def part_text(one: RunEntry, pairs: PairSet) -> str:
     """The part that figures are of, with its size."""
     sizes = f"{one.measured.n_x:,} {pairs.nouns[0]} × {one.measured.n_y:,} {pairs.nouns[1]}"
     return f"{one.part} part, {sizes}"
@@ -467,11 +467,11 @@ def nothing_known(table: RunTable) -> list[str]:
         f"{labels}: {shares} are empty (no feature known from training) and score 0."
         for shares, labels in _shares(table, "empty", "the ").items()
     ]
-    found = _shares(table, "unknown", "the terms of the ")
+    labels_of = _shares(table, "unknown", "the terms of the ")
     sentences += [
-        f"{labels}: {shares} did not occur in training." for shares, labels in found.items()
+        f"{labels}: {shares} did not occur in training." for shares, labels in labels_of.items()
     ]
-    if found:
+    if labels_of:
         sentences[-1] += (
             " Lexical methods match them, each weighed as if one training text had it; what is "
             "learned leaves them out."
@@ -541,7 +541,7 @@ def guessed(baseline: str, measured: PartResult) -> Evaluation:
     return measured.evaluations[next(n for n, label in BASELINES.items() if label == baseline)]
 
 
-def is_chosen_here(entries: Sequence[Entry]) -> bool:
+def is_chosen_here(entries: Sequence[RunEntry]) -> bool:
     """Whether the order of the runs rests on the part shown, see `ranked`."""
     by_validation = any("validation" in one.run.measured for one in entries)
     return entries[0].part == "validation" or not by_validation
@@ -572,8 +572,8 @@ def verdict_of(table: RunTable) -> Verdict:
         table.pairs,
     )
     named = {baseline, *(vectors or ())}
-    kept = [one for one in entries if is_here or one in entries[:2] or one.label in named]
-    evaluations = _evaluations(kept)
+    compared = [one for one in entries if is_here or one in entries[:2] or one.label in named]
+    evaluations = _evaluations(compared)
     if baseline not in evaluations:
         evaluations[baseline] = guessed(baseline, entries[0].measured)
     asking = _directions(table.direction)
@@ -630,7 +630,7 @@ def compare_runs(table: RunTable) -> Comparisons | None:
     return compare_all_evaluations(evaluations, table.metric, _directions(table.direction))
 
 
-def order(entries: Sequence[Entry]) -> str:
+def order(entries: Sequence[RunEntry]) -> str:
     """What the order of the runs rests on, see `ranked`."""
     part = entries[0].part
     if part == "validation" or not is_chosen_here(entries):
@@ -651,7 +651,7 @@ def tested_metric(table: RunTable) -> str:
     return compared_metric(_evaluations(table.entries).values(), table.metric).name
 
 
-def settings(one: Entry) -> list[tuple[str, str, bool]]:
+def settings(one: RunEntry) -> list[tuple[str, str, bool]]:
     """Every parameter of a run: name, value, and whether it was set."""
     params: Mapping[str, Any] = one.run.spec.get("params", {})
     cls = all_methods().get(one.run.spec["method"])
@@ -669,7 +669,7 @@ def settings(one: Entry) -> list[tuple[str, str, bool]]:
     return rows
 
 
-def _evaluations(entries: Sequence[Entry]) -> dict[str, Evaluation]:
+def _evaluations(entries: Sequence[RunEntry]) -> dict[str, Evaluation]:
     """By label."""
     return {one.label: one.evaluation for one in entries}
 
@@ -678,11 +678,11 @@ def _directions(direction: str) -> list[Direction]:
     return list(DIRECTIONS) if direction == "mean" else [cast(Direction, direction)]
 
 
-def _left_out(one: Entry, direction: str) -> str:
+def _left_out(one: RunEntry, direction: str) -> str:
     """How many queries cannot fail, since all of their judged candidates are relevant."""
-    found = one.evaluation
+    evaluation = one.evaluation
     side = cast(Asking, direction)
-    n, graded = found.n_certain(side), found.n_certain(side, "NDCG")
+    n, graded = evaluation.n_certain(side), evaluation.n_certain(side, "NDCG")
     text = f"{counted(n, 'query', 'queries')} with relevant candidates only"
     if graded < n:
         text += f"; NDCG counts {n - graded:,} of them, whose candidates differ in grade"
@@ -721,7 +721,7 @@ def _split(split: Mapping[str, Any], pairs: PairSet) -> str:
     return f"{what}; train / validation / test {shares} %, seed {split['seed']}"
 
 
-def _sizes(one: Entry) -> str:
+def _sizes(one: RunEntry) -> str:
     sizes = one.run.about.get("sizes", {})
     parts = ("train", "validation", "test")
     return "; ".join(

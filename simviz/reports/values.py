@@ -42,10 +42,13 @@ def summarize_values(run_values: RunValues, baseline: str | None = None) -> dict
         if letters:
             runs[-1]["groups"] = letters[name]
         if name in run_values.judged:
-            runs[-1] |= {"judged": run_values.judged[name], "at_most": run_values.at_most[name]}
+            runs[-1] |= {
+                "judged": run_values.judged[name],
+                "at_most": run_values.upper_bounds[name],
+            }
     # The baseline is no candidate.
-    chosen = sorted(order, key=lambda name: name == baseline)
-    verdict = Verdict.of(comparisons, chosen, run_values.metric, baseline)
+    names = sorted(order, key=lambda name: name == baseline)
+    verdict = Verdict.of(comparisons, names, run_values.metric, baseline)
     a, (b, two) = verdict.best, next(iter(verdict.against.items()))
     plan = replace(
         power_analysis(run_values.values[a], run_values.values[b], alpha=ALPHA / len(pairs)),

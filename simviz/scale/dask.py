@@ -58,7 +58,7 @@ def with_retries(
     client: Client,
     address: str,
     attempt: Callable[[], T],
-    most: int,
+    n_attempts: int,
     pause: float = 0.0,
     final: tuple[type[BaseException], ...] = (),
 ) -> T:
@@ -66,7 +66,7 @@ def with_retries(
     from distributed.client import ClosedClientError
 
     error: BaseException | None = None
-    for _ in range(most):
+    for _ in range(n_attempts):
         try:
             return attempt()
         except (WorkerLost, CancelledError, OSError, ClosedClientError) as reason:
@@ -114,7 +114,7 @@ class Link:
         self.address, self.client = address, connect(address)
         self.topic = f"simviz-{uuid4().hex}"
         self._hear = hear
-        self._kept: OrderedDict[Any, Any] = OrderedDict()
+        self._futures: OrderedDict[Any, Any] = OrderedDict()
 
     @property
     def is_open(self) -> bool:
@@ -145,12 +145,12 @@ class Link:
 
     def sent(self, name: Any, make: Callable[[], Any]) -> Any:
         """Return data on the workers, sent unless they are there from an earlier job."""
-        future = self._kept.get(name)
+        future = self._futures.get(name)
         if future is None or future.status != "finished":
-            future = self._kept[name] = self.scatter(make())
-        self._kept.move_to_end(name)
-        while len(self._kept) > _MAX_SENT:
-            self._kept.popitem(last=False)  # jobs that use it hold it themselves
+            future = self._futures[name] = self.scatter(make())
+        self._futures.move_to_end(name)
+        while len(self._futures) > _MAX_SENT:
+            self._futures.popitem(last=False)  # jobs that use it hold it themselves
         return future
 
     def scatter(self, data: Any) -> Any:
@@ -163,7 +163,7 @@ class Link:
 
     def forget(self, name: Any) -> None:
         """Send these data anew when they are needed next."""
-        self._kept.pop(name, None)
+        self._futures.pop(name, None)
 
     def close(self) -> None:
         """Close the connection; the scheduler drops whatever still waits there."""

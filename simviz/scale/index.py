@@ -25,7 +25,7 @@ Callback = Callable[[int, int], object] | None
 Storage = Literal["float16", "int8"]
 
 #: Queries that are compared at a time, scores of them (32 MB), and rows, least and most.
-QUERIES, _ENTRIES, ROWS_AT_ONCE, MOST_ROWS = 1024, 2**23, 2**13, 2**16
+QUERIES, _ENTRIES, ROWS_AT_ONCE, MAX_ROWS = 1024, 2**23, 2**13, 2**16
 #: Vectors (of float64) that are multiplied one by one at a time: some 32 MB.
 LISTED = 2**22
 
@@ -133,7 +133,7 @@ def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vecto
     margin = (2 * error * lengths * vectors.longest + np.finfo(np.float32).tiny)[:, None]
     nearest = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
     known = lengths > 0
-    n_rows = int(np.clip(_ENTRIES // n, ROWS_AT_ONCE, MOST_ROWS))
+    n_rows = int(np.clip(_ENTRIES // n, ROWS_AT_ONCE, MAX_ROWS))
     for start, block in vectors.blocks(n_rows):
         S = Q @ block.T
         if not np.isfinite(block if S.size > block.size else S).all():
@@ -142,13 +142,13 @@ def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vecto
                 "Write the folder again."
             )
         least = np.where(known[:, None], nearest.scores[:, -1:] - margin, np.inf)
-        chosen = S >= least
-        many = np.flatnonzero(np.count_nonzero(chosen, axis=1) > 2 * k)
+        is_candidate = S >= least
+        many = np.flatnonzero(np.count_nonzero(is_candidate, axis=1) > 2 * k)
         if len(many) and len(block) > k:
             # k of the block are at least as good as its k-th, so that others need not be seen.
             kth = np.partition(S[many], len(block) - k, axis=1)[:, len(block) - k, None]
-            chosen[many] &= S[many] >= kth - 2 * margin[many]
-        query, row = np.nonzero(chosen)
+            is_candidate[many] &= S[many] >= kth - 2 * margin[many]
+        query, row = np.nonzero(is_candidate)
         if not len(query):
             continue
         old = np.nonzero(nearest.positions >= 0)
@@ -380,7 +380,7 @@ class ApproximateIndex:
         try:
             if verify and _digest(folder / _FILE) != meta.get("sha256"):
                 raise ValueError("it is not what was written")
-            with _at_most((folder / _FILE).stat().st_size):
+            with _byte_limit((folder / _FILE).stat().st_size):
                 read = faiss.read_index(str(folder / _FILE), faiss.IO_FLAG_MMAP_IFC)
             index = cls(folder, vectors, read, meta)
         except (OSError, RuntimeError, MemoryError, KeyError, TypeError, ValueError) as error:
@@ -502,7 +502,7 @@ def _scaled(block: Vectors, vectors: VectorShards) -> Vectors:
 
 
 @contextmanager
-def _at_most(n_bytes: int) -> Iterator[None]:
+def _byte_limit(n_bytes: int) -> Iterator[None]:
     """Let no array of a file claim more than so many bytes."""
     faiss = library()
     before = faiss.get_deserialization_vector_byte_limit()

@@ -41,7 +41,7 @@ EXCHANGES = 2
 _ATTEMPTS = 20  # evaluations in which one worker after another is lost
 _LOOK_SECONDS = 0.2
 #: Every how many looks workers are asked for, and how often in a row one may be paused.
-_LOOKS, _MOST_PAUSES = 5, 60
+_LOOKS, _MAX_PAUSES = 5, 60
 _PIECES = 8  # of the parameters, at most: each is a message to every worker
 _ENTRIES = 2**22  # of a block of data: 32 MB of float32 and their places
 #: The shares of this process, by fit and name, with the step they wait at, and their data.
@@ -241,9 +241,9 @@ def advance(token: str, name: str, step: int, *parts: Array) -> Any:
 
 def drop(token: str) -> None:
     """Forget the shares of a fit and their data."""
-    for kept in (SHARES, STORED):
-        for name in [name for name in kept if name[0] == token]:
-            kept.pop(name, None)
+    for cache in (SHARES, STORED):
+        for name in [name for name in cache if name[0] == token]:
+            cache.pop(name, None)
 
 
 def add(a: Any, b: Any) -> Any:
@@ -393,7 +393,7 @@ class ClusterRows:
             # Of this only Dask's log would tell.
             paused = [place for place in places if workers[place]["status"] == "paused"]
             n_paused = n_paused + 1 if paused else 0
-            if n_paused == _MOST_PAUSES:
+            if n_paused == _MAX_PAUSES:
                 raise JobError(
                     f"The worker at {paused[0]} is paused, because it has taken most of its "
                     "memory, so the fit cannot go on. Start more workers, or give them more "

@@ -163,8 +163,8 @@ class Stream:
             yield self.queries
             return
         runs = np.array_split(self.queries, min(len(self.queries), _RUNS * self.n_buffers))
-        for chosen in np.array_split(self.rng.permutation(len(runs)), self.n_buffers):
-            yield np.concatenate([runs[i] for i in np.sort(chosen)])
+        for buffer in np.array_split(self.rng.permutation(len(runs)), self.n_buffers):
+            yield np.concatenate([runs[i] for i in np.sort(buffer)])
 
 
 class _Streamed(S2Net):

@@ -436,10 +436,10 @@ class Runs:
             "SELECT id, n_bytes FROM runs WHERE workspace IS NULL ORDER BY opened DESC"
         ).fetchall()
         limits = self._directory.limits
-        n_kept, size, evicted = 0, 0, []
+        n_demos, size, evicted = 0, 0, []
         for row in sorted(rows, key=lambda row: row["id"] != newest):
-            n_kept, size = n_kept + 1, size + row["n_bytes"]
-            if row["id"] != newest and (n_kept > limits.demo_runs or size > limits.demo_bytes):
+            n_demos, size = n_demos + 1, size + row["n_bytes"]
+            if row["id"] != newest and (n_demos > limits.demo_runs or size > limits.demo_bytes):
                 evicted.append(row["id"])
         db.executemany("DELETE FROM runs WHERE id=?", [(run_id,) for run_id in evicted])
         return evicted

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 #: Connections of visitors at once; a page that is drawn has a thread.
-MOST_OPEN = 500
+MAX_OPEN = 500
 #: Seconds in which an upload has to arrive whole.
 ARRIVES = 1_800.0
 #: Times its bytes that an upload takes in memory: as it came, and as it is read.
@@ -45,8 +45,8 @@ class Guard:
                 answer = WebSocketClose(1008)  # of its policy
             elif origin is not None and urlsplit(origin).netloc != host:
                 # Streamlit, too, would have to be convinced; it takes those who name no origin.
-                kept = [(name, value) for name, value in scope["headers"] if name != b"origin"]
-                scope = {**scope, "headers": kept}
+                allowed = [(name, value) for name, value in scope["headers"] if name != b"origin"]
+                scope = {**scope, "headers": allowed}
             if answer is self._app:
                 answer = self._connect
         elif scope["type"] == "http" and "/_stcore/upload_file/" in scope["path"]:
@@ -62,7 +62,7 @@ class Guard:
     async def _connect(self, scope: Any, receive: Any, send: Any) -> None:
         from starlette.websockets import WebSocketClose
 
-        if self._n_open >= MOST_OPEN:
+        if self._n_open >= MAX_OPEN:
             await WebSocketClose(1013)(scope, receive, send)  # try again later
             return
         self._n_open += 1
@@ -83,8 +83,8 @@ class Guard:
         limit = 2**20 * int(config.get_option("server.maxUploadSize"))
         n_bytes = min(limit, int(length)) if length.isascii() and length.isdigit() else limit
         if _COPIES * n_bytes > free_bytes() - _COPIES * self._n_arriving:
-            words = "The server has no memory for this file now. Try again in some minutes."
-            await PlainTextResponse(words, 503, {"Retry-After": "120"})(scope, receive, send)
+            text = "The server has no memory for this file now. Try again in some minutes."
+            await PlainTextResponse(text, 503, {"Retry-After": "120"})(scope, receive, send)
             return
         self._n_arriving += n_bytes
         try:

@@ -139,12 +139,12 @@ def _show_recent() -> None:
 
 def _recent() -> list[RunInfo]:
     """Runs on one's own data, and on demos that were tried here, newest first."""
-    found = state.store().runs.find(state.workspace())
+    infos = state.store().runs.find(state.workspace())
     dataset_ids = {s.spec.dataset_id for s in state.jobs() if s.run_id and s.spec}
     for dataset_id in sorted(dataset_ids):
         if dataset_id.startswith("demo:"):
-            found += state.runs(dataset_id)
-    return sorted(found, key=lambda info: -info.created)
+            infos += state.runs(dataset_id)
+    return sorted(infos, key=lambda info: -info.created)
 
 
 def _ago(then: float) -> str:

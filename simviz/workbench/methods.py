@@ -91,7 +91,7 @@ def _show_card(card: MethodCard) -> None:
     svg = base64.b64encode(needs_picture(tags, state.theme()).encode()).decode("ascii")
     alt = escape(picture_text(tags), quote=True)
     needs.html(f'<img class="sv-picture" src="data:image/svg+xml;base64,{svg}" alt="{alt}">')
-    related = [f"{other.title}: {other.words}" for other in card.related]
+    related = [f"{other.title}: {other.text}" for other in card.related]
     for place, head, lines in (
         (needs, "Needs", card.needs),
         (limits, "Not suited when", card.fails),
@@ -118,11 +118,11 @@ def _show_params(card: MethodCard) -> None:
     if state.is_narrow():
         # A table of four columns would have to be scrolled sideways.
         for row in card.params:
-            st.markdown(f"`{row.name}` = `{row.default}`, {row.allowed}. {row.words}")
+            st.markdown(f"`{row.name}` = `{row.default}`, {row.allowed}. {row.description}")
         return
     rows = ["| parameter | default | allowed | meaning |", "|---|---|---|---|"]
     for row in card.params:
         # A bar would end the cell.
-        text = row.words.replace("\\|", "|").replace("|", "\\|")
+        text = row.description.replace("\\|", "|").replace("|", "\\|")
         rows.append(f"| `{row.name}` | `{row.default}` | {row.allowed} | {text} |")
     st.markdown("\n".join(rows))

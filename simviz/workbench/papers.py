@@ -61,7 +61,7 @@ class Target(NamedTuple):
     """Data that an experiment can be run on."""
 
     dataset_id: str
-    words: str
+    text: str
     place: str
 
 
@@ -128,7 +128,7 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
         if status is None:
             if minutes <= _LONGEST:
                 runs.button(
-                    target.words,
+                    target.text,
                     key=f"papers-run-{experiment.id}-{target.place}",
                     icon=":material/play_arrow:",
                     on_click=_start_job,
@@ -146,33 +146,33 @@ def _show_known(experiment: Experiment[Any]) -> None:
     known = known_findings().get(experiment.id, ())
     if not known:
         return
-    counts = _counts(claim.verdict for found in known for claim in found.claims)
+    counts = _counts(claim.verdict for findings in known for claim in findings.claims)
     display.quiet(
         f"Before this version was published, by full runs on open sets: {counts}. Rows and "
         "claims that are newer come with a run."
     )
     verdicts: dict[str, dict[str, str]] = {}
-    for found in known:
-        for claim in found.claims:
+    for findings in known:
+        for claim in findings.claims:
             text = f"{SIGNS[claim.verdict]} {claim.verdict}"
-            verdicts.setdefault(claim.statement, {})[found.data] = text
-    sets = [found.data for found in known]
+            verdicts.setdefault(claim.statement, {})[findings.data] = text
+    sets = [findings.data for findings in known]
     rows = [(claim, *(on.get(name, "") for name in sets)) for claim, on in verdicts.items()]
     display.table(("claim", *sets), rows, look="sv-verdicts")
-    for found in known:
-        with st.expander(f"All tables and numbers of {escape_markdown(found.data)}"):
-            display.quiet(f"{found.about}. Size {found.size}, seed {found.seed}.")
-            st.html(claims_html(found.claims))
-            for table in found.tables:
+    for findings in known:
+        with st.expander(f"All tables and numbers of {escape_markdown(findings.data)}"):
+            display.quiet(f"{findings.about}. Size {findings.size}, seed {findings.seed}.")
+            st.html(claims_html(findings.claims))
+            for table in findings.tables:
                 st.markdown(f"#### {escape_markdown(table.title)}")
                 _show_table(table)
 
 
 def _counts(verdicts: Iterable[ClaimVerdict]) -> str:
     """How many claims have each verdict, in words."""
-    found, many = Counter(verdicts), {"holds": "hold", "does not hold": "do not hold"}
+    counts, many = Counter(verdicts), {"holds": "hold", "does not hold": "do not hold"}
     return ", ".join(
-        f"{SIGNS[v]} {n} {v if n == 1 else many.get(v, v)}" for v in VERDICTS if (n := found[v])
+        f"{SIGNS[v]} {n} {v if n == 1 else many.get(v, v)}" for v in VERDICTS if (n := counts[v])
     )
 
 
@@ -240,7 +240,7 @@ def _start_job(name: str, dataset_id: str, how: How) -> None:
 
 def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> None:
     try:
-        findings = state.queue().result(status.id, state.workspace()).found
+        findings = state.queue().result(status.id, state.workspace()).value
     except StoreError as error:
         display.problem(error)
         return
@@ -284,12 +284,12 @@ def claims_html(claims: tuple[Claim, ...]) -> str:
     return f'<div class="sv-claims" role="list">{"".join(entries)}</div>'
 
 
-def _show_figure(found: Any, key: str) -> None:
-    figure = paper_figure(found, theme=state.theme())
-    st.markdown(f"#### {found.title}")
+def _show_figure(source: Any, key: str) -> None:
+    figure = paper_figure(source, theme=state.theme())
+    st.markdown(f"#### {source.title}")
     show_chart(figure, key)
-    if found.note:
-        display.quiet(found.note)
+    if source.note:
+        display.quiet(source.note)
 
 
 def _show_table(table: Table) -> None:

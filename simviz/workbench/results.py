@@ -62,48 +62,48 @@ def show(
     if not entries:
         return None
     shown = dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"])
-    found = RunTable(pairs, entries, direction, metric, list(shown))
+    run_table = RunTable(pairs, entries, direction, metric, list(shown))
     with answer:
         # Easier to read than an MRR, and a column of the table.
         easy = "top-1" if metric == "MRR" else metric
-        table.show_finding(found, easy)
-    show_table(found, easy)
+        table.show_finding(run_table, easy)
+    show_table(run_table, easy)
     show_hardest(entries[0], direction, pairs)
-    show_curves(found)
+    show_curves(run_table)
     return entries[0].run
 
 
-def show_table(found: RunTable, headline: str) -> None:
+def show_table(run_table: RunTable, headline: str) -> None:
     """Compare runs in a few columns, in their order; what the headline says is bold."""
-    metrics = [metric for metric in found.metrics if found.record(metric) is not None]
-    table.draw_columns(found, found.page_columns(metrics, headline))
-    record = found.record(metrics[0]) if metrics else None
+    metrics = [metric for metric in run_table.metrics if run_table.record(metric) is not None]
+    table.draw_columns(run_table, run_table.page_columns(metrics, headline))
+    record = run_table.record(metrics[0]) if metrics else None
     if record is None:
         return
-    part, order = found.part, f"Runs are ordered {run_summary.order(found.entries)}."
+    part, order = run_table.part, f"Runs are ordered {run_summary.order(run_table.entries)}."
     if record["direction"] == "pairs":
         st.caption(f"Over {record['n']:,} pairs of the {part} part. {order}")
         return
-    queries = run_summary.side_names(found.pairs, found.direction).queries
-    queries = "queries from both sides" if found.direction == "mean" else queries
+    queries = run_summary.side_names(run_table.pairs, run_table.direction).queries
+    queries = "queries from both sides" if run_table.direction == "mean" else queries
     st.caption(
         f"Mean over {record['n']:,} {part} {queries} ± 95 % interval, each ranked "
-        f"against {found.pool}. Ties count with their expected value. {order}"
+        f"against {run_table.pool}. Ties count with their expected value. {order}"
     )
 
 
-def show_hardest(entry: run_summary.Entry, direction: str, pairs: PairSet) -> None:
+def show_hardest(entry: run_summary.RunEntry, direction: str, pairs: PairSet) -> None:
     """Name the queries for which the best run finds the right answer last; each leads to why."""
     ranking = entry.evaluation.rankings.get("y2x" if direction == "y2x" else "x2y")
-    found = [] if ranking is None else hardest_queries(ranking)
-    if not found:
+    run_table = [] if ranking is None else hardest_queries(ranking)
+    if not run_table:
         return
     side = "y" if direction == "y2x" else "x"
     items, rows = getattr(pairs, side), entry.run.arrays()[f"{side}_{entry.part}"]
     text = f"Hardest queries for {entry.label}; press one to see why:"
     st.markdown(escape_markdown(text))
     with st.container(key="results-hardest", gap=None):
-        for query, rank in found:
+        for query, rank in run_table:
             at = int(rows[query])
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 if picture := display.item_picture(items, at):
@@ -120,12 +120,12 @@ def show_hardest(entry: run_summary.Entry, direction: str, pairs: PairSet) -> No
                 st.caption(f"right answer at rank {rank:,.4g}", width="content")
 
 
-def show_curves(found: RunTable) -> None:
+def show_curves(run_table: RunTable) -> None:
     """Draw ROC and quality against dimensions side by side; say why where there is none."""
     left, right = st.columns(2, gap="large")
     with left:
         st.markdown("#### ROC: matching pairs against others")
-        part, rocs = found.part, run_summary.roc_curves(found.entries)
+        part, rocs = run_table.part, run_summary.roc_curves(run_table.entries)
         if rocs:
             show_chart(roc_figure([curve for curve, _ in rocs], theme=state.theme()), "roc")
             if (n_others := rocs[-1][1].n_negative) < FEW_JUDGED:
@@ -135,12 +135,12 @@ def show_curves(found: RunTable) -> None:
             display.quiet(f"No ROC curve: the {part} part lacks relevant or other pairs.")
     with right:
         st.markdown("#### Quality by number of dimensions")
-        metric = query_metric(found.metric).name
+        metric = query_metric(run_table.metric).name
         made = {}
         with display.problems():  # a model that was deleted since, or is damaged
-            for entry in found.entries:
-                records = curves.curve_of(entry, metric, found.pairs)
-                curve = run_summary.dimension_curve(entry, found.direction, records)
+            for entry in run_table.entries:
+                records = curves.curve_of(entry, metric, run_table.pairs)
+                curve = run_summary.dimension_curve(entry, run_table.direction, records)
                 made[entry.label] = curve
         if drawn := [curve for curve in made.values() if curve is not None]:
             show_chart(dimension_figure(drawn, metric=metric, theme=state.theme()), "curve")

@@ -64,15 +64,15 @@ def _hand_in(paths: Sequence[Path]) -> None:
     from simviz.store import Store
     from simviz.store.directory import LOCAL_WORKSPACE, claim, default_root
 
-    found: list[tuple[str, Path]] = []
+    named_files: list[tuple[str, Path]] = []
     for path in paths:
         inside = sorted(path.rglob("*")) if path.is_dir() else [path]
-        found += [
+        named_files += [
             (one.relative_to(path).as_posix() if one != path else path.name, one)
             for one in inside
             if one == path or (one.is_file() and not one.name.startswith("."))
         ]
-    files = [(name, load_bytes(one)[1]) for name, one in found]
+    files = [(name, load_bytes(one)[1]) for name, one in named_files]
     if claimed := claim(default_root()):  # another server would hold the upload of its own
         claimed.close()
     store = Store()

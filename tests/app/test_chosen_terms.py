@@ -65,8 +65,8 @@ def test_the_same_divisions_are_asked_for_in_whichever_order_runs_on_other_terms
         SimpleNamespace(run=SimpleNamespace(info=SimpleNamespace(spec=spec.to_json())))
         for spec in made
     ]
-    choice = SimpleNamespace(metric="MRR", direction="x2y")
-    assert request_for(entries, 5, choice).digest == request_for(entries[::-1], 5, choice).digest
+    table = SimpleNamespace(metric="MRR", direction="x2y")
+    assert request_for(entries, 5, table).digest == request_for(entries[::-1], 5, table).digest
 
 
 def test_names_are_no_markup_where_terms_are_chosen(monkeypatch):

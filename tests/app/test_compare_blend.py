@@ -118,7 +118,7 @@ def test_the_best_blend_may_be_of_more_than_two_runs(show, home, monkeypatch):
     monkeypatch.setattr(blend, "choose_blend", chosen)
     page = show("cl_lsi", "bm25", "tfidf_cosine", part="test", metric="top-1")
     run(page.button(key="compare-blend-best").click())
-    assert asked["runs"] == {a, b, c} and "most" not in asked, "as simviz.blend asks"
+    assert asked["runs"] == {a, b, c} and "max_runs" not in asked, "as simviz.blend asks"
     assert "RRF of all 3" in html(page)
     words = said(page)
     assert "0.35 BM25 + 0.15 CL-LSI + 0.5 " in words

@@ -21,7 +21,7 @@ from simviz.evaluation import ChanceScorer, evaluate
 from simviz.evaluation.tables import table_latex
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
-from simviz.reports.run_summary import Entry, RunTable
+from simviz.reports.run_summary import RunEntry, RunTable
 from simviz.workbench.compare import downloads, parameters, queries, significance
 from simviz.workbench.shell import display, progress, state
 from simviz.workbench.shell.query_params import PAGES
@@ -510,7 +510,7 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
     runs = [home.run(name) for name in names]
     labels = label_runs([run.info for run in runs])
     entries = [
-        Entry(
+        RunEntry(
             run,
             labels[run.id],
             run.info.method,
@@ -523,10 +523,10 @@ def choose_all(home, names, data, direction="y2x", metric="MRR"):
 
 
 def test_files_say_what_was_tested(home):
-    choice = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
-    now = significance.Setting("t", "t", "holm", choice.entries[0])
-    results = significance.TestResults(now, significance.compare_all(choice, "t", "holm"), None)
-    given = (choice, ["MRR"], results)
+    table = choose_all(home, ("bm25", "tfidf"), "demo:emoji", "mean")
+    now = significance.Setting("t", "t", "holm", table.entries[0])
+    results = significance.TestResults(now, significance.compare_all(table, "t", "holm"), None)
+    given = (table, ["MRR"], results)
     head, *lines = csv.reader(io.StringIO(downloads.csv_table(*given)))
     base, other, *_ = (dict(zip(head, line, strict=True)) for line in lines)
     assert base["Δ to BM25"] == base["p"] == ""
@@ -543,11 +543,11 @@ def test_files_say_what_was_tested(home):
 
 
 def test_csv_of_queries_reads_back(home):
-    choice = choose_all(home, ("own", "own too"), home.data["own"])
-    both = queries.compare_two(choice, *choice.entries)
+    table = choose_all(home, ("own", "own too"), home.data["own"])
+    both = queries.compare_two(table, *table.entries)
     head, *lines = csv.reader(io.StringIO(queries.queries_csv(both)))
     assert head[:3] == ["side", "id", "query"]
-    assert len(lines) == len(both.found)
+    assert len(lines) == len(both.differences)
     assert {line[0] for line in lines} == {"'=1+1"}
     for line in lines:
         assert float(line[3]) - float(line[5]) == pytest.approx(float(line[7]))

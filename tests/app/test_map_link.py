@@ -53,14 +53,14 @@ def test_each_choice_comes_back(name, pairs):
 def test_stop_of_the_two_sided_drawing_comes_back(pairs):
     view = map_view.View("d", across=30)
     assert unusual(view) == {"drawing": "two-sided-2-30"}
-    assert again(view, pairs).kept_as == "two-sided-2-30"
-    assert again(map_view.View("d"), pairs).kept_as == "two-sided-2"
+    assert again(view, pairs).drawing_name == "two-sided-2-30"
+    assert again(map_view.View("d"), pairs).drawing_name == "two-sided-2"
 
 
 def test_balance_of_the_sides_is_no_matter_of_the_two_sided_drawing():
     view = map_view.View("d", drawing="umap-2", balance="rank")
     view.draw_by("two-sided")
-    assert (view.kept_as, unusual(view)) == ("two-sided-2", {})
+    assert (view.drawing_name, unusual(view)) == ("two-sided-2", {})
 
 
 def test_what_was_asked_of_the_model_comes_back(pairs):

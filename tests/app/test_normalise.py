@@ -82,7 +82,7 @@ def test_lines_are_cleaned_and_bounded():
     lines, told = normalise.parse(" a  b \n\n a b\r\nc\x00")
     assert lines[0] == "a b" and len(lines) == 2 and not told
     lines, told = normalise.parse("\n".join(f"line {i}" for i in range(2_500)))
-    assert len(lines) == normalise.MOST_LINES and told.startswith("500 lines")
+    assert len(lines) == normalise.MAX_LINES and told.startswith("500 lines")
 
 
 def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
@@ -146,7 +146,7 @@ def test_another_column_of_a_file_is_taken(app):
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(app, monkeypatch, data, words):
-    monkeypatch.setattr(uploads, "MOST_ROWS", 6)
+    monkeypatch.setattr(uploads, "MAX_ROWS", 6)
     run(app)
     bring(app, data, "x.gz" if words == "gzip" else "names.csv")
     assert words in html(app) and "<img" not in html(app)
@@ -154,7 +154,7 @@ def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(app, monkeypatch, d
 
 
 def test_of_a_long_file_the_first_lines_are_taken(app, monkeypatch):
-    monkeypatch.setattr(normalise, "MOST_LINES", 3)
+    monkeypatch.setattr(normalise, "MAX_LINES", 3)
     run(app)
     bring(app, b"name\n" + b"".join(b"baker %d\n" % i for i in range(5)))
     assert len(shown(app)) == 3

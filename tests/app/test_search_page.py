@@ -15,7 +15,7 @@ from PIL import Image
 from waiting import until_trained
 
 from simviz.charts.pictures import AGAINST, FOR
-from simviz.data.images import as_kept, make_sprite
+from simviz.data.images import make_sprite, resize_like
 from simviz.jobs import JobSpec
 from simviz.workbench.shell import state
 
@@ -209,10 +209,10 @@ def test_a_picture_is_brought_into_the_form_of_the_others(ground):
     picture.paste("black", (10, 20, 30, 60))
     picture.save(file, "PNG")
     others = np.full((3, 32, 48), ground, dtype=np.uint8)
-    kept = as_kept(make_sprite(file.getvalue()), others)
+    kept = resize_like(make_sprite(file.getvalue()), others)
     assert kept.shape == (32, 48)
     assert abs(int(kept[0, 0]) - ground) < 8 and abs(int(kept[16, 24]) - ground) > 200
-    assert as_kept(make_sprite(file.getvalue()), np.zeros((1, 16, 16, 3), np.uint8)).shape == (
+    assert resize_like(make_sprite(file.getvalue()), np.zeros((1, 16, 16, 3), np.uint8)).shape == (
         16,
         16,
         3,

@@ -39,7 +39,7 @@ def test_it_leads_from_page_to_page_and_ends_for_good(app):
         assert frame.STEPS[list(frame.STEPS)[n - 2]].page == page
         run(app.switch_page(page))
         assert f"{n} of 5" in line(app)
-        assert frame.STEPS[title].words in line(app)
+        assert frame.STEPS[title].text in line(app)
     app.switch_page("pages/methods.py").run()
     assert not line(app)
     app.switch_page("pages/data.py").run()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from streamlit.testing.v1 import AppTest
 from waiting import LONG
 
-from simviz.data import Roles, read_pairs
+from simviz.data import ColumnRoles, read_pairs
 from simviz.workbench.data import review
 
 MESSY = (
@@ -39,7 +39,7 @@ def test_what_changes_the_file_comes_first_and_each_once():
 
 def test_columns_that_were_dropped_for_the_same_reason_are_one_note():
     lines = ["one;two;a.b (c);x;y", "p;q;r;a;b", "s;t;u;a;b"]
-    roles = Roles("x", "y")
+    roles = ColumnRoles("x", "y")
     said = read_pairs("\n".join(lines).encode(), "dropped.csv", roles).notes
     many = [note for note in said if note.kind == "dropped"]
     assert [note.rows for note in many] == [(2, 3)] * 3

@@ -54,7 +54,7 @@ def test_what_is_near_is_known_of_few_and_left_out_of_many(monkeypatch):
     pairs = PairSet.from_texts(["red heart", "blue car"], ["a red heart", "a blue car"])
     pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
     assert draw(pipeline, pairs).nearest.shape == (4, 5)
-    monkeypatch.setattr("simviz.projection.pipeline_map.MOST_COMPARED", 3)
+    monkeypatch.setattr("simviz.projection.pipeline_map.MAX_COMPARED", 3)
     assert draw(pipeline, pairs).nearest is None
 
 

@@ -150,7 +150,7 @@ def test_searches_and_blends_travel_too(remote, store, ask, mine):
     search = search_spec(ask("cca"), {"n_components": [2, 4]})
     status = remote.wait(remote.submit(search), LONG)
     assert status.state == "succeeded", status.message
-    assert len(remote.result(status.id).found.trials) == 2
+    assert len(remote.result(status.id).value.trials) == 2
     infos = []
     for spec in (ask("cca", n_components=5), ask("bm25")):
         done = remote.wait(remote.submit(spec), LONG)

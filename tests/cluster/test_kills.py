@@ -235,7 +235,7 @@ def test_a_divided_fit_of_a_paused_worker_says_what_to_do(client, monkeypatch, t
     client.wait_for_workers(2, timeout=LONG)
     monkeypatch.setattr("simviz.scale.lbfgs.Share", Held)
     monkeypatch.setattr("simviz.scale.lbfgs._LOOKS", 1)
-    monkeypatch.setattr("simviz.scale.lbfgs._MOST_PAUSES", 2)
+    monkeypatch.setattr("simviz.scale.lbfgs._MAX_PAUSES", 2)
     states = zip(sorted(client.nthreads()), ("running", "paused"), strict=True)
     paused = {"workers": {place: {"status": state} for place, state in states}}
     monkeypatch.setattr(client, "scheduler_info", lambda **_: paused)

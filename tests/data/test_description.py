@@ -27,8 +27,8 @@ def test_sides_words_and_grades_are_counted():
     relevance = Relevance.from_pairs([0, 0, 1], [0, 1, 1], [2, 1, -1], shape=(3, 2))
     told = describe(PairSet(x, Items(["0", "1"], pixels, "image"), relevance))
     assert (told.x.n, told.x.n_linked, told.x.n_words) == (3, 1, 3)
-    assert told.x.answers == Spread(2, 2, 2, 2)
-    assert told.x.characters.middle == 3
+    assert told.x.answers == Spread(2, 2, 2)
+    assert told.x.characters.median == 3
     assert told.x.scripts == (("Latin", pytest.approx(2 / 3)), ("Cyrillic", pytest.approx(1 / 3)))
     assert told.x.columns == ("lang",)
     assert told.y.size == (4, 6, 3) and told.y.words is None
@@ -50,10 +50,10 @@ def test_scores_are_put_into_intervals_and_vectors_are_told_by_their_width():
 def test_of_much_text_some_is_read(monkeypatch):
     monkeypatch.setattr("simviz.data.description.CHARACTERS", 100)
     texts = [f"word{i:02d} text" for i in range(50)]
-    texts[1] += " that is not read"
+    texts[1:5] = [f"{text} that is not read" for text in texts[1:5]]
     told = describe(PairSet.from_texts(texts, texts))
     assert 5 <= told.x.n_read < 20 and told.x.n_words == told.x.n_read + 1
-    assert told.x.characters.most == 28, "all are measured"
+    assert told.x.characters.high == 28, "all are measured"
 
 
 def test_scripts_of_mixed_and_odd_texts():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from simviz.data.pairs_from_tables import SkippedRow, read_pairs, to_pairs
-from simviz.data.roles import Roles, guess_roles
+from simviz.data.roles import ColumnRoles, guess_roles
 from simviz.data.tables import read_table
 from simviz.exceptions import DatasetError
 
@@ -52,7 +52,7 @@ def test_equal_ids_merge_and_equal_texts_with_other_ids_do_not():
         ("x,y\na,\n,b\n", None, "no row has text in both column 'x' and column 'y'"),
         (
             "x,y,fold\na,b,train\nc,d,seven\n",
-            Roles("x", "y", split="fold"),
+            ColumnRoles("x", "y", split="fold"),
             r"line 3, column 'fold': 'seven' is no part",
         ),
     ],

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from simviz.data import from_frame, read_collection, read_pairs
-from simviz.data.roles import SCALES, Roles, guess_roles, label_words, parse_labels
+from simviz.data.roles import SCALES, ColumnRoles, guess_roles, label_words, parse_labels
 from simviz.data.tables import read_table
 from simviz.data.templates import make_template
 from simviz.exceptions import DatasetError
@@ -111,7 +111,7 @@ def test_corrections_are_checked():
     with pytest.raises(DatasetError, match=r"q\.csv has no column 'docment'. Did you mean 'docu"):
         replace(roles, y="docment").check(table)
     with pytest.raises(DatasetError, match="'query' cannot be both x and y"):
-        Roles(x="query", y="query").check(table)
+        ColumnRoles(x="query", y="query").check(table)
     with pytest.raises(DatasetError, match="'grade' cannot be both y and label"):
         replace(roles, y="grade").check(table)
 

@@ -40,7 +40,8 @@ def is_package(module: ModuleType) -> bool:
 
 #: The application, a command and what serves both. No page tells users to call them, so they
 #: say in sentences what each thing does.
-PROGRAMS = ("workbench", "experiments", "jobs", "reports", "store")
+PACKAGES = {info.name for info in pkgutil.iter_modules(simviz.__path__) if info.ispkg}
+PROGRAMS = PACKAGES - set(simviz.__all__)
 #: Single modules whose public names are part of the interface.
 SINGLE = ("simviz.relevance", "simviz.callbacks", "simviz.explain.terms")
 

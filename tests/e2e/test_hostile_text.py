@@ -19,7 +19,7 @@ SHARED = ("data", "compare", "map", "search", "methods", "papers")
 #: What payloads would leave, were they taken for markup and only cleaned of what runs.
 MADE = "[src=x], [onerror], [onload], [href^=javascript], marquee"
 #: Openers that are pressed on a page, of each kind.
-MOST = 6
+MAX_OPENED = 6
 
 
 @pytest.fixture(scope="module")
@@ -40,12 +40,12 @@ def stir(page):
             page.mouse.move(x, y)
     page.mouse.move(0, 0)
     rest(page)
-    for opener in page.locator("summary").all()[:MOST]:
+    for opener in page.locator("summary").all()[:MAX_OPENED]:
         if opener.is_visible():
             press(opener)
             rest(page)
     bodies = page.get_by_test_id("stPopoverBody")
-    for opener in page.locator("[data-testid=stPopover] button").all()[:MOST]:
+    for opener in page.locator("[data-testid=stPopover] button").all()[:MAX_OPENED]:
         if opener.is_visible():
             press(opener)
             bodies.first.wait_for()

@@ -38,7 +38,7 @@ PAGES = {
     "papers": ("/papers?experiment=keyword_map", ".sv-table"),
 }
 #: All of them together, in bytes.
-MOST = 1_000_000
+MAX_BYTES = 1_000_000
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +73,7 @@ def test_every_page_makes_a_picture(start_server, browser, folder):
             assert begins[0] == pytest.approx(begins[1], abs=1), "on a phone links stand in line"
             page.set_viewport_size({"width": WIDTH, "height": HEIGHT})
     written = [folder / f"screen-{name}.png" for name in PAGES]
-    assert sum(file.stat().st_size for file in written) < MOST
+    assert sum(file.stat().st_size for file in written) < MAX_BYTES
     pictures = [np.asarray(Image.open(file).convert("RGB")) for file in written]
     for name, picture in zip(PAGES, pictures, strict=True):
         assert picture.shape == (HEIGHT, WIDTH, 3)

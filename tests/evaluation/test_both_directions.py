@@ -81,7 +81,7 @@ def test_one_pass_finds_the_same_ranks(dtype, similarity, kind):
 @pytest.mark.parametrize(("room", "most"), [(1, 2**23), (2**20, 5)])
 def test_a_second_pass_follows_where_too_many_scores_are_close(monkeypatch, room, most):
     monkeypatch.setattr(simviz.evaluation._blocks, "ROOM", room)
-    monkeypatch.setattr(simviz.evaluation._blocks, "MOST", most)
+    monkeypatch.setattr(simviz.evaluation._blocks, "MAX_KEPT", most)
     X, Y = vectors("f4", "repeated")
     assert_same_ranks(X, Y)
 

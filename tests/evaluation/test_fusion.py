@@ -119,11 +119,11 @@ def test_each_fold_is_measured_by_what_the_others_choose():
     none = ForwardSelection(singles, lambda path, run: np.zeros((9, 20)), np.ones(20), unit)
     found, alone = none.nested()
     assert found.max() == alone.max() == 0
-    assert none.chosen() == ((0, 1.0),)
+    assert none.select() == ((0, 1.0),)
     half = np.full((9, 20), 0.5)
     half[4] = 0.8
     pays = ForwardSelection(singles, lambda path, run: half, np.ones(20), np.arange(20))
-    assert pays.chosen() == ((0, 1.0), (1, SHARES[4]))
+    assert pays.select() == ((0, 1.0), (1, SHARES[4]))
     assert (pays.nested()[0] == 0.8).all()
 
 

@@ -23,7 +23,12 @@ from simviz.evaluation import (
     evaluate,
     judged_pairs,
 )
-from simviz.evaluation.judged_pair_tests import delong_pairs, interval_of_pairs, resample, weighted
+from simviz.evaluation.judged_pair_tests import (
+    delong_pairs,
+    interval_of_pairs,
+    resample,
+    weighted,
+)
 from simviz.relevance import Relevance
 
 STRUCTURES = ["once", "queries", "both"]
@@ -192,8 +197,9 @@ def test_delong_at_the_edges():
 
 def test_draws_of_items_keep_their_pairs_together():
     item = np.array([4, 4, 9, 9, 9])
-    sums, m = resample([lambda counts, place: counts[:, place] @ [1, 1, 0, 0, 0]], item, 400,
-                     np.random.default_rng(0))  # fmt: skip
+    rng = np.random.default_rng(0)
+    metrics = [lambda counts, place: counts[:, place] @ [1, 1, 0, 0, 0]]
+    sums, m = resample(metrics, item, 400, rng)
     assert m == 2
     assert set(np.unique(sums)) == {0, 2, 4}
     assert sums.mean() == pytest.approx(2, abs=0.2)

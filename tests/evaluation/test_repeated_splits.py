@@ -52,7 +52,7 @@ def test_values_are_those_of_training_and_testing_by_hand(pairs, candidates, fou
                 ]
                 reached.append(on)
             best = int(np.argmax([on_validation for on_validation, _ in reached]))
-            assert found.chosen[i, j] == best
+            assert found.selected[i, j] == best
             assert found.values[i, j] == pytest.approx(reached[best][1])
 
 
@@ -70,13 +70,13 @@ def test_where_less_is_better_the_least_is_chosen(pairs, candidates):
     least = evaluate_repeated_splits(pairs, settings, n=3, metric="rank loss", seed=3)
     assert parse_metric(least.metric).higher_is_better is False
     most = evaluate_repeated_splits(pairs, settings, n=3, metric="AUC (by query)", seed=3)
-    assert np.array_equal(least.chosen, most.chosen)
+    assert np.array_equal(least.selected, most.selected)
 
 
 def test_of_equally_good_settings_the_first_is_chosen(pairs, candidates):
     setting = candidates["LSA"][0]
     same = evaluate_repeated_splits(pairs, {"LSA": [setting, setting]}, n=3, seed=3)
-    assert not same.chosen.any()
+    assert not same.selected.any()
 
 
 def test_it_stops_when_asked(pairs, candidates):

@@ -96,7 +96,7 @@ def test_answers_that_nobody_judged_can_be_left_out(folder, tmp_path):
         alone = read_run_values([short], folder / "qrels.txt", metric)
         np.testing.assert_array_equal(found.values["a"], alone.values["short"])
         assert found.judged == {"a": 1.0}
-        assert found.at_most["a"] in (None, pytest.approx(found.values["a"].mean()))
+        assert found.upper_bounds["a"] in (None, pytest.approx(found.values["a"].mean()))
 
 
 def test_answers_that_are_the_query_itself_can_be_left_out(tmp_path):
@@ -122,7 +122,7 @@ def test_no_judgment_of_open_answers_passes_the_most(metric, seed, tmp_path):
     rng = np.random.default_rng(seed)
     run = [f"q Q0 d{d} 1 {rng.integers(4)} r" for d in range(5)]
     path, known = _file(tmp_path / "run", run), ["q 0 d0 2", "q 0 d9 1", "q 0 d1 0"][seed % 2 :]
-    most = read_run_values([path], _file(tmp_path / "q", known), metric).at_most["run"]
+    bound = read_run_values([path], _file(tmp_path / "q", known), metric).upper_bounds["run"]
     values = []
     judged = {line.split()[2] for line in known}
     still = [f"d{d}" for d in range(5) if f"d{d}" not in judged]
@@ -132,15 +132,15 @@ def test_no_judgment_of_open_answers_passes_the_most(metric, seed, tmp_path):
         qrels = _file(tmp_path / "more", [*known, *more])
         values.append(read_run_values([path], qrels, metric).values["run"][0])
     if metric.startswith(("NDCG", "recall")):
-        assert max(values) <= most + 1e-12 and most <= 1
+        assert max(values) <= bound + 1e-12 and bound <= 1
     else:
-        assert max(values) == pytest.approx(most)
+        assert max(values) == pytest.approx(bound)
 
 
 def test_of_precision_at_relevant_ranks_nothing_is_the_most(folder):
     for metric in ("MAP", "Rprec"):
         found = read_run_values([folder / "a.trec"], folder / "qrels.txt", metric)
-        assert found.at_most == {"a": None} and 0 < found.judged["a"] < 1
+        assert found.upper_bounds == {"a": None} and 0 < found.judged["a"] < 1
 
 
 def test_unknown_metrics_name_what_runs_can_be_asked(folder):

@@ -19,7 +19,7 @@ from simviz.evaluation import (
     unpaired_t,
     wilcoxon,
 )
-from simviz.evaluation.significance import MOST_EXACT
+from simviz.evaluation.significance import MAX_EXACT
 
 PAIRED = [paired_randomization, paired_t, paired_bootstrap, wilcoxon]
 VALUES = st.lists(st.tuples(st.integers(0, 10), st.integers(0, 10)), min_size=2, max_size=12).map(
@@ -91,7 +91,7 @@ def test_exact_randomization_equals_scipy(pair):
 
 
 def test_exact_and_drawn_randomization_agree():
-    a, b = two_runs(MOST_EXACT, shift=0.0)
+    a, b = two_runs(MAX_EXACT, shift=0.0)
     exact = paired_randomization(a, b).p_value
     # One more query that hardly matters makes it draw.
     drawn = paired_randomization(

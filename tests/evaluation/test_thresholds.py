@@ -54,7 +54,7 @@ def test_a_pair_at_the_threshold_passes_and_none_below(dtype):
     assert (above.recall.value, above.false_alarm_rate.value) == pytest.approx((1 / 3, 0))
 
     found = errors_at(table, items, items, threshold=0.5)
-    assert (found.n_passing, found.n_found, found.n_relevant) == (5, 2, 3)
+    assert (found.n_passing, found.n_true_positives, found.n_relevant) == (5, 2, 3)
     alarms = found.false_alarms
     assert [*zip(alarms.x, alarms.y, alarms.score, strict=True)] == [
         (0, 1, 0.5), (1, 0, 0.5), (1, 2, 0.5),
@@ -208,7 +208,7 @@ def test_counts_and_pairs_are_those_of_all_scores(unjudged, threshold):
     counted = GRADES != 0 if unjudged == "ignore" else np.ones_like(GRADES, dtype=bool)
     passing = (scores >= threshold) & counted
     assert found.n_passing == passing.sum()
-    assert found.n_found == (passing & (GRADES > 0)).sum()
+    assert found.n_true_positives == (passing & (GRADES > 0)).sum()
     assert found.n_relevant == (GRADES > 0).sum()
     for pairs, mask in (
         (found.false_alarms, passing & (GRADES <= 0)),

@@ -84,10 +84,10 @@ def test_equals_a_loop_written_by_hand(vectors, by, metric):
     np.testing.assert_allclose(ours, theirs, atol=1e-6)
     assert found.n_fits == 3, "all six candidates meet on one decomposition a fold"
     means = theirs.mean(axis=1)
-    best = params.index(found.chosen.params)
+    best = params.index(found.selected.params)
     assert means[best] == pytest.approx(means.max(), abs=1e-6)
     spread = theirs[best].std(ddof=1) / np.sqrt(3)
-    assert found.chosen.spread == pytest.approx(spread, abs=1e-6)
+    assert found.selected.spread == pytest.approx(spread, abs=1e-6)
 
 
 def test_scikit_learns_grid_search_finds_the_same(vectors):
@@ -101,7 +101,7 @@ def test_scikit_learns_grid_search_finds_the_same(vectors):
     for trial in ours.trials:
         i = theirs[repr(sorted(trial.params.items()))]
         assert trial.mean == pytest.approx(grid.cv_results_["mean_test_score"][i], abs=1e-6)
-    assert grid.best_params_ == ours.chosen.params
+    assert grid.best_params_ == ours.selected.params
     refitted = grid.best_estimator_.pipeline_.similarity(vectors.x, vectors.y)
     own = ours.refit(pipeline, vectors).similarity(vectors.x, vectors.y)
     np.testing.assert_allclose(refitted, own, atol=1e-6)
@@ -198,16 +198,16 @@ def test_a_planted_test_item_changes_nothing(vectors):
         for whole, p in ((vectors, parts), (planted, again))
     )
     assert one.to_records()[0]["value"] == two.to_records()[0]["value"]
-    assert one.chosen.params == two.chosen.params
+    assert one.selected.params == two.selected.params
 
 
 def test_finds_the_planted_best_value(vectors):
     found = search(cca(vectors), vectors, {"n_components": [1, 6, 25]}, cv=5)
-    assert found.chosen.params == {"n_components": 6}
+    assert found.selected.params == {"n_components": 6}
     units = PairUnits.of(vectors, "pair")
     inner = GridSearchCV(UnitEstimator(cca(vectors), units), {"n_components": [1, 6, 25]}, cv=3)
     outer = cross_val_score(inner, np.arange(len(units)), cv=KFold(3))
-    assert outer.mean() == pytest.approx(found.chosen.mean, abs=0.15)
+    assert outer.mean() == pytest.approx(found.selected.mean, abs=0.15)
 
 
 def test_random_draws_follow_their_seed(vectors):
@@ -223,11 +223,11 @@ def test_random_draws_follow_their_seed(vectors):
 def test_validation_part_gives_errors_over_its_queries(vectors):
     parts = split(vectors, "pair", (0.5, 0.3, 0.2))
     found = search(cca(parts.train), parts.train, GRID, cv=parts.validation)
-    fitted = cca(parts.train, **found.chosen.params).fit(parts.train)
+    fitted = cca(parts.train, **found.selected.params).fit(parts.train)
     test = parts.validation
     record = evaluate(fitted, test.x, test.y, test.relevance, ["MRR"]).to_records()[-1]
-    assert found.chosen.mean == pytest.approx(record["value"], abs=1e-6)
-    assert found.chosen.spread == pytest.approx(record["standard_error"], abs=1e-6)
+    assert found.selected.mean == pytest.approx(record["value"], abs=1e-6)
+    assert found.selected.spread == pytest.approx(record["standard_error"], abs=1e-6)
     assert found.n_folds == 1
 
 
@@ -342,14 +342,14 @@ def test_one_standard_error_chooses_the_simplest_near_the_best():
 
     trials = (trial(50, 1.0, 0.6), trial(20, 1.0, 0.58), trial(20, 0.1, 0.58), trial(5, 1.0, 0.4))
     found = Selection(trials, "MRR", 2)
-    assert found.chosen is trials[0]
+    assert found.selected is trials[0]
     assert found.by_rule("one_se") is trials[1]
     worse = Selection(trials, "rank loss", 2, higher_is_better=False, rule="one_se")
-    assert worse.chosen is trials[3]
+    assert worse.selected is trials[3]
     failed = Selection((Trial({"a": 1}, (float("nan"),), reason="too few"),), "MRR", 1)
     assert isnan(failed.trials[0].mean)
     with pytest.raises(ValueError, match="too few"):
-        _ = failed.chosen
+        _ = failed.selected
     with pytest.raises(ValueError, match="one_se"):
         found.by_rule("first")
     assert [r["chosen"] for r in found.to_records()] == [True, False, False, False]

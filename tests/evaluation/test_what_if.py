@@ -105,10 +105,10 @@ def test_a_held_out_item_is_refused(part, parts):
                 what_if.revise(*marks)
     text = str(getattr(parts, part).x.content[0])
     with pytest.raises(DatasetError, match=f"is in the {part} part"):
-        what_if.follow([Feedback([(text.upper(), str(parts.train.y.content[0]), 1.0)])])
+        what_if.apply([Feedback([(text.upper(), str(parts.train.y.content[0]), 1.0)])])
     target = str(getattr(parts, part).y.content[0])
     with pytest.raises(DatasetError, match=f"“{target}” is not in the training part"):
-        what_if.follow([Feedback([("redd carr", target, 1.0)])])
+        what_if.apply([Feedback([("redd carr", target, 1.0)])])
 
 
 def test_a_pair_of_shared_items_that_is_held_out_is_refused():
@@ -158,7 +158,7 @@ def test_texts_that_are_new_are_learned_as_by_training_again(parts):
     train = parts.train
     step = Feedback([("redd carr", str(train.y.content[0]), 1.0)])
     fitted = _fitted("cca", parts)
-    found = WhatIf(fitted, parts).follow([step])
+    found = WhatIf(fitted, parts).apply([step])
     assert len(found.train.x) == len(train.x) + 1
     new = found.train.x.take([len(train.x)])
     # The features are those of the texts before, so the vocabularies differ from a whole fit's.

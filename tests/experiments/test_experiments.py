@@ -389,7 +389,7 @@ def counted(monkeypatch):
     runs = []
 
     def run(self, data, *, size="demo", seed=0, methods=None, progress=None):
-        progress.kept("a step", lambda: 1)
+        progress.cached("a step", lambda: 1)
         if "broken" in data.name:
             raise DatasetError("It is broken.")
         runs.append(data.name)
@@ -485,7 +485,7 @@ def test_a_step_that_was_kept_is_not_done_again(tmp_path):
 
     progress = Progress(folder=tmp_path / "steps")
     for part in (progress, progress.part(0, 0.5)):
-        assert part.kept({"k": 5, "of": "all"}, make) == {"hits": [1, 0]}
+        assert part.cached({"k": 5, "of": "all"}, make) == {"hits": [1, 0]}
     assert len(made) == 1
 
 

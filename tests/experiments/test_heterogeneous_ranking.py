@@ -116,7 +116,7 @@ def test_trials_are_tabled_and_tested():
     assert any(form in often for form in ("full", "diagonal")) and often.endswith("dot")
     assert rows["BM25"][2] == 0 and rows["BM25"][3] is None
     assert len(found.claims) == 4
-    assert found.claims[0].found > 0 and found.claims[0].p_value <= 0.05
+    assert found.claims[0].value > 0 and found.claims[0].p_value <= 0.05
     assert found.claims[0].verdict == "holds"
     assert found.claims[0].test.startswith("corrected resampled t, Holm")
     assert "10 splits" in found.claims[0].paper_test

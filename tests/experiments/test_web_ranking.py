@@ -79,7 +79,7 @@ def test_models_are_measured_alone_and_combined(monkeypatch):
     assert [part.statement for part in others.parts] == ["PLSA", "OPCA"]
     assert all(part.bound == -0.01 and part.p_value != part.p_value for part in others.parts)
     assert [part.statement for part in mixed.parts] == names
-    assert mixed.parts[2].found == of_s2net[2].found
+    assert mixed.parts[2].value == of_s2net[2].value
     assert any("stand for clicks" in note for note in found.notes)
     assert rows["S2Net"][5].startswith("20 dimensions, ")
     assert rows["S2Net"][5].endswith(", rate 0.1")

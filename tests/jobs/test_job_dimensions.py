@@ -12,7 +12,7 @@ from simviz.exceptions import JobCancelled
 from simviz.jobs import JobSpec
 from simviz.jobs.run_curves import smaller_dimensions, train_dimensions
 from simviz.jobs.training import fit
-from simviz.reports.run_summary import Entry, records_by_dimension
+from simviz.reports.run_summary import RunEntry, records_by_dimension
 
 
 @pytest.fixture
@@ -25,7 +25,7 @@ def trained(queue, ask, store):
 
 
 def entry_of(run, part="test"):
-    return Entry(run, "a run", run.info.method, part)
+    return RunEntry(run, "a run", run.info.method, part)
 
 
 @pytest.mark.parametrize(

@@ -55,7 +55,7 @@ def test_an_experiment_is_run_and_kept(quick, asking):
     status = queue.wait(queue.submit(spec_of(queue, mine)), timeout=LONG)
     assert status.state == "succeeded", status.message
     assert status.run_id is None
-    found = queue.result(status.id, mine).found
+    found = queue.result(status.id, mine).value
     assert found.experiment == NAME and found.data == "emoji"
     assert found.tables[0].rows == (("CCA", 0.5), ("OPCA", None))
     assert found.figures[0].series[0].x == (2.0,)
@@ -83,7 +83,7 @@ def test_pairs_that_somebody_brought_are_taken_where_they_fit(quick, asking):
     status = queue.wait(queue.submit(spec_of(queue, mine, own)), timeout=LONG)
     assert status.state == "succeeded", status.message
     assert quick[-1][0] == "mine"
-    assert "--data FOLDER" in queue.result(status.id, mine).found.command
+    assert "--data FOLDER" in queue.result(status.id, mine).value.command
 
 
 def test_what_takes_hours_is_refused(quick, asking, monkeypatch):

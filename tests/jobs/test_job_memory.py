@@ -42,7 +42,7 @@ PACE = threading.Event()
 def allowed(monkeypatch):
     """Some memory more than the process has."""
     monkeypatch.setitem(methods.registered, "greedy", Greedy)
-    memory.set_limit(memory.taken_bytes() + memory.MOST_LEFT + ALLOWED)
+    memory.set_limit(memory.taken_bytes() + memory.MAX_RESERVED + ALLOWED)
     yield
     memory.set_limit(float("inf"))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zipfile
 from dataclasses import replace
 
 import numpy as np
@@ -34,9 +35,9 @@ def test_settings_of_one_method_are_chosen_among():
     assert isinstance(again, DivisionsSpec) and again.digest == spec.digest
     heard = []
     result = again.run(PAIRS, {}, lambda stage, fraction, metrics: heard.append(fraction))
-    found = result.found
+    found = result.value
     assert found.names == tuple(trainings) and found.values.shape == (3, 2)
-    assert np.isfinite(found.values).all() and set(found.chosen[:, 0]) == {0}
+    assert np.isfinite(found.values).all() and set(found.selected[:, 0]) == {0}
     assert heard[-1] == 1.0
 
 
@@ -79,7 +80,10 @@ def test_what_was_found_is_kept_as_it_is(tmp_path):
     folder = JobFolder(tmp_path)
     folder.write_result(JobResult(found, 1.5))
     again = folder.read_result()
-    assert again.seconds == 1.5 and again.found.names == found.names
-    np.testing.assert_array_equal(again.found.values, values)
-    np.testing.assert_array_equal(again.found.chosen, found.chosen)
-    assert again.found.test_fraction == 2 / 9
+    assert again.seconds == 1.5 and again.value.names == found.names
+    np.testing.assert_array_equal(again.value.values, values)
+    np.testing.assert_array_equal(again.value.selected, found.selected)
+    assert again.value.test_fraction == 2 / 9
+    [file] = tmp_path.iterdir()
+    tree = zipfile.ZipFile(file).read("objects.json").decode()
+    assert '"found"' in tree and '"chosen"' in tree, "as files of earlier versions call them"

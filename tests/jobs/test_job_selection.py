@@ -33,7 +33,7 @@ def test_a_search_is_kept_with_its_job_and_answered_from_there(
     assert spec.params == {}, "what is searched is no fixed parameter"
     status = queue.wait(queue.submit(spec), LONG)
     assert status.state == "succeeded" and status.run_id is None, status.message
-    found = queue.result(status.id, mine).found
+    found = queue.result(status.id, mine).value
     parts = split(sentences, "pair")
     pipeline = default_pipeline("cca", parts.train, n_components=2)
     pairs, cv = (parts.train, parts.validation) if folds == 1 else (
@@ -51,13 +51,13 @@ def test_a_search_is_kept_with_its_job_and_answered_from_there(
     assert not store.runs.find(mine), "a search is no run"
     with JobQueue(store) as later:
         assert later.status(status.id, mine).state == "succeeded"
-        assert later.result(status.id, mine).found == found
+        assert later.result(status.id, mine).value == found
 
 
 def test_what_was_chosen_is_trained_like_any_request(queue, ask, store, mine):
     spec = search_spec(ask("cca"), {"n_components": [2, 5]})
     status = queue.wait(queue.submit(spec), LONG)
-    chosen = queue.result(status.id).found.chosen.params
+    chosen = queue.result(status.id).value.selected.params
     run = queue.wait(queue.submit(spec.training(**chosen)), LONG)
     assert store.runs.get(run.run_id, mine).spec["params"] == chosen
 

@@ -107,7 +107,7 @@ def test_settings_and_weights_do_not_depend_on_the_answers_of_the_test(folds):
     for pairs in exchanged_tests():
         spec = JobSpec("d", pairs.digest, "cca", split=SplitSpec("x"))
         asked = search_spec(spec, {"n_components": [2, 5, 9]}, folds=folds)
-        trials = asked.run(pairs, {}, quiet).found.trials
+        trials = asked.run(pairs, {}, quiet).value.trials
         found.append([(trial.params, trial.mean) for trial in trials])
         parts = split(pairs, "x")
         learned = default_pipeline("cca", parts.train, n_components=5).fit(parts.train)

@@ -34,7 +34,7 @@ LOWERED = [
     (_spectral, "FEW", 2),
     (_spectral, "PANEL", 4),
     (_spectral, "ALL_DIRECTIONS", 5),
-    (_spectral, "MOST_DIRECTIONS", 4),
+    (_spectral, "MAX_DIRECTIONS", 4),
     (_spectral, "LARGEST_FACTOR", 9),
     (_spectral, "LEADING", 3),
     (_linalg, "DENSE_FLOPS", 0),
@@ -310,7 +310,7 @@ def attempt(method, number):
     else:
         case = numeric(rng, method)
     with ExitStack() as lowered:
-        lowered.enter_context(patch.object(pltm, "MOST_TOKENS", 100_000))
+        lowered.enter_context(patch.object(pltm, "MAX_TOKENS", 100_000))
         if rng.random() < 0.5:
             for module, name, value in LOWERED:
                 lowered.enter_context(patch.object(module, name, value))

@@ -472,7 +472,7 @@ def test_the_polylingual_model_is_another_than_the_joint_one():
 
 
 def test_more_shares_than_memory_holds_are_refused(monkeypatch):
-    monkeypatch.setattr("simviz.methods.pltm.MOST_SHARES", 1_000)
+    monkeypatch.setattr("simviz.methods.pltm.MAX_SHARES", 1_000)
     X, Y = pairs()
     with pytest.raises(ValueError, match=r"more than the 1,000 .* inference='em' or 'gibbs'"):
         get_method("pltm")(4).fit(X, Y)

@@ -155,7 +155,7 @@ def test_given_triples_are_all_that_is_learned_from(method):
     contrary = Relevance(sp.csr_array(np.array([[0.0, 1, 0], [1, 0, 0]])))
     same = method(max_iter=3).fit(X, Y, contrary, triples=triples)
     np.testing.assert_array_equal(same.similarity(X, Y), S)
-    assert not hasattr(model, "_given")
+    assert not hasattr(model, "_triples")
 
 
 @pytest.mark.parametrize(

@@ -102,7 +102,7 @@ class Page(HTMLParser):
 def report(world):
     runs, pairs, _ = world
     labels = {run.id: HOSTILE[i + 3] for i, run in enumerate(runs)}
-    return html_report(runs, pairs, labels=labels, made="2026-01-01", direction="mean")
+    return html_report(runs, pairs, labels=labels, created="2026-01-01", direction="mean")
 
 
 def test_elements_are_ours_alone(report):
@@ -185,7 +185,7 @@ def test_dimensions_are_drawn_in_the_main_metric(world):
 def test_bands_are_told_of_only_where_they_are_drawn(world, monkeypatch, most, are_drawn):
     runs, pairs, _ = world
     for module in ("simviz.reports.html", "simviz.charts.curves"):
-        monkeypatch.setattr(f"{module}.MOST_BANDS", most)
+        monkeypatch.setattr(f"{module}.MAX_BANDS", most)
     page = Page(html_report(runs, pairs))
     drawn = json.loads(page.scripts[1])["dimensions"]["light"]["data"]
     assert any(trace.get("fill") for trace in drawn) is are_drawn

@@ -52,7 +52,7 @@ def test_it_finds_what_sorting_finds(case: tuple[list[np.ndarray], np.ndarray, i
     Y = np.concatenate(parts)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(index, "ROWS_AT_ONCE", 5)
-        patch.setattr(index, "MOST_ROWS", 5)
+        patch.setattr(index, "MAX_ROWS", 5)
         patch.setattr(index, "QUERIES", 2)
         patch.setattr(index, "LISTED", 8)
         found = exact_search(stored(Path(folder), parts), Q, k)
@@ -70,7 +70,7 @@ def test_blocks_of_any_size_find_the_same(tmp_path: Path, monkeypatch: pytest.Mo
     expected = brute(Y, Q, 10)
     for rows, queries in ((7, 3), (1000, 64), (2**13, 1)):
         monkeypatch.setattr(index, "ROWS_AT_ONCE", rows)
-        monkeypatch.setattr(index, "MOST_ROWS", rows)
+        monkeypatch.setattr(index, "MAX_ROWS", rows)
         monkeypatch.setattr(index, "QUERIES", queries)
         found = exact_search(vectors, Q, 10)
         assert (found.positions == expected[0]).all()

@@ -42,7 +42,7 @@ PRESERVED = {
     "pca": "main directions (PCA)",
 }
 #: Pixels of a sheet at most: beyond, its cells become smaller.
-_MOST_PIXELS = 12_000_000
+_MAX_PIXELS = 12_000_000
 _LARGEST, _SMALLEST = 64, 16
 #: How the items of a side are shown where there is room: as their words in place of the dot, as
 #: words beside it, as a picture, or never as more than a dot.
@@ -114,7 +114,7 @@ def make_sheet(pixels: NDArray[np.uint8]) -> tuple[bytes, dict[str, int | bool]]
     from PIL import Image
 
     n, height, width = pixels.shape[:3]
-    fitting = int(np.sqrt(_MOST_PIXELS / n))
+    fitting = int(np.sqrt(_MAX_PIXELS / n))
     cell = max(_SMALLEST, min(_LARGEST, max(height, width), fitting))
     columns = max(1, int(np.ceil(np.sqrt(n))))
     grounds = [plain_ground(picture) for picture in pixels]
@@ -194,8 +194,8 @@ def pack_items(
     header["labels"] = [safe_line(label, _WORD) for side in labels for label in side]
     header["modes"] = modes
     rows = [
-        np.arange(len(items)) if given is None else np.asarray(given)
-        for items, given in zip(sides, (x_rows, y_rows), strict=True)
+        np.arange(len(items)) if own_rows is None else np.asarray(own_rows)
+        for items, own_rows in zip(sides, (x_rows, y_rows), strict=True)
     ]
     arrays["rows"] = np.concatenate(rows).astype("<u4")
     header["columns"] = []
@@ -289,13 +289,13 @@ def mark_legend(
     look: Mapping[str, Any], halos: object, selected: object, spot: object
 ) -> list[dict[str, Any]]:
     """What marks mean that are on the map just now, a sentence each."""
-    false_words = "False neighbours: of the other side, drawn near but far in the model."
-    missing_words = "Missing neighbours: of the other side, near in the model but drawn far away."
+    false_text = "False neighbours: of the other side, drawn near but far in the model."
+    missing_text = "Missing neighbours: of the other side, near in the model but drawn far away."
     marks = [
         (selected or spot, "line", "ink", "nearest in the model"),
         (selected, "dashes", "right", "its match in the data"),
-        (halos, "glow", "false", false_words),
-        (halos, "ring", "missing", missing_words),
+        (halos, "glow", "false", false_text),
+        (halos, "ring", "missing", missing_text),
     ]
     return [
         {"shape": shape, "colour": look[colour], "name": name}
@@ -340,11 +340,11 @@ def pack_all(
     scene: dict[str, Any] = {"height": height, "scrolls": scrolls, "alts": []}
     packed: dict[str, Any] = {"scene": scene, "items": items.data}
     both = {"": (drawing, nearest)} | ({} if then is None else {"then_": then})
-    for name, (made, found) in both.items():
+    for name, (made, neighbors) in both.items():
         part = with_positions(places, made)
-        if found is None:
-            found = np.empty((n_x + len(y), 0))
-        nearest_part = pack_nearest(found, part, partners[place < _PARTNERS])
+        if neighbors is None:
+            neighbors = np.empty((n_x + len(y), 0))
+        nearest_part = pack_nearest(neighbors, part, partners[place < _PARTNERS])
         packed |= {f"{name}places": part.data, f"{name}nearest": nearest_part.data}
         scene["alts"].append(map_alt(made, names))
     scene["looks"] = {}

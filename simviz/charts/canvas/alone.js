@@ -4,7 +4,7 @@ import { fromBase64, readPart } from "./decode.js";
 import { View } from "./view.js";
 
 /** Partners of an item that lines go to, at most. */
-const MOST_PARTNERS = 60;
+const MAX_PARTNERS = 60;
 
 /**
  * Show a map in an element. `hear` is called with the rows that the reader selects, the x side
@@ -30,7 +30,7 @@ export function showAlone(root, { scene, items, ...sent }, hear) {
 
   const partnersOf = (item) => {
     const found = [], { pairs } = parts.get("nearest").arrays;
-    for (let k = 0; k < pairs.length && found.length < MOST_PARTNERS; k += 2) {
+    for (let k = 0; k < pairs.length && found.length < MAX_PARTNERS; k += 2) {
       if (pairs[k] === item) found.push(pairs[k + 1]);
       else if (pairs[k + 1] === item) found.push(pairs[k]);
     }

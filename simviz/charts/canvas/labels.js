@@ -12,7 +12,7 @@ import { TEXT_FONT, WORD_FONT, regionFont, write } from "./writing.js";
 const EDGE = 4, FADE = 14;
 /** Less of a label than this is not shown: it would look like a mistake where nobody moves. */
 const LEAST = 0.4;
-const HEIGHT = 18, MOST_KEPT = 1200;
+const HEIGHT = 18, MAX_KEPT = 1200;
 
 /** Move a box inside the window; answers with its middle. */
 export function inside({ width, height }, x, y, w, h) {
@@ -38,7 +38,7 @@ export class Labels {
   #written(key, lines, width, height, paper, halo) {
     const known = this.kept.get(key), { ratio } = this;
     if (known) return known;
-    if (this.kept.size >= MOST_KEPT) this.clear();
+    if (this.kept.size >= MAX_KEPT) this.clear();
     const w = Math.ceil((width + 2 * halo) * ratio), h = Math.ceil((height + 2 * halo) * ratio);
     const canvas = new OffscreenCanvas(Math.max(w, 1), Math.max(h, 1));
     const pen = canvas.getContext("2d");

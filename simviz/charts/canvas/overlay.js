@@ -6,7 +6,7 @@ import { MODES } from "./placing.js";
 import { drawLine, drawTrace } from "./trace.js";
 import { WORD_FONT, write } from "./writing.js";
 
-const MOST_NAMED = 400;
+const MAX_NAMED = 400;
 /** How far from its place an item may be shown, in rings of 24 pixels. */
 const RINGS = 7;
 
@@ -245,7 +245,7 @@ function drawMatches(pen, view, found, taken) {
     if (view.isHidden(i)) continue;
     const x = camera.toScreenX(view.xs[i]), y = camera.toScreenY(view.ys[i]);
     if (x < 0 || y < 0 || x > camera.width || y > camera.height) continue;
-    if (named < MOST_NAMED) {
+    if (named < MAX_NAMED) {
       const isLookedAt = i === view.matched;
       drawItem(pen, view, i, taken, {
         isStrong: isLookedAt, ring: isLookedAt ? view.look.ink : null, mustFit: !isLookedAt,

@@ -10,7 +10,7 @@ const ALL_SHOWN = 300;
 /** Items tried a level while much is crowded. */
 const TRIED = 5000, CROWDED_LEVELS = 8;
 /** Dots of other items that a label may cover. */
-const MOST_COVERED = 4;
+const MAX_COVERED = 4;
 export const FONT_SIZE = 12.5;
 const WORD = 0, TEXT = 1, PICTURE = 2, DOT = 3;
 export const MODES = { word: WORD, text: TEXT, picture: PICTURE, dot: DOT };
@@ -107,7 +107,7 @@ export class Placing {
     const claim = (i, turn, isKnown) => {
       this.#box(box, xs[i] * scale, -ys[i] * scale, i, turn, size);
       if (!isKnown && !room.isFree(box[0], box[1], box[2], box[3])) return false;
-      if (!isKnown && modes[i] !== PICTURE && this.#covered(box, scale, i) > MOST_COVERED) return false;
+      if (!isKnown && modes[i] !== PICTURE && this.#covered(box, scale, i) > MAX_COVERED) return false;
       room.take(box[0], box[1], box[2], box[3]);
       return true;
     };

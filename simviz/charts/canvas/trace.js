@@ -1,7 +1,7 @@
 // What marks, or another model, moved: thin lines from where items were to where they are, below all else.
 
 /** Lines at most, and the share of the extent of the map from which on an item has moved clearly. */
-const MOST_TRACED = 100, CLEAR = 0.03;
+const MAX_TRACED = 100, CLEAR = 0.03;
 
 /** What lines mean, for the legend; nothing where there are none. */
 export function traceEntries({ trace, look }) {
@@ -19,7 +19,7 @@ export function traced(old, { xs, ys, left, right, low, high }) {
   const apart = xs.map((x, i) => Math.hypot(x - old.xs[i], ys[i] - old.ys[i]));
   const moved = [...apart.keys()].filter((i) => apart[i] > least).sort((i, j) => apart[j] - apart[i]);
   // Where most of them moved, lines through all the map would tell nothing.
-  return 2 * moved.length > xs.length ? [] : moved.slice(0, MOST_TRACED).map((i) => [i, old.xs[i], old.ys[i]]);
+  return 2 * moved.length > xs.length ? [] : moved.slice(0, MAX_TRACED).map((i) => [i, old.xs[i], old.ys[i]]);
 }
 
 export function drawLine(pen, x0, y0, x1, y1) {

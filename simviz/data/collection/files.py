@@ -64,8 +64,8 @@ def from_folder(folder: Path) -> Files:
                 f"{folder.name} holds more than {limits.files:,} files or "
                 f"{limits.unpacked_bytes:,} bytes. Give the folder of one data set."
             )
-    words = f"{counted(links, 'link')} in {folder.name} not followed."
-    return Files(folder.name or str(folder), openers, (Note(words),) if links else ())
+    text = f"{counted(links, 'link')} in {folder.name} not followed."
+    return Files(folder.name or str(folder), openers, (Note(text),) if links else ())
 
 
 def from_zip(name: str, data: bytes) -> Files:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from simviz.data.cells import Codes, Note, counted, parse_number, shown
 from simviz.data.pairs_from_tables import judged_rows
-from simviz.data.roles import Labels, Roles, is_label_name, known_words, unread_notes
+from simviz.data.roles import ColumnRoles, Labels, is_label_name, known_words, unread_notes
 from simviz.data.sources import decode_text, signature
 from simviz.data.tables import Record, Table, make_table, read_table
 from simviz.exceptions import DatasetError
@@ -153,7 +153,7 @@ class Judgments:
     values: NDArray[np.float64] | None
     kind: Kind
     table: Table
-    roles: Roles
+    roles: ColumnRoles
     notes: list[Note]
 
 
@@ -191,7 +191,7 @@ def read_judgments(
             f"{shown(table[x_column][0])}, {shown(table[y_column][0])}). The "
             "ids must be those of the item files."
         )
-    roles = Roles(
+    roles = ColumnRoles(
         x=x_column,
         y=y_column,
         label=label,

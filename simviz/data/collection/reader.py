@@ -29,7 +29,7 @@ from simviz.data.collection.judgments import Judgments, positions, read_judgment
 from simviz.data.images import assemble, keys_of, make_sprites
 from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet
 from simviz.data.pairs_from_tables import ReadResult, read_pairs, typed
-from simviz.data.roles import SPLIT_WORDS, Labels, Roles, is_label_name
+from simviz.data.roles import SPLIT_WORDS, ColumnRoles, Labels, is_label_name
 from simviz.data.sources import decode_text, load_bytes, signature
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, items_by_id, make_table, read_table
@@ -407,7 +407,7 @@ def _name_of_side(path: str | None, otherwise: str) -> str:
     return PurePosixPath(path).stem
 
 
-def _preview(name: str, pairs: PairSet, n: int = 200) -> tuple[Table, Roles]:
+def _preview(name: str, pairs: PairSet, n: int = 200) -> tuple[Table, ColumnRoles]:
     """Some pairs as a table, where there is no file that lists them."""
     at = pairs.relevance.matrix.tocoo()
     rows, columns = at.row[:n], at.col[:n]
@@ -417,7 +417,7 @@ def _preview(name: str, pairs: PairSet, n: int = 200) -> tuple[Table, Roles]:
         for title, items, index in zip(names, (pairs.x, pairs.y), (rows, columns), strict=True)
     }
     table = make_table(name, (cells, range(1, len(rows) + 1), []), "row")
-    return table, Roles(x=names[0], y=names[1])
+    return table, ColumnRoles(x=names[0], y=names[1])
 
 
 def read_side(

@@ -169,22 +169,22 @@ class Subject:
         examples: Iterable[Example] = (),
         remedy: Remedy | None = None,
         text: str = "",
-        **words: object,
+        **values: object,
     ) -> Finding | None:
         """Make a finding of its text and what stands in it; None where there is nothing."""
         if not n:
             return None
         entry = _TEXTS[text or kind]
-        words |= {"x": self.names["x"], "have": "has" if n == 1 else "have"}
-        words |= dict(zip(("x_name", "y_name"), self.pairs.headings, strict=True))
-        words["instead"] = _NO_REMEDY if remedy is None else ""
+        values |= {"x": self.names["x"], "have": "has" if n == 1 else "have"}
+        values |= dict(zip(("x_name", "y_name"), self.pairs.headings, strict=True))
+        values["instead"] = _NO_REMEDY if remedy is None else ""
         return Finding(
             kind,
             entry["level"],
-            entry["title"].format(**words),
+            entry["title"].format(**values),
             n,
-            entry["why"].format(**words),
-            tuple(cell.format(**words) for cell in entry.get("head", ())),
+            entry["why"].format(**values),
+            tuple(cell.format(**values) for cell in entry.get("head", ())),
             tuple(islice(examples, _EXAMPLES)),
             remedy,
         )

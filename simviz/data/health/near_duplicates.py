@@ -49,9 +49,9 @@ def near_pairs(texts: Sequence[str], threshold: float = NEAR) -> tuple[Index, In
     long_enough = np.flatnonzero([len(text) >= SHORTEST for text in texts])
     if len(long_enough) < 2:
         return none, none, np.empty(0)
-    chosen = [texts[i][:LONGEST] for i in long_enough.tolist()]
-    a, b, similarity = similar_rows(*by_rarity(gram_sets(chosen)), threshold)
-    words = {i: _WORD.findall(chosen[i]) for i in np.unique([a, b]).tolist()}
+    long_texts = [texts[i][:LONGEST] for i in long_enough.tolist()]
+    a, b, similarity = similar_rows(*by_rarity(gram_sets(long_texts)), threshold)
+    words = {i: _WORD.findall(long_texts[i]) for i in np.unique([a, b]).tolist()}
     pairs = zip(a.tolist(), b.tolist(), strict=True)
     same = [_say_the_same(words[i], words[j]) for i, j in pairs]
     keep = np.array(same, dtype=bool)
@@ -128,9 +128,9 @@ def similar_rows(
         shared = sp.coo_array(heads[start : start + _BLOCK] @ later)
         a, b = shared.row.astype(np.intp) + start, shared.col.astype(np.intp) + start
         # Beyond the head that ends first, no more can be shared than its row's tail.
-        most = shared.data + np.where(last[a] <= last[b], tail[a], tail[b])
+        bound = shared.data + np.where(last[a] <= last[b], tail[a], tail[b])
         needed = threshold / (1 + threshold) * (total[a] + total[b]) - _SLACK
-        may = (a < b) & (most >= needed)
+        may = (a < b) & (bound >= needed)
         a, b, needed = a[may], b[may], needed[may]
         both = np.empty(len(a))
         shared_weight(a, b, grams.indptr, grams.indices, rest, needed, both)

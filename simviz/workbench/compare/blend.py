@@ -25,7 +25,7 @@ from simviz.jobs import JobSpec, blend_spec, csls_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline
-from simviz.reports.run_summary import Entry, RunTable
+from simviz.reports.run_summary import RunEntry, RunTable
 from simviz.store.run import CSLS, Part
 from simviz.workbench.compare.choice import choose_two, held_out
 from simviz.workbench.shell import display, forms, preferences, state
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
     from simviz.pipeline._csls import Queries
 
 #: Runs that the best blend is chosen among, the first ones.
-_MOST_RUNS = 10
+_MAX_RUNS = 10
 #: Names in the session: what the best blend was chosen for, the blend that was kept, and why one
 #: could not be.
-_FOUND, _KEPT, _REFUSAL = "compare-blend-found", "compare-kept", "compare-blend-refusal"
+_BLEND, _STORED, _REFUSAL = "compare-blend-found", "compare-kept", "compare-blend-refusal"
 #: What is blended first: a lexical run with a learned one. A blend comes into another one only
 #: where somebody says so.
 _KINDS = ("lexical", "learned", "blend")
@@ -50,9 +50,9 @@ _NEIGHBORS = {"given": "The other queries", "training": "Training items"}
 class Blend(NamedTuple):
     """Two runs whose scores are added, and what the sum is measured by."""
 
-    choice: RunTable
-    learned: Entry
-    lexical: Entry
+    table: RunTable
+    learned: RunEntry
+    lexical: RunEntry
     normalization: str
     metric: str
 
@@ -64,7 +64,7 @@ class Blend(NamedTuple):
             self.lexical.run,
             self.normalization,
             self.metric,
-            self.choice.pairs,
+            self.table.pairs,
         )
 
     @property
@@ -75,40 +75,40 @@ class Blend(NamedTuple):
 
     def best_weight(self, curve: BlendCurve | None) -> float | None:
         """The weight with the highest value; None where no query has an answer."""
-        alpha = float("nan") if curve is None else curve.best(direction=self.choice.direction)
+        alpha = float("nan") if curve is None else curve.best(direction=self.table.direction)
         return None if alpha != alpha else round(alpha, 2)
 
     def values_at(self, curve: BlendCurve, alpha: float) -> tuple[float, float, float]:
         """The metric at a weight, of the lexical run alone, and of the learned one alone."""
-        values = curve.values(direction=self.choice.direction)
+        values = curve.values(direction=self.table.direction)
         return float(values[round(100 * alpha)]), float(values[0]), float(values[-1])
 
 
 def take_stored_blend() -> None:
     """Choose a blend that was kept as soon as it is a run."""
-    run_id = st.session_state.get(_KEPT)
+    run_id = st.session_state.get(_STORED)
     if run_id and state.store().runs.has(run_id):
-        del st.session_state[_KEPT]
-        chosen = list(st.session_state.get("run_ids", []))
-        st.session_state.run_ids = [*chosen, run_id] if run_id not in chosen else chosen
+        del st.session_state[_STORED]
+        run_ids = list(st.session_state.get("run_ids", []))
+        st.session_state.run_ids = [*run_ids, run_id] if run_id not in run_ids else run_ids
 
 
 @st.fragment
 @display.problems(ValueError)
-def show(choice: RunTable) -> None:
+def show(table: RunTable) -> None:
     """Choose two of the runs, and a weight between them; the slider runs only this."""
     st.markdown(
         "A blend adds the scores of two runs: a share **α** of the one and the rest of the "
         "other. What was learned finds answers that share no word with the query; what goes by "
         "words finds rare words, names and numbers. Together they often beat both."
     )
-    blend = _choose_blend(choice)
+    blend = _choose_blend(table)
     with display.problems(ValueError):
         _offer_best(blend)
     curves: dict[str, BlendCurve] = {}
     parts: tuple[Part, ...] = ("validation", "test")
     with st.spinner("Measuring at each weight", show_time=False):
-        for part in parts if choice.part == "test" else parts[:1]:
+        for part in parts if table.part == "test" else parts[:1]:
             if (curve := _curve(blend, part)) is not None:
                 curves[part] = curve
     if not curves:
@@ -128,11 +128,11 @@ def show(choice: RunTable) -> None:
 # -- two runs -------------------------------------------------------------------------
 
 
-def _choose_blend(choice: RunTable) -> Blend:
-    learned, lexical = _default_pair(choice.entries)
-    if len(choice.entries) > 2:
+def _choose_blend(table: RunTable) -> Blend:
+    learned, lexical = _default_pair(table.entries)
+    if len(table.entries) > 2:
         labels = {"learned": "A share α of", "lexical": "and the rest of"}
-        learned, lexical = choose_two(choice, labels, [learned.run.id, lexical.run.id])
+        learned, lexical = choose_two(table, labels, [learned.run.id, lexical.run.id])
     one_scale = st.toggle(
         "Bring both to one scale first",
         value=True,
@@ -143,18 +143,18 @@ def _choose_blend(choice: RunTable) -> Blend:
     )
     # Among all candidates a curve of ranks cannot follow a metric of judged pairs.
     by_rank = learned.measured.pool != "judged"
-    metric = query_metric(choice.metric).name if by_rank else choice.metric
-    return Blend(choice, learned, lexical, "global_std" if one_scale else "none", metric)
+    metric = query_metric(table.metric).name if by_rank else table.metric
+    return Blend(table, learned, lexical, "global_std" if one_scale else "none", metric)
 
 
-def _default_pair(entries: Sequence[Entry]) -> tuple[Entry, Entry]:
+def _default_pair(entries: Sequence[RunEntry]) -> tuple[RunEntry, RunEntry]:
     """The first learned one and the first lexical one; what there is where a kind is missing."""
     lexical = min(entries, key=lambda entry: _KINDS.index(_kind(entry)))
     others = [entry for entry in entries if entry is not lexical]
     return min(others, key=lambda e: ("learned", "lexical", "blend").index(_kind(e))), lexical
 
 
-def _kind(entry: Entry) -> str:
+def _kind(entry: RunEntry) -> str:
     cls = all_methods().get(entry.run.info.method)
     if cls is None:
         return "learned" if entry.run.info.method == CSLS else "blend"
@@ -163,17 +163,17 @@ def _kind(entry: Entry) -> str:
 
 def _offer_best(blend: Blend) -> None:
     """Offer to choose among the runs and their weights, and say what that gains."""
-    entries = blend.choice.entries[:_MOST_RUNS]
-    setting = (blend.metric, blend.normalization, blend.choice.direction, blend.choice.part)
+    entries = blend.table.entries[:_MAX_RUNS]
+    setting = (blend.metric, blend.normalization, blend.table.direction, blend.table.part)
     setting += tuple(entry.run.id for entry in entries)
-    is_found = st.session_state.get(_FOUND) == setting
-    few = f" of the first {_MOST_RUNS} runs" if len(blend.choice.entries) > _MOST_RUNS else ""
+    is_found = st.session_state.get(_BLEND) == setting
+    few = f" of the first {_MAX_RUNS} runs" if len(blend.table.entries) > _MAX_RUNS else ""
     forms.quiet_button(
         f"Best blend{few}",
         "join_inner",
         "compare-blend-best",
         st.session_state.__setitem__,
-        _FOUND,
+        _BLEND,
         setting,
         disabled=is_found,
         help="Chooses runs and their weights on the validation part, as simviz.blend does. Each "
@@ -216,15 +216,15 @@ def _best(
 ) -> tuple[ChosenBlend, list[tuple[Any, ...]], str]:
     """What validation chooses, its figures beside the best run and RRF, and the gain in words."""
     # The setting names all that the answer depends on, more than tells one blend from another.
-    choice = blend.choice
-    by_id = {entry.run.id: entry for entry in choice.entries[:_MOST_RUNS]}
+    table = blend.table
+    by_id = {entry.run.id: entry for entry in table.entries[:_MAX_RUNS]}
     first = next(iter(by_id.values())).run
     pipelines = {run_id: entry.run.pipeline() for run_id, entry in by_id.items()}
-    validation, test = (held_out(first, part, choice.pairs) for part in ("validation", "test"))
-    asking: Any = choice.direction
+    validation, test = (held_out(first, part, table.pairs) for part in ("validation", "test"))
+    asking: Any = table.direction
     chosen = choose_blend(
         pipelines,
-        first.take(choice.pairs, "train"),
+        first.take(table.pairs, "train"),
         validation,
         blend.metric,
         asking,
@@ -236,14 +236,14 @@ def _best(
     single = by_id[chosen.single].label
     of = "both" if len(fused) == 2 else f"all {len(fused)}"
     names = ("best blend", f"{single} alone", f"RRF of {of}, nothing chosen")
-    metric, directions = blend.metric, preferences.query_sides(choice.direction)
+    metric, directions = blend.metric, preferences.query_sides(table.direction)
     on_validation = ranks.evaluate(validation, [metric], directions=directions).value(
         metric, asking
     )
     values: list[tuple[Any, ...]] = list(
         zip(names, (chosen.value, chosen.single_value, on_validation), strict=True)
     )
-    if choice.part != "test":
+    if table.part != "test":
         return chosen, values, ""
     sides = test.x, test.y, test.relevance
     results = [
@@ -266,7 +266,7 @@ def _best(
 
 
 def _take(blend: Blend, shares: Mapping[str, float]) -> None:
-    by_id = blend.choice.by_id
+    by_id = blend.table.by_id
     learned, lexical = _default_pair([by_id[run_id] for run_id in shares])
     st.session_state["compare-learned"] = learned.run.id
     st.session_state["compare-lexical"] = lexical.run.id
@@ -280,7 +280,7 @@ def _take(blend: Blend, shares: Mapping[str, float]) -> None:
 @state.cached(60)
 def _curve(blend: Blend, part: Part) -> BlendCurve | None:
     """A blend at 101 weights on a part; None where there is no pair to choose a weight by."""
-    learned, lexical, pairs = blend.learned.run, blend.lexical.run, blend.choice.pairs
+    learned, lexical, pairs = blend.learned.run, blend.lexical.run, blend.table.pairs
     held = held_out(learned, part, pairs)
     is_empty = not (len(held.x) and len(held.y) and held.relevance.positives.nnz)
     if part == "validation" and is_empty:
@@ -302,8 +302,8 @@ def _choose_alpha(blend: Blend, best: float | None) -> float:
     with st.container(horizontal=beside, vertical_alignment="bottom", gap="medium"):
         text = f"At 0 {low} decides alone, at 1 {high}."
         about: dict[str, Any] = {"key": key, "help": text, "persist_state": "session"}
-        chosen: float = st.slider(f"α: share of {high}", 0.0, 1.0, step=0.01, **about)
-        alpha = round(chosen, 2)
+        value: float = st.slider(f"α: share of {high}", 0.0, 1.0, step=0.01, **about)
+        alpha = round(value, 2)
         if best is not None:
             forms.quiet_button(
                 f"Best on validation: {best:g}",
@@ -320,7 +320,7 @@ def _choose_alpha(blend: Blend, best: float | None) -> float:
 def _draw(
     blend: Blend, curves: Mapping[str, BlendCurve], alpha: float, best: float | None
 ) -> None:
-    direction = blend.choice.direction
+    direction = blend.table.direction
     lines = {
         name: WeightCurve(name, curve.alphas, curve.values(direction=direction))
         for name, curve in curves.items()
@@ -353,10 +353,10 @@ def _show_figures(blend: Blend, curves: Mapping[str, BlendCurve], alpha: float) 
 
 def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -> str:
     """Where the weight comes from, and what its figures may be believed."""
-    choice, learned, lexical = blend.choice, blend.learned, blend.lexical
+    table, learned, lexical = blend.table, blend.learned, blend.lexical
     text = ""
-    if blend.metric != choice.metric:
-        text += f"{choice.metric} compares all pairs; {blend.metric} stands for it here. "
+    if blend.metric != table.metric:
+        text += f"{table.metric} compares all pairs; {blend.metric} stands for it here. "
     if validation is None or best is None:
         text += (
             "No query of the validation part has an answer, so no weight could be chosen there. "
@@ -367,7 +367,7 @@ def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -
         counts = [
             int((lines[0] == lines[0]).sum())
             for (_, direction), lines in validation.per_query.items()
-            if choice.direction in ("mean", direction)
+            if table.direction in ("mean", direction)
         ]
         counted = f" ({sum(counts):,} queries)" if counts else ""
         text += (
@@ -418,31 +418,31 @@ def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
     ):
         with display.problems(show=display.later(_REFUSAL)):
             state.queue().submit(spec)
-            st.session_state[_KEPT] = spec.digest
+            st.session_state[_STORED] = spec.digest
         st.rerun(scope="app")  # the page shows how far the job is
 
 
 # -- hubs -----------------------------------------------------------------------------
 
 
-def correctable(choice: RunTable) -> Sequence[Entry]:
+def correctable(table: RunTable) -> Sequence[RunEntry]:
     """Runs whose hubs can be corrected: not what is corrected already, nor answers of others."""
     return [
         entry
-        for entry in choice.entries
+        for entry in table.entries
         if entry.run.info.method != CSLS and not entry.run.info.is_imported
     ]
 
 
 @st.fragment
 @display.problems(ValueError)
-def show_hubs(choice: RunTable) -> None:
+def show_hubs(table: RunTable) -> None:
     """Choose a run and a form, and show the metric at each k."""
     st.markdown(
         "Some answers are near to very many queries: hubs. CSLS, cross-domain similarity local "
         "scaling, takes the mean similarity of both items to their k nearest off each score."
     )
-    entries = {entry.run.id: entry for entry in correctable(choice)}
+    entries = {entry.run.id: entry for entry in correctable(table)}
     names = {run_id: entry.label for run_id, entry in entries.items()}
     if st.session_state.get("compare-scaled") not in names:
         st.session_state["compare-scaled"] = next(iter(names))
@@ -450,8 +450,8 @@ def show_hubs(choice: RunTable) -> None:
     text = "The nearest are looked for among"
     queries: Queries = forms.segments(text, _NEIGHBORS, "compare-neighbours")
     with st.spinner("Measuring at each k", show_time=False):
-        values = _values_by_k(choice, entries[run_id], queries)
-    better = 1 if parse_metric(choice.metric).higher_is_better else -1
+        values = _values_by_k(table, entries[run_id], queries)
+    better = 1 if parse_metric(table.metric).higher_is_better else -1
     known = {k: better * value for k, value in values.items() if k and value == value}
     if not known:
         display.quiet("No query of the validation part has an answer, so k cannot be chosen.")
@@ -462,7 +462,7 @@ def show_hubs(choice: RunTable) -> None:
         if k:
             name = f"k = {k}, best" if k == best else f"k = {k}"
             rows.append([name, f"{value:.3f}", display.signed(value - values[0])])
-    display.table([f"{choice.metric}, validation", "value", "Δ"], rows, look="sv-tight")
+    display.table([f"{table.metric}, validation", "value", "Δ"], rows, look="sv-tight")
     st.caption(
         "As published, CSLS looks at the other queries: a score depends on what else is asked, so "
         "figures are of asking all queries of a part at once. Single queries, as in Search, find "
@@ -480,12 +480,12 @@ def show_hubs(choice: RunTable) -> None:
 
 
 @state.cached(60)
-def _values_by_k(choice: RunTable, entry: Entry, queries: Queries) -> dict[int, float]:
+def _values_by_k(table: RunTable, entry: RunEntry, queries: Queries) -> dict[int, float]:
     """The metric on the validation part at each k, and under 0 without CSLS."""
-    run, pairs = entry.run, choice.pairs
+    run, pairs = entry.run, table.pairs
     held = held_out(run, "validation", pairs)
     if not (len(held.x) and len(held.y) and held.relevance.positives.nnz):
         return {}
-    train, direction = run.take(pairs, "train"), cast("Asking", choice.direction)
-    metric = parse_metric(choice.metric)
+    train, direction = run.take(pairs, "train"), cast("Asking", table.direction)
+    metric = parse_metric(table.metric)
     return csls_values(run.pipeline(), train, held, queries, metric, direction)

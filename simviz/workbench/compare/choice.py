@@ -32,7 +32,7 @@ from simviz.evaluation.metrics import (
 from simviz.evaluation.result import PartResult
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import Entry, RunTable, ranked
+from simviz.reports.run_summary import RunEntry, RunTable, ranked
 from simviz.store.run import Part, Run
 from simviz.workbench.shell import (
     forms,
@@ -141,31 +141,31 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
     infos = [run.info for run in group]
     labels, looks = shell_runs.label_runs(infos), shell_runs.looks(infos)
     with bar:
-        chosen = _choose_runs(group, labels, looks, requested, group_names)
+        selected = _choose_runs(group, labels, looks, requested, group_names)
         side = pairs.headings[direction == "y2x"]
         text = "Mean of both sides" if direction == "mean" else f"{clean_text(side, _LONGEST)} →"
         with st.popover(escape_markdown(text), key="compare-side"):
             direction = preferences.choose_direction(dataset_id, pairs, known.directions)
-        first, *others = (_measured_on([run], part).metrics for run in chosen or group)
+        first, *others = (_measured_on([run], part).metrics for run in selected or group)
         shared = [name for name in first if all(name in other for other in others)] or first
         metric = _choose_metric(shared, metric)
         preferences.part_switch(dataset_id)
-    if not chosen:
+    if not selected:
         st.info("Choose at least one run above.")
         return None
     # Kept for other pages and in the address.
-    run_ids = [run.id for run in chosen]
+    run_ids = [run.id for run in selected]
     st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
     query_params.new_params().clear()
     place: dict[str, str | None] = {"demo": None, "run": None, **query_params.data(dataset_id)}
     query_params.put(**place, runs=",".join(run_ids), metric=metric)
-    missing = [labels[run.id] for run in chosen if part not in run.measured]
+    missing = [labels[run.id] for run in selected if part not in run.measured]
     progress.explain_missing_part(missing, part)
     if metric not in shared:
-        chosen = [replace(run, extra_metric=metric) for run in chosen]
+        selected = [replace(run, extra_metric=metric) for run in selected]
     entries = []
-    for run in ranked(chosen, metric, direction, part):
-        entry = Entry(run, labels[run.id], looks[run.id], part)
+    for run in ranked(selected, metric, direction, part):
+        entry = RunEntry(run, labels[run.id], looks[run.id], part)
         if part in run.measured:
             try:  # what the page needs of every run
                 if entry.evaluation:
@@ -179,10 +179,10 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
 
 
 def choose_two(
-    choice: RunTable, labels: Mapping[str, str], defaults: Sequence[str]
-) -> tuple[Entry, Entry]:
+    table: RunTable, labels: Mapping[str, str], defaults: Sequence[str]
+) -> tuple[RunEntry, RunEntry]:
     """Let the visitor choose two different runs; the labels of the boxes by their names."""
-    by_id = choice.by_id
+    by_id = table.by_id
     keys = [f"compare-{name}" for name in labels]
     for key, run_id in zip(keys, defaults, strict=True):
         if st.session_state.get(key) not in by_id:
@@ -190,13 +190,13 @@ def choose_two(
     first, second = (st.session_state[key] for key in keys)
     if first == second:
         st.session_state[keys[1]] = next(run_id for run_id in by_id if run_id != first)
-    chosen: list[str] = []
+    run_ids: list[str] = []
     columns = st.columns(2, gap="medium")
     for column, key, label in zip(columns, keys, labels.values(), strict=True):
-        names = {i: entry.label for i, entry in by_id.items() if i not in chosen}
+        names = {i: entry.label for i, entry in by_id.items() if i not in run_ids}
         run_id = column.selectbox(label, **forms.session_options(names, key))
-        chosen.append(run_id)
-    return by_id[chosen[0]], by_id[chosen[1]]
+        run_ids.append(run_id)
+    return by_id[run_ids[0]], by_id[run_ids[1]]
 
 
 def _measured_on(runs: Sequence[Run], part: Part) -> PartResult:
@@ -268,11 +268,11 @@ def _choose_runs(
                 key=_GROUP,
             )
         mark_pills(key, [looks[run_id] for run_id in ids])
-        chosen = st.pills("Runs", **forms.options(names), selection_mode="multi", key=key)
+        run_ids = st.pills("Runs", **forms.options(names), selection_mode="multi", key=key)
         if n < len(ids):
             every = {key: ids}
             forms.quiet_button("All", "select_all", "compare-all", st.session_state.update, every)
-    return [run for run in group if run.id in chosen]
+    return [run for run in group if run.id in run_ids]
 
 
 def _choose_metric(metrics: Sequence[str], default: str) -> str:
@@ -332,6 +332,6 @@ def held_out(run: Run, part: Part, pairs: PairSet) -> PairSet:
     return run.take(pairs, part)
 
 
-def part_of(entry: Entry, pairs: PairSet) -> PairSet:
+def part_of(entry: RunEntry, pairs: PairSet) -> PairSet:
     """The part of a run's split that figures are of."""
     return held_out(entry.run, entry.part, pairs)

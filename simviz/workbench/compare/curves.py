@@ -12,7 +12,7 @@ from streamlit.delta_generator import DeltaGenerator
 
 from simviz.charts import dimension_figure, dimension_records
 from simviz.charts.curves import (
-    MOST_BANDS,
+    MAX_BANDS,
     ProgressCurve,
     learning_figure,
     progress_records,
@@ -31,7 +31,7 @@ from simviz.jobs.run_curves import (
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import (
     NEARLY,
-    Entry,
+    RunEntry,
     RunTable,
     dimension_curve,
     mean_band,
@@ -53,7 +53,7 @@ _NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
 
 
 @st.fragment
-def show(choice: RunTable) -> None:
+def show(table: RunTable) -> None:
     """Choose a kind of curve and show it for all runs; the rest of the page is left alone."""
     if st.session_state.get("compare-curve") not in CURVES:
         st.session_state["compare-curve"] = "roc"
@@ -71,46 +71,46 @@ def show(choice: RunTable) -> None:
     show_kind = {"dimensions": show_dimensions, "training": show_training, "size": show_sizes}
     with display.problems():  # a model that was deleted since, or is damaged
         if kind in pair_curves.KINDS:
-            pair_curves.show(choice, kind, columns)
+            pair_curves.show(table, kind, columns)
         else:
-            show_kind[kind](choice, columns)
+            show_kind[kind](table, columns)
 
 
-def _without(choice: RunTable, drawn: Sequence[str], text: str) -> str:
+def _without(table: RunTable, drawn: Sequence[str], text: str) -> str:
     """Name the runs that are not drawn."""
-    without = [entry.label for entry in choice.entries if entry.label not in drawn]
+    without = [entry.label for entry in table.entries if entry.label not in drawn]
     return escape_markdown(f"{text}: {', '.join(without)}.") if without else ""
 
 
 # -- quality by dimension -------------------------------------------------------------
 
 
-def show_dimensions(choice: RunTable, columns: Columns) -> None:
+def show_dimensions(table: RunTable, columns: Columns) -> None:
     """Draw the metric, or what stands for it by query, against the number of dimensions."""
-    nested = [entry for entry in choice.entries if entry.measured.curve]
-    swept = [e for e in choice.entries if not e.measured.curve and e.run.has_smaller(e.part)]
-    missing = [e for e in choice.entries if e not in swept and smaller_dimensions(e.run)]
+    nested = [entry for entry in table.entries if entry.measured.curve]
+    swept = [e for e in table.entries if not e.measured.curve and e.run.has_smaller(e.part)]
+    missing = [e for e in table.entries if e not in swept and smaller_dimensions(e.run)]
     if not nested and not swept:
         text = "Their dimensions have no order: no smaller model is part of a larger one."
         st.markdown(text + (" Train them at fewer dimensions for their curve." * bool(missing)))
-        _offer_dimensions(choice, missing)
+        _offer_dimensions(table, missing)
         return
-    metric = query_metric(choice.metric).name
+    metric = query_metric(table.metric).name
     curves = []
     with st.spinner("Measuring the first dimensions", show_time=False):
         for entry in nested + swept:
-            records = curve_of(entry, metric, choice.pairs)
-            if (curve := dimension_curve(entry, choice.direction, records)) is not None:
+            records = curve_of(entry, metric, table.pairs)
+            if (curve := dimension_curve(entry, table.direction, records)) is not None:
                 curves.append(curve)
     if not curves:
         columns[0].caption(
-            f"No query of the {choice.part} part has both right and wrong candidates in this "
+            f"No query of the {table.part} part has both right and wrong candidates in this "
             "direction, so there is nothing to rank."
         )
         return
     nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
     trained = ", ".join(entry.label for entry in swept)
-    bands = " with 95 % bands over queries" if len(curves) <= MOST_BANDS else ""
+    bands = " with 95 % bands over queries" if len(curves) <= MAX_BANDS else ""
     text = f"{escape_markdown(metric)}{bands}; the ring marks the best."
     if nested:
         text += " Methods with ordered dimensions are trained once and cut."
@@ -124,13 +124,13 @@ def show_dimensions(choice: RunTable, columns: Columns) -> None:
         ["method", "best", "with", nearly],
         [[curve.label, *milestones(curve)] for curve in curves],
         text,
-        _without(choice, [entry.label for entry in nested + swept], "Without a curve"),
+        _without(table, [entry.label for entry in nested + swept], "Without a curve"),
     )
     with columns[0]:
-        _offer_dimensions(choice, missing)
+        _offer_dimensions(table, missing)
 
 
-def _offer_dimensions(choice: RunTable, missing: Sequence[Entry]) -> None:
+def _offer_dimensions(table: RunTable, missing: Sequence[RunEntry]) -> None:
     if not missing:
         return
     at = smaller_dimensions(missing[0].run)
@@ -138,7 +138,7 @@ def _offer_dimensions(choice: RunTable, missing: Sequence[Entry]) -> None:
     took = [entry.run.about.get("seconds", {}).get("training", 0.0) for entry in missing]
     _offer(
         "dimensions",
-        {e.run.id: (e.label, partial(train_dimensions, e.run, choice.pairs)) for e in missing},
+        {e.run.id: (e.label, partial(train_dimensions, e.run, table.pairs)) for e in missing},
         "trains at fewer dimensions",
         f"Train {escape_markdown(name)}at fewer dimensions",
         f"At {', '.join(map(str, at))}, in the background; the curve is kept with the run.",
@@ -181,14 +181,14 @@ def _call(calls: Sequence[tuple[Any, ...]]) -> None:
         function(*arguments)
 
 
-def curve_of(entry: Entry, metric: str, pairs: PairSet) -> Sequence[Mapping[str, Any]]:
+def curve_of(entry: RunEntry, metric: str, pairs: PairSet) -> Sequence[Mapping[str, Any]]:
     """Quality by dimension of a run; empty for none."""
     return _curve_of(entry, metric, pairs, entry.run.has_smaller(entry.part))
 
 
 @state.cached(64)
 def _curve_of(
-    entry: Entry, metric: str, pairs: PairSet, is_swept: bool
+    entry: RunEntry, metric: str, pairs: PairSet, is_swept: bool
 ) -> Sequence[Mapping[str, Any]]:
     """The same until smaller models are trained."""
     return records_by_dimension(entry, metric, pairs)
@@ -197,9 +197,9 @@ def _curve_of(
 # -- progress in training -------------------------------------------------------------
 
 
-def show_training(choice: RunTable, columns: Columns) -> None:
+def show_training(table: RunTable, columns: Columns) -> None:
     """Draw what methods reported while they trained."""
-    histories = {entry.run.id: history_of(entry.run.id) for entry in choice.entries}
+    histories = {entry.run.id: history_of(entry.run.id) for entry in table.entries}
     recorded = {name for values in histories.values() for name in values}
     # Quality on the validation part compares methods; losses do not.
     metrics = sorted(recorded, key=lambda name: (name != "validation", name))
@@ -213,11 +213,11 @@ def show_training(choice: RunTable, columns: Columns) -> None:
         metric = _choose_metric(metrics, "compare-training-metric", "Reported")
     title = metric
     if metric == "validation":
-        part = held_out(choice.entries[0].run, "validation", choice.pairs)
+        part = held_out(table.entries[0].run, "validation", table.pairs)
         title = f"{part.relevance.training_metric}, validation"
     curves = [
         ProgressCurve(entry.look, entry.label, *histories[entry.run.id][metric])
-        for entry in choice.entries
+        for entry in table.entries
         if metric in histories[entry.run.id]
     ]
     show_beside(
@@ -233,7 +233,7 @@ def show_training(choice: RunTable, columns: Columns) -> None:
         "As reported in training, at most ten times a second. Losses of two methods do not "
         "compare: each minimises its own. A curve that has not levelled off at its end was "
         "stopped early.",
-        _without(choice, [curve.label for curve in curves], "Did not report it"),
+        _without(table, [curve.label for curve in curves], "Did not report it"),
     )
 
 
@@ -269,32 +269,32 @@ def _choose_metric(options: Sequence[str], key: str, label: str) -> str:
 # -- quality by the number of pairs ---------------------------------------------------
 
 
-def show_sizes(choice: RunTable, columns: Columns) -> None:
+def show_sizes(table: RunTable, columns: Columns) -> None:
     """Draw quality against the number of pairs trained on, and offer to train for it."""
-    kept = {e.run.id: e.run.read_objects(f"{e.part}/learning") for e in choice.entries}
-    known = {run_id: found.get("records", []) for run_id, found in kept.items()}
-    missing = [entry for entry in choice.entries if not known[entry.run.id]]
+    stored = {e.run.id: e.run.read_objects(f"{e.part}/learning") for e in table.entries}
+    known = {run_id: objects.get("records", []) for run_id, objects in stored.items()}
+    missing = [entry for entry in table.entries if not known[entry.run.id]]
     if not any(known.values()):
         st.markdown(
             "What would more pairs bring? Each method is trained anew on a sixteenth, an eighth, "
             "a quarter and half of its training pairs, and measured on the same "
-            f"{choice.part} part."
+            f"{table.part} part."
         )
-        _offer_training(choice, missing)
+        _offer_training(table, missing)
         return
     with columns[1]:
         metric = _choose_metric(list(METRICS), "compare-size-metric", "Metric")
         curves, lines = [], []
-        for entry in choice.entries:
+        for entry in table.entries:
             records = [r for r in known[entry.run.id] if r["metric"] == METRICS[metric]]
-            if (band := mean_band(records, choice.direction, "n_pairs")) is not None:
+            if (band := mean_band(records, table.direction, "n_pairs")) is not None:
                 curves.append(ProgressCurve(entry.look, entry.label, *band))
                 half, whole = band[1][-2:]
                 gain = display.signed(whole - half)
                 lines.append([entry.label, f"{half:.3f}", f"{whole:.3f}", gain])
         if not curves:
             st.caption(
-                f"No query of the {choice.part} part has both right and wrong candidates in this "
+                f"No query of the {table.part} part has both right and wrong candidates in this "
                 "direction, so that no metric of ranks tells what more pairs bring."
             )
             return
@@ -310,20 +310,20 @@ def show_sizes(choice: RunTable, columns: Columns) -> None:
         "doubling still gains, more pairs would help.",
     )
     with columns[1]:
-        _offer_training(choice, missing)
+        _offer_training(table, missing)
 
 
-def _offer_training(choice: RunTable, missing: Sequence[Entry]) -> None:
+def _offer_training(table: RunTable, missing: Sequence[RunEntry]) -> None:
     able = [entry for entry in missing if not why_no_curve(entry.run)]
     if not able:
         return
     # All shares take a little less than the whole took.
     took = [entry.run.about.get("seconds", {}) for entry in able]
-    everyone = len(able) == len(choice.entries)
+    everyone = len(able) == len(table.entries)
     _offer(
         "size",
         {
-            (e.run.id, e.part): (e.label, partial(train_on_shares, e.run, choice.pairs, e.part))
+            (e.run.id, e.part): (e.label, partial(train_on_shares, e.run, table.pairs, e.part))
             for e in able
         },
         "trains on shares of the pairs",

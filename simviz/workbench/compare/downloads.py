@@ -17,7 +17,7 @@ from simviz.exports.linear import Form
 from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.markdown import escape_markdown
 from simviz.reports import html_report, query_csv, trec_zip
-from simviz.reports.run_summary import Entry, RunTable
+from simviz.reports.run_summary import RunEntry, RunTable
 from simviz.store.run import Run
 from simviz.workbench.compare import significance
 from simviz.workbench.compare.significance import TestResults
@@ -80,34 +80,36 @@ def _download(
 # -- tables ---------------------------------------------------------------------------
 
 
-def show(choice: RunTable, metrics: Sequence[str], results: TestResults | None) -> None:
+def show(table: RunTable, metrics: Sequence[str], results: TestResults | None) -> None:
     """Buttons that save the table and what is behind it; each file is made when asked for."""
     # The files are made outside of this page's run: nothing there may ask the page.
-    runs = [entry.run for entry in choice.entries]
-    labels = {entry.run.id: entry.label for entry in choice.entries}
-    looks = {entry.run.id: entry.look for entry in choice.entries}
-    pairs, part, others = choice.pairs, choice.part, code.parts_of(runs)
+    runs = [entry.run for entry in table.entries]
+    labels = {entry.run.id: entry.label for entry in table.entries}
+    looks = {entry.run.id: entry.look for entry in table.entries}
+    pairs, part, others = table.pairs, table.part, code.parts_of(runs)
 
     def report() -> bytes:
-        options: dict[str, Any] = {"metric": choice.metric, "direction": choice.direction}
+        options: dict[str, Any] = {"metric": table.metric, "direction": table.direction}
         options |= {"labels": labels, "looks": looks, "others": others, "part": part}
         if drawings.best_stored(runs[0]) is None:
             draw_now(runs[0], pairs, QUICK_LAYOUT)
         return html_report(runs, pairs, **options).encode()
 
     def queries() -> bytes:
-        text = query_csv(runs, pairs, list(choice.metrics), labels=labels, part=part)
+        text = query_csv(runs, pairs, list(table.metrics), labels=labels, part=part)
         return text.encode("utf-8", "replace")
 
     def trec() -> bytes:
-        sides = preferences.query_sides(choice.direction)
+        sides = preferences.query_sides(table.direction)
         return trec_zip(runs, pairs, directions=sides, labels=labels, part=part)
 
-    table = choice, metrics, results
+    arguments = table, metrics, results
     name = f"comparison-{part}"
-    _download("Table as CSV", "compare-csv", f"{name}.csv", "text/csv", partial(csv_table, *table))
+    _download(
+        "Table as CSV", "compare-csv", f"{name}.csv", "text/csv", partial(csv_table, *arguments)
+    )
     writers = partial(table_latex, n_runs=len(runs)), table_markdown
-    latex, markdown = (partial(printed_table, write, *table) for write in writers)
+    latex, markdown = (partial(printed_table, write, *arguments) for write in writers)
     _download("Table as LaTeX", "compare-tex", f"{name}.tex", "text/x-tex", latex)
     _download("Table as Markdown", "compare-md", f"{name}.md", "text/markdown", markdown)
     # A demo is read from installed packages, and those may have been renewed.
@@ -145,39 +147,39 @@ def show(choice: RunTable, metrics: Sequence[str], results: TestResults | None) 
     )
 
 
-def csv_table(choice: RunTable, metrics: Sequence[str], results: TestResults | None) -> str:
+def csv_table(table: RunTable, metrics: Sequence[str], results: TestResults | None) -> str:
     """Every figure, for a spreadsheet."""
-    measured = choice.entries[0].measured
-    part: Cells = {"part": choice.part, "x items": measured.n_x, "y items": measured.n_y}
-    early = [entry.label for entry in choice.entries if entry.is_stopped_early]
-    extra = [] if results is None else _all_figures(choice, results)
+    measured = table.entries[0].measured
+    part: Cells = {"part": table.part, "x items": measured.n_x, "y items": measured.n_y}
+    early = [entry.label for entry in table.entries if entry.is_stopped_early]
+    extra = [] if results is None else _all_figures(table, results)
     lines = []
-    for name, more in zip_longest(choice.row_names, extra, fillvalue={}):
-        stopped = {"stopped early by": choice.part} if name in early else {}
+    for name, more in zip_longest(table.row_names, extra, fillvalue={}):
+        stopped = {"stopped early by": table.part} if name in early else {}
         lines.append({**part, **stopped, **more})
-    return table_csv(_columns(choice, metrics, lines))
+    return table_csv(_columns(table, metrics, lines))
 
 
 def printed_table(
     write: Callable[..., str],
-    choice: RunTable,
+    table: RunTable,
     metrics: Sequence[str],
     results: TestResults | None,
 ) -> str:
     """Tie groups, differences and p-values beside the metrics, for a paper or for notes."""
-    extra = [] if results is None else _printed(choice, results)
-    columns = _columns(choice, metrics, extra)
-    return write(columns, caption=_caption(choice, results))
+    extra = [] if results is None else _printed(table, results)
+    columns = _columns(table, metrics, extra)
+    return write(columns, caption=_caption(table, results))
 
 
-def _all_figures(choice: RunTable, results: TestResults) -> list[Cells]:
+def _all_figures(table: RunTable, results: TestResults) -> list[Cells]:
     """All of it in figures, one mapping a run, for files; the verdict on the test part alone."""
     comparisons, base = results.comparisons, results.setting.against
     letters = comparisons.letters()
     mean = comparisons.means[comparisons.names.index(base.run.id)]
     lines: list[Cells] = []
-    for entry, one in zip(choice.entries, significance.against(choice, results), strict=True):
-        low, high = significance.interval(choice, entry)
+    for entry, one in zip(table.entries, significance.against(table, results), strict=True):
+        low, high = significance.interval(table, entry)
         cells: dict[str, Any] = {"bootstrap 95 % low": low, "bootstrap 95 % high": high}
         cells["group"] = letters[entry.run.id]
         if one is not None:
@@ -194,43 +196,43 @@ def _all_figures(choice: RunTable, results: TestResults) -> list[Cells]:
             }
             if one.why_missing:
                 cells["empty because"] = one.why_missing
-        hidden = ("group", "p", "test") if choice.part == "validation" else ()
+        hidden = ("group", "p", "test") if table.part == "validation" else ()
         lines.append({name: cell for name, cell in cells.items() if name not in hidden})
     return lines
 
 
-def _printed(choice: RunTable, results: TestResults) -> list[Cells]:
+def _printed(table: RunTable, results: TestResults) -> list[Cells]:
     """Tie groups, differences and p-values, one mapping a run, for a printed table."""
     delta, letters = f"Δ to {results.setting.against.label}", results.comparisons.letters()
     lines: list[Cells] = []
-    for entry, one in zip(choice.entries, significance.against(choice, results), strict=True):
+    for entry, one in zip(table.entries, significance.against(table, results), strict=True):
         cells: dict[str, Any] = {"group": letters[entry.run.id]}
         if one is not None:
             cells |= {delta: one.difference, "p": significance.p_text(one.p_value)}
-        if choice.part == "validation":  # the interval takes the place of the verdict
+        if table.part == "validation":  # the interval takes the place of the verdict
             interval = one and significance.interval_text(one)
             cells = {delta: cells.get(delta), "Δ, 95 %": interval}
         lines.append(cells)
     return lines
 
 
-def _caption(choice: RunTable, results: TestResults | None) -> str:
+def _caption(table: RunTable, results: TestResults | None) -> str:
     """What the printed table shows, and by which test."""
-    first = choice.entries[0]
-    split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
+    first = table.entries[0]
+    split = describe_split(first.run.info.spec["split"], table.names, table.part)
     size = f"{first.measured.n_x:,} × {first.measured.n_y:,}"
     arrows = {"x2y": "{} to {}", "y2x": "{1} to {0}", "mean": "mean of {} to {} and back"}
     text = (
-        f"{choice.pairs.name}: {arrows[choice.direction].format(*choice.names)}, ± 95 % interval; "
-        f"{choice.part} part, {size}: {split}; ranked against {choice.pool}."
+        f"{table.pairs.name}: {arrows[table.direction].format(*table.names)}, ± 95 % interval; "
+        f"{table.part} part, {size}: {split}; ranked against {table.pool}."
     )
-    if early := [entry.label for entry in choice.entries if entry.is_stopped_early]:
+    if early := [entry.label for entry in table.entries if entry.is_stopped_early]:
         text += f" Stopped early by this part: {', '.join(early)}."
     if results is None:
         return text
     now = results.setting
-    tested = f"{significance.tested_name(choice, now)} against {now.against.label}"
-    if choice.part == "validation":
+    tested = f"{significance.tested_name(table, now)} against {now.against.label}"
+    if table.part == "validation":
         return f"{text} Δ is of {tested}, with its 95 % interval."
     return (
         f"{text} Runs that share a letter cannot be told apart at 5 %; Δ and p are of {tested} "
@@ -238,14 +240,14 @@ def _caption(choice: RunTable, results: TestResults | None) -> str:
     )
 
 
-def _columns(choice: RunTable, metrics: Sequence[str], extra: Sequence[Cells]) -> list[Column]:
+def _columns(table: RunTable, metrics: Sequence[str], extra: Sequence[Cells]) -> list[Column]:
     """The results table with further cells by line; lines that are left over have none."""
-    names, (sizes, times) = choice.row_names, choice.costs()
+    names, (sizes, times) = table.row_names, table.costs()
     heads = dict.fromkeys(head for cells in extra for head in cells)
     lines = [*extra, *[{}] * (len(names) - len(extra))]
     return [
         ["method", *names],
-        *([metric, *choice.figures(metric)] for metric in metrics),
+        *([metric, *table.figures(metric)] for metric in metrics),
         *([head, *(cells.get(head) for cells in lines)] for head in heads),
         ["dimensions", *sizes],
         ["seconds", *times],
@@ -255,14 +257,14 @@ def _columns(choice: RunTable, metrics: Sequence[str], extra: Sequence[Cells]) -
 # -- models ---------------------------------------------------------------------------
 
 
-def show_model_files(entries: Sequence[Entry]) -> None:
+def show_model_files(entries: Sequence[RunEntry]) -> None:
     """Buttons with every form in which one of the runs can leave."""
     by_id = {entry.run.id: entry.run for entry in entries}
-    chosen = entries[0].run.id
+    run_id = entries[0].run.id
     if len(entries) > 1:
         labels = {entry.run.id: entry.label for entry in entries}
-        chosen = st.selectbox("Model of", **forms.options(labels), key="take-model")
-    run = by_id[chosen]
+        run_id = st.selectbox("Model of", **forms.options(labels), key="take-model")
+    run = by_id[run_id]
     name = f"{run.info.method}.simviz"
     text = "Features and method in one file of JSON and arrays, for simviz."
     _download("Whole model", "take-whole", name, "application/zip", run.pipeline_bytes, text)

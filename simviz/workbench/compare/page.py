@@ -16,7 +16,7 @@ from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import SimvizError
 from simviz.explain.topics import has_topics
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import Entry, RunTable
+from simviz.reports.run_summary import RunEntry, RunTable
 from simviz.workbench.compare import (
     blend,
     curves,
@@ -90,26 +90,26 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
     bar = st.container(
         horizontal=True, vertical_alignment="bottom", gap="xsmall", key="compare-bar"
     )
-    choice = choose(dataset_id, pairs, bar)
-    if choice is None:
+    run_table = choose(dataset_id, pairs, bar)
+    if run_table is None:
         return
     with answer:
-        table.show_finding(choice)
-    with table.show_table(choice, bar):
-        _show_against_all_items(choice)
-    curves.show(choice)
-    _show_details(choice)
+        table.show_finding(run_table)
+    with table.show_table(run_table, bar):
+        _show_against_all_items(run_table)
+    curves.show(run_table)
+    _show_details(run_table)
 
 
-def _show_details(choice: RunTable) -> None:
+def _show_details(run_table: RunTable) -> None:
     """One at a time of what stands below, where somebody opens it."""
-    topical = [(e.label, e.run) for e in choice.entries if has_topics(e.run.info.method)]
-    differing = parameters.differing(choice)
+    topical = [(e.label, e.run) for e in run_table.entries if has_topics(e.run.info.method)]
+    differing = parameters.differing(run_table)
     fits = {
         "parameters": bool(differing),
         "topics": bool(topical),
-        "blend": len(choice.entries) > 1,
-        "hubs": bool(blend.correctable(choice)),
+        "blend": len(run_table.entries) > 1,
+        "hubs": bool(blend.correctable(run_table)),
     }
     known = {name: label for name, label in TABS.items() if fits.get(name, True)}
     # What a page sets, a browser takes over, whatever was pressed in the meantime.
@@ -127,32 +127,32 @@ def _show_details(choice: RunTable) -> None:
         query_params.put(tab=st.session_state["compare-curve"])
         return
     if name == "more":
-        _show_more(choice)
+        _show_more(run_table)
         return
     query_params.put(tab=name)
     if name == "topics":
-        topics.show(topical, choice.pairs)
+        topics.show(topical, run_table.pairs)
     elif name == "parameters":
-        parameters.show(choice, differing)
+        parameters.show(run_table, differing)
     else:
-        {"queries": queries.show, "blend": blend.show, "hubs": blend.show_hubs}[name](choice)
+        {"queries": queries.show, "blend": blend.show, "hubs": blend.show_hubs}[name](run_table)
 
 
-def _show_more(choice: RunTable) -> None:
+def _show_more(run_table: RunTable) -> None:
     """What scores mean by themselves, and whether another split would say the same."""
     head = st.container(horizontal=True, vertical_alignment="center", gap="small")
     with head:
         kind = forms.segments("More", MORE, "compare-further", is_labelled=False, wrap=True)
     query_params.put(tab=kind)
     if kind == "divisions":
-        repeated_splits.show(choice)
+        repeated_splits.show(run_table)
         return
     about = head.popover(
         "Figures", icon=":material/info:", type="tertiary", key="compare-told-more"
     )
     show_kind = pair_curves.show_histograms if kind == "scores" else pair_curves.show_reliability
     with display.problems():  # a model that was deleted since, or is damaged
-        show_kind(choice, (st.container(), about))
+        show_kind(run_table, (st.container(), about))
 
 
 def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
@@ -167,32 +167,32 @@ def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:
         frame.page_link("app.py", "Train this demo's methods", ":material/play_arrow:", demo=demo)
 
 
-def _show_against_all_items(choice: RunTable) -> None:
+def _show_against_all_items(run_table: RunTable) -> None:
     """Offer figures against all items, where a query met only those of its part."""
-    entries = [entry for entry in choice.entries if not entry.run.info.is_imported]
-    measured, sides = choice.entries[0].measured, preferences.query_sides(choice.direction)
-    n_x, n_y = len(choice.pairs.x), len(choice.pairs.y)
+    entries = [entry for entry in run_table.entries if not entry.run.info.is_imported]
+    measured, sides = run_table.entries[0].measured, preferences.query_sides(run_table.direction)
+    n_x, n_y = len(run_table.pairs.x), len(run_table.pairs.y)
     is_part = {"x2y": measured.n_y < n_y, "y2x": measured.n_x < n_x}
     if not entries or measured.pool != "split" or not any(is_part[side] for side in sides):
         return
     fold = st.expander("Against all items", key="compare-all-items", on_change="rerun")
     if not fold.open:
         return
-    names = dict.fromkeys(m for m in (choice.metric, *_FEW) if m in choice.metrics)
+    names = dict.fromkeys(m for m in (run_table.metric, *_FEW) if m in run_table.metrics)
     metrics = [m for m in names if parse_metric(m).level == "query"]
     rows, pool = [], 0
     with fold, display.problems():  # a model that was deleted since, or is damaged
         with st.spinner("Ranking against all items", show_time=False):
             for entry in entries:
-                evaluation = _evaluation(entry, sides, choice.pairs)
-                values = [evaluation.value(m, choice.direction) for m in metrics]
+                evaluation = _evaluation(entry, sides, run_table.pairs)
+                values = [evaluation.value(m, run_table.direction) for m in metrics]
                 rows.append([entry.label, *(f"{value:.3f}" for value in values)])
                 pool = max(int(r.n_candidates.max()) for r in evaluation.rankings.values())
         display.table(["method", *metrics], rows)
-        part = part_of(entries[0], choice.pairs)
+        part = part_of(entries[0], run_table.pairs)
         st.caption(
             escape_markdown(
-                f"The queries of the {choice.part} part ({len(part.x):,} {part.nouns[0]}, "
+                f"The queries of the {run_table.part} part ({len(part.x):,} {part.nouns[0]}, "
                 f"{len(part.y):,} {part.nouns[1]}), each ranked against all items of the other "
                 f"side, up to {pool:,}; known training pairs are neither candidates nor relevant. "
                 "Items of training compete here, as they do in use."
@@ -201,7 +201,7 @@ def _show_against_all_items(choice: RunTable) -> None:
 
 
 @state.cached(64)
-def _evaluation(entry: Entry, sides: Sequence[str], pairs: PairSet) -> Evaluation:
+def _evaluation(entry: RunEntry, sides: Sequence[str], pairs: PairSet) -> Evaluation:
     """What a run finds among all items."""
     run, how, at = entry.run, entry.run.spec["split"], entry.run.arrays()
     x, y = ({part: at[f"{side}_{part}"] for part in PARTS} for side in "xy")

@@ -29,7 +29,7 @@ from simviz.evaluation import (
 from simviz.evaluation.thresholds import ScoredPairs
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import Entry, RunTable
+from simviz.reports.run_summary import RunEntry, RunTable
 from simviz.store.run import MEASURED, Run
 from simviz.workbench.compare.choice import held_out, open_query, part_of
 from simviz.workbench.compare.significance import is_by_query
@@ -45,7 +45,7 @@ _LOW = 0.25
 #: More pairs than this are only drawn again and again where somebody asks for bands.
 _LIGHT = 25_000_000
 #: Methods whose scores are drawn one above the other; more would be too flat to read.
-_MOST = 6
+_MAX_CURVES = 6
 
 
 class Kind(NamedTuple):
@@ -83,7 +83,7 @@ KINDS = {
 class Traced(NamedTuple):
     """A run with its ROC curve, and how far it would move with other queries."""
 
-    entry: Entry
+    entry: RunEntry
     roc: Roc
     bands: CurveBands | None
 
@@ -91,9 +91,9 @@ class Traced(NamedTuple):
 # -- ROC, precision and recall --------------------------------------------------------
 
 
-def show(choice: RunTable, kind: str, columns: Sequence[DeltaGenerator]) -> None:
+def show(table: RunTable, kind: str, columns: Sequence[DeltaGenerator]) -> None:
     """Show a kind of curve of all runs; a press on a point shows the pairs behind it."""
-    traced = _traced(choice)
+    traced = _traced(table)
     if not traced:
         return
     axis = "all"
@@ -112,12 +112,12 @@ def show(choice: RunTable, kind: str, columns: Sequence[DeltaGenerator]) -> None
     n_pairs = roc.n_positive + roc.n_negative
     chance = 100 * roc.n_positive / n_pairs
     caption = KINDS[kind].caption.format(
-        n_pairs=n_pairs, n_true=roc.n_positive, chance=chance, part=choice.part
+        n_pairs=n_pairs, n_true=roc.n_positive, chance=chance, part=table.part
     )
     curves = [_curve(kind, one, banded=banded) for one in traced]
     has_bands = [one.bands is not None for one in traced]
     ids = [one.entry.run.id for one in traced]
-    drawn_by = [axis, choice.part, query_side(choice), banded, has_bands, ids]
+    drawn_by = [axis, table.part, query_side(table), banded, has_bands, ids]
     event = show_beside(
         columns,
         kind,
@@ -129,10 +129,10 @@ def show(choice: RunTable, kind: str, columns: Sequence[DeltaGenerator]) -> None
             for one, curve in zip(traced, curves, strict=True)
         ],
         caption,
-        _say_bands(choice, traced),
+        _say_bands(table, traced),
         pressed=True,
     )
-    _show_errors(choice, event, traced, kind)
+    _show_errors(table, event, traced, kind)
 
 
 def _cells(kind: str, roc: Roc) -> dict[str, str]:
@@ -172,9 +172,9 @@ def _figure(kind: str, curves: Sequence[Any], axis: str) -> Any:
     return precision_recall_figure(curves, theme=theme)
 
 
-def _traced(choice: RunTable) -> list[Traced]:
+def _traced(table: RunTable) -> list[Traced]:
     """All runs with a curve."""
-    rocs = [(entry, entry.evaluation.roc) for entry in choice.entries]
+    rocs = [(entry, entry.evaluation.roc) for entry in table.entries]
     known = [(entry, roc) for entry, roc in rocs if roc is not None]
     usable = [(entry, roc) for entry, roc in known if roc.n_positive and roc.n_negative]
     if not usable:
@@ -182,11 +182,11 @@ def _traced(choice: RunTable) -> list[Traced]:
             "These runs were measured without a ROC curve."
             if not known
             else "A curve needs pairs that belong together and pairs that do not; the "
-            f"{choice.part} part has only one kind."
+            f"{table.part} part has only one kind."
         )
         return []
-    part = part_of(usable[0][0], choice.pairs)
-    light = len(part.x) * len(part.y) <= _LIGHT and len(usable) <= _MOST
+    part = part_of(usable[0][0], table.pairs)
+    light = len(part.x) * len(part.y) <= _LIGHT and len(usable) <= _MAX_CURVES
     with_bands = light or st.session_state.get("compare-bands")
     traced = []
     with st.spinner("Resampling the queries", show_time=False):
@@ -195,14 +195,14 @@ def _traced(choice: RunTable) -> list[Traced]:
             if with_bands:
                 # The curve came with the run; bands need its model, which may be gone.
                 with suppress(SimvizError):
-                    bands = _bands(entry, query_side(choice), part)
+                    bands = _bands(entry, query_side(table), part)
             traced.append(Traced(entry, roc, bands))
     return traced
 
 
-def query_side(choice: RunTable) -> Direction:
+def query_side(table: RunTable) -> Direction:
     """Whose queries are drawn again: those of the chosen direction, else of the x side."""
-    return "y2x" if choice.direction == "y2x" else "x2y"
+    return "y2x" if table.direction == "y2x" else "x2y"
 
 
 @state.cached(32)
@@ -213,19 +213,19 @@ def _score_counts(run: Run, direction: Direction, part: PairSet) -> ScoreCounts:
 
 
 @state.cached(64)
-def _bands(entry: Entry, direction: Direction, part: PairSet) -> CurveBands | None:
+def _bands(entry: RunEntry, direction: Direction, part: PairSet) -> CurveBands | None:
     return curve_bands(_score_counts(entry.run, direction, part), entry.evaluation.roc)
 
 
-def _say_bands(choice: RunTable, traced: Sequence[Traced]) -> str:
+def _say_bands(table: RunTable, traced: Sequence[Traced]) -> str:
     """Where the intervals come from."""
     bands = next((one.bands for one in traced if one.bands is not None), None)
     if bands is None:
         if st.session_state.get("compare-bands"):
             return ""
         return "Switch bands on for intervals too: of so many pairs or runs they take a while."
-    side = choice.names[query_side(choice) == "y2x"]
-    how = "query by query" if is_by_query(choice) else "on the same judged pairs"
+    side = table.names[query_side(table) == "y2x"]
+    how = "query by query" if is_by_query(table) else "on the same judged pairs"
     return (
         f"Intervals and bands: 95 %, from 1,000 draws of the {bands.n_queries:,} "
         f"{escape_markdown(side)}, each with all of its pairs. Bands of two runs may overlap "
@@ -235,8 +235,8 @@ def _say_bands(choice: RunTable, traced: Sequence[Traced]) -> str:
 
 def _precision_at(roc: Roc, recall: float) -> float:
     fp = float(-np.interp(-recall, -roc.tpr[::-1], -roc.false_positives[::-1].astype(float)))
-    found = recall * roc.n_positive
-    return found / (found + fp)
+    n_true = recall * roc.n_positive
+    return n_true / (n_true + fp)
 
 
 def _rate(rate: float) -> str:
@@ -251,7 +251,7 @@ def _percent(share: float) -> str:
 
 
 def _show_errors(
-    choice: RunTable, event: Mapping[str, Any] | None, traced: Sequence[Traced], kind: str
+    table: RunTable, event: Mapping[str, Any] | None, traced: Sequence[Traced], kind: str
 ) -> None:
     """Show the pairs behind a point, or how to get there."""
     points = (event or {}).get("selection", {}).get("points", [])
@@ -265,17 +265,17 @@ def _show_errors(
     x, y = (roc.fpr, roc.tpr) if kind == "roc" else (roc.tpr, roc.precision)
     off = np.abs(x - float(points[0]["x"])) + np.abs(y - float(points[0]["y"]))
     threshold = float(roc.thresholds[int(np.nanargmin(off))])
-    part = part_of(entry, choice.pairs)
+    part = part_of(entry, table.pairs)
     with st.spinner("Looking for the pairs", show_time=False):
         errors = _errors(entry.run, threshold, part)
-    precision = errors.n_found / errors.n_passing if errors.n_passing else float("nan")
+    precision = errors.n_true_positives / errors.n_passing if errors.n_passing else float("nan")
     at = f"at or above {errors.threshold:.4g}" if np.isfinite(errors.threshold) else "in all"
     sure = f", precision {100 * precision:.3g} %" if precision == precision else ""
     st.markdown(
         escape_markdown(
-            f"{entry.label}: {errors.n_passing:,} pairs score {at}. {errors.n_found:,} of the "
-            f"{errors.n_relevant:,} true pairs are among them (recall "
-            f"{100 * errors.n_found / errors.n_relevant:.3g} %{sure})."
+            f"{entry.label}: {errors.n_passing:,} pairs score {at}. {errors.n_true_positives:,} "
+            f"of the {errors.n_relevant:,} true pairs are among them (recall "
+            f"{100 * errors.n_true_positives / errors.n_relevant:.3g} %{sure})."
         )
     )
     lists = (
@@ -286,8 +286,8 @@ def _show_errors(
         for column, (title, pairs, name) in zip(st.columns(2), lists, strict=True):
             with column:
                 st.markdown(f"**{title}**")
-                _list_pairs(choice, entry, part, pairs, name)
-    if len(choice.entries) > 1:
+                _list_pairs(table, entry, part, pairs, name)
+    if len(table.entries) > 1:
         st.caption("Press a pair to see all answers to its query, by two runs side by side.")
 
 
@@ -298,13 +298,13 @@ def _errors(run: Run, threshold: float, part: PairSet) -> ThresholdErrors:
 
 
 def _list_pairs(
-    choice: RunTable, entry: Entry, part: PairSet, pairs: ScoredPairs, kind: str
+    table: RunTable, entry: RunEntry, part: PairSet, pairs: ScoredPairs, kind: str
 ) -> None:
     """List pairs; where there are two runs, each opens the answers to its query."""
     if not len(pairs.x):
         st.caption("None.")
         return
-    opens, direction = len(choice.entries) > 1, query_side(choice)
+    opens, direction = len(table.entries) > 1, query_side(table)
     with st.container(gap=None if opens else "small", key=f"compare-{kind}-list"):
         for n, (i, j, score) in enumerate(zip(pairs.x, pairs.y, pairs.score, strict=True)):
             names = (display.item_label(*item, _LONGEST) for item in ((part.x, i), (part.y, j)))
@@ -322,7 +322,7 @@ def _list_pairs(
                 st.rerun(scope="app")  # another tab is open now
 
 
-def _open_query(entry: Entry, direction: str, query: int) -> None:
+def _open_query(entry: RunEntry, direction: str, query: int) -> None:
     position = int(entry.run.arrays()[f"{direction[0]}_{entry.part}"][query])
     st.session_state["compare-tab"] = "queries"
     open_query(f"{direction}:{position}")
@@ -331,46 +331,46 @@ def _open_query(entry: Entry, direction: str, query: int) -> None:
 # -- scores, and what they mean -------------------------------------------------------
 
 
-def show_histograms(choice: RunTable, columns: Sequence[DeltaGenerator]) -> None:
+def show_histograms(table: RunTable, columns: Sequence[DeltaGenerator]) -> None:
     """Draw the scores of relevant and of other pairs."""
     shown = []
     with st.spinner("Counting scores", show_time=False):
-        for entry in choice.entries[:_MOST]:
-            part = part_of(entry, choice.pairs)
-            counts = _score_counts(entry.run, query_side(choice), part)
+        for entry in table.entries[:_MAX_CURVES]:
+            part = part_of(entry, table.pairs)
+            counts = _score_counts(entry.run, query_side(table), part)
             shown.append(scores.ScoreHistogram(entry.look, entry.label, *counts.histogram()))
     totals = {text: int(shown[0].counts[name].sum()) for name, text in scores.CLASSES.items()}
-    n_runs = len(choice.entries)
+    n_runs = len(table.entries)
     show_beside(
         columns,
         "scores",
         scores.histogram_figure(shown, theme=state.theme()),
         lambda: scores.histogram_records(shown),
-        [f"pairs of the {choice.part} part", "number"],
+        [f"pairs of the {table.part} part", "number"],
         [[text, f"{n:,}"] for text, n in totals.items() if n],
         "Each class adds up to 100 %. The less the outlines overlap, the better one "
         "threshold separates them. Scores of two methods do not compare with one another: "
         "each has a scale of its own.",
-        f"The first {_MOST} of {n_runs} runs." if n_runs > _MOST else "",
+        f"The first {_MAX_CURVES} of {n_runs} runs." if n_runs > _MAX_CURVES else "",
         height=130 + (150 if state.is_narrow() else 165) * len(shown),
     )
 
 
-def show_reliability(choice: RunTable, columns: Sequence[DeltaGenerator]) -> None:
+def show_reliability(table: RunTable, columns: Sequence[DeltaGenerator]) -> None:
     """Draw probabilities, learned on the validation part, against what came true on the test."""
-    if choice.part == "validation":
+    if table.part == "validation":
         st.caption(
             "What a score means is learned on the validation part and held against the test "
             "part: switch to *Test* to see it."
         )
         return
-    measured: list[tuple[Entry, Calibration, Reliability]] = []
+    measured: list[tuple[RunEntry, Calibration, Reliability]] = []
     with st.spinner("Computing what scores mean", show_time=False):
-        for entry in choice.entries:
-            parts = [held_out(entry.run, part, choice.pairs) for part in MEASURED]
-            found = _reliability(entry.run, query_side(choice), *parts)
-            if found is not None:
-                measured.append((entry, *found))
+        for entry in table.entries:
+            parts = [held_out(entry.run, part, table.pairs) for part in MEASURED]
+            reliability = _reliability(entry.run, query_side(table), *parts)
+            if reliability is not None:
+                measured.append((entry, *reliability))
     if not measured:
         st.caption(
             "No score can be given a meaning here: that needs a validation part, and a test part, "
@@ -379,12 +379,15 @@ def show_reliability(choice: RunTable, columns: Sequence[DeltaGenerator]) -> Non
         return
     shares = (0.1, 0.5, 0.9)
     run = measured[0][0].run
-    odds = _odds(run, *(held_out(run, part, choice.pairs) for part in MEASURED))
+    odds = _odds(run, *(held_out(run, part, table.pairs) for part in MEASURED))
     more = (
         f"The test part has {1 / odds:.2g} times as many candidates for a query; probabilities "
         "are lower there by those odds."
     )
-    curves = [scores.ReliabilityCurve(one.look, one.label, found) for one, _, found in measured]
+    curves = [
+        scores.ReliabilityCurve(one.look, one.label, reliability)
+        for one, _, reliability in measured
+    ]
     show_beside(
         columns,
         "reliability",
@@ -394,10 +397,10 @@ def show_reliability(choice: RunTable, columns: Sequence[DeltaGenerator]) -> Non
         [
             [
                 entry.label,
-                f"{found.gap:.3f}",
+                f"{reliability.gap:.3f}",
                 *(_score_for(calibration, share) for share in shares),
             ]
-            for entry, calibration, found in measured
+            for entry, calibration, reliability in measured
         ],
         "A similarity is no probability. What share of the pairs with such a score belongs "
         "together is learned on the validation part (isotonic regression: it only rises with "

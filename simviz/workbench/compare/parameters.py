@@ -14,14 +14,14 @@ from simviz.workbench.shell import runs, state
 from simviz.workbench.shell.charts import CHART_CONFIG
 
 #: Panels beside one another, and the key of the chart.
-_MOST, _KEY = 4, "compare-parameters"
+_MAX_PARAMETERS, _KEY = 4, "compare-parameters"
 
 
-def differing(choice: RunTable) -> dict[str, dict[str, Any]]:
+def differing(table: RunTable) -> dict[str, dict[str, Any]]:
     """Parameters in which runs of one method differ, each with its value by run."""
     results: dict[str, dict[str, Any]] = {}
     methods: dict[str, list[Mapping[str, Any]]] = {}
-    for entry in choice.entries:
+    for entry in table.entries:
         info = entry.run.info
         if info.is_derived or info.is_imported:
             continue
@@ -40,23 +40,23 @@ def differing(choice: RunTable) -> dict[str, dict[str, Any]]:
     return {name: values for name, values in results.items() if name in apart}
 
 
-def show(choice: RunTable, parameters: Mapping[str, Mapping[str, Any]]) -> None:
+def show(table: RunTable, parameters: Mapping[str, Mapping[str, Any]]) -> None:
     """Draw the metric against each parameter; what is brushed is chosen."""
-    names = list(parameters)[:_MOST]
+    names = list(parameters)[:_MAX_PARAMETERS]
     rows: Sequence[Mapping[str, Any]] = [
         {
             "id": entry.run.id,
             "method": entry.run.info.method,
             "label": entry.label,
-            "value": entry.measured.value(choice.metric, choice.direction),
+            "value": entry.measured.value(table.metric, table.direction),
             "parameters": {
                 n: parameters[n][entry.run.id] for n in names if entry.run.id in parameters[n]
             },
         }
-        for entry in choice.entries
+        for entry in table.entries
     ]
     st.plotly_chart(
-        parameters_figure(rows, names, metric=choice.metric, theme=state.theme()),
+        parameters_figure(rows, names, metric=table.metric, theme=state.theme()),
         theme=None,
         key=_KEY,
         on_select=choose_brushed,
@@ -65,7 +65,7 @@ def show(choice: RunTable, parameters: Mapping[str, Mapping[str, Any]]) -> None:
         height=330,
     )
     st.caption(
-        f"{escape_markdown(choice.metric)} on the {choice.part} part. Draw a box around points, "
+        f"{escape_markdown(table.metric)} on the {table.part} part. Draw a box around points, "
         "or press them, to keep only these runs; *All* among the runs brings the others back."
     )
 
@@ -78,5 +78,5 @@ def choose_brushed() -> None:
         data[0] if isinstance(data, list) else data
         for data in (p.get("customdata") for p in points)
     ]
-    if chosen := list(dict.fromkeys(str(run_id) for run_id in ids if run_id)):
-        st.session_state.run_ids = chosen
+    if run_ids := list(dict.fromkeys(str(run_id) for run_id in ids if run_id)):
+        st.session_state.run_ids = run_ids

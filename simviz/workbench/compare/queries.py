@@ -20,17 +20,17 @@ from simviz.evaluation.differences import Answers, Differences, TermGroup, share
 from simviz.evaluation.tables import csv_text
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import Entry, RunTable
+from simviz.reports.run_summary import RunEntry, RunTable
 from simviz.workbench.compare import significance
 from simviz.workbench.compare.choice import choose_two, part_of
 from simviz.workbench.shell import display, drawings, forms, query_params, state
 from simviz.workbench.shell.display import mark, mark_pills
 
 #: Most lines that are sent to the browser; with pictures each weighs more.
-_MOST_LINES, _MOST_PICTURES = 2_000, 500
+_MAX_LINES, _MAX_PICTURES = 2_000, 500
 _WINNERS = {"a": 1, "level": 0, "b": -1}
 #: A column with more values than this names items rather than groups.
-_MOST_VALUES = 60
+_MAX_VALUES = 60
 #: A word is in so many queries, and in one of a hundred.
 _FEWEST = 4
 #: Answers listed, and relevant ones that are listed wherever they stand.
@@ -53,11 +53,11 @@ class Line(NamedTuple):
 class Both(NamedTuple):
     """The two runs, the part that they share, and how they differ."""
 
-    choice: RunTable
-    a: Entry
-    b: Entry
+    table: RunTable
+    a: RunEntry
+    b: RunEntry
     part: PairSet
-    found: Differences
+    differences: Differences
 
     @property
     def sides(self) -> dict[str, Items]:
@@ -66,8 +66,8 @@ class Both(NamedTuple):
 
     def lines(self, rows: NDArray[Any]) -> list[Line]:
         """The queries of some rows."""
-        found = self.found
-        return [Line(str(found.direction[i]), int(found.query[i])) for i in rows]
+        differences = self.differences
+        return [Line(str(differences.direction[i]), int(differences.query[i])) for i in rows]
 
     def position(self, line: Line) -> str:
         """Where a query stands in the whole data set, as links name it."""
@@ -75,7 +75,7 @@ class Both(NamedTuple):
 
 
 @state.cached(8)
-def _positions(entry: Entry) -> dict[str, NDArray[Any]]:
+def _positions(entry: RunEntry) -> dict[str, NDArray[Any]]:
     """Where the held-out items of the asking side stand in the data set, by direction."""
     arrays = entry.run.arrays()
     return {"x2y": arrays[f"x_{entry.part}"], "y2x": arrays[f"y_{entry.part}"]}
@@ -85,33 +85,33 @@ def _positions(entry: Entry) -> dict[str, NDArray[Any]]:
 
 
 @st.fragment
-def show(choice: RunTable) -> None:
+def show(table: RunTable) -> None:
     """Choose two of the runs and show for which queries they differ; a click runs only this."""
-    if len(choice.entries) < 2:
+    if len(table.entries) < 2:
         st.info("Choose a second run above to see for which queries the two differ.")
         return
-    first_two = [entry.run.id for entry in choice.entries[:2]]
-    a, b = choose_two(choice, {"a": "Run A", "b": "Run B"}, first_two)
+    first_two = [entry.run.id for entry in table.entries[:2]]
+    a, b = choose_two(table, {"a": "Run A", "b": "Run B"}, first_two)
     query_params.put(a=a.run.id, b=b.run.id)
-    both = compare_two(choice, a, b)
-    if not len(both.found):
-        st.caption(_why_none(choice))
+    both = compare_two(table, a, b)
+    if not len(both.differences):
+        st.caption(_why_none(table))
         return
-    metric = both.found.metric.name
-    if metric != choice.metric:
+    metric = both.differences.metric.name
+    if metric != table.metric:
         st.caption(
-            f"{escape_markdown(choice.metric)} pools all pairs; query by query, "
+            f"{escape_markdown(table.metric)} pools all pairs; query by query, "
             f"{escape_markdown(metric)} stands for it."
         )
     # Part of a style's selector too, which knows letters and digits only.
-    key = re.sub(r"\W+", "-", f"{choice.part}-{a.run.id}-{b.run.id}-{metric}-{choice.direction}")
+    key = re.sub(r"\W+", "-", f"{table.part}-{a.run.id}-{b.run.id}-{metric}-{table.direction}")
     name, queries = _choose_group(both, key)
-    group = both._replace(found=both.found.take(queries))
+    group = both._replace(differences=both.differences.take(queries))
     if name:
         n = len(queries)
         text = f"{name}: {counted(n, 'query', 'queries')}"
         if n:
-            text += f", mean difference {display.signed(group.found.mean())} (A − B)"
+            text += f", mean difference {display.signed(group.differences.mean())} (A − B)"
         st.caption(escape_markdown(f"{text}."))
     rows = _choose_outcome(group)
     if not len(rows):
@@ -127,18 +127,18 @@ def show(choice: RunTable) -> None:
         st.error(escape_markdown(str(error)))
 
 
-def compare_two(choice: RunTable, a: Entry, b: Entry) -> Both:
+def compare_two(table: RunTable, a: RunEntry, b: RunEntry) -> Both:
     """Two runs query by query, with the part of the split that they share."""
-    part = part_of(a, choice.pairs)
-    return Both(choice, a, b, part, significance.differences(choice, a, b))
+    part = part_of(a, table.pairs)
+    return Both(table, a, b, part, significance.differences(table, a, b))
 
 
-def _why_none(choice: RunTable) -> str:
-    of = f"No query of the {choice.part} part has"
-    if choice.entries[0].measured.pool != "judged":
+def _why_none(table: RunTable) -> str:
+    of = f"No query of the {table.part} part has"
+    if table.entries[0].measured.pool != "judged":
         return f"{of} a relevant answer in this direction."
     text = f"{of} both right and wrong judged candidates in this direction, so none can differ."
-    if not significance.is_by_query(choice):
+    if not significance.is_by_query(table):
         text += " The runs are compared by their judged pairs, above."
     return text
 
@@ -148,7 +148,7 @@ def _why_none(choice: RunTable) -> str:
 
 def _choose_group(both: Both, key: str) -> tuple[str, NDArray[Any]]:
     """Let the visitor narrow the queries down; answers with a name and their places."""
-    name, queries = "", np.arange(len(both.found))
+    name, queries = "", np.arange(len(both.differences))
     if groups := _groups(key, both):
         sizes = {name: f"{name} ({len(at):,})" for name, at in groups.items()}
         value = st.selectbox(
@@ -180,7 +180,7 @@ def _choose_term(both: Both, key: str) -> TermGroup | None:
         gain = display.number(group.difference, "+.2f")
         return f"{escape_markdown(term)}  {gain} · {len(group):,}"
 
-    chosen = st.pills(
+    picked = st.pills(
         "Query words where one run wins",
         list(groups),
         format_func=label,
@@ -190,43 +190,43 @@ def _choose_term(both: Both, key: str) -> TermGroup | None:
         "test.",
         persist_state="session",
     )
-    return None if chosen is None else groups[chosen]
+    return None if picked is None else groups[picked]
 
 
 @st.cache_resource(show_spinner=False, max_entries=40)
 def _terms(key: str, _both: Both) -> tuple[list[TermGroup], list[TermGroup]]:
-    lines = _both.lines(np.arange(len(_both.found)))
+    lines = _both.lines(np.arange(len(_both.differences)))
     texts = [display.item_text(_both.sides[line.direction], line.query, None) for line in lines]
     least = max(_FEWEST, len(texts) // 100)
-    return shared_terms(_both.found.difference, texts, least=least)
+    return shared_terms(_both.differences.difference, texts, least=least)
 
 
 @st.cache_resource(show_spinner=False, max_entries=40)
 def _groups(key: str, _both: Both) -> dict[str, NDArray[np.int64]]:
     """Queries by "column: value", for columns that divide them into a few groups."""
-    found = _both.found
+    differences = _both.differences
     values: dict[str, dict[str, list[int]]] = {}
-    for direction in dict.fromkeys(found.direction.tolist()):
-        at = np.flatnonzero(found.direction == direction)
+    for direction in dict.fromkeys(differences.direction.tolist()):
+        at = np.flatnonzero(differences.direction == direction)
         for column, cells in _both.sides[direction].metadata.items():
-            of_queries: Any = cells[found.query[at]]
+            of_queries: Any = cells[differences.query[at]]
             for position, cell in zip(at.tolist(), of_queries.tolist(), strict=True):
                 values.setdefault(column, {}).setdefault(str(cell), []).append(position)
     return {
         f"{column}: {value}": np.array(positions, dtype=np.int64)
         for column, groups in values.items()
-        if 2 <= len(groups) <= _MOST_VALUES and column != "label"
+        if 2 <= len(groups) <= _MAX_VALUES and column != "label"
         for value, positions in sorted(groups.items(), key=lambda item: -len(item[1]))
     }
 
 
 def _choose_outcome(both: Both) -> NDArray[Any]:
     """Wins, ties and losses, which also choose the queries to list."""
-    found = both.found
+    differences = both.differences
     counts = {
-        "a": (f"{escape_markdown(both.a.label)} better", found.n_wins),
-        "level": ("same", found.n_ties),
-        "b": (f"{escape_markdown(both.b.label)} better", found.n_losses),
+        "a": (f"{escape_markdown(both.a.label)} better", differences.n_wins),
+        "level": ("same", differences.n_ties),
+        "b": (f"{escape_markdown(both.b.label)} better", differences.n_losses),
     }
     colours = [method_style(entry.look, state.theme()).colour for entry in (both.a, both.b)]
     colours.insert(1, "color-mix(in srgb, currentColor 18%, transparent)")
@@ -245,8 +245,8 @@ def _choose_outcome(both: Both) -> NDArray[Any]:
         help="Press one to list only these queries, and again to list all.",
         persist_state="session",
     )
-    order = found.order()
-    return order if kind is None else order[found.outcome[order] == _WINNERS[kind]]
+    order = differences.order()
+    return order if kind is None else order[differences.outcome[order] == _WINNERS[kind]]
 
 
 # -- the table of queries -------------------------------------------------------------
@@ -255,9 +255,9 @@ def _choose_outcome(both: Both) -> NDArray[Any]:
 def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) -> Line:
     """The table of queries; answers with the one to look at."""
     # The file holds every query, the table those of the group and kind that were chosen.
-    directions = dict.fromkeys(group.found.direction.tolist())
+    directions = dict.fromkeys(group.differences.direction.tolist())
     pictured = any(group.sides[direction].kind == "image" for direction in directions)
-    limit = _MOST_PICTURES if pictured else _MOST_LINES
+    limit = _MAX_PICTURES if pictured else _MAX_LINES
     lines = group.lines(rows[:limit])
     requested = st.session_state.get("compare-query")
     names = [group.position(line) for line in lines]
@@ -296,8 +296,8 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
     """The table, and how its columns look."""
     import pandas as pd
 
-    found, sides, make = both.found, both.sides, st.column_config
-    metric = found.metric
+    differences, sides, make = both.differences, both.sides, st.column_config
+    metric = differences.metric
     columns: list[tuple[str, Any, Any]] = []
     pictures = [display.item_picture(sides[line.direction], line.query) for line in lines]
     glyphs = [display.item_glyph(sides[line.direction], line.query) for line in lines]
@@ -309,8 +309,8 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
     width = 120 if state.is_narrow() else 300
     columns.append(("text", texts, make.TextColumn("query", width=width)))
     for name, entry, values, ranks in (
-        ("a", both.a, found.a, found.a_rank),
-        ("b", both.b, found.b, found.b_rank),
+        ("a", both.a, differences.a, differences.a_rank),
+        ("b", both.b, differences.b, differences.b_rank),
     ):
         by = escape_markdown(entry.label)
         rank = make.NumberColumn(
@@ -328,8 +328,8 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
         columns += [(f"{name}_rank", ranks[shown], rank), (name, values[shown], value)]
     text = "Above 0 where run A is better."
     delta = make.NumberColumn("Δ", help=text, width="small")
-    columns.append(("difference", found.difference[shown], delta))
-    if both.choice.direction == "mean":
+    columns.append(("difference", differences.difference[shown], delta))
+    if both.table.direction == "mean":
         names = [_side_name(both, line.direction) for line in lines]
         columns.append(("side", names, make.TextColumn("one of", width=130)))
     data = pd.DataFrame({name: cells for name, cells, _ in columns})
@@ -340,13 +340,19 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
 
 def queries_csv(both: Both) -> str:
     """Every query that counts, in the table's order."""
-    found = both.found
+    differences = both.differences
     head = ["side", "id", "query"]
     for entry in (both.a, both.b):
-        head += [f"{entry.label}: {found.metric.name}", f"{entry.label}: first rank"]
+        head += [f"{entry.label}: {differences.metric.name}", f"{entry.label}: first rank"]
     rows: list[list[object]] = [[*head, "difference"]]
-    figures = (found.a, found.a_rank, found.b, found.b_rank, found.difference)
-    order = found.order()
+    figures = (
+        differences.a,
+        differences.a_rank,
+        differences.b,
+        differences.b_rank,
+        differences.difference,
+    )
+    order = differences.order()
     for i, line in zip(order, both.lines(order), strict=True):
         items = both.sides[line.direction]
         rows.append(
@@ -361,7 +367,7 @@ def queries_csv(both: Both) -> str:
 
 
 def _side_name(both: Both, direction: str) -> str:
-    return both.choice.pairs.headings[direction == "y2x"]
+    return both.table.pairs.headings[direction == "y2x"]
 
 
 # -- both lists of answers ------------------------------------------------------------
@@ -398,7 +404,7 @@ def _show_answers(both: Both, line: Line) -> None:
 
 
 @state.cached(128)
-def _scores(entry: Entry, direction: str, query: int, part: PairSet) -> NDArray[Any]:
+def _scores(entry: RunEntry, direction: str, query: int, part: PairSet) -> NDArray[Any]:
     pipeline = drawings.pipeline(entry.run)
     if pipeline.looks_at_queries:
         table = pipeline.similarity(part.x, part.y)
@@ -411,13 +417,13 @@ def _scores(entry: Entry, direction: str, query: int, part: PairSet) -> NDArray[
 class Listed(NamedTuple):
     """Answers of a run, and which places are listed: single ones, and gaps as ranges."""
 
-    entry: Entry
+    entry: RunEntry
     answers: Answers
     places: Sequence[int | tuple[int, int]]
 
     @classmethod
     def of(
-        cls, entry: Entry, scores: NDArray[Any], pool: Any, grades: Mapping[int, float]
+        cls, entry: RunEntry, scores: NDArray[Any], pool: Any, grades: Mapping[int, float]
     ) -> Listed:
         """List the first answers, and right ones wherever they stand."""
         answers = Answers.from_scores(scores, pool)

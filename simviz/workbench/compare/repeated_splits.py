@@ -14,7 +14,7 @@ from simviz.jobs import JobSpec, divisions_spec
 from simviz.jobs.spec import DivisionsSpec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
-from simviz.reports.run_summary import Entry, RunTable
+from simviz.reports.run_summary import RunEntry, RunTable
 from simviz.store.run import MEASURED
 from simviz.workbench.compare.significance import current_setting, p_text
 from simviz.workbench.shell import display, forms, progress, runs, state
@@ -29,36 +29,36 @@ _INTRODUCTION = (
 
 
 @display.problems()
-def show(choice: RunTable) -> None:
+def show(table: RunTable) -> None:
     """Offer to repeat, show what is being repeated, or what that found."""
-    kept = [entry for entry in choice.entries if _is_repeatable(entry)]
-    if not kept or state.share() is not None:
+    repeatable = [entry for entry in table.entries if _is_repeatable(entry)]
+    if not repeatable or state.share() is not None:
         st.caption("None of these runs can be trained again: they are blends, imported or shared.")
         return
     st.markdown(_INTRODUCTION)
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
         n = int(forms.segments("Splits", _COUNTS, "compare-n-divisions"))
-        spec = request_for(kept, n, choice)
+        spec = request_for(repeatable, n, table)
         status = progress.last_attempt(spec)
         if status is None or not (status.is_active or status.state == "succeeded"):
-            _offer(spec, choice)
-    if without := [entry.label for entry in choice.entries if entry not in kept]:
+            _offer(spec, table)
+    if without := [entry.label for entry in table.entries if entry not in repeatable]:
         st.caption(escape_markdown(f"Not trained again: {', '.join(without)}."))
     if status is None:
         return
     if status.state != "succeeded":
         progress.show_progress([status.id], key="compare-divisions")
         return
-    splits = state.queue().result(status.id, state.workspace()).found
-    _show_found(splits, spec, kept, choice)
+    splits = state.queue().result(status.id, state.workspace()).value
+    _show_splits(splits, spec, repeatable, table)
 
 
-def _is_repeatable(entry: Entry) -> bool:
+def _is_repeatable(entry: RunEntry) -> bool:
     """Whether a run was trained by a method on pairs as they are."""
     return entry.run.info.method in all_methods() and not runs.request_of(entry.run.info).augment
 
 
-def request_for(entries: Sequence[Entry], n: int, choice: RunTable) -> DivisionsSpec:
+def request_for(entries: Sequence[RunEntry], n: int, table: RunTable) -> DivisionsSpec:
     """Ask for these runs; those of one method are settings to choose among."""
     tree = [entry.run.info.spec for entry in entries]
     # In an order of their own: the request is the same whichever run is best just now.
@@ -66,13 +66,13 @@ def request_for(entries: Sequence[Entry], n: int, choice: RunTable) -> Divisions
         tree, key=lambda one: (one["method"], repr(one["params"]), repr(one.get("features")))
     )
     specs = [JobSpec.from_json(one, state.workspace()) for one in ordered]
-    made = divisions_spec(specs, n=n, metric=choice.metric, direction=choice.direction)
+    made = divisions_spec(specs, n=n, metric=table.metric, direction=table.direction)
     assert isinstance(made, DivisionsSpec)
     return made
 
 
-def _offer(spec: DivisionsSpec, choice: RunTable) -> None:
-    expected = spec.estimate(choice.pairs)
+def _offer(spec: DivisionsSpec, table: RunTable) -> None:
+    expected = spec.estimate(table.pairs)
     if expected.reason_to_refuse is not None:
         display.problem(expected.reason_to_refuse)
         return
@@ -91,8 +91,8 @@ def _submit(spec: JobSpec) -> None:
     state.queue().submit(spec)
 
 
-def _show_found(
-    splits: RepeatedSplits, spec: DivisionsSpec, entries: Sequence[Entry], choice: RunTable
+def _show_splits(
+    splits: RepeatedSplits, spec: DivisionsSpec, entries: Sequence[RunEntry], table: RunTable
 ) -> None:
     """Show the verdict over divisions beside that of the fixed test part."""
     trainings = spec.trainings()
@@ -100,7 +100,7 @@ def _show_found(
         title: [e for e in entries if runs.request_of(e.run.info).title == title]
         for title in splits.names
     }
-    against = runs.request_of(current_setting(choice).against.run.info).title
+    against = runs.request_of(current_setting(table).against.run.info).title
     base = against if against in splits.names else splits.names[0]
     compared = splits.comparisons(baseline=base) if len(splits.names) > 1 else None
     order = np.argsort(-np.nanmean(splits.values, axis=0), kind="stable").tolist()
@@ -112,7 +112,7 @@ def _show_found(
     drawn, lines = [], []
     for j in order:
         title, values = splits.names[j], splits.values[:, j]
-        fixed = _fixed(of_title[title], choice)
+        fixed = _fixed(of_title[title], table)
         drawn.append(DividedValues(of_title[title][0].look, title, values, fixed))
         one = None if compared is None or title == base else compared.between(title, base)
         line = [
@@ -123,7 +123,7 @@ def _show_found(
             "–" if one is None else p_text(one.p_value),
         ]
         if is_swept:
-            times = np.bincount(splits.chosen[:, j], minlength=len(trainings[title]))
+            times = np.bincount(splits.selected[:, j], minlength=len(trainings[title]))
             often = trainings[title][int(times.argmax())].set_values
             text = f"{forms.describe(often) or 'as it comes'} ({times.max()}×)"
             line.append(text if len(trainings[title]) > 1 else "–")
@@ -154,14 +154,12 @@ def _verdict(compared: Comparisons, order: Sequence[int], base: str, metric: str
     return f"Over random splits: {escape(text)}."
 
 
-def _fixed(entries: Sequence[Entry], choice: RunTable) -> float | None:
+def _fixed(entries: Sequence[RunEntry], table: RunTable) -> float | None:
     """On the fixed test part, of the run that is best on the fixed validation part."""
-    sign = 1.0 if parse_metric(choice.metric).higher_is_better else -1.0
+    sign = 1.0 if parse_metric(table.metric).higher_is_better else -1.0
     results: list[tuple[float, float]] = []
     for entry in entries:
         if len(entry.run.measured) == len(MEASURED):
-            by, value = (
-                entry.run.value(choice.metric, choice.direction, part) for part in MEASURED
-            )
+            by, value = (entry.run.value(table.metric, table.direction, part) for part in MEASURED)
             results.append((sign * by, value))
     return max(results)[1] if results else None

@@ -37,7 +37,7 @@ from simviz.evaluation.comparisons import Correction, published_protocol
 from simviz.evaluation.differences import Differences, paired_differences, query_metric
 from simviz.evaluation.judged_pair_tests import UNIT, interval_of_pairs
 from simviz.evaluation.significance import describe_p, mean, plural
-from simviz.reports.run_summary import Entry, RunTable, is_base
+from simviz.reports.run_summary import RunEntry, RunTable, is_base
 from simviz.store.run import Run
 from simviz.workbench.compare.choice import part_of
 from simviz.workbench.shell import display, drawings, forms, preferences, query_params, state
@@ -84,7 +84,7 @@ SHORT = {
 }
 _CORRECTIONS = {"holm": "Holm", "bonferroni": "Bonferroni", "none": "None"}
 #: Fewest queries that are divided into 50 subsets, and most scores that are kept to do so.
-_FEWEST_QUERIES, _MOST_SCORES = 100, 2_000_000
+_FEWEST_QUERIES, _MAX_SCORES = 100, 2_000_000
 #: Highest p-value that tells two runs apart.
 _ALPHA = 0.05
 
@@ -95,7 +95,7 @@ class Setting(NamedTuple):
     test_key: str
     test: str
     correction: Correction
-    against: Entry
+    against: RunEntry
     caution: str = ""
 
 
@@ -110,55 +110,55 @@ class TestResults(NamedTuple):
 # -- the controls ---------------------------------------------------------------------
 
 
-def current_setting(choice: RunTable) -> Setting:
+def current_setting(table: RunTable) -> Setting:
     """What was chosen, or the usual; readable before the controls are drawn."""
     # The best run that learns nothing from pairs; else the last in the table.
-    base = next((e for e in choice.entries if is_base(e.run.info.method)), None)
-    default_run = (base or choice.entries[-1]).run.id
+    base = next((e for e in table.entries if is_base(e.run.info.method)), None)
+    default_run = (base or table.entries[-1]).run.id
     against = st.session_state.get("compare-against")
     unchosen = base and default_run != against == st.session_state.get("compare-usual")
-    if unchosen or against not in choice.by_id:
+    if unchosen or against not in table.by_id:
         against = st.session_state["compare-against"] = default_run
     if against == default_run:
         st.session_state["compare-usual"] = default_run
-    tests = _offered(choice)
+    tests = _offered(table)
     key, default_test = _test_key(tests), next(iter(tests))
     if st.session_state.get(key) not in tests:
         st.session_state[key] = default_test
     if st.session_state.get("compare-correction") not in _CORRECTIONS:
         st.session_state["compare-correction"] = "holm"
-    chosen, correction = st.session_state[key], st.session_state["compare-correction"]
-    query_params.put(test=chosen, correction=correction, against=against)
-    against = choice.by_id[against]
-    if chosen != "published":
-        return Setting(chosen, chosen, correction, against)
-    protocol = published_protocol(choice.metric)
-    on = choice.entries[0].measured
-    fits = on.n_x >= _FEWEST_QUERIES and on.n_x * on.n_y <= _MOST_SCORES
+    test, correction = st.session_state[key], st.session_state["compare-correction"]
+    query_params.put(test=test, correction=correction, against=against)
+    against = table.by_id[against]
+    if test != "published":
+        return Setting(test, test, correction, against)
+    protocol = published_protocol(table.metric)
+    on = table.entries[0].measured
+    fits = on.n_x >= _FEWEST_QUERIES and on.n_x * on.n_y <= _MAX_SCORES
     if protocol.test == "subsets" and not fits:
         size = "few" if on.n_x < _FEWEST_QUERIES else "many"
         caution = (
-            f"The {choice.part} part has too {size} pairs to divide them into 50 subsets here."
+            f"The {table.part} part has too {size} pairs to divide them into 50 subsets here."
         )
         instead = "bootstrap" if default_test == "bootstrap" else "t"
-        return Setting(chosen, instead, "none", against, caution)
-    return Setting(chosen, protocol.test, protocol.correction, against, protocol.caution)
+        return Setting(test, instead, "none", against, caution)
+    return Setting(test, protocol.test, protocol.correction, against, protocol.caution)
 
 
-def choose_test(choice: RunTable, now: Setting) -> None:
+def choose_test(table: RunTable, now: Setting) -> None:
     """The controls: against which run, by which test."""
     with st.popover("Baseline", key="compare-baseline"):
-        labels = {entry.run.id: entry.label for entry in choice.entries}
+        labels = {entry.run.id: entry.label for entry in table.entries}
         st.selectbox("Compare with", **forms.session_options(labels, "compare-against"))
-        if choice.part == "validation":  # a test belongs to the test part
+        if table.part == "validation":  # a test belongs to the test part
             return
-        tests = _offered(choice)
+        tests = _offered(table)
         titles = {name: title for name, (title, _) in tests.items()}
         st.selectbox(
             "Which test tells two runs apart", **forms.session_options(titles, _test_key(tests))
         )
-        text, pairs = tests[now.test_key][1], _judged_pairs(choice)
-        if pairs is not None and pairs.drawn != ("pairs",):
+        text, pairs = tests[now.test_key][1], _judged_pairs(table)
+        if pairs is not None and pairs.units != ("pairs",):
             text += " DeLong's test is not offered: items are in several pairs, which it ignores."
         st.caption(text)
         st.radio(
@@ -171,15 +171,15 @@ def choose_test(choice: RunTable, now: Setting) -> None:
         )
 
 
-def _offered(choice: RunTable) -> Mapping[str, tuple[str, str]]:
+def _offered(table: RunTable) -> Mapping[str, tuple[str, str]]:
     """The tests that there are for the metric, by what the link calls them; the usual first."""
-    pairs = _judged_pairs(choice)
+    pairs = _judged_pairs(table)
     if pairs is None:
         return TESTS
     tests = dict(_PAIR_TESTS)
-    if not isinstance(parse_metric(choice.metric), AUC) or pairs.drawn != ("pairs",):
+    if not isinstance(parse_metric(table.metric), AUC) or pairs.units != ("pairs",):
         del tests["delong"]
-    if published_protocol(choice.metric).test != "subsets":
+    if published_protocol(table.metric).test != "subsets":
         del tests["published"]
     return tests
 
@@ -192,69 +192,69 @@ def _test_key(tests: Mapping[str, tuple[str, str]]) -> str:
 # -- what is tested -------------------------------------------------------------------
 
 
-def tested_metric(choice: RunTable) -> Metric:
+def tested_metric(table: RunTable) -> Metric:
     """What tests compare: the main metric of judged pairs, or what stands for it by query."""
-    return _tested_metric(choice, choice.entries)
+    return _tested_metric(table, table.entries)
 
 
 @state.cached(400)
-def _tested_metric(choice: RunTable, entries: Sequence[Entry]) -> Metric:
-    return compared_metric([one.evaluation for one in entries], choice.metric)
+def _tested_metric(table: RunTable, entries: Sequence[RunEntry]) -> Metric:
+    return compared_metric([one.evaluation for one in entries], table.metric)
 
 
-def is_by_query(choice: RunTable) -> bool:
+def is_by_query(table: RunTable) -> bool:
     """Whether queries are compared rather than judged pairs."""
-    return tested_metric(choice).level == "query"
+    return tested_metric(table).level == "query"
 
 
-def tested_name(choice: RunTable, now: Setting) -> str:
+def tested_name(table: RunTable, now: Setting) -> str:
     """The name of what is tested."""
-    return choice.metric if now.test == "subsets" else tested_metric(choice).name
+    return table.metric if now.test == "subsets" else tested_metric(table).name
 
 
 @state.cached(400)
-def values(choice: RunTable, entry: Entry) -> QueryValues:
+def values(table: RunTable, entry: RunEntry) -> QueryValues:
     """What a run did query by query, by the main metric or what stands for it."""
-    sides = preferences.query_sides(choice.direction)
-    return query_values(entry.evaluation, choice.metric, sides)
+    sides = preferences.query_sides(table.direction)
+    return query_values(entry.evaluation, table.metric, sides)
 
 
-def _judged_pairs(choice: RunTable) -> JudgedPairs | None:
+def _judged_pairs(table: RunTable) -> JudgedPairs | None:
     """The pairs that tests draw again; None where queries are compared."""
-    if is_by_query(choice):
+    if is_by_query(table):
         return None
-    return judged_pairs(choice.entries[0].evaluation)
+    return judged_pairs(table.entries[0].evaluation)
 
 
 # -- what is found --------------------------------------------------------------------
 
 
-def test_results(choice: RunTable, now: Setting) -> TestResults:
+def test_results(table: RunTable, now: Setting) -> TestResults:
     """What the chosen test found, and a better one beside one of the papers."""
     published = now.test_key == "published"
-    stricter = compare_all(choice, "randomization", "holm") if published else None
-    return TestResults(now, compare_all(choice, now.test, now.correction), stricter)
+    stricter = compare_all(table, "randomization", "holm") if published else None
+    return TestResults(now, compare_all(table, now.test, now.correction), stricter)
 
 
-def compare_all(choice: RunTable, test: str, correction: Correction) -> Comparisons:
+def compare_all(table: RunTable, test: str, correction: Correction) -> Comparisons:
     """All pairs of the chosen runs, which go by their ids."""
     # In an order of their own, so that they are tested once whichever is best.
-    entries = sorted(choice.entries, key=lambda entry: entry.run.id)
+    entries = sorted(table.entries, key=lambda entry: entry.run.id)
     with st.spinner("Testing", show_time=False):
-        return _compare_all(choice, entries, test, correction)
+        return _compare_all(table, entries, test, correction)
 
 
 @state.cached(100)
 def _compare_all(
-    choice: RunTable, entries: Sequence[Entry], test: str, correction: Correction
+    table: RunTable, entries: Sequence[RunEntry], test: str, correction: Correction
 ) -> Comparisons:
-    metric = tested_metric(choice)
+    metric = tested_metric(table)
     pairs = {
-        (i, j): _compare(choice, entries[i], entries[j], test)
+        (i, j): _compare(table, entries[i], entries[j], test)
         for i, j in itertools.combinations(range(len(entries)), 2)
     }
     if metric.level == "query":
-        means = [mean(values(choice, entry).values) for entry in entries]
+        means = [mean(values(table, entry).values) for entry in entries]
     else:
         means = [entry.evaluation.value(metric) for entry in entries]
     ids = tuple(entry.run.id for entry in entries)
@@ -263,53 +263,53 @@ def _compare_all(
     )
 
 
-def against(choice: RunTable, results: TestResults) -> list[Comparison | None]:
+def against(table: RunTable, results: TestResults) -> list[Comparison | None]:
     """Each run against the chosen one; None for that one itself."""
     base = results.setting.against.run.id
     return [
         None if entry.run.id == base else results.comparisons.between(entry.run.id, base)
-        for entry in choice.entries
+        for entry in table.entries
     ]
 
 
-def power(choice: RunTable, comparisons: Comparisons) -> str:
+def power(table: RunTable, comparisons: Comparisons) -> str:
     """How many queries would separate the best neighbours that are level."""
     # Empty if none are, and where pairs were tested, for which there is no such plan.
-    if not is_by_query(choice):
+    if not is_by_query(table):
         return ""
-    by_id = choice.by_id
+    by_id = table.by_id
     for better, worse in itertools.pairwise(comparisons.order()):
         a, b = (by_id[comparisons.names[i]] for i in (better, worse))
         if not comparisons.between(a.run.id, b.run.id).p_value > _ALPHA:
             continue
         alpha = _ALPHA / len(comparisons.pairs)
-        plan = _plan(choice, a, b, alpha)
+        plan = _plan(table, a, b, alpha)
         if not plan.separated:
             text = plan.describe(a.label, b.label)
-            name = values(choice, a).metric.name
-            text = text[0].upper() + text[1:] if name == choice.metric else f"By {name}, {text}"
+            name = values(table, a).metric.name
+            text = text[0].upper() + text[1:] if name == table.metric else f"By {name}, {text}"
             return f"{text}."
     return ""
 
 
-def differences(choice: RunTable, a: Entry, b: Entry) -> Differences:
+def differences(table: RunTable, a: RunEntry, b: RunEntry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
     one, other = (entry.evaluation for entry in (a, b))
-    sides = preferences.query_sides(choice.direction)
-    return paired_differences(one, other, query_metric(choice.metric), sides)
+    sides = preferences.query_sides(table.direction)
+    return paired_differences(one, other, query_metric(table.metric), sides)
 
 
-def interval(choice: RunTable, entry: Entry) -> tuple[float, float]:
+def interval(table: RunTable, entry: RunEntry) -> tuple[float, float]:
     """95 % bootstrap interval of a run's mean, or of what it does on judged pairs."""
-    return _interval(choice, entry, is_by_query(choice))
+    return _interval(table, entry, is_by_query(table))
 
 
 @state.cached(400)
-def _interval(choice: RunTable, entry: Entry, by_query: bool) -> tuple[float, float]:
+def _interval(table: RunTable, entry: RunEntry, by_query: bool) -> tuple[float, float]:
     pairs = None if by_query else judged_pairs(entry.evaluation)
     if pairs is not None:
-        return interval_of_pairs(pairs, parse_metric(choice.metric))
-    return confidence_interval(values(choice, entry).values)
+        return interval_of_pairs(pairs, parse_metric(table.metric))
+    return confidence_interval(values(table, entry).values)
 
 
 def is_by_pairs(comparisons: Comparisons) -> bool:
@@ -348,29 +348,29 @@ def p_text(p: float) -> str:
     return "–" if isnan(p) else re.sub("[p= ]", "", describe_p(p))
 
 
-def _compare(choice: RunTable, a: Entry, b: Entry, test: str) -> Comparison:
+def _compare(table: RunTable, a: RunEntry, b: RunEntry, test: str) -> Comparison:
     """Two runs in either order: tested once, kept for both; not corrected."""
     first, second = sorted((a, b), key=lambda entry: entry.run.id)
     if test == "subsets":
-        comparison = _compare_subsets(choice, first, second)
-    elif is_by_query(choice):
-        comparison = _compare_queries(choice, first, second, test)
+        comparison = _compare_subsets(table, first, second)
+    elif is_by_query(table):
+        comparison = _compare_queries(table, first, second, test)
     else:
-        entries = sorted(choice.entries, key=lambda entry: entry.run.id)
-        every = _compare_pairs(entries, choice.metric, test, choice.pairs)
+        entries = sorted(table.entries, key=lambda entry: entry.run.id)
+        every = _compare_pairs(entries, table.metric, test, table.pairs)
         comparison = every.between(first.run.id, second.run.id)
     return comparison if first is a else comparison.swapped()
 
 
 @state.cached(4_000)
-def _compare_queries(choice: RunTable, a: Entry, b: Entry, test: str) -> Comparison:
-    one, other = values(choice, a), values(choice, b)
+def _compare_queries(table: RunTable, a: RunEntry, b: RunEntry, test: str) -> Comparison:
+    one, other = values(table, a), values(table, b)
     return replace(paired_test(one.values, other.values, test), unit=one.unit)
 
 
 @state.cached(200)
 def _compare_pairs(
-    entries: Sequence[Entry], metric: str, test: str, pairs: PairSet
+    entries: Sequence[RunEntry], metric: str, test: str, pairs: PairSet
 ) -> Comparisons:
     """What a test says of the judged pairs of runs, all drawn alike, whichever side asks."""
     evaluations = {entry.run.id: entry.evaluation for entry in entries}
@@ -378,9 +378,9 @@ def _compare_pairs(
 
 
 @state.cached(400)
-def _compare_subsets(choice: RunTable, a: Entry, b: Entry) -> Comparison:
+def _compare_subsets(table: RunTable, a: RunEntry, b: RunEntry) -> Comparison:
     """The pooled AUC, or the rank loss, of 50 subsets of a part's pairs."""
-    part = part_of(a, choice.pairs)
+    part = part_of(a, table.pairs)
     relevant = part.relevance.positives.toarray() != 0
     judged = np.ones(part.shape, dtype=bool)
     if part.relevance.unjudged == "ignore":
@@ -391,7 +391,7 @@ def _compare_subsets(choice: RunTable, a: Entry, b: Entry) -> Comparison:
     n_subsets = min(50, len(np.unique(query)) // 2)
     one, other = (_scores(entry.run, part)[judged] for entry in (a, b))
     comparison = partitioned_auc_t(one, other, relevant[judged], query=query, n_subsets=n_subsets)
-    return comparison if parse_metric(choice.metric).higher_is_better else comparison.swapped()
+    return comparison if parse_metric(table.metric).higher_is_better else comparison.swapped()
 
 
 @state.cached(8)
@@ -400,6 +400,6 @@ def _scores(run: Run, part: PairSet) -> NDArray[np.floating[Any]]:
 
 
 @state.cached(400)
-def _plan(choice: RunTable, a: Entry, b: Entry, alpha: float) -> PowerAnalysis:
-    one, other = values(choice, a), values(choice, b)
+def _plan(table: RunTable, a: RunEntry, b: RunEntry, alpha: float) -> PowerAnalysis:
+    one, other = values(table, a), values(table, b)
     return replace(power_analysis(one.values, other.values, alpha=alpha), unit=one.unit)

@@ -21,7 +21,7 @@ from simviz.evaluation import Comparison, Comparisons, Verdict
 from simviz.evaluation.metrics import parse_metric
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import (
-    Entry,
+    RunEntry,
     RunTable,
     bold,
     column,
@@ -48,102 +48,102 @@ _STYLE = Path(__file__).with_name("table.css")
 # -- the finding ----------------------------------------------------------------------
 
 
-def show_finding(choice: RunTable, shown: str | None = None) -> None:
+def show_finding(table: RunTable, shown: str | None = None) -> None:
     """Say what the best run can do, by a metric that is easy to read, and the verdict."""
-    record = choice.record()
+    record = table.record()
     if record is None or isnan(record["value"]):
-        st.markdown(f"{choice.metric} could not be measured on the {choice.part} part.")
+        st.markdown(f"{table.metric} could not be measured on the {table.part} part.")
         return
-    if shown is not None and choice.record(shown) is None:
+    if shown is not None and table.record(shown) is None:
         shown = None
-    text = finding_of(choice, shown)
+    text = finding_of(table, shown)
     # A figure and its per cent stay on one line.
     text = text.replace(" %", "\N{NO-BREAK SPACE}%")
     st.html(f'<p class="sv-finding">{escape(text)}</p>')
     with st.spinner("Testing", show_time=False):
-        labels = tuple(entry.label for entry in choice.entries)
-        comparisons = _verdict(choice, choice.entries, labels, order(choice.entries))
+        labels = tuple(entry.label for entry in table.entries)
+        comparisons = _verdict(table, table.entries, labels, order(table.entries))
     # Nor does a line end within "p < 0.001".
     whole = "p\N{NO-BREAK SPACE}\\1\N{NO-BREAK SPACE}"
-    text = re.sub(r"\bp ([<=]) ", whole, verdict_text(comparisons, choice))
+    text = re.sub(r"\bp ([<=]) ", whole, verdict_text(comparisons, table))
     st.html(f'<p class="sv-next">{escape(text)}</p>')
 
 
 @state.cached(100)
 def _verdict(
-    choice: RunTable, entries: Sequence[Entry], labels: Sequence[str], order: str
+    table: RunTable, entries: Sequence[RunEntry], labels: Sequence[str], order: str
 ) -> Verdict:
     """The verdict by what runs are called, which an entry's key does not say."""
-    return verdict_of(choice)
+    return verdict_of(table)
 
 
 # -- the table ------------------------------------------------------------------------
 
 
-def show_table(choice: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
+def show_table(table: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
     """Show runs by metric, those of one method together; return the place of what explains it."""
-    several = len(choice.entries) > 1
-    now = significance.current_setting(choice)
+    several = len(table.entries) > 1
+    now = significance.current_setting(table)
     everything = bool(st.session_state.get("compare-more"))
-    choice = replace(choice, entries=_by_method(choice.entries))
-    results = significance.test_results(choice, now) if several else None
+    table = replace(table, entries=_by_method(table.entries))
+    results = significance.test_results(table, now) if several else None
     with bar:
         if several:
-            significance.choose_test(choice, now)
+            significance.choose_test(table, now)
         # What stands beside a test takes the place of metrics.
         extra_metrics = _FEW if results is None else ("AUC",)
         few = [
-            choice.metric,
-            *(m for m in extra_metrics if m in choice.metrics and m != choice.metric),
+            table.metric,
+            *(m for m in extra_metrics if m in table.metrics and m != table.metric),
         ]
-        metrics = choice.metrics if everything else few[:3]
-        runs = [entry.run for entry in choice.entries]
+        metrics = table.metrics if everything else few[:3]
+        runs = [entry.run for entry in table.entries]
         with st.popover("Export", icon=":material/download:"):
-            downloads.show(choice, metrics, results)
+            downloads.show(table, metrics, results)
             st.divider()
-            downloads.show_model_files(choice.entries)
-            code.show_compare(choice, now.test, now.correction)
+            downloads.show_model_files(table.entries)
+            code.show_compare(table, now.test, now.correction)
         sharing.show_button("compare", runs)
     with_costs = everything or results is None
-    columns = choice.page_columns(metrics, choice.metric, with_costs=with_costs)
+    columns = table.page_columns(metrics, table.metric, with_costs=with_costs)
     if results is not None:
-        columns[1:1] = _tested_columns(choice, results, everything=everything)
+        columns[1:1] = _tested_columns(table, results, everything=everything)
     with st.container(key="compare-table" + "-wide" * everything):
-        draw_columns(choice, columns, indented=True)
+        draw_columns(table, columns, indented=True)
     # A popover would lie on the table.
     about = st.expander("About these figures", type="compact", key="compare-about")
     with about:
-        st.caption(_footnote(choice, metrics))
-        if choice.part == "validation":
+        st.caption(_footnote(table, metrics))
+        if table.part == "validation":
             st.caption("Choose by these figures; which is better, the test part says.")
         elif results is not None:
-            st.caption(_test_note(choice, results))
-            if text := significance.power(choice, results.comparisons):
+            st.caption(_test_note(table, results))
+            if text := significance.power(table, results.comparisons):
                 st.caption(escape_markdown(text))
-        for sentence in nothing_known(choice):
+        for sentence in nothing_known(table):
             st.caption(escape_markdown(sentence))
     return about
 
 
-def _method_key(entry: Entry) -> str:
+def _method_key(entry: RunEntry) -> str:
     """What runs of one method share; a blend, or a run of another system, has no kin."""
     info = entry.run.info
     return info.id if info.is_derived or info.is_imported else info.method
 
 
-def _by_method(entries: Sequence[Entry]) -> list[Entry]:
+def _by_method(entries: Sequence[RunEntry]) -> list[RunEntry]:
     """Runs of one method behind the best of them."""
-    groups: dict[str, list[Entry]] = {}
+    groups: dict[str, list[RunEntry]] = {}
     for entry in entries:
         groups.setdefault(_method_key(entry), []).append(entry)
     return [entry for group in groups.values() for entry in group]
 
 
 def draw_columns(
-    choice: RunTable, columns: Sequence[Sequence[object]], *, indented: bool = False
+    table: RunTable, columns: Sequence[Sequence[object]], *, indented: bool = False
 ) -> None:
     """Draw a table of runs, then of what knows nothing, in grey; settings may be indented."""
-    entries, names = choice.entries, choice.row_names
+    entries, names = table.entries, table.row_names
     looks = [""] * len(entries) + ["sv-base"] * (len(names) - len(entries))
     if indented:
         for i in range(1, len(entries)):
@@ -156,19 +156,19 @@ def draw_columns(
         marked = Markup('<span class="sv-mark sv-run-{}"></span>{}{}')
         names[i] = marked.format(i, names[i], "†" * entry.is_stopped_early)
     head, *lines = zip_longest(["method", *names], *columns, fillvalue=_NOTHING)
-    table = html_table(head, lines, look="sv-table", row_looks=looks, scroll="sv-scroll")
+    html = html_table(head, lines, look="sv-table", row_looks=looks, scroll="sv-scroll")
     marks = "".join(
         f".sv-run-{i} {{ background-image: {mark(entry.look)}; }}"
         for i, entry in enumerate(entries)
     )
     st.html(_STYLE)
-    st.html(f"<style>{marks}</style>{table}")
+    st.html(f"<style>{marks}</style>{html}")
     if any(entry.is_stopped_early for entry in entries):
         st.caption("† Early-stopped on this part: its figures here are optimistic.")
 
 
 def _tested_columns(
-    choice: RunTable, results: TestResults, *, everything: bool
+    table: RunTable, results: TestResults, *, everything: bool
 ) -> list[list[object]]:
     """What tests found: tie groups, differences and p-values; more of it where asked."""
     now, comparisons = results.setting, results.comparisons
@@ -181,10 +181,10 @@ def _tested_columns(
         text: Callable[[Comparison], str],
         comparisons: Comparisons = comparisons,
     ) -> list[object]:
-        lines = significance.against(choice, results._replace(comparisons=comparisons))
+        lines = significance.against(table, results._replace(comparisons=comparisons))
         return column(head, [_NOTHING if one is None else text(one) for one in lines], hover)
 
-    name, test = significance.tested_name(choice, now), significance.test_name(comparisons)
+    name, test = significance.tested_name(table, now), significance.test_name(comparisons)
     delta = tested_column(
         f"Δ to {clean_text(base, _LONGEST)}",
         f"{name} minus that of {base}, on the same queries.",
@@ -195,10 +195,10 @@ def _tested_columns(
         kind = "normal" if now.test == "delong" else "Student"
     hover = f"Interval of the difference: {kind}."
     interval = tested_column("Δ, 95 %", hover, significance.interval_text)
-    if choice.part == "validation":
+    if table.part == "validation":
         return [delta, interval]
     letters = comparisons.letters()
-    marks = [letters[entry.run.id] for entry in choice.entries]
+    marks = [letters[entry.run.id] for entry in table.entries]
     ties = column("group", marks, f"Runs that share a letter cannot be told apart at 5 %: {test}.")
     tests = [tested_column(_p_head(significance.SHORT[now.test]), f"Against {base}: {test}.", _p)]
     if (stricter := results.stricter) is not None:
@@ -207,11 +207,11 @@ def _tested_columns(
         tests.append(tested_column(_p_head(short), hover, _p, stricter))
     if not everything:
         return [ties, delta, *tests]
-    tested = significance.tested_metric(choice)
+    tested = significance.tested_metric(table)
     what, drawn = f"Where the mean {tested.name} of other such queries", "the queries"
     if tested.level != "query":
         what, drawn = f"Where {tested.name} of other such judged pairs", "the items"
-    intervals = [significance.interval(choice, entry) for entry in choice.entries]
+    intervals = [significance.interval(table, entry) for entry in table.entries]
     mean = comparisons.means[comparisons.names.index(now.against.run.id)]
     paired = next(iter(comparisons.pairs.values())).outcomes is not None
     unit = "of the paired differences (d_z)" if paired else "of the values"
@@ -269,7 +269,7 @@ def _percent(difference: float, base: float) -> str:
 # -- notes below it -------------------------------------------------------------------
 
 
-def _test_note(choice: RunTable, results: TestResults) -> str:
+def _test_note(table: RunTable, results: TestResults) -> str:
     """What the marks of the table mean, and by which test; markdown."""
     now = results.setting
     test = escape_markdown(significance.test_name(results.comparisons))
@@ -279,13 +279,13 @@ def _test_note(choice: RunTable, results: TestResults) -> str:
     )
     if len(results.comparisons.pairs) > 1:
         text += " The verdict counts its own comparisons only, the table all of its pairs."
-    if (name := significance.tested_name(choice, now)) != choice.metric:
+    if (name := significance.tested_name(table, now)) != table.metric:
         text += escape_markdown(
-            f" {choice.metric} pools all pairs; in group, Δ and p {name} stands for it, query by "
+            f" {table.metric} pools all pairs; in group, Δ and p {name} stands for it, query by "
             "query."
         )
-    if now.test != "subsets" and significance.is_by_query(choice):
-        values = significance.values(choice, now.against)
+    if now.test != "subsets" and significance.is_by_query(table):
+        values = significance.values(table, now.against)
         if values.unit == "pair":
             text += " A pair asks from both sides and counts once."
         if not values.is_independent:
@@ -296,23 +296,23 @@ def _test_note(choice: RunTable, results: TestResults) -> str:
     return text + (f" {now.caution}" if now.caution else "")
 
 
-def _footnote(choice: RunTable, shown: Sequence[str]) -> str:
+def _footnote(table: RunTable, shown: Sequence[str]) -> str:
     """What the figures are means of, and what a query was ranked against."""
-    first = choice.entries[0]
-    sides = side_names(choice.pairs, choice.direction)
-    split = describe_split(first.run.info.spec["split"], choice.names, choice.part)
-    records = (first.record(m, choice.direction) for m in choice.metrics)
+    first = table.entries[0]
+    sides = side_names(table.pairs, table.direction)
+    split = describe_split(first.run.info.spec["split"], table.names, table.part)
+    records = (first.record(m, table.direction) for m in table.metrics)
     ranked = next((r for r in records if r and r["direction"] != "pairs"), None)
-    text = f"**{escape_markdown(choice.metric)}:** {parse_metric(choice.metric).description} "
+    text = f"**{escape_markdown(table.metric)}:** {parse_metric(table.metric).description} "
     if ranked is not None:
         text += escape_markdown(
             f"Means over {ranked['n']:,} queries ({sides.queries}) ± 95 % interval; each is "
-            f"ranked against {choice.pool}."
+            f"ranked against {table.pool}."
         )
-    text += _left_out(choice, anything_ranked=ranked is not None)
+    text += _left_out(table, anything_ranked=ranked is not None)
     text += escape_markdown(
-        f" {choice.part.capitalize()} part: {split}. Ties count with their expected value. "
-        f"Runs are ordered {order(choice.entries)}, those of one method together."
+        f" {table.part.capitalize()} part: {split}. Ties count with their expected value. "
+        f"Runs are ordered {order(table.entries)}, those of one method together."
     )
     pooled = [m for m in shown if parse_metric(m).level != "query"]
     if pooled:
@@ -323,14 +323,14 @@ def _footnote(choice: RunTable, shown: Sequence[str]) -> str:
     return text
 
 
-def _left_out(choice: RunTable, *, anything_ranked: bool) -> str:
+def _left_out(table: RunTable, *, anything_ranked: bool) -> str:
     """How many queries cannot fail, since all of their judged candidates are relevant."""
-    first = choice.entries[0]
+    first = table.entries[0]
     if first.measured.pool != "judged":
         return ""
-    metric = parse_metric(choice.metric)
+    metric = parse_metric(table.metric)
     by = metric if metric.level == "query" else "MRR"
-    n = first.evaluation.n_certain(choice.direction, by)
+    n = first.evaluation.n_certain(table.direction, by)
     if not n:
         return ""
     one = n == 1

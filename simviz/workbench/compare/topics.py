@@ -41,10 +41,10 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
         by_id, labels = {run.id: run for _, run in labelled}, {run.id: n for n, run in labelled}
         if st.session_state.get("topics-run") not in by_id:
             st.session_state["topics-run"] = next(iter(by_id))
-        chosen = st.selectbox(
+        run_id = st.selectbox(
             "Topics of", **forms.session_options(labels, "topics-run"), width=220
         )
-        run = by_id[chosen]
+        run = by_id[run_id]
         order = segments("Order by", _ORDERS, "topics-order")
         query = st.text_input(
             "Find a term",
@@ -134,7 +134,7 @@ def table_html(
     sides: list[tuple[Side, Items, str]] = [("x", pairs.x, pairs.headings[0])]
     if not topics.one_side:
         sides.append(("y", pairs.y, pairs.headings[1]))
-    most = max((topic.share for topic in topics.topics), default=0.0) or 1.0
+    largest = max((topic.share for topic in topics.topics), default=0.0) or 1.0
     tip = "Normalised pointwise mutual information of the terms, from −1 to 1"
     head: list[object] = [Cell("weight", {"title": "Share of all tokens"})]
     for _, _, name in sides:
@@ -142,7 +142,7 @@ def table_html(
     rows = []
     for topic in shown:
         bar = Markup('{:.1f}\N{NO-BREAK SPACE}%<i style="width: {:.0f}px"></i>')
-        weight = bar.format(100 * topic.share, 60 * topic.share / most)
+        weight = bar.format(100 * topic.share, 60 * topic.share / largest)
         cells = [Cell(weight, {"class": "sv-weight"})]
         for side, items, _ in sides:
             terms = topic.x_terms if side == "x" else topic.y_terms

@@ -115,25 +115,25 @@ def show(info: DatasetInfo, pairs: PairSet) -> None:
     display.quiet(_INTRODUCTION)
     spec = _request(info.id, pairs.digest)
     status = progress.last_attempt(spec)
-    found = None
+    audited = None
     if status is not None and status.state == "succeeded":
         with display.problems():
-            found = load_audit(status.id, state.workspace(), pairs)
+            audited = load_audit(status.id, state.workspace(), pairs)
     elif status is not None:
         progress.show_progress([status.id], key="data-audit")
         return
-    if found is None:
+    if audited is None:
         _offer(spec, pairs)
         return
     decided = _decisions(info.id)
-    display.sentence(_summary(found, decided))
-    display.quiet(found.notes[0] if found.precision < LITTLE else _CAUTIOUS)
+    display.sentence(_summary(audited, decided))
+    display.quiet(audited.notes[0] if audited.precision < LITTLE else _CAUTIOUS)
     with st.expander("What an audit of these data cannot know", type="compact"):
-        display.notes(found.notes)
-    _show_queue(info, pairs, found, decided)
+        display.notes(audited.notes)
+    _show_queue(info, pairs, audited, decided)
     if decided:
-        _show_decided(info, pairs, found, decided)
-        _show_cleaned(info, pairs, found, decided)
+        _show_decided(info, pairs, audited, decided)
+        _show_cleaned(info, pairs, audited, decided)
         _show_training(info, pairs, decided)
 
 
@@ -165,7 +165,7 @@ def _submit(spec: AuditSpec) -> None:
 @st.cache_resource(show_spinner=False, max_entries=16)
 def load_audit(job_id: str, workspace: str, _pairs: PairSet) -> Audited:
     """What the job found."""
-    result = state.queue().result(job_id, workspace).found
+    result = state.queue().result(job_id, workspace).value
     return Audited(**result, places={side: _places(items) for side, items in _sides(_pairs)})
 
 
@@ -175,8 +175,8 @@ def _places(items: Items) -> dict[str, int]:
 
 def _decisions(dataset_id: str) -> Decisions:
     """Return what was decided on the pairs of a data set, the last one last."""
-    kept = state.store().decisions.find(dataset_id, state.workspace())
-    return {(x, y): verdict for x, y, verdict in kept}
+    stored = state.store().decisions.find(dataset_id, state.workspace())
+    return {(x, y): verdict for x, y, verdict in stored}
 
 
 def _summary(audited: Audited, decided: Decisions) -> str:
@@ -476,26 +476,26 @@ def _compare(before: Run, now: Run, pairs: PairSet, corrections: Corrected) -> N
     queries = dict(_sides(pairs))[side].ids[before.arrays()[f"{side}_{part}"]]
     a, b = (one.per_query(metric, query_direction) for one in (old, new))
     counts = ~np.isnan(a)
-    is_kept = counts & ~np.isin(queries.astype(str), [one[at] for one in corrections])
-    if not is_kept.any():
+    is_unchanged = counts & ~np.isin(queries.astype(str), [one[at] for one in corrections])
+    if not is_unchanged.any():
         display.quiet(f"Every query of the {part} part has a pair that was decided.")
         return
-    n_kept, n_all, name = int(is_kept.sum()), int(counts.sum()), metric.name
-    here, everywhere = a[is_kept].mean(), a[counts].mean()
-    verdict = paired_randomization(b[is_kept], a[is_kept]).describe(
+    n_same, n_all, name = int(is_unchanged.sum()), int(counts.sum()), metric.name
+    here, everywhere = a[is_unchanged].mean(), a[counts].mean()
+    verdict = paired_randomization(b[is_unchanged], a[is_unchanged]).describe(
         "The model of the cleaned pairs",
         "that of the pairs as given",
         name,
         higher_is_better=metric.higher_is_better,
     )
     display.sentence(f"{verdict}.")
-    text = f"{name} {here:.3f} before, {b[is_kept].mean():.3f} now"
-    if n_kept == n_all:
+    text = f"{name} {here:.3f} before, {b[is_unchanged].mean():.3f} now"
+    if n_same == n_all:
         display.quiet(f"{text}. No decision is about the {part} part: these are all its queries.")
         return
     harder = (here < everywhere) == metric.higher_is_better
     display.quiet(
-        f"{text}, on the {n_kept:,} of {n_all:,} {part} queries of which no pair was changed; as "
+        f"{text}, on the {n_same:,} of {n_all:,} {part} queries of which no pair was changed; as "
         f"given, they are the same for both. They are {'harder' if harder else 'easier'} than all "
         f"({name} {everywhere:.3f} before): an audit doubts what models rank low, and what was "
         "doubted and changed is left out."

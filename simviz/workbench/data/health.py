@@ -26,7 +26,7 @@ PATIENCE = 4.0
 _NEARLY_ALL = 0.975
 # In the session: checks that were wanted, by what they are about; the
 # version that each mended data set was made from; and what went wrong.
-_WANTED, _BEFORE, _PROBLEM = "data-health-asked", "data-health-before", "data-health-problem"
+_REQUESTED, _BEFORE, _PROBLEM = "data-health-asked", "data-health-before", "data-health-problem"
 _LEVELS = {"act": "fix", "look": "check"}
 
 
@@ -50,7 +50,7 @@ def _requested_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
 
     key = json.dumps([pairs.digest, pairs.x_name, pairs.y_name, asdict(spec)])
     seconds = estimate_seconds(pairs)
-    if seconds > PATIENCE and key not in st.session_state.get(_WANTED, ()):
+    if seconds > PATIENCE and key not in st.session_state.get(_REQUESTED, ()):
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
             if not st.button("Check now", key="data-health-check"):
                 display.quiet(
@@ -58,7 +58,7 @@ def _requested_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
                     f"{int(seconds) if seconds < 10 else 5 * round(seconds / 5)} seconds."
                 )
                 return None
-        st.session_state.setdefault(_WANTED, set()).add(key)
+        st.session_state.setdefault(_REQUESTED, set()).add(key)
     with st.spinner("Looking for leaks, duplicates and contradictions"):
         return _report(key, pairs, spec)
 

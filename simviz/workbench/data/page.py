@@ -37,7 +37,7 @@ VIEWS = {"this": "This data set", "audit": "Audit", "other": "Other data"}
 ROWS = 200
 _FORMATS = {".csv": "CSV", ".tsv": "TSV", ".jsonl": "JSONL", ".parquet": "Parquet"}
 _SHOWN_SCRIPTS = 3
-_LEAST_SCRIPT = 0.01  # of the items
+_MIN_SCRIPT = 0.01  # of the items
 _STYLE = Path(__file__).with_name("style.css")
 # In the session: why something could not be deleted, what was, and how often names were changed.
 _REFUSED, _GONE, _RENAMED = "data-refused", "data-gone", "data-renamed"
@@ -116,15 +116,15 @@ def _show_dataset(info: DatasetInfo) -> None:
             spec = _shared_split(info.id)
             split.show(info.id, pairs, spec)
         else:
-            chosen = preferences.current_split(info.id)
+            current = preferences.current_split(info.id)
             table = st.container()
             with st.expander("Advanced"):
-                spec = split.choose(info.id, pairs, chosen)
+                spec = split.choose(info.id, pairs, current)
             with table:
                 split.show(info.id, pairs, spec, preferences.suggested_split(info.id))
                 if problem := split.problem(info.id, pairs, spec):
                     display.problem(problem)
-            if spec != chosen:
+            if spec != current:
                 preferences.choose_split(info.id, spec)
         if info.notes:
             with st.expander(f"How the file was read ({len(info.notes)})"):
@@ -297,13 +297,13 @@ def _description(pairs: PairSet) -> Description:
 def _spread_of(spread: Spread | None) -> str:
     if spread is None:
         return ""
-    low, middle, high = (f"{value:,.0f}" for value in (spread.low, spread.middle, spread.high))
+    low, median, high = (f"{value:,.0f}" for value in (spread.low, spread.median, spread.high))
     # All alike but for a few: an interval from a number to itself says nothing.
-    return middle if low == high else f"{middle} ({low} – {high})"
+    return median if low == high else f"{median} ({low} – {high})"
 
 
 def _scripts(side: SideDescription) -> str:
-    scripts = [(name, share) for name, share in side.scripts if share >= _LEAST_SCRIPT]
+    scripts = [(name, share) for name, share in side.scripts if share >= _MIN_SCRIPT]
     if len(scripts) < 2:
         return "".join(name for name, _ in scripts)
     texts = [f"{name} {_percent(share)}" for name, share in scripts[:_SHOWN_SCRIPTS]]
@@ -441,12 +441,12 @@ def _delete_everything() -> None:
 
 
 def _summary(info: DatasetInfo) -> str:
-    kept = datetime.fromtimestamp(info.created).strftime("%-d %B %Y, %H:%M")
+    stored_on = datetime.fromtimestamp(info.created).strftime("%-d %B %Y, %H:%M")
     x, y = items_named(info.x_name, "x"), items_named(info.y_name, "y")
     judged = "" if info.n_judged == info.n_relevant else f" of {info.n_judged:,} judged"
     return (
         f"{info.n_x:,} {x} × {info.n_y:,} {y}, {info.n_relevant:,} relevant"
-        f"{judged} pairs · {info.n_bytes / 1e6:.1f} MB · {kept}"
+        f"{judged} pairs · {info.n_bytes / 1e6:.1f} MB · {stored_on}"
     )
 
 

@@ -147,11 +147,11 @@ def _show_keep(file: Upload, spec: SplitSpec | None) -> None:
         name = st.text_input("Name", pairs.name, 80, key=key, width=190)
         x_name = st.text_input("Left items", pairs.x_name, 40, key=f"{key}-x", width=140)
         y_name = st.text_input("Right items", pairs.y_name, 40, key=f"{key}-y", width=140)
-        kept = st.button("Save and continue", key="data-keep", type="primary")
+        is_saved = st.button("Save and continue", key="data-keep", type="primary")
         st.button("Discard", key="data-discard", on_click=upload.drop)
     if problem := split.problem(file.pairs_digest, pairs, spec):
         display.problem(problem)
-    if kept:
+    if is_saved:
         _keep(file, (name, x_name, y_name), spec)
 
 
@@ -200,21 +200,21 @@ def _correct_roles(file: Upload) -> None:
     reason = file.guessed.reasons.get("shape")
     if reason and shape == file.guessed.shape:
         display.quiet(f"guessed: {reason}")
-    chosen: dict[str, str | None] = dict.fromkeys(_COLUMN_ROLES)
+    columns: dict[str, str | None] = dict.fromkeys(_COLUMN_ROLES)
     offered = _ROLES_OF_SHAPE[shape]
     first = [role for role in offered if _COLUMN_ROLES[role][1]]
     for column, role in zip(st.columns(len(first)), first, strict=True):
         with column:
-            chosen[role] = _choose_column(file, role, shape)
+            columns[role] = _choose_column(file, role, shape)
     labels = {}
-    if shape == "pairs" and chosen["label"] not in (None, chosen["x"], chosen["y"]):
-        labels = _choose_grades(file, str(chosen["label"]))
+    if shape == "pairs" and columns["label"] not in (None, columns["x"], columns["y"]):
+        labels = _choose_grades(file, str(columns["label"]))
     negatives: list[str] = []
     if shape == "triplets":
         negatives = st.multiselect(
             "What does not match",
-            [c for c in file.table.frame if c not in chosen.values()],
-            [c for c in file.roles.negatives if c not in chosen.values()],
+            [c for c in file.table.frame if c not in columns.values()],
+            [c for c in file.roles.negatives if c not in columns.values()],
             key=f"data-role-{file.digest}-negatives",
         )
     rest = [role for role in offered if role not in first]
@@ -224,17 +224,17 @@ def _correct_roles(file: Upload) -> None:
         for pair in (rest[:2], rest[2:]):
             for column, role in zip(st.columns(2), pair, strict=False):
                 with column:
-                    chosen[role] = _choose_column(file, role, shape)
+                    columns[role] = _choose_column(file, role, shape)
         ignored = st.multiselect(
             "Columns to leave out",
-            [c for c in file.table.frame if c not in chosen.values()],
+            [c for c in file.table.frame if c not in columns.values()],
             key=f"data-role-{file.digest}-ignored",
             help="All other columns describe the items whose rows agree on them.",
         )
-    taken = {*chosen.values(), *ignored, *negatives}
+    taken = {*columns.values(), *ignored, *negatives}
     roles = replace(
         file.guessed,
-        **chosen,  # type: ignore[arg-type]
+        **columns,  # type: ignore[arg-type]
         x_metadata=tuple(c for c in file.guessed.x_metadata if c not in taken),
         y_metadata=tuple(c for c in file.guessed.y_metadata if c not in taken),
         shape=shape,
@@ -277,7 +277,7 @@ def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
     if not words or len(words) > _WORDS:
         return {}
     display.quiet(f"What each word of {shown(column)} means; those of usual scales are filled in.")
-    chosen: dict[str, float | None] = {}
+    grades: dict[str, float | None] = {}
     with st.container(horizontal=True):
         for word in sorted(words, key=lambda w: w.grade is not None):  # unknown ones first
             name = cut(word.word, _LONGEST_WORD)
@@ -293,8 +293,8 @@ def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
                 width=200,
             )
             if answer is not None and (word.grade is None or _GRADES[answer] != word.grade):
-                chosen[word.word] = _GRADES[answer]
-    return chosen
+                grades[word.word] = _GRADES[answer]
+    return grades
 
 
 def _show_table(file: Upload) -> None:
@@ -340,7 +340,7 @@ def _show_table(file: Upload) -> None:
         )
 
 
-def show_pairs(pairs: PairSet, key: str, n: int, most: int) -> None:
+def show_pairs(pairs: PairSet, key: str, n: int, limit: int) -> None:
     """Show some items of the left side, spread over all, each with its best items on the right."""
     import numpy as np
     import pandas as pd
@@ -350,7 +350,7 @@ def show_pairs(pairs: PairSet, key: str, n: int, most: int) -> None:
     x, y, values = [], [], []
     for row in judged[spread(len(judged), n)]:
         at = slice(matrix.indptr[row], matrix.indptr[row + 1])
-        best = np.argsort(-matrix.data[at], kind="stable")[:most]
+        best = np.argsort(-matrix.data[at], kind="stable")[:limit]
         x += [row] * len(best)
         y += list(matrix.indices[at][best])
         values += list(matrix.data[at][best])
@@ -414,9 +414,9 @@ def _role_colours() -> dict[str, str]:
     return colours | dict(zip(("label", "split", "group"), look.palette[2:5], strict=True))
 
 
-def table_height(n_rows: int, most: int, row: int = 35) -> int:
+def table_height(n_rows: int, max_height: int, row: int = 35) -> int:
     """Return the pixels of a table that ends with its last row, if that is not too far."""
-    return min(most, row * n_rows + 38)
+    return min(max_height, row * n_rows + 38)
 
 
 def column_width(n: int) -> int:
@@ -472,7 +472,7 @@ def _choose_space(file: Upload) -> None:
         return
     guess = guess_space(pairs)
     known = pairs.space or guess.space
-    chosen = forms.segmented(
+    space = forms.segmented(
         "Vectors of both sides are of",
         _SPACES,
         f"data-space-{file.digest}-{file.roles.x}-{file.roles.y}",
@@ -482,8 +482,8 @@ def _choose_space(file: Upload) -> None:
         "is learned for both sides. Two: each side has a matrix of its own.",
     )
     display.quiet(f"Guessed: {guess.space} space{'s' * (guess.space == 'two')}. {guess.reason}")
-    if chosen is not None and chosen != known:
-        file.set_space(chosen)
+    if space is not None and space != known:
+        file.set_space(space)
         st.rerun()
 
 
@@ -550,15 +550,15 @@ def show_notes(notes: Iterable[Note]) -> None:
 
 def ordered_notes(notes: Iterable[Note]) -> list[Note]:
     """Return notes in the order of how much they change, each once."""
-    kept = [note for note in dict.fromkeys(notes) if note.kind in _WEIGHTS]
-    if len(dropped := [note for note in kept if note.kind == "dropped"]) > 1:
+    known = [note for note in dict.fromkeys(notes) if note.kind in _WEIGHTS]
+    if len(dropped := [note for note in known if note.kind == "dropped"]) > 1:
         joined = Note(
             f"{len(dropped)} columns were dropped, for one item has several values there: "
             f"{first_of([shown(note.column) for note in dropped], 6)}.",
             "dropped",
         )
-        kept = [joined, *(note for note in kept if note.kind != "dropped")]
-    return sorted(kept, key=lambda note: _WEIGHTS[note.kind])
+        known = [joined, *(note for note in known if note.kind != "dropped")]
+    return sorted(known, key=lambda note: _WEIGHTS[note.kind])
 
 
 def _list_html(lines: Iterable[str]) -> str:

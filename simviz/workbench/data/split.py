@@ -56,8 +56,8 @@ def show(
     x, y = (f"“{name}”" for name in pairs.headings)
     means = _MEANS[spec.by].format(x=x, y=y)
     parts = parts_of(_key(content_id, pairs, spec), pairs, spec)
-    chosen = (spec.by, spec.group_key)
-    if suggestion and not parts.problem and chosen == (suggestion.by, suggestion.group_key):
+    current = (spec.by, spec.group_key)
+    if suggestion and not parts.problem and current == (suggestion.by, suggestion.group_key):
         means = f"Suggested. {suggestion.reason}"
     display.quiet(means)
     if parts.problem:
@@ -72,7 +72,7 @@ def show(
     display.notes(parts.notes)
 
 
-def choose(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
+def choose(content_id: str, pairs: PairSet, current: SplitSpec) -> SplitSpec:
     """Let the split be changed."""
     from simviz.data.splitting import group_columns, part_columns, time_columns
     from simviz.jobs import SplitSpec
@@ -95,7 +95,7 @@ def choose(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
     by = st.selectbox(
         "Split by",
         **forms.options(ways),
-        index=list(ways).index(chosen.by) if chosen.by in ways else 0,
+        index=list(ways).index(current.by) if current.by in ways else 0,
         key=f"{key}-by",
         help="What must not stand in two parts. Methods learn from the training part; they and "
         "their settings are chosen on the validation part; the verdict is about the test part.",
@@ -106,19 +106,19 @@ def choose(content_id: str, pairs: PairSet, chosen: SplitSpec) -> SplitSpec:
         group_key = st.selectbox(
             "Column",
             names,
-            index=names.index(chosen.group_key) if chosen.group_key in names else 0,
+            index=names.index(current.group_key) if current.group_key in names else 0,
             key=f"{key}-{by}",
         )
     if by == "column":
-        return SplitSpec(by, chosen.fractions, chosen.seed, group_key)
+        return SplitSpec(by, current.fractions, current.seed, group_key)
     validation, test, seed = st.columns(3, vertical_alignment="bottom")
-    percent = [round(100 * share) for share in chosen.fractions]
+    percent = [round(100 * share) for share in current.fractions]
     n_validation = validation.number_input(
         "Validation %", 1, 40, percent[1], key=f"{key}-validation"
     )
     n_test = test.number_input("Test %", 1, 50, percent[2], key=f"{key}-test")
     drawn = seed.number_input(
-        "Seed", 0, 2**31 - 1, chosen.seed, key=f"{key}-seed", disabled=by == "time"
+        "Seed", 0, 2**31 - 1, current.seed, key=f"{key}-seed", disabled=by == "time"
     )
     display.quiet(f"{100 - n_validation - n_test} % are for training.")
     train = (100 - n_validation - n_test) / 100
@@ -146,12 +146,12 @@ def parts_of(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
             "nothing to rank. Upload pairs of which some do not belong together."
         )
     try:
-        found = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
+        divided = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
     except DatasetError as error:
         return Parts(problem=str(error))
-    parts: list[PairSet] = [getattr(found, name) for name in PARTS]
+    parts: list[PairSet] = [getattr(divided, name) for name in PARTS]
     rows = tuple(
         (name, *part.shape, part.relevance.positives.nnz, part.relevance.negatives.nnz)
         for name, part in zip(PARTS, parts, strict=True)
     )
-    return Parts(rows, found.notes)
+    return Parts(rows, divided.notes)

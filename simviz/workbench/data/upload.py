@@ -27,7 +27,7 @@ from simviz.store.directory import masked
 from simviz.workbench.shell import display, forms, preferences, state
 
 if TYPE_CHECKING:
-    from simviz.data import ReadResult, Roles, Table
+    from simviz.data import ColumnRoles, ReadResult, Table
     from simviz.data.health import Finding
     from simviz.data.pairs import Space
     from simviz.jobs import SplitSpec
@@ -62,9 +62,9 @@ class Upload:
 
     digest: str
     table: Table
-    guessed: Roles
+    guessed: ColumnRoles
     is_fixed: bool
-    roles: Roles
+    roles: ColumnRoles
     result: ReadResult | None = None
     problem: str = ""
     uploaded: float = 0.0  # seconds since 1970, where an earlier session did it
@@ -76,7 +76,7 @@ class Upload:
         """What stands for the content of the pairs; empty without any."""
         return "" if self.result is None else self.result.pairs.digest
 
-    def read_as(self, roles: Roles) -> None:
+    def read_as(self, roles: ColumnRoles) -> None:
         """Read the table by these roles."""
         from simviz.data import to_pairs
         from simviz.exceptions import DatasetError
@@ -206,8 +206,8 @@ def restore() -> None:
     reading = _latest().get(state.workspace())
     if reading is not None and reading.is_active:
         st.session_state[_READING] = reading
-    elif found := state.store().uploads.get(state.workspace()):
-        uploaded, files = found
+    elif stored := state.store().uploads.get(state.workspace()):
+        uploaded, files = stored
         corrected = state.store().uploads.corrections(state.workspace())
         _begin(_digest(files), files, uploaded, corrected)
 
@@ -230,13 +230,13 @@ def correct_header(file: Upload, header: bool) -> None:
 
 def _read_again(file: Upload, corrected: Mapping[str, Any]) -> None:
     uploads, workspace = state.store().uploads, state.workspace()
-    found = uploads.get(workspace)
+    stored = uploads.get(workspace)
     st.session_state.pop(_PROBLEM, None)
-    if found is None:
+    if stored is None:
         st.session_state[_PROBLEM] = "The files are no longer here. Upload them again."
         return
     uploads.correct(workspace, corrected)
-    _begin(_digest(found[1]), found[1], file.uploaded, corrected)
+    _begin(_digest(stored[1]), stored[1], file.uploaded, corrected)
 
 
 def _n_emptied() -> int:
@@ -249,8 +249,8 @@ def keep(upload: Upload, names: tuple[str, str, str], split: SplitSpec) -> str:
     result = upload.understood()
     pairs = result.pairs
     name, x_name, y_name = (
-        given.strip() or old
-        for given, old in zip(names, (pairs.name, pairs.x_name, pairs.y_name), strict=True)
+        entered.strip() or old
+        for entered, old in zip(names, (pairs.name, pairs.x_name, pairs.y_name), strict=True)
     )
     pairs = replace(pairs, name=name, x_name=x_name, y_name=y_name)
     dataset_id = state.store().datasets.put(pairs, state.workspace(), result.notes)
@@ -493,7 +493,7 @@ def _digest(files: Files) -> str:
 
 def read_files(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
     """Read files, with the corrections of an earlier session."""
-    from simviz.data import Roles, guess_roles, read_collection, read_table
+    from simviz.data import ColumnRoles, guess_roles, read_collection, read_table
 
     name, data = files[0]
     if len(files) == 1 and not name.lower().endswith(".zip") and not _is_vectors(name):
@@ -503,9 +503,9 @@ def read_files(digest: str, files: Files, corrected: Mapping[str, Any]) -> Uploa
         table = read_table(data, name, header=header)
         roles = guess_roles(table)
         guessed = roles
-        if roles_given := corrected.get("roles"):
-            lists = {k: tuple(v) for k, v in roles_given.items() if isinstance(v, list)}
-            roles = Roles(**roles_given | lists)
+        if given_roles := corrected.get("roles"):
+            lists = {k: tuple(v) for k, v in given_roles.items() if isinstance(v, list)}
+            roles = ColumnRoles(**given_roles | lists)
         upload = Upload(digest, table, guessed, False, roles)
         if not header:
             upload.corrected["header"] = False

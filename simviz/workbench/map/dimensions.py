@@ -59,7 +59,7 @@ def is_open(view: View, run: Run) -> bool:
     return view.dims is not None and bool(measured_dimensions(run))
 
 
-def chosen_dimension(view: View, run: Run) -> int | None:
+def selected_dimension(view: View, run: Run) -> int | None:
     """Return the number of dimensions that the reader chose; None for all of them."""
     known = measured_dimensions(run)
     if view.dims is None or not known:
@@ -86,8 +86,8 @@ def space(run: Run, pairs: PairSet, k: int) -> Space:
 @state.cached(24)
 def _drawn(run: Run, places: str, k: int, _scene: Scene) -> tuple[Placed, Part]:
     """Return the items drawn by k dimensions, turned onto the drawing by all."""
-    whole, found = _scene.placed, space(run, _scene.pairs, k)
-    sides = found.rows["x"][whole.x_rows], found.rows["y"][whole.y_rows]
+    whole, reduced = _scene.placed, space(run, _scene.pairs, k)
+    sides = reduced.rows["x"][whole.x_rows], reduced.rows["y"][whole.y_rows]
     draw = pca_map if whole.drawing.method == "pca" else mds_map
     x, y = draw(*align_sides(*sides, "center"))
     # The quality is that of another drawing.

@@ -71,8 +71,8 @@ def show_page() -> None:
     bar = st.container(horizontal=True, vertical_alignment="center", gap="small", key="map-bar")
     titles = runs.label_runs(infos)
     with bar:
-        if kept := what_if.trained():
-            view.run_id = kept[-1]
+        if trained := what_if.trained():
+            view.run_id = trained[-1]
         run = state.run(_choose_run(view, titles))
         two_models.choose(view, titles)
         _choose_drawing(view)
@@ -85,10 +85,10 @@ def show_page() -> None:
             drawings.ensure_drawn(run, pairs, QUICK_LAYOUT, "the map")
             return
         names = [DRAWINGS[name[:-2]][0] for name in (view.drawing, meanwhile)]
-        is_kept = drawings.ensure_drawn(run, pairs, view.kept_as, *names)
-        drawings.show_again(run, view.kept_as)
-        drawing = view.kept_as if is_kept else meanwhile
-        other = two_models.ready(view, pairs, drawing, titles) if is_kept else None
+        is_stored = drawings.ensure_drawn(run, pairs, view.drawing_name, *names)
+        drawings.show_again(run, view.drawing_name)
+        drawing = view.drawing_name if is_stored else meanwhile
+        other = two_models.ready(view, pairs, drawing, titles) if is_stored else None
     placed = drawings.stored_drawing(run, drawing)
     parts = drawings.parts(run, pairs)
     with bar:
@@ -119,7 +119,7 @@ def show_page() -> None:
     drawings.space(followed, pairs)
     if (nearest := map_scene.nearest_part(followed, pairs, drawing)) is not None:
         canvas.send(nearest, "nearest")
-    if is_kept and view.drawing == DEFAULT_LAYOUT and followed is run:
+    if is_stored and view.drawing == DEFAULT_LAYOUT and followed is run:
         drawings.draw_next_share(run, pairs)
 
 
@@ -227,7 +227,7 @@ def _show_menu(
         forms.download(
             "Positions as CSV",
             lambda: positions_csv(placed, parts, pairs),
-            f"simviz-{view.kept_as}.csv",
+            f"simviz-{view.drawing_name}.csv",
             key="map-csv",
         )
 

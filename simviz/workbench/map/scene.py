@@ -203,9 +203,11 @@ def nearest_part(
     run: Run, pairs: PairSet, drawing: str, places: Part | None = None
 ) -> Part | None:
     """Return what a run finds nearest to each item of a drawing; None where it takes too long."""
-    found = nearest_of_all(drawings.pipeline(run), pairs, drawings.stored_drawing(run, drawing))
+    neighbors = nearest_of_all(
+        drawings.pipeline(run), pairs, drawings.stored_drawing(run, drawing)
+    )
     of = places or places_part(run, pairs, drawing)
-    return None if found is None else pack_nearest(found, of)
+    return None if neighbors is None else pack_nearest(neighbors, of)
 
 
 @state.cached(8)
@@ -228,7 +230,7 @@ def show(view: View, scene: Scene) -> None:
     run = first = scene.run
     pairs = scene.pairs
     apply_canvas_events(view, pairs, len(scene.points))
-    k = dimensions.chosen_dimension(view, run)
+    k = dimensions.selected_dimension(view, run)
     if dimensions.is_open(view, run) and scene.placed.drawing.method == "two-sided":
         # A slide from cut to cut must be quick: it goes by distances, from first to last.
         labelled = bool(scene.regions)

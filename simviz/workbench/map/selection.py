@@ -53,7 +53,7 @@ class Answer:
     item: int | None
     text: str
     space: Space
-    found: Neighbors
+    neighbors: Neighbors
     belongs: Collection[int]
     drawn: int | None
     near: Neighbors
@@ -70,8 +70,8 @@ def query_of(view: View, scene: Scene, space: Space) -> Answer | None:
         items = _side(pairs, side)[0]
         relevance = pairs.relevance if side == "x" else pairs.relevance.T
         text, belongs = _text(items, item), set(relevance.positives[[item]].indices.tolist())
-        found = space.nearest(side, item, _NEIGHBORS)
-        near, drawn = placed.place(found), placed.row_of(side, item)
+        neighbors = space.nearest(side, item, _NEIGHBORS)
+        near, drawn = placed.place(neighbors), placed.row_of(side, item)
         if drawn is None:
             scores = space.scores(side, items.take([item]))
     else:
@@ -80,18 +80,18 @@ def query_of(view: View, scene: Scene, space: Space) -> Answer | None:
         if items.kind not in ("text", "keyword"):
             return None
         scores = space.scores(side, Items(["query"], [text], items.kind))
-        found = ranked(scores, side, _NEIGHBORS if scores.any() else 0)
+        neighbors = ranked(scores, side, _NEIGHBORS if scores.any() else 0)
     spot = None
     if drawn is None:
-        scores = scores[placed.rows(found.side)]
+        scores = scores[placed.rows(neighbors.side)]
         near = ranked(scores, side, _NEIGHBORS if scores.any() else 0)
         spot = placed.spot(side, scores) if len(near) else None
-    return Answer(side, item, text, space, found, belongs, drawn, near, spot)
+    return Answer(side, item, text, space, neighbors, belongs, drawn, near, spot)
 
 
 def show_answer(view: View, scene: Scene, answer: Answer) -> None:
     """Show what is selected, then what the model finds nearest to it on the other side."""
-    pairs, item, found = scene.pairs, answer.item, answer.found
+    pairs, item, neighbors = scene.pairs, answer.item, answer.neighbors
     items, caption = _side(pairs, answer.side)[0], pairs.nouns["xy".index(answer.side)]
     if item is None:
         caption = f"Query, read as one of the {caption}"
@@ -107,22 +107,22 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
         st.html(f'<p class="sv-read" dir="auto">{escape(answer.text)}</p>')
         if item is not None:
             map_topics.show_item((answer.side, item), scene.run, pairs)
-        kept = None
-        if item is not None and len(found):
-            kept = scene.placed.neighbor_preservation(item, found)
-        if len(found):
-            _show_list(scene, answer, kept)
+        is_preserved = None
+        if item is not None and len(neighbors):
+            is_preserved = scene.placed.neighbor_preservation(item, neighbors)
+        if len(neighbors):
+            _show_list(scene, answer, is_preserved)
         _show_ways(view, scene, answer)
-        for sentence in _sentences(scene, answer, kept):
+        for sentence in _sentences(scene, answer, is_preserved):
             display.quiet(sentence)
 
 
-def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
+def _sentences(scene: Scene, answer: Answer, is_preserved: Any | None) -> Iterator[str]:
     """Say how to read the list, or why there is none."""
-    found, belongs, space = answer.found, answer.belongs, answer.space
-    name = _side(scene.pairs, found.side)[1]
+    neighbors, belongs, space = answer.neighbors, answer.belongs, answer.space
+    name = _side(scene.pairs, neighbors.side)[1]
     if answer.item is None:
-        if len(found):
+        if len(neighbors):
             yield (
                 "Nearest by the model's scores. The dashed circle shows how far apart they are "
                 "drawn."
@@ -133,7 +133,7 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
                 "training part."
             )
         return
-    if kept is None:
+    if is_preserved is None:
         if space.is_known(answer.side, answer.item):
             yield f"The model finds nothing in common with any of the {name}: all scores are 0."
         else:
@@ -151,32 +151,34 @@ def _sentences(scene: Scene, answer: Answer, kept: Any | None) -> Iterator[str]:
     if space.n_dimensions:
         by = f"in the model's {space.n_dimensions:,} dimensions"
     yield (
-        f"Nearest {by}, whatever the drawing shows: it has {int(kept.sum())} of these "
-        f"{len(found)} near, and ↗ marks those that it has farther away."
+        f"Nearest {by}, whatever the drawing shows: it has {int(is_preserved.sum())} of these "
+        f"{len(neighbors)} near, and ↗ marks those that it has farther away."
     )
     quality = scene.placed.drawing.quality
     if quality is not None and quality.moved is not None and answer.drawn is not None:
         times = int(quality.moved[scene.joint(answer.side, [answer.drawn])[0]])
         where = f"Has other neighbours in {times}" if times else "Has the same neighbours in all"
         yield f"{where} of {N_SEEDS} drawings with other seeds."
-    n_met = sum(int(other) in belongs for other in found.index)
+    n_met = sum(int(other) in belongs for other in neighbors.index)
     if len(belongs) == 1:
         yield "✓ marks its match in the data." if n_met else "Its match is not in this list."
     elif belongs:
         yield f"✓ marks its matches in the data: {n_met} of {len(belongs):,} are in this list."
 
 
-def _show_list(scene: Scene, answer: Answer, kept: Any | None) -> None:
-    found = answer.found
-    others, name = _side(scene.pairs, found.side)
-    drawn = {int(at): row for row, at in enumerate(scene.placed.rows(found.side))}
+def _show_list(scene: Scene, answer: Answer, is_preserved: Any | None) -> None:
+    neighbors = answer.neighbors
+    others, name = _side(scene.pairs, neighbors.side)
+    drawn = {int(at): row for row, at in enumerate(scene.placed.rows(neighbors.side))}
     entries = []
-    for place, (other, score) in enumerate(zip(found.index.tolist(), found.scores, strict=True)):
+    for place, (other, score) in enumerate(
+        zip(neighbors.index.tolist(), neighbors.scores, strict=True)
+    ):
         mark = " ✓" if other in answer.belongs else ""
-        far = "" if kept is None or kept[place] else " ↗"
-        row = scene.joint(found.side, [drawn[other]])[0] if other in drawn else -1
+        far = "" if is_preserved is None or is_preserved[place] else " ↗"
+        row = scene.joint(neighbors.side, [drawn[other]])[0] if other in drawn else -1
         note = f"{score:.2f}{mark}{far}"
-        entries.append([row, f"{found.side}{other}", _text(others, other, 120), note])
+        entries.append([row, f"{neighbors.side}{other}", _text(others, other, 120), note])
     title = f"Nearest {name}"
     st.markdown(f"**{escape_markdown(title)}**")
     canvas.show_rows({"title": title, "entries": entries, "filters": False}, "map-nearest")
@@ -185,7 +187,7 @@ def _show_list(scene: Scene, answer: Answer, kept: Any | None) -> None:
 def _show_ways(view: View, scene: Scene, answer: Answer) -> None:
     with st.container(horizontal=True, vertical_alignment="center", gap="medium", key="map-ways"):
         # Of a cut of the model's dimensions, nothing is explained.
-        if len(answer.found) and view.dims is None:
+        if len(answer.neighbors) and view.dims is None:
             if forms.quiet_button("Why", "help", "map-why", None):
                 _explain(scene, answer)
         if not st.context.is_embedded:
@@ -201,8 +203,8 @@ def show_marks(view: View, scene: Scene, answer: Answer | None) -> None:
     is_cut = view.dims is not None and not what_if.is_marked(run)
     if is_cut or run.info.is_imported or state.share() is not None:
         return
-    if answer is not None and answer.item is not None and len(answer.found):
-        side, near = answer.found.side, answer.found.index.tolist()
+    if answer is not None and answer.item is not None and len(answer.neighbors):
+        side, near = answer.neighbors.side, answer.neighbors.index.tolist()
         others = _side(scene.pairs, side)[0]
         # The first that may be marked; of methods that learn from rejected pairs, an item whose
         # only match is taken away would teach nothing.
@@ -223,12 +225,12 @@ def show_marks(view: View, scene: Scene, answer: Answer | None) -> None:
 @st.dialog("Why", width="medium")
 def _explain(scene: Scene, answer: Answer) -> None:
     """Explain one of the nearest, the first unless another is chosen."""
-    run, pairs, found = scene.run, scene.pairs, answer.found
+    run, pairs, neighbors = scene.run, scene.pairs, answer.neighbors
     label = runs.run_title(run.info)
-    own, others = _side(pairs, answer.side)[0], _side(pairs, found.side)[0]
+    own, others = _side(pairs, answer.side)[0], _side(pairs, neighbors.side)[0]
     candidate = st.selectbox(
         f"{escape_markdown(label)} answers “{escape_markdown(clean_text(answer.text, 60))}” with",
-        found.index.tolist(),
+        neighbors.index.tolist(),
         format_func=lambda at: _text(others, at, 80),
         key="map-why-of",
     )
@@ -308,11 +310,11 @@ def _figures(scene: Scene, rows: Any, ranks: ItemRanks) -> list[tuple[str, str]]
 
 def _list_items(view: View, scene: Scene, rows: Any, ranks: ItemRanks | None = None) -> None:
     is_listed = np.isin(np.arange(len(scene.shown)), rows)
-    found = None if ranks is None else np.concatenate([ranks.x, ranks.y])[np.sort(rows)]
+    neighbors = None if ranks is None else np.concatenate([ranks.x, ranks.y])[np.sort(rows)]
     listed = {
         "title": "Items enclosed" if view.enclosed else "Items on the map",
         "rows": canvas.packed(pack_bits(is_listed)),
-        "found": None if found is None else canvas.packed(found.astype("<f4").tobytes()),
+        "found": None if neighbors is None else canvas.packed(neighbors.astype("<f4").tobytes()),
         "filters": True,
     }
     canvas.show_rows(listed, "map-items")

@@ -53,16 +53,16 @@ def choose_labels(view: View, run: Run) -> bool:
 @state.cached(12)
 def regions(run: Run, pairs: PairSet, drawing: str) -> Tiers:
     """Return parts of a drawing and what they are about, coarse ones for afar, fine for near."""
-    placed, found = drawings.stored_drawing(run, drawing), topics_of(run, pairs)
+    placed, topics = drawings.stored_drawing(run, drawing), topics_of(run, pairs)
     sides = [
         (placed.drawing.x, pairs.x, placed.x_rows),
         (placed.drawing.y, pairs.y, placed.y_rows),
     ]
-    if found is not None:
+    if topics is not None:
         topical = topic_regions(
             np.concatenate([points for points, _, _ in sides]),
-            np.concatenate([found.x_theta[placed.x_rows], found.y_theta[placed.y_rows]]),
-            [_lines(found, topic) for topic in range(found.x_theta.shape[1])],
+            np.concatenate([topics.x_theta[placed.x_rows], topics.y_theta[placed.y_rows]]),
+            [_lines(topics, topic) for topic in range(topics.x_theta.shape[1])],
         )
         return [(0, *_TOPICAL, region) for region in topical]
     n = len(placed.x_rows) + len(placed.y_rows)

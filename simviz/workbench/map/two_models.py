@@ -86,10 +86,10 @@ def ready(view: View, pairs: PairSet, drawing: str, titles: dict[str, str]) -> R
 
 def compare(first: Run, second: Run, pairs: PairSet, drawing: str) -> Compared | None:
     """Compare two runs; None, with a sentence why, where they cannot be compared."""
-    found = None
+    compared = None
     with display.problems(ValueError):
-        found = _compare(first, second, pairs, drawing)
-    return found
+        compared = _compare(first, second, pairs, drawing)
+    return compared
 
 
 @state.cached(4, "Comparing what both find nearest")

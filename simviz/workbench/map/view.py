@@ -44,13 +44,13 @@ BALANCES = ("center", "none", "rank")
 #: Ways to look for items by their text, by their name in links.
 WAYS = {"t": "text", "p": "pattern"}
 PARTS = ("train", "validation", "test", "left out")
-_FARTHEST, _LEAST_ZOOM, _MOST_ZOOM = 3.0, 0.5, 500.0
+_FARTHEST, _MIN_ZOOM, _MAX_ZOOM = 3.0, 0.5, 500.0
 _DRAWING = re.compile(rf"(two-sided|mds|umap|pca)-2(?:-({'|'.join(map(str, SHARES))}))?")
 _CLOSED = re.compile(r"[sg]\d{1,3}")
 #: Columns with the bins or groups that pass, as `column_codes` counts them.
 _FILTER = re.compile(r"(\d:\d{1,2}(\.\d{1,2}){0,30};?){0,6}")
 #: Characters of typed texts, entries of the legend and corners of an outline that a link holds.
-_LONGEST, _MOST_CLOSED, _MOST_CORNERS = 200, 12, 40
+_LONGEST, _MAX_CLOSED, _MAX_CORNERS = 200, 12, 40
 _LONGEST_QUERY = 2_000
 
 
@@ -85,7 +85,7 @@ class View:
     set_n: int = 0
 
     @property
-    def kept_as(self) -> str:
+    def drawing_name(self) -> str:
         """The name of the drawing, such as "umap-2-none" or "two-sided-2-50"."""
         if self.drawing == DEFAULT_LAYOUT:
             return self.drawing if self.across == SHARES[0] else f"{self.drawing}-{self.across}"
@@ -215,7 +215,7 @@ def link_params(view: View, columns: Sequence[str]) -> dict[str, str]:
     """Return what a link says of the map beside the run."""
     is_best = view.drawing == DEFAULT_LAYOUT  # elsewhere the balance is said by itself
     return {
-        "drawing": view.kept_as if is_best else view.drawing,
+        "drawing": view.drawing_name if is_best else view.drawing,
         "beside": view.beside,
         "sel": "" if view.item is None else f"{view.item[0]}{view.item[1]}",
         "ask": "" if view.query is None else f"{view.query[0]}:{view.query[1][:_LONGEST]}",
@@ -304,8 +304,8 @@ def parse_camera(text: str | None) -> Camera | None:
 
 
 def _valid_camera(value: object) -> Camera | None:
-    numbers = _numbers(value, 3, _MOST_ZOOM)
-    if numbers is None or max(map(abs, numbers[:2])) > _FARTHEST or numbers[2] < _LEAST_ZOOM:
+    numbers = _numbers(value, 3, _MAX_ZOOM)
+    if numbers is None or max(map(abs, numbers[:2])) > _FARTHEST or numbers[2] < _MIN_ZOOM:
         return None
     return cast(Camera, numbers)
 
@@ -319,17 +319,17 @@ def _parse_outline(text: str) -> Outline:
 
 
 def _valid_outline(value: object) -> Outline:
-    if not isinstance(value, list | tuple) or not 3 <= len(value) <= _MOST_CORNERS:
+    if not isinstance(value, list | tuple) or not 3 <= len(value) <= _MAX_CORNERS:
         return ()
     corners = tuple(_numbers(corner, 2, 1_000) for corner in value)
     return () if None in corners else cast(Outline, corners)
 
 
-def _numbers(value: object, n: int, most: float) -> tuple[float, ...] | None:
+def _numbers(value: object, n: int, limit: float) -> tuple[float, ...] | None:
     """Return n numbers of no larger size; None for anything else."""
     if not isinstance(value, list | tuple) or len(value) != n:
         return None
-    if not all(isinstance(v, int | float) and abs(v) <= most for v in value):
+    if not all(isinstance(v, int | float) and abs(v) <= limit for v in value):
         return None
     return tuple(float(v) for v in value)
 
@@ -337,7 +337,7 @@ def _numbers(value: object, n: int, most: float) -> tuple[float, ...] | None:
 def valid_closed(entries: Sequence[object]) -> tuple[str, ...]:
     """Return entries of the legend that hide what they stand for, as far as they can be any."""
     known = [key for key in entries if isinstance(key, str) and _CLOSED.fullmatch(key)]
-    return tuple(dict.fromkeys(known))[:_MOST_CLOSED]
+    return tuple(dict.fromkeys(known))[:_MAX_CLOSED]
 
 
 def valid_filter(text: object) -> str:

@@ -33,7 +33,7 @@ from simviz.workbench.shell import (
     what_if,
 )
 
-MOST_LINES = 2_000
+MAX_LINES = 2_000
 LONGEST = 500  # characters of a line
 #: Share of further right answers that the first threshold is expected to keep.
 RECALL = 0.95
@@ -85,17 +85,17 @@ def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) 
     if not lines:
         return
     if _follows(run):
-        kept = state.store().feedback.find(dataset_id, state.workspace())
-        run = what_if.with_corrections(run, pairs, kept)
-    found = normalise(run, pairs, lines)
-    limit = _choose_threshold(run, pairs, found)
-    corrected = _show_table(run, pairs, found, limit)
+        judgments = state.store().feedback.find(dataset_id, state.workspace())
+        run = what_if.with_corrections(run, pairs, judgments)
+    assigned = normalise(run, pairs, lines)
+    limit = _choose_threshold(run, pairs, assigned)
+    corrected = _show_table(run, pairs, assigned, limit)
     if state.share() is not None:
         return
     if _keep(dataset_id, corrected) and _follows(run):
         st.rerun()
     _show_feedback(dataset_id, run, pairs)
-    _show_changes(run, pairs, found, part)
+    _show_changes(run, pairs, assigned, part)
 
 
 def _follows(run: Run) -> bool:
@@ -214,10 +214,10 @@ def parse(text: str) -> tuple[tuple[str, ...], str]:
     """Return the lines of what was pasted, and what was left out."""
     every = [" ".join(line.split())[:LONGEST] for line in text.splitlines()]
     distinct = tuple(dict.fromkeys(line for line in every if line))
-    n_left = len(distinct) - MOST_LINES
+    n_left = len(distinct) - MAX_LINES
     if n_left > 0:
-        return distinct[:MOST_LINES], (
-            f"{n_left:,} lines beyond the first {MOST_LINES:,} are left out. Normalise them "
+        return distinct[:MAX_LINES], (
+            f"{n_left:,} lines beyond the first {MAX_LINES:,} are left out. Normalise them "
             "separately."
         )
     return distinct, ""
@@ -292,18 +292,18 @@ def _threshold(run: Run, pairs: PairSet) -> tuple[float, str]:
     if not len(rows):
         return float("nan"), ""
     groups, positives = group_names(pairs), pairs.relevance.positives
-    found = assign(drawings.pipeline(run), pairs.x.take(rows), pairs.y, groups)
+    assigned = assign(drawings.pipeline(run), pairs.x.take(rows), pairs.y, groups)
     right = np.array(
         [
-            group >= 0 and found.names[group] in _known(positives, row, groups)
-            for row, group in zip(rows, found.group, strict=True)
+            group >= 0 and assigned.names[group] in _known(positives, row, groups)
+            for row, group in zip(rows, assigned.group, strict=True)
         ]
     )
-    start = keeping_threshold(found.score, right, RECALL)
+    start = keeping_threshold(assigned.score, right, RECALL)
     answers = counted(right.sum(), "right answer")
     if not np.isfinite(start):
         return start, f"The validation part has {answers}: too few to suggest one."
-    wrong = found.score[~right & np.isfinite(found.score)]
+    wrong = assigned.score[~right & np.isfinite(assigned.score)]
     return start, (
         f"It starts where {percent(RECALL)} of right answers are expected above it, judging by "
         f"the {answers} of the validation part; {(wrong >= start).sum():,} of its {len(wrong):,} "
@@ -373,9 +373,9 @@ def _show_table(
         code.show_normalise(run, normalised.lines, limit)
     corrected = []
     answers = zip(edited["right group"], edited["runner-up is right"], strict=True)
-    for i, (chosen, is_runner_up) in enumerate(answers):
+    for i, (answer, is_runner_up) in enumerate(answers):
         runner_up = second[i] if is_runner_up else ""
-        if right := chosen if isinstance(chosen, str) and chosen else runner_up:
+        if right := answer if isinstance(answer, str) and answer else runner_up:
             corrected.append((normalised.lines[i], right, 1.0))
             if best[i] not in ("", right):
                 corrected.append((normalised.lines[i], best[i], -1.0))
@@ -413,17 +413,17 @@ def _keep(dataset_id: str, corrected: Sequence[GroupJudgment]) -> bool:
 
 def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
     """Show what was corrected so far, what following it brought, and what trains with it."""
-    kept = state.store().feedback.find(dataset_id, state.workspace())
-    if not kept:
+    judgments = state.store().feedback.find(dataset_id, state.workspace())
+    if not judgments:
         display.quiet(
             "Correct a wrong group in the table. A method can be trained again with corrections."
         )
         return
-    inputs = list(dict.fromkeys(x for x, _, _ in kept))
+    inputs = list(dict.fromkeys(x for x, _, _ in judgments))
     lines = []
     for text in inputs:
-        right = ", ".join(y for x, y, sign in kept if x == text and sign > 0)
-        wrong = ", ".join(y for x, y, sign in kept if x == text and sign < 0)
+        right = ", ".join(y for x, y, sign in judgments if x == text and sign > 0)
+        wrong = ", ".join(y for x, y, sign in judgments if x == text and sign < 0)
         drop = partial(state.store().feedback.drop, dataset_id, state.workspace(), text)
         lines.append((f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""), drop))
     display.undoable(f"{counted(len(inputs), 'correction')} kept", lines, "normalise")
@@ -462,21 +462,21 @@ def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
         type="primary",
         icon=":material/model_training:",
         on_click=_train_again,
-        args=(dataset_id, run.id, tuple(kept)),
+        args=(dataset_id, run.id, tuple(judgments)),
     )
 
 
 @display.problems(show=display.later(_PROBLEM))
-def _train_again(dataset_id: str, run_id: str, kept: tuple[GroupJudgment, ...]) -> None:
+def _train_again(dataset_id: str, run_id: str, judgments: tuple[GroupJudgment, ...]) -> None:
     """Ask for the same method on the same split, with the corrections among its pairs."""
     run = state.run(run_id)
     steps = [step for step in run.spec.get("augment", ()) if step.get("kind") != "feedback"]
-    step = {"kind": "feedback", "pairs": [list(verdict) for verdict in kept]}
+    step = {"kind": "feedback", "pairs": [list(verdict) for verdict in judgments]}
     st.session_state[_JOBS] = progress.train_again(run, (*steps, step))
     st.session_state.update({_BEFORE: run_id, _FOLLOWS: False})
     own = state.current_dataset_id()
     if own is not None and own != dataset_id:
-        state.store().feedback.put(own, state.workspace(), kept)
+        state.store().feedback.put(own, state.workspace(), judgments)
         st.session_state["search-mode"] = "column"
 
 
@@ -548,5 +548,5 @@ def _show_figures(before: Run, now: Run, part: Part, pairs: PairSet) -> None:
 
 
 def _values(run: Run, part: Part, direction: str) -> dict[str, float]:
-    records, wanted = run.part(part).records["run"], (direction, "pairs")
-    return {r["metric"]: float(r["value"]) for r in records if r["direction"] in wanted}
+    records, directions = run.part(part).records["run"], (direction, "pairs")
+    return {r["metric"]: float(r["value"]) for r in records if r["direction"] in directions}

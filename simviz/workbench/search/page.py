@@ -116,22 +116,22 @@ def _choose_mode(pairs: PairSet) -> str:
         st.session_state["search-mode"] = query_params.new_params().pop("mode")
     if st.session_state.get("search-mode") not in modes:
         st.session_state["search-mode"] = "query"
-    chosen: str = forms.segmented("Mode", modes, "search-mode", persist_state="session")
-    query_params.put(mode=chosen)
-    return chosen
+    mode: str = forms.segmented("Mode", modes, "search-mode", persist_state="session")
+    query_params.put(mode=mode)
+    return mode
 
 
 def _show_search(pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     labels, looks = runs.label_runs(infos), runs.looks(infos)
-    chosen = [what_if.with_marks(run, pairs) for run in _choose_runs(labels, looks)]
-    if not chosen:
+    selected = [what_if.with_marks(run, pairs) for run in _choose_runs(labels, looks)]
+    if not selected:
         return
-    query = search_query.choose(pairs, part, _examples(chosen[0], pairs, part))
+    query = search_query.choose(pairs, part, _examples(selected[0], pairs, part))
     if query is None:
         return
     answers = [
         answers_of(run, what_if.title(run, labels[run.id]), looks[run.id], pairs, query)
-        for run in chosen
+        for run in selected
     ]
     picture = display.item_picture(query.item, 0)
     image = f'<img src="{picture}" alt="">' if picture else ""
@@ -159,17 +159,17 @@ def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Ru
         before = (elsewhere or list(labels))[:FEW]
     st.session_state[_RUNS] = before
     display.mark_pills(_RUNS, [looks[run_id] for run_id in labels])
-    chosen = st.pills(
+    run_ids = st.pills(
         "Runs",
         list(labels),
         selection_mode="multi",
         format_func=lambda run_id: escape_markdown(labels[run_id]),
         key=_RUNS,
     )
-    if not chosen:
+    if not run_ids:
         st.info("Choose at least one run above.")
-    query_params.put(run=None, runs=",".join(run_id for run_id in labels if run_id in chosen))
-    return [state.run(run_id) for run_id in labels if run_id in chosen]
+    query_params.put(run=None, runs=",".join(run_id for run_id in labels if run_id in run_ids))
+    return [state.run(run_id) for run_id in labels if run_id in run_ids]
 
 
 def _examples(run: Run, pairs: PairSet, part: Part) -> dict[Side, int]:

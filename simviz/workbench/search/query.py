@@ -10,14 +10,14 @@ import streamlit as st
 
 from simviz._types import Side
 from simviz.data.cells import items_named
-from simviz.data.images import ImageError, as_kept, make_sprite
+from simviz.data.images import ImageError, make_sprite, resize_like
 from simviz.data.pairs import Items, PairSet
 from simviz.markdown import escape_markdown
 from simviz.store.run import Part
 from simviz.workbench.shell import display, forms, links, query_params, state
 
 #: Items offered in a list; more would make every answer of the page heavy.
-MOST_OFFERED = 3_000
+MAX_OFFERED = 3_000
 LONGEST = 5_000  # characters of a query
 _OWN, _ITEM, _SIDE = "search-own", "search-item", "search-side"
 _OF = "search-of"
@@ -113,7 +113,7 @@ def _own_query(items: Items, side: Side, name: str) -> Items | None:
 
 def _picture(data: bytes, like: Items) -> Items | None:
     try:
-        pixels = as_kept(make_sprite(data), like.content)
+        pixels = resize_like(make_sprite(data), like.content)
     except ImageError as error:
         display.problem(f"The file {error}. Take a PNG, JPEG, WebP or BMP picture.")
         return None
@@ -122,7 +122,7 @@ def _picture(data: bytes, like: Items) -> Items | None:
 
 def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | None:
     key = f"{_ITEM}-{side}"
-    offered = list(range(min(len(items), MOST_OFFERED)))
+    offered = list(range(min(len(items), MAX_OFFERED)))
     at = st.session_state.get(key)
     if at is not None and at not in offered:
         offered.append(at)
@@ -145,8 +145,8 @@ def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | 
         width="stretch" if state.is_narrow() else 320,
         persist_state="session",
     )
-    chosen: int | None = st.session_state.get(key)
-    return chosen
+    position: int | None = st.session_state.get(key)
+    return position
 
 
 def _clear_own(side: Side) -> None:

@@ -178,11 +178,11 @@ def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
         st.session_state.pop(_SCORES, None)
         return
     table = uploads.read(file, _TABLE)
-    chosen = _choose_columns(table, pairs, file.file_id)
-    if chosen is None:
+    columns = _choose_columns(table, pairs, file.file_id)
+    if columns is None:
         return
-    scores = _scores(run, table, file.file_id, *chosen)
-    _show_scores(table, chosen, scores, limit)
+    scores = _scores(run, table, file.file_id, *columns)
+    _show_scores(table, columns, scores, limit)
     forms.download(
         "Download the scores",
         lambda: scored_csv(table, scores, limit),
@@ -205,13 +205,13 @@ def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, st
         # A column of vectors is no text: the first one stands for it that the other side leaves.
         free = (n for n in names if n != other and n not in guesses)
         guesses.append(name if name in names else next(free))
-    chosen = []
+    columns = []
     with st.container(horizontal=not state.is_narrow()):
         for side, title, guess in zip("xy", pairs.headings, guesses, strict=True):
             label = f"Column of {escape_markdown(title)}"
             key = f"score-column-{side}-{file_id}"
-            chosen.append(st.selectbox(label, names, names.index(guess), key=key))
-    return chosen[0], chosen[1]
+            columns.append(st.selectbox(label, names, names.index(guess), key=key))
+    return columns[0], columns[1]
 
 
 def _scores(run: Run, table: Table, file_id: str, x: str, y: str) -> NDArray[np.float64]:
@@ -234,7 +234,7 @@ def _scores(run: Run, table: Table, file_id: str, x: str, y: str) -> NDArray[np.
 
 
 def _show_scores(
-    table: Table, chosen: tuple[str, str], scores: NDArray[np.float64], limit: float
+    table: Table, columns: tuple[str, str], scores: NDArray[np.float64], limit: float
 ) -> None:
     """Say how many pass, and list those around the threshold."""
     known = np.flatnonzero(np.isfinite(scores))
@@ -249,10 +249,10 @@ def _show_scores(
     first = max(0, min(n_above - _LISTED // 2, len(order) - _LISTED))
     listed = order[first : first + _LISTED]
     display.table(
-        [*chosen, "score", "above"],
+        [*columns, "score", "above"],
         [
             [
-                *(cut(table[name][row], _SHOWN) for name in chosen),
+                *(cut(table[name][row], _SHOWN) for name in columns),
                 display.number(scores[row]),
                 "✓" if scores[row] >= limit else "",
             ]

@@ -13,7 +13,7 @@ from simviz.exceptions import DatasetError
 
 ENDINGS = ["csv", "tsv", "txt", "xlsx", "parquet", "gz"]
 #: The most that a file may hold, and the seconds in which it has to be read.
-MEGABYTES, MOST_ROWS, _SECONDS = 20, 100_000, 30
+MEGABYTES, MAX_ROWS, _SECONDS = 20, 100_000, 30
 
 
 def read(file: Any, key: str, n_columns: int = 2) -> Table:
@@ -34,7 +34,7 @@ def read(file: Any, key: str, n_columns: int = 2) -> Table:
         st.spinner("Reading the file"),
         progress_listener(watch),
         reading_limits(
-            rows=MOST_ROWS, cells=20 * MOST_ROWS, file_bytes=2 * size, unpacked_bytes=4 * size
+            rows=MAX_ROWS, cells=20 * MAX_ROWS, file_bytes=2 * size, unpacked_bytes=4 * size
         ),
     ):
         table = read_table(file.getvalue(), file.name, n_columns=n_columns)

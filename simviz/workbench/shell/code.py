@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _OWN = "YOUR_FILE"
 #: Lines that are shown whole, and the height of a box for more, in pixels.
-_MOST_LINES, _HEIGHT = 18, 400
+_MAX_LINES, _HEIGHT = 18, 400
 
 
 def show_data(dataset_id: str, split: SplitSpec) -> None:
@@ -45,20 +45,20 @@ def show_train(requests: Sequence[tuple[str, JobSpec]], pairs: PairSet) -> None:
     _show("train", reports.compare_code, named, metric, direction, part=part)
 
 
-def show_compare(choice: RunTable, test: str, correction: str) -> None:
+def show_compare(table: RunTable, test: str, correction: str) -> None:
     """How to train and compare the chosen runs."""
     # Tests of published tables rest on their own divisions of the pairs.
     tests = ("randomization", "t", "bootstrap", "wilcoxon", "delong")
     _show(
         "compare",
         reports.compare_code,
-        _named((entry.label, entry.run.spec) for entry in choice.entries),
-        choice.metric,
-        choice.direction,
-        parts_of([entry.run for entry in choice.entries]),
+        _named((entry.label, entry.run.spec) for entry in table.entries),
+        table.metric,
+        table.direction,
+        parts_of([entry.run for entry in table.entries]),
         test=test if test in tests else None,
         correction=correction,
-        part=choice.part,
+        part=table.part,
     )
 
 
@@ -117,7 +117,7 @@ def _show(page: str, write: Callable[..., str], *args: Any, **how: Any) -> None:
     # Within a menu: a popover cannot be in another one.
     place = st.expander if page in ("map", "compare") else partial(st.popover, type="tertiary")
     with place("Code", icon=":material/code:", key=f"{page}-code"):
-        is_long = code.count("\n") > _MOST_LINES
+        is_long = code.count("\n") > _MAX_LINES
         st.code(code, language="python", height=_HEIGHT if is_long else "content")
         if _OWN in code:
             st.caption(f"Replace `{_OWN}` by the name of your file.")

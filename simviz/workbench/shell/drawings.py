@@ -69,8 +69,8 @@ def ensure_drawn(run: Run, pairs: PairSet, drawing: str, title: str, meanwhile: 
 
     progress = draw_run(state.drawing_background(), run, pairs, drawing, _workspace())
     if progress is not None:
-        words = f"Drawing {title}" + (f"; {meanwhile} is shown meanwhile" if meanwhile else "")
-        _show(progress, (run.id, drawing), words)
+        text = f"Drawing {title}" + (f"; {meanwhile} is shown meanwhile" if meanwhile else "")
+        _show(progress, (run.id, drawing), text)
     return progress is None
 
 
@@ -78,11 +78,11 @@ def draw_ahead(run: Run, pairs: PairSet) -> bool:
     """Have the quick drawing of a run made, then the best; whether one of them is kept."""
     from simviz.jobs.run_drawings import DEFAULT_LAYOUT, QUICK_LAYOUT, draw_run
 
-    is_kept = best_stored(run) is not None
-    if not is_kept or state.drawing_background().is_idle:
-        drawing = DEFAULT_LAYOUT if is_kept else QUICK_LAYOUT
+    is_stored = best_stored(run) is not None
+    if not is_stored or state.drawing_background().is_idle:
+        drawing = DEFAULT_LAYOUT if is_stored else QUICK_LAYOUT
         draw_run(state.drawing_background(), run, pairs, drawing, _workspace())
-    return is_kept
+    return is_stored
 
 
 def redraw(run: Run, pairs: PairSet, drawing: str) -> None:

@@ -80,7 +80,7 @@ _SAMPLE_TEXTS = ["red heart", "blue car", "green tree", "small bird", "big whale
 class Step(NamedTuple):
     """A page of the tour."""
 
-    words: str
+    text: str
     page: str
     label: str
 
@@ -346,7 +346,7 @@ def show_tour(title: str) -> None:
     )
     with bar:
         st.html(
-            f'<p class="sv-tour"><i>{at} of {len(STEPS)}</i> {escape(step.words)}</p>',
+            f'<p class="sv-tour"><i>{at} of {len(STEPS)}</i> {escape(step.text)}</p>',
             width="stretch",
         )
         if step.page:

@@ -94,15 +94,15 @@ def linked_item(text: str, pairs: PairSet) -> tuple[Literal["x", "y"], int] | No
     return (side, row) if row < len(pairs.x if side == "x" else pairs.y) else None
 
 
-def _params(method: type, given: Mapping[str, str]) -> dict[str, Any]:
+def _params(method: type, link: Mapping[str, str]) -> dict[str, Any]:
     """Parameters of a method out of a link; what does not fit is left out."""
     from simviz.params import param_specs, validate_params
 
     values: dict[str, Any] = {}
     for spec in param_specs(method):
         short = next((s for s, name in SHORT.items() if name == spec.name), spec.name)
-        if short in given:
-            value = _value(spec, given[short])
+        if short in link:
+            value = _value(spec, link[short])
             if value is not None:
                 values[spec.name] = value
     try:

@@ -47,8 +47,8 @@ def part_switch(dataset_id: str) -> Part:
 
 def current_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str] = _SIDES) -> str:
     """The direction that figures are of: as the link says, else as was chosen before."""
-    chosen = _preference("direction", dataset_id, (*_SIDES, "mean"))
-    direction = chosen or default_direction_of(dataset_id, pairs).direction
+    preferred = _preference("direction", dataset_id, (*_SIDES, "mean"))
+    direction = preferred or default_direction_of(dataset_id, pairs).direction
     return direction if direction in _offered(measured) else measured[0]
 
 
@@ -144,9 +144,9 @@ def current_split(dataset_id: str) -> SplitSpec:
     """The split to train a data set on."""
     from simviz.jobs import SplitSpec
 
-    chosen = st.session_state.get("split", {}).get(dataset_id)
-    if chosen is not None:
-        return SplitSpec(**chosen)
+    stored = st.session_state.get("split", {}).get(dataset_id)
+    if stored is not None:
+        return SplitSpec(**stored)
     return as_spec(suggested_split(dataset_id))
 
 

@@ -37,7 +37,7 @@ DOING = {
 #: What methods tell while they train that is worth a curve.
 _WATCHED = ("loss", "perplexity", "validation")
 #: Jobs up to which each has a button that cancels it, and waiting ones that are named.
-_MOST_BUTTONS, _NAMED = 5, 8
+_MAX_BUTTONS, _NAMED = 5, 8
 #: Bars of jobs that have just ended, which the bars of others would stand beside.
 _LEFT_OVER = 2
 #: Seconds for which it is said that a job ended.
@@ -106,7 +106,7 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
     if active:
         _watch([s.id for s in active], names, key)
         # Of a long line, what waits is cancelled all at once, see the page.
-        is_long = len(active) > _MOST_BUTTONS
+        is_long = len(active) > _MAX_BUTTONS
         few = [s for s in active if s.state == "running"] if is_long else active
         with st.container(horizontal=True):
             for status in few:

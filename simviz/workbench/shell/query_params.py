@@ -34,7 +34,7 @@ PAGES: Mapping[str, Mapping[str, str | None]] = {
 #: In links of a page to itself: a number of its own, so that each press is news.
 _AGAIN = "again"
 #: Addresses that are remembered: far more than can be on their way to a browser.
-_MOST = 200
+_MAX_WRITTEN = 200
 
 
 @dataclass(slots=True)
@@ -125,5 +125,5 @@ def _write(own: _Address, values: Mapping[str, str | None]) -> None:
     defaults = PAGES.get(own.page, {})
     own.shown = {n: v for n, v in values.items() if v is not None and v != defaults.get(n)}
     if own.shown != st.query_params.to_dict():
-        own.written = [*own.written[-_MOST:], own.shown]
+        own.written = [*own.written[-_MAX_WRITTEN:], own.shown]
         st.query_params.from_dict(own.shown)

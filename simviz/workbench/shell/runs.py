@@ -12,7 +12,7 @@ import streamlit as st
 from simviz.data.cells import counted, numbered
 from simviz.exceptions import SimvizError
 from simviz.reports.run_summary import (
-    Entry,
+    RunEntry,
     base_first,
     group_key,
     is_base,
@@ -53,12 +53,12 @@ def run_title(info: RunInfo) -> str:
     return info.name or request_of(info).title
 
 
-def entries_of(runs: Sequence[Run], part: Part) -> list[Entry]:
+def entries_of(runs: Sequence[Run], part: Part) -> list[RunEntry]:
     """Runs as they did on a part, those without it left out."""
     infos = [run.info for run in runs]
     labels, styles = label_runs(infos), looks(infos)
     return [
-        Entry(run, labels[run.id], styles[run.id], part) for run in runs if part in run.measured
+        RunEntry(run, labels[run.id], styles[run.id], part) for run in runs if part in run.measured
     ]
 
 

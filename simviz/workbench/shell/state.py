@@ -67,13 +67,13 @@ def cached(max_entries: int, spinner: str = "") -> Callable[[F], F]:
 
         def by_key(*args: Any) -> Any:
             named = zip(names, args, strict=False)
-            return kept([_cache_key(value) for name, value in named if name[0] != "_"], args)
+            return lookup([_cache_key(value) for name, value in named if name[0] != "_"], args)
 
         names = function.__code__.co_varnames
         # By which Streamlit tells caches apart.
         call.__module__, call.__qualname__ = function.__module__, function.__qualname__
-        kept = st.cache_resource(call, show_spinner=spinner or False, max_entries=max_entries)
-        by_key.clear = kept.clear  # type: ignore[attr-defined]
+        lookup = st.cache_resource(call, show_spinner=spinner or False, max_entries=max_entries)
+        by_key.clear = lookup.clear  # type: ignore[attr-defined]
         return cast(F, wraps(function)(by_key))
 
     return keep
@@ -209,8 +209,8 @@ def remember_workspace() -> None:
     name, how = (SECURE_COOKIE, "; Secure") if is_secure else (COOKIE, "")
     if mine and mine != LOCAL_WORKSPACE and st.context.cookies.get(name) != mine:
         # The id is ours and of safe characters; nothing of the visitor goes into the script.
-        kept = f"{name}={mine}; path=/; max-age={_YEAR}; SameSite=Lax{how}"
-        script = f'document.cookie = "{kept}";'
+        cookie = f"{name}={mine}; path=/; max-age={_YEAR}; SameSite=Lax{how}"
+        script = f'document.cookie = "{cookie}";'
         if is_secure:  # a visit without TLS left it, and would send it in the clear
             script += f' document.cookie = "{COOKIE}=; path=/; max-age=0";'
         st.html(f"<script>{script}</script>", unsafe_allow_javascript=True)

@@ -57,10 +57,10 @@ class MarkedRun(Run):
         """What is kept with the run; a drawing is carried on from there."""
         from simviz.projection.pipeline_map import draw
 
-        found = Run.read_objects(self, name)
-        if not name.startswith("map-") or not found:
-            return found
-        old = found["map"]
+        stored = Run.read_objects(self, name)
+        if not name.startswith("map-") or not stored:
+            return stored
+        old = stored["map"]
         how = {"balance": old.balance} if old.share is None else {"share": old.share}
         made, x, y = draw(
             *(self.pipeline(), self.pairs),
@@ -100,17 +100,17 @@ def with_corrections(run: Run, pairs: PairSet, verdicts: Iterable[tuple[str, str
             refused.append(str(error))
     if refused:
         display.problem(f"{counted(len(refused), 'correction')} not followed. {refused[0]}")
-    found = run
+    marked = run
     if allowed:
         with display.problems(ValueError):
-            found = _marked_run(run, pairs, tuple(allowed), "correction")
-    return found
+            marked = _marked_run(run, pairs, tuple(allowed), "correction")
+    return marked
 
 
 def _marked_run(run: Run, pairs: PairSet, marks: tuple[Any, ...], noun: str) -> MarkedRun:
     revision = _revision(run, pairs, *_measure(run, pairs), marks, noun)
-    kept = {"folder": run.folder, "extra_metric": run.extra_metric, "marks": marks, "noun": noun}
-    return MarkedRun(run.info, **kept, revision=revision, pairs=pairs)
+    fields = {"folder": run.folder, "extra_metric": run.extra_metric, "marks": marks, "noun": noun}
+    return MarkedRun(run.info, **fields, revision=revision, pairs=pairs)
 
 
 def is_marked(run: Run) -> bool:
@@ -296,7 +296,7 @@ def _revision(
 
     if noun == "correction":
         step = Feedback([verdict for verdicts in marks for verdict in verdicts])
-        return _what_if(run, pairs, metric, direction).follow([step])
+        return _what_if(run, pairs, metric, direction).apply([step])
     together, apart = ([m[:2] for m in marks if m[2] is sign] for sign in (True, False))
     return _what_if(run, pairs, metric, direction).revise(together, apart)
 

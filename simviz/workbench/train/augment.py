@@ -23,7 +23,7 @@ from simviz.workbench.shell import display
 
 Steps = tuple[Mapping[str, Any], ...]
 #: Lines of a list; a request carries them all.
-MOST_LINES = 2_000
+MAX_LINES = 2_000
 _SHOWN = 4
 
 
@@ -155,9 +155,9 @@ def term_settings(key: str) -> tuple[dict[str, Any], list[str]]:
         titles.pop("Stop words")
         parts.pop()
     texts = [title for title in titles.values() if title != "kept"]
-    if most := st.session_state.get(f"{key}-most"):
-        parts.append({"max_features": most})
-        texts.append(f"{most:,} at most")
+    if max_terms := st.session_state.get(f"{key}-most"):
+        parts.append({"max_features": max_terms})
+        texts.append(f"{max_terms:,} at most")
     if column := st.session_state.get(f"{key}-column"):
         parts.append({"x_column": column})
         texts.append(f"with {escape_markdown(column)}")
@@ -283,9 +283,9 @@ def _choose_lines(kind: _Kind, own: Sequence[str] | None, key: str) -> list[str]
         label_visibility="collapsed",
     )
     lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
-    if len(lines) > MOST_LINES:
+    if len(lines) > MAX_LINES:
         raise DatasetError(
-            f"{kind.title}: {len(lines):,} lines, more than the {MOST_LINES:,} that one "
+            f"{kind.title}: {len(lines):,} lines, more than the {MAX_LINES:,} that one "
             "request can carry. Keep the most frequent ones."
         )
     return lines
@@ -318,9 +318,9 @@ def _preview(dataset_id: str, _pairs: PairSet, split: SplitSpec, steps: str) -> 
         by, source = more.metadata[MADE_BY], more.metadata[MADE_FROM]
         for step in json.loads(steps):
             rows = [i for i, kind in enumerate(by) if kind == step["kind"]]
-            chosen = rows[:: max(1, len(rows) // _SHOWN)][:_SHOWN]
+            shown = rows[:: max(1, len(rows) // _SHOWN)][:_SHOWN]
             samples[step["kind"]] = (
                 len(rows),
-                [(str(source[i]), str(more.content[i])) for i in chosen],
+                [(str(source[i]), str(more.content[i])) for i in shown],
             )
     return Preview(len(parts.train.x), len(more), samples)

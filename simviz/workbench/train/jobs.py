@@ -24,7 +24,7 @@ document.querySelector(".st-key-train-jobs")?.scrollIntoView(
   {behavior: "smooth", block: "nearest"});
 </script>"""
 #: Trainings that are asked for at once, at most.
-MOST = 40
+MAX_RUNS = 40
 #: Ended jobs that are shown, older ones are only counted; and searches, older ones are forgotten.
 _SHOWN, _SHOWN_SEARCHES = 5, 6
 RULES = {"best": "Best", "one_se": "Simplest near the best"}
@@ -131,9 +131,9 @@ def show_searches(dataset_id: str) -> None:
         except SimvizError as error:
             display.problem(error)
             continue
-        spec, chosen = cast("SearchSpec", status.spec), selection.chosen
-        found = f"{forms.describe(chosen.params)} · {selection.metric} {chosen.mean:.3f}"
-        label = f"{spec.training().title}: {found}"
+        spec, selected = cast("SearchSpec", status.spec), selection.selected
+        result = f"{forms.describe(selected.params)} · {selection.metric} {selected.mean:.3f}"
+        label = f"{spec.training().title}: {result}"
         with st.expander(label, expanded=i == 0, key=f"train-found-{status.id}"):
             _show_selection(status, spec, selection)
 
@@ -152,7 +152,7 @@ def searches(dataset_id: str) -> list[JobStatus]:
 # A search that has ended never changes; the workspace keeps one visitor's from another.
 @st.cache_data(show_spinner=False, max_entries=200)
 def _selection(job_id: str, workspace: str) -> Selection:
-    return state.queue().result(job_id, workspace).found
+    return state.queue().result(job_id, workspace).value
 
 
 @st.fragment
@@ -169,10 +169,10 @@ def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -
     picked = replace(selection, rule=rule)
     n_folds = selection.n_folds
     measured_on = "on the validation part" if n_folds == 1 else f"the mean of {n_folds} folds"
-    chosen = picked.chosen
+    selected = picked.selected
     display.sentence(
-        f"{forms.describe(chosen.params)}: {selection.metric} {chosen.mean:.3f}"
-        + (f" ± {chosen.spread:.3f}" if chosen.spread == chosen.spread else "")
+        f"{forms.describe(selected.params)}: {selection.metric} {selected.mean:.3f}"
+        + (f" ± {selected.spread:.3f}" if selected.spread == selected.spread else "")
         + f", {measured_on}."
     )
     left, right = st.columns([5, 3], gap="large")
@@ -189,7 +189,7 @@ def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -
         )
         if failed:
             display.quiet(f"{len(failed)} could not be tried: {failed[0].reason}")
-        _show_actions(status, spec, chosen.params, key)
+        _show_actions(status, spec, selected.params, key)
     with st.expander("All that was tried", type="compact", key=f"{key}-all"):
         _show_table(picked)
 

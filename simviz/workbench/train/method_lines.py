@@ -57,7 +57,7 @@ _TITLE = 215
 #: Parameters that are varied first, where a method has them.
 _VARIED_FIRST = ("n_components", "regularization")
 #: Values of a parameter, settings of a search and splits of a sweep, at most.
-_MOST_VALUES, _MOST_SETTINGS, _MOST_SPLITS = 30, 40, 10
+_MAX_VALUES, _MAX_SETTINGS, _MAX_SPLITS = 30, 40, 10
 #: Values to try of each parameter.
 Lists = Mapping[str, list[Any]]
 
@@ -139,7 +139,7 @@ class Task:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MethodChoice:
     """One method as it is set on the page."""
 
     method: str
@@ -149,7 +149,7 @@ class Choice:
     once: Task
 
 
-def show_families(methods: Sequence[str], setting: Setting) -> list[Choice]:
+def show_families(methods: Sequence[str], setting: Setting) -> list[MethodChoice]:
     """Lines of methods below the names of their families."""
     choices = []
     for family, name in FAMILIES.items():
@@ -159,7 +159,7 @@ def show_families(methods: Sequence[str], setting: Setting) -> list[Choice]:
     return choices
 
 
-def show_lines(methods: Sequence[str], setting: Setting, *, ticked: bool) -> list[Choice]:
+def show_lines(methods: Sequence[str], setting: Setting, *, ticked: bool) -> list[MethodChoice]:
     """A line for each method."""
     choices = []
     for method in methods:
@@ -179,16 +179,16 @@ def tick_key(dataset_id: str, method: str) -> str:
     return f"train-{dataset_id}-tick-{method}"
 
 
-def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
+def _show_line(method: str, setting: Setting, *, ticked: bool) -> MethodChoice:
     cls, pairs = get_method(method), setting.pairs
     hidden = () if pairs.x.kind == pairs.y.kind else ("shared",)
     specs = forms.shown_specs(param_specs(cls), hidden)
     has_shared = any(spec.name == "shared" for spec in specs)
     own = f"train-{setting.dataset_id}-{method}"
-    chosen = st.session_state.get(f"{own}-preset", "")
-    preset = cls.presets.get(chosen, {})
+    preset_name = st.session_state.get(f"{own}-preset", "")
+    preset = cls.presets.get(preset_name, {})
     form: dict[str, Any] = {
-        "key": f"{own}-{chosen}" if chosen else own,  # each preset has inputs of its own
+        "key": f"{own}-{preset_name}" if preset_name else own,  # each preset has inputs of its own
         # What a demo recommends was found for the usual values, but for the size.
         "start": {
             name: value
@@ -218,9 +218,9 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
         if specs:
             label = _WAY_LABELS.get(st.session_state.get(f"{own}-way", ONCE), "Parameters")
             if label == "Parameters" and params:
-                kept = bool(preset) and preset.items() <= params.items()
-                others = {n: v for n, v in params.items() if not (kept and n in preset)}
-                text = ["as in the paper"] * kept + [forms.describe(others)] * bool(others)
+                is_preset = bool(preset) and preset.items() <= params.items()
+                others = {n: v for n, v in params.items() if not (is_preset and n in preset)}
+                text = ["as in the paper"] * is_preset + [forms.describe(others)] * bool(others)
                 label += f": {', '.join(text)}"
             with st.popover(
                 label,
@@ -241,7 +241,7 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> Choice:
                         help=f"Values that do well here, or those of {cls.tags.reference}.",
                     )
                 tasks = _show_settings(specs, form, once, setting)
-    return Choice(method, cls.tags.title, is_ticked, tasks, once)
+    return MethodChoice(method, cls.tags.title, is_ticked, tasks, once)
 
 
 def _show_settings(
@@ -302,7 +302,7 @@ def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
             persist_state="session",
         )
         return read_values(spec, text)
-    chosen = st.multiselect(
+    values = st.multiselect(
         f"Values of {spec.name}",
         suggestion,
         default=suggestion,
@@ -310,9 +310,9 @@ def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
         key=key,
         persist_state="session",
     )
-    if not chosen:
+    if not values:
         raise ValueError(f"Choose at least one value of {spec.name}.")
-    return list(chosen)
+    return list(values)
 
 
 def _show_sweep(
@@ -325,7 +325,7 @@ def _show_sweep(
         n_splits = st.number_input(
             "Random splits",
             1,
-            _MOST_SPLITS,
+            _MAX_SPLITS,
             1,
             key=f"{form['key']}-splits",
             persist_state="session",
@@ -333,15 +333,15 @@ def _show_sweep(
         )
     default_values = {spec.name: spec.default for spec in param_specs(cls)} | form["defaults"]
     specs = swept(once.spec, values, int(n_splits), default_values)
-    if len(specs) > jobs.MOST:
+    if len(specs) > jobs.MAX_RUNS:
         display.problem(
-            f"{len(specs)} runs at once; at most {jobs.MOST} are. Choose fewer values."
+            f"{len(specs)} runs at once; at most {jobs.MAX_RUNS} are. Choose fewer values."
         )
         return ()
     if cls.tags.nested and "n_components" in values:
-        most = max(values["n_components"])
+        largest = max(values["n_components"])
         display.quiet(
-            f"One run of {most:,} dimensions also measures the smaller ones (curve in Compare)."
+            f"One run of {largest:,} dimensions also measures the smaller ones (curve in Compare)."
         )
     return tuple(setting.task(spec) for spec in specs)
 
@@ -355,7 +355,7 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
         "random.",
     )
     n_all = math.prod(map(len, values.values()))
-    n = min(n_all, _MOST_SETTINGS)
+    n = min(n_all, _MAX_SETTINGS)
     if n < n_all:
         display.quiet(f"{n_all:,} combinations; {n} of them are drawn at random.")
     metric = runs.default_metric_of(setting.dataset_id, setting.pairs)
@@ -491,8 +491,8 @@ def read_values(spec: ParamSpec, text: str) -> list[Any]:
     values = list(dict.fromkeys(values))
     if not values:
         raise ValueError(f"Write at least one value of {spec.name}.")
-    if len(values) > _MOST_VALUES:
-        raise ValueError(f"{len(values)} values of {spec.name}; at most {_MOST_VALUES} are tried.")
+    if len(values) > _MAX_VALUES:
+        raise ValueError(f"{len(values)} values of {spec.name}; at most {_MAX_VALUES} are tried.")
     return values
 
 
@@ -509,10 +509,10 @@ def swept(
     for values in product(*lists.values()):
         varied = dict(zip(lists, values, strict=True))
         params = {**spec.params, **varied}
-        kept = {n: v for n, v in params.items() if n not in varied or defaults.get(n, ...) != v}
+        fixed = {n: v for n, v in params.items() if n not in varied or defaults.get(n, ...) != v}
         for i in range(n_splits):
             split = replace(spec.split, seed=spec.split.seed + i)
-            specs.append(replace(spec, params=kept, split=split))
+            specs.append(replace(spec, params=fixed, split=split))
     return specs
 
 

@@ -32,7 +32,7 @@ from simviz.workbench.shell import (
     state,
 )
 from simviz.workbench.train import jobs, method_lines, runs as train_runs
-from simviz.workbench.train.method_lines import Choice, Setting, Task, memory
+from simviz.workbench.train.method_lines import MethodChoice, Setting, Task, memory
 
 TITLE = "Train"
 #: What texts become, as the page asks for it, and what pictures and texts do.
@@ -157,7 +157,9 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     _show_start(choices, setting)
 
 
-def _show_all_or_first(dataset_id: str, first: Sequence[str], choices: Sequence[Choice]) -> None:
+def _show_all_or_first(
+    dataset_id: str, first: Sequence[str], choices: Sequence[MethodChoice]
+) -> None:
     """Tick everything that fits, with what that costs, or only a first try."""
     able = [c for c in choices if c.once.expected.reason_to_refuse is None]
     new = [c.once for c in able if not c.once.mark]
@@ -208,7 +210,7 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     if not able:
         return "usual"
     titles = OF_PICTURES if pictures else FEATURES
-    chosen: Features | None = forms.segmented(
+    features: Features | None = forms.segmented(
         "Input of the methods",
         titles,
         f"train-{dataset_id}-features",
@@ -221,10 +223,10 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
         else "Words and parts of words, or the vectors of a sentence encoder trained on a "
         "billion English pairs. On vectors, every method learns an adapter from your pairs.",
     )
-    if chosen == "pretrained" and is_owner:
+    if features == "pretrained" and is_owner:
         default = "usual" if pictures or not comes_along else "pretrained"
         return _choose_encoder(dataset_id, default, pictures=pictures)
-    return chosen or "usual"
+    return features or "usual"
 
 
 def _choose_encoder(dataset_id: str, default: Features, *, pictures: bool) -> Features:
@@ -261,7 +263,7 @@ def _choose_encoder(dataset_id: str, default: Features, *, pictures: bool) -> Fe
     return default
 
 
-def _show_start(choices: Iterable[Choice], setting: Setting) -> None:
+def _show_start(choices: Iterable[MethodChoice], setting: Setting) -> None:
     ticked = [choice for choice in choices if choice.ticked]
     tasks = [task for choice in ticked for task in choice.tasks]
     new = [task for task in tasks if task.is_new]

@@ -54,10 +54,10 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
         st.markdown("#### Finished runs")
         metric = shared_runs.main_metric(dataset_id, pairs, runs)
         direction = preferences.current_direction(dataset_id, pairs)
-        chosen = _show_table(runs, dataset_id, metric, direction)
+        selected = _show_table(runs, dataset_id, metric, direction)
         _show_deleted(dataset_id)
-        if chosen:
-            _show_actions(chosen)
+        if selected:
+            _show_actions(selected)
         else:
             st.caption(
                 "Select a row to rename, retrain or delete it; two or more to see how their "
@@ -149,22 +149,22 @@ def differences(run: RunInfo, split: SplitSpec) -> str:
     return (f"{text}; " if text else "") + f"other split: by {other.by}, seed {other.seed}"
 
 
-def _show_actions(chosen: Sequence[RunInfo]) -> None:
-    own = [run for run in chosen if not run.is_demo]
+def _show_actions(selected: Sequence[RunInfo]) -> None:
+    own = [run for run in selected if not run.is_demo]
     with st.container(horizontal=True, vertical_alignment="center"):
-        data, ids = chosen[0].dataset_id, ",".join(run.id for run in chosen)
+        data, ids = selected[0].dataset_id, ",".join(run.id for run in selected)
         page_link("pages/compare.py", "Compare", ":material/leaderboard:", data=data, runs=ids)
-        if len(chosen) == 1:
+        if len(selected) == 1:
             page_link("pages/map.py", "Map", ":material/scatter_plot:", data=data, run=ids)
-            if has_topics(chosen[0].method):
+            if has_topics(selected[0].method):
                 to = {"data": data, "runs": ids, "tab": "topics"}
                 page_link("pages/compare.py", "Topics", ":material/list:", **to)
-            if not (chosen[0].is_derived or chosen[0].is_imported):
+            if not (selected[0].is_derived or selected[0].is_imported):
                 with st.popover("Retrain with a change", icon=":material/content_copy:"):
-                    _show_again(chosen[0])
+                    _show_again(selected[0])
             if own:
                 with st.popover("Name and note", icon=":material/edit:"):
-                    _show_name_and_note(chosen[0])
+                    _show_name_and_note(selected[0])
         if own:
             n = len(own)
             st.button(
@@ -176,10 +176,10 @@ def _show_actions(chosen: Sequence[RunInfo]) -> None:
             )
     if not own:
         display.quiet("Runs of a demo are shared: they cannot be renamed or deleted.")
-    if len(chosen) > 1:
-        _show_differences(chosen)
-    elif chosen[0].note:
-        display.sentence(chosen[0].note)
+    if len(selected) > 1:
+        _show_differences(selected)
+    elif selected[0].note:
+        display.sentence(selected[0].note)
 
 
 def _show_name_and_note(run: RunInfo) -> None:
@@ -237,12 +237,12 @@ def _show_again(run: RunInfo) -> None:
 
 def _show_differences(runs: Sequence[RunInfo]) -> None:
     names = shared_runs.label_runs(runs).values()
-    chosen = {n for run in runs for n in shared_runs.request_of(run).set_values}
+    set_names = {n for run in runs for n in shared_runs.request_of(run).set_values}
     known = [run_settings(run) for run in runs]
     rows = []
     for name in dict.fromkeys(name for run in known for name in run):
         values = {run[name] for run in known if name in run}
-        if len(values) > 1 or (name in chosen and not all(name in run for run in known)):
+        if len(values) > 1 or (name in set_names and not all(name in run for run in known)):
             rows.append([name, *(run.get(name, "–") for run in known)])
     if not rows:
         display.quiet("These runs have the same settings.")
@@ -257,7 +257,7 @@ def run_settings(run: RunInfo) -> dict[str, str]:
     if "shared" in defaults:
         defaults["shared"] = "automatic"
     augmented = [str(step.get("kind", "")) for step in request.augment]
-    chosen: dict[str, Any] = {
+    settings: dict[str, Any] = {
         "method": request.method_title,
         **(features if isinstance(features, Mapping) else {"features": features}),
         "augmented by": ", ".join(augmented) or "nothing",
@@ -267,7 +267,7 @@ def run_settings(run: RunInfo) -> dict[str, str]:
         **defaults,
         **request.params,
     }
-    return {name: forms.describe({"": value}).strip() for name, value in chosen.items()}
+    return {name: forms.describe({"": value}).strip() for name, value in settings.items()}
 
 
 def _delete(run_ids: Sequence[str]) -> None:
