@@ -1,10 +1,9 @@
 """What an experiment is: a table or a figure of a paper that can be run again.
 
-One experiment is one module of `simviz.experiments`: its file's name is its
-id, and it is found by being there. What it is, which paper, data, parts and
-methods it has, what is tried, claimed and noted, stands under its id in
-``experiments.toml``; the module defines one subclass of `Experiment`, which
-says how it is done::
+One experiment is one module of `simviz.experiments`: its file's name is its id, and it is found
+by being there. What it is, which paper, data, parts and methods it has, what is tried, claimed and
+noted, stands under its id in ``experiments.toml``; the module defines one subclass of
+`Experiment`, which says how it is done::
 
     class SomeTable(Experiment[Parts]):
         def suits(self, pairs):                     # which pairs it can be run on
@@ -21,40 +20,28 @@ says how it is done::
 
 Rules that all of them keep:
 
-* Settings are chosen on validation data alone; test data are read once, when
-  everything is chosen.
-* ``size="demo"`` takes a few minutes at most on one core, with the bundled
-  demo; ``size="full"`` takes what the data needs.
-* A published number is a fact with a source: what is said of a paper beside a
-  claim stands in ``published.toml``, from which `PUBLISHED` makes the words. A claim
-  that contradicts it cannot be made, and `Experiment.run` refuses any other words.
-* Tables (`Table`) have ours beside published: the heading of the second ends
-  in ", published". Figures (`Figure`) hold numbers, not drawings. What stands above
-  and below them has its place in ``tables`` and ``figures`` of that file.
-* What is tried stands in ``grids`` of that file, from which ``docs/papers.md`` has
-  it (``python tests/docs/test_papers.py`` writes it there). Whoever changes what
-  they do not say raises `Experiment.revision`: kept results are then stale.
+* Settings are chosen on validation data alone; test data are read once, when everything is
+  chosen. ``size="demo"`` takes a few minutes at most on one core, with the bundled demo.
+* A published number is a fact with a source: what is said of a paper beside a claim stands in
+  ``published.toml``, from which `PUBLISHED` makes the words. A claim that contradicts it cannot be
+  made, and `Experiment.run` refuses any other words.
+* Tables (`Table`) have ours beside published: the heading of the second ends in ", published".
+  Figures (`Figure`) hold numbers, not drawings. What stands above and below them has its place in
+  ``tables`` and ``figures`` of that file.
+* What is tried stands in ``grids`` of that file, from which ``docs/papers.md`` has it (``python
+  tests/docs/test_papers.py`` writes it there). Whoever changes what they do not say raises
+  `Experiment.revision`: stored results are then stale.
 * A long experiment fits with `Progress.fitted`, and gives what else took long to
-  `Progress.kept`, as JSON, so that a run that was killed goes on behind it.
+  `Progress.cached`, as JSON, so that a run that was killed goes on behind it.
 
-How a claim is written:
+Claims stand under ``claims`` of that file: `ClaimSpec` says which row is ahead of which, where
+``published.toml`` has it, and what is corrected for what. A `Judge` tests them on the values of
+rows that were run, by the one rule of ``docs/papers.md``::
 
-* The verdict follows from the numbers, by one rule (``docs/papers.md``): "A is
-  ahead of B" holds where the difference has its sign and the two-sided p,
-  corrected for the claims made beside it, is ≤ 0.05; it does not hold where
-  the sign is the other one and p ≤ 0.05; else it is undecided, also where both
-  have 0.99 or more of the highest value, or a network was not trained to
-  its end (``siamese_blstm``). What was not run is not comparable.
-* Claims stand under ``claims`` of that file: `ClaimSpec` says which row is ahead of
-  which, where ``published.toml`` has it, and what is corrected for what. A
-  `Judge` tests them on the values of rows that were run::
+    self.judged({"": {"A": values, "B": others}}, Judge(quantity="MRR, {} − {}".format))
 
-      self.judged({"": {"A": values, "B": others}}, Judge(quantity="MRR, {} − {}".format))
-
-* A claim over dimensions, tests or parts of the data has a ``*`` in its rows, and
-  is told by them: ``rows = ["A, *", "B, *"]``.
-* Two are as good as each other, within a margin, or one no worse than the other,
-  where the interval lies inside; it does not hold where it lies wholly outside.
+A claim over dimensions, tests or parts of the data has a ``*`` in its rows, and is told by them:
+``rows = ["A, *", "B, *"]``.
 """
 
 from __future__ import annotations
@@ -160,8 +147,7 @@ class Experiment(Generic[D]):
     what tables call methods, `published` further rows of a method, by what stands behind its name,
     and what each may choose of the settings. `costs` say how long methods take, about, in any
     unit, in the order of training. `tables` have title and note by name, `figures` all but the
-    series. Claims are about the column `published_as` of the paper; `remarks` stand below the
-    tables.
+    series. Claims are about the paper's column `published_as`; `remarks` stand below the tables.
     """
 
     title: ClassVar[str]
@@ -243,10 +229,7 @@ class Experiment(Generic[D]):
         return hashlib.sha256(text.encode()).hexdigest()[:16]
 
     def estimate(self, size: Size, data: str = "") -> float:
-        """About how many minutes a run takes on one core, as measured.
-
-        For a set that was not timed, and without `data`, they are those of the demo.
-        """
+        """About how many minutes a run takes on one core; the demo's where none are known."""
         timed = self.full_minutes if size == "full" else {}
         return timed.get(data or self.demo, self.minutes)
 

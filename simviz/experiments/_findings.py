@@ -47,8 +47,6 @@ class Claim:
     'holds'
     >>> Claim("S2Net is ahead of OPCA.", 0.01, p_value=0.3).verdict
     'undecided'
-    >>> Claim("S2Net is ahead of OPCA.", -0.05, p_value=0.001).verdict
-    'does not hold'
     """
 
     statement: str

@@ -44,7 +44,7 @@ class Progress:
     """Tells how far an experiment is, and ends it when asked to.
 
     ``heard(words, fraction)`` ends it by answering True; `low` and `high` say what part of the
-    whole this tells of, and `folder` has what `kept` is given.
+    whole this tells of, and `folder` has what `cached` is given.
 
     Examples
     --------
