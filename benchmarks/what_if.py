@@ -27,8 +27,7 @@ from simviz.data.splitting import suggest_split
 from simviz.evaluation.assignment import assign, group_names
 from simviz.pipeline import PairPipeline
 from simviz.projection import joint_map
-from simviz.projection.pipeline_map import draw
-from simviz.projection.space import Space
+from simviz.projection.pipeline_map import Space, draw
 
 SPECTRAL = ("cca", "opca", "cl_lsi", "heterogeneous_svd")
 N_ITEMS, K, N_MARKS, SEEDS = 2_000, 200, 30, range(3)

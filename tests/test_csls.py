@@ -20,7 +20,7 @@ from simviz.pipeline import (
     load_index,
     load_pipeline,
 )
-from simviz.projection.space import Space
+from simviz.projection.pipeline_map import Space
 
 BOTH = pytest.mark.parametrize("queries", ["given", "training"])
 

@@ -23,7 +23,7 @@ from simviz.pipeline import (
     load_pipeline,
     same_vocabulary,
 )
-from simviz.projection.space import Space
+from simviz.projection.pipeline_map import Space
 from simviz.relevance import Relevance
 
 WORDS = ["red heart", "blue car", "green tree", "red car", "small green bird", "big blue whale"]

@@ -1,9 +1,4 @@
 from .auditing import audit as audit
-from .baselines import (
-    ChanceScorer as ChanceScorer,
-    PopularityScorer as PopularityScorer,
-    VectorScorer as VectorScorer,
-)
 from .blends import BlendCurve as BlendCurve, blend_curve as blend_curve
 from .calibration import (
     Calibration as Calibration,
@@ -82,7 +77,14 @@ from .result import (
 )
 from .roc import Roc as Roc
 from .run_values import RunValues as RunValues, read_run_values as read_run_values
-from .scoring import Scorer as Scorer, evaluate as evaluate, evaluate_part as evaluate_part
+from .scoring import (
+    ChanceScorer as ChanceScorer,
+    PopularityScorer as PopularityScorer,
+    Scorer as Scorer,
+    VectorScorer as VectorScorer,
+    evaluate as evaluate,
+    evaluate_part as evaluate_part,
+)
 from .significance import (
     Comparison as Comparison,
     confidence_interval as confidence_interval,

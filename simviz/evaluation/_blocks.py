@@ -307,18 +307,9 @@ class ColumnCounts:
 
         if not self.is_exact:
             return
-        count_columns(
-            block,
-            self._floor,
-            self._margin,
-            self._indptr,
-            self._ordered,
-            self._above,
-            self._equal,
-            self._place,
-            self._value,
-            self._n_kept,
-        )
+        known = self._floor, self._margin, self._indptr, self._ordered
+        arrays = (*known, self._above, self._equal, self._place, self._value, self._n_kept)
+        count_columns(block, *arrays)
         if not self._n_kept.any():
             return
         room = self._place.shape[1]

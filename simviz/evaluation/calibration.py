@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from simviz._types import Ints, Reals, SideT
 from simviz.callbacks import Callback
-from simviz.evaluation._blocks import Blocks, buckets, n_items, queries_of, similarity_blocks
+from simviz.evaluation._blocks import buckets, n_items, queries_of, similarity_blocks
 from simviz.evaluation.result import Direction, check_directions
 from simviz.evaluation.roc import Roc
 from simviz.evaluation.scoring import Scorer
@@ -77,12 +77,10 @@ class ScoreCounts:
             By class: "relevant", "rejected" and "unjudged".
         """
         targets = np.linspace(self.lowest, self.highest, n_bins + 1)[1:-1]
-        inside = np.flatnonzero((self.cuts > self.lowest) & (self.cuts < self.highest))
-        if not len(inside):
-            at = inside
-        else:
-            near = np.abs(self.cuts[inside][None, :] - targets[:, None]).argmin(axis=1)
-            at = inside[np.unique(near)]
+        at = np.flatnonzero((self.cuts > self.lowest) & (self.cuts < self.highest))
+        if len(at):
+            near = np.abs(self.cuts[at] - targets[:, None]).argmin(axis=1)
+            at = at[np.unique(near)]
         edges = np.concatenate([[self.lowest], self.cuts[at], [self.highest]])
         starts = np.concatenate([[0], at + 1])
         classes = {"relevant": self.relevant, "rejected": self.rejected, "unjudged": self.unjudged}
@@ -142,6 +140,8 @@ def score_counts(
     >>> counts.relevant.sum(axis=0).tolist(), counts.negative.sum(axis=0).tolist()
     ([0, 3], [6, 0])
     """
+    from simviz.evaluation._kernels import count_bins
+
     check_directions([direction])
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     blocks = similarity_blocks(scorer, x, y, 2, block_size, callback)
@@ -171,7 +171,10 @@ def score_counts(
     nobody = [np.zeros(n, dtype=np.int64) for n in rel.shape]
     row_group, column_group = (groups, nobody[1]) if direction == "x2y" else (nobody[0], groups)
     n_groups, n_bins = int(groups.max()) + 1, len(bounds) + 1
-    every = _count(blocks, bounds, row_group, column_group, n_groups)
+    every = np.zeros((n_groups, n_bins), dtype=np.int64)
+    for start, block in blocks:
+        rows = row_group[start : start + len(block)]
+        count_bins(block, bounds, *buckets(bounds, _BUCKETS), rows, column_group, every)
     group = row_group[queries.query] + column_group[queries.candidate]
     cell = group * n_bins + np.searchsorted(bounds, score, side="right")
     of_class = [
@@ -208,20 +211,6 @@ def _groups(n_queries: int, max_groups: int, seed: int) -> Ints:
         return np.arange(n_queries)
     shuffled = np.random.default_rng(seed).permutation(n_queries)
     return shuffled % max_groups
-
-
-def _count(
-    blocks: Blocks, cuts: Reals, row_group: Ints, column_group: Ints, n_groups: int
-) -> Ints:
-    """All pairs by group and bin."""
-    from simviz.evaluation._kernels import count_bins
-
-    counts = np.zeros((n_groups, len(cuts) + 1), dtype=np.int64)
-    where = buckets(cuts, _BUCKETS)
-    for start, block in blocks:
-        rows = row_group[start : start + len(block)]
-        count_bins(block, cuts, *where, rows, column_group, counts)
-    return counts
 
 
 @dataclass(frozen=True, slots=True, eq=False)

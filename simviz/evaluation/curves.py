@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._blas import add_product
-from simviz._types import Reals
+from simviz._types import Ints, Reals
 from simviz.callbacks import Callback
 from simviz.evaluation._blocks import Queries, as_vectors, bounds, queries_of, report
 from simviz.evaluation.metrics import MRR, Metric, check_choice, parse_metric
@@ -32,7 +32,6 @@ from simviz.relevance import Relevance
 if TYPE_CHECKING:
     from simviz.data.pairs import Items, PairSet
 
-Counts = NDArray[np.int64]
 Vectors = NDArray[np.floating[Any]]
 
 #: Entries of a block of products. Every dimension visits each block, so there
@@ -175,8 +174,8 @@ def dimension_curve(
             f"x vectors have {X.shape[1]} dimensions and y vectors {Y.shape[1]}. "
             "Both sides must come from one model."
         )
-    ks = tuple(dimensions) if dimensions is not None else dimension_grid(X.shape[1])
-    ks = tuple(sorted({int(k) for k in ks}))
+    asked = dimension_grid(X.shape[1]) if dimensions is None else dimensions
+    ks = tuple(sorted(set(map(int, asked))))
     if not ks or ks[0] < 1 or ks[-1] > X.shape[1]:
         raise ValueError(
             f"dimensions must lie in 1..{X.shape[1]}, the columns of the vectors, got {list(ks)}."
@@ -200,11 +199,12 @@ def dimension_curve(
         sides = (X, Y) if direction == "x2y" else (Y, X)
         products = _Products(*sides, ks, cosine=similarity == "cosine")
         counts = np.zeros((len(ks), 2, len(queries.candidate)), dtype=np.int64)
-        for start, stop in products.blocks():
-            if pool == "judged":
-                products.rank_judged(queries, start, stop, counts)
-            else:
-                products.rank_all(queries, start, stop, counts)
+        n, n_other = products.shape
+        for start, stop in bounds(n, n_other, max(16, BLOCK_ENTRIES // n_other)):
+            inside = slice(*queries.indptr[[start, stop]])
+            rank = products.rank_judged if pool == "judged" else products.rank_all
+            for i, (above, tied) in enumerate(rank(queries.part(start, stop), start)):
+                counts[i, :, inside] = above, tied
             done += stop - start
             report(callback, done, total)
         per_query[direction] = np.stack(
@@ -230,28 +230,21 @@ class _Products:
             inverse = np.divide(1.0, lengths, out=np.zeros_like(lengths), where=lengths > 0)
             self.scale = inverse.astype(dtype)
 
-    def blocks(self) -> Iterator[tuple[int, int]]:
-        """First and last query of each block."""
-        return bounds(*self.shape, max(16, BLOCK_ENTRIES // max(1, self.shape[1])))
+    def rank_all(self, part: Queries, start: int) -> Iterator[tuple[Ints, Ints]]:
+        """Above and tied of some queries among all candidates, k by k."""
+        products = np.zeros((len(part), self.shape[1]), dtype=self.scale.dtype)
+        for A, B, scale in zip(self.A, self.B, self.scale, strict=True):
+            add_product(products, A[start : start + len(part)], B.T)
+            yield rank_block(products, part.indptr, part.candidate, scale=scale)[:2]
 
-    def rank_all(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
-        part = queries.part(start, stop)
-        inside = slice(*queries.indptr[[start, stop]])
-        products = np.zeros((stop - start, self.shape[1]), dtype=self.scale.dtype)
-        for i, (A, B, scale) in enumerate(zip(self.A, self.B, self.scale, strict=True)):
-            add_product(products, A[start:stop], B.T)
-            above, tied, _ = rank_block(products, part.indptr, part.candidate, scale=scale)
-            counts[i, :, inside] = above, tied
-
-    def rank_judged(self, queries: Queries, start: int, stop: int, counts: Counts) -> None:
-        part = queries.part(start, stop)
+    def rank_judged(self, part: Queries, start: int) -> Iterator[tuple[Ints, Ints]]:
+        """Above and tied of some queries among their judged candidates, k by k."""
         listed, rows = part.candidate, start + part.query
-        inside = slice(*queries.indptr[[start, stop]])
         products = np.zeros(len(listed), dtype=self.scale.dtype)
-        for i, (A, B, scale) in enumerate(zip(self.A, self.B, self.scale, strict=True)):
+        for A, B, scale in zip(self.A, self.B, self.scale, strict=True):
             for a, b in bounds(len(listed), A.shape[1]):
                 products[a:b] += np.einsum("ik,ik->i", A[rows[a:b]], B[listed[a:b]])
-            counts[i, :, inside] = rank_listed(products * scale[listed], part.indptr)
+            yield rank_listed(products * scale[listed], part.indptr)
 
 
 #: Shares of the training part that are looked at.
@@ -324,15 +317,12 @@ def nested_parts(
         return [part.swap() for part in nested_parts(train.swap(), fractions, seed)]
     judged = np.flatnonzero(np.diff(train.relevance.positives.indptr))
     order = np.random.default_rng(seed).permutation(judged)
-    parts = []
-    for share in shares:
-        if share == 1:
-            parts.append(train)
-            continue
+
+    def part(share: float) -> PairSet:
         x = np.sort(order[: max(1, round(share * len(order)))])
-        y = np.unique(train.relevance.matrix[x].indices)
-        parts.append(train.take(x, y))
-    return parts
+        return train.take(x, np.unique(train.relevance.matrix[x].indices))
+
+    return [train if share == 1 else part(share) for share in shares]
 
 
 def learning_curve(

@@ -50,19 +50,10 @@ class Differences:
         return np.where(np.abs(won) <= TIE_TOLERANCE, 0, np.sign(won)).astype(np.int64)
 
     @property
-    def n_wins(self) -> int:
-        """Queries that the first run does better."""
-        return int((self.outcome == 1).sum())
-
-    @property
-    def n_ties(self) -> int:
-        """Queries on which both are level."""
-        return int((self.outcome == 0).sum())
-
-    @property
-    def n_losses(self) -> int:
-        """Queries that the second run does better."""
-        return int((self.outcome == -1).sum())
+    def counts(self) -> tuple[int, int, int]:
+        """Queries that the first run wins, on which both are level, and that it loses."""
+        lost, level, won = np.bincount(self.outcome + 1, minlength=3).tolist()
+        return won, level, lost
 
     def order(self) -> Ints:
         """Positions of the queries, the biggest movers first."""

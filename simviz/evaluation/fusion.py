@@ -107,29 +107,24 @@ def choose_blend(
     """
     if not pipelines:
         raise ValueError("There is nothing to blend. Give fitted pipelines by their names.")
-    parsed_metric = (
-        default_metric(validation.relevance) if metric is None else parse_metric(metric)
-    )
+    measured = parse_metric(default_metric(validation.relevance) if metric is None else metric)
     if validation.relevance.unjudged != "ignore":
-        parsed_metric = query_metric(parsed_metric)
+        measured = query_metric(measured)
     names, parts = list(pipelines), list(pipelines.values())
     directions = directions_of(direction, DIRECTIONS)
-    sign = 1.0 if parsed_metric.higher_is_better else -1.0
+    sign = 1.0 if measured.higher_is_better else -1.0
     held = [validation]
-    if parsed_metric.level != "query":  # a fold is measured as a whole, and stands for a query
+    if measured.level != "query":  # a fold is measured as a whole, and stands for a query
         rows = np.random.default_rng(0).permutation(len(validation.x))
         held = [validation.take(np.sort(part)) for part in np.array_split(rows, FOLDS)]
     done = 0
-
-    about: dict[str, Any] = {"metrics": [parsed_metric], "directions": directions}
+    about: dict[str, Any] = {"metrics": [measured], "directions": directions}
 
     def alone(part: Pipeline) -> Reals:
         results = [evaluate(part, some, **about) for some in held]
-        if parsed_metric.level != "query":
-            return sign * np.array([one.value(parsed_metric) for one in results])
-        return sign * np.concatenate(
-            [results[0].per_query(parsed_metric, side) for side in directions]
-        )
+        if measured.level != "query":
+            return sign * np.array([one.value(measured) for one in results])
+        return sign * np.concatenate([results[0].per_query(measured, d) for d in directions])
 
     @cache
     def pipeline(path: Path) -> Pipeline:
@@ -145,14 +140,12 @@ def choose_blend(
             raise JobCancelled("The choice of a blend was stopped.")
         blend = added(pipeline(path), parts[run], train, 0.5, normalization)
         is_learned = blend.learned_ is parts[run]
-        curves = [
-            blend_curve(blend, some.x, some.y, some.relevance, SHARES, **about) for some in held
-        ]
-        if parsed_metric.level == "query":
-            lines = [curves[0].per_query[parsed_metric.name, side] for side in directions]
+        curves = [blend_curve(blend, h.x, h.y, h.relevance, SHARES, **about) for h in held]
+        if measured.level == "query":
+            lines = [curves[0].per_query[measured.name, side] for side in directions]
             results = np.concatenate(lines, axis=-1)
         else:
-            results = np.stack([one.pooled[parsed_metric.name] for one in curves], axis=-1)
+            results = np.stack([one.pooled[measured.name] for one in curves], axis=-1)
         return np.nan_to_num(sign * (results if is_learned else results[::-1]))
 
     singles = np.stack([alone(part) for part in parts])
@@ -160,7 +153,7 @@ def choose_blend(
     if not counted.any():
         raise ValueError("No query of the validation pairs has an answer: no blend is chosen.")
     sizes = [len(validation.x if side == "x2y" else validation.y) for side in directions]
-    if parsed_metric.level != "query":
+    if measured.level != "query":
         sizes = [singles.shape[1]]
     # Each direction counts as much as the other, and queries without an answer nothing.
     lines = np.split(counted.astype(float), np.cumsum(sizes)[:-1])

@@ -82,11 +82,9 @@ def csls(
     >>> csls(fitted, pairs, pairs, ks=[2, 5]).k
     2
     """
-    parsed_metric = (
-        default_metric(validation.relevance) if metric is None else parse_metric(metric)
-    )
-    values = csls_values(pipeline, train, validation, queries, parsed_metric, direction, ks)
-    sign = 1 if parsed_metric.higher_is_better else -1
+    measured = parse_metric(default_metric(validation.relevance) if metric is None else metric)
+    values = csls_values(pipeline, train, validation, queries, measured, direction, ks)
+    sign = 1 if measured.higher_is_better else -1
     known = {k: sign * value for k, value in values.items() if k and value == value}
     if not known:
         raise ValueError("No query of the validation pairs has an answer, so no k can be chosen.")

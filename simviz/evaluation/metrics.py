@@ -73,6 +73,11 @@ class Metric(ABC):
     #: Lowest and highest value.
     range: ClassVar[tuple[float, float]] = (0.0, 1.0)
 
+    def __post_init__(self) -> None:
+        k: int | None = getattr(self, "k", None)  # of metrics that look at so many candidates
+        if k is not None:
+            check_k(k)
+
     @property
     def name(self) -> str:
         """What tables show."""
@@ -235,7 +240,7 @@ class Success(Metric):
     k: int = 5
 
     def __post_init__(self) -> None:
-        check_k(self.k)
+        super().__post_init__()
         if self.k == 1:
             raise ValueError("success@1 is top-1: take TopOne().")
 
@@ -255,10 +260,6 @@ class MRR(Metric):
 
     _description = "Mean of 1 / rank of the first relevant answer."
     k: int | None = None
-
-    def __post_init__(self) -> None:
-        if self.k is not None:
-            check_k(self.k)
 
     @property
     def name(self) -> str:
@@ -294,9 +295,6 @@ class Precision(Metric):
     _description = "Share of the first {k} answers that are relevant."
     k: int = 5
 
-    def __post_init__(self) -> None:
-        check_k(self.k)
-
     def _per_query(self, ranking: Ranking) -> Reals:
         return expected_precision_at(ranking, self.k)
 
@@ -314,9 +312,6 @@ class Recall(Metric):
     _name = "recall@{k}"
     _description = "Share of all relevant answers found among the first {k}."
     k: int = 10
-
-    def __post_init__(self) -> None:
-        check_k(self.k)
 
     def _per_query(self, ranking: Ranking) -> Reals:
         return expected_recall_at(ranking, self.k)
@@ -364,8 +359,7 @@ class NDCG(Metric):
     discount: Discount = "log2"
 
     def __post_init__(self) -> None:
-        if self.k is not None:
-            check_k(self.k)
+        super().__post_init__()
         check_choice("gain", self.gain, ("exp2", "linear"))
         check_choice("discount", self.discount, ("log2", "jk"))
 
@@ -432,7 +426,7 @@ class ERR(Metric):
     highest_grade: float = 4.0
 
     def __post_init__(self) -> None:
-        check_k(self.k)
+        super().__post_init__()
         if not 0 < self.highest_grade <= 1000:
             raise ValueError(f"highest_grade must lie in (0, 1000], got {self.highest_grade}.")
 

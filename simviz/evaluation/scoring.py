@@ -1,9 +1,9 @@
-"""Blocked evaluation of anything that scores two sides."""
+"""Blocked evaluation of anything that scores two sides, and scorers to compare with."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
@@ -12,12 +12,13 @@ from numpy.typing import NDArray
 
 from simviz._types import Ints, Reals, SideT_contra
 from simviz.callbacks import Callback
-from simviz.data.pairs import PairSet, as_pairs
+from simviz.data.pairs import Items, PairSet, as_pairs
 from simviz.evaluation._blocks import (
     Blocks,
     ColumnCounts,
     PooledCounts,
     Queries,
+    as_vectors,
     bounds,
     n_items,
     queries_of,
@@ -41,26 +42,11 @@ from simviz.ranking import Ranking, rank_block, rank_listed
 from simviz.relevance import Relevance
 
 if TYPE_CHECKING:
-    from simviz.data.pairs import Items
+    from simviz.base._jensen_shannon import JensenShannon
     from simviz.data.splitting import Split
 
 Values = NDArray[np.floating[Any]]
 Counts = tuple[Ints, Ints]
-
-
-class Prepared(Protocol):
-    """Two sides made ready: see `simviz.base.TopicSimilarity.prepared`."""
-
-    def iter_similarity(self, block_size: int | None = None) -> Iterator[Values]:
-        """All similarities in blocks of rows."""
-
-    def listed(self, indptr: Ints, indices: Ints) -> Values:
-        """Those of some pairs, the very same numbers."""
-
-    def rank_rows(
-        self, rows: slice, indptr: Ints, indices: Ints, *, backwards: bool = False
-    ) -> tuple[Ints, Ints, Reals]:
-        """Above, tied and score of what some queries list; y items ask where `backwards`."""
 
 
 class Scorer(Protocol[SideT_contra]):
@@ -75,7 +61,7 @@ class Scorer(Protocol[SideT_contra]):
 
     def iter_similarity(
         self, x: SideT_contra, y: SideT_contra, /, *, block_size: int | None = None
-    ) -> Iterator[NDArray[np.floating[Any]]]:
+    ) -> Iterator[Values]:
         """Similarities in blocks of rows, in order.
 
         Parameters
@@ -183,8 +169,8 @@ def evaluate(
     if left_out is not None:
         rel = _without(rel, left_out)
     x_queries, y_queries = queries_of(rel, pool, left_out)
-    prepare = getattr(scorer, "prepared", None)
-    ready: Prepared | None = None if prepare is None or left_out is not None else prepare(x, y)
+    prepare = getattr(scorer, "prepared", None) if left_out is None else None
+    ready: JensenShannon | None = None if prepare is None else prepare(x, y)
     roc = None
     if ready is not None and (pool == "judged" or not trace):
         x_counts, y_counts, score = _count_prepared(
@@ -244,7 +230,7 @@ def evaluate(
 
 
 def _count_prepared(
-    sides: Prepared,
+    sides: JensenShannon,
     x_queries: Queries,
     y_queries: Queries,
     backwards: bool,
@@ -355,9 +341,7 @@ def _without(relevance: Relevance, known: sp.csr_array) -> Relevance:
     return replace(relevance, matrix=sp.csr_array(remaining, shape=relevance.shape))
 
 
-def _lowered(
-    blocks: Iterable[NDArray[np.floating[Any]]], known: sp.csr_array
-) -> Iterator[NDArray[np.floating[Any]]]:
+def _lowered(blocks: Iterable[Values], known: sp.csr_array) -> Iterator[Values]:
     """Scores with known pairs below everything."""
     start = 0
     for block in blocks:
@@ -483,3 +467,130 @@ def _positions(parts: Split, pairs: PairSet) -> sp.csr_array:
     x, y = parts.x_index["train"], parts.y_index["train"]
     at = (x[learned.row], y[learned.col])
     return sp.csr_array((learned.data != 0, at), shape=pairs.relevance.shape)
+
+
+@dataclass(frozen=True)
+class ChanceScorer(Scorer[object]):
+    """Scores every pair alike: what a metric gives without knowing anything.
+
+    Metrics expect random orders of ties, so the result is chance exactly, not one draw of it.
+
+    Examples
+    --------
+    >>> from simviz.evaluation import evaluate
+    >>> evaluate(ChanceScorer(), np.eye(4), np.eye(4)).value("top-1")
+    0.25
+    """
+
+    def iter_similarity(
+        self, x: object, y: object, /, *, block_size: int | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Blocks of zeros."""
+        for start, stop in bounds(n_items(x), n_items(y), block_size):
+            yield np.zeros((stop - start, n_items(y)))
+
+
+class PopularityScorer(Scorer[Items]):
+    """Scores a candidate by how many partners it had in training.
+
+    The answer is the same for every query: what a metric gives for knowing the popular items only.
+    Items are recognised by their ids; unknown ones count 0. A pair scores the sum of both counts,
+    of which the query's own part never changes its ranking, so both directions get their baseline.
+
+    Parameters
+    ----------
+    pairs : PairSet
+        Training pairs.
+
+    Examples
+    --------
+    >>> from simviz.data.pairs import PairSet
+    >>> pairs = PairSet.from_texts(["a", "b"], ["c", "d"])
+    >>> next(PopularityScorer(pairs).iter_similarity(pairs.x, pairs.y))
+    array([[2., 2.],
+           [2., 2.]])
+    """
+
+    def __init__(self, pairs: PairSet) -> None:
+        pairs = as_pairs(pairs)
+        positives = pairs.relevance.positives
+        by_row = np.diff(positives.indptr)
+        by_column = np.bincount(positives.indices, minlength=positives.shape[1])
+        self._x_counts = dict(zip(pairs.x.ids, by_row.tolist(), strict=True))
+        self._y_counts = dict(zip(pairs.y.ids, by_column.tolist(), strict=True))
+
+    def iter_similarity(
+        self, x: Items, y: Items, /, *, block_size: int | None = None
+    ) -> Iterator[NDArray[np.float64]]:
+        """Count of the x item plus count of the y item, in blocks of rows."""
+        x_counts = np.array([self._x_counts.get(i, 0) for i in x.ids], dtype=np.float64)
+        y_counts = np.array([self._y_counts.get(i, 0) for i in y.ids], dtype=np.float64)
+        for start, stop in bounds(len(x), len(y), block_size):
+            yield x_counts[start:stop, None] + y_counts
+
+
+@dataclass(frozen=True)
+class VectorScorer(Scorer[Values]):
+    """Compares vectors that are already there, from any model.
+
+    Parameters
+    ----------
+    similarity : {"cosine", "dot"}, default="cosine"
+        Zero vectors score 0 against everything.
+
+    Raises
+    ------
+    ValueError
+        If there is no such similarity, or the methods are given no matrices of one width.
+
+    Examples
+    --------
+    >>> Z = np.array([[3.0, 4.0], [0.0, 0.0]])
+    >>> next(VectorScorer().iter_similarity(Z, np.eye(2)))
+    array([[0.6, 0.8],
+           [0. , 0. ]])
+    """
+
+    similarity: Literal["cosine", "dot"] = "cosine"
+
+    def __post_init__(self) -> None:
+        if self.similarity not in ("cosine", "dot"):
+            raise ValueError(f"similarity must be 'cosine' or 'dot', got {self.similarity!r}.")
+
+    def iter_similarity(
+        self,
+        x: Values,
+        y: Values,
+        /,
+        *,
+        block_size: int | None = None,
+    ) -> Iterator[Values]:
+        """Cosines or dot products of the rows of two matrices, in blocks of rows."""
+        X, Y = self.factors(x, y)
+        for start, stop in bounds(len(X), len(Y), block_size):
+            yield X[start:stop] @ Y.T
+
+    def factors(self, x: Values, y: Values) -> tuple[Values, Values]:
+        """Vectors whose products are the similarities.
+
+        Parameters
+        ----------
+        x, y : ndarray of shape (n_x, k) and (n_y, k)
+            Vectors, one row an item.
+
+        Returns
+        -------
+        tuple of ndarrays of shape (n_x, k) and (n_y, k)
+            Of length 1, or 0, for cosines.
+        """
+        X, Y = as_vectors(x), as_vectors(y)
+        if X.shape[1] != Y.shape[1]:
+            raise ValueError(
+                f"Vectors of one width are compared; those of x have {X.shape[1]:,} numbers, "
+                f"those of y {Y.shape[1]:,}. Take both from one encoder."
+            )
+        if self.similarity == "dot":
+            return X, Y
+        from simviz.base import unit_rows
+
+        return unit_rows(X), unit_rows(Y)

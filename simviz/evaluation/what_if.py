@@ -200,22 +200,19 @@ class WhatIf:
             fresh = np.arange(n, len(train.x))
             changed = np.concatenate([changed, fresh])
             X = _stacked(X, self.pipeline.rows(train.x.take(fresh), "x"))
-        if self._can_continue and (lost := train.relevance.only_rejected[changed]).any():
+        lost = train.relevance.only_rejected[changed]
+        if self.pipeline.model.continued() is not None and lost.any():
             name = _named(train.x, int(changed[lost][0]))
             raise DatasetError(
                 f"Nothing belongs to {name} any more, so that nothing can be learned of it. Mark "
                 "first what does belong to it."
             )
-        revised = self.pipeline, self._before
+        pipeline, after = self.pipeline, self._before
         if len(changed):
             pipeline = self.pipeline.refit(train, changed, rows=(X, Y))
-            revised = pipeline, self._measure(pipeline)
-        figures = self._before, revised[1], self.metric, self.directions
-        return Revision(revised[0], train, *figures, steps)
-
-    @property
-    def _can_continue(self) -> bool:
-        return self.pipeline.model.continued() is not None
+            after = self._measure(pipeline)
+        figures = self._before, after, self.metric, self.directions
+        return Revision(pipeline, train, *figures, steps)
 
     def _measure(self, pipeline: PairPipeline) -> Evaluation:
         # Of the method alone: whatever it follows, features stay.

@@ -12,11 +12,10 @@ from simviz.callbacks import Callback, within
 from simviz.data import Items, PairSet, Split, split
 from simviz.data.augment import augment, from_json
 from simviz.evaluation._tuning_fits import UnitBy
-from simviz.evaluation.baselines import ChanceScorer, PopularityScorer
 from simviz.evaluation.curves import dimension_curve
 from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Direction, Evaluation, PartResult
-from simviz.evaluation.scoring import Scorer, evaluate
+from simviz.evaluation.scoring import ChanceScorer, PopularityScorer, Scorer, evaluate
 from simviz.evaluation.tuning import Selection, development, search
 from simviz.exceptions import JobCancelled
 from simviz.jobs.cost import searched_pipeline

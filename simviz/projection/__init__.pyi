@@ -13,13 +13,14 @@ from .layout import (
     unfold as unfold,
 )
 from .pipeline_map import (
+    Neighbors as Neighbors,
     Spot as Spot,
     draw as draw,
+    nearest_across as nearest_across,
     neighbor_preservation as neighbor_preservation,
     neighbors_changed as neighbors_changed,
     project_new_items as project_new_items,
 )
 from .quality import Quality as Quality, map_quality as map_quality
 from .regions import Region as Region, topic_regions as topic_regions, word_regions as word_regions
-from .space import Neighbors as Neighbors, nearest_across as nearest_across
 from .two_sided import two_sided_map as two_sided_map

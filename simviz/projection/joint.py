@@ -11,8 +11,17 @@ from numpy.typing import ArrayLike
 
 from simviz._blas import eigh
 from simviz.callbacks import Callback
-from simviz.projection._sides import FloatArray, centred, check_sides, distance_blocks
-from simviz.projection.layout import MIN_POINTS, align, mds_map, pca_map, umap_map
+from simviz.projection.layout import (
+    MIN_POINTS,
+    FloatArray,
+    align,
+    centred,
+    check_sides,
+    distance_blocks,
+    mds_map,
+    pca_map,
+    umap_map,
+)
 from simviz.projection.quality import Quality, map_quality
 from simviz.projection.two_sided import SHARE, Similarity, two_sided_map
 from simviz.registry import unknown_name

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz.data.cells import percent
 from simviz.evaluation import MRR, evaluate
-from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, distance_blocks
+from simviz.projection.layout import BLOCK_BYTES, FloatArray, centred, check_sides, distance_blocks
 from simviz.projection.two_sided import Similarity, check_similarity
 from simviz.ranking import expected_reciprocal_rank
 from simviz.relevance import Relevance

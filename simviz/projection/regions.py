@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+from scipy.spatial.distance import cdist
 
 #: Items that the middle of a region is sought among: enough to find it.
 _MAX_ITEMS = 400
@@ -96,7 +97,7 @@ def topic_regions(
             continue
         weight = float(shares[rows, topic].sum())
         rows = rows[np.argsort(-shares[rows, topic], kind="stable")][:_MAX_ITEMS]
-        apart = _distances(where[rows], where[rows])
+        apart = cdist(where[rows], where[rows])
         middle = int((apart @ shares[rows, topic]).argmin())
         if np.median(apart[middle]) <= _WIDEST * whole:
             x, y = where[rows[middle]].tolist()
@@ -135,6 +136,7 @@ def word_regions(
     [('blue, dog',), ('cat, red',)]
     """
     from sklearn.cluster import KMeans
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     from simviz.explain.topics import describe_topics
     from simviz.features.text import TextCounts
@@ -164,17 +166,7 @@ def word_regions(
         phi = words / np.maximum(words.sum(axis=1, keepdims=True), 1)
         phi[phi < _LIKELIER * overall] = 0
         names = counter.get_feature_names_out().tolist()
-        phi[:, [_says_nothing(name) for name in names]] = 0
+        phi[:, [len(n) < 3 or n in ENGLISH_STOP_WORDS or n in _EMPTY_WORDS for n in names]] = 0
         for topic in describe_topics(phi, phi, names, names, n_terms=2, theta=rows, relevance=0.6):
             words_of[topic.topic].append(", ".join(topic.x_terms))
     return topic_regions(where, member, words_of)
-
-
-def _says_nothing(word: str) -> bool:
-    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
-
-    return len(word) < 3 or word in ENGLISH_STOP_WORDS or word in _EMPTY_WORDS
-
-
-def _distances(a: NDArray[np.float64], b: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.sqrt(((a[:, None] - b[None]) ** 2).sum(axis=2))

@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz._numba import threads_for
 from simviz.callbacks import Callback
-from simviz.projection._sides import BLOCK_BYTES, FloatArray, centred, check_sides, principal_axes
 from simviz.projection._two_sided_kernels import (
     calibrate,
     descend,
@@ -20,7 +19,14 @@ from simviz.projection._two_sided_kernels import (
     sort_into_cells,
     sum_cells,
 )
-from simviz.projection.layout import mds_map
+from simviz.projection.layout import (
+    BLOCK_BYTES,
+    FloatArray,
+    centred,
+    check_sides,
+    mds_map,
+    principal_axes,
+)
 
 Single = NDArray[np.float32]
 Float = TypeVar("Float", np.float32, np.float64)

@@ -8,7 +8,7 @@ import scipy.sparse as sp
 
 from simviz.data import Items, PairSet, split
 from simviz.evaluation import VectorScorer, evaluate, evaluate_part
-from simviz.evaluation.baselines import ChanceScorer
+from simviz.evaluation.scoring import ChanceScorer
 from simviz.relevance import Relevance
 
 

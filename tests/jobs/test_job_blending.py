@@ -14,7 +14,7 @@ from simviz.exceptions import StoreError
 from simviz.jobs import JobError, SplitSpec, blend_spec, csls_spec
 from simviz.jobs.spec import BlendSpec, CSLSSpec
 from simviz.pipeline import BlendPipeline, CSLSPipeline, load_pipeline
-from simviz.projection.space import Space
+from simviz.projection.pipeline_map import Space
 
 
 @pytest.fixture

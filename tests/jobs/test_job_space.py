@@ -11,8 +11,7 @@ from simviz.data import Items, PairSet
 from simviz.features import default_features
 from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import Neighbors, joint_map
-from simviz.projection.pipeline_map import GROUPS, Placed, nearest_of_all, rank_items
-from simviz.projection.space import Space
+from simviz.projection.pipeline_map import GROUPS, Placed, Space, nearest_of_all, rank_items
 from simviz.relevance import Relevance
 
 

@@ -4,7 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 from sklearn.manifold import trustworthiness
 
-from simviz.projection import _sides, map_quality, mds_map
+from simviz.projection import layout, map_quality, mds_map
 from simviz.projection.quality import points_moved
 from simviz.relevance import Relevance
 
@@ -37,7 +37,7 @@ def test_blocks_do_not_change_the_result(monkeypatch):
     drawn = mds_map(x, y)
     relevance = Relevance.from_pairs(np.arange(50), np.arange(50), shape=(70, 50))
     whole = map_quality(x, y, *drawn, relevance=relevance)
-    monkeypatch.setattr(_sides, "BLOCK_BYTES", 120 * 8 * 7)
+    monkeypatch.setattr(layout, "BLOCK_BYTES", 120 * 8 * 7)
     parts = map_quality(x, y, *drawn, relevance=relevance)
     for name in ("trustworthiness", "continuity", "overlap", "cross_overlap", "mrr_map"):
         assert getattr(whole, name) == pytest.approx(getattr(parts, name), abs=1e-12)

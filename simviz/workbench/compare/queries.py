@@ -223,10 +223,11 @@ def _groups(key: str, _both: Both) -> dict[str, NDArray[np.int64]]:
 def _choose_outcome(both: Both) -> NDArray[Any]:
     """Wins, ties and losses, which also choose the queries to list."""
     differences = both.differences
+    n_won, n_level, n_lost = differences.counts
     counts = {
-        "a": (f"{escape_markdown(both.a.label)} better", differences.n_wins),
-        "level": ("same", differences.n_ties),
-        "b": (f"{escape_markdown(both.b.label)} better", differences.n_losses),
+        "a": (f"{escape_markdown(both.a.label)} better", n_won),
+        "level": ("same", n_level),
+        "b": (f"{escape_markdown(both.b.label)} better", n_lost),
     }
     colours = [method_style(entry.look, state.theme()).colour for entry in (both.a, both.b)]
     colours.insert(1, "color-mix(in srgb, currentColor 18%, transparent)")

@@ -15,8 +15,7 @@ from simviz.data.pairs import PairSet
 from simviz.evaluation import AUC, Evaluation, evaluate
 from simviz.methods import all_methods
 from simviz.projection import align_sides, mds_map, pca_map
-from simviz.projection.pipeline_map import Placed
-from simviz.projection.space import Space
+from simviz.projection.pipeline_map import Placed, Space
 from simviz.store.run import Part as PartName, Run
 from simviz.workbench.map import canvas
 from simviz.workbench.map.view import View, bound

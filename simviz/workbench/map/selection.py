@@ -19,9 +19,8 @@ from simviz.data.splitting import is_in_part
 from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
 from simviz.projection import Neighbors, Spot
-from simviz.projection.pipeline_map import ItemRanks
+from simviz.projection.pipeline_map import ItemRanks, Space, ranked
 from simviz.projection.quality import N_SEEDS
-from simviz.projection.space import Space, ranked
 from simviz.workbench.map import canvas, topics as map_topics
 from simviz.workbench.map.view import View, rows_inside
 from simviz.workbench.search import why

@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
     from simviz.jobs.background import TaskProgress
     from simviz.pipeline import Pipeline
-    from simviz.projection.pipeline_map import Placed
-    from simviz.projection.space import Space
+    from simviz.projection.pipeline_map import Placed, Space
     from simviz.store.run import Run
 
 
@@ -34,7 +33,7 @@ def stored_drawing(run: Run, drawing: str) -> Placed:
 @state.cached(3)
 def space(run: Run, pairs: PairSet) -> Space:
     """The items of a data set as a run sees them."""
-    from simviz.projection.space import Space
+    from simviz.projection.pipeline_map import Space
 
     return Space.of(pipeline(run), pairs)
 

@@ -389,7 +389,7 @@ def _load() -> None:
     compilation.wait("cca", lambda: False)  # a server compiles nothing itself
     from simviz.data.pairs import PairSet
     from simviz.evaluation import evaluate
-    from simviz.evaluation.baselines import ChanceScorer
+    from simviz.evaluation.scoring import ChanceScorer
     from simviz.pipeline import default_pipeline
 
     pairs = PairSet.from_texts(_SAMPLE_TEXTS, [word[::-1] for word in _SAMPLE_TEXTS])

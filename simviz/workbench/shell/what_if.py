@@ -211,7 +211,7 @@ def show_brought(run: Run, label: str, pairs: PairSet) -> None:
         metric,
         higher_is_better=revision.metric.higher_is_better,
     )
-    n_won, n_lost = differences.n_wins, differences.n_losses
+    n_won, _, n_lost = differences.counts
     display.sentence(
         f"{metric} on validation {before} → {after}; {counted(n_won, 'query', 'queries')} gained, "
         f"{n_lost:,} lost. {verdict}."
