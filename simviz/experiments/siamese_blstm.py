@@ -44,8 +44,8 @@ _STEPS = {
 }  # fmt: skip
 #: Inputs that row (3) got wrong, and row (4) was told the groups of.
 CORRECTED = "Corrected (seen in training)"
-#: Share of its own training inputs that a network has to find before its claims are decided. One
-#: that misses more never left its random start, where validation may stand still as well.
+#: Share of its own training inputs that a network has to find before its claims are decided:
+#: validation stands still at a random start that was never left, too.
 LEARNED = 0.5
 #: Texts of each kind to watch at most; a pass over more would take as long as learning.
 _WATCHED = 60
@@ -410,16 +410,21 @@ class SiameseTable(Experiment[Material]):
     networks: ClassVar[Mapping[str, str]] = {}
 
     def load(
-        self, path: str | Path | None = None, *, size: Size = "demo", seed: int = 0, **kept: Any
+        self,
+        path: str | Path | None = None,
+        *,
+        size: Size = "demo",
+        seed: int = 0,
+        n_train: int | None = None,
+        **_: Any,
     ) -> Material:
-        """Read a taxonomy."""
+        """Read a taxonomy; of a folder's, `n_train` groups."""
         if path is None:
             return demo_material(_EVERY if size == "demo" else 1)
         file = Path(path) / "titles.tsv.gz"
         if not file.exists():
             raise DatasetError(f"{Path(path).name} has no titles.tsv.gz (title, group_id).")
-        n_groups = kept.get("n_train") or _GROUPS
-        return read_material(file, n_groups, demo_material().synonyms, seed)
+        return read_material(file, n_train or _GROUPS, demo_material().synonyms, seed)
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs: y are titles with their groups."""
@@ -437,18 +442,20 @@ class SiameseTable(Experiment[Material]):
     def _run(
         self, data: Material, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
     ) -> RunResult:
-        tables, claims, settings = [], [], dict(self.grids[size]["siamese_blstm"])
+        tables, claims, notes = [], [], []
+        settings = dict(self.grids[size]["siamese_blstm"])
         for preset, part in progress.over(settings.pop("preset", ("none",))):
             params = {name: value for name, (value,) in settings.items()}
             params |= get_method("siamese_blstm").presets.get(preset, {})
             network, most = self.networks[preset], _SYNONYMS[size]
             found = table(data, params, name=network, most_synonyms=most, seed=seed, progress=part)
             tables.append(self.table("main", _rows(found), network=network))
+            text = ", ".join(f"{name} {params[name]}" for name in settings)
+            notes.append(f"{network}: {text}.")
             claims += [
                 replace(claim, statement=f"{network}: {claim.statement}")
                 for claim in self.judged(*claimed(found))
             ]
-        text = ", ".join(f"{name} {value}" for name, (value,) in settings.items())
         return RunResult(
             f"{len(data.titles):,} titles",
             tables=tables,
@@ -458,7 +465,7 @@ class SiameseTable(Experiment[Material]):
             ],
             claims=claims,
             notes=[
-                f"Networks: {text}.",
+                *notes,
                 "Of a row whose validation had not come to a plateau, or that finds less than "
                 f"{LEARNED:g} of its own inputs, every claim is undecided.",
                 f"Looking titles up in the taxonomy can reach {data.ceiling:.3f}.",

@@ -22,7 +22,7 @@ WORDS = 3_000  # of the page at most, bars of tables not counted
 #: Set whose main table stands on the page, an experiment a paper.
 SHOWN = {
     "s2net_languages": "en_es_sentences",
-    "siamese_blstm": "job_titles",
+    "siamese_blstm": "esco_titles",
     "ssi_links": "citeulike_t",
     "heterogeneous_ranking": "cranfield",
 }
