@@ -7,7 +7,7 @@ import json
 import shutil
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -19,11 +19,11 @@ from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError
 from simviz.experiments import SIZES, Experiment, Size, all_experiments, get_experiment
 from simviz.experiments._findings import Findings, to_markdown
-from simviz.experiments._progress import Progress
+from simviz.experiments._progress import Listener, Progress
 from simviz.persistence import lock, replacing
 
 _SUFFIXES = (".md", ".json")
-_REPORT_SECONDS = 2.0
+_REPORT_SECONDS = 30.0
 #: They take long: `all` runs them where ``--only`` names them.
 _LONG = ("siamese_blstm",)
 #: Share of a run behind which its own speed tells what is left.
@@ -85,7 +85,7 @@ def _run_one(options: argparse.Namespace) -> int:
     if output and output.suffix not in _SUFFIXES:
         raise ValueError(f"--output ends in {' or '.join(_SUFFIXES)}; got {output.name!r}.")
     size: Size = options.size or ("demo" if options.data is None else "full")
-    findings = _findings(experiment, size, options, _StderrProgress())
+    findings = _findings(experiment, size, options, _reporter())
     is_json = output and output.suffix == ".json"
     text = _json(findings.to_json()) if is_json else to_markdown(experiment, findings)
     if output:
@@ -103,7 +103,7 @@ def _findings(
     experiment: Experiment[Any],
     size: Size,
     options: argparse.Namespace,
-    heard: Callable[[str, float], bool],
+    heard: Listener,
     folder: Path | None = None,
 ) -> Findings:
     """Run an experiment once; what the options say of data and methods is its command."""
@@ -136,7 +136,7 @@ class _Run(NamedTuple):
         except (OSError, ValueError, KeyError, TypeError):
             return False, None
 
-    def do(self, options: argparse.Namespace, heard: Callable[[str, float], bool]) -> None:
+    def do(self, options: argparse.Namespace, heard: Listener) -> None:
         """Run it, unless another process does or has done so."""
         self.file.parent.mkdir(parents=True, exist_ok=True)
         place = self.file.with_suffix(".lock")
@@ -147,10 +147,10 @@ class _Run(NamedTuple):
                 self._run(options, heard)
         place.unlink(missing_ok=True)
 
-    def _run(self, options: argparse.Namespace, heard: Callable[[str, float], bool]) -> None:
-        here = argparse.Namespace(**vars(options))
-        here.train, here.pool = self.experiment.limits.get(self.data, (None, None))
-        here.data = self.folder(options) if self.data else None
+    def _run(self, options: argparse.Namespace, heard: Listener) -> None:
+        train, pool = self.experiment.limits.get(self.data, (None, None))
+        data = self.folder(options) if self.data else None
+        here = argparse.Namespace(**{**vars(options), "train": train, "pool": pool, "data": data})
         steps = self.file.parent / "steps" / f"{self.file.stem}-{self._protocol}"
         found = _findings(self.experiment, self.size, here, heard, steps)
         _write(self.file, _json({"protocol": self._protocol, "findings": found.to_json()}))
@@ -200,7 +200,7 @@ def _run_all(options: argparse.Namespace) -> int:
     waiting.sort(key=lambda one: -one[1])  # processes that share them end at about the same time
     for number, (run, seconds) in enumerate(waiting, 1):
         left -= seconds
-        heard = _StderrProgress(f"{number}/{len(waiting)} {run.words}: ", seconds, left)
+        heard = _reporter(f"{number}/{len(waiting)} {run.words}: ", seconds, left)
         try:
             run.do(options, heard)
         except (SimvizError, ValueError) as error:
@@ -228,23 +228,22 @@ def _write(file: Path, text: str) -> None:
         draft.write(text.encode())
 
 
-class _StderrProgress:
+def _reporter(head: str = "", expected: float = 0.0, later: float = 0.0) -> Listener:
     """Reports on stderr how far it is, but not more often than anybody reads."""
+    begin, reported, said = time.monotonic(), 0.0, ""
 
-    def __init__(self, head: str = "", expected: float = 0.0, later: float = 0.0) -> None:
-        self._head, self._expected, self._later = head, expected, later
-        self._begin = time.monotonic()
-        self._reported, self._words = -_REPORT_SECONDS, ""
-
-    def __call__(self, message: str, fraction: float) -> bool:
-        now = time.monotonic() - self._begin
-        if message != self._words or now - self._reported >= 15 * _REPORT_SECONDS:
-            self._reported, self._words = now, message
-            whole = now / fraction if fraction >= _TELLING else self._expected
-            left = max(whole - now, 0.0) + self._later
-            behind = f", about {left / 60:,.0f} min left" if self._expected else ""
-            sys.stderr.write(f"[{now:6,.0f} s{behind}] {self._head}{fraction:4.0%} {message}\n")
+    def heard(message: str, fraction: float) -> bool:
+        nonlocal reported, said
+        now = time.monotonic() - begin
+        if message != said or now - reported >= _REPORT_SECONDS:
+            reported, said = now, message
+            whole = now / fraction if fraction >= _TELLING else expected
+            left = max(whole - now, 0.0) + later
+            behind = f", about {left / 60:,.0f} min left" if expected else ""
+            sys.stderr.write(f"[{now:6,.0f} s{behind}] {head}{fraction:4.0%} {message}\n")
         return False
+
+    return heard
 
 
 if __name__ == "__main__":

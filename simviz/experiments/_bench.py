@@ -222,10 +222,13 @@ class TermWeights(Vectors):
         self.tf = tf
 
     @classmethod
-    def of(cls, counts: sp.csr_array, tf: str = "log1p") -> Self:
-        """Weights by the document frequencies of some counts."""
+    def of(cls, train: PairSet, tf: str = "log1p") -> Self:
+        """Weights by the document frequencies of counts to learn from."""
+        sides = [train.x.content] if train.x is train.y else [train.x.content, train.y.content]
+        counts = sp.csr_array(sp.vstack(sides))
         df = np.bincount(counts.indices[counts.data != 0], minlength=counts.shape[1])
-        return cls(np.where(df > 0, np.log(counts.shape[0] / np.maximum(df, 1)), 0.0), tf)
+        idf = np.where(df > 0, np.log(counts.shape[0] / np.maximum(df, 1)), 0.0)
+        return cls(idf, tf).fit(counts)
 
     def transform(self, X: sp.csr_array) -> sp.csr_array:
         weighed = sp.csr_array(X, dtype=np.float64, copy=True)

@@ -147,7 +147,8 @@ class Experiment(Generic[D]):
     what tables call methods, `published` further rows of a method, by what stands behind its name,
     and what each may choose of the settings. `costs` say how long methods take, about, in any
     unit, in the order of training. `tables` have title and note by name, `figures` all but the
-    series. Claims are about the paper's column `published_as`; `remarks` stand below the tables.
+    series, `texts` what else is said. Claims are about the paper's column `published_as`;
+    `remarks` stand below the tables.
     """
 
     title: ClassVar[str]
@@ -172,6 +173,7 @@ class Experiment(Generic[D]):
     claims: ClassVar[tuple[ClaimSpec, ...]] = ()
     tables: ClassVar[Mapping[str, tuple[str, ...]]] = {}
     figures: ClassVar[Mapping[str, Mapping[str, str]]] = {}
+    texts: ClassVar[Mapping[str, str]] = {}
     published_as: ClassVar[str] = "MAP"
     remarks: ClassVar[tuple[str, ...]] = ()
 

@@ -18,6 +18,7 @@ from simviz.evaluation.metrics import Metric
 from simviz.evaluation.result import Evaluation
 from simviz.evaluation.scoring import evaluate
 from simviz.exceptions import DatasetError
+from simviz.features import TextCounts
 from simviz.relevance import Relevance
 
 Pool = Literal["mates", "all"]
@@ -90,22 +91,27 @@ class Parts:
                 kept[name] = part.take(x, judged if pool == "mates" else None)
         return replace(self, **kept)
 
-    def encoded(self, x: Callable[[Items], Any], y: Callable[[Items], Any] | None = None) -> Self:
-        """Vectors in place of texts, from `x` for both sides where `y` is omitted.
+    def encoded(self, x: Any, y: Any = None) -> Self:
+        """Vectors in place of content, by fitted features: `x` of both sides without `y`.
 
         Items that several parts have are encoded once.
         """
         done: dict[tuple[int, int], Items] = {}
 
-        def vectors(side: Items, encode: Callable[[Items], Any]) -> Items:
-            key = id(side), id(encode)
+        def vectors(side: Items, features: Any) -> Items:
+            key = id(side), id(features)
             if key not in done:
-                done[key] = Items(side.ids, encode(side), "vector", side.metadata)
+                content = features.transform(side.content)
+                done[key] = Items(side.ids, content, "vector", side.metadata)
             return done[key]
 
         return self.each(
             lambda part: replace(part, x=vectors(part.x, x), y=vectors(part.y, y or x))
         )
+
+    def in_one_vocabulary(self, features: TextCounts) -> Self:
+        """Texts of both sides as vectors, in a vocabulary that those of training make."""
+        return self.encoded(features.fit([*self.train.x.content, *self.train.y.content]))
 
     def ranked(
         self,

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial, reduce
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -66,24 +66,16 @@ class Collection:
         self.X, self.Y = tfidf.transform(queries), tfidf.transform(documents)
         self.vsm: Scores = (self.X @ self.Y.T).toarray()
         sides = counts.transform(queries), counts.transform(documents)
-        any_pairs = self.judged(np.arange(len(queries)))
         cls: Any = get_method("bm25")
-        bm25 = cls(**cls.presets["paper"])
-        self.bm25: Scores = bm25.fit(*sides, any_pairs).similarity(*sides)
+        bm25 = cls(**cls.presets["paper"]).fit(*sides, self.relevance)
+        self.bm25: Scores = bm25.similarity(*sides)
         largest = max(grids["mlc"]["n_components"])
         self.space: Any = get_method("pca")(largest, random_state=seed)
-        self.space.fit(self.X, self.Y, any_pairs)
+        self.space.fit(self.X, self.Y, self.relevance)
         # Turned into the few dimensions that queries span: no inner product of queries, and no
         # learned similarity to a document, is changed by it.
         U, s, _ = np.linalg.svd(self.X.toarray(), full_matrices=False)
         self.turned = (U * s).astype(self.X.dtype)
-
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
-
-    def judged(self, rows: Ints) -> Relevance:
-        """Judgments of some queries, those that say "not relevant" among them."""
-        return self.relevance.take(rows)
 
     def learned(
         self, method: str, train: Ints, test: Ints, progress: Progress
@@ -91,12 +83,11 @@ class Collection:
         """Settings and scores of all documents for some queries, learned from other queries."""
         cls, grid = get_method(method), self.grids[method]
         X = self.turned if method == "heterogeneous_svd" else self.X
-        data = X[train], self.Y, self.judged(train)
+        data = X[train], self.Y, self.relevance.take(train)
 
         def make(n_components: int, form: str = "", **params: Any) -> tuple[Any, tuple[Any, ...]]:
             if not form:
-                made = cls(n_components, measure="dot", random_state=self.seed, **params)
-                return made, data
+                return cls(n_components, measure="dot", random_state=self.seed, **params), data
             space = self.space.truncate(min(n_components, self.space.n_components_))
             made = cls(
                 space.n_components_, init=space, form="full" if form == "start" else form,
@@ -120,7 +111,7 @@ class Collection:
         """MAP of some queries by the weight of learned scores, beside BM25's in their spreads."""
         both = scores / (scores.std() or 1.0), self.bm25[rows] / (self.bm25.std() or 1.0)
         known: Any = SimpleNamespace(iter_parts=lambda *_, **__: iter([both]))
-        sides = self.X[rows], self.Y, self.judged(rows)
+        sides = self.X[rows], self.Y, self.relevance.take(rows)
         return blend_curve(known, *sides, ALPHAS, metrics=[MAP()], directions=["x2y"]).values()
 
 
@@ -133,7 +124,8 @@ def divided(
 ) -> dict[str, Measured]:
     """Test scorers on a fifth of the queries, drawn at random."""
     rng = np.random.default_rng(trial)
-    test, train = np.split(rng.permutation(len(collection)), [round(TEST_SHARE * len(collection))])
+    drawn = rng.permutation(collection.X.shape[0])
+    test, train = np.split(drawn, [round(TEST_SHARE * len(drawn))])
     folds = np.array_split(rng.permutation(train), n_folds)
     results = {
         "VSM": Measured(float(collection.curve(collection.vsm[test], test)[-1])),
@@ -164,12 +156,7 @@ def divided(
 
 
 class HeterogeneousRanking(Experiment[PairSet]):
-    """MAP of learned scores, alone and with BM25, over ten random divisions of the queries.
-
-    `others` say in words what becomes of documents that were not judged for a query.
-    """
-
-    others: ClassVar[Mapping[str, str]] = {}
+    """MAP of learned scores, alone and with BM25, over ten random divisions of the queries."""
 
     def load(self, path: str | Path | None = None, *, size: Size = "demo", **how: Any) -> PairSet:
         """Read queries and documents."""
@@ -205,12 +192,10 @@ class HeterogeneousRanking(Experiment[PairSet]):
         )
         trials = list(tested.values())
         values = {name: [trial[name].value for trial in trials] for name in trials[0]}
-        protocol = (
-            f"{N_TRIALS} random divisions of the queries, {1 - TEST_SHARE:.0%} to learn from; "
-            f"{self.others[data.relevance.unjudged]}. Dimensions, form, measure, weights and α: "
-            f"by {_FOLDS[size]} folds of the training queries. Scores of a blend are divided by "
-            "their spread."
-        )
+        protocol = self.texts["protocol"].format(
+            n_trials=N_TRIALS, share=1 - TEST_SHARE, n_folds=_FOLDS[size],
+            others=self.texts[data.relevance.unjudged],
+        )  # fmt: skip
         return RunResult(
             f"{len(data.x):,} {data.x_name}, {len(data.y):,} {data.y_name}",
             tables=[self._table(trials, values)],

@@ -111,12 +111,12 @@ class KeywordMap(Experiment[Parts]):
         shown = data.test.take(np.concatenate(groups))
         scores = model.similarity(shown.x, shown.y)
         first = np.argsort(-scores, axis=1, kind="stable")[:, :_N_PICTURES]
-        group, near = np.repeat(np.arange(len(groups)), len(groups[0])), np.unique(first)
+        group = np.repeat(np.arange(len(groups)), len(groups[0]))
+        near = np.unique(first)
         # A picture is of the group by most of whose keywords it is shown.
-        votes = np.zeros((len(near), len(groups)))
-        at = np.searchsorted(near, first).ravel(), np.repeat(group, _N_PICTURES)
-        np.add.at(votes, at, 1)
-        pictures, of_pictures = shown.y.take(near), votes.argmax(axis=1)
+        shown_by = [near[:, None, None] == first[group == g] for g in range(len(groups))]
+        of_pictures = np.argmax([hits.sum(axis=(1, 2)) for hits in shown_by], axis=0)
+        pictures = shown.y.take(near)
         words, near_words = model.coordinates(shown.x, pictures)
         drawn = joint_map(words, near_words, "mds", quality=False)
         series = []

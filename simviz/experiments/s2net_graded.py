@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz._types import Ints, Reals
-from simviz.data.pairs import Items, PairSet
+from simviz.data.pairs import PairSet
 from simviz.evaluation import AUC, NDCG, Comparison, Evaluation
 from simviz.evaluation.significance import paired_randomization, paired_t, partitioned_auc_t
 from simviz.experiments._bench import Bench, Point, best, best_by_size, letters
@@ -51,20 +52,14 @@ class Graded(Bench):
     def __init__(self, parts: Parts, seed: int) -> None:
         super().__init__([NDCG(k) for k in DEPTHS], _quality, ("x2y",), seed, late=[AUC()])
         self.start: Any = None
+        texts = parts.each(with_snippets)
 
-        def encoded(features: TextCounts) -> Parts:
-            features.fit([*texts_of(parts.train.x), *parts.train.y.content])
-            return parts.encoded(
-                lambda queries: features.transform(texts_of(queries)),
-                lambda documents: features.transform(documents.content),
-            )
+        def weighed(tf: str) -> Point:
+            vectors = texts.in_one_vocabulary(Tfidf(tf=tf, stop_words="english"))
+            return self.points(_PLAIN, {}, vectors, Progress(), f"tf {tf}")[0]
 
-        weighed = {tf: encoded(Tfidf(tf=tf, stop_words="english")) for tf in _WEIGHTINGS}
-        self.plain = best(
-            self.points(_PLAIN, {}, vectors, Progress(), f"tf {tf}")[0]
-            for tf, vectors in weighed.items()
-        )
-        self.counts = encoded(TextCounts(stop_words="english"))
+        self.plain = best(map(weighed, _WEIGHTINGS))
+        self.counts = texts.in_one_vocabulary(TextCounts(stop_words="english"))
 
     def tried(self, method: str, grid: Grid, progress: Progress) -> list[Point]:
         """A method with every setting of its grid."""
@@ -84,12 +79,13 @@ def _quality(result: Evaluation) -> float:
     return float(np.mean([result.value(NDCG(k)) for k in DEPTHS]))
 
 
-def texts_of(queries: Items) -> list[str]:
-    """Queries, with what was found about them outside where that is known."""
-    if SNIPPETS not in queries.metadata:
-        return list(queries.content)
-    both = zip(queries.content, queries.metadata[SNIPPETS], strict=True)
-    return [f"{query}\n{snippet}" for query, snippet in both]
+def with_snippets(pairs: PairSet) -> PairSet:
+    """Queries with what was found about them outside, where that is known."""
+    if SNIPPETS not in pairs.x.metadata:
+        return pairs
+    both = zip(pairs.x.content, pairs.x.metadata[SNIPPETS], strict=True)
+    content = [f"{query}\n{snippet}" for query, snippet in both]
+    return replace(pairs, x=replace(pairs.x, content=content))
 
 
 def _pairs(judged: Relevance) -> tuple[Ints, Ints, NDArray[np.bool_]]:

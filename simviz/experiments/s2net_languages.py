@@ -91,11 +91,8 @@ def _encoded(parts: Parts, kind: str, shared: bool) -> Parts:
     options |= {"tf": "log1p"} if kind == "tfidf" else {}
     texts = [parts.train.x.content, parts.train.y.content]
     texts = [np.concatenate(texts)] if shared else texts
-    features = [default_features("text", kind, content=t, **options).fit(t) for t in texts]
-    x, y = features[0], features[-1]
-    return parts.encoded(
-        lambda items: x.transform(items.content), lambda items: y.transform(items.content)
-    )
+    features = (default_features("text", kind, content=t, **options).fit(t) for t in texts)
+    return parts.encoded(*features)
 
 
 class AcrossLanguages(Experiment[Parts]):

@@ -170,13 +170,7 @@ class GivenTranslations(Tfidf):
 
 
 class SsiLanguages(BlendedRanking):
-    """Blends of learned scores with TFIDF on translated queries.
-
-    `answers` and `translated` say in words what answers are, and how queries are translated.
-    """
-
-    answers: ClassVar[Mapping[str, str]] = {}
-    translated: ClassVar[Mapping[str, str]] = {}
+    """Blends of learned scores with TFIDF on translated queries."""
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
@@ -188,7 +182,7 @@ class SsiLanguages(BlendedRanking):
 
     def _adapted(self, parts: Parts) -> Parts:
         mates, linked, about = parts.train, graded(parts.train), parts.describe()
-        notes = (*parts.notes, self.answers["linked" if linked else "mates"])
+        notes = (*parts.notes, self.texts["linked" if linked else "mates"])
         if linked:
             same, links = np.unique(mates.relevance.positives.data)[:-3:-1]
             mates = flattened(mates, same)
@@ -210,7 +204,7 @@ class SsiLanguages(BlendedRanking):
             lexical = PairPipeline(TranslatedTfidf(), TextCounts(), TextCounts())
             known, how = lexical.fit(data.mates or train).model_.translation_, "induced"
         n_words = np.count_nonzero(np.diff(known.indptr))
-        text = self.translated[how].format(n_translations=known.nnz, n_words=n_words)
+        text = self.texts[how].format(n_translations=known.nnz, n_words=n_words)
         return replace(data, notes=(*data.notes, text)), lexical
 
     def _pipeline(self, method: str, task: Task, **params: Any) -> PairPipeline:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from simviz.experiments._bench import BlendedRanking, Scored, Task, TermWeights,
 from simviz.experiments._experiment import RunResult, Size
 from simviz.experiments._parts import Parts
 from simviz.experiments._progress import Progress
-from simviz.features import Tfidf, Vectors
+from simviz.features import TextCounts, Vectors
 from simviz.methods import get_method
 from simviz.pipeline import PairPipeline, same_vocabulary
 from simviz.relevance import Relevance
@@ -24,33 +23,6 @@ from simviz.relevance import Relevance
 _MOST_QUERIES = 300
 #: Share of links that are asked for where links are divided, as in the paper.
 _QUERY_SHARE = 0.3
-
-
-def linked(parts: Parts) -> Parts:
-    """Prepare documents that link others, of one collection or of two sides."""
-    train, validation, test = parts.train, parts.validation, parts.test
-    if parts.one_collection:
-        everything = test.y
-        place = {name: j for j, name in enumerate(everything.ids)}
-        queries = [place[name] for part in (validation, test) for name in part.x.ids]
-        known = np.setdiff1d(np.arange(len(everything)), queries)
-        documents = everything.take(known)
-        query_rows = np.array([place[name] for name in train.x.ids])
-        links = train.relevance.matrix.tocoo()
-        whole = Relevance.from_pairs(
-            query_rows[links.row], links.col, links.data, shape=(len(everything), len(everything)),
-            unjudged="negative",
-        )  # fmt: skip
-        train = replace(train, x=documents, y=documents, relevance=whole.take(known, known))
-        validation = validation.take(None, known)
-    about = (
-        f"{train.relevance.positives.nnz:,} links to learn from, {len(validation.x):,} and "
-        f"{len(test.x):,} documents that ask in validation and test, {len(test.y):,} to rank in "
-        "the test"
-    )
-    weigh = _weights(train)
-    made = replace(parts, train=train, validation=validation, test=test, about=about)
-    return made.encoded(lambda items: weigh(items.content))
 
 
 def by_link(parts: Parts, seed: int) -> Parts:
@@ -76,18 +48,7 @@ def by_link(parts: Parts, seed: int) -> Parts:
         known.setdefault(i, []).append(j)
     queries = rng.permutation(np.unique(links.row[held]))[: len(parts.test.x)]
     learned, test = some(~held), some(held).take(np.sort(queries))
-    about = f"{learned.relevance.positives.nnz:,} links to learn from, {len(queries):,} that ask"
-    return replace(parts, train=learned, test=test, known=known, about=about)
-
-
-def _weights(train: PairSet) -> Callable[[Any], sp.csr_array]:
-    """What makes tf·idf of texts or of counts, with the document frequencies of training."""
-    if train.x.kind == "text":
-        texts: Any = np.concatenate([train.x.content, train.y.content])
-        return Tfidf(tf="log2", min_df=2, stop_words="english").fit(texts).transform
-    sides = [train.x.content] if train.x is train.y else [train.x.content, train.y.content]
-    both = sp.csr_array(sp.vstack(sides))
-    return TermWeights.of(both, "log2").fit(both).transform
+    return replace(parts, train=learned, test=test, known=known)
 
 
 def are_counts(content: Any) -> bool:
@@ -112,7 +73,27 @@ class SsiLinks(BlendedRanking):
         return one or same_vocabulary(pairs)
 
     def _adapted(self, parts: Parts) -> Parts:
-        return linked(parts)
+        """Documents that link others, of one collection or of two sides, weighed."""
+        train, validation, test = parts.train, parts.validation, parts.test
+        if parts.one_collection:
+            everything = test.y
+            place = {name: j for j, name in enumerate(everything.ids)}
+            queries = [place[name] for part in (validation, test) for name in part.x.ids]
+            known = np.setdiff1d(np.arange(len(everything)), queries)
+            documents = everything.take(known)
+            links, shape = train.relevance.matrix.tocoo(), (len(everything), len(everything))
+            rows = np.array([place[name] for name in train.x.ids])[links.row]
+            whole = Relevance.from_pairs(
+                rows, links.col, links.data, shape=shape, unjudged="negative"
+            )
+            train = replace(train, x=documents, y=documents, relevance=whole.take(known, known))
+            validation = validation.take(None, known)
+        sizes = map(len, (validation.x, test.x, test.y))
+        about = self.texts["about"].format(train.relevance.positives.nnz, *sizes)
+        made = replace(parts, train=train, validation=validation, about=about)
+        if train.x.kind == "text":
+            made = made.in_one_vocabulary(TextCounts(min_df=2, stop_words="english"))
+        return made.encoded(TermWeights.of(made.train, "log2"))
 
     def _run(
         self, data: Parts, methods: tuple[str, ...], size: Size, seed: int, progress: Progress
@@ -123,11 +104,13 @@ class SsiLinks(BlendedRanking):
         one = super()._run(data, methods, size, seed, progress.part(0, 0.5))
         divided, title = by_link(data, seed), "Links divided: {}".format
         two = super()._run(divided, methods, size, seed, progress.part(0.5, 1))
+        n_links, n_queries = divided.train.relevance.positives.nnz, len(divided.test.x)
+        note = self.texts["divided"].format(n_links, n_queries)
         return RunResult(
             one.about,
             tables=[*one.tables, *(replace(t, title=title(t.title)) for t in two.tables)],
             claims=[*one.claims, *(replace(c, statement=title(c.statement)) for c in two.claims)],
-            notes=[*one.notes, title(f"{two.about}; what was learned is no answer.")],
+            notes=[*one.notes, title(note)],
         )
 
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:

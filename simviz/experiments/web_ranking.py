@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -67,13 +66,9 @@ def of_judgments(parts: Parts) -> Parts:
 
 
 class WebRanking(BlendedRanking):
-    """NDCG of models trained on clicks, each alone and combined with the vector space model.
-
-    `clicks` say in words what stands for clicks.
-    """
+    """NDCG of models trained on clicks, each alone and combined with the vector space model."""
 
     paper_test = paired_t
-    clicks: ClassVar[Mapping[str, str]] = {}
 
     def prepared(self, pairs: PairSet, *, seed: int = 0, **how: Any) -> Parts:
         """Make data of pairs that somebody brought."""
@@ -87,12 +82,9 @@ class WebRanking(BlendedRanking):
     def _counted(self, parts: Parts, stand_for: str) -> Parts:
         """Say how many clicked pairs there are to learn from, and what stands for clicks."""
         train, validation, test = parts.train, parts.validation, parts.test
-        about = (
-            f"{train.relevance.matrix.nnz:,} clicks of {len(train.x):,} queries to learn from, "
-            f"{len(validation.x):,} and {len(test.x):,} judged queries in validation and test, "
-            f"{len(test.y):,} documents"
-        )
-        return replace(parts, about=about, notes=(*parts.notes, self.clicks[stand_for]))
+        sizes = map(len, (train.x, validation.x, test.x, test.y))
+        about = self.texts["about"].format(train.relevance.matrix.nnz, *sizes)
+        return replace(parts, about=about, notes=(*parts.notes, self.texts[stand_for]))
 
     def suits(self, pairs: PairSet) -> bool:
         """Whether it can be run on pairs."""
@@ -100,9 +92,8 @@ class WebRanking(BlendedRanking):
 
     def _begun(self, data: Parts) -> tuple[Parts, PairPipeline]:
         """The words of all texts are counted once, for they are asked for many times."""
-        words, train = TextCounts(min_df=2, stop_words="english"), data.train
-        weights = TermWeights.of(words.fit_transform([*train.x.content, *train.y.content]))
-        counts = data.encoded(lambda items: words.transform(items.content))
+        counts = data.in_one_vocabulary(TextCounts(min_df=2, stop_words="english"))
+        weights = TermWeights.of(counts.train)
         lexical = PairPipeline(get_method("tfidf_cosine")(), weights, weights)
         return counts, lexical.fit(counts.train)
 

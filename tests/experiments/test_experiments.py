@@ -789,8 +789,9 @@ def test_labels_in_words_are_run_as_grades(monkeypatch):
 
 
 def test_snippets_are_read_with_the_query():
-    from simviz.experiments.s2net_graded import texts_of
+    from simviz.experiments.s2net_graded import with_snippets
 
     snippets = np.array(["found outside", ""], dtype=object)
     queries = Items(["a", "b"], ["one", "two"], "text", {"snippets": snippets})
-    assert texts_of(queries) == ["one\nfound outside", "two\n"]
+    read = with_snippets(PairSet(queries, queries, Relevance.identity(2))).x.content
+    assert read.tolist() == ["one\nfound outside", "two\n"]

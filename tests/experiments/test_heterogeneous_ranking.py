@@ -77,7 +77,7 @@ def test_turned_queries_have_the_same_similarities():
     train, test = np.arange(30), np.arange(30, 40)
     found = collection.learned("heterogeneous_svd", train, test, Progress())
     model = get_method("heterogeneous_svd")(4, negative_weight="balanced", measure="dot")
-    model.fit(collection.X[train], collection.Y, collection.judged(train))
+    model.fit(collection.X[train], collection.Y, collection.relevance.take(train))
     whole = model.similarity(collection.X[test], collection.Y)
     ((params, scores),) = found.values()
     np.testing.assert_allclose(scores, whole, atol=1e-5)
@@ -139,7 +139,7 @@ def test_judged_pools_are_kept():
     judged.data[::3] = -1
     some = replace(whole, relevance=Relevance(judged, unjudged="ignore"))
     collection = Collection(some, GRIDS, 0)
-    kept = collection.judged(np.arange(5))
+    kept = collection.relevance.take(np.arange(5))
     assert kept.unjudged == "ignore" and (kept.matrix.data < 0).any()
     scores = np.where(judged[:5].toarray() > 0, 1.0, 0.0)
     scores[judged[:5].toarray() == 0] = 2.0  # would come first
