@@ -43,25 +43,15 @@ _REMEDIES = {
 }
 _SPLITS = ("pair", "x", "y", "group", "column", "time")
 _FORMS = {
-    "numpy": "numpy_files",
-    "onnx": "onnx_graphs",
-    "dense": "dense_modules",
-    "page": "model_page",
-}
+    "numpy": "numpy_files", "onnx": "onnx_graphs", "dense": "dense_modules", "page": "model_page",
+}  # fmt: skip
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command, by default with the arguments of its line; return the exit status."""
     args = sys.argv[1:] if arguments is None else list(arguments)
     name = args.pop(0) if args and args[0] in _COMMANDS else ""
-    summary, describe, run = _COMMANDS.get(name, _WORKBENCH)
-    parser = ArgumentParser(
-        f"simviz {name}".strip(),
-        description=summary,
-        formatter_class=RawDescriptionHelpFormatter,
-    )
-    if describe is not None:
-        describe(parser)
+    parser, run = parser_of(name), _COMMANDS.get(name, _WORKBENCH)[2]
     if sys.stdout is None:  # closed by whoever started this
         sys.stdout = Path(os.devnull).open("w")
     from simviz.exceptions import SimvizError
@@ -87,6 +77,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
         _report(f"simviz: {_fault(error)}\n")
         return _FAULT
     return status
+
+
+def parser_of(name: str) -> ArgumentParser:
+    """What a command can be told on its line; without a name, the workbench."""
+    summary, options, _ = _COMMANDS.get(name, _WORKBENCH)
+    parser = ArgumentParser(
+        f"simviz {name}".strip(), description=summary, epilog=_EPILOGS.get(name),
+        formatter_class=RawDescriptionHelpFormatter,
+    )  # fmt: skip
+    for option, text, how in options:
+        parser.add_argument(option, help=text, **how)
+    return parser
 
 
 def _end_by_exception() -> None:
@@ -133,29 +135,6 @@ def _report(text: str) -> None:
         sys.stderr.flush()
 
 
-def workbench_options(parser: ArgumentParser) -> None:
-    """Say what the workbench can be told on the command line."""
-    commands = "".join(f"  simviz {name:<10}  {one[0]}\n" for name, one in _COMMANDS.items())
-    parser.epilog = (
-        f"commands:\n{commands}"
-        "\nEach has a --help. A file named like a command is opened by ./NAME.\n"
-        f"\nexit status:\n  0    done{_STATUSES}"
-        f"  {_INTERRUPTED}  interrupted\n  {_UNREAD}  nobody read the output to its end\n"
-        f"  {_ENDED}  ended by SIGTERM"
-    )
-    parser.add_argument(
-        "files", nargs="*", type=Path, help="a table, a zip, a folder, or several files"
-    )
-    parser.add_argument("--host", help="address to listen on; 0.0.0.0 lets others in")
-    parser.add_argument("--port", type=int, help="by default the first free one from 8501 on")
-    parser.add_argument(
-        "--public", action="store_true", help="strangers may come: each has a workspace of its own"
-    )
-    parser.add_argument("--home", type=Path, help="directory of data sets, runs and jobs")
-    parser.add_argument("--no-browser", action="store_true", help="only serve")
-    parser.add_argument("--version", action="store_true", help="say which version this is")
-
-
 def _workbench(options: Namespace) -> int:
     from simviz.exceptions import SimvizError
 
@@ -179,52 +158,14 @@ def _workbench(options: Namespace) -> int:
     return 0
 
 
-def _compare_options(parser: ArgumentParser) -> None:
-    parser.description = (
-        f"{parser.description}\nRuns are TREC runs or tables of query, document and score (with "
-        "--qrels), tables of values\n(one row a query, one column a run), or folders of results "
-        "of MTEB."
-    )
-    parser.epilog = (
-        "exit status:\n"
-        "  0    the best run is ahead of the next; with --baseline: ahead of the baseline"
-        f"{_STATUSES}"
-        "  3    with --baseline: all others are behind the baseline\n"
-        "  4    they cannot be told apart at 5 %\n"
-        f"  {_UNREAD}  nobody read the output to its end"
-    )
-    parser.add_argument("runs", nargs="+", type=Path, help="files, or folders of MTEB")
-    parser.add_argument("--qrels", type=Path, help="judgments: TREC's or a table such as BEIR's")
-    parser.add_argument(
-        "--metric",
-        help="such as NDCG@10 (linear gain, the default), MAP, MRR@10, recall@100, Judged@10",
-    )
-    parser.add_argument(
-        "--judged-only", action="store_true", help="leave out answers that nobody judged"
-    )
-    parser.add_argument(
-        "--ignore-self", action="store_true", help="leave out answers that are the query itself"
-    )
-    parser.add_argument(
-        "--fuse", action="store_true", help="add their fusion: by ranks, and as a weighted sum"
-    )
-    parser.add_argument("--baseline", help="compare all others with this run alone")
-    parser.add_argument("--report", type=Path, help="write a page of HTML too")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def _compare(options: Namespace) -> int:
     from simviz.evaluation.run_values import read_run_values, run_name
     from simviz.reports.values import summarize_values, values_page, values_text
 
     runs = read_run_values(
-        options.runs,
-        options.qrels,
-        options.metric,
-        judged_only=options.judged_only,
-        ignore_self=options.ignore_self,
-        fuse=options.fuse,
-    )
+        options.runs, options.qrels, options.metric, judged_only=options.judged_only,
+        ignore_self=options.ignore_self, fuse=options.fuse,
+    )  # fmt: skip
     baseline = options.baseline
     if baseline is not None and baseline not in runs.values:
         baseline = run_name(Path(baseline))
@@ -237,31 +178,6 @@ def _compare(options: Namespace) -> int:
 
 def _as_json(tree: object) -> str:
     return json.dumps(tree, ensure_ascii=False, indent=2, allow_nan=False) + "\n"
-
-
-def _add_files(parser: ArgumentParser) -> None:
-    parser.add_argument(
-        "files", nargs="+", help="pairs: a table, a zip, a folder, several files, or demo:icons"
-    )
-    _add_sides(parser)
-
-
-def _add_sides(parser: ArgumentParser) -> None:
-    for side, place in (("x", "left"), ("y", "right")):
-        parser.add_argument(
-            f"--{side}", metavar="COLUMN", help=f"column of a table with the {place} side"
-        )
-    parser.add_argument(
-        "--no-header", action="store_true", help="the first line of a table is a pair, too"
-    )
-
-
-def _add_pairs(parser: ArgumentParser) -> None:
-    _add_files(parser)
-    parser.add_argument(
-        "--split", choices=_SPLITS, help="use a part of the pairs, and what must not be in two"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of the split")
 
 
 def _read(options: Namespace) -> PairSet:
@@ -300,19 +216,6 @@ def _parts(options: Namespace, pairs: PairSet) -> Split:
     return split(pairs, by=options.split, seed=options.seed)
 
 
-def _audit_options(parser: ArgumentParser) -> None:
-    parser.epilog = (
-        "exit status:\n  0    no pair is listed"
-        f"{_STATUSES}  {_LISTED}    pairs are listed\n  {_INTERRUPTED}  interrupted"
-    )
-    _add_files(parser)
-    parser.add_argument(
-        "--above", type=float, default=0.5, help="list pairs that are wrong with more probability"
-    )
-    parser.add_argument("--seed", type=int, default=0, help="of folds and of swapped pairs")
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def _audit(options: Namespace) -> int:
     from simviz.callbacks import terminal_progress
     from simviz.evaluation import audit
@@ -321,12 +224,12 @@ def _audit(options: Namespace) -> int:
         raise ValueError(f"--above is a probability from 0 to 1, got {options.above:g}.")
     audited = audit(_read(options), seed=options.seed, callback=terminal_progress("Auditing"))
     listed = audited[audited["probability_wrong"] > options.above]
+    records = listed.to_dict("records")
     if options.json:
-        sys.stdout.write(
-            _as_json({"pairs": len(audited), **audited.attrs, "listed": listed.to_dict("records")})
-        )
+        tree = {"pairs": len(audited), **audited.attrs, "listed": records}
+        sys.stdout.write(_as_json(tree))
     else:
-        for one in listed.to_dict("records"):
+        for one in records:
             better = f" -> {one['better_y']}" if one["better_y_id"] else ""
             line = _one_line(f"{one['x']} | {one['y']}{better} ({one['kind']})")
             sys.stdout.write(f"{one['probability_wrong']:.2f}  {line}\n")
@@ -338,19 +241,6 @@ def _audit(options: Namespace) -> int:
         for note in audited.attrs["notes"]:
             _report(f"{note}\n")
     return _LISTED if len(listed) else 0
-
-
-def _train_options(parser: ArgumentParser) -> None:
-    _add_pairs(parser)
-    parser.add_argument("--method", default="opca", help="such as cca, opca, s2net, bm25")
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="NAME=VALUE",
-        help="a parameter of the method",
-    )
-    parser.add_argument("--out", type=Path, default=Path("model.simviz"), help="file to write")
 
 
 def _train(options: Namespace) -> int:
@@ -411,15 +301,6 @@ def _parameter(text: str) -> tuple[str, Any]:
         return name, value
 
 
-def _evaluate_options(parser: ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="as simviz train wrote it")
-    _add_pairs(parser)
-    parser.add_argument(
-        "--metric", action="append", help="may be repeated; the usual ones when omitted"
-    )
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def _evaluate(options: Namespace) -> int:
     from simviz.callbacks import terminal_progress
     from simviz.evaluation import evaluate
@@ -428,14 +309,8 @@ def _evaluate(options: Namespace) -> int:
     pipeline, pairs = load_pipeline(options.model), _read(options)
     if options.split is not None:
         pairs = _parts(options, pairs).test
-    evaluation = evaluate(
-        pipeline,
-        pairs.x,
-        pairs.y,
-        pairs.relevance,
-        options.metric,
-        callback=terminal_progress("Measuring"),
-    )
+    sides, hear = (pairs.x, pairs.y, pairs.relevance), terminal_progress("Measuring")
+    evaluation = evaluate(pipeline, *sides, options.metric, callback=hear)
     records = evaluation.to_records()
     if options.json:
         lines = [{**one, **_unknown(one)} for one in records]
@@ -458,19 +333,6 @@ def _unknown(one: Record) -> dict[str, str | None]:
             what = "one value of all pairs" if one["direction"] == "pairs" else "too few queries"
             missing |= {name: None, "reason": what}
     return missing
-
-
-def _search_options(parser: ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="as simviz train wrote it, or a saved index")
-    parser.add_argument("queries", nargs="*", help="texts; else lines are read")
-    parser.add_argument(
-        "--items", dest="files", nargs=1, metavar="FILE", help="a text a line (.txt), or pairs"
-    )
-    _add_sides(parser)
-    parser.add_argument("--side", choices=("x", "y"), default="y", help="of which side items are")
-    parser.add_argument("-k", type=int, default=10, help="items a query")
-    parser.add_argument("--save", type=Path, help="write model and items to one file too")
-    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def _search(options: Namespace) -> int:
@@ -526,23 +388,6 @@ def _one_line(text: str) -> str:
     return " ".join("".join(c if c.isprintable() else " " for c in text).split())
 
 
-def _export_options(parser: ArgumentParser) -> None:
-    parser.add_argument("model", type=Path, help="as simviz train wrote it")
-    parser.add_argument(
-        "--form",
-        choices=_FORMS,
-        default="numpy",
-        help="dense: modules of sentence-transformers; page: HTML that answers by itself",
-    )
-    parser.add_argument(
-        "--items", dest="files", nargs=1, metavar="FILE", help="of a page: pairs to search among"
-    )
-    _add_sides(parser)
-    parser.add_argument(
-        "--out", type=Path, help="file to write; MODEL-FORM.zip, or .html, by default"
-    )
-
-
 def _export(options: Namespace) -> int:
     from simviz import exports
     from simviz.exports.html import page_contents
@@ -587,17 +432,135 @@ def _precompile(options: Namespace) -> int:
     return 0
 
 
+#: Name, help, and what else `argparse` is told.
+_Option = tuple[str, str, dict[str, Any]]
+_FLAG: dict[str, Any] = {"action": "store_true"}
+_PATH: dict[str, Any] = {"type": Path}
+_ITEMS: dict[str, Any] = {"dest": "files", "nargs": 1, "metavar": "FILE"}
+_MODEL: _Option = "model", "as simviz train wrote it", _PATH
+_JSON: _Option = "--json", "print JSON", _FLAG
+_SIDES: tuple[_Option, ...] = (
+    ("--x", "column of a table with the left side", {"metavar": "COLUMN"}),
+    ("--y", "column of a table with the right side", {"metavar": "COLUMN"}),
+    ("--no-header", "the first line of a table is a pair, too", _FLAG),
+)
+_FILES: tuple[_Option, ...] = (
+    ("files", "pairs: a table, a zip, a folder, several files, or demo:icons", {"nargs": "+"}),
+    *_SIDES,
+)
+_PAIRS: tuple[_Option, ...] = (
+    *_FILES,
+    ("--split", "use a part of the pairs, and what must not be in two", {"choices": _SPLITS}),
+    ("--seed", "of the split", {"type": int, "default": 0}),
+)
 #: What it does, in a line; its options; and what runs it.
-_Command = tuple[str, Callable[[ArgumentParser], None] | None, Callable[[Namespace], int]]
-_OPEN = "Open the workbench in the browser, on files or without."
-_WORKBENCH: _Command = _OPEN, workbench_options, _workbench
+_Command = tuple[str, tuple[_Option, ...], Callable[[Namespace], int]]
+_WORKBENCH: _Command = (
+    "Open the workbench in the browser, on files or without.",
+    (
+        ("files", "a table, a zip, a folder, or several files", {"nargs": "*", **_PATH}),
+        ("--host", "address to listen on; 0.0.0.0 lets others in", {}),
+        ("--port", "by default the first free one from 8501 on", {"type": int}),
+        ("--public", "strangers may come: each has a workspace of its own", _FLAG),
+        ("--home", "directory of data sets, runs and jobs", _PATH),
+        ("--no-browser", "only serve", _FLAG),
+        ("--version", "say which version this is", _FLAG),
+    ),
+    _workbench,
+)
 _COMMANDS: dict[str, _Command] = {
-    "compare": ("Say which run is ahead, if not by luck.", _compare_options, _compare),
-    "audit": ("List pairs that are probably wrong.", _audit_options, _audit),
-    "train": ("Train a method on pairs, and save the model.", _train_options, _train),
-    "evaluate": ("Measure a model on pairs, or on a part of them.", _evaluate_options, _evaluate),
-    "search": ("Ask a model for its nearest items.", _search_options, _search),
-    "export": ("Write a linear model for other programs.", _export_options, _export),
-    "methods": ("Name the methods: id, title, year, what they learn from.", None, _methods),
-    "precompile": ("Compile now what is else compiled behind the app.", None, _precompile),
+    "compare": (
+        "Say which run is ahead, if not by luck.\nRuns are TREC runs or tables of query, document "
+        "and score (with --qrels), tables of values\n(one row a query, one column a run), or "
+        "folders of results of MTEB.",
+        (
+            ("runs", "files, or folders of MTEB", {"nargs": "+", **_PATH}),
+            ("--qrels", "judgments: TREC's or a table such as BEIR's", _PATH),
+            ("--metric", "such as NDCG@10 (linear gain, the default), MAP, MRR@10, recall@100, "
+             "Judged@10", {}),
+            ("--judged-only", "leave out answers that nobody judged", _FLAG),
+            ("--ignore-self", "leave out answers that are the query itself", _FLAG),
+            ("--fuse", "add their fusion: by ranks, and as a weighted sum", _FLAG),
+            ("--baseline", "compare all others with this run alone", {}),
+            ("--report", "write a page of HTML too", _PATH),
+            _JSON,
+        ),
+        _compare,
+    ),
+    "audit": (
+        "List pairs that are probably wrong.",
+        (
+            *_FILES,
+            ("--above", "list pairs that are wrong with more probability",
+             {"type": float, "default": 0.5}),
+            ("--seed", "of folds and of swapped pairs", {"type": int, "default": 0}),
+            _JSON,
+        ),
+        _audit,
+    ),
+    "train": (
+        "Train a method on pairs, and save the model.",
+        (
+            *_PAIRS,
+            ("--method", "such as cca, opca, s2net, bm25", {"default": "opca"}),
+            ("--set", "a parameter of the method",
+             {"action": "append", "default": [], "metavar": "NAME=VALUE"}),
+            ("--out", "file to write", {**_PATH, "default": Path("model.simviz")}),
+        ),
+        _train,
+    ),
+    "evaluate": (
+        "Measure a model on pairs, or on a part of them.",
+        (
+            _MODEL,
+            *_PAIRS,
+            ("--metric", "may be repeated; the usual ones when omitted", {"action": "append"}),
+            _JSON,
+        ),
+        _evaluate,
+    ),
+    "search": (
+        "Ask a model for its nearest items.",
+        (
+            ("model", "as simviz train wrote it, or a saved index", _PATH),
+            ("queries", "texts; else lines are read", {"nargs": "*"}),
+            ("--items", "a text a line (.txt), or pairs", _ITEMS),
+            *_SIDES,
+            ("--side", "of which side items are", {"choices": ("x", "y"), "default": "y"}),
+            ("-k", "items a query", {"type": int, "default": 10}),
+            ("--save", "write model and items to one file too", _PATH),
+            _JSON,
+        ),
+        _search,
+    ),
+    "export": (
+        "Write a linear model for other programs.",
+        (
+            _MODEL,
+            ("--form", "dense: modules of sentence-transformers; page: HTML that answers by "
+             "itself", {"choices": _FORMS, "default": "numpy"}),
+            ("--items", "of a page: pairs to search among", _ITEMS),
+            *_SIDES,
+            ("--out", "file to write; MODEL-FORM.zip, or .html, by default", _PATH),
+        ),
+        _export,
+    ),
+    "methods": ("Name the methods: id, title, year, what they learn from.", (), _methods),
+    "precompile": ("Compile now what is else compiled behind the app.", (), _precompile),
+}  # fmt: skip
+_LINES = [f"  simviz {name:<10}  {one[0].splitlines()[0]}\n" for name, one in _COMMANDS.items()]
+_EPILOGS = {
+    "": f"commands:\n{''.join(_LINES)}\n"
+    "Each has a --help. A file named like a command is opened by ./NAME.\n"
+    f"\nexit status:\n  0    done{_STATUSES}"
+    f"  {_INTERRUPTED}  interrupted\n  {_UNREAD}  nobody read the output to its end\n"
+    f"  {_ENDED}  ended by SIGTERM",
+    "compare": "exit status:\n"
+    "  0    the best run is ahead of the next; with --baseline: ahead of the baseline"
+    f"{_STATUSES}"
+    "  3    with --baseline: all others are behind the baseline\n"
+    "  4    they cannot be told apart at 5 %\n"
+    f"  {_UNREAD}  nobody read the output to its end",
+    "audit": f"exit status:\n  0    no pair is listed{_STATUSES}"
+    f"  {_LISTED}    pairs are listed\n  {_INTERRUPTED}  interrupted",
 }

@@ -3,12 +3,11 @@
 import json
 import math
 import re
-from argparse import ArgumentParser
 from pathlib import Path
 
 import pytest
 
-from simviz.cli import workbench_options
+from simviz.cli import parser_of
 from simviz.exceptions import SimvizError
 from simviz.workbench.deployment import Deployment
 from simviz.workbench.shell.state import is_this_computer
@@ -82,9 +81,7 @@ def test_a_space_listens_where_its_front_matter_says():
     (command,) = re.findall(r"^CMD (.*)$", (space / "Dockerfile").read_text(), re.M)
     words = json.loads(command)
     assert words[0] == "simviz" and words[words.index("--port") + 1] == "8501"
-    parser = ArgumentParser()
-    workbench_options(parser)
-    assert parser.parse_args(words[1:]).public
+    assert parser_of("").parse_args(words[1:]).public
 
 
 def test_a_scheduler_is_known_by_its_address():
