@@ -143,14 +143,9 @@ def count_terms(
     indices = np.frombuffer(ids, dtype=np.int64) if len(ids) else np.empty(0, dtype=np.int64)
     indptr = np.frombuffer(ends, dtype=np.int64)
     index_type = np.int32 if max(len(ids), n_columns) < 2**31 else np.int64
-    counts = sp.csr_array(
-        (
-            np.ones(len(indices), dtype=np.float32),
-            indices.astype(index_type),
-            indptr.astype(index_type),
-        ),
-        shape=(len(indptr) - 1, n_columns),
-    )
+    at = indices.astype(index_type), indptr.astype(index_type)
+    shape = len(indptr) - 1, n_columns
+    counts = sp.csr_array((np.ones(len(indices), dtype=np.float32), *at), shape=shape)
     counts.sum_duplicates()
     if columns is not None and not n_unseen:
         counts = counts[:, : len(columns)]

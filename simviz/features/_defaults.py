@@ -9,7 +9,6 @@ import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator
 
-from simviz.base import Matrix
 from simviz.data.description import are_short
 from simviz.data.pairs import KINDS, ItemKind
 from simviz.exceptions import MissingLibraryError
@@ -22,26 +21,14 @@ from simviz.features.vectors import Vectors
 from simviz.registry import unknown_name
 
 INPUTS = ("tfidf", "counts", "vectors", "pretrained", "characters", "trigrams")
-_SPELT = ("characters", "trigrams")
+_SPELT: dict[str, Callable[..., BaseEstimator]] = {"characters": Characters, "trigrams": Trigrams}
 
-_TABLE: dict[tuple[str, str], Callable[..., BaseEstimator]] = {
-    ("text", "tfidf"): Tfidf,
-    ("text", "counts"): TextCounts,
-    ("text", "vectors"): Tfidf,
-    ("text", "characters"): Characters,
-    ("text", "trigrams"): Trigrams,
-    ("text", "pretrained"): PretrainedText,
-    ("keyword", "tfidf"): MultiHot,
-    ("keyword", "counts"): MultiHot,
-    ("keyword", "vectors"): MultiHot,
-    ("keyword", "characters"): Characters,
-    ("keyword", "trigrams"): Trigrams,
-    ("image", "tfidf"): ImageDescriptor,
-    ("image", "vectors"): ImageDescriptor,
-    ("vector", "tfidf"): Vectors,
-    ("vector", "counts"): Vectors,
-    ("vector", "vectors"): Vectors,
-    ("vector", "pretrained"): Vectors,
+_TEXT = {"tfidf": Tfidf, "counts": TextCounts, "vectors": Tfidf, "pretrained": PretrainedText}
+_TABLE: dict[str, dict[str, Callable[..., BaseEstimator]]] = {
+    "text": {**_TEXT, **_SPELT},
+    "keyword": {**dict.fromkeys(("tfidf", "counts", "vectors"), MultiHot), **_SPELT},
+    "image": dict.fromkeys(("tfidf", "vectors"), ImageDescriptor),
+    "vector": dict.fromkeys(("tfidf", "counts", "vectors", "pretrained"), Vectors),
 }
 
 
@@ -89,7 +76,7 @@ def default_features(
     ngrams = kind == "text" and input not in ("pretrained", *_SPELT)
     if ngrams and not decided and content is not None and are_short(content):
         options = {"analyzer": "char_wb", "ngram_range": (3, 5), **options}
-    return _TABLE[kind, input](**options)
+    return _TABLE[kind][input](**options)
 
 
 def why_impossible(kind: ItemKind, input: str, *, content: Any = None) -> str | None:
@@ -135,27 +122,19 @@ def why_impossible(kind: ItemKind, input: str, *, content: Any = None) -> str | 
             "Choose a method that reads vectors, such as cca, or bring counts of visual words "
             "as vectors."
         )
-    if input == "pretrained":
-        return _why_not_pretrained(kind)
-    if (kind, input) == ("vector", "counts") and content is not None and _has_negative(content):
-        return (
-            "This method reads counts, which are never negative, but some values of the vectors "
-            "are below 0. Choose a method that reads vectors, such as cca, or bring counts."
-        )
-    return None
-
-
-def _why_not_pretrained(kind: ItemKind) -> str | None:
-    if kind == "text":
+    if input == "pretrained" and kind == "text":
         return why_unavailable()
-    if kind == "vector":
-        return None
-    return (
-        f"The pretrained encoder reads texts, and these are {kind} items. Choose a method that "
-        "reads vectors, such as cca, or bring vectors of your own encoder."
-    )
-
-
-def _has_negative(matrix: Matrix) -> bool:
-    values = matrix.data if sp.issparse(matrix) else np.asarray(matrix)
-    return bool((values < 0).any())
+    if input == "pretrained" and kind != "vector":
+        return (
+            f"The pretrained encoder reads texts, and these are {kind} items. Choose a method "
+            "that reads vectors, such as cca, or bring vectors of your own encoder."
+        )
+    if (kind, input) == ("vector", "counts") and content is not None:
+        values = content.data if sp.issparse(content) else np.asarray(content)
+        if (values < 0).any():
+            return (
+                "This method reads counts, which are never negative, but some values of the "
+                "vectors are below 0. Choose a method that reads vectors, such as cca, or bring "
+                "counts."
+            )
+    return None

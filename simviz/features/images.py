@@ -81,15 +81,11 @@ def block_histograms(energy: Floats, cell_size: int) -> Floats:
     n_rows, n_columns = cells.shape[1:3]
     # A single row or column of cells is a block of its own.
     deep, broad = min(n_rows, 2), min(n_columns, 2)
-    blocks = np.concatenate(
-        [
-            cells[:, i : n_rows - deep + 1 + i, j : n_columns - broad + 1 + j]
-            for i in range(deep)
-            for j in range(broad)
-        ],
-        axis=-1,
-    )
-    clipped = np.minimum(unit(blocks), np.float32(CLIP))
+    shifted = [
+        cells[:, i : n_rows - deep + 1 + i, j : n_columns - broad + 1 + j]
+        for i, j in np.ndindex(deep, broad)
+    ]
+    clipped = np.minimum(unit(np.concatenate(shifted, axis=-1)), np.float32(CLIP))
     return unit(clipped).reshape(n, -1)
 
 
@@ -224,11 +220,8 @@ class ImageDescriptor(Transformer):
     def _parts(self, images: Pixels) -> dict[str, NDArray[np.float32]]:
         """Describe one block of images, part by part."""
         channels = self._channels(images)
-        grey = (
-            channels
-            if channels.shape[1] == 1
-            else np.tensordot(channels, LUMA, axes=(1, 0))[:, None]
-        )
+        is_grey = channels.shape[1] == 1
+        grey = channels if is_grey else np.tensordot(channels, LUMA, axes=(1, 0))[:, None]
         parts = {}
         if len(self.cell_sizes):
             energy = oriented_energy(channels, self.orientations, self.signed)

@@ -48,9 +48,7 @@ class MultiHot(Transformer):
            [0., 0., 0.]], dtype=float32)
     """
 
-    _stored: ClassVar[Declared] = {
-        "vocabulary_": Texts("columns"),
-    }
+    _stored: ClassVar[Declared] = {"vocabulary_": Texts("columns")}
 
     _parameter_constraints = {"delimiter": [str, None]}  # noqa: RUF012 -- scikit-learn's name
 
@@ -120,10 +118,9 @@ def _keys(content: Any) -> list[str]:
     """A hash of each item."""
     if sp.issparse(content):
         rows = sp.csr_array(content)
-        ptr = rows.indptr
         raw = (
             rows.indices[a:b].astype("<i8").tobytes() + rows.data[a:b].astype("<f8").tobytes()
-            for a, b in pairwise(ptr)
+            for a, b in pairwise(rows.indptr)
         )
     elif isinstance(content, np.ndarray) and content.dtype != object:
         raw = (np.ascontiguousarray(row).tobytes() for row in content)

@@ -145,12 +145,10 @@ class PretrainedText(_Pretrained):
         # Halves of a surrogate pair are no characters, and tokenizers refuse them.
         texts = [str(text).encode("utf-8", "replace").decode() for text in texts]
         encoder = _encoder(self.model)
+        keys = [encoder.key(text.encode()) if text.strip() else None for text in texts]
+        # Texts of one length pad each other least.
         return self._encoded(
-            [encoder.key(text.encode()) if text.strip() else None for text in texts],
-            lambda places: [texts[at] for at in places],
-            _TEXTS,
-            lambda at: -len(texts[at]),  # texts of one length pad each other least
-            "texts",
+            keys, lambda at: [texts[i] for i in at], _TEXTS, lambda i: -len(texts[i]), "texts"
         )
 
 
@@ -208,23 +206,18 @@ class PretrainedImages(_Pretrained):
         from PIL import Image
 
         encoder = _encoder(self.model)
-        return self._encoded(
-            [encoder.key(_content(image)) for image in images],
-            lambda places: [Image.fromarray(images[at]).convert("RGB") for at in places],
-            _PICTURES,
-            lambda at: at,
-            "pictures",
-        )
+
+        def read(places: list[int]) -> list[Image.Image]:
+            return [Image.fromarray(images[at]).convert("RGB") for at in places]
+
+        keys = [encoder.key(_content(image)) for image in images]
+        return self._encoded(keys, read, _PICTURES, lambda at: at, "pictures")
 
 
 def _content(image: NDArray[np.uint8]) -> bytes:
     """What a picture is, as bytes: no text begins so."""
-    return (
-        b"\0picture"
-        + hashlib.blake2b(
-            repr(image.shape).encode() + np.ascontiguousarray(image).tobytes(), digest_size=32
-        ).digest()
-    )
+    content = repr(image.shape).encode() + np.ascontiguousarray(image).tobytes()
+    return b"\0picture" + hashlib.blake2b(content, digest_size=32).digest()
 
 
 def why_unavailable(model: str = "") -> str | None:
@@ -287,12 +280,9 @@ class _Encoder:
     def encode(self, items: list[Any], batch_size: int) -> NDArray[np.float32]:
         with self._lock:
             vectors = self._model.encode(
-                items,
-                batch_size=batch_size,
-                show_progress_bar=False,
-                convert_to_numpy=True,
+                items, batch_size=batch_size, show_progress_bar=False, convert_to_numpy=True,
                 normalize_embeddings=True,
-            )
+            )  # fmt: skip
         return np.asarray(vectors, dtype=np.float32)
 
 
@@ -322,12 +312,9 @@ def _load(name: str) -> Any:
     where = str(Path(spec.origin).parent / folder) if spec and spec.origin else name
     try:
         return SentenceTransformer(
-            where,
-            device="cpu",
-            trust_remote_code=False,
-            local_files_only=Path(where).is_dir(),
+            where, device="cpu", trust_remote_code=False, local_files_only=Path(where).is_dir(),
             model_kwargs={"use_safetensors": True},
-        )
+        )  # fmt: skip
     except (OSError, ValueError, RuntimeError) as error:
         raise ValueError(
             f"There is no pretrained model {name!r} that can be read ({error}). Give the name of "

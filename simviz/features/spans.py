@@ -103,18 +103,15 @@ def _joined(text: str) -> tuple[str, list[int]]:
 def _grams(text: str, at: Sequence[int], low: int, high: int) -> Iterator[tuple[str, Spans]]:
     for n in range(low, high + 1):
         for i in range(max(len(text) - n + 1, 1)):
-            gram = text[i : i + n]
-            if gram:
-                places = at[i : i + n]
-                yield gram, ((places[0], places[-1] + 1),)
+            if gram := text[i : i + n]:
+                yield gram, ((at[i], at[i : i + n][-1] + 1),)
 
 
 def _keyword_spans(features: MultiHot, text: str) -> Iterator[tuple[str, Spans]]:
     parts = [text] if features.delimiter is None else text.split(features.delimiter)
     start = 0
     for part in parts:
-        keyword = part.strip()
-        if keyword:
+        if keyword := part.strip():
             first = start + part.index(keyword)
             yield keyword.lower(), ((first, first + len(keyword)),)
         start += len(part) + len(features.delimiter or "")

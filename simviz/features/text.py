@@ -52,17 +52,13 @@ class TermTotals:
         if self._place is None:
             self._place = {term: i for i, term in enumerate(self.terms)}
         place, known = self._place, len(self.terms)
-        at = np.fromiter(
-            (place.setdefault(term, len(place)) for term in other.terms),
-            np.int64,
-            len(other.terms),
-        )
+        places = (place.setdefault(term, len(place)) for term in other.terms)
+        at = np.fromiter(places, np.int64, len(other.terms))
         new = len(place) - known
         if new:
             # New terms got their places in the order in which they stand there.
             self.terms.extend(other.terms[i] for i in np.flatnonzero(at >= known))
-            self.df = np.concatenate([self.df, np.zeros(new, np.int64)])
-            self.totals = np.concatenate([self.totals, np.zeros(new, np.int64)])
+            self.df, self.totals = (np.pad(counts, (0, new)) for counts in (self.df, self.totals))
         self.df[at] += other.df
         self.totals[at] += other.totals
         if not self.n_texts:

@@ -44,9 +44,7 @@ class Vectors(Transformer):
            [0. , 0. ]])
     """
 
-    _stored: ClassVar[Declared] = {
-        "n_features_in_": Size("columns"),
-    }
+    _stored: ClassVar[Declared] = {"n_features_in_": Size("columns")}
 
     _parameter_constraints = {"normalize": ["boolean"]}  # noqa: RUF012 -- scikit-learn's name
 
