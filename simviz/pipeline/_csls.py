@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from simviz._types import Reals, Side
 from simviz.data.pairs import AlignedSide, Items, PairSet
-from simviz.pipeline._pipelines import _BLOCK_ENTRIES, Block, Mask, _Scorer, scored
+from simviz.pipeline._pipelines import _BLOCK_ENTRIES, Block, Mask, _Scorer, sampled_sides, scored
 from simviz.registry import unknown_name
 
 if TYPE_CHECKING:
@@ -169,23 +169,21 @@ class CSLSPipeline(_Scorer):
         local, known = self._local(items, side), base._known(items, side)
 
         def score(queries: Items) -> Block:
+            theirs, known_queries = self._local(queries, other), base._known(queries, other)
             scores = scorer(base._encoded(queries, other))
-            query_terms = self._local(queries, other), base._known(queries, other)
-            return locally_scaled(scores, query_terms[0], local, query_terms[1], known)
+            return locally_scaled(scores, theirs, local, known_queries, known)
 
         return score
 
     def _local(self, items: Items, side: Side) -> Reals:
         """Half of the mean similarity of items to their nearest training items, less its mean."""
-        return (self._nearest(items, side) - self.means_[side == "y"]) / 2
-
-    def _nearest(self, items: Items, side: Side) -> Reals:
-        """Mean similarity of items to their nearest training items."""
         if side == "x":
             blocks = self.pipeline_.iter_similarity(items, self.y_references_)
-            return np.concatenate([top_means(block, [self.k])[0] for block in blocks])
-        blocks = self.pipeline_.iter_similarity(self.x_references_, items)
-        return top_means(_top_columns(blocks, self.k).T, [self.k])[0]
+            nearest = np.concatenate([top_means(block, [self.k])[0] for block in blocks])
+        else:
+            blocks = self.pipeline_.iter_similarity(self.x_references_, items)
+            nearest = top_means(_top_columns(blocks, self.k).T, [self.k])[0]
+        return (nearest - self.means_[side == "y"]) / 2
 
     def _state(self) -> dict[str, Any]:
         references = {}
@@ -241,12 +239,7 @@ class CSLSPipeline(_Scorer):
 
 def references(train: PairSet) -> tuple[Items, Items]:
     """Training items of both sides that neighbours are looked for among."""
-    rng = np.random.default_rng(0)
-    x, y = (
-        side.take(np.sort(rng.permutation(len(side))[:MAX_REFERENCES]))
-        for side in (train.x, train.y)
-    )
-    return x, y
+    return sampled_sides(train, MAX_REFERENCES)
 
 
 def locally_scaled(

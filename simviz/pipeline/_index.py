@@ -117,7 +117,10 @@ class ItemIndex:
         k = min(int(k), len(self))
         positions, scores = np.empty((0, k), np.intp), np.empty((0, k))
         if len(items):
-            positions, scores = self._nearest(items, k)
+            queries = self.pipeline._encoded(items, "x" if self.side == "y" else "y")
+            lists = self._made_lists()
+            scored = partial(self._listed, lists) if lists else self._compared
+            positions, scores = self._best(scored, queries, k)
         n, k = positions.shape
         rows = positions.ravel()
         return pd.DataFrame(
@@ -183,11 +186,6 @@ class ItemIndex:
         few.items, few._encoded = items, vectors
         return few
 
-    def _nearest(self, items: Items, k: int) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        queries = self.pipeline._encoded(items, "x" if self.side == "y" else "y")
-        lists = self._made_lists()
-        return self._best(partial(self._listed, lists) if lists else self._compared, queries, k)
-
     def _best(
         self, scored: Callable[[Any, int], Iterable[Scored]], queries: Any, k: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
@@ -195,11 +193,8 @@ class ItemIndex:
         positions, scores = np.empty((n, k), dtype=np.intp), np.empty((n, k))
         size = max(1, _ENTRIES // max(1, len(self)))
         for first in range(0, n, size):
-            part = (
-                queries.take(np.arange(first, min(n, first + size)))
-                if isinstance(queries, Items)
-                else queries[first : first + size]
-            )
+            rows, is_items = slice(first, first + size), isinstance(queries, Items)
+            part = queries.take(np.arange(n)[rows]) if is_items else queries[rows]
             for i, (known, row) in enumerate(scored(part, k), first):
                 best = _top(row, k)
                 positions[i], scores[i] = best if known is None else known[best], row[best]
@@ -300,9 +295,8 @@ def stacked(above: Any, below: Any) -> Any:
 
 def _top(scores: NDArray[Any], k: int) -> NDArray[np.intp]:
     """Positions of the k highest, of equal ones the first."""
+    near = np.arange(len(scores))
     if k < len(scores):
         least = np.partition(scores, len(scores) - k)[len(scores) - k]
         near = np.flatnonzero(scores >= least)
-    else:
-        near = np.arange(len(scores))
     return near[np.argsort(-scores[near], kind="stable")[:k]]

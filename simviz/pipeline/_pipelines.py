@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, cast, get_args
 
@@ -16,14 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from simviz._types import Side
 from simviz.base import EmbeddingModel, IterativeMixin, PairModel, TopicSimilarity, nonzero_rows
 from simviz.callbacks import CallbackMixin
-from simviz.data.pairs import (
-    AlignedSide,
-    Items,
-    ItemsLike,
-    PairSet,
-    aligned_sides,
-    as_items,
-)
+from simviz.data.pairs import AlignedSide, Items, ItemsLike, PairSet, aligned_sides, as_items
 from simviz.data.pairs_from_tables import pairs_of
 from simviz.features._base import Transformer
 from simviz.params import as_set_output
@@ -258,15 +252,12 @@ def _with_nearest(relevance: Relevance, scores: NDArray[np.floating]) -> Relevan
     scores[judged.row, judged.col] = -np.inf
     k = min(_NEAREST, scores.shape[1])
     near = np.argpartition(-scores, k - 1, axis=1)[:, :k]
-    rows = np.repeat(np.arange(len(near)), k)
-    free = np.isfinite(scores[rows, near.ravel()])
-    return Relevance.from_pairs(
-        np.r_[judged.row, rows[free]],
-        np.r_[judged.col, near.ravel()[free]],
-        np.r_[judged.data, np.full(free.sum(), -1.0)],
-        shape=relevance.shape,
-        unjudged="negative",
-    )
+    rows, columns = np.repeat(np.arange(len(near)), k), near.ravel()
+    free = np.isfinite(scores[rows, columns])
+    rows, columns = np.r_[judged.row, rows[free]], np.r_[judged.col, columns[free]]
+    grades = np.r_[judged.data, np.full(free.sum(), -1.0)]
+    shape = relevance.shape
+    return Relevance.from_pairs(rows, columns, grades, shape=shape, unjudged="negative")
 
 
 @dataclass(eq=False, repr=False)
@@ -315,21 +306,17 @@ class PairPipeline(_SetOutputMixin, _Scorer):
 
     def _fit(self, pairs: PairSet, validation: PairSet | None) -> Self:
         x, y = self.x_content(pairs.x), pairs.y.content
-        if self.y_features is None:
-            both = x if pairs.x is pairs.y else np.concatenate([x, y])
-            self.x_features_ = self._heard(clone(self.x_features)).fit(both)
-            self.y_features_ = self.x_features_
-        else:
-            self.x_features_ = self._heard(clone(self.x_features)).fit(x)
-            self.y_features_ = self._heard(clone(self.y_features)).fit(y)
+        shared = self.y_features is None
+        both = np.concatenate([x, y]) if shared and pairs.x is not pairs.y else x
+        self.x_features_ = self._heard(clone(self.x_features)).fit(both)
+        self.y_features_ = (
+            self.x_features_ if shared else self._heard(clone(self.y_features)).fit(y)
+        )
         model = clone(self.model).set_callbacks(*getattr(self, "_callbacks", ()))
         watched: dict[str, Any] = {}
         if validation is not None and isinstance(model, IterativeMixin):
-            watched = {
-                "X_val": self._x(validation.x),
-                "y_val": self._y(validation.y),
-                "relevance_val": validation.relevance,
-            }
+            watched = {"X_val": self._x(validation.x), "y_val": self._y(validation.y)}
+            watched["relevance_val"] = validation.relevance
         X, Y = self.x_features_.transform(x), self.y_features_.transform(y)
         self._notify(0, 1)  # features are there; the method reports from here on
         return self._learn(model, X, Y, pairs, watched)
@@ -496,17 +483,13 @@ class PairPipeline(_SetOutputMixin, _Scorer):
         model = self.model_
         vectors = model.factors(X, Y) if isinstance(model, EmbeddingModel) else None
         P, Q = (X, Y) if vectors is None else vectors
-        blocks = []
-        for start in range(0, len(x.rows), _ROWS):
-            p, q = P[x.rows[start : start + _ROWS]], Q[y.rows[start : start + _ROWS]]
-            blocks.append(
-                model.pair_score(p, q) if vectors is None else np.einsum("ik,ik->i", p, q)
-            )
-        return np.concatenate(blocks)
+        score = model.pair_score if vectors is None else partial(np.einsum, "ik,ik->i")
+        starts = range(0, len(x.rows), _ROWS)
+        rows = ((x.rows[i : i + _ROWS], y.rows[i : i + _ROWS]) for i in starts)
+        return np.concatenate([score(P[at_x], Q[at_y]) for at_x, at_y in rows])
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
-        rows = (nonzero_rows(self._x(x)), nonzero_rows(self._y(y)))
-        return float(1 - rows[0].mean()), float(1 - rows[1].mean())
+        return _empty(nonzero_rows(self._x(x)), nonzero_rows(self._y(y)))
 
     def unknown_share(self, x: Items, y: Items) -> tuple[float | None, float | None]:
         """Share of the terms of each side that training did not show."""
@@ -693,12 +676,23 @@ def scored(part: Pipeline, x: Items, y: Items, size: int) -> tuple[Mask, Mask, I
     return x_known, y_known, model.iter_similarity(X, Y, size)
 
 
+def _empty(x_known: Mask, y_known: Mask) -> tuple[float, float]:
+    return float(1 - x_known.mean()), float(1 - y_known.mean())
+
+
 def _known_rows(model: PairModel, rows: Any, side: Side) -> Mask:
     """Which rows hold a feature that the model learned something of."""
     known = nonzero_rows(rows)
     if isinstance(model, EmbeddingModel):
         known &= nonzero_rows(model.transform(rows) if side == "x" else model.transform_y(rows))
     return known
+
+
+def sampled_sides(pairs: PairSet, most: int) -> tuple[Items, Items]:
+    """Some of the items of both sides, drawn by seed 0."""
+    rng = np.random.default_rng(0)
+    x, y = (side.take(np.sort(rng.permutation(len(side))[:most])) for side in (pairs.x, pairs.y))
+    return x, y
 
 
 def cannot_read(role: str, pairs: PairSet, error: Exception) -> str:
@@ -854,8 +848,7 @@ class BlendPipeline(_Scorer):
         start = 0
         for learned, lexical in zip(learned_blocks, lexical_blocks, strict=True):
             stop = start + len(learned)
-            learned = scaled(learned, self.normalization, self.spreads_[0])
-            lexical = scaled(lexical, self.normalization, self.spreads_[1])
+            learned, lexical = self._scaled((learned, lexical))
             yield filled_in(learned, lexical, x_known[start:stop], y_known), lexical
             start = stop
 
@@ -877,9 +870,8 @@ class BlendPipeline(_Scorer):
         -------
         ndarray of float64
         """
-        return self.alpha * learned.astype(np.float64) + (1.0 - self.alpha) * lexical.astype(
-            np.float64
-        )
+        rest = (1.0 - self.alpha) * lexical.astype(np.float64)
+        return self.alpha * learned.astype(np.float64) + rest
 
     def _score_rows(self, x: AlignedSide, y: AlignedSide) -> Block:
         if self.normalization in ("minmax_query", "z_query"):
@@ -888,18 +880,15 @@ class BlendPipeline(_Scorer):
                 "its query, so a pair has none. Use similarity with the candidates, or blend "
                 'with normalization="global_std".'
             )
-        learned, lexical = (
-            scaled(part._score_rows(x, y), self.normalization, spread)
-            for part, spread in zip((self.learned_, self.lexical_), self.spreads_, strict=True)
-        )
+        parts = self.learned_, self.lexical_
+        learned, lexical = self._scaled(part._score_rows(x, y) for part in parts)
         x_known, y_known = self.learned_._known(x.items, "x"), self.learned_._known(y.items, "y")
         known = x_known[x.rows] & y_known[y.rows]
         return self.mixed(np.where(known, learned, lexical), lexical)
 
     def empty_share(self, x: Items, y: Items) -> tuple[float, float]:
         """Share of items of each side of which neither part knows anything."""
-        x_known, y_known = self.known(x, y)
-        return float(1 - x_known.mean()), float(1 - y_known.mean())
+        return _empty(*self.known(x, y))
 
     def unknown_share(self, x: Items, y: Items) -> tuple[float | None, float | None]:
         """Share of the terms of each side that training did not show, to the learned part."""
@@ -907,6 +896,11 @@ class BlendPipeline(_Scorer):
 
     def _known(self, items: Items, side: Side) -> Mask:
         return self.learned_._known(items, side) | self.lexical_._known(items, side)
+
+    def _scaled(self, both: Iterable[Block]) -> Iterator[Block]:
+        """Learned and lexical similarities on one scale."""
+        pairs = zip(both, self.spreads_, strict=True)
+        return (scaled(scores, self.normalization, spread) for scores, spread in pairs)
 
     def _scorer(self, items: Any, side: Side) -> Callable[[Any], Block]:
         if side == "x" and self.normalization.endswith("_query"):  # rows, scaled one by one
@@ -917,10 +911,8 @@ class BlendPipeline(_Scorer):
         known = self.learned_._known(items, side)
 
         def score(queries: Items) -> Block:
-            learned, lexical = (
-                scaled(scorer(part._encoded(queries, other)), self.normalization, spread)
-                for part, scorer, spread in zip(parts, scorers, self.spreads_, strict=True)
-            )
+            both = zip(parts, scorers, strict=True)
+            learned, lexical = self._scaled(s(part._encoded(queries, other)) for part, s in both)
             known_queries = self.learned_._known(queries, other)
             return self.mixed(filled_in(learned, lexical, known_queries, known), lexical)
 
@@ -957,11 +949,7 @@ class BlendPipeline(_Scorer):
 
     def _joined(self, learned: Pipeline, lexical: Pipeline, pairs: PairSet) -> Self:
         """Take fitted parts over, and note how far their scores spread in training."""
-        rng = np.random.default_rng(0)
-        x, y = (
-            side.take(np.sort(rng.permutation(len(side))[:_SPREAD_ITEMS]))
-            for side in (pairs.x, pairs.y)
-        )
+        x, y = sampled_sides(pairs, _SPREAD_ITEMS)
         spreads = []
         for role, part in zip(BLEND_ROLES, (learned, lexical), strict=True):
             try:
