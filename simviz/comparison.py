@@ -155,6 +155,8 @@ def compare(
             raise JobCancelled("The comparison was stopped.")
         return False
 
+    index = {"x": parts.x_index, "y": parts.y_index}
+    places = {f"{side}_{part}": at for side in index for part, at in index[side].items()}
     results: dict[str, RunResult] = {}
     for number, (name, pipeline) in enumerate(pipelines.items()):
         fits, *ends = ((number + share) / len(pipelines) for share in _SHARES)
@@ -168,21 +170,11 @@ def compare(
             inner = within(heard, begins, stop)
             held_out = getattr(parts, part)
             measured[part] = measure(
-                pipeline,
-                parts.train,
-                held_out,
-                callback=inner,
-                query_direction=query_direction,
+                pipeline, parts.train, held_out, callback=inner, query_direction=query_direction,
                 metric=parsed_metric,
-            )
-        index = {"x": parts.x_index, "y": parts.y_index}
-        results[name] = RunResult(
-            pipeline,
-            measured,
-            {f"{side}_{part}": at for side in index for part, at in index[side].items()},
-            parts.notes,
-            {"training": fitted - start, "scoring": time.monotonic() - fitted},
-        )
+            )  # fmt: skip
+        seconds = {"training": fitted - start, "scoring": time.monotonic() - fitted}
+        results[name] = RunResult(pipeline, measured, places, parts.notes, seconds)
     hear(1, 1, {})
     return Result(pairs, parts, spec, parsed_metric, query_direction, results)
 
@@ -225,14 +217,8 @@ def blend(result: Result, *, callback: Callback | None = None) -> Blended:
     """
     parts, directions = result.parts, (result.direction,)
     ordered = {name: result.pipelines[name] for name in result.names}
-    chosen = choose_blend(
-        ordered,
-        parts.train,
-        parts.validation,
-        result.metric,
-        result.direction,
-        callback=callback,
-    )
+    how = result.metric, result.direction
+    chosen = choose_blend(ordered, parts.train, parts.validation, *how, callback=callback)
     fused = list(chosen.shares) if len(chosen.path) > 1 else result.names[:2]
     control = RankFusion([ordered[name] for name in fused])
     tested = result.evaluations()
@@ -254,15 +240,9 @@ def blend(result: Result, *, callback: Callback | None = None) -> Blended:
         for name, other in evaluations.items()
         if name != _BEST_BLEND
     }
-    return Blended(
-        chosen.pipeline,
-        chosen.shares,
-        chosen.single,
-        (chosen.value, chosen.single_value),
-        evaluations,
-        against,
-        result.metric,
-    )
+    values = chosen.value, chosen.single_value
+    best = chosen.pipeline, chosen.shares, chosen.single, values
+    return Blended(*best, evaluations, against, result.metric)
 
 
 def _divided(pairs: PairSet, split: By | Split | None, seed: int) -> tuple[SplitSpec, Split]:
@@ -292,12 +272,10 @@ def _pipelines(
     for name, value in methods.items():
         method = _read(value, pairs, str(name))
         if isinstance(method, ImportedRun):
-            made: Pipeline = method.pipeline
-        elif isinstance(method, Pipeline):
-            made = clone(method)
+            pipelines[str(name)] = method.pipeline
         else:
-            made = default_pipeline(method, train)
-        pipelines[str(name)] = made
+            is_made = isinstance(method, Pipeline)
+            pipelines[str(name)] = clone(method) if is_made else default_pipeline(method, train)
     return pipelines
 
 
@@ -332,8 +310,7 @@ def _with_base(pipelines: dict[str, Pipeline], train: PairSet) -> dict[str, Pipe
         base = plain_cosine(pipeline, train)
         if base is not None and repr(base.x_features) not in known:
             known.add(repr(base.x_features))
-            name = numbered([*pipelines, "cosine"])[-1]
-            pipelines[name] = base
+            pipelines[numbered([*pipelines, "cosine"])[-1]] = base
     return pipelines
 
 
@@ -381,11 +358,12 @@ class Blended(BestPipeline):
 
     def __repr__(self) -> str:
         text = " + ".join(f"{share:.2g} {name}" for name, share in self.shares.items())
-        lines = [f"{_BEST_BLEND}: {text}"]
-        if len(self.shares) == 1:
-            lines[0] = f"No blend is better than {self.single} alone on validation queries."
+        none = f"No blend is better than {self.single} alone on validation queries."
         value, alone = self.validation
-        lines.append(f"validation {self.metric.name}, cross-validated: {value:.3f} ({alone:.3f})")
+        lines = [
+            none if len(self.shares) == 1 else f"{_BEST_BLEND}: {text}",
+            f"validation {self.metric.name}, cross-validated: {value:.3f} ({alone:.3f})",
+        ]
         lines += [
             f"test {self.metric.name}: {self.evaluations[_BEST_BLEND].value(self.metric):.3f}; "
             f"{one.difference:+.3f} [{one.low:+.3f}, {one.high:+.3f}] to {name}"
@@ -581,15 +559,12 @@ class Result:
         for name, run in self.runs.items():
             if known := run.measured["test"].curve:
                 pipeline: Any = run.pipeline
+                vectors = pipeline.transform(test.x), pipeline.transform_y(test.y)
                 curves[name] = dimension_curve(
-                    pipeline.transform(test.x),
-                    pipeline.transform_y(test.y),
-                    test.relevance,
-                    [record["dimension"] for record in known],
+                    *vectors, test.relevance, [record["dimension"] for record in known],
                     similarity="dot" if pipeline.model_.similarity_kind == "dot" else "cosine",
-                    metric=metric,
-                    directions=tuple(run.measured["test"].evaluation.directions),
-                )
+                    metric=metric, directions=tuple(run.measured["test"].evaluation.directions),
+                )  # fmt: skip
         return curves
 
     def dimension_figure(self, metric: Metric | str = "MRR", **options: Any) -> go.Figure:
@@ -693,12 +668,13 @@ class Result:
             for name, value in params.items()
             if isinstance(value, bool | int | float | str | None) and value != defaults[name]
         }
-        method, encoder = method_id(pipeline.model), pipeline.x_features
-        features = "usual"
-        if isinstance(encoder, PretrainedText) and pipeline.model.tags.input != "pretrained":
-            features = "pretrained"
-        if isinstance(encoder, PretrainedText) and encoder.model != PretrainedText.model:
-            features = f"pretrained:{encoder.model}"
+        encoder, features = pipeline.x_features, "usual"
+        if isinstance(encoder, PretrainedText):
+            if encoder.model != PretrainedText.model:
+                features = f"pretrained:{encoder.model}"
+            elif pipeline.model.tags.input != "pretrained":
+                features = "pretrained"
+        method = method_id(pipeline.model)
         return JobSpec(*data, method, changed, self.split_spec, features=features)
 
     def _look(self, name: str) -> str:

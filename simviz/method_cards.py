@@ -16,6 +16,7 @@ from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from simviz.base import EmbeddingModel, MethodTags, PairModel
+from simviz.data.pairs import ItemKind
 from simviz.features import why_impossible
 from simviz.markdown import escape_markdown
 from simviz.methods import method_id
@@ -146,14 +147,12 @@ def suits(cls: type[PairModel], have: str) -> bool:
     """Whether a method can do something with what somebody has."""
     if have == "negatives":
         return cls.tags.uses == "discriminative"
-    kinds = {
-        "texts": ("text", "text"),
-        "pictures": ("keyword", "image"),
-        "vectors": ("vector", "vector"),
-    }[have]
-    if kinds[0] != kinds[1] and cls.tags.space == "one":
+    kinds: dict[str, set[ItemKind]] = {
+        "texts": {"text"}, "pictures": {"keyword", "image"}, "vectors": {"vector"},
+    }  # fmt: skip
+    if len(kinds[have]) > 1 and cls.tags.space == "one":
         return False
-    return all(why_impossible(kind, cls.tags.input) is None for kind in kinds)  # type: ignore[arg-type]
+    return all(why_impossible(kind, cls.tags.input) is None for kind in kinds[have])
 
 
 def code_lines(method: str) -> str:
@@ -182,11 +181,8 @@ def _with_formula(texts: list[str]) -> tuple[Piece, ...]:
         if objective is None or objective[0] != i:
             idea.append(Piece("text", as_markdown(parts)))
             continue
-        before, formula, after = (
-            parts[: objective[1]],
-            parts[objective[1]].content,
-            parts[objective[1] + 1 :],
-        )
+        at = objective[1]
+        before, formula, after = parts[:at], parts[at].content, parts[at + 1 :]
         mark = _PUNCTUATION.match(after[0].content) if after else None
         if mark:
             # It would begin the next line otherwise.
@@ -209,9 +205,9 @@ def _objective(split: list[list[Piece]]) -> tuple[int, int] | None:
         for j, part in enumerate(parts)
         if part.kind == "formula"
     ]
-    telling = [(i, j) for i, j, content in formulas if _OPTIMISED.search(content)]
-    longest = sorted(formulas, key=lambda formula: -len(formula[2]))
-    return next(iter(telling or [(i, j) for i, j, _ in longest]), None)
+    telling = [one for one in formulas if _OPTIMISED.search(one[2])][:1]
+    best = max(telling or formulas, key=lambda one: len(one[2]), default=None)
+    return best and best[:2]
 
 
 def _fails(cls: type[PairModel]) -> tuple[str, ...]:
@@ -272,7 +268,7 @@ def _allowed(spec: ParamSpec) -> str:
 
 
 def _bounds(spec: ParamSpec) -> str:
-    low, high = (_finite(value) for value in (spec.low, spec.high))
+    low, high = map(_finite, (spec.low, spec.high))
     if low is not None and high is not None:
         return f" from {low} to {high}" if spec.closed == "both" else f" between {low} and {high}"
     if low is not None:
@@ -317,16 +313,13 @@ Piece(kind='text', content='.')]
     parts: list[Piece] = []
     start = 0
     for role in _ROLE.finditer(paragraph):
-        if role.start() > start:
-            parts.append(Piece("text", paragraph[start : role.start()]))
+        parts.append(Piece("text", paragraph[start : role.start()]))
         if role["math"] is not None:
             parts.append(Piece("formula", " ".join(role["math"].split())))
         else:
             parts.append(Piece("code", role["literal"] or role["name"]))
         start = role.end()
-    if start < len(paragraph):
-        parts.append(Piece("text", paragraph[start:]))
-    return parts
+    return [part for part in (*parts, Piece("text", paragraph[start:])) if part.content]
 
 
 def as_markdown(paragraph: str | Sequence[Piece]) -> str:

@@ -32,7 +32,7 @@ from safetensors.numpy import save
 from sklearn.base import BaseEstimator
 
 from simviz.base import PairModel
-from simviz.base.stored import Pending, Sizes, check_stored, check_values
+from simviz.base.stored import Sizes, check_stored, check_values
 from simviz.exceptions import MissingLibraryError, StoreError
 from simviz.features._base import Transformer
 
@@ -193,10 +193,7 @@ def _read_state(
                 f"{version('simviz')} reads {FORMAT!r}. Load it with the version that wrote "
                 "it, or train and save the model again."
             )
-        with (
-            archive.open(_ARRAYS) as member,
-            BufferedReader(cast(Any, member), _CHUNK) as stream,
-        ):
+        with archive.open(_ARRAYS) as member, BufferedReader(cast(Any, member), _CHUNK) as stream:
             # Shapes are checked before values are read: untouched zeros take no memory. What
             # checks its values when it is built is built behind them.
             arrays = _empty_arrays(stream, archive.getinfo(_ARRAYS).file_size)
@@ -209,16 +206,15 @@ def _read_state(
             }
             if left:
                 raise ValueError(f"not a pipeline: nothing refers to the array {min(left)[:80]!r}")
-            sizes: dict[str, Sizes] = {}
-            pending: list[Pending] = []
-            for name, value in objects.items():
-                if isinstance(value, BaseEstimator):
-                    sizes[name], later = check_stored(value)
-                    pending += later
+            checked = {
+                name: check_stored(value)
+                for name, value in objects.items()
+                if isinstance(value, BaseEstimator)
+            }
             if not fill_first:
                 _fill(arrays, stream)
-        check_values(pending)
-    return objects, sizes
+        check_values([later for _, pending in checked.values() for later in pending])
+    return objects, {name: sizes for name, (sizes, _) in checked.items()}
 
 
 def _check_members(archive: zipfile.ZipFile, allowed: int) -> None:
@@ -379,12 +375,8 @@ def _unpack(
             arrays.pop(f"{value['csr']}.{part}") for part in ("data", "indices", "indptr")
         )
         rows, columns = value["shape"]
-        if (
-            indptr.shape != (rows + 1,)
-            or indices.ndim != 1
-            or indices.shape != data.shape
-            or {indices.dtype, indptr.dtype} - {np.dtype(np.int32), np.dtype(np.int64)}
-        ):
+        fits = indptr.shape == (rows + 1,) and indices.ndim == 1 and indices.shape == data.shape
+        if not fits or {indices.dtype, indptr.dtype} - set(map(np.dtype, (np.int32, np.int64))):
             raise ValueError(f"{str(value['csr'])[:80]!r} is no CSR array")
         matrix = sp.csr_array((rows, columns), dtype=data.dtype)
         matrix.data, matrix.indices, matrix.indptr = data, indices, indptr

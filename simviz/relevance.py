@@ -154,9 +154,8 @@ class Relevance:
         """
         rows = np.asarray(x_index, dtype=np.int64).ravel()
         columns = np.asarray(y_index, dtype=np.int64).ravel()
-        data = (
-            np.ones(len(rows)) if values is None else np.asarray(values, dtype=np.float64).ravel()
-        )
+        given = np.ones(len(rows)) if values is None else values
+        data = np.asarray(given, dtype=np.float64).ravel()
         if not len(rows) == len(columns) == len(data):
             raise ValueError(
                 f"Pairs need equally long lists, got {len(rows)} x indices, "
@@ -276,26 +275,18 @@ class Relevance:
         """Whether exactly row i belongs to column i, with grade 1 and all else negative."""
         m = self.matrix
         n = m.shape[0]
-        return (
-            self.kind == "grade"
-            and self.unjudged == "negative"
-            and m.shape == (n, n)
-            and m.nnz == n
-            and bool((m.indptr == np.arange(n + 1)).all())
-            and bool((m.indices == np.arange(n)).all())
-            and bool((m.data == 1).all())
-        )
+        if (self.kind, self.unjudged, m.shape, m.nnz) != ("grade", "negative", (n, n), n):
+            return False
+        in_order = np.array_equal(m.indptr, np.arange(n + 1))
+        return in_order and np.array_equal(m.indices, np.arange(n)) and bool((m.data == 1).all())
 
     @property
     def digest(self) -> str:
         """Content hash (hex): equal for equal judgments, on any machine."""
         h = hashlib.blake2b(digest_size=16)
         h.update(f"{self.shape}|{self.unjudged}|{self.kind}|{self.threshold!r}".encode())
-        for array, dtype in (
-            (self.matrix.indptr, "<i8"),
-            (self.matrix.indices, "<i8"),
-            (self.matrix.data, "<f8"),
-        ):
+        m = self.matrix
+        for array, dtype in ((m.indptr, "<i8"), (m.indices, "<i8"), (m.data, "<f8")):
             h.update(np.ascontiguousarray(array, dtype=dtype).tobytes())
         return h.hexdigest()
 

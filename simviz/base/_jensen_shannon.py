@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._types import Ints, Reals
+from simviz.base.pair_model import row_blocks
 
 Singles = NDArray[np.float32]
 
@@ -39,7 +40,6 @@ Ranks = tuple[Ints, Ints, Reals]
 
 _WIDTH = 64  # topics are filled up to a multiple: lanes of four SIMD registers of float32
 _SMALLEST = 2.0**-60  # below it a share is none: products stay normal numbers
-_BLOCK_ENTRIES = 2**22
 MANY = 0.2  # share of open candidates that costs more than the second bound of all
 _TASKS = 32  # pieces of work at least, so that threads end together
 
@@ -183,9 +183,7 @@ def js_ranks(
 ) -> Iterator[Ranks]:
     """Where listed candidates stand by Jensen-Shannon similarity, exactly."""
     sides = JensenShannon(*_sides(P, Q))
-    size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(sides.q)))
-    for first in range(0, len(sides.p), size):
-        rows = slice(first, min(len(sides.p), first + size))
+    for rows in row_blocks(len(sides.p), len(sides.q), block_size):
         ptr = indptr[rows.start : rows.stop + 1].astype(np.int64)
         yield sides.rank_rows(rows, ptr - ptr[0], indices[ptr[0] : ptr[-1]])
 
@@ -198,9 +196,8 @@ class JensenShannon:
     q: Distributions
 
     def iter_similarity(self, block_size: int | None = None) -> Iterator[Values]:
-        size = block_size or max(16, _BLOCK_ENTRIES // max(1, len(self.q)))
-        for first in range(0, len(self.p), size):
-            yield js_similarity(self.p.rows(slice(first, first + size)), self.q)
+        for rows in row_blocks(len(self.p), len(self.q), block_size):
+            yield js_similarity(self.p.rows(rows), self.q)
 
     def listed(self, indptr: Ints, indices: Ints) -> Values:
         return js_listed(self.p, self.q, indptr, indices)

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from simviz.base._jensen_shannon import (
+    Distributions,
+    JensenShannon,
+    js_pairs,
+    js_ranks,
+    js_similarity,
+)
 from simviz.base.embedding import EmbeddingModel
 from simviz.base.pair_model import Matrix, RowScorer, judged_pool, unit_rows
 from simviz.relevance import Relevance
-
-if TYPE_CHECKING:
-    from simviz.base._jensen_shannon import JensenShannon
 
 
 class TopicSimilarity(EmbeddingModel):
@@ -43,7 +47,6 @@ class TopicSimilarity(EmbeddingModel):
         if self.similarity_kind != "js":
             yield from super().iter_ranks(X, y, relevance)
             return
-        from simviz.base._jensen_shannon import js_ranks
         from simviz.ranking import rank_listed
 
         check_is_fitted(self)
@@ -81,8 +84,6 @@ class TopicSimilarity(EmbeddingModel):
     ) -> Callable[[NDArray[np.floating]], NDArray[np.floating]]:
         if self.similarity_kind != "js":
             return super()._point_scorer(points)
-        from simviz.base._jensen_shannon import Distributions, js_similarity
-
         ready = Distributions.of(points**2)
         return lambda others: js_similarity(others**2, ready)
 
@@ -94,29 +95,19 @@ class TopicSimilarity(EmbeddingModel):
     def _candidates(self, Y: Matrix) -> Any:
         if self.similarity_kind != "js":
             return super()._candidates(Y)
-        from simviz.base._jensen_shannon import Distributions
-
         return Distributions.of(self._embed_y(Y))
 
     def _row_scorer(self, X: Matrix, candidates: Any) -> RowScorer:
         if self.similarity_kind != "js":
             return super()._row_scorer(X, candidates)
-        from simviz.base._jensen_shannon import Distributions, js_similarity
-
         p = Distributions.of(self._embed_x(X))
         return lambda rows: js_similarity(p.rows(rows), candidates)
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         if self.similarity_kind != "js":
             return super()._pair_score(X, Y)
-        from simviz.base._jensen_shannon import js_pairs
-
         sides = self._distributions(X, Y)
         return js_pairs(sides.p, sides.q)
 
     def _distributions(self, X: Matrix, Y: Matrix) -> JensenShannon:
-        from simviz.base._jensen_shannon import Distributions, JensenShannon
-
-        return JensenShannon(
-            Distributions.of(self._embed_x(X)), Distributions.of(self._embed_y(Y))
-        )
+        return JensenShannon(*map(Distributions.of, (self._embed_x(X), self._embed_y(Y))))
