@@ -106,13 +106,8 @@ def machine() -> Iterator[str]:
 
 def medians(works: Sequence[Callable[[], object]], repeats: int) -> list[float]:
     """Median seconds of each work; they take turns after one round of warming up."""
-    times: list[list[float]] = [[] for _ in works]
-    for turn in range(repeats + 1):
-        for work, seconds in zip(works, times, strict=True):
-            took = timed(work)
-            if turn:
-                seconds.append(took.least)
-    return [median(seconds) for seconds in times]
+    named = {str(number): work for number, work in enumerate(works)}
+    return [one.median for one in in_turns(named, (), (), repeats).values()]
 
 
 def show(head: Sequence[str], rows: Sequence[Sequence[object]]) -> None:

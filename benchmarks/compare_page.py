@@ -18,12 +18,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
 COMPONENTS = {
-    **dict.fromkeys(("cca", "opca", "cl_lsi", "lsa"), (5, 10, 20, 40)),
-    "bm25": (None,),
-    "tfidf_cosine": (None,),
-    "ngram_matcher": (None,),
-    "cplsa": (10,),
-}
+    **dict.fromkeys(("cca", "opca", "cl_lsi", "lsa"), (5, 10, 20, 40)), "bm25": (None,),
+    "tfidf_cosine": (None,), "ngram_matcher": (None,), "cplsa": (10,),
+}  # fmt: skip
 
 
 def train() -> str:

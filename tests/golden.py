@@ -33,16 +33,10 @@ ITEMS = 250  # of the side that a demo is split by
 SAMPLED = 200  # similarities of test items
 #: Parameters of a method that has them; float32 and the processor, as bf16 and a GPU add noise.
 SMALL: dict[str, Any] = {
-    "n_components": 16,
-    "max_iter": 5,
-    "n_constraints": 2_000,
-    "max_landmarks": 200,
-    "hidden_units": 16,
-    "embedding_size": 16,
-    "precision": "float32",
-    "device": "cpu",
+    "n_components": 16, "max_iter": 5, "n_constraints": 2_000, "max_landmarks": 200,
+    "hidden_units": 16, "embedding_size": 16, "precision": "float32", "device": "cpu",
     "random_state": 0,
-}
+}  # fmt: skip
 #: What two runs may differ by: similarities in shares of the largest, metrics as they are. Two
 #: runs of the same code agree to the last bit, so this is for sums in another order, measured with
 #: OPENBLAS_CORETYPE=Sandybridge instead of Haswell (of torch, ATEN_CPU_CAPABILITY=default): 5e-7

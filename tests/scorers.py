@@ -26,14 +26,9 @@ class Table:
 
 #: Of a model that a test makes up.
 TAGS = MethodTags(
-    title="First columns",
-    reference="None",
-    year=2026,
-    family="spectral",
-    input="tfidf",
-    space="one",
-    uses="unsupervised",
-)
+    title="First columns", reference="None", year=2026, family="spectral", input="tfidf",
+    space="one", uses="unsupervised",
+)  # fmt: skip
 
 
 class Shares(TopicSimilarity):

@@ -28,13 +28,8 @@ from simviz.relevance import Relevance
 
 WORDS = ["red heart", "blue car", "green tree", "red car", "small green bird", "big blue whale"]
 PALABRAS = [
-    "corazón rojo",
-    "coche azul",
-    "árbol verde",
-    "coche rojo",
-    "pájaro verde",
-    "ballena azul",
-]
+    "corazón rojo", "coche azul", "árbol verde", "coche rojo", "pájaro verde", "ballena azul",
+]  # fmt: skip
 
 
 @pytest.fixture
