@@ -526,12 +526,7 @@ def _twins(items: Items) -> dict[int, set[int]]:
 
 
 def _reasons(
-    pairs: PairSet,
-    method: str,
-    cells: Index,
-    probability: Reals,
-    better: Index,
-    order: Index,
+    pairs: PairSet, method: str, cells: Index, probability: Reals, better: Index, order: Index
 ) -> NDArray[np.object_]:
     """Terms that speak for the better y, where a pair is listed; nothing where there are none."""
     reasons = np.full(len(cells), "", dtype=object)

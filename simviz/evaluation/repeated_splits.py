@@ -13,11 +13,7 @@ from sklearn.base import clone
 from simviz.callbacks import Callback
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import By, split
-from simviz.evaluation.comparisons import (
-    Comparisons,
-    apply_correction,
-    pairs_to_compare,
-)
+from simviz.evaluation.comparisons import Comparisons, apply_correction, pairs_to_compare
 from simviz.evaluation.metrics import Metric, parse_metric
 from simviz.evaluation.result import DIRECTIONS, Asking, directions_of
 from simviz.evaluation.scoring import evaluate

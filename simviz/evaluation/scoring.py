@@ -558,12 +558,7 @@ class VectorScorer(Scorer[Values]):
             raise ValueError(f"similarity must be 'cosine' or 'dot', got {self.similarity!r}.")
 
     def iter_similarity(
-        self,
-        x: Values,
-        y: Values,
-        /,
-        *,
-        block_size: int | None = None,
+        self, x: Values, y: Values, /, *, block_size: int | None = None
     ) -> Iterator[Values]:
         """Cosines or dot products of the rows of two matrices, in blocks of rows."""
         X, Y = self.factors(x, y)

@@ -17,12 +17,7 @@ from simviz._types import Ints, Reals
 from simviz.data.cells import counted, shown
 from simviz.data.collection import judgments
 from simviz.data.collection.files import read_matrices
-from simviz.data.collection.judgments import (
-    RUN_COLUMNS,
-    id_columns,
-    merge_repeated,
-    positions,
-)
+from simviz.data.collection.judgments import RUN_COLUMNS, id_columns, merge_repeated, positions
 from simviz.data.limits import get_limits
 from simviz.data.pairs import Items, PairSet
 from simviz.data.roles import parse_labels

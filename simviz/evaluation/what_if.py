@@ -140,9 +140,7 @@ class WhatIf:
         return "A blend or CSLS cannot follow: mark pairs of one of its parts."
 
     def revise(
-        self,
-        together: Iterable[tuple[str, str]] = (),
-        apart: Iterable[tuple[str, str]] = (),
+        self, together: Iterable[tuple[str, str]] = (), apart: Iterable[tuple[str, str]] = ()
     ) -> Revision:
         """Follow pairs of items of the training part.
 

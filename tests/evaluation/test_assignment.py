@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scorers import Table
 
 from simviz.data import Items, PairSet
 from simviz.datasets import load_demo
@@ -10,34 +11,15 @@ from simviz.pipeline import default_pipeline
 NAMES = st.lists(st.sampled_from("abcd"), min_size=1, max_size=2, unique=True)
 
 
-class Given:
-    """Scores as they are, in blocks of two."""
-
-    def __init__(self, scores):
-        self.scores = np.asarray(scores, dtype=np.float64)
-
-    def iter_similarity(self, x, y):
-        for start in range(0, len(self.scores), 2):
-            yield self.scores[start : start + 2]
-
-
 def items(n):
     return Items([str(i) for i in range(n)], [f"text {i}" for i in range(n)], "text")
 
 
 @settings(max_examples=60)
-@given(
-    st.integers(1, 5),
-    st.lists(
-        st.lists(st.sampled_from("abcd"), min_size=1, max_size=2, unique=True),
-        min_size=1,
-        max_size=7,
-    ),
-    st.integers(0, 100),
-)
+@given(st.integers(1, 9), st.lists(NAMES, min_size=1, max_size=7), st.integers(0, 100))
 def test_the_best_group_is_that_of_the_nearest_item(n, groups, seed):
     scores = np.random.default_rng(seed).random((n, len(groups)))
-    found = assign(Given(scores), items(n), items(len(groups)), groups)
+    found = assign(Table(scores), items(n), items(len(groups)), groups)
     for i in range(n):
         best = int(scores[i].argmax())
         assert found.nearest[i] == best or len(groups) == 1
@@ -56,7 +38,7 @@ def test_the_best_group_is_that_of_the_nearest_item(n, groups, seed):
 
 
 def test_what_scores_the_same_everywhere_belongs_nowhere():
-    found = assign(Given([[0.5, 0.5], [0.1, 0.2]]), items(2), items(2), [["a"], ["b"]])
+    found = assign(Table(np.array([[0.5, 0.5], [0.1, 0.2]])), items(2), items(2), [["a"], ["b"]])
     assert found.group.tolist() == [-1, 1]
     assert np.isnan(found.score[0]) and found.nearest.tolist() == [-1, 1]
 
@@ -76,7 +58,7 @@ def test_without_groups_each_item_is_one():
     pairs = PairSet.from_texts(["a", "b"], ["cook", "nurse"])
     assert group_names(pairs) == [("cook",), ("nurse",)]
     with pytest.raises(ValueError, match="as many lists"):
-        assign(Given([[1.0, 2.0]]), items(1), items(2), [["a"]])
+        assign(Table(np.array([[1.0, 2.0]])), items(1), items(2), [["a"]])
 
 
 def test_a_threshold_keeps_its_share_of_what_is_right():

@@ -22,9 +22,7 @@ class TwoPasses(VectorScorer):
     factors = None
 
     def iter_similarity(self, x, y, /, *, block_size=None):
-        P, Q = VectorScorer(self.similarity).factors(x, y)
-        for start in range(0, len(P), block_size or 16):
-            yield P[start : start + (block_size or 16)] @ Q.T
+        yield from VectorScorer(self.similarity).iter_similarity(x, y, block_size=block_size)
 
 
 class Counting(VectorScorer):

@@ -41,8 +41,7 @@ def test_every_pair_is_counted_where_it_scores(unjudged, direction):
     for name, mask in asking[1].items():
         expected = [
             np.bincount(
-                np.searchsorted(counts.cuts, row[m], side="right"),
-                minlength=len(counts.cuts) + 1,
+                np.searchsorted(counts.cuts, row[m], side="right"), minlength=len(counts.cuts) + 1
             )
             for row, m in zip(asking[0], mask, strict=True)
         ]
@@ -129,11 +128,6 @@ def test_average_precision_equals_sklearn_and_averages_over_ties():
     brute = np.mean([average_precision_score(order, -np.arange(12)) for order in relevant])
     assert len(relevant) == 63
     assert Roc.from_scores(tied, few).average_precision == pytest.approx(brute, abs=1e-12)
-
-
-def test_precision_along_the_curve():
-    roc = Roc.from_scores([4.0, 3.0, 2.0, 1.0], [True, False, True, False])
-    np.testing.assert_allclose(roc.precision, [np.nan, 1, 1 / 2, 2 / 3, 1 / 2])
 
 
 def test_calibration_is_isotonic_regression():

@@ -1,4 +1,4 @@
-"""Two runs query by query: who wins, by how much, where the first right answer stands."""
+"""Where two runs differ: query by query, in words, and in answers to one query."""
 
 from __future__ import annotations
 
@@ -11,11 +11,13 @@ from hypothesis import given, settings, strategies as st
 
 from simviz.evaluation import MRR, VectorScorer, evaluate
 from simviz.evaluation.differences import (
+    Answers,
     Differences,
     first_relevant_rank,
     hardest_queries,
     paired_differences,
     query_metric,
+    shared_terms,
 )
 from simviz.ranking import rank_block
 from simviz.ranking._ranks import Ranking
@@ -153,3 +155,82 @@ def test_hardest_are_those_whose_first_right_answer_stands_lowest():
     assert hardest_queries(ranking) == [(0, 3.0), (2, 2.0), (3, 2.0)]
     assert hardest_queries(ranking, 1) == [(0, 3.0)]
     assert len(hardest_queries(ranking, 9)) == 3, "neither what is right nor what cannot be"
+
+
+scores = st.lists(st.integers(0, 4), min_size=1, max_size=12)
+
+
+@settings(max_examples=80)
+@given(scores)
+def test_places_are_those_of_counting(given_scores):
+    found = Answers.from_scores(given_scores)
+    assert sorted(found.candidate.tolist()) == list(range(len(given_scores)))
+    for i, candidate in enumerate(found.candidate):
+        score = given_scores[candidate]
+        assert found.score[i] == score
+        assert found.first[i] == 1 + sum(s > score for s in given_scores)
+        assert found.last[i] == sum(s >= score for s in given_scores)
+    assert (np.diff(found.score) <= 0).all()
+
+
+@settings(max_examples=80)
+@given(st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=1, max_size=12))
+def test_moves_cancel_out_and_turn_round(given_scores):
+    here, there = (Answers.from_scores([s[side] for s in given_scores]) for side in (0, 1))
+    moved = here.moved_from(there)
+    assert moved.sum() == pytest.approx(0)
+    back = dict(zip(there.candidate.tolist(), there.moved_from(here).tolist(), strict=True))
+    assert [-back[c] for c in here.candidate.tolist()] == moved.tolist()
+
+
+def test_only_the_pool_competes():
+    found = Answers.from_scores([0.9, 0.1, 0.5, 0.7], pool=[1, 2])
+    assert found.candidate.tolist() == [2, 1]
+    assert found.first.tolist() == [1, 2]
+
+
+def test_ties_across_the_last_place_are_not_listed_by_chance():
+    found = Answers.from_scores([1.0, 0.5, 0.5, 0.5, 0.0])
+    assert found.shown(3).tolist() == [0]
+    assert found.shown(4).tolist() == [0, 1, 2, 3]
+    assert found.candidate[found.shown(3, always=[2])].tolist() == [0, 2]
+
+
+def test_answers_about_other_candidates_are_refused():
+    with pytest.raises(ValueError, match="different candidates"):
+        Answers.from_scores([1.0, 2.0]).moved_from(Answers.from_scores([1.0, 2.0], pool=[1]))
+
+
+def test_planted_words_are_found_on_their_sides():
+    rng = np.random.default_rng(0)
+    filler = ["the", "of", "sun", "moon", "tree", "stone"]
+    texts, d = [], []
+    for i in range(300):
+        words = list(rng.choice(filler, 2, replace=False))
+        good, poor = i % 10 == 0, i % 10 == 5
+        texts.append(" ".join(words + ["Flag"] * good + ["clock"] * poor))
+        d.append(0.6 * good - 0.6 * poor + 0.1 * rng.normal())
+    gains, losses = shared_terms(d, texts)
+    assert (gains[0].term, losses[0].term) == ("flag", "clock")
+    assert gains[0].queries.tolist() == list(range(0, 300, 10))
+    assert gains[0].difference == pytest.approx(np.mean(d[::10]))
+    assert all(group.difference > 0 and group.z > 0 for group in gains)
+    assert all(group.difference < 0 and group.z < 0 for group in losses)
+
+
+def test_words_that_go_together_are_one_group():
+    texts = ["new york"] * 10 + ["new"] + ["elsewhere"] * 20
+    gains, _ = shared_terms([1.0] * 11 + [0.0] * 20, texts)
+    assert [group.term for group in gains] == ["new"]
+
+
+def test_rare_words_words_of_all_and_level_runs_say_nothing():
+    texts = ["all a", "all b", "all c", "all d"]
+    assert shared_terms([1, 0, 0, -1], texts, least=2) == ([], [])
+    assert shared_terms([0, 0, 0, 0], ["x y"] * 4, least=1) == ([], [])
+    assert shared_terms([], []) == ([], [])
+
+
+def test_lengths_must_agree():
+    with pytest.raises(ValueError, match="one of each a query"):
+        shared_terms([0.1, 0.2], ["a"])

@@ -23,12 +23,7 @@ from simviz.evaluation import (
     evaluate,
     judged_pairs,
 )
-from simviz.evaluation.judged_pair_tests import (
-    delong_pairs,
-    interval_of_pairs,
-    resample,
-    weighted,
-)
+from simviz.evaluation.judged_pair_tests import delong_pairs, interval_of_pairs, resample, weighted
 from simviz.relevance import Relevance
 
 STRUCTURES = ["once", "queries", "both"]

@@ -253,8 +253,7 @@ def test_names_of_trec_eval_mean_what_they_mean_there(name, meant):
 
 
 @pytest.mark.parametrize(
-    "name",
-    ["R@2", "AP", "RR", "RR@2", "Success@1", "Success@2", "nDCG@3", "nDCG", "P@2", "Rprec"],
+    "name", ["R@2", "AP", "RR", "RR@2", "Success@1", "Success@2", "nDCG@3", "nDCG", "P@2", "Rprec"]
 )
 def test_names_of_ir_measures_mean_what_they_mean_there(name):
     import ir_measures

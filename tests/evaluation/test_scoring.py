@@ -1,3 +1,5 @@
+"""Blocked evaluation against counting by hand, and scorers to compare with."""
+
 from __future__ import annotations
 
 import math
@@ -9,9 +11,10 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 from scipy.stats import pearsonr, rankdata, spearmanr
 from scorers import Table
-from sklearn.metrics import label_ranking_average_precision_score, ndcg_score, roc_auc_score
+from sklearn.metrics import roc_auc_score
 
 import simviz.evaluation._blocks
+from simviz.data.pairs import PairSet
 from simviz.evaluation import (
     AUC,
     MAP,
@@ -19,6 +22,7 @@ from simviz.evaluation import (
     NDCG,
     ChanceScorer,
     PartialAUC,
+    PopularityScorer,
     Precision,
     RankLoss,
     Recall,
@@ -147,18 +151,6 @@ def test_infinite_scores_are_ordered_too():
     result = evaluate(Table(scores), np.ones((2, 1)), np.ones((3, 1)), relevance)
     np.testing.assert_allclose(result.per_query("MAP"), [(1 + 2 / 3) / 2, (1 + 2 / 3) / 2])
     assert result.value("AUC") == pytest.approx((2 * 2) / 8)
-
-
-def test_a_matrix_of_grades_against_sklearn():
-    rng = np.random.default_rng(1)
-    scores = rng.permuted(np.tile(np.arange(40.0), (30, 1)), axis=1)
-    grades = np.where(rng.random((30, 40)) < 0.2, rng.integers(1, 4, (30, 40)), 0)
-    grades[:, 0] = 1
-    result = evaluate(Table(scores), np.ones((30, 1)), np.ones((40, 1)), grades)
-    expected = ndcg_score(grades, scores, k=5)
-    assert result.value(NDCG(5, gain="linear"), "x2y") == pytest.approx(expected)
-    expected = label_ranking_average_precision_score(grades > 0, scores)
-    assert result.value("MAP", "x2y") == pytest.approx(expected)
 
 
 def test_a_judged_pool_can_be_asked_for():
@@ -419,3 +411,52 @@ def test_models_and_pipelines_are_scorers():
     expected = expected_ranking(full, np.eye(11), np.ones((11, 11), bool))
     np.testing.assert_allclose(result.per_query("MRR"), MRR().per_query(expected))
     assert result.x_empty == pytest.approx(1 / 11)
+
+
+def test_popularity_knows_the_popular_items_only():
+    train = PairSet.from_texts(
+        ["a", "b", "c"],
+        ["p", "q", "r"],
+        Relevance.from_pairs([0, 1, 2, 2], [0, 0, 0, 1], [1, 1, 1, -1], shape=(3, 3)),
+    )
+    # Items are known by their ids "0", "1", ...; judged negatives are no partners.
+    scores = np.concatenate(list(PopularityScorer(train).iter_similarity(train.x, train.y)))
+    np.testing.assert_array_equal(scores, [[4, 1, 1]] * 3)
+    test = train.take([2, 0], [1, 0])
+    result = evaluate(PopularityScorer(train), test.x, test.y, np.array([[0, 1], [0, 1]]))
+    assert result.value("top-1", "x2y") == 1.0
+    assert result.value("top-1", "y2x") == 1.0  # both are relevant, whatever the order
+
+
+def test_popularity_serves_both_directions():
+    train = PairSet.from_texts(["a", "b"], ["p", "q", "r"], np.array([[1, 1, 0], [0, 0, 0]]))
+    result = evaluate(
+        PopularityScorer(train), train.x, train.y, np.array([[0, 0, 1], [0, 1, 0]]), block_size=1
+    )
+    np.testing.assert_array_equal(result.per_query("MRR", "x2y"), [1 / 3, 3 / 4])
+    np.testing.assert_array_equal(result.per_query("MRR", "y2x"), [np.nan, 1 / 2, 1])
+
+
+def test_unknown_items_count_zero():
+    train = PairSet.from_texts(["a"], ["p"])
+    other = PairSet.from_texts(["x", "y"], ["z", "w"])
+    scores = np.concatenate(list(PopularityScorer(train).iter_similarity(other.x, other.y)))
+    np.testing.assert_array_equal(scores, [[2, 1], [1, 0]])
+
+
+def test_chance_takes_any_sides():
+    assert evaluate(ChanceScorer(), ["a", "b"], ["c", "d"]).value("MRR") == 0.75
+    sparse = sp.eye_array(3, format="csr")
+    assert evaluate(ChanceScorer(), sparse, sparse).value("top-1") == pytest.approx(1 / 3)
+    blocks = list(ChanceScorer().iter_similarity(np.eye(5), np.eye(2), block_size=2))
+    assert [b.shape for b in blocks] == [(2, 2), (2, 2), (1, 2)]
+
+
+def test_vectors_compare_by_cosine_or_product():
+    X, Y = np.array([[1, 0], [3, 4]]), np.array([[2, 0], [0, 0]])
+    np.testing.assert_allclose(next(VectorScorer().iter_similarity(X, Y)), [[1, 0], [0.6, 0]])
+    np.testing.assert_array_equal(
+        next(VectorScorer("dot").iter_similarity(X, Y)), [[2, 0], [6, 0]]
+    )
+    with pytest.raises(ValueError, match="'cosine' or 'dot', got 'js'"):
+        VectorScorer("js")

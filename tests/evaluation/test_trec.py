@@ -1,18 +1,25 @@
-"""Runs and judgments that other programs read as they were meant."""
+"""Runs and judgments that other programs read as they were meant, and runs of theirs."""
 
 from __future__ import annotations
 
+import io
 from urllib.parse import unquote
 
 import ir_measures
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 from simviz.data import Items, PairSet
 from simviz.evaluation import MAP, MRR, NDCG, evaluate
-from simviz.evaluation.trec import trec_id, trec_qrels, trec_run, why_no_qrels
+from simviz.evaluation.trec import read_run, trec_id, trec_qrels, trec_run, why_no_qrels
+from simviz.exceptions import DatasetError, JobError
+from simviz.jobs import SplitSpec
+from simviz.jobs.imported_runs import import_run
+from simviz.pipeline import default_pipeline, load_pipeline
 from simviz.relevance import Relevance
+from simviz.store import Store
 
 N_X, N_Y = 40, 30
 
@@ -135,3 +142,118 @@ def test_judged_not_relevant_is_grade_0():
     )
     assert "".join(trec_qrels(pairs)) == "0 0 0 2\n0 0 1 0\n1 0 1 1\n"
     assert "".join(trec_qrels(pairs, direction="y2x")) == "0 0 0 2\n0 0 2 0\n1 0 0 0\n1 0 1 1\n"
+
+
+WORDS = "red blue green gold car bus tram ship".split()
+TEXTS = [f"{a} {b}" for a in WORDS[:4] for b in WORDS[4:]]
+
+
+def pairs_of(texts=TEXTS):
+    ids = [f"q {i}" for i in range(len(texts))]
+    sides = [Items(ids, [f"{t} {s}" for t in texts], "text") for s in ("x", "y")]
+    return PairSet(*sides, Relevance.identity(len(texts)), name="colours")
+
+
+def test_a_run_that_simviz_wrote_is_measured_the_same():
+    pairs = pairs_of()
+    pipeline = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+    text = "".join(trec_run(pipeline, pairs, tag="mine"))
+    run = read_run(text.encode(), pairs, "mine.run")
+    assert run.name == "mine"
+    metrics = ["MRR", "top-1", "MAP"]
+    ours = evaluate(pipeline, pairs.x, pairs.y, metrics=metrics)
+    theirs = evaluate(run.pipeline, pairs.x, pairs.y, metrics=metrics)
+    for metric in metrics:
+        assert theirs.value(metric, "x2y") == pytest.approx(ours.value(metric, "x2y"))
+
+
+def test_answers_beyond_the_run_are_tied_below_it():
+    pairs = pairs_of(TEXTS[:4])
+    # The right answer is not among those that were given: one of three left.
+    text = "q%200 Q0 q%201 1 5 s\nq%201 Q0 q%201 1 -7 s\n"
+    run = read_run(text.encode(), pairs, "a.txt")
+    result = evaluate(run.pipeline, pairs.x, pairs.y, metrics=["MRR"])
+    values = result.per_query("MRR", "x2y")
+    assert values[0] == pytest.approx(np.mean([1 / 2, 1 / 3, 1 / 4]))
+    assert values[1] == 1.0
+    assert values[2] == pytest.approx(np.mean([1, 1 / 2, 1 / 3, 1 / 4]))
+    assert any("2 scores for 2 of 4 x items" in note for note in run.notes)
+
+
+def saved(write, value):
+    buffer = io.BytesIO()
+    write(buffer, value)
+    return buffer.getvalue()
+
+
+def test_tables_and_matrices_of_scores_are_read():
+    pairs = pairs_of(TEXTS[:3])
+    matrix = np.array([[3.0, -1, 2], [0, 5, 1], [0, 1, 0]])
+    table = "query_id,doc_id,score\n" + "".join(
+        f"q {i},q {j},{matrix[i, j]}\n" for i in range(3) for j in range(3)
+    )
+    files = {
+        "s.csv": table.encode(),
+        "s.npy": saved(np.save, matrix),
+        "s.npz": saved(sp.save_npz, sp.csr_array(matrix + 2.0)),
+    }
+    for name, data in files.items():
+        scores = read_run(data, pairs, name).scores.toarray()
+        assert (np.argsort(scores, axis=None) == np.argsort(matrix, axis=None)).all() or (
+            np.corrcoef(scores.ravel(), matrix.ravel())[0, 1] > 0.999
+        ), name
+
+
+REFUSED = {
+    "strange ids": (b"a Q0 b 1 2 s\n", "no row names an x and a y item"),
+    "short line": (b"q%200 Q0 q%201 1 5 s\nq Q0\n", r"line 2 has 2 words"),
+    "no score": (b"query,document,note\nq 0,q 1,fine\n", "no column with scores"),
+    "word": (b"q%200 Q0 q%201 1 5 s\nq%200 Q0 q%202 1 high s\n", "line 2: the score 'high'"),
+    "first line": (b"q%200 Q0 q%201 1 nan s\n", "line 1: the score 'nan' is no finite number"),
+    "twice": (b"q%200 Q0 q%201 1 5 s\nq%200 Q0 q%201 1 4 s\n", r"line 2: the score is 4, but 5 "),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_is_no_run_is_refused(case):
+    data, message = REFUSED[case]
+    with pytest.raises(DatasetError, match=message):
+        read_run(data, pairs_of(), "r.txt")
+    with pytest.raises(DatasetError, match="16 x and 16 y items"):
+        read_run(saved(np.save, np.eye(3)), pairs_of(), "r.npy")
+
+
+def test_a_line_that_repeats_another_counts_once():
+    line = b"q%200 Q0 q%201 1 5 s\n"
+    once, twice = (read_run(line * n, pairs_of(), "r.txt") for n in (1, 2))
+    assert (once.scores != twice.scores).nnz == 0
+    assert "r.txt: 1 line repeats another; each counts once." in twice.notes
+    assert not any("repeats" in note for note in once.notes)
+
+
+def test_items_that_differ_in_their_id_only_share_scores():
+    pairs = pairs_of(["a b", "a b", "c d"])
+    run = read_run(b"q%201 Q0 q%202 1 5 s\n", pairs, "r.txt")
+    assert any("2 items equal another" in note for note in run.notes)
+    assert run.pipeline.similarity(pairs.x, pairs.y)[0, 2] > 0
+
+
+def test_an_imported_run_is_kept_and_read_back(tmp_path):
+    store = Store(tmp_path)
+    workspace = store.workspaces.create()
+    pairs = pairs_of()
+    dataset_id = store.datasets.put(pairs, workspace)
+    pipeline = default_pipeline("bm25", pairs).fit(pairs)
+    run = read_run("".join(trec_run(pipeline, pairs)).encode(), pairs, "bm25.run")
+    split = SplitSpec("pair", (0.4, 0.2, 0.4), 3)
+    run_id = import_run(store, dataset_id, pairs, run, split, workspace)
+    assert import_run(store, dataset_id, pairs, run, split, workspace) == run_id
+    kept = store.runs.get(run_id, workspace)
+    assert kept.info.method == "imported" and kept.info.summary
+    assert kept.part("test").evaluation.value("top-1", "x2y") == 1.0
+    same = load_pipeline(kept.folder / "pipeline.simviz").similarity(pairs.x, pairs.y)
+    assert same.tolist() == run.pipeline.similarity(pairs.x, pairs.y).tolist()
+    other = Items(["new"], ["never seen"], "text")
+    assert not run.pipeline.similarity(other, pairs.y).any()
+    with pytest.raises(JobError, match="seen by all visitors"):
+        import_run(store, "demo:emoji", pairs, run, split, workspace)

@@ -88,7 +88,13 @@ def _by_trec_eval(qrels, run):
     return values
 
 
-def _compare(seed, tmp_path):
+SOAK = pytest.mark.soak("160 more pairs of files")
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(40), *(pytest.param(seed, marks=SOAK) for seed in range(40, 200))]
+)
+def test_means_are_those_of_trec_eval_over_the_orders_of_ties(seed, tmp_path):
     qrels, run = _drawn(seed)
     rng = np.random.default_rng([seed, 1])
     judged = [(q, "0", d, str(g)) for q, row in qrels.items() for d, g in row.items()]
@@ -100,14 +106,3 @@ def _compare(seed, tmp_path):
         found = read_run_values([tmp_path / "run"], tmp_path / "qrels", metric).values["run"]
         assert len(found) == len(qrels)
         assert found.mean() == pytest.approx(wanted[metric], abs=1e-9), metric
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_means_are_those_of_trec_eval_over_the_orders_of_ties(seed, tmp_path):
-    _compare(seed, tmp_path)
-
-
-@pytest.mark.soak("160 more pairs of files")
-@pytest.mark.parametrize("seed", range(40, 200))
-def test_means_are_those_of_trec_eval_on_many_more_files(seed, tmp_path):
-    _compare(seed, tmp_path)

@@ -24,14 +24,7 @@ from simviz.charts import draw
 from simviz.data import Items, PairSet, split
 from simviz.evaluation import evaluate
 from simviz.evaluation._tuning_fits import PairUnits
-from simviz.evaluation.tuning import (
-    Selection,
-    Trial,
-    UnitEstimator,
-    development,
-    search,
-    tune,
-)
+from simviz.evaluation.tuning import Selection, Trial, UnitEstimator, development, search, tune
 from simviz.exceptions import DatasetError, JobCancelled
 from simviz.methods.cca import RidgeCCA
 from simviz.pipeline import BlendPipeline, default_pipeline, load_pipeline
@@ -158,32 +151,24 @@ def test_parts_never_share_what_they_must_not(vectors, by):
     assert any((a[1] != b[1]).any() for a, b in zip(folds, units.folds(4, 2), strict=True))
 
 
-class Probe:
-    """Counts which items anybody reads."""
-
-    def __init__(self, monkeypatch):
-        self.seen = set()
-        take = Items.take
-
-        def noted(items, index):
-            part = take(items, index)
-            self.seen |= set(part.ids)
-            return part
-
-        monkeypatch.setattr(Items, "take", noted)
-
-
 def test_the_test_part_is_never_touched(vectors, monkeypatch):
     parts = split(vectors, "pair", seed=2)
     whole = development(vectors, parts)
     held = set(parts.test.x.ids) | set(parts.test.y.ids)
     assert not held & (set(whole.x.ids) | set(whole.y.ids))
     assert len(whole.x) == len(parts.train.x) + len(parts.validation.x)
-    probe = Probe(monkeypatch)
+    seen, take = set(), Items.take
+
+    def noted(items, index):
+        part = take(items, index)
+        seen.update(part.ids)
+        return part
+
+    monkeypatch.setattr(Items, "take", noted)
     pipeline = cca(parts.train)
     search(pipeline, whole, {"n_components": [2, 5]}, cv=3).refit(pipeline, whole)
     search(pipeline, parts.train, {"n_components": [2, 5]}, cv=parts.validation)
-    assert probe.seen and not probe.seen & held
+    assert seen and not seen & held
 
 
 def test_a_planted_test_item_changes_nothing(vectors):

@@ -1,3 +1,9 @@
+"""How far a drawing can be trusted, and what it is called."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -5,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.manifold import trustworthiness
 
 from simviz.projection import layout, map_quality, mds_map
-from simviz.projection.quality import points_moved
+from simviz.projection.quality import points_moved, trust_level
 from simviz.relevance import Relevance
 
 
@@ -179,3 +185,34 @@ def test_refusals_say_what_to_do():
         map_quality(x, y, x, y, similarity=np.ones((6, 5)))
     with pytest.raises(ValueError, match="'dot'"):
         map_quality(x, y, x, y, similarity="cosine")
+
+
+@pytest.fixture(scope="module")
+def quality():
+    points = np.random.default_rng(0).normal(size=(40, 2))
+    return map_quality(
+        points[:20], points[20:], points[:20], points[20:], relevance=Relevance.identity(20)
+    )
+
+
+@pytest.mark.parametrize(
+    ("overlap", "words"),
+    [
+        (1.0, "Map quality: good"),
+        (0.5, "Map quality: good"),
+        (0.49, "Map quality: fair"),
+        (0.1, "Map quality: rough"),
+        (0.05, "Map quality: poor"),
+        (0.0, "Map quality: poor"),
+    ],
+)
+def test_level_falls_with_the_neighbours_kept(quality, overlap, words):
+    kept = replace(quality, cross_overlap=overlap, random_cross_overlap=0.0)
+    assert trust_level(kept) == words
+
+
+def test_level_counts_what_is_kept_beyond_chance(quality):
+    lucky = replace(quality, cross_overlap=0.5, random_cross_overlap=0.5)
+    assert trust_level(lucky) == "Map quality: poor"
+    assert trust_level(replace(lucky, cross_overlap=0.2)) == "Map quality: poor"
+    assert trust_level(replace(lucky, cross_overlap=0.8)) == "Map quality: good"
