@@ -232,6 +232,11 @@ class Answers:
         """Expected place of each: the middle of those that it shares."""
         return (self.first + self.last) / 2
 
+    def rank_text(self, at: int) -> str:
+        """The rank of one, as a range where answers tie."""
+        first, last = int(self.first[at]), int(self.last[at])
+        return f"{first:,}" if first == last else f"{first:,}–{last:,}"
+
     def shown(self, k: int = 10, always: Collection[int] = ()) -> Ints:
         """Which to list: those surely among the first, and some others."""
         is_required = np.isin(self.candidate, list(always))

@@ -139,9 +139,7 @@ def show_curves(run_table: RunTable) -> None:
         made = {}
         with display.problems():  # a model that was deleted since, or is damaged
             for entry in run_table.entries:
-                records = curves.curve_of(entry, metric, run_table.pairs)
-                curve = run_summary.dimension_curve(entry, run_table.direction, records)
-                made[entry.label] = curve
+                made[entry.label] = curves.curve_of(run_table, entry, metric)
         if drawn := [curve for curve in made.values() if curve is not None]:
             show_chart(dimension_figure(drawn, metric=metric, theme=state.theme()), "curve")
         if flat := [label for label, curve in made.items() if curve is None]:

@@ -1,7 +1,8 @@
-"""Two runs are blended in Compare, and the blend becomes a run like any other."""
+"""Two runs are blended in Compare, or hubs of one corrected; what is made is a run like any."""
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
@@ -9,7 +10,7 @@ from on_page import control, html, run, said
 from waiting import LONG
 
 from simviz.evaluation import choose_blend
-from simviz.jobs import blend_spec
+from simviz.jobs import blend_spec, csls_spec
 from simviz.workbench.compare import blend
 from simviz.workbench.shell import runs, state
 
@@ -34,10 +35,21 @@ def home(make_home, letters):
 
 @pytest.fixture
 def show(home, visit):
-    """The tab that blends the named runs."""
+    """The tab that blends the named runs, or another one."""
     return lambda *names, **params: visit(
-        runs=",".join(home.runs[name] for name in names), tab="blend", **params
+        **{"runs": ",".join(home.runs[name] for name in names), "tab": "blend"} | params
     )
+
+
+def keep(page, home, what):
+    """Press the button that makes a run, and open the page again when it is there."""
+    run(page.button(key="compare-keep").click())
+    job = next(job for job in state.queue().jobs(home.mine) if job.spec.method == what)
+    status = state.queue().wait(job.id, LONG)
+    assert status.state == "succeeded", status.message
+    run(page)
+    assert status.run_id in control(page, "Runs").value
+    return status.run_id
 
 
 def test_the_curve_begins_at_the_weight_chosen_on_validation(show):
@@ -141,17 +153,10 @@ def test_without_validation_pairs_no_weight_is_chosen(show, monkeypatch):
 def test_a_kept_blend_is_a_run_and_is_chosen(show, home):
     page = show("cl_lsi", "bm25")
     page.slider[0].set_value(0.25).run()
-    run(page.button(key="compare-keep").click())
-    jobs = state.queue().jobs(home.mine)
-    kept = next(job for job in jobs if job.spec.method == "blend")
-    status = state.queue().wait(kept.id, LONG)
-    assert status.state == "succeeded", status.message
-    run(page)
-    labels = html(page)
-    assert "0.25 CL-LSI + 0.75 BM25" in labels
-    pills = control(page, "Runs")
-    assert status.run_id in pills.value and len(pills.value) == 3
-    params = state.store().runs.get(status.run_id, home.mine).spec["params"]
+    run_id = keep(page, home, "blend")
+    assert "0.25 CL-LSI + 0.75 BM25" in html(page)
+    assert len(control(page, "Runs").value) == 3
+    params = state.store().runs.get(run_id, home.mine).spec["params"]
     assert (params["learned"], params["lexical"]) == (home.runs["cl_lsi"], home.runs["bm25"])
     # With the two that it is made of it is offered no more.
     page.selectbox(key="compare-learned").set_value(home.runs["cl_lsi"]).run()
@@ -174,3 +179,34 @@ def test_a_blend_is_listed_mapped_and_shared(show, home, visit):
     seen = visit(workspace=None, share=token, tab="blend")
     assert "0.5 CL-LSI + 0.5 BM25" in html(seen)
     assert not any(b.key == "compare-keep" for b in seen.button), "a shared view is read-only"
+
+
+def test_k_is_chosen_on_validation_and_each_form_says_what_it_looks_at(show):
+    page = show("cl_lsi", "tfidf_cosine", tab="hubs", part="test")
+    table = next(e for e in html(page).split("<table") if "without CSLS" in e)
+    assert len(re.findall(r"<td>k = \d+", table)) == 6 and table.count(", best<") == 1
+    values = re.findall(r"<td>(k = \d+(?:, best)?)</td><td>(\d\.\d{3})", table)
+    best = max(float(value) for _, value in values)
+    assert next(float(v) for name, v in values if "best" in name) == best
+    assert "looks at the other queries" in said(page) and "<img" not in table
+    run(control(page, "The nearest are looked for among").set_value("training"))
+    assert "its two items and the model alone" in said(page)
+
+
+def test_a_kept_correction_is_a_run_that_is_chosen_and_not_corrected_again(show, home):
+    page = show("cl_lsi", tab="hubs")
+    keep(page, home, "csls")
+    assert "CSLS (looks at the other queries)" in html(page)
+    assert page.selectbox(key="compare-scaled").options == ["CL-LSI"]
+    assert "This correction is kept" in said(page)
+
+
+def test_what_is_corrected_is_mapped_searched_and_explained(home, visit, show):
+    show("cl_lsi")
+    info = state.store().runs.get(home.runs["cl_lsi"], home.mine).info
+    spec = csls_spec(info, 2, workspace=home.mine)
+    run_id = state.queue().wait(state.queue().submit(spec), LONG).run_id
+    for other in ("train", "map", "search"):
+        visit(other, data=home.data["own"], run=run_id)
+    page = visit(runs=f"{run_id},{home.runs['bm25']}", tab="queries")
+    assert not page.exception

@@ -22,7 +22,7 @@ from simviz.evaluation.tables import table_latex
 from simviz.jobs import SplitSpec
 from simviz.relevance import Relevance
 from simviz.reports.run_summary import RunEntry, RunTable
-from simviz.workbench.compare import downloads, parameters, queries, significance
+from simviz.workbench.compare import downloads, page as compare_page, queries, significance
 from simviz.workbench.shell import display, progress, state
 from simviz.workbench.shell.query_params import PAGES
 from simviz.workbench.shell.runs import label_runs
@@ -71,6 +71,11 @@ def pills(app):
     return control(app, "Runs")
 
 
+def asked(app):
+    """The query whose answers are shown."""
+    return next(b for e in app.get("html") if 'class="sv-asked"' in (b := e.proto.body))
+
+
 def titles(app):
     """What stands above the columns of the tables."""
     heads = re.findall(r"<th[^>]*>(.*?)</th>", html(app))
@@ -100,8 +105,7 @@ def test_finding_table_and_baselines(visit):
     assert re.search("p\N{NO-BREAK SPACE}(=|&lt;)\N{NO-BREAK SPACE}[01]", body), "on one line"
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
     assert body.count('class="sv-base"') == 2
-    heads = titles(page)
-    assert heads == [
+    assert titles(page) == [
         "method",
         "MRR",
         "group",
@@ -113,8 +117,9 @@ def test_finding_table_and_baselines(visit):
     assert "the 385 Spanish names of the test part" in said(page)
     assert "are empty" not in said(page)
     run(page.toggle(key="compare-more").set_value(True))
-    heads = titles(page)
-    assert len(heads) == 1 + 6 + 8 + 2, "six metrics, eight columns of the test, dimensions, time"
+    assert len(titles(page)) == 1 + 6 + 8 + 2, (
+        "six metrics, eight columns of the test, dimensions, time"
+    )
 
 
 def test_every_mark_names_its_test(visit):
@@ -165,9 +170,7 @@ def test_the_baseline_becomes_the_first_lexical_run_unless_another_was_chosen(vi
 )
 def test_published_protocols_have_a_better_test_beside(visit, metric, test):
     page = visit(data="demo:emoji", metric=metric, test="published")
-    heads = titles(page)
-    assert f"p, {test}" in heads
-    assert "p, randomisation" in heads
+    assert {f"p, {test}", "p, randomisation"} <= set(titles(page))
     assert "share a letter" in said(page)
 
 
@@ -310,7 +313,7 @@ def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(visit, kind):
     run(page.button(key="compare-miss-0").click())
     assert page.session_state["compare-tab"] == "queries"
     assert link(page)["query"].startswith("y2x:")
-    assert any('class="sv-asked"' in e.proto.body for e in page.get("html"))
+    assert asked(page)
 
 
 @pytest.mark.parametrize(
@@ -324,8 +327,7 @@ def test_a_point_of_a_curve_leads_to_pairs_and_a_pair_to_its_query(visit, kind):
 )
 def test_other_curves(visit, kind, words):
     page = visit(data="demo:icons", tab=kind)
-    chart = page.get("plotly_chart")[-1]
-    assert words in chart.proto.spec
+    assert words in page.get("plotly_chart")[-1].proto.spec
     assert link(page)["tab"] == kind
 
 
@@ -401,8 +403,7 @@ def test_a_tab_is_found_as_it_was_left(visit):
     before = link(page)["query"]
     run(page)
     left = link(page)["query"]
-    asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
-    assert left != before and page.dataframe[0].value["text"][3] in asked
+    assert left != before and page.dataframe[0].value["text"][3] in asked(page)
     page.switch_page("pages/methods.py").run()
     page.query_params.clear()
     page.switch_page("pages/compare.py")
@@ -431,10 +432,7 @@ def test_each_pair_behind_a_point_opens_its_query(visit):
         for n in range(3):
             run(page.button(key=f"compare-{kind}-{n}").click())
             _, icon = page.button(key=f"compare-{kind}-{n}").label.split(" ↔ ")
-            asked = next(
-                e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body
-            )
-            assert icon.rpartition(" · ")[0].replace("\\", "") in asked
+            assert icon.rpartition(" · ")[0].replace("\\", "") in asked(page)
             seen.append(link(page)["query"])
     assert len(set(seen)) > 3
     assert control(page, "Queries").value is None, "a filter would hide it"
@@ -467,11 +465,9 @@ def test_queries_are_filtered_by_a_column(visit, home):
 
 def test_a_link_to_a_query_opens_it(visit, home):
     pairs = load_demo("icons")
-
     at = int(state.run(home.runs["cca"]).arrays()["y_test"][100])
     page = visit(data="demo:icons", tab="queries", query=f"y2x:{at}")
-    asked = next(e.proto.body for e in page.get("html") if 'class="sv-asked"' in e.proto.body)
-    assert str(pairs.y.labels[at]) in asked
+    assert str(pairs.y.labels[at]) in asked(page)
     assert link(page)["query"] == f"y2x:{at}"
 
 
@@ -506,18 +502,9 @@ def test_hostile_text_is_text(visit, home):
 
 def choose_all(home, names, data, direction="y2x", metric="MRR"):
     """Runs as the page would choose them, without the page."""
-
     runs = [home.run(name) for name in names]
     labels = label_runs([run.info for run in runs])
-    entries = [
-        RunEntry(
-            run,
-            labels[run.id],
-            run.info.method,
-            "test",
-        )
-        for run in runs
-    ]
+    entries = [RunEntry(run, labels[run.id], run.info.method, "test") for run in runs]
     pairs = home.store.datasets.get(data, home.mine)
     return RunTable(pairs, entries, direction, metric, [metric])
 
@@ -560,16 +547,12 @@ def test_a_published_view_opens_as_its_owner_saw_it(visit, home):
         home.mine, "compare", run_ids=runs, dataset_ids=[home.data["own"]], view=view
     )
     page = visit(workspace=state.store().workspaces.create(), share=token)
-    assert page.session_state["compare-metric"] == "AUC"
-    assert page.session_state["compare-direction"] == "y2x"
-    assert page.session_state["compare-against"] == runs[1]
-    assert page.session_state["compare-test"] == "t"
-    assert page.session_state["compare-further"] == "scores"
+    for name, value in view.items():
+        key = "further" if name == "tab" else name
+        assert page.session_state[f"compare-{key}"] == value
     # What a reader changes afterwards stays changed.
     page.selectbox(key="compare-metric").select("MRR").run()
-    assert page.session_state["compare-metric"] == "MRR"
-    page.run()
-    assert page.session_state["compare-metric"] == "MRR"
+    assert page.run().session_state["compare-metric"] == "MRR"
     assert "compare-publish" not in [button.key for button in page.button]
 
 
@@ -604,12 +587,10 @@ def test_what_is_on_the_screen_is_published(visit, home):
     "metric", ["P@7", "MRR@5", "R-precision", "NDCG@20 (linear gain, jk)", "rank loss", "pAUC@0.1"]
 )
 def test_metrics_that_were_not_stored_are_read_from_stored_ranks(visit, home, metric):
-    page = visit(data="demo:emoji", metric=metric, part="test")
-    assert page.selectbox(key="compare-metric").value == metric
-    assert link(page)["metric"] == metric
+    page = visit(data="demo:emoji", metric=metric, direction="y2x")
+    assert page.selectbox(key="compare-metric").value == metric == link(page)["metric"]
     assert metric in titles(page)
     value = home.run("bm25").part("test").evaluation.value(metric, "y2x")
-    page = visit(data="demo:emoji", metric=metric, part="test", direction="y2x")
     assert f"{value:.3f}" in html(page)
     test = home.run("bm25").take(load_demo("emoji"), "test")
     chance = evaluate(ChanceScorer(), test.x, test.y, test.relevance).value(metric, "y2x")
@@ -617,22 +598,17 @@ def test_metrics_that_were_not_stored_are_read_from_stored_ranks(visit, home, me
 
 
 def test_k_is_free(visit):
-    page = visit(data="demo:emoji", metric="P@5")
-    run(page.number_input(key="compare-k").set_value(8))
-    assert page.selectbox(key="compare-metric").value == "P@8"
-    assert link(page)["metric"] == "P@8"
-    page.selectbox(key="compare-metric").select("NDCG@10 (linear gain)").run()
-    page.number_input(key="compare-k").set_value(None).run()
-    assert page.selectbox(key="compare-metric").value == "NDCG (linear gain)"
-    page.selectbox(key="compare-metric").select("MRR").run()
-    page.number_input(key="compare-k").set_value(10).run()
-    assert page.selectbox(key="compare-metric").value == "MRR@10"
-    page.selectbox(key="compare-metric").select("success@5").run()
-    page.number_input(key="compare-k").set_value(1).run()
-    assert page.selectbox(key="compare-metric").value == "top-1"
-    page.selectbox(key="compare-metric").select("pAUC@0.25").run()
-    page.number_input(key="compare-k").set_value(1.0).run()
-    assert link(page)["metric"] == "pAUC@0.01"
+    page = visit(data="demo:emoji")
+    for metric, k, found in (
+        ("P@5", 8, "P@8"),
+        ("NDCG@10 (linear gain)", None, "NDCG (linear gain)"),
+        ("MRR", 10, "MRR@10"),
+        ("success@5", 1, "top-1"),
+        ("pAUC@0.25", 1.0, "pAUC@0.01"),
+    ):
+        page.selectbox(key="compare-metric").select(metric).run()
+        run(page.number_input(key="compare-k").set_value(k))
+        assert page.selectbox(key="compare-metric").value == found == link(page)["metric"]
 
 
 def test_brushed_parameters_choose_runs(visit, home, monkeypatch):
@@ -641,8 +617,8 @@ def test_brushed_parameters_choose_runs(visit, home, monkeypatch):
     assert "components" in figure and home.runs["small"] in figure
     points = [{"customdata": home.runs["small"]}, {"x": 5}, {"customdata": [home.runs["small"]]}]
     brushed = types.SimpleNamespace(get=lambda key: {"selection": {"points": points}})
-    monkeypatch.setattr(parameters.st, "session_state", brushed)
-    parameters.choose_brushed()
+    monkeypatch.setattr(compare_page.st, "session_state", brushed)
+    compare_page.choose_brushed()
     monkeypatch.undo()
     page.session_state["run_ids"] = brushed.run_ids
     run(page)

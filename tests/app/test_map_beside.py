@@ -7,27 +7,20 @@ import json
 
 import numpy as np
 import pytest
-from on_page import html, link, said
+from on_page import html, link, run, said
 
 from simviz.charts.canvas import Part, unpack
 
 
 @pytest.fixture(scope="module")
 def home(make_home, sentences):
-    runs = {
-        "cca": ("own", "cca", {"n_components": 5}),
-        "opca": ("own", "opca", {"n_components": 9}),
-    }
-    return make_home({"own": sentences}, runs)
+    cca, opca = ("own", "cca", {"n_components": 5}), ("own", "opca", {"n_components": 9})
+    return make_home({"own": sentences}, {"cca": cca, "opca": opca})
 
 
 @pytest.fixture
-def app(home, serve, open_page):
-    serve(home.root)
-    app = open_page("map", home.mine)
-    app.query_params["data"], app.query_params["run"] = home.data["own"], home.runs["cca"]
-    app.query_params["drawing"] = "mds-2"
-    return app.run()
+def app(home, visit):
+    return visit("map", data=home.data["own"], run=home.runs["cca"], drawing="mds-2")
 
 
 def told(app, component="simviz_map"):
@@ -46,8 +39,7 @@ def places(app):
 def test_items_go_to_the_drawing_of_the_second_and_are_coloured_by_what_changed(app, home):
     before, words = told(app)[0], "nearest of the other side changed"
     assert words not in [entry["name"] for entry in before["legend"]]
-    app.radio(key="map-beside").set_value(home.runs["opca"]).run()
-    assert not app.exception
+    run(app.radio(key="map-beside").set_value(home.runs["opca"]))
     assert link(app)["beside"] == home.runs["opca"] and link(app)["colour"] == "change"
     both, listed = told(app)[0], next(t for t in told(app) if t.get("title") == "Changed most")
     assert both["places"] == before["places"] and both["items"] == before["items"]
@@ -57,8 +49,7 @@ def test_items_go_to_the_drawing_of_the_second_and_are_coloured_by_what_changed(
     shares = [float(note.split()[0]) for *_, note in listed["entries"]]
     assert shares == sorted(shares, reverse=True) and {key[0] for key in keys} == {"x", "y"}
     # The second draws: the same items, its own places.
-    app.segmented_control(key="map-shown").set_value(home.runs["opca"]).run()
-    assert not app.exception
+    run(app.segmented_control(key="map-shown").set_value(home.runs["opca"]))
     turned = told(app)[0]
     assert turned["items"] == both["items"] and turned["places"] != both["places"]
     assert turned["marks"][0] == both["marks"][0] and turned["marks"][1] == home.runs["opca"]
@@ -67,22 +58,20 @@ def test_items_go_to_the_drawing_of_the_second_and_are_coloured_by_what_changed(
     assert sizes[0] == pytest.approx(sizes[1], rel=0.05), "one does not shrink in the other"
     # What is selected is answered by the run that draws.
     app.session_state["map-canvas"] = {"picked": {"key": keys[0], "n": 1}}
-    app.run()
-    assert not app.exception and link(app)["sel"] == keys[0]
+    run(app)
+    assert link(app)["sel"] == keys[0]
     assert "Nearest" in said(app) and link(app)["run"] == home.runs["cca"]
-    app.radio(key="map-beside").set_value("").run()
-    assert not app.exception
+    run(app.radio(key="map-beside").set_value(""))
     assert "beside" not in link(app) and "colour" not in link(app)
     assert told(app)[0]["places"] == before["places"]
 
 
 def test_a_link_brings_both_and_a_run_that_is_gone_is_left_out(app, home):
     app.query_params["beside"] = home.runs["opca"]
-    app.run()
-    assert not app.exception and told(app)[0]["marks"][0].split()[1] == home.runs["opca"]
+    run(app)
+    assert told(app)[0]["marks"][0].split()[1] == home.runs["opca"]
     app.query_params["beside"] = "0" * 32
-    app.run()
-    assert not app.exception
+    run(app)
     assert "beside" not in link(app) and told(app)[0]["marks"] == [home.runs["cca"]]
 
 

@@ -15,6 +15,7 @@ from PIL import Image
 from waiting import until_trained
 
 from simviz.charts.pictures import AGAINST, FOR
+from simviz.data import PairSet
 from simviz.data.images import make_sprite, resize_like
 from simviz.jobs import JobSpec
 from simviz.workbench.shell import state
@@ -24,12 +25,15 @@ PAGE = "search"
 
 @pytest.fixture(scope="module")
 def home(make_home, sentences):
-    """A small data set with two trained runs."""
+    """A small data set with two trained runs, and one of texts that look like markup."""
+    x, y = ([f"<{tag}>bold{i}</{tag}> <i>word{i % 5}</i>" for i in range(24)] for tag in "bu")
     runs = {
         "cca": ("own", "cca", {"n_components": 8}),
         "cl_lsi": ("own", "cl_lsi", {"n_components": 9}),
+        "marked": ("marked", "cca", {"n_components": 4}),
     }
-    return make_home({"own": sentences}, runs)
+    marked = PairSet.from_texts(x, y, name="<b>marked</b>")
+    return make_home({"own": sentences, "marked": marked}, runs)
 
 
 @pytest.fixture
@@ -227,3 +231,17 @@ def test_what_is_shared_says_where_it_works_and_what_leaves(trained):
     assert any("whoever has it can read them" in text for text in said)
     (file,) = (b for b in app.get("download_button") if "search-file" in b.proto.id)
     assert not file.proto.disabled
+
+
+def test_words_in_bars_answers_and_the_question_are_no_markup(visit, home):
+    app = visit(data=home.data["marked"])
+    shown = html(app)
+    assert "sv-parts" in shown
+    bars = shown[shown.index("sv-parts") :]
+    assert "&lt;" in bars
+    assert not any(tag in shown for tag in ("<b>bold", "<u>bold", "<i>word"))
+    app.text_input(key="search-own-x").set_value("<b>bold3</b> mine")
+    shown = html(run(app))
+    assert "none is marked as right" in shown
+    bars = shown[shown.index("sv-parts") :]
+    assert "&lt;b&gt;bold3" in bars and "<b>bold" not in bars

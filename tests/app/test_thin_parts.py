@@ -40,8 +40,7 @@ def test_curves_of_thin_parts_are_told_in_words(n_others, words, monkeypatch):
 
         results.show_curves(st.session_state["given"])
 
-    monkeypatch.setattr(results.curves, "curve_of", lambda *_: [])
-    monkeypatch.setattr(results.run_summary, "dimension_curve", lambda *_: None)
+    monkeypatch.setattr(results.curves, "curve_of", lambda *_: None)
     app = AppTest.from_function(page, default_timeout=LONG)
     app.session_state["given"] = RunTable(None, [entry(n_others)], "x2y", "MRR", ["MRR"])
     run(app)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
+import numpy as np
 import streamlit as st
 
 from simviz.charts.style import clean_text
@@ -25,8 +26,8 @@ from simviz.jobs import JobSpec, blend_spec, csls_spec
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.pipeline import BlendPipeline
-from simviz.reports.run_summary import RunEntry, RunTable
-from simviz.store.run import CSLS, Part
+from simviz.reports.run_summary import RunEntry, RunTable, rank_key
+from simviz.store.run import CSLS, MEASURED, Part
 from simviz.workbench.compare.choice import choose_two, held_out
 from simviz.workbench.shell import display, forms, preferences, state
 from simviz.workbench.shell.charts import show_chart
@@ -59,29 +60,14 @@ class Blend(NamedTuple):
     @property
     def cache_key(self) -> tuple[Any, ...]:
         """What its figures depend on."""
-        return (
-            self.learned.run,
-            self.lexical.run,
-            self.normalization,
-            self.metric,
-            self.table.pairs,
-        )
+        table, learned, lexical, *how = self
+        return learned.run, lexical.run, *how, table.pairs
 
     @property
     def alpha_key(self) -> str:
         """Where the weight is in the session: other runs or scales have their own."""
         learned, lexical = self.learned.run.id[:8], self.lexical.run.id[:8]
         return f"compare-alpha-{learned}-{lexical}-{self.normalization}"
-
-    def best_weight(self, curve: BlendCurve | None) -> float | None:
-        """The weight with the highest value; None where no query has an answer."""
-        alpha = float("nan") if curve is None else curve.best(direction=self.table.direction)
-        return None if alpha != alpha else round(alpha, 2)
-
-    def values_at(self, curve: BlendCurve, alpha: float) -> tuple[float, float, float]:
-        """The metric at a weight, of the lexical run alone, and of the learned one alone."""
-        values = curve.values(direction=self.table.direction)
-        return float(values[round(100 * alpha)]), float(values[0]), float(values[-1])
 
 
 def take_stored_blend() -> None:
@@ -105,24 +91,29 @@ def show(table: RunTable) -> None:
     blend = _choose_blend(table)
     with display.problems(ValueError):
         _offer_best(blend)
-    curves: dict[str, BlendCurve] = {}
-    parts: tuple[Part, ...] = ("validation", "test")
+    parts = MEASURED if table.part == "test" else MEASURED[:1]
     with st.spinner("Measuring at each weight", show_time=False):
-        for part in parts if table.part == "test" else parts[:1]:
-            if (curve := _curve(blend, part)) is not None:
-                curves[part] = curve
+        made = {part: _curve(blend, part) for part in parts}
+    curves = {part: curve for part, curve in made.items() if curve is not None}
     if not curves:
         st.caption("No query of the validation part has an answer. Switch to *Test*.")
         return
-    best = blend.best_weight(curves.get("validation"))
+    best, validation = None, curves.get("validation")
+    if validation is not None:
+        alpha = validation.best(direction=table.direction)
+        best = round(alpha, 2) if alpha == alpha else None  # no query has an answer
     alpha = _choose_alpha(blend, best)
     left, right = st.columns([6, 5], gap="medium")
     with left:
         _draw(blend, curves, alpha, best)
     with right:
         _show_figures(blend, curves, alpha)
-        st.caption(_footnote(blend, curves.get("validation"), best))
-        _offer_to_keep(blend, alpha)
+        st.caption(_footnote(blend, validation, best))
+        # A button that makes the blend a run, unless it is one.
+        infos = blend.learned.run.info, blend.lexical.run.info
+        how = {"normalization": blend.normalization, "workspace": state.workspace()}
+        about = "It stays whole when the two runs are deleted."
+        _offer_to_keep(lambda: blend_spec(*infos, alpha, **how), "blend", about)
 
 
 # -- two runs -------------------------------------------------------------------------
@@ -318,11 +309,10 @@ def _choose_alpha(blend: Blend, best: float | None) -> float:
 
 
 def _draw(
-    blend: Blend, curves: Mapping[str, BlendCurve], alpha: float, best: float | None
+    blend: Blend, curves: Mapping[Part, BlendCurve], alpha: float, best: float | None
 ) -> None:
-    direction = blend.table.direction
-    lines = {
-        name: WeightCurve(name, curve.alphas, curve.values(direction=direction))
+    lines: dict[str, WeightCurve] = {
+        name: WeightCurve(name, curve.alphas, curve.values(direction=blend.table.direction))
         for name, curve in curves.items()
     }
     figure = blend_figure(
@@ -337,16 +327,17 @@ def _draw(
     show_chart(figure, "compare-blend", height=400 if state.is_narrow() else 460)
 
 
-def _show_figures(blend: Blend, curves: Mapping[str, BlendCurve], alpha: float) -> None:
+def _show_figures(blend: Blend, curves: Mapping[Part, BlendCurve], alpha: float) -> None:
     """The metric at the weight and at both ends, and the gain over each."""
     low_name, high_name = (clean_text(e.label, 20) for e in (blend.lexical, blend.learned))
-    figures = [blend.values_at(curve, alpha) for curve in curves.values()]
+    values = np.array([c.values(direction=blend.table.direction) for c in curves.values()])
+    here, low, high = values[:, round(100 * alpha)], values[:, 0], values[:, -1]
     rows = [
-        ["this blend", *(f"{value:.3f}" for value, *_ in figures)],
-        [f"{low_name} alone", *(f"{low:.3f}" for _, low, _ in figures)],
-        [f"{high_name} alone", *(f"{high:.3f}" for *_, high in figures)],
-        [f"Δ to {low_name}", *(display.signed(value - low) for value, low, _ in figures)],
-        [f"Δ to {high_name}", *(display.signed(value - high) for value, _, high in figures)],
+        ["this blend", *map("{:.3f}".format, here)],
+        [f"{low_name} alone", *map("{:.3f}".format, low)],
+        [f"{high_name} alone", *map("{:.3f}".format, high)],
+        [f"Δ to {low_name}", *map(display.signed, here - low)],
+        [f"Δ to {high_name}", *map(display.signed, here - high)],
     ]
     display.table([f"{blend.metric}, α = {alpha:g}", *curves], rows, look="sv-tight")
 
@@ -383,30 +374,19 @@ def _footnote(blend: Blend, validation: BlendCurve | None, best: float | None) -
     return escape_markdown(text.strip())
 
 
-def _offer_to_keep(blend: Blend, alpha: float) -> None:
-    """A button that makes the blend a run, unless it is one."""
-    infos = blend.learned.run.info, blend.lexical.run.info
-    how = {"normalization": blend.normalization, "workspace": state.workspace()}
-    about = "It stays whole when the two runs are deleted."
-    offer_to_keep(lambda: blend_spec(*infos, alpha, **how), "blend", about)
-
-
 @display.problems()
-def offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
+def _offer_to_keep(made: Callable[[], JobSpec], what: str, about: str) -> None:
     """A button that makes something of runs a run, unless it is one."""
     if state.share() is not None:
         return
     if refusal := st.session_state.pop(_REFUSAL, None):
         display.problem(refusal)
-    mine = state.workspace()
     spec = made()
     if state.store().runs.has(spec.digest):
         st.caption(f":material/check: This {what} is kept: it is one of the runs above.")
         return
-    is_queued = any(
-        status.is_active and status.spec is not None and status.spec.digest == spec.digest
-        for status in state.queue().jobs(mine)
-    )
+    jobs = [job for job in state.jobs() if job.is_active and job.spec is not None]
+    is_queued = spec.digest in {job.spec.digest for job in jobs}
     if st.button(
         f"Keep this {what}",
         key="compare-keep",
@@ -442,26 +422,21 @@ def show_hubs(table: RunTable) -> None:
         "Some answers are near to very many queries: hubs. CSLS, cross-domain similarity local "
         "scaling, takes the mean similarity of both items to their k nearest off each score."
     )
-    entries = {entry.run.id: entry for entry in correctable(table)}
-    names = {run_id: entry.label for run_id, entry in entries.items()}
-    if st.session_state.get("compare-scaled") not in names:
-        st.session_state["compare-scaled"] = next(iter(names))
-    run_id = st.selectbox("Run", **forms.session_options(names, "compare-scaled"))
+    names = {entry.run.id: entry.label for entry in correctable(table)}
+    run_id = forms.select("Run", names, "compare-scaled")
     text = "The nearest are looked for among"
     queries: Queries = forms.segments(text, _NEIGHBORS, "compare-neighbours")
     with st.spinner("Measuring at each k", show_time=False):
-        values = _values_by_k(table, entries[run_id], queries)
-    better = 1 if parse_metric(table.metric).higher_is_better else -1
-    known = {k: better * value for k, value in values.items() if k and value == value}
+        values = _values_by_k(table, table.by_id[run_id], queries)
+    known = {k: value for k, value in values.items() if k and value == value}
     if not known:
         display.quiet("No query of the validation part has an answer, so k cannot be chosen.")
         return
-    best = max(known, key=known.__getitem__)
+    best = min(known, key=lambda k: rank_key(known[k], table.metric))
     rows = [["without CSLS", f"{values[0]:.3f}", ""]]
-    for k, value in values.items():
-        if k:
-            name = f"k = {k}, best" if k == best else f"k = {k}"
-            rows.append([name, f"{value:.3f}", display.signed(value - values[0])])
+    for k in filter(None, values):
+        name = f"k = {k}, best" if k == best else f"k = {k}"
+        rows.append([name, f"{values[k]:.3f}", display.signed(values[k] - values[0])])
     display.table([f"{table.metric}, validation", "value", "Δ"], rows, look="sv-tight")
     st.caption(
         "As published, CSLS looks at the other queries: a score depends on what else is asked, so "
@@ -470,13 +445,10 @@ def show_hubs(table: RunTable) -> None:
         if queries == "given"
         else "A score depends on its two items and the model alone, however many queries ask."
     )
-    info, mine = entries[run_id].run.info, state.workspace()
     about = "It stays whole when that run is deleted."
-
-    def made() -> JobSpec:
-        return csls_spec(info, best, queries=queries, workspace=mine)
-
-    offer_to_keep(made, "correction", about)
+    how = {"queries": queries, "workspace": state.workspace()}
+    info = table.by_id[run_id].run.info
+    _offer_to_keep(lambda: csls_spec(info, best, **how), "correction", about)
 
 
 @state.cached(60)

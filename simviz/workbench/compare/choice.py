@@ -42,7 +42,7 @@ from simviz.workbench.shell import (
     runs as shell_runs,
     state,
 )
-from simviz.workbench.shell.display import aside, mark_pills, problem
+from simviz.workbench.shell.display import aside, problem
 
 #: What stands below the table and the curve, by what the link calls it.
 TABS = {
@@ -157,8 +157,8 @@ def choose(dataset_id: str, pairs: PairSet, bar: DeltaGenerator) -> RunTable | N
     run_ids = [run.id for run in selected]
     st.session_state.run_ids = st.session_state["compare-seen"] = run_ids
     query_params.new_params().clear()
-    place: dict[str, str | None] = {"demo": None, "run": None, **query_params.data(dataset_id)}
-    query_params.put(**place, runs=",".join(run_ids), metric=metric)
+    place = query_params.data(dataset_id)
+    query_params.put(demo=None, run=None, **place, runs=",".join(run_ids), metric=metric)
     missing = [labels[run.id] for run in selected if part not in run.measured]
     progress.explain_missing_part(missing, part)
     if metric not in shared:
@@ -183,20 +183,15 @@ def choose_two(
 ) -> tuple[RunEntry, RunEntry]:
     """Let the visitor choose two different runs; the labels of the boxes by their names."""
     by_id = table.by_id
-    keys = [f"compare-{name}" for name in labels]
-    for key, run_id in zip(keys, defaults, strict=True):
+    chosen: list[str] = []
+    places = zip(st.columns(2, gap="medium"), labels.items(), defaults, strict=True)
+    for column, (name, label), default in places:
+        key, names = f"compare-{name}", {i: e.label for i, e in by_id.items() if i not in chosen}
         if st.session_state.get(key) not in by_id:
-            st.session_state[key] = run_id
-    first, second = (st.session_state[key] for key in keys)
-    if first == second:
-        st.session_state[keys[1]] = next(run_id for run_id in by_id if run_id != first)
-    run_ids: list[str] = []
-    columns = st.columns(2, gap="medium")
-    for column, key, label in zip(columns, keys, labels.values(), strict=True):
-        names = {i: entry.label for i, entry in by_id.items() if i not in run_ids}
-        run_id = column.selectbox(label, **forms.session_options(names, key))
-        run_ids.append(run_id)
-    return by_id[run_ids[0]], by_id[run_ids[1]]
+            st.session_state[key] = default
+        with column:
+            chosen.append(forms.select(label, names, key))
+    return by_id[chosen[0]], by_id[chosen[1]]
 
 
 def _measured_on(runs: Sequence[Run], part: Part) -> PartResult:
@@ -247,16 +242,11 @@ def _choose_runs(
     groups: Mapping[str, str],
 ) -> list[Run]:
     """Pills with the colour and dash that each run has in the charts, below the splits."""
-    ids = [run.id for run in group]
-    key = f"compare-runs-{st.session_state[_GROUP]}"
-    start = [run_id for run_id in requested if run_id in ids]
-    if not start and key in st.session_state:
-        start = st.session_state[key]
-    elif not start:
-        before = [run_id for run_id in st.session_state.get("run_ids", []) if run_id in ids]
-        start = before or [run.id for run in shell_runs.first_shown(group)]
+    key, ids = f"compare-runs-{st.session_state[_GROUP]}", list(labels)
+    before = [run_id for run_id in st.session_state.get("run_ids", []) if run_id in ids]
+    usual = before or [run.id for run in shell_runs.first_shown(group)]
+    start = [run_id for run_id in requested if run_id in ids] or st.session_state.get(key, usual)
     st.session_state[key] = [run_id for run_id in ids if run_id in start]
-    names = {run_id: escape_markdown(labels[run_id]) for run_id in ids}
     n = len(st.session_state[key])
     text = f"{n} of {len(ids)} runs" if n < len(ids) else counted(n, "run")
     with st.popover(text, key="compare-which"):
@@ -267,8 +257,7 @@ def _choose_runs(
                 **forms.options(groups),
                 key=_GROUP,
             )
-        mark_pills(key, [looks[run_id] for run_id in ids])
-        run_ids = st.pills("Runs", **forms.options(names), selection_mode="multi", key=key)
+        run_ids = shell_runs.choose_by_pills(labels, looks, key)
         if n < len(ids):
             every = {key: ids}
             forms.quiet_button("All", "select_all", "compare-all", st.session_state.update, every)

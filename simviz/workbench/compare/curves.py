@@ -10,7 +10,7 @@ from typing import Any
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
-from simviz.charts import dimension_figure, dimension_records
+from simviz.charts import DimensionCurve, dimension_figure, dimension_records
 from simviz.charts.curves import (
     MAX_BANDS,
     ProgressCurve,
@@ -55,15 +55,9 @@ _NO_METRICS = {"seconds", "stage", "fraction", "step", "total"}
 @st.fragment
 def show(table: RunTable) -> None:
     """Choose a kind of curve and show it for all runs; the rest of the page is left alone."""
-    if st.session_state.get("compare-curve") not in CURVES:
-        st.session_state["compare-curve"] = "roc"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        kind = st.selectbox(
-            "Curve",
-            **forms.session_options(CURVES, "compare-curve"),
-            label_visibility="collapsed",
-            width=190,
-        )
+        unlabelled: dict[str, Any] = {"label_visibility": "collapsed", "width": 190}
+        kind = forms.select("Curve", CURVES, "compare-curve", **unlabelled)
         about = st.popover("Figures", icon=":material/info:", type="tertiary", key="compare-told")
     if st.session_state.get("compare-tab") is None:
         query_params.put(tab=kind)
@@ -96,12 +90,9 @@ def show_dimensions(table: RunTable, columns: Columns) -> None:
         _offer_dimensions(table, missing)
         return
     metric = query_metric(table.metric).name
-    curves = []
     with st.spinner("Measuring the first dimensions", show_time=False):
-        for entry in nested + swept:
-            records = curve_of(entry, metric, table.pairs)
-            if (curve := dimension_curve(entry, table.direction, records)) is not None:
-                curves.append(curve)
+        made = [curve_of(table, entry, metric) for entry in nested + swept]
+    curves = [curve for curve in made if curve is not None]
     if not curves:
         columns[0].caption(
             f"No query of the {table.part} part has both right and wrong candidates in this "
@@ -109,13 +100,13 @@ def show_dimensions(table: RunTable, columns: Columns) -> None:
         )
         return
     nearly = f"{NEARLY:.0%} of it with".replace("%", " %")
-    trained = ", ".join(entry.label for entry in swept)
     bands = " with 95 % bands over queries" if len(curves) <= MAX_BANDS else ""
     text = f"{escape_markdown(metric)}{bands}; the ring marks the best."
     if nested:
         text += " Methods with ordered dimensions are trained once and cut."
     if swept:
-        text += f" Trained at each number of dimensions: {escape_markdown(trained)}."
+        trained = escape_markdown(", ".join(entry.label for entry in swept))
+        text += f" Trained at each number of dimensions: {trained}."
     show_beside(
         columns,
         "dimensions",
@@ -181,15 +172,14 @@ def _call(calls: Sequence[tuple[Any, ...]]) -> None:
         function(*arguments)
 
 
-def curve_of(entry: RunEntry, metric: str, pairs: PairSet) -> Sequence[Mapping[str, Any]]:
-    """Quality by dimension of a run; empty for none."""
-    return _curve_of(entry, metric, pairs, entry.run.has_smaller(entry.part))
+def curve_of(table: RunTable, entry: RunEntry, metric: str) -> DimensionCurve | None:
+    """Quality by dimension of a run; None where it has no such curve."""
+    records = _records(entry, metric, table.pairs, entry.run.has_smaller(entry.part))
+    return dimension_curve(entry, table.direction, records)
 
 
 @state.cached(64)
-def _curve_of(
-    entry: RunEntry, metric: str, pairs: PairSet, is_swept: bool
-) -> Sequence[Mapping[str, Any]]:
+def _records(entry: RunEntry, metric: str, pairs: PairSet, is_swept: bool) -> Sequence[Any]:
     """The same until smaller models are trained."""
     return records_by_dimension(entry, metric, pairs)
 
@@ -284,20 +274,20 @@ def show_sizes(table: RunTable, columns: Columns) -> None:
         return
     with columns[1]:
         metric = _choose_metric(list(METRICS), "compare-size-metric", "Metric")
-        curves, lines = [], []
-        for entry in table.entries:
-            records = [r for r in known[entry.run.id] if r["metric"] == METRICS[metric]]
-            if (band := mean_band(records, table.direction, "n_pairs")) is not None:
-                curves.append(ProgressCurve(entry.look, entry.label, *band))
-                half, whole = band[1][-2:]
-                gain = display.signed(whole - half)
-                lines.append([entry.label, f"{half:.3f}", f"{whole:.3f}", gain])
-        if not curves:
-            st.caption(
-                f"No query of the {table.part} part has both right and wrong candidates in this "
-                "direction, so that no metric of ranks tells what more pairs bring."
-            )
-            return
+    curves, lines = [], []
+    for entry in table.entries:
+        records = [r for r in known[entry.run.id] if r["metric"] == METRICS[metric]]
+        if (band := mean_band(records, table.direction, "n_pairs")) is not None:
+            curves.append(ProgressCurve(entry.look, entry.label, *band))
+            half, whole = band[1][-2:]
+            gain = display.signed(whole - half)
+            lines.append([entry.label, f"{half:.3f}", f"{whole:.3f}", gain])
+    if not curves:
+        columns[1].caption(
+            f"No query of the {table.part} part has both right and wrong candidates in this "
+            "direction, so that no metric of ranks tells what more pairs bring."
+        )
+        return
     show_beside(
         columns,
         "size",
@@ -320,12 +310,10 @@ def _offer_training(table: RunTable, missing: Sequence[RunEntry]) -> None:
     # All shares take a little less than the whole took.
     took = [entry.run.about.get("seconds", {}) for entry in able]
     everyone = len(able) == len(table.entries)
+    works = [partial(train_on_shares, e.run, table.pairs, e.part) for e in able]
     _offer(
         "size",
-        {
-            (e.run.id, e.part): (e.label, partial(train_on_shares, e.run, table.pairs, e.part))
-            for e in able
-        },
+        {(e.run.id, e.part): (e.label, work) for e, work in zip(able, works, strict=True)},
         "trains on shares of the pairs",
         "Train on shares of the pairs" if everyone else "Train the others",
         "In the background; the curve is kept with the run.",

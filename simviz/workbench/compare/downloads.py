@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from itertools import zip_longest
 from typing import Any
 
 import streamlit as st
@@ -151,20 +150,17 @@ def csv_table(table: RunTable, metrics: Sequence[str], results: TestResults | No
     """Every figure, for a spreadsheet."""
     measured = table.entries[0].measured
     part: Cells = {"part": table.part, "x items": measured.n_x, "y items": measured.n_y}
-    early = [entry.label for entry in table.entries if entry.is_stopped_early]
-    extra = [] if results is None else _all_figures(table, results)
-    lines = []
-    for name, more in zip_longest(table.row_names, extra, fillvalue={}):
-        stopped = {"stopped early by": table.part} if name in early else {}
-        lines.append({**part, **stopped, **more})
+    lines = [dict(part) for _ in table.row_names]
+    for cells, entry in zip(lines, table.entries, strict=False):
+        if entry.is_stopped_early:
+            cells["stopped early by"] = table.part
+    for cells, more in zip(lines, _all_figures(table, results) if results else (), strict=False):
+        cells.update(more)
     return table_csv(_columns(table, metrics, lines))
 
 
 def printed_table(
-    write: Callable[..., str],
-    table: RunTable,
-    metrics: Sequence[str],
-    results: TestResults | None,
+    write: Callable[..., str], table: RunTable, metrics: Sequence[str], results: TestResults | None
 ) -> str:
     """Tie groups, differences and p-values beside the metrics, for a paper or for notes."""
     extra = [] if results is None else _printed(table, results)
@@ -259,12 +255,11 @@ def _columns(table: RunTable, metrics: Sequence[str], extra: Sequence[Cells]) ->
 
 def show_model_files(entries: Sequence[RunEntry]) -> None:
     """Buttons with every form in which one of the runs can leave."""
-    by_id = {entry.run.id: entry.run for entry in entries}
-    run_id = entries[0].run.id
+    run = entries[0].run
     if len(entries) > 1:
         labels = {entry.run.id: entry.label for entry in entries}
         run_id = st.selectbox("Model of", **forms.options(labels), key="take-model")
-    run = by_id[run_id]
+        run = next(entry.run for entry in entries if entry.run.id == run_id)
     name = f"{run.info.method}.simviz"
     text = "Features and method in one file of JSON and arrays, for simviz."
     _download("Whole model", "take-whole", name, "application/zip", run.pipeline_bytes, text)

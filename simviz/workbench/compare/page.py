@@ -5,23 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from html import escape
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 from streamlit.delta_generator import DeltaGenerator
 
+from simviz.charts.tuning import parameters_figure
 from simviz.data.pairs import PairSet
 from simviz.data.splitting import PARTS, Split
 from simviz.evaluation import Evaluation, evaluate_part
 from simviz.evaluation.metrics import parse_metric
 from simviz.exceptions import SimvizError
-from simviz.explain.topics import has_topics
 from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import RunEntry, RunTable
 from simviz.workbench.compare import (
     blend,
     curves,
     pair_curves,
-    parameters,
     queries,
     repeated_splits,
     table,
@@ -40,6 +40,7 @@ from simviz.workbench.shell import (
     runs,
     state,
 )
+from simviz.workbench.shell.charts import CHART_CONFIG
 
 _STYLE = Path(__file__).with_name("style.css")
 _TITLE = "Compare"
@@ -49,6 +50,8 @@ _INTRODUCTION = (
 )
 #: Metrics shown against all items, beside the main one.
 _FEW = ("top-1", "MRR")
+#: Parameters drawn beside one another, and the key of their chart.
+_MAX_PARAMETERS, _PARAMETERS = 4, "compare-parameters"
 
 
 def show_page() -> None:
@@ -103,11 +106,9 @@ def show(dataset_id: str, pairs: PairSet, head: DeltaGenerator) -> None:
 
 def _show_details(run_table: RunTable) -> None:
     """One at a time of what stands below, where somebody opens it."""
-    topical = [(e.label, e.run) for e in run_table.entries if has_topics(e.run.info.method)]
-    differing = parameters.differing(run_table)
     fits = {
-        "parameters": bool(differing),
-        "topics": bool(topical),
+        "parameters": bool(_differing(run_table)),
+        "topics": bool(topics.labelled(run_table)),
         "blend": len(run_table.entries) > 1,
         "hubs": bool(blend.correctable(run_table)),
     }
@@ -126,16 +127,17 @@ def _show_details(run_table: RunTable) -> None:
     if name is None:
         query_params.put(tab=st.session_state["compare-curve"])
         return
-    if name == "more":
-        _show_more(run_table)
-        return
-    query_params.put(tab=name)
-    if name == "topics":
-        topics.show(topical, run_table.pairs)
-    elif name == "parameters":
-        parameters.show(run_table, differing)
-    else:
-        {"queries": queries.show, "blend": blend.show, "hubs": blend.show_hubs}[name](run_table)
+    if name != "more":
+        query_params.put(tab=name)
+    show_tab = {
+        "queries": queries.show,
+        "parameters": _show_parameters,
+        "topics": topics.show,
+        "blend": blend.show,
+        "hubs": blend.show_hubs,
+        "more": _show_more,
+    }
+    show_tab[name](run_table)
 
 
 def _show_more(run_table: RunTable) -> None:
@@ -153,6 +155,72 @@ def _show_more(run_table: RunTable) -> None:
     show_kind = pair_curves.show_histograms if kind == "scores" else pair_curves.show_reliability
     with display.problems():  # a model that was deleted since, or is damaged
         show_kind(run_table, (st.container(), about))
+
+
+def _differing(table: RunTable) -> dict[str, dict[str, Any]]:
+    """Parameters in which runs of one method differ, each with its value by run."""
+    results: dict[str, dict[str, Any]] = {}
+    methods: dict[str, list[dict[str, Any]]] = {}
+    for entry in table.entries:
+        info = entry.run.info
+        if info.is_derived or info.is_imported:
+            continue
+        request = runs.request_of(info)
+        values = request.default_params | request.params
+        methods.setdefault(info.method, []).append(values)
+        for name, value in values.items():
+            is_plain = isinstance(value, bool | int | float | str) or value is None
+            results.setdefault(name, {})[entry.run.id] = value if is_plain else repr(value)
+    apart = {
+        name
+        for runs_of_method in methods.values()
+        for name in runs_of_method[0]
+        if len({repr(values.get(name)) for values in runs_of_method}) > 1
+    }
+    return {name: values for name, values in results.items() if name in apart}
+
+
+def _show_parameters(table: RunTable) -> None:
+    """Draw the metric against each parameter; what is brushed is chosen."""
+    parameters = _differing(table)
+    names = list(parameters)[:_MAX_PARAMETERS]
+    rows: list[dict[str, Any]] = [
+        {
+            "id": entry.run.id,
+            "method": entry.run.info.method,
+            "label": entry.label,
+            "value": entry.measured.value(table.metric, table.direction),
+            "parameters": {
+                n: parameters[n][entry.run.id] for n in names if entry.run.id in parameters[n]
+            },
+        }
+        for entry in table.entries
+    ]
+    st.plotly_chart(
+        parameters_figure(rows, names, metric=table.metric, theme=state.theme()),
+        theme=None,
+        key=_PARAMETERS,
+        on_select=choose_brushed,
+        selection_mode=("points", "box", "lasso"),
+        config={**CHART_CONFIG, "modeBarButtonsToRemove": []},
+        height=330,
+    )
+    st.caption(
+        f"{escape_markdown(table.metric)} on the {table.part} part. Draw a box around points, "
+        "or press them, to keep only these runs; *All* among the runs brings the others back."
+    )
+
+
+def choose_brushed() -> None:
+    """Take the brushed runs, here and on other pages."""
+    brushed: Any = st.session_state.get(_PARAMETERS)
+    points = brushed["selection"]["points"]
+    ids = [
+        data[0] if isinstance(data, list) else data
+        for data in (p.get("customdata") for p in points)
+    ]
+    if run_ids := list(dict.fromkeys(str(run_id) for run_id in ids if run_id)):
+        st.session_state.run_ids = run_ids
 
 
 def _show_nothing_trained(dataset_id: str, *, waiting: bool) -> None:

@@ -118,16 +118,17 @@ def show(table: RunTable, kind: str, columns: Sequence[DeltaGenerator]) -> None:
     has_bands = [one.bands is not None for one in traced]
     ids = [one.entry.run.id for one in traced]
     drawn_by = [axis, table.part, query_side(table), banded, has_bands, ids]
+    lines = [
+        [one.entry.label, _estimate(curve), *_cells(kind, one.roc).values()]
+        for one, curve in zip(traced, curves, strict=True)
+    ]
     event = show_beside(
         columns,
         kind,
         cached_figure(kind, curves, drawn_by, lambda: _figure(kind, curves, axis)),
         lambda: (roc_records if kind == "roc" else precision_records)(curves),
         ["method", KINDS[kind].title, *_cells(kind, roc)],
-        [
-            [one.entry.label, _estimate(curve), *_cells(kind, one.roc).values()]
-            for one, curve in zip(traced, curves, strict=True)
-        ],
+        lines,
         caption,
         _say_bands(table, traced),
         pressed=True,
@@ -145,11 +146,10 @@ def _cells(kind: str, roc: Roc) -> dict[str, str]:
 
 def _curve(kind: str, one: Traced, *, banded: bool) -> Any:
     """A run's curve for the figure."""
-    entry, roc, bands = one
-    value, _, band, _ = KINDS[kind]
+    (entry, roc, bands), (value, _, band, _) = one, KINDS[kind]
     figure = getattr(roc, value)
-    interval = None if bands is None else getattr(bands, value)
-    drawn = getattr(bands, band) if banded and bands is not None else None
+    interval = getattr(bands, value, None)
+    drawn = getattr(bands, band, None) if banded else None
     named = entry.look, entry.label
     if kind == "roc":
         ends = roc.thresholds, roc.precision
@@ -175,9 +175,9 @@ def _figure(kind: str, curves: Sequence[Any], axis: str) -> Any:
 def _traced(table: RunTable) -> list[Traced]:
     """All runs with a curve."""
     rocs = [(entry, entry.evaluation.roc) for entry in table.entries]
-    known = [(entry, roc) for entry, roc in rocs if roc is not None]
-    usable = [(entry, roc) for entry, roc in known if roc.n_positive and roc.n_negative]
-    if not usable:
+    known = [Traced(entry, roc, None) for entry, roc in rocs if roc is not None]
+    traced = [one for one in known if one.roc.n_positive and one.roc.n_negative]
+    if not traced:
         st.caption(
             "These runs were measured without a ROC curve."
             if not known
@@ -185,18 +185,14 @@ def _traced(table: RunTable) -> list[Traced]:
             f"{table.part} part has only one kind."
         )
         return []
-    part = part_of(usable[0][0], table.pairs)
-    light = len(part.x) * len(part.y) <= _LIGHT and len(usable) <= _MAX_CURVES
-    with_bands = light or st.session_state.get("compare-bands")
-    traced = []
+    part = part_of(traced[0].entry, table.pairs)
+    is_light = len(part.x) * len(part.y) <= _LIGHT and len(traced) <= _MAX_CURVES
     with st.spinner("Resampling the queries", show_time=False):
-        for entry, roc in usable:
-            bands = None
-            if with_bands:
-                # The curve came with the run; bands need its model, which may be gone.
-                with suppress(SimvizError):
-                    bands = _bands(entry, query_side(table), part)
-            traced.append(Traced(entry, roc, bands))
+        for i, (entry, roc, _) in enumerate(traced):
+            # The curve came with the run; bands need its model, which may be gone.
+            with suppress(SimvizError):
+                if is_light or st.session_state.get("compare-bands"):
+                    traced[i] = Traced(entry, roc, _bands(entry, query_side(table), part))
     return traced
 
 
@@ -312,13 +308,9 @@ def _list_pairs(
             query = int(i) if direction == "x2y" else int(j)
             if not opens:
                 st.caption(text)
-            elif st.button(
-                text,
-                key=f"compare-{kind}-{n}",
-                type="tertiary",
-                on_click=_open_query,
-                args=(entry, direction, query),
-            ):
+                continue
+            press = {"on_click": _open_query, "args": (entry, direction, query)}
+            if st.button(text, key=f"compare-{kind}-{n}", type="tertiary", **press):
                 st.rerun(scope="app")  # another tab is open now
 
 
@@ -368,9 +360,8 @@ def show_reliability(table: RunTable, columns: Sequence[DeltaGenerator]) -> None
     with st.spinner("Computing what scores mean", show_time=False):
         for entry in table.entries:
             parts = [held_out(entry.run, part, table.pairs) for part in MEASURED]
-            reliability = _reliability(entry.run, query_side(table), *parts)
-            if reliability is not None:
-                measured.append((entry, *reliability))
+            if (found := _reliability(entry.run, query_side(table), *parts)) is not None:
+                measured.append((entry, *found))
     if not measured:
         st.caption(
             "No score can be given a meaning here: that needs a validation part, and a test part, "
@@ -384,9 +375,10 @@ def show_reliability(table: RunTable, columns: Sequence[DeltaGenerator]) -> None
         f"The test part has {1 / odds:.2g} times as many candidates for a query; probabilities "
         "are lower there by those odds."
     )
-    curves = [
-        scores.ReliabilityCurve(one.look, one.label, reliability)
-        for one, _, reliability in measured
+    curves = [scores.ReliabilityCurve(e.look, e.label, found) for e, _, found in measured]
+    lines = [
+        [e.label, f"{found.gap:.3f}", *(_score_for(calibration, share) for share in shares)]
+        for e, calibration, found in measured
     ]
     show_beside(
         columns,
@@ -394,14 +386,7 @@ def show_reliability(table: RunTable, columns: Sequence[DeltaGenerator]) -> None
         scores.reliability_figure(curves, theme=state.theme()),
         lambda: scores.reliability_records(curves),
         ["method", "mean gap", *map(_rate, shares)],
-        [
-            [
-                entry.label,
-                f"{reliability.gap:.3f}",
-                *(_score_for(calibration, share) for share in shares),
-            ]
-            for entry, calibration, reliability in measured
-        ],
+        lines,
         "A similarity is no probability. What share of the pairs with such a score belongs "
         "together is learned on the validation part (isotonic regression: it only rises with "
         "the score) and held against the test part. The table says from which score on a pair "

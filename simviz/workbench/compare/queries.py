@@ -99,18 +99,15 @@ def show(table: RunTable) -> None:
         return
     metric = both.differences.metric.name
     if metric != table.metric:
-        st.caption(
-            f"{escape_markdown(table.metric)} pools all pairs; query by query, "
-            f"{escape_markdown(metric)} stands for it."
-        )
+        text = f"{table.metric} pools all pairs; query by query, {metric} stands for it."
+        st.caption(escape_markdown(text))
     # Part of a style's selector too, which knows letters and digits only.
     key = re.sub(r"\W+", "-", f"{table.part}-{a.run.id}-{b.run.id}-{metric}-{table.direction}")
     name, queries = _choose_group(both, key)
     group = both._replace(differences=both.differences.take(queries))
     if name:
-        n = len(queries)
-        text = f"{name}: {counted(n, 'query', 'queries')}"
-        if n:
+        text = f"{name}: {counted(len(queries), 'query', 'queries')}"
+        if len(queries):
             text += f", mean difference {display.signed(group.differences.mean())} (A − B)"
         st.caption(escape_markdown(f"{text}."))
     rows = _choose_outcome(group)
@@ -174,21 +171,16 @@ def _choose_term(both: Both, key: str) -> TermGroup | None:
         return None
     widget = f"compare-terms-{key}"
     mark_pills(widget, [both.a.look] * len(a_terms) + [both.b.look] * len(b_terms))
-
-    def label(term: str) -> str:
-        group = groups[term]
-        gain = display.number(group.difference, "+.2f")
-        return f"{escape_markdown(term)}  {gain} · {len(group):,}"
-
+    labels = {
+        term: f"{escape_markdown(term)}  {display.number(of.difference, '+.2f')} · {len(of):,}"
+        for term, of in groups.items()
+    }
     picked = st.pills(
         "Query words where one run wins",
-        list(groups),
-        format_func=label,
-        key=widget,
+        **forms.session_options(labels, widget),
         help="Each with the mean difference (A − B) and the number of queries that hold it. They "
         "stand here because they stand out among all words: a description of these queries, no "
         "test.",
-        persist_state="session",
     )
     return None if picked is None else groups[picked]
 
@@ -236,15 +228,13 @@ def _choose_outcome(both: Both) -> NDArray[Any]:
         for colour, (_, n) in zip(colours, counts.values(), strict=True)
     )
     st.html(f'<div class="sv-bar" aria-hidden="true">{shares}</div>')
+    labels = {name: f"{text}  **{n:,}**" for name, (text, n) in counts.items()}
     kind = st.segmented_control(
         "Queries",
-        list(counts),
-        format_func=lambda name: f"{counts[name][0]}  **{counts[name][1]:,}**",
-        key="compare-outcome",
+        **forms.session_options(labels, "compare-outcome"),
         wrap=True,
         label_visibility="collapsed",
         help="Press one to list only these queries, and again to list all.",
-        persist_state="session",
     )
     order = differences.order()
     return order if kind is None else order[differences.outcome[order] == _WINNERS[kind]]
@@ -260,8 +250,8 @@ def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) ->
     pictured = any(group.sides[direction].kind == "image" for direction in directions)
     limit = _MAX_PICTURES if pictured else _MAX_LINES
     lines = group.lines(rows[:limit])
-    requested = st.session_state.get("compare-query")
     names = [group.position(line) for line in lines]
+    requested = st.session_state.get("compare-query")
     start = names.index(requested) if requested in names else 0
     frame, config = _frame(group, rows[:limit], lines)
     # Rows are known by their place, so other lines must not inherit the selection.
@@ -283,12 +273,8 @@ def _choose_line(every: Both, group: Both, rows: NDArray[Any], shown_as: str) ->
         if len(rows) > limit:
             text = f"The {limit:,} of {len(rows):,} queries that differ most. " + text
         st.caption(text)
-        forms.download(
-            "All queries as CSV",
-            lambda: queries_csv(every),
-            "queries.csv",
-            key="compare-queries-csv",
-        )
+        key = "compare-queries-csv"
+        forms.download("All queries as CSV", lambda: queries_csv(every), "queries.csv", key=key)
     picked = [row for row in event.selection.rows if row < len(lines)]
     return lines[picked[0] if picked else start]
 
@@ -298,16 +284,17 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
     import pandas as pd
 
     differences, sides, make = both.differences, both.sides, st.column_config
-    metric = differences.metric
+    metric, width = differences.metric, 120 if state.is_narrow() else 300
+    items = [(sides[line.direction], line.query) for line in lines]
+    pictures, glyphs, texts = (
+        [read(*item) for item in items]
+        for read in (display.item_picture, display.item_glyph, display.item_text)
+    )
     columns: list[tuple[str, Any, Any]] = []
-    pictures = [display.item_picture(sides[line.direction], line.query) for line in lines]
-    glyphs = [display.item_glyph(sides[line.direction], line.query) for line in lines]
     if any(pictures):
         columns.append(("picture", pictures, make.ImageColumn("", width=50)))
     if any(glyphs):
         columns.append(("glyph", glyphs, make.TextColumn("", width=40)))
-    texts = [display.item_text(sides[line.direction], line.query) for line in lines]
-    width = 120 if state.is_narrow() else 300
     columns.append(("text", texts, make.TextColumn("query", width=width)))
     for name, entry, values, ranks in (
         ("a", both.a, differences.a, differences.a_rank),
@@ -327,8 +314,7 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
             width=40 + 8 * max(5, len(metric.name)),
         )
         columns += [(f"{name}_rank", ranks[shown], rank), (name, values[shown], value)]
-    text = "Above 0 where run A is better."
-    delta = make.NumberColumn("Δ", help=text, width="small")
+    delta = make.NumberColumn("Δ", help="Above 0 where run A is better.", width="small")
     columns.append(("difference", differences.difference[shown], delta))
     if both.table.direction == "mean":
         names = [_side_name(both, line.direction) for line in lines]
@@ -341,29 +327,17 @@ def _frame(both: Both, shown: NDArray[Any], lines: Sequence[Line]) -> tuple[Any,
 
 def queries_csv(both: Both) -> str:
     """Every query that counts, in the table's order."""
-    differences = both.differences
+    found = both.differences
     head = ["side", "id", "query"]
     for entry in (both.a, both.b):
-        head += [f"{entry.label}: {differences.metric.name}", f"{entry.label}: first rank"]
+        head += [f"{entry.label}: {found.metric.name}", f"{entry.label}: first rank"]
     rows: list[list[object]] = [[*head, "difference"]]
-    figures = (
-        differences.a,
-        differences.a_rank,
-        differences.b,
-        differences.b_rank,
-        differences.difference,
-    )
-    order = differences.order()
-    for i, line in zip(order, both.lines(order), strict=True):
+    figures = np.stack([found.a, found.a_rank, found.b, found.b_rank, found.difference], axis=1)
+    order = found.order()
+    for numbers, line in zip(figures[order].round(12).tolist(), both.lines(order), strict=True):
         items = both.sides[line.direction]
-        rows.append(
-            [
-                _side_name(both, line.direction),
-                str(items.ids[line.query]),
-                display.item_text(items, line.query, None),
-                *(float(np.round(values[i], 12)) for values in figures),
-            ]
-        )
+        text = display.item_text(items, line.query, None)
+        rows.append([_side_name(both, line.direction), str(items.ids[line.query]), text, *numbers])
     return csv_text(rows)
 
 
@@ -396,9 +370,10 @@ def _show_answers(both: Both, line: Line) -> None:
     n_right = sum(grade > 0 for grade in grades.values())
     among = "the judged" if relevance.unjudged == "ignore" else "all"
     wrong = ", ✗ what was judged wrong" if any(grade <= 0 for grade in grades.values()) else ""
-    candidates = f"{among} {len(a.answers):,} {escape_markdown(items_named(seen.y_name))}"
+    items = escape_markdown(items_named(seen.y_name))
     st.caption(
-        f"Answers among {candidates} of the {both.a.part} part, with their similarity. "
+        f"Answers among {among} {len(a.answers):,} {items} of the {both.a.part} part, with their "
+        "similarity. "
         f"✓ marks what is right ({n_right:,} in all){wrong}; ▲ and ▼ say how many places "
         "higher or lower an answer stands here than in the other list."
     )
@@ -407,12 +382,11 @@ def _show_answers(both: Both, line: Line) -> None:
 @state.cached(128)
 def _scores(entry: RunEntry, direction: str, query: int, part: PairSet) -> NDArray[Any]:
     pipeline = drawings.pipeline(entry.run)
-    if pipeline.looks_at_queries:
-        table = pipeline.similarity(part.x, part.y)
-        return table[query] if direction == "x2y" else table[:, query]
-    if direction == "x2y":
-        return pipeline.similarity(part.x.take([query]), part.y)[0]
-    return pipeline.similarity(part.x, part.y.take([query]))[:, 0]
+    if not pipeline.looks_at_queries:
+        part = part.take([query]) if direction == "x2y" else part.take(None, [query])
+        query = 0
+    table = pipeline.similarity(part.x, part.y)
+    return table[query] if direction == "x2y" else table[:, query]
 
 
 class Listed(NamedTuple):
@@ -463,14 +437,13 @@ def _answers_table(mine: Listed, other: Listed, items: Items, grades: Mapping[in
             looks.append("sv-gap")
             continue
         candidate = int(answers.candidate[place])
-        grade = grades.get(candidate, 0)
-        tick = ""
+        grade, tick = grades.get(candidate, 0), ""
         if grade > 0:
-            tick = f"✓{f' {grade:.3g}' if graded else ''}"
+            tick = f"✓ {grade:.3g}" if graded else "✓"
         elif candidate in grades:
             tick = Markup('<span class="sv-wrong" title="judged not relevant">✗</span>')
         cells = {
-            "sv-place": _rank(answers, place),
+            "sv-place": answers.rank_text(place),
             "sv-item": _item_html(items, candidate),
             "sv-tick": tick,
             "sv-move": _move(moved[place], other.entry.label),
@@ -483,12 +456,6 @@ def _answers_table(mine: Listed, other: Listed, items: Items, grades: Mapping[in
     table = html_table([], rows, look="sv-answers", row_looks=looks, caption=caption)
     style = f"<style>.{look} {{ background-image: {mark(entry.look)}; }}</style>"
     return f'<div class="sv-scroll">{style}{table}</div>'
-
-
-def _rank(answers: Answers, at: int) -> str:
-    """Return the rank of an answer, as a range where answers tie."""
-    first, last = int(answers.first[at]), int(answers.last[at])
-    return f"{first:,}" if first == last else f"{first:,}–{last:,}"
 
 
 def _move(places: float, other: str) -> str:
@@ -568,6 +535,6 @@ def _travelled(a: Listed, b: Listed, items: Items) -> str:
     return (
         '<div class="sv-ideal"><b>Biggest rank change</b>'
         f"<ol><li>{_item_html(items, int(mine.candidate[at]))}</li></ol>"
-        f"<span>place {_rank(mine, at)} by {escape(a.entry.label)} to "
-        f"{_rank(theirs, int(at_b[at]))} by {escape(b.entry.label)}</span></div>"
+        f"<span>place {mine.rank_text(at)} by {escape(a.entry.label)} to "
+        f"{theirs.rank_text(at_b[at])} by {escape(b.entry.label)}</span></div>"
     )

@@ -221,9 +221,7 @@ def values(table: RunTable, entry: RunEntry) -> QueryValues:
 
 def _judged_pairs(table: RunTable) -> JudgedPairs | None:
     """The pairs that tests draw again; None where queries are compared."""
-    if is_by_query(table):
-        return None
-    return judged_pairs(table.entries[0].evaluation)
+    return None if is_by_query(table) else judged_pairs(table.entries[0].evaluation)
 
 
 # -- what is found --------------------------------------------------------------------
@@ -257,10 +255,8 @@ def _compare_all(
         means = [mean(values(table, entry).values) for entry in entries]
     else:
         means = [entry.evaluation.value(metric) for entry in entries]
-    ids = tuple(entry.run.id for entry in entries)
-    return Comparisons(
-        ids, np.array(means), apply_correction(pairs, correction), metric.higher_is_better
-    )
+    ids, corrected = tuple(e.run.id for e in entries), apply_correction(pairs, correction)
+    return Comparisons(ids, np.array(means), corrected, metric.higher_is_better)
 
 
 def against(table: RunTable, results: TestResults) -> list[Comparison | None]:
@@ -277,16 +273,14 @@ def power(table: RunTable, comparisons: Comparisons) -> str:
     # Empty if none are, and where pairs were tested, for which there is no such plan.
     if not is_by_query(table):
         return ""
-    by_id = table.by_id
-    for better, worse in itertools.pairwise(comparisons.order()):
-        a, b = (by_id[comparisons.names[i]] for i in (better, worse))
+    by_id, alpha = table.by_id, _ALPHA / len(comparisons.pairs)
+    ordered = [by_id[comparisons.names[i]] for i in comparisons.order()]
+    for a, b in itertools.pairwise(ordered):
         if not comparisons.between(a.run.id, b.run.id).p_value > _ALPHA:
             continue
-        alpha = _ALPHA / len(comparisons.pairs)
         plan = _plan(table, a, b, alpha)
         if not plan.separated:
-            text = plan.describe(a.label, b.label)
-            name = values(table, a).metric.name
+            text, name = plan.describe(a.label, b.label), values(table, a).metric.name
             text = text[0].upper() + text[1:] if name == table.metric else f"By {name}, {text}"
             return f"{text}."
     return ""
@@ -294,9 +288,8 @@ def power(table: RunTable, comparisons: Comparisons) -> str:
 
 def differences(table: RunTable, a: RunEntry, b: RunEntry) -> Differences:
     """Two runs query by query, by the main metric or what stands for it."""
-    one, other = (entry.evaluation for entry in (a, b))
-    sides = preferences.query_sides(table.direction)
-    return paired_differences(one, other, query_metric(table.metric), sides)
+    metric, sides = query_metric(table.metric), preferences.query_sides(table.direction)
+    return paired_differences(a.evaluation, b.evaluation, metric, sides)
 
 
 def interval(table: RunTable, entry: RunEntry) -> tuple[float, float]:
@@ -320,9 +313,7 @@ def is_by_pairs(comparisons: Comparisons) -> bool:
 def test_name(comparisons: Comparisons) -> str:
     """The test in full, with its correction and what it counted."""
     one = next(iter(comparisons.pairs.values()))
-    corrected = f", {one.correction}" if one.correction else ", not corrected"
-    if len(comparisons.pairs) == 1:
-        corrected = ""
+    corrected = f", {one.correction or 'not corrected'}" * (len(comparisons.pairs) > 1)
     return f"{one.test}, two-sided{corrected}, {one.n:,} {counted(comparisons)}"
 
 
@@ -349,17 +340,14 @@ def p_text(p: float) -> str:
 
 
 def _compare(table: RunTable, a: RunEntry, b: RunEntry, test: str) -> Comparison:
-    """Two runs in either order: tested once, kept for both; not corrected."""
-    first, second = sorted((a, b), key=lambda entry: entry.run.id)
+    """Two runs in the order of their ids, tested once; not corrected."""
     if test == "subsets":
-        comparison = _compare_subsets(table, first, second)
-    elif is_by_query(table):
-        comparison = _compare_queries(table, first, second, test)
-    else:
-        entries = sorted(table.entries, key=lambda entry: entry.run.id)
-        every = _compare_pairs(entries, table.metric, test, table.pairs)
-        comparison = every.between(first.run.id, second.run.id)
-    return comparison if first is a else comparison.swapped()
+        return _compare_subsets(table, a, b)
+    if is_by_query(table):
+        return _compare_queries(table, a, b, test)
+    entries = sorted(table.entries, key=lambda entry: entry.run.id)
+    every = _compare_pairs(entries, table.metric, test, table.pairs)
+    return every.between(a.run.id, b.run.id)
 
 
 @state.cached(4_000)

@@ -91,12 +91,8 @@ def show_table(table: RunTable, bar: DeltaGenerator) -> DeltaGenerator:
         if several:
             significance.choose_test(table, now)
         # What stands beside a test takes the place of metrics.
-        extra_metrics = _FEW if results is None else ("AUC",)
-        few = [
-            table.metric,
-            *(m for m in extra_metrics if m in table.metrics and m != table.metric),
-        ]
-        metrics = table.metrics if everything else few[:3]
+        few = dict.fromkeys((table.metric, *(_FEW if results is None else ("AUC",))))
+        metrics = table.metrics if everything else [m for m in few if m in table.metrics][:3]
         runs = [entry.run for entry in table.entries]
         with st.popover("Export", icon=":material/download:"):
             downloads.show(table, metrics, results)
@@ -145,22 +141,18 @@ def draw_columns(
     """Draw a table of runs, then of what knows nothing, in grey; settings may be indented."""
     entries, names = table.entries, table.row_names
     looks = [""] * len(entries) + ["sv-base"] * (len(names) - len(entries))
-    if indented:
-        for i in range(1, len(entries)):
-            if _method_key(entries[i]) == _method_key(entries[i - 1]):
-                looks[i] = "sv-kin"
-                first = entries[i - 1].label.partition(", ")[0]
-                names[i] = names[i].removeprefix(f"{first}, ")
-    # On the validation part a dagger marks the runs that stopped by it.
+    marks = ""
     for i, entry in enumerate(entries):
+        if indented and i and _method_key(entry) == _method_key(entries[i - 1]):
+            looks[i] = "sv-kin"
+            first = entries[i - 1].label.partition(", ")[0]
+            names[i] = names[i].removeprefix(f"{first}, ")
+        # On the validation part a dagger marks the runs that stopped by it.
         marked = Markup('<span class="sv-mark sv-run-{}"></span>{}{}')
         names[i] = marked.format(i, names[i], "†" * entry.is_stopped_early)
+        marks += f".sv-run-{i} {{ background-image: {mark(entry.look)}; }}"
     head, *lines = zip_longest(["method", *names], *columns, fillvalue=_NOTHING)
     html = html_table(head, lines, look="sv-table", row_looks=looks, scroll="sv-scroll")
-    marks = "".join(
-        f".sv-run-{i} {{ background-image: {mark(entry.look)}; }}"
-        for i, entry in enumerate(entries)
-    )
     st.html(_STYLE)
     st.html(f"<style>{marks}</style>{html}")
     if any(entry.is_stopped_early for entry in entries):
@@ -185,11 +177,9 @@ def _tested_columns(
         return column(head, [_NOTHING if one is None else text(one) for one in lines], hover)
 
     name, test = significance.tested_name(table, now), significance.test_name(comparisons)
-    delta = tested_column(
-        f"Δ to {clean_text(base, _LONGEST)}",
-        f"{name} minus that of {base}, on the same queries.",
-        lambda one: display.signed(one.difference),
-    )
+    head = f"Δ to {clean_text(base, _LONGEST)}"
+    hover = f"{name} minus that of {base}, on the same queries."
+    delta = tested_column(head, hover, lambda one: display.signed(one.difference))
     kind = "BCa" if now.test == "bootstrap" else "Student"
     if by_pairs:
         kind = "normal" if now.test == "delong" else "Student"
@@ -216,15 +206,13 @@ def _tested_columns(
     paired = next(iter(comparisons.pairs.values())).outcomes is not None
     unit = "of the paired differences (d_z)" if paired else "of the values"
     unit = "of one item's draw" if by_pairs else unit
+    ranges = [
+        _NOTHING if isnan(low) else f"{display.number(low)} to {display.number(high)}"
+        for low, high in intervals
+    ]
+    hover = f"{what} lies: from 2,000 draws of {drawn}."
     return [
-        column(
-            "bootstrap 95\N{NO-BREAK SPACE}%",
-            [
-                _NOTHING if isnan(low) else f"{display.number(low)} to {display.number(high)}"
-                for low, high in intervals
-            ],
-            f"{what} lies: from 2,000 draws of {drawn}.",
-        ),
+        column("bootstrap 95\N{NO-BREAK SPACE}%", ranges, hover),
         ties,
         delta,
         interval,
@@ -316,10 +304,9 @@ def _footnote(table: RunTable, shown: Sequence[str]) -> str:
     )
     pooled = [m for m in shown if parse_metric(m).level != "query"]
     if pooled:
-        text += escape_markdown(
-            f" {' and '.join(pooled)} {'pool' if len(pooled) > 1 else 'pools'} all pairs, "
-            "whichever side asks."
-        )
+        verb = "pool" if len(pooled) > 1 else "pools"
+        names = escape_markdown(" and ".join(pooled))
+        text += f" {names} {verb} all pairs, whichever side asks."
     return text
 
 
@@ -333,11 +320,11 @@ def _left_out(table: RunTable, *, anything_ranked: bool) -> str:
     n = first.evaluation.n_certain(table.direction, by)
     if not n:
         return ""
-    one = n == 1
     text = counted(n, "query", "queries")
     if anything_ranked:
-        return f" {text} with relevant candidates only {'is' if one else 'are'} left out."
+        return f" {text} with relevant candidates only {'is' if n == 1 else 'are'} left out."
+    has = "has" if n == 1 else "have"
     return (
-        f" Metrics of ranks have nothing to measure: {text} {'has' if one else 'have'} relevant "
-        "candidates only, the others none."
+        f" Metrics of ranks have nothing to measure: {text} {has} relevant candidates only, the "
+        "others none."
     )

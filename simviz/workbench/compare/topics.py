@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from math import isnan
 
 import streamlit as st
@@ -11,12 +12,13 @@ from markupsafe import Markup, escape
 from simviz._types import Side
 from simviz.charts.style import clean_text
 from simviz.charts.tables import Cell, html_table
+from simviz.data.cells import counted
 from simviz.data.pairs import Items, PairSet
 from simviz.evaluation.tables import csv_text
-from simviz.explain.topics import RunTopics, TopicTerms, topic_rows
+from simviz.explain.topics import RunTopics, TopicTerms, has_topics, topic_rows
+from simviz.reports.run_summary import RunTable
 from simviz.store.run import Run
-from simviz.workbench.shell import display, forms, query_params, state
-from simviz.workbench.shell.forms import segments
+from simviz.workbench.shell import display, forms, frame, query_params, state
 
 #: Topics shown before all are asked for, and typical items of each.
 _FEW, _N_ITEMS = 15, 3
@@ -32,20 +34,21 @@ def topics_of(run: Run, pairs: PairSet) -> RunTopics:
     return RunTopics.of(run.pipeline(), pairs)
 
 
+def labelled(table: RunTable) -> dict[str, str]:
+    """What runs that have topics are called, by their ids."""
+    return {e.run.id: e.label for e in table.entries if has_topics(e.run.info.method)}
+
+
 @st.fragment
 @display.problems()  # a model that was deleted since, or is damaged
-def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
+def show(table: RunTable) -> None:
     """Show the topics of one of several runs."""
+    pairs = table.pairs
     # Run by itself, so that a search leaves the rest of the page alone.
     with st.container(horizontal=True, vertical_alignment="bottom", gap="medium"):
-        by_id, labels = {run.id: run for _, run in labelled}, {run.id: n for n, run in labelled}
-        if st.session_state.get("topics-run") not in by_id:
-            st.session_state["topics-run"] = next(iter(by_id))
-        run_id = st.selectbox(
-            "Topics of", **forms.session_options(labels, "topics-run"), width=220
-        )
-        run = by_id[run_id]
-        order = segments("Order by", _ORDERS, "topics-order")
+        run_id = forms.select("Topics of", labelled(table), "topics-run", width=220)
+        run = table.by_id[run_id].run
+        order = forms.segments("Order by", _ORDERS, "topics-order")
         query = st.text_input(
             "Find a term",
             key="topics-search",
@@ -59,8 +62,7 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
     if not matching:
         st.caption("No topic has such a term among its leading ones.")
         return
-    everything = len(matching) <= _FEW or st.session_state.get("topics-all", False)
-    shown = matching if everything else matching[:_FEW]
+    shown = matching if st.session_state.get("topics-all") else matching[:_FEW]
     st.html(table_html(run_topics, shown, pairs, query))
     _show_below(run, pairs, run_topics, matching)
 
@@ -68,26 +70,21 @@ def show(labelled: Sequence[tuple[str, Run]], pairs: PairSet) -> None:
 def _show_below(
     run: Run, pairs: PairSet, topics: RunTopics, matching: Sequence[TopicTerms]
 ) -> None:
-    link = {"run": run.id} | query_params.data(run.info.dataset_id)
+    on_map = {"run": run.id} | query_params.data(run.info.dataset_id)
     with st.container(horizontal=True, vertical_alignment="center"):
         if len(matching) > _FEW:
             st.toggle(f"All {len(matching):,} topics", key="topics-all")
-        forms.download(
-            "Topics as CSV", lambda: topics_csv(topics, pairs), "topics.csv", key="topics-csv"
-        )
-        st.page_link(
-            "pages/map.py",
-            label="See them on the map",
-            icon=":material/scatter_plot:",
-            query_params=link,
-        )
+        make = partial(topics_csv, topics, pairs)
+        forms.download("Topics as CSV", make, "topics.csv", key="topics-csv")
+        label, icon = "See them on the map", ":material/scatter_plot:"
+        frame.page_link("pages/map.py", label, icon, **on_map)
     if topics.perplexities:
         first, last = topics.perplexities[0], topics.perplexities[-1]
-        n_steps = len(topics.perplexities)
+        steps = counted(len(topics.perplexities), "step")
         st.caption(
-            f"In {n_steps:,} step{'' if n_steps == 1 else 's'} of training, the perplexity of the "
-            f"validation part went from {first:,.0f} to {last:,.0f}: the model is as uncertain "
-            "as if it chose among so many equally likely terms."
+            f"In {steps} of training, the perplexity of the validation part went from "
+            f"{first:,.0f} to {last:,.0f}: the model is as uncertain as if it chose among so many "
+            "equally likely terms."
         )
     pieces = any("…" in term for t in matching for term in (*t.x_terms, *t.y_terms))
     st.caption(

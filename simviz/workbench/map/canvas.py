@@ -25,21 +25,17 @@ _canvas = st.components.v2.component("simviz_map", js=bundle("mount.js"), css=CS
 _camera = st.components.v2.component("simviz_map_camera", js=bundle("camera_told.js"))
 
 
-def send(part: Part, key: str) -> None:
-    """Have the browser keep a part; an equal one is not sent again."""
-    with st.container(key=f"map-part-{key}"):
-        _parts(key=f"map-sent-{key}", data=part.data, height=1)
+def send(part: Part | None, key: str) -> None:
+    """Have the browser keep a part, if there is one; an equal one is not sent again."""
+    if part is not None:
+        with st.container(key=f"map-part-{key}"):
+            _parts(key=f"map-sent-{key}", data=part.data, height=1)
 
 
 def show(data: Mapping[str, Any], key: str = KEY) -> None:
     """Draw the map; what the reader does comes back in the session under a key."""
-    _canvas(
-        key=key,
-        data=dict(data),
-        on_picked_change=_heard,
-        on_region_change=_heard,
-        on_asked_change=_heard,
-    )
+    heard = {f"on_{name}_change": _heard for name in ("picked", "region", "asked")}
+    _canvas(key=key, data=dict(data), **heard)
 
 
 def show_rows(data: Mapping[str, Any], key: str) -> None:

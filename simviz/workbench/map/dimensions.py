@@ -6,7 +6,6 @@ from dataclasses import replace
 from math import isnan
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import streamlit as st
 
 from simviz.charts.canvas import Part, with_positions
@@ -16,9 +15,10 @@ from simviz.evaluation import AUC, Evaluation, evaluate
 from simviz.methods import all_methods
 from simviz.projection import align_sides, mds_map, pca_map
 from simviz.projection.pipeline_map import Placed, Space
+from simviz.reports.run_summary import mean_band
 from simviz.store.run import Part as PartName, Run
 from simviz.workbench.map import canvas
-from simviz.workbench.map.view import View, bound
+from simviz.workbench.map.view import View, bound, driven
 from simviz.workbench.shell import display, drawings, preferences, progress, runs, state, what_if
 from simviz.workbench.shell.charts import show_chart
 
@@ -43,12 +43,13 @@ def measured_dimensions(run: Run) -> list[int]:
 def show_switch(view: View, run: Run) -> None:
     """Show a switch for the slider, where the method is nested."""
     if known := measured_dimensions(run):
-        is_on = view.dims is not None
+
+        def switch(is_on: bool) -> None:
+            view.dims = known[-1] if is_on else None
+
         st.toggle(
             "Dimensions",
-            **bound(
-                view, "dims", "map-scrub", lambda _: is_on, lambda on: known[-1] if on else None
-            ),
+            **driven("map-scrub", view.dims is not None, switch),
             help="Use the first dimensions only; map, figures and nearest items follow.",
         )
 
@@ -145,12 +146,9 @@ def _evaluated(run: Run, pairs: PairSet, k: int, part: PartName) -> Evaluation:
 def _curve(run: Run, part: PartName, direction: str) -> tuple[str, dict[int, float]]:
     """Return the name of the metric, and its value by the number of dimensions."""
     records = run.part(part).curve
-    values: dict[int, list[float]] = {}
-    for record in (r for r in records if r["direction"] in preferences.query_sides(direction)):
-        if isnan(record["value"]):  # on a side on which no query can fail
-            continue
-        values.setdefault(int(record["dimension"]), []).append(float(record["value"]))
-    return str(records[0]["metric"]), {k: float(np.mean(v)) for k, v in values.items()}
+    band = mean_band(records, direction, "dimension")
+    values = {} if band is None else dict(zip(band[0], band[1], strict=True))
+    return str(records[0]["metric"]), values
 
 
 def _figures(
@@ -172,15 +170,10 @@ def _figures(
 
 def _show_curve(metric: str, values: dict[int, float], k: int, look: Theme, hue: str) -> None:
     known = sorted(values)
-    figure = _empty_figure(look)
-    figure.add_scatter(
-        x=known,
-        y=[values[at] for at in known],
-        mode="lines+markers",
-        line={"color": hue, "width": 2},
-        marker={"size": 5},
-        hovertemplate="%{x} dimensions: %{y:.3f}<extra></extra>",
-    )
+    figure, line = _empty_figure(look), {"color": hue, "width": 2}
+    hover = "%{x} dimensions: %{y:.3f}<extra></extra>"
+    lines = {"mode": "lines+markers", "line": line, "marker": {"size": 5}, "hovertemplate": hover}
+    figure.add_scatter(x=known, y=[values[at] for at in known], **lines)
     marker = {"size": 12, "color": look.paper, "line": {"color": hue, "width": 3}}
     figure.add_scatter(x=[k], y=[values[k]], mode="markers", hoverinfo="skip", marker=marker)
     figure.update_xaxes(type="log", title_text="dimensions", tickvals=known[::3])
@@ -193,16 +186,11 @@ def _show_roc(result: Evaluation, look: Theme, hue: str) -> None:
     roc = result.roc
     if roc is None:
         return
-    figure = _empty_figure(look)
+    figure, line = _empty_figure(look), {"color": hue, "width": 2}
     chance = {"color": look.muted, "width": 1, "dash": "dot"}
     figure.add_scatter(x=[0, 1], y=[0, 1], mode="lines", hoverinfo="skip", line=chance)
-    figure.add_scatter(
-        x=roc.fpr,
-        y=roc.tpr,
-        mode="lines",
-        line={"color": hue, "width": 2},
-        hovertemplate="%{y:.0%} found at %{x:.1%} false alarms<extra></extra>",
-    )
+    hover = "%{y:.0%} found at %{x:.1%} false alarms<extra></extra>"
+    figure.add_scatter(x=roc.fpr, y=roc.tpr, mode="lines", line=line, hovertemplate=hover)
     figure.update_xaxes(title_text="false alarms", range=[0, 1])
     figure.update_yaxes(title_text="found", range=[0, 1.01])
     alt = f"ROC curve with an area of {roc.auc:.3f}."

@@ -23,7 +23,7 @@ from simviz.projection.pipeline_map import Placed
 from simviz.projection.quality import N_SEEDS, trust_level
 from simviz.store.run import Run
 from simviz.workbench.map import canvas, scene as map_scene, topics, two_models, view as map_view
-from simviz.workbench.map.view import COLOURS, DRAWINGS, View, bound
+from simviz.workbench.map.view import COLOURS, DRAWINGS, View, bound, driven
 from simviz.workbench.shell import (
     code,
     display,
@@ -117,8 +117,7 @@ def show_page() -> None:
     canvas.listen(partial(map_view.apply_browser_state, view))
     # While the reader looks, what the first click will ask for is made ready.
     drawings.space(followed, pairs)
-    if (nearest := map_scene.nearest_part(followed, pairs, drawing)) is not None:
-        canvas.send(nearest, "nearest")
+    canvas.send(map_scene.nearest_part(followed, pairs, drawing), "nearest")
     if is_stored and view.drawing == DEFAULT_LAYOUT and followed is run:
         drawings.draw_next_share(run, pairs)
 
@@ -146,15 +145,13 @@ def _choose_run(view: View, titles: dict[str, str]) -> str:
 def _choose_drawing(view: View) -> None:
     """Choose how the space is made flat, and of the two-sided drawing which side it follows."""
     method = view.drawing.removesuffix("-2")
-    st.session_state["map-method"] = method
     with st.popover(DRAWINGS[method][0], icon=":material/bubble_chart:"):
         st.radio(
             "What the drawing keeps",
             list(DRAWINGS),
             format_func=lambda name: DRAWINGS[name][0],
             captions=[text for _, text in DRAWINGS.values()],
-            key="map-method",
-            on_change=lambda: view.draw_by(st.session_state["map-method"]),
+            **driven("map-method", method, view.draw_by),
         )
         if view.drawing != DEFAULT_LAYOUT:
             return
@@ -177,25 +174,15 @@ def _choose_colour(view: View, pairs: PairSet) -> None:
     colours = [*COLOURS[: None if view.beside else -1], *(f"={name}" for name in columns)]
     if view.colour not in colours:
         view.colour = COLOURS[0]
-    st.session_state["map-colour"] = view.colour
     st.selectbox(
         "Colour by",
         colours,
         format_func=lambda choice: choice.removeprefix("=")[:40],
-        key="map-colour",
         label_visibility="collapsed",
         icon=":material/palette:",
         width=132,
-        on_change=_take_colour,
-        args=(view,),
+        **driven("map-colour", view.colour, view.colour_by),
     )
-
-
-def _take_colour(view: View) -> None:
-    """Colour by something else; what was chosen is closed by no legend of other colours."""
-    view.colour = st.session_state["map-colour"]
-    if view.closed:
-        view.closed, view.set_n = (), view.set_n + 1
 
 
 def _show_menu(
@@ -224,12 +211,8 @@ def _show_menu(
         if view.drawing != DEFAULT_LAYOUT:
             _show_gap(view, placed.drawing)
         code.show_map(view, run)
-        forms.download(
-            "Positions as CSV",
-            lambda: positions_csv(placed, parts, pairs),
-            f"simviz-{view.drawing_name}.csv",
-            key="map-csv",
-        )
+        make = partial(positions_csv, placed, parts, pairs)
+        forms.download("Positions as CSV", make, f"simviz-{view.drawing_name}.csv", key="map-csv")
 
     sides = np.repeat(["x", "y"], [len(placed.x_rows), len(placed.y_rows)])
     shown = (sides == view.side) | (view.side == "")
@@ -241,11 +224,9 @@ def positions_csv(placed: Placed, parts: tuple[Any, Any], pairs: PairSet) -> str
     lines = [["key", "side", "id", "label", "map_x", "map_y", "part"]]
     for side, of, part in (("x", pairs.x, parts[0]), ("y", pairs.y, parts[1])):
         rows = placed.rows(side)
-        items, points = of.take(rows), placed.points(side)
-        for name, text, point, where in zip(
-            items.ids, full_names(items), points, part[rows], strict=True
-        ):
-            lines.append([f"{side}:{name}", side, name, text, *point.tolist(), where])
+        items, points = of.take(rows), placed.points(side).tolist()
+        cells = zip(items.ids, full_names(items), points, part[rows], strict=True)
+        lines += [[f"{side}:{n}", side, n, text, *at, where] for n, text, at, where in cells]
     return csv_text(lines)
 
 
@@ -266,32 +247,24 @@ def _show_trust(view: View, drawing: JointMap, draw_again: Callable[[], None]) -
 
 def _show_quality(view: View, quality: Quality) -> None:
     st.markdown("**How far to trust this drawing**")
-    across = (
-        f"of nearest items of the other side kept, chance {percent(quality.random_cross_overlap)}"
-    )
-    within = (
-        f"of nearest items of the same side kept, chance {percent(quality.random_within_overlap)}"
+    kept = (
+        ("other", quality.cross_overlap, quality.random_cross_overlap),
+        ("same", quality.within_overlap, quality.random_within_overlap),
     )
     display.figures(
-        [(percent(quality.cross_overlap), across), (percent(quality.within_overlap), within)]
+        (percent(share), f"of nearest items of the {side} side kept, chance {percent(chance)}")
+        for side, share, chance in kept
     )
     if quality.mrr_space is not None and quality.mrr_map is not None:
         ratio = quality.mrr_map / quality.mrr_space if quality.mrr_space else 1.0
-        display.figures(
-            [
-                (f"{quality.mrr_map:.2f}", f"MRR on the map: {percent(ratio)} of the model's"),
-                (f"{quality.mrr_space:.2f}", "MRR in the model"),
-            ]
-        )
-    display.figures(
-        [
-            (
-                f"{quality.trustworthiness:.2f}",
-                "trustworthiness: what is drawn near is near in the model",
-            ),
-            (f"{quality.continuity:.2f}", "continuity: what is near in the model is drawn near"),
-        ]
-    )
+        on_map = f"MRR on the map: {percent(ratio)} of the model's"
+        figures = {on_map: quality.mrr_map, "MRR in the model": quality.mrr_space}
+        display.figures((f"{value:.2f}", what) for what, value in figures.items())
+    figures = {
+        "trustworthiness: what is drawn near is near in the model": quality.trustworthiness,
+        "continuity: what is near in the model is drawn near": quality.continuity,
+    }
+    display.figures((f"{value:.2f}", what) for what, value in figures.items())
     text = (
         f"Neighbours are the {quality.n_neighbors} nearest in the model, across the sides and "
         "within a side."
@@ -349,14 +322,8 @@ def _show_gap(view: View, drawing: JointMap) -> None:
 
 def _show_sample(placed: Placed, pairs: PairSet, seed: int) -> None:
     """Say that a large data set is drawn in part, and how that part was chosen."""
-    parts = [
-        f"{len(rows):,} of {len(items):,} {name}"
-        for rows, items, name in (
-            (placed.x_rows, pairs.x, pairs.nouns[0]),
-            (placed.y_rows, pairs.y, pairs.nouns[1]),
-        )
-        if len(rows) < len(items)
-    ]
+    sides = zip((placed.x_rows, placed.y_rows), pairs.shape, pairs.nouns, strict=True)
+    parts = [f"{len(rows):,} of {n:,} {name}" for rows, n, name in sides if len(rows) < n]
     if parts:
         display.quiet(
             f"Drawn: {' and '.join(parts)}, a random sample (seed {seed}). "

@@ -124,12 +124,11 @@ def _grouping(
     compared: two_models.Compared | None,
     _scene: Scene,
 ) -> Grouping:
-    pairs, placed = _scene.pairs, _scene.placed
     return group_items(
         _colour_values(_scene),
-        (len(placed.x_rows), len(placed.y_rows)),
+        (_scene.n_x, len(_scene.placed.y_rows)),
         get_theme(theme),
-        names=pairs.headings,
+        names=_scene.pairs.headings,
         title=_COLOUR_TITLES.get(colour, colour.removeprefix("=")),
         order=GROUPS if colour == "found" else None,
     )
@@ -146,10 +145,14 @@ def _colour_values(scene: Scene) -> Any:
         return scene.ranks().groups
     if scene.colour == "score":
         return scene.ranks().scores
-    rows = np.concatenate([placed.x_rows, len(pairs.x) + placed.y_rows])
+    rows = _joined_rows(pairs, placed)
     if scene.colour == "part":
         return np.concatenate(scene.parts)[rows]
     return paired_column(pairs, scene.colour.removeprefix("="))[rows]
+
+
+def _joined_rows(pairs: PairSet, placed: Placed) -> NDArray[np.intp]:
+    return np.concatenate([placed.x_rows, len(pairs.x) + placed.y_rows])
 
 
 def scene_of(
@@ -162,12 +165,12 @@ def scene_of(
 ) -> Scene:
     """Return all of a drawing that is the same whatever is selected."""
     placed = drawings.stored_drawing(run, drawing)
-    rows = np.concatenate([placed.x_rows, [-1], placed.y_rows]).astype(np.int64)
+    rows = _joined_rows(pairs, placed)
     return Scene(
         run=run,
         pairs=pairs,
         placed=placed,
-        shown=np.ones(len(rows) - 1, dtype=bool) if shown is None else shown,
+        shown=np.ones(len(rows), dtype=bool) if shown is None else shown,
         items=_items_part(pairs, rows.tobytes(), placed),
         places=places_part(run, pairs, drawing),
         drawing=drawing,
@@ -180,21 +183,15 @@ def scene_of(
 def _items_part(pairs: PairSet, rows: bytes, _placed: Placed) -> Part:
     """Return the items as the browser keeps them, whatever drawing they are on."""
     x_rows, y_rows = _placed.x_rows, _placed.y_rows
-    return pack_items(
-        pairs.x.take(x_rows),
-        pairs.y.take(y_rows),
-        x_rows=x_rows,
-        y_rows=y_rows,
-        x_name=pairs.headings[0],
-        y_name=pairs.headings[1],
-        columns=filter_columns(pairs, _placed),
-    )
+    x_name, y_name = pairs.headings
+    about = {"x_name": x_name, "y_name": y_name, "columns": filter_columns(pairs, _placed)}
+    sides = pairs.x.take(x_rows), pairs.y.take(y_rows)
+    return pack_items(*sides, x_rows=x_rows, y_rows=y_rows, **about)
 
 
 def filter_columns(pairs: PairSet, placed: Placed) -> dict[str, Any]:
     """Return the columns that can be filtered by, each with a value an item of a drawing."""
-    rows = np.concatenate([placed.x_rows, len(pairs.x) + placed.y_rows])
-    names = telling_columns(pairs.x, pairs.y)[:FILTERS]
+    rows, names = _joined_rows(pairs, placed), telling_columns(pairs.x, pairs.y)[:FILTERS]
     return {name: paired_column(pairs, name)[rows] for name in names}
 
 
@@ -203,9 +200,8 @@ def nearest_part(
     run: Run, pairs: PairSet, drawing: str, places: Part | None = None
 ) -> Part | None:
     """Return what a run finds nearest to each item of a drawing; None where it takes too long."""
-    neighbors = nearest_of_all(
-        drawings.pipeline(run), pairs, drawings.stored_drawing(run, drawing)
-    )
+    placed = drawings.stored_drawing(run, drawing)
+    neighbors = nearest_of_all(drawings.pipeline(run), pairs, placed)
     of = places or places_part(run, pairs, drawing)
     return None if neighbors is None else pack_nearest(neighbors, of)
 
@@ -214,9 +210,8 @@ def nearest_part(
 def places_part(run: Run, pairs: PairSet, drawing: str) -> Part:
     """Return where the items of a drawing stand, and what the run says of them."""
     placed = drawings.stored_drawing(run, drawing)
-    x_rows, y_rows = rows = placed.x_rows, placed.y_rows
-    x, y = placed.drawing.x, placed.drawing.y
-    drawn = pairs.take(x_rows, y_rows)
+    rows, x, y = (placed.x_rows, placed.y_rows), placed.drawing.x, placed.drawing.y
+    drawn = pairs.take(*rows)
     order = importance(drawn.x, drawn.y, x, y, drawn.relevance)
     notes = map_topics.notes(run, pairs)
     both = None if notes is None else [s[i] for s, at in zip(notes, rows, strict=True) for i in at]
@@ -241,8 +236,8 @@ def show(view: View, scene: Scene) -> None:
     both = scene.compared
     if both is not None and two_models.is_turned(both):
         scene = two_models.turned(scene, both, places_part(both.second, pairs, scene.drawing))
-        if (nearest := nearest_part(scene.run, pairs, scene.drawing, scene.places)) is not None:
-            canvas.send(nearest, "nearest-turned")
+        nearest = nearest_part(scene.run, pairs, scene.drawing, scene.places)
+        canvas.send(nearest, "nearest-turned")
     selection.find_enclosed(view, scene)
     write_link(view, run, pairs)
     run = scene.run
@@ -288,8 +283,8 @@ def show_alone(
     st.html(canvas.STYLE)
     canvas.send(scene.items, "items")
     canvas.send(scene.places, "places")
-    if is_labelled and (nearest := nearest_part(run, pairs, drawing)) is not None:
-        canvas.send(nearest, "nearest")
+    if is_labelled:
+        canvas.send(nearest_part(run, pairs, drawing), "nearest")
     alt = map_alt(scene.placed.drawing, pairs.nouns)
     more = {"asked": [], "scrolls": True, "cover": is_labelled, "alt": alt}
     canvas.show(data(View(run.info.dataset_id, run.id), scene) | more, key)
@@ -358,19 +353,14 @@ def _selected(
     near = answer.near
     rows = scene.placed.rows(near.side)
     is_partner = np.isin(rows, sorted(answer.belongs))
-    related = {
-        "nearest": [
-            [row, float(score), int(rows[at]) in answer.belongs]
-            for row, at, score in zip(
-                scene.joint(near.side, near.index), near.index, near.scores, strict=True
-            )
-        ],
-        "partners": scene.joint(near.side, np.flatnonzero(is_partner)[:_PARTNERS]),
-    }
+    joint, belong = scene.joint(near.side, near.index), is_partner[near.index].tolist()
+    nearest = zip(joint, near.scores.tolist(), belong, strict=True)
+    partners = scene.joint(near.side, np.flatnonzero(is_partner)[:_PARTNERS])
+    related = {"nearest": [list(one) for one in nearest], "partners": partners}
     if answer.spot is None:
         return {"item": scene.joint(answer.side, [answer.drawn])[0], **related}, None
     x, y = answer.spot.point
-    text = answer.text[:40] + ("…" if len(answer.text) > 40 else "")
+    text = answer.text[:40] + "…" * (len(answer.text) > 40)
     text = text if answer.item is None else _short(answer.text)
     return None, {"text": text, "x": x, "y": y, "spread": answer.spot.spread, **related}
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
+from functools import partial
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +13,7 @@ import streamlit as st
 
 from simviz._types import Side
 from simviz.charts.canvas import pack_bits
-from simviz.charts.style import clean_text, is_glyph, safe_line
+from simviz.charts.style import clean_text, safe_line
 from simviz.data.cells import items_named
 from simviz.data.pairs import Items, PairSet
 from simviz.data.splitting import is_in_part
@@ -68,7 +69,8 @@ def query_of(view: View, scene: Scene, space: Space) -> Answer | None:
         side, item = view.item
         items = _side(pairs, side)[0]
         relevance = pairs.relevance if side == "x" else pairs.relevance.T
-        text, belongs = _text(items, item), set(relevance.positives[[item]].indices.tolist())
+        text = display.item_label(items, item, _LONGEST)
+        belongs = set(relevance.positives[[item]].indices.tolist())
         neighbors = space.nearest(side, item, _NEIGHBORS)
         near, drawn = placed.place(neighbors), placed.row_of(side, item)
         if drawn is None:
@@ -101,14 +103,15 @@ def show_answer(view: View, scene: Scene, answer: Answer) -> None:
         with st.container(horizontal=True, vertical_alignment="center"):
             display.quiet(caption)
             forms.quiet_button("Clear", "close", "map-close", view.select, None)
-        if item is not None and (picture := _picture(items, item, "sv-shot")):
-            st.html(picture)
+        if item is not None and (picture := display.item_picture(items, item, 64)):
+            alt = escape(display.item_label(items, item, 60))
+            st.html(f'<img class="sv-shot" src="{picture}" alt="{alt}">')
         st.html(f'<p class="sv-read" dir="auto">{escape(answer.text)}</p>')
+        is_preserved = None
         if item is not None:
             map_topics.show_item((answer.side, item), scene.run, pairs)
-        is_preserved = None
-        if item is not None and len(neighbors):
-            is_preserved = scene.placed.neighbor_preservation(item, neighbors)
+            if len(neighbors):
+                is_preserved = scene.placed.neighbor_preservation(item, neighbors)
         if len(neighbors):
             _show_list(scene, answer, is_preserved)
         _show_ways(view, scene, answer)
@@ -121,25 +124,20 @@ def _sentences(scene: Scene, answer: Answer, is_preserved: Any | None) -> Iterat
     neighbors, belongs, space = answer.neighbors, answer.belongs, answer.space
     name = _side(scene.pairs, neighbors.side)[1]
     if answer.item is None:
-        if len(neighbors):
-            yield (
-                "Nearest by the model's scores. The dashed circle shows how far apart they are "
-                "drawn."
-            )
-        else:
-            yield (
-                "The model cannot answer this query: no word or part of it occurs in the "
-                "training part."
-            )
+        yield (
+            "Nearest by the model's scores. The dashed circle shows how far apart they are drawn."
+            if len(neighbors)
+            else "The model cannot answer this query: no word or part of it occurs in the "
+            "training part."
+        )
         return
     if is_preserved is None:
-        if space.is_known(answer.side, answer.item):
-            yield f"The model finds nothing in common with any of the {name}: all scores are 0."
-        else:
-            yield (
-                "The model cannot place this item: no word or feature of it occurs in the "
-                "training part."
-            )
+        yield (
+            f"The model finds nothing in common with any of the {name}: all scores are 0."
+            if space.is_known(answer.side, answer.item)
+            else "The model cannot place this item: no word or feature of it occurs in the "
+            "training part."
+        )
         return
     if answer.drawn is None:
         yield (
@@ -170,14 +168,14 @@ def _show_list(scene: Scene, answer: Answer, is_preserved: Any | None) -> None:
     others, name = _side(scene.pairs, neighbors.side)
     drawn = {int(at): row for row, at in enumerate(scene.placed.rows(neighbors.side))}
     entries = []
-    for place, (other, score) in enumerate(
-        zip(neighbors.index.tolist(), neighbors.scores, strict=True)
-    ):
+    found = zip(neighbors.index.tolist(), neighbors.scores, strict=True)
+    for place, (other, score) in enumerate(found):
         mark = " ✓" if other in answer.belongs else ""
         far = "" if is_preserved is None or is_preserved[place] else " ↗"
         row = scene.joint(neighbors.side, [drawn[other]])[0] if other in drawn else -1
         note = f"{score:.2f}{mark}{far}"
-        entries.append([row, f"{neighbors.side}{other}", _text(others, other, 120), note])
+        text = display.item_label(others, other, 120)
+        entries.append([row, f"{neighbors.side}{other}", text, note])
     title = f"Nearest {name}"
     st.markdown(f"**{escape_markdown(title)}**")
     canvas.show_rows({"title": title, "entries": entries, "filters": False}, "map-nearest")
@@ -214,7 +212,7 @@ def show_marks(view: View, scene: Scene, answer: Answer | None) -> None:
             "What if it belonged, or did not?",
             near,
             next((n for n in allowed if is_learned[n]), 0),
-            format_func=lambda at: _text(others, at, 80),
+            format_func=lambda at: display.item_label(others, at, 80),
             key=f"map-mark-of-{answer.side}{answer.item}",
         )
         pair = (answer.item, candidate) if answer.side == "x" else (candidate, answer.item)
@@ -230,7 +228,7 @@ def _explain(scene: Scene, answer: Answer) -> None:
     candidate = st.selectbox(
         f"{escape_markdown(label)} answers “{escape_markdown(clean_text(answer.text, 60))}” with",
         neighbors.index.tolist(),
-        format_func=lambda at: _text(others, at, 80),
+        format_func=lambda at: display.item_label(others, at, 80),
         key="map-why-of",
     )
     item = Items(["query"], [answer.text], own.kind)
@@ -242,21 +240,6 @@ def _explain(scene: Scene, answer: Answer) -> None:
 def _side(pairs: PairSet, side: Side) -> tuple[Items, str]:
     items, name = (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
     return items, items_named(name)
-
-
-def _text(items: Items, row: int, limit: int = _LONGEST) -> str:
-    """Return what an item says: its text, with its glyph before it, else its id."""
-    text = items.content[row] if items.kind in ("text", "keyword") else items.labels[row]
-    label = str(items.metadata["label"][row]) if "label" in items.metadata else ""
-    glyph = f"{label} " if is_glyph(label) and label != text else ""
-    return glyph + clean_text(text, limit)
-
-
-def _picture(items: Items, row: int, style: str) -> str:
-    """Return an image as markup; nothing for other kinds."""
-    source = display.item_picture(items, row, 64)
-    alt = escape(_text(items, row, 60), quote=True)
-    return f'<img class="{style}" src="{source}" alt="{alt}">' if source else ""
 
 
 def find_enclosed(view: View, scene: Scene) -> None:
@@ -288,23 +271,16 @@ def show_region(view: View, scene: Scene) -> None:
     pairs, (x_rows, y_rows) = scene.pairs, scene.by_side(rows)
     st.markdown(f"**{len(rows):,} items enclosed**")
     display.quiet(f"{len(x_rows):,} {pairs.nouns[0]} · {len(y_rows):,} {pairs.nouns[1]}")
-    ranks = scene.ranks()
-    if figures := _figures(scene, rows, ranks):
+    ranks, figures = scene.ranks(), []
+    # The MRR of what is enclosed and of all, from each side that can ask.
+    for values, own, name in zip((ranks.x, ranks.y), (x_rows, y_rows), pairs.nouns, strict=True):
+        if n := np.isfinite(values[own]).sum():
+            text = f"MRR of {n:,} {name} (all: {np.nanmean(values):.2f})"
+            figures.append((f"{np.nanmean(values[own]):.2f}", text))
+    if figures:
         display.figures(figures)
     forms.quiet_button("Clear", "close", "map-let-go", view.clear_region)
     _list_items(view, scene, rows, ranks)
-
-
-def _figures(scene: Scene, rows: Any, ranks: ItemRanks) -> list[tuple[str, str]]:
-    """Return the MRR of what is enclosed and of all, from each side that can ask."""
-    figures = []
-    named = zip((ranks.x, ranks.y), scene.by_side(rows), scene.pairs.nouns, strict=True)
-    for values, own, name in named:
-        known = values[own][~np.isnan(values[own])]
-        if len(known):
-            text = f"MRR of {len(known):,} {name} (all: {np.nanmean(values):.2f})"
-            figures.append((f"{known.mean():.2f}", text))
-    return figures
 
 
 def _list_items(view: View, scene: Scene, rows: Any, ranks: ItemRanks | None = None) -> None:
@@ -317,12 +293,8 @@ def _list_items(view: View, scene: Scene, rows: Any, ranks: ItemRanks | None = N
         "filters": True,
     }
     canvas.show_rows(listed, "map-items")
-    forms.download(
-        "These items as CSV",
-        lambda: items_csv(view, scene, rows, ranks),
-        "simviz-map-items.csv",
-        key="map-items-csv",
-    )
+    make = partial(items_csv, view, scene, rows, ranks)
+    forms.download("These items as CSV", make, "simviz-map-items.csv", key="map-items-csv")
 
 
 def items_csv(view: View, scene: Scene, rows: Any, ranks: ItemRanks | None = None) -> str:
@@ -344,11 +316,11 @@ def _table(scene: Scene, rows: Any, ranks: ItemRanks | None) -> pd.DataFrame:
         ("y", pairs.y, pairs.y_name, placed.y_rows[y_own], scene.parts[1]),
     ):
         texts = items.content if items.kind in ("text", "keyword") else items.labels
-        columns = {
-            "side": [name] * len(index),
-            "id": [str(items.ids[i]) for i in index],
+        columns: dict[str, Any] = {
+            "side": name,
+            "id": items.ids[index],
             "text": [safe_line(texts[i], _LONGEST_CELL) for i in index],
-            "part": [str(part[i]) for i in index],
+            "part": part[index],
         }
         if ranks is not None:
             columns["found"] = ranks.x[x_own] if side == "x" else ranks.y[y_own]

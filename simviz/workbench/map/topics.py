@@ -9,13 +9,13 @@ import numpy as np
 import streamlit as st
 
 from simviz._types import Side
-from simviz.data import Items, PairSet
+from simviz.data import PairSet
 from simviz.explain.topics import RunTopics, has_topics
 from simviz.projection import topic_regions, word_regions
 from simviz.projection.regions import Region
 from simviz.store.run import Run
 from simviz.workbench.compare import topics
-from simviz.workbench.map.view import Item, View, bound
+from simviz.workbench.map.view import Item, View, driven
 from simviz.workbench.shell import drawings, state
 from simviz.workbench.shell.frame import page_link
 
@@ -44,7 +44,7 @@ def choose_labels(view: View, run: Run) -> bool:
         "Labels of regions",
         [name],
         selection_mode="multi",
-        **bound(view, "regions", "map-regions", lambda _: [name] if is_on else [], bool),
+        **driven("map-regions", [name] * is_on, lambda on: setattr(view, "regions", bool(on))),
         label_visibility="collapsed",
     )
     return is_on
@@ -54,21 +54,18 @@ def choose_labels(view: View, run: Run) -> bool:
 def regions(run: Run, pairs: PairSet, drawing: str) -> Tiers:
     """Return parts of a drawing and what they are about, coarse ones for afar, fine for near."""
     placed, topics = drawings.stored_drawing(run, drawing), topics_of(run, pairs)
-    sides = [
-        (placed.drawing.x, pairs.x, placed.x_rows),
-        (placed.drawing.y, pairs.y, placed.y_rows),
-    ]
+    x_rows, y_rows, x, y = placed.x_rows, placed.y_rows, placed.drawing.x, placed.drawing.y
     if topics is not None:
         topical = topic_regions(
-            np.concatenate([points for points, _, _ in sides]),
-            np.concatenate([topics.x_theta[placed.x_rows], topics.y_theta[placed.y_rows]]),
+            np.concatenate([x, y]),
+            np.concatenate([topics.x_theta[x_rows], topics.y_theta[y_rows]]),
             [_lines(topics, topic) for topic in range(topics.x_theta.shape[1])],
         )
         return [(0, *_TOPICAL, region) for region in topical]
-    n = len(placed.x_rows) + len(placed.y_rows)
+    n = len(x) + len(y)
     if n < _FEWEST:
         return []
-    read = [(points, _texts(items, rows, pairs)) for points, items, rows in sides]
+    read = [(x, _texts(pairs, x_rows)), (y, _texts(pairs.swap(), y_rows))]
     return [
         # Sides that say the same say it once.
         (tier, first, last, replace(region, lines=tuple(dict.fromkeys(region.lines))))
@@ -77,23 +74,14 @@ def regions(run: Run, pairs: PairSet, drawing: str) -> Tiers:
     ]
 
 
-def _texts(items: Items, rows: np.ndarray, pairs: PairSet) -> list[str] | None:
-    """What items say; of pictures, what the words say that belong to them."""
-    if items.kind in ("text", "keyword"):
-        return [str(items.content[row]) for row in rows]
-    other, positives = pairs.y, pairs.relevance.positives
-    if items is pairs.y:
-        other, positives = pairs.x, positives.T.tocsr()
-    if other.kind not in ("text", "keyword"):
+def _texts(pairs: PairSet, rows: np.ndarray) -> list[str] | None:
+    """What items of the x side say; of pictures, what the words say that belong to them."""
+    if pairs.x.kind in ("text", "keyword"):
+        return [str(pairs.x.content[row]) for row in rows]
+    if pairs.y.kind not in ("text", "keyword"):
         return None
-    ends = positives.indptr
-    return [
-        " ".join(
-            str(other.content[j])
-            for j in positives.indices[ends[row] : min(ends[row + 1], ends[row] + _PARTNERS)]
-        )
-        for row in rows
-    ]
+    partners = np.split(pairs.relevance.positives.indices, pairs.relevance.positives.indptr[1:-1])
+    return [" ".join(map(str, pairs.y.content[partners[row][:_PARTNERS]])) for row in rows]
 
 
 def _lines(topics: RunTopics, topic: int) -> tuple[str, ...]:
@@ -110,16 +98,12 @@ def notes(run: Run, pairs: PairSet) -> tuple[list[str], list[str]] | None:
         return None
     labels = [run_topics.label(topic) for topic in range(run_topics.x_theta.shape[1])]
 
-    def side_notes(side: Side, n: int) -> list[str]:
-        return [
-            " · ".join(
-                f"{labels[topic]} {100 * share:.0f} %"
-                for topic, share in run_topics.leading(side, item, _HOVERED)
-            )
-            for item in range(n)
-        ]
+    def note(side: Side, item: int) -> str:
+        leading = run_topics.leading(side, item, _HOVERED)
+        return " · ".join(f"{labels[topic]} {100 * share:.0f} %" for topic, share in leading)
 
-    return side_notes("x", len(run_topics.x_theta)), side_notes("y", len(run_topics.y_theta))
+    n_x, n_y = len(run_topics.x_theta), len(run_topics.y_theta)
+    return [note("x", i) for i in range(n_x)], [note("y", i) for i in range(n_y)]
 
 
 def show_item(item: Item, run: Run, pairs: PairSet) -> None:

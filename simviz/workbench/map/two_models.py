@@ -20,7 +20,7 @@ from simviz.markdown import escape_markdown
 from simviz.projection.pipeline_map import Placed, nearest_of_all, neighbors_changed
 from simviz.store.run import Run
 from simviz.workbench.map import canvas
-from simviz.workbench.map.view import View
+from simviz.workbench.map.view import View, driven
 from simviz.workbench.shell import display, drawings, forms, runs, state, what_if
 
 if TYPE_CHECKING:
@@ -60,7 +60,6 @@ def choose(view: View, titles: dict[str, str]) -> None:
         view.put_beside("")
     if len(others) == 1:
         return
-    st.session_state["map-beside"] = view.beside
     name = f"Beside {clean_text(others[view.beside], _FITTING)}" if view.beside else "Beside"
     text = (
         "Items glide from the drawing of one run to that of another, and colours show for which "
@@ -71,8 +70,7 @@ def choose(view: View, titles: dict[str, str]) -> None:
             "Second run",
             list(others),
             format_func=lambda i: escape_markdown(others[i]),
-            key="map-beside",
-            on_change=lambda: view.put_beside(st.session_state["map-beside"]),
+            **driven("map-beside", view.beside, view.put_beside),
         )
 
 
@@ -84,12 +82,10 @@ def ready(view: View, pairs: PairSet, drawing: str, titles: dict[str, str]) -> R
     return run if drawings.ensure_drawn(run, pairs, drawing, titles[run.id]) else None
 
 
+@display.problems(ValueError)
 def compare(first: Run, second: Run, pairs: PairSet, drawing: str) -> Compared | None:
     """Compare two runs; None, with a sentence why, where they cannot be compared."""
-    compared = None
-    with display.problems(ValueError):
-        compared = _compare(first, second, pairs, drawing)
-    return compared
+    return _compare(first, second, pairs, drawing)
 
 
 @state.cached(4, "Comparing what both find nearest")
@@ -143,13 +139,8 @@ def show_file(scene: Scene) -> None:
     both = scene.compared
     if both is None:
         return
-    forms.download(
-        "Both as one page",
-        partial(page, both, scene.pairs),
-        "simviz-two-models.html",
-        key="map-two-page",
-        mime="text/html",
-    )
+    make, name = partial(page, both, scene.pairs), "simviz-two-models.html"
+    forms.download("Both as one page", make, name, key="map-two-page", mime="text/html")
     placed = scene.placed
     display.quiet(page_contents(scene.pairs.take(placed.x_rows, placed.y_rows)))
 
@@ -158,13 +149,10 @@ def page(both: Compared, pairs: PairSet) -> str:
     """Both drawings as one page."""
     one, titles = drawings.stored_drawing(both.first, both.drawing), both.titles
     drawn = pairs.take(one.x_rows, one.y_rows)
-    first, second = (
-        Drawing(
-            placed.drawing,
-            drawn,
-            nearest_of_all(drawings.pipeline(run), pairs, placed),
-            titles[run.id],
-        )
-        for run, placed in ((both.first, one), (both.second, both.placed))
-    )
+
+    def drawing_of(run: Run, placed: Placed) -> Drawing:
+        nearest = nearest_of_all(drawings.pipeline(run), pairs, placed)
+        return Drawing(placed.drawing, drawn, nearest, titles[run.id])
+
+    first, second = drawing_of(both.first, one), drawing_of(both.second, both.placed)
     return replace(first, then=second, changed=both.changed).to_html()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Literal, cast
 
 import numpy as np
@@ -103,6 +104,12 @@ class View:
         self.colour = "change" if run_id else COLOURS[0]
         self.closed, self.set_n = (), self.set_n + 1
 
+    def colour_by(self, colour: str) -> None:
+        """Colour by something else; what was chosen is closed by no legend of other colours."""
+        self.colour = colour
+        if self.closed:
+            self.closed, self.set_n = (), self.set_n + 1
+
     def select(self, item: Item | None) -> None:
         """Select an item, or nothing; a query gives way to it."""
         self.item, self.query = item, None
@@ -116,23 +123,21 @@ def current(dataset_id: str) -> View:
     """Return the view of this session on a data set; a new one for another data set."""
     view = st.session_state.get("map-view")
     if not isinstance(view, View) or view.dataset_id != dataset_id:
-        view = View(dataset_id)
-        st.session_state["map-view"] = view
+        view = st.session_state["map-view"] = View(dataset_id)
         for key in ("map-run", canvas.KEY, canvas.CAMERA_KEY):
             st.session_state.pop(key, None)
     return view
 
 
-def bound(
-    view: View,
-    name: str,
-    key: str,
-    shown: Callable[[Any], Any] = lambda value: value,
-    taken: Callable[[Any], Any] = lambda value: value,
-) -> dict[str, Any]:
-    """Tie a widget, which shows what `shown` makes of it, to a field, which `taken` sets."""
-    st.session_state[key] = shown(getattr(view, name))
-    return {"key": key, "on_change": lambda: setattr(view, name, taken(st.session_state[key]))}
+def bound(view: View, name: str, key: str) -> dict[str, Any]:
+    """Tie a widget to a field of a view."""
+    return driven(key, getattr(view, name), partial(setattr, view, name))
+
+
+def driven(key: str, shown: Any, take: Callable[[Any], object]) -> dict[str, Any]:
+    """Have a widget show a value, and something take what is chosen there."""
+    st.session_state[key] = shown
+    return {"key": key, "on_change": lambda: take(st.session_state[key])}
 
 
 @state.cached(12)
@@ -149,8 +154,7 @@ def follow_link(view: View, pairs: PairSet) -> list[str]:
         return []
     view.lost = ""
     if new_params.keys() & {"run", "method"}:
-        run = links.requested_run(view.dataset_id)
-        if run is not None:
+        if (run := links.requested_run(view.dataset_id)) is not None:
             view.run_id = run.id
         elif jobs := links.requested_jobs():
             return jobs  # the link is followed again when the run is there
@@ -168,8 +172,7 @@ def apply_link(
     view: View, params: Mapping[str, str], pairs: PairSet, columns: Sequence[str]
 ) -> None:
     """Take over what a link says of the map; nonsense changes nothing."""
-    drawing = _DRAWING.fullmatch(params.get("drawing", ""))
-    if drawing:
+    if drawing := _DRAWING.fullmatch(params.get("drawing", "")):
         view.drawing, view.across = f"{drawing[1]}-2", int(drawing[2] or SHARES[0])
     if params.get("regions") in ("", "0", "1"):
         view.regions = params["regions"] == "1" if params["regions"] else None
@@ -186,8 +189,7 @@ def apply_link(
         view.side = cast(Literal["", "x", "y"], params["side"])
     if params.get("only") in ("", *PARTS):
         view.part = params["only"]
-    dims = params.get("dims", "-")[:5]
-    if (dims.isascii() and dims.isdigit()) or not dims:
+    if re.fullmatch(r"[0-9]*", dims := params.get("dims", "-")[:5]):
         view.dims = int(dims) if dims else None
     if "sel" in params:
         view.item = links.linked_item(params["sel"], pairs)
@@ -204,10 +206,10 @@ def apply_link(
         view.filter, view.set_n = filters, view.set_n + 1
     if "lasso" in params:
         view.clear_region()
-        if corners := _parse_outline(params["lasso"]):
-            view.outline, view.enclosed = corners, None
-    camera = parse_camera(params.get("at"))
-    if camera is not None:
+        corners = [_read_numbers(c) for c in params["lasso"][:1_000].split(";") if c]
+        if outline := _valid_outline(corners):
+            view.outline, view.enclosed = outline, None
+    if (camera := parse_camera(params.get("at"))) is not None:
         view.at, view.at_n = camera, view.at_n + 1
 
 
@@ -260,19 +262,17 @@ def write_link(view: View, run: Run, pairs: PairSet) -> None:
 
 def apply_canvas_events(view: View, pairs: PairSet, n_drawn: int) -> None:
     """Take over what was clicked, enclosed or asked on the map since the last run."""
-    picked = canvas.new_event("picked")
-    if picked is not None:
+    if (picked := canvas.new_event("picked")) is not None:
         key = picked.get("key")
         view.select(links.linked_item(key, pairs) if isinstance(key, str) else None)
         if key is None:
             view.clear_region()
-    region = canvas.new_event("region")
-    if region is not None:
+    if (region := canvas.new_event("region")) is not None:
         rows = unpack_bits(canvas.unpacked(region.get("rows") or ""), n_drawn)
         view.enclosed, view.outlined = tuple(rows.tolist()), ""
         view.outline = _valid_outline(region.get("corners"))
-    query = canvas.new_event("asked")
-    if query is not None and query.get("side") in ("x", "y"):
+    query = canvas.new_event("asked") or {}
+    if query.get("side") in ("x", "y"):
         text = str(query.get("text", "")).strip()[:_LONGEST_QUERY]
         view.item, view.query = None, (query["side"], text) if text else None
 
@@ -280,9 +280,7 @@ def apply_canvas_events(view: View, pairs: PairSet, n_drawn: int) -> None:
 def apply_browser_state(view: View) -> None:
     """Let the link follow what the reader does on the map that needs no answer."""
     heard = st.session_state.get(canvas.CAMERA_KEY) or {}
-    camera = _valid_camera(heard.get("at"))
-    if camera is not None:
-        view.at = camera
+    view.at = _valid_camera(heard.get("at")) or view.at
     done = heard.get("set")
     if isinstance(done, dict):
         find, closed = done.get("find"), done.get("closed")
@@ -297,10 +295,15 @@ def apply_browser_state(view: View) -> None:
 
 def parse_camera(text: str | None) -> Camera | None:
     """Read a camera out of a link; None if it says nothing or nonsense."""
+    return _valid_camera(_read_numbers((text or "")[:60]))
+
+
+def _read_numbers(text: str) -> list[float]:
+    """Return numbers with commas between them; none if there is anything else."""
     try:
-        return _valid_camera([float(value) for value in (text or "")[:60].split(",")])
+        return [float(value) for value in text.split(",")]
     except ValueError:
-        return None
+        return []
 
 
 def _valid_camera(value: object) -> Camera | None:
@@ -308,14 +311,6 @@ def _valid_camera(value: object) -> Camera | None:
     if numbers is None or max(map(abs, numbers[:2])) > _FARTHEST or numbers[2] < _MIN_ZOOM:
         return None
     return cast(Camera, numbers)
-
-
-def _parse_outline(text: str) -> Outline:
-    try:
-        corners = [corner.split(",") for corner in text[:1_000].split(";") if corner]
-        return _valid_outline([[float(value) for value in corner] for corner in corners])
-    except ValueError:
-        return ()
 
 
 def _valid_outline(value: object) -> Outline:
@@ -329,9 +324,8 @@ def _numbers(value: object, n: int, limit: float) -> tuple[float, ...] | None:
     """Return n numbers of no larger size; None for anything else."""
     if not isinstance(value, list | tuple) or len(value) != n:
         return None
-    if not all(isinstance(v, int | float) and abs(v) <= limit for v in value):
-        return None
-    return tuple(float(v) for v in value)
+    valid = all(isinstance(v, int | float) and abs(v) <= limit for v in value)
+    return tuple(map(float, value)) if valid else None
 
 
 def valid_closed(entries: Sequence[object]) -> tuple[str, ...]:
@@ -355,10 +349,8 @@ def _parse_typed(text: str) -> tuple[str, str]:
 def _parse_colour(text: str, columns: Sequence[str]) -> str | None:
     if text in COLOURS:
         return text
-    at = text[1:5]
-    if text[:1] == "c" and at.isascii() and at.isdigit() and int(at) < len(columns):
-        return f"={columns[int(at)]}"
-    return None
+    at = re.fullmatch(r"c([0-9]{1,4})", text[:5])
+    return f"={columns[int(at[1])]}" if at and int(at[1]) < len(columns) else None
 
 
 def _link_colour(colour: str, columns: Sequence[str]) -> str:

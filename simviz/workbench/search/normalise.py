@@ -75,11 +75,10 @@ class Normalised:
 def show(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo], part: Part) -> None:
     """Draw the mode, given data and at least one run, the best by validation first."""
     _follow_jobs()
-    text = (
+    display.quiet(
         f"Each text is put into the group of the {items_named(pairs.y_name)} that score highest, "
         "or into none where their score is below the threshold."
     )
-    display.quiet(text)
     run = choose_run(infos)
     lines = _choose_lines(run, pairs, part)
     if not lines:
@@ -114,12 +113,10 @@ def choose_run(infos: Sequence[RunInfo]) -> Run:
     """Choose one run: at first one that Search or Compare shows, else the best."""
     labels = runs.label_runs(infos)
     if st.session_state.get(_RUN) not in labels:
-        run_ids = [*st.session_state.get("search-runs", []), *st.session_state.get("run_ids", [])]
-        elsewhere = [i for i in run_ids if i in labels]
-        st.session_state[_RUN] = (elsewhere or list(labels))[0]
-    st.selectbox(
-        "Run", **forms.options(labels), key=_RUN, width="stretch" if state.is_narrow() else 420
-    )
+        seen = [*st.session_state.get("search-runs", []), *st.session_state.get("run_ids", [])]
+        st.session_state[_RUN] = next(i for i in (*seen, *labels) if i in labels)
+    width: Any = "stretch" if state.is_narrow() else 420
+    st.selectbox("Run", **forms.options(labels), key=_RUN, width=width)
     return state.run(st.session_state[_RUN])
 
 
@@ -127,20 +124,10 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
     """Let a column be pasted or brought as a file, and offer one where there is none."""
     name = escape_markdown(items_named(pairs.x_name))
     is_file = st.session_state.get(_FILE) is not None
-    lines: tuple[str, ...] = ()
-    if not is_file:
-        lines = _paste(name)
-    file = st.file_uploader(
-        f"A file with {name}"
-        if is_file
-        else "Or a file: text with one entry per line, or a table",
-        uploads.ENDINGS,
-        key=_FILE,
-        max_upload_size=uploads.MEGABYTES,
-    )
-    if file is None:
-        st.session_state.pop(_TABLE, None)
-    else:
+    lines = () if is_file else _paste(name)
+    label = "Or a file: text with one entry per line, or a table"
+    file = uploads.ask(f"A file with {name}" if is_file else label, _FILE, _TABLE)
+    if file is not None:
         lines = _of_file(file, pairs)
     if not lines and not is_file:
         st.button(
@@ -186,13 +173,11 @@ def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
         cells = [] if names[0].casefold() in _HEADINGS | {heading} else names[:1]
         column = names[0]
     else:
-        heading_column = next((n for n in names if n.casefold() == heading), None)
-        heading_column = heading_column or next(
-            (n for n in names if table.kinds[n] == "text"), names[0]
-        )
+        headed = [n for n in names if n.casefold() == heading]
+        guess = [*headed, *(n for n in names if table.kinds[n] == "text"), *names][0]
         label = f"Column with {escape_markdown(items_named(pairs.x_name))}"
         key = f"normalise-column-{file.file_id}"
-        column = st.selectbox(label, names, names.index(heading_column), key=key)
+        column = st.selectbox(label, names, names.index(guess), key=key)
     cells += table[column].tolist()
     return _shown_lines(*parse("\n".join(" ".join(cell.split()) for cell in cells)))
 
@@ -213,14 +198,10 @@ def _last(workspace: str) -> dict[str, str]:
 def parse(text: str) -> tuple[tuple[str, ...], str]:
     """Return the lines of what was pasted, and what was left out."""
     every = [" ".join(line.split())[:LONGEST] for line in text.splitlines()]
-    distinct = tuple(dict.fromkeys(line for line in every if line))
-    n_left = len(distinct) - MAX_LINES
-    if n_left > 0:
-        return distinct[:MAX_LINES], (
-            f"{n_left:,} lines beyond the first {MAX_LINES:,} are left out. Normalise them "
-            "separately."
-        )
-    return distinct, ""
+    distinct = tuple(dict.fromkeys(filter(None, every)))
+    n_left, text = len(distinct) - MAX_LINES, f"lines beyond the first {MAX_LINES:,} are left out"
+    problem = f"{n_left:,} {text}. Normalise them separately." if n_left > 0 else ""
+    return distinct[:MAX_LINES], problem
 
 
 def examples(run: Run, pairs: PairSet, part: Part, n: int = 20) -> list[str]:
@@ -293,12 +274,9 @@ def _threshold(run: Run, pairs: PairSet) -> tuple[float, str]:
         return float("nan"), ""
     groups, positives = group_names(pairs), pairs.relevance.positives
     assigned = assign(drawings.pipeline(run), pairs.x.take(rows), pairs.y, groups)
-    right = np.array(
-        [
-            group >= 0 and assigned.names[group] in _known(positives, row, groups)
-            for row, group in zip(rows, assigned.group, strict=True)
-        ]
-    )
+    answers = zip(rows, assigned.group, strict=True)
+    known = ((_known(positives, row, groups), group) for row, group in answers)
+    right = np.array([group >= 0 and assigned.names[group] in names for names, group in known])
     start = keeping_threshold(assigned.score, right, RECALL)
     answers = counted(right.sum(), "right answer")
     if not np.isfinite(start):
@@ -321,15 +299,9 @@ def _show_table(
     best = [_name(assigned, g) for g in assigned.group]
     second = [_name(assigned, g) for g in assigned.runner_up]
     group = [name if ok else NOWHERE for name, ok in zip(best, inside, strict=True)]
-    table = pd.DataFrame(
-        {
-            "text": normalised.lines,
-            "group": group,
-            "score": assigned.score,
-            "runner-up": second,
-            "its score": assigned.runner_up_score,
-        }
-    )
+    columns = {"text": normalised.lines, "group": group, "score": assigned.score}
+    columns |= {"runner-up": second, "its score": assigned.runner_up_score}
+    table = pd.DataFrame(columns)
     if any(normalised.known):
         table["known"] = [
             "" if not names else "✓" if g in names else "✗ " + ", ".join(names)
@@ -361,15 +333,10 @@ def _show_table(
         },
     )
     rows = [list(table.columns), *table.astype(object).where(table.notna(), "").values.tolist()]
+    file = csv_text(rows), f"{pairs.name}-normalised.csv", "text/csv"
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.download_button(
-            "Download the table",
-            csv_text(rows),
-            file_name=f"{pairs.name}-normalised.csv",
-            mime="text/csv",
-            key="normalise-download",
-            icon=":material/download:",
-        )
+        named = {"key": "normalise-download", "icon": ":material/download:"}
+        st.download_button("Download the table", *file, **named)
         code.show_normalise(run, normalised.lines, limit)
     corrected = []
     answers = zip(edited["right group"], edited["runner-up is right"], strict=True)
@@ -402,11 +369,12 @@ def _show_summary(group: Sequence[str], normalised: Normalised) -> None:
 
 def _keep(dataset_id: str, corrected: Sequence[GroupJudgment]) -> bool:
     """Keep what was corrected and is not kept yet; return whether there was such."""
-    there = set(state.store().feedback.find(dataset_id, state.workspace()))
+    feedback, mine = state.store().feedback, state.workspace()
+    there = set(feedback.find(dataset_id, mine))
     new = [verdict for verdict in corrected if verdict not in there]
     with display.problems():
         if new:
-            state.store().feedback.put(dataset_id, state.workspace(), new)
+            feedback.put(dataset_id, mine, new)
             return True
     return False
 
@@ -422,10 +390,10 @@ def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
     inputs = list(dict.fromkeys(x for x, _, _ in judgments))
     lines = []
     for text in inputs:
-        right = ", ".join(y for x, y, sign in judgments if x == text and sign > 0)
+        right = ", ".join(y for x, y, sign in judgments if x == text and sign > 0) or "?"
         wrong = ", ".join(y for x, y, sign in judgments if x == text and sign < 0)
         drop = partial(state.store().feedback.drop, dataset_id, state.workspace(), text)
-        lines.append((f"{text} → {right or '?'}" + (f", not {wrong}" if wrong else ""), drop))
+        lines.append((f"{text} → {right}" + (f", not {wrong}" if wrong else ""), drop))
     display.undoable(f"{counted(len(inputs), 'correction')} kept", lines, "normalise")
     cls = all_methods().get(run.info.method)
     if cls is None or cls.tags.uses == "unsupervised":
@@ -488,8 +456,7 @@ def _follow_jobs() -> None:
     if not job_ids:
         return
     statuses = progress.show_progress(job_ids, key="normalise")
-    done = [s.run_id for s in statuses if s.state == "succeeded" and s.run_id]
-    if done:
+    if done := [s.run_id for s in statuses if s.state == "succeeded" and s.run_id]:
         st.session_state[_RUN] = done[0]
     if not any(status.is_active for status in statuses):
         del st.session_state[_JOBS]
@@ -511,9 +478,8 @@ def _show_changes(run: Run, pairs: PairSet, normalised: Normalised, part: Part) 
         [_name(assigned, group) or NOWHERE for group in assigned.group]
         for assigned in (old, normalised.assigned)
     )
-    rows = [
-        row for row in zip(normalised.lines, old_names, names, strict=True) if row[1] != row[2]
-    ]
+    every = zip(normalised.lines, old_names, names, strict=True)
+    rows = [(line, before, now) for line, before, now in every if before != now]
     st.subheader("What the corrections changed", anchor=False)
     n_lines = counted(len(normalised.lines), "line")
     display.sentence(f"Now in another group: {len(rows):,} of {n_lines}.")

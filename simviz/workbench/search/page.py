@@ -158,18 +158,12 @@ def _choose_runs(labels: Mapping[str, str], looks: Mapping[str, str]) -> list[Ru
         elsewhere = [i for i in st.session_state.get("run_ids", []) if i in labels]
         before = (elsewhere or list(labels))[:FEW]
     st.session_state[_RUNS] = before
-    display.mark_pills(_RUNS, [looks[run_id] for run_id in labels])
-    run_ids = st.pills(
-        "Runs",
-        list(labels),
-        selection_mode="multi",
-        format_func=lambda run_id: escape_markdown(labels[run_id]),
-        key=_RUNS,
-    )
-    if not run_ids:
+    pressed = runs.choose_by_pills(labels, looks, _RUNS)
+    if not pressed:
         st.info("Choose at least one run above.")
-    query_params.put(run=None, runs=",".join(run_id for run_id in labels if run_id in run_ids))
-    return [state.run(run_id) for run_id in labels if run_id in run_ids]
+    run_ids = [run_id for run_id in labels if run_id in pressed]
+    query_params.put(run=None, runs=",".join(run_ids))
+    return [state.run(run_id) for run_id in run_ids]
 
 
 def _examples(run: Run, pairs: PairSet, part: Part) -> dict[Side, int]:
@@ -179,17 +173,14 @@ def _examples(run: Run, pairs: PairSet, part: Part) -> dict[Side, int]:
 
 
 def _first(labels: Any, part: Part) -> int:
-    for rows in (labels == part, is_in_part(labels, part)):
-        if rows.any():
-            return int(rows.argmax())
-    return 0
+    only = labels == part
+    return int((only if only.any() else is_in_part(labels, part)).argmax())
 
 
 def answers_of(run: Run, label: str, look: str, pairs: PairSet, query: Query) -> Answered:
     """What a run answers."""
-    own = query.item.content[0]
-    query_id = f"{query.side}{query.at}" if query.at is not None else ""
-    key = query_id or (own if isinstance(own, str) else own.tobytes())
+    key = query.item.content[0] if query.at is None else f"{query.side}{query.at}"
+    key = key if isinstance(key, str) else key.tobytes()
     scores, seconds, is_known = _scores(run, pairs, query.side, key, query.item)
     pool = None
     if pairs.x is pairs.y and query.at is not None:
@@ -248,18 +239,11 @@ def _show_list(i: int, answered: Answered, items: Items, right: set[int]) -> Non
 def _show_answer(i: int, answered: Answered, items: Items, at: int, is_right: bool) -> None:
     answers = answered.answers
     candidate, score = int(answers.candidate[at]), float(answers.score[at])
-    first, last = int(answers.first[at]), int(answers.last[at])
-    place = f"{first:,}" if first == last else f"{first:,}–{last:,}"
-    gold = "gold-" if is_right else ""
-    with st.container(
-        horizontal=True,
-        vertical_alignment="center",
-        gap="small",
-        key=f"search-line-{gold}{i}-{candidate}",
-    ):
+    key = f"search-line-{'gold-' if is_right else ''}{i}-{candidate}"
+    with st.container(horizontal=True, vertical_alignment="center", gap="small", key=key):
+        place = answers.rank_text(at)
         st.html(f'<span class="sv-small sv-at">{place}</span>', width="content")
-        picture = display.item_picture(items, candidate)
-        if picture:
+        if picture := display.item_picture(items, candidate):
             st.html(f'<span class="sv-near"><img src="{picture}" alt=""></span>', width=30)
         st.button(
             escape_markdown(display.item_label(items, candidate, _LABEL)) or "·",
@@ -292,13 +276,10 @@ def _mark_open(answers: Sequence[Answered], explained: tuple[Answered, int] | No
 def _explained_answer(answers: Sequence[Answered]) -> tuple[Answered, int] | None:
     """Return the answer that was pressed, if it still stands; else the first that there is."""
     run_id, candidate = st.session_state.get(_WHY) or ("", 0)
-    for answered in answers:
-        if answered.run.id == run_id and answered.is_known:
-            return answered, int(candidate)
-    for answered in answers:
-        if answered.is_known and len(answered.answers):
-            return answered, int(answered.answers.candidate[0])
-    return None
+    known = [answered for answered in answers if answered.is_known]
+    pressed = [(one, int(candidate)) for one in known if one.run.id == run_id]
+    first = [(one, int(one.answers.candidate[0])) for one in known if len(one.answers)]
+    return next(iter([*pressed, *first]), None)
 
 
 def _show_known(answers: Sequence[Answered], pairs: PairSet, other: str, query: Query) -> None:

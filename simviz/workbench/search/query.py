@@ -36,8 +36,8 @@ def choose(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> Query | 
     """Let the visitor ask."""
     _follow_link(pairs, part, examples)
     side = _choose_side(pairs)
-    items = pairs.x if side == "x" else pairs.y
-    name = items_named(pairs.x_name if side == "x" else pairs.y_name)
+    items, name = (pairs.x, pairs.x_name) if side == "x" else (pairs.y, pairs.y_name)
+    name = items_named(name)
     # Side by side they would be too narrow on a phone to read what they hold.
     is_row = not state.is_narrow()
     with st.container(horizontal=is_row, vertical_alignment="bottom", gap="small"):
@@ -71,8 +71,7 @@ def _follow_link(pairs: PairSet, part: Part, examples: Mapping[Side, int]) -> No
         # Typed on the map: there the address says it.
         st.session_state[_SIDE], st.session_state[f"{_OWN}-{side}"] = side, text
         return
-    linked = links.linked_item(requested, pairs)
-    if linked is not None:
+    if (linked := links.linked_item(requested, pairs)) is not None:
         side, at = linked
         st.session_state[_SIDE] = side
         st.session_state[f"{_ITEM}-{side}"] = at
@@ -133,7 +132,7 @@ def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | 
         return labels[i]
 
     # What was typed stands before what was picked, until something is picked anew.
-    st.selectbox(
+    position: int | None = st.selectbox(
         f"or one of the {len(items):,} {escape_markdown(name)}",
         offered,
         index=None,
@@ -145,7 +144,6 @@ def _pick(items: Items, side: Side, name: str, labels: dict[int, str]) -> int | 
         width="stretch" if state.is_narrow() else 320,
         persist_state="session",
     )
-    position: int | None = st.session_state.get(key)
     return position
 
 

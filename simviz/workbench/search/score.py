@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -61,9 +62,8 @@ def _choose_rate() -> tuple[float, float | None]:
     """Choose a false-alarm rate and, where it differs from the data's, a prevalence."""
     st.session_state.setdefault(_RATE, 1.0)
     with suppress(ValueError):
-        st.session_state[_RATE] = min(
-            50.0, max(0.01, float(query_params.new_params().pop("rate", "")))
-        )
+        rate = float(query_params.new_params().pop("rate", ""))
+        st.session_state[_RATE] = min(50.0, max(0.01, rate))
     width: Any = "stretch" if state.is_narrow() else 210
     rate = st.number_input(
         "False alarms, %",
@@ -145,17 +145,13 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
     if keys["x"] not in st.session_state:
         known = pairs.relevance.positives.tocoo()
         inside = np.isin(known.row, run.arrays().get("x_validation", ()))
-        at = int(inside.argmax()) if len(known.row) else None
-        for side, rows in (("x", known.row), ("y", known.col)):
-            text = "" if at is None else str(getattr(pairs, side).content[rows[at]])
+        for side, items, rows in (("x", pairs.x, known.row), ("y", pairs.y, known.col)):
+            text = str(items.content[rows[inside.argmax()]]) if len(rows) else ""
             st.session_state[keys[side]] = text[:LONGEST]
+    kept: dict[str, Any] = {"max_chars": LONGEST, "persist_state": "session"}
     with st.container(horizontal=not state.is_narrow(), vertical_alignment="bottom"):
-        texts = [
-            st.text_input(
-                escape_markdown(name), key=keys[side], max_chars=LONGEST, persist_state="session"
-            )
-            for side, name in zip("xy", pairs.headings, strict=True)
-        ]
+        sides = zip(keys.values(), pairs.headings, strict=True)
+        texts = [st.text_input(escape_markdown(name), key=key, **kept) for key, name in sides]
     x, y = (" ".join(text.split()) for text in texts)
     if not x or not y:
         return
@@ -167,14 +163,8 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
 @display.problems(ValueError)
 def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
     """Score a file of pairs, show those around the threshold, and offer all."""
-    file = st.file_uploader(
-        "A file of pairs to score",
-        uploads.ENDINGS,
-        key="score-file",
-        max_upload_size=uploads.MEGABYTES,
-    )
+    file = uploads.ask("A file of pairs to score", "score-file", _TABLE)
     if file is None:
-        st.session_state.pop(_TABLE, None)
         st.session_state.pop(_SCORES, None)
         return
     table = uploads.read(file, _TABLE)
@@ -183,12 +173,8 @@ def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
         return
     scores = _scores(run, table, file.file_id, *columns)
     _show_scores(table, columns, scores, limit)
-    forms.download(
-        "Download the scores",
-        lambda: scored_csv(table, scores, limit),
-        f"{file.name.split('.')[0][:60]}-scores.csv",
-        key="score-download",
-    )
+    make, name = partial(scored_csv, table, scores, limit), file.name.split(".")[0][:60]
+    forms.download("Download the scores", make, f"{name}-scores.csv", key="score-download")
 
 
 def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, str] | None:
@@ -205,13 +191,17 @@ def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, st
         # A column of vectors is no text: the first one stands for it that the other side leaves.
         free = (n for n in names if n != other and n not in guesses)
         guesses.append(name if name in names else next(free))
-    columns = []
     with st.container(horizontal=not state.is_narrow()):
-        for side, title, guess in zip("xy", pairs.headings, guesses, strict=True):
-            label = f"Column of {escape_markdown(title)}"
-            key = f"score-column-{side}-{file_id}"
-            columns.append(st.selectbox(label, names, names.index(guess), key=key))
-    return columns[0], columns[1]
+        x, y = (
+            st.selectbox(
+                f"Column of {escape_markdown(title)}",
+                names,
+                names.index(guess),
+                key=f"score-column-{side}-{file_id}",
+            )
+            for side, title, guess in zip("xy", pairs.headings, guesses, strict=True)
+        )
+    return x, y
 
 
 def _scores(run: Run, table: Table, file_id: str, x: str, y: str) -> NDArray[np.float64]:
@@ -248,17 +238,10 @@ def _show_scores(
     display.sentence(text)
     first = max(0, min(n_above - _LISTED // 2, len(order) - _LISTED))
     listed = order[first : first + _LISTED]
-    display.table(
-        [*columns, "score", "above"],
-        [
-            [
-                *(cut(table[name][row], _SHOWN) for name in columns),
-                display.number(scores[row]),
-                "✓" if scores[row] >= limit else "",
-            ]
-            for row in listed
-        ],
-    )
+    texts = [[cut(table[name][row], _SHOWN) for name in columns] for row in listed]
+    figures = [[display.number(score), "✓" * bool(score >= limit)] for score in scores[listed]]
+    rows = (text + figure for text, figure in zip(texts, figures, strict=True))
+    display.table([*columns, "score", "above"], rows)
     if len(listed) < len(order):
         what = "with the highest scores" if np.isnan(limit) else "around the threshold"
         display.quiet(f"Shown: the {len(listed)} pairs {what}.")
@@ -271,9 +254,7 @@ def scored_csv(table: Table, scores: NDArray[np.float64], limit: float) -> str:
         while name in table.frame:
             name += " (simviz)"
         new.append(name)
-    passing = [
-        "" if np.isnan(s) or np.isnan(limit) else "yes" if s >= limit else "no" for s in scores
-    ]
+    passing = np.where(np.isnan(scores + limit), "", np.where(scores >= limit, "yes", "no"))
     numbers = ["" if np.isnan(s) else float(f"{s:.6g}") for s in scores]
     rows = table.frame.itertuples(index=False, name=None)
     lines = ([*row, n, p] for row, n, p in zip(rows, numbers, passing, strict=True))

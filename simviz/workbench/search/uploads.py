@@ -16,6 +16,14 @@ ENDINGS = ["csv", "tsv", "txt", "xlsx", "parquet", "gz"]
 MEGABYTES, MAX_ROWS, _SECONDS = 20, 100_000, 30
 
 
+def ask(label: str, key: str, table_key: str) -> Any:
+    """Ask for a file; without one, none that was read is kept."""
+    file = st.file_uploader(label, ENDINGS, key=key, max_upload_size=MEGABYTES)
+    if file is None:
+        st.session_state.pop(table_key, None)
+    return file
+
+
 def read(file: Any, key: str, n_columns: int = 2) -> Table:
     """Read an upload once a session, which keeps it under a key."""
     held = st.session_state.get(key)

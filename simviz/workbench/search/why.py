@@ -35,9 +35,8 @@ def show(run: Run, label: str, pairs: PairSet, side: str, item: Items, candidate
     answer = (pairs.y if side == "x" else pairs.x).take([candidate])
     x, y = (item, answer) if side == "x" else (answer, item)
     pipeline, names = drawings.pipeline(run), pairs.headings
-    parts = _exact_parts(pipeline, x, y)
-    if parts is not None:
-        _show_exact(parts, names, label)
+    if (exact := _exact_parts(pipeline, x, y)) is not None:
+        _show_exact(exact, names, label)
     else:
         _show_hidden(pipeline, x, y, names, label)
 
@@ -96,9 +95,8 @@ def _show_hidden(
             continue
         text = display.item_text(item, 0, None)
         weights = np.zeros(len(text))
-        if hidden is not None:
-            for part, effect in zip(hidden.parts, hidden.effects, strict=True):
-                weights[slice(*part)] = effect
+        for part, effect in zip(hidden.parts, hidden.effects, strict=True) if hidden else ():
+            weights[slice(*part)] = effect
         blocks.append(_text_html(text, weights))
     _show_sides(blocks, names)
     display.quiet(
@@ -120,13 +118,12 @@ def _show_sides(blocks: Sequence[str], names: tuple[str, str]) -> None:
 
 def _show_bars(lines: Sequence[tuple[str, float, str]], score: float) -> None:
     """Show contributions as bars to both sides of a common zero, with their sum."""
-    values = [value for _, value, _ in lines]
-    low, high = min(0.0, *values, 0.0), max(0.0, *values, 0.0)
+    values = [0.0, *(value for _, value, _ in lines)]
+    low, high = min(values), max(values)
     width = (high - low) or 1.0
     rows = []
     for text, value, kind in lines:
-        start = 100 * (min(0.0, value) - low) / width
-        size = 100 * abs(value) / width
+        start, size = 100 * (min(0.0, value) - low) / width, 100 * abs(value) / width
         colour = FOR if value >= 0 else AGAINST
         rows.append(
             f'<tr class="{kind}"><td dir="auto">{escape(text)}</td><td class="sv-bar"><div>'

@@ -45,10 +45,20 @@ def segmented(
     )
 
 
-def segments(label: str, labels: Collection[str], key: str, **more: Any) -> Any:
-    """Show options as `segmented` does, labelled, the first of them chosen at first."""
+def _begin(labels: Collection[str], key: str) -> None:
     if st.session_state.get(key) not in labels:
         st.session_state[key] = next(iter(labels))
+
+
+def select(label: str, labels: Collection[str], key: str, **more: Any) -> Any:
+    """Show options in a list whose choice is kept for other pages, at first the first of them."""
+    _begin(labels, key)
+    return st.selectbox(label, **session_options(labels, key), **more)
+
+
+def segments(label: str, labels: Collection[str], key: str, **more: Any) -> Any:
+    """Show options as `segmented` does, labelled, the first of them chosen at first."""
+    _begin(labels, key)
     return segmented(label, labels, key, persist_state="session", **{"is_labelled": True} | more)
 
 

@@ -11,6 +11,7 @@ import streamlit as st
 
 from simviz.data.cells import counted, numbered
 from simviz.exceptions import SimvizError
+from simviz.markdown import escape_markdown
 from simviz.reports.run_summary import (
     RunEntry,
     base_first,
@@ -21,7 +22,7 @@ from simviz.reports.run_summary import (
     value_of,
 )
 from simviz.store.run import Part
-from simviz.workbench.shell import preferences, state
+from simviz.workbench.shell import display, forms, preferences, state
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
@@ -126,6 +127,13 @@ def looks(infos: Sequence[RunInfo]) -> dict[str, str]:
         )
         seen[info.method] += 1
     return looks_of
+
+
+def choose_by_pills(labels: Mapping[str, str], looks: Mapping[str, str], key: str) -> list[str]:
+    """Let the visitor choose runs, by pills with the colour and dash that each has in charts."""
+    display.mark_pills(key, [looks[run_id] for run_id in labels])
+    names = {run_id: escape_markdown(label) for run_id, label in labels.items()}
+    return st.pills("Runs", **forms.options(names), selection_mode="multi", key=key)
 
 
 def _apart(info: RunInfo, others: Sequence[RunInfo]) -> str:
