@@ -77,8 +77,8 @@ GUARDS = {
     "reports/html": "reports/test_report_page.py",
     "reports/values": "test_cli.py",
     "markdown": "test_markdown.py",
-    "workbench/search/page": "app/test_search_markup.py app/test_search_page.py",
-    "workbench/search/why": "app/test_search_markup.py app/test_search_page.py",
+    "workbench/search/page": "app/test_search_page.py",
+    "workbench/search/why": "app/test_search_page.py",
     "workbench/shell/display": "app/test_item_words.py app/test_data_page.py",
 }
 #: Faults that change nothing anyone can see, by module, line and change, and why.

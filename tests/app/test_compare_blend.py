@@ -21,14 +21,9 @@ HOSTILE = "<img src=x onerror=alert(1)> **b** $c$"
 @pytest.fixture(scope="module")
 def home(make_home, letters):
     """A store with finished runs on data of one's own."""
-    home = make_home(
-        {"own": letters},
-        {
-            "bm25": ("own", "bm25"),
-            "tfidf_cosine": ("own", "tfidf_cosine"),
-            "cl_lsi": ("own", "cl_lsi", {"n_components": 4, "shared": True}),
-        },
-    )
+    lsi = ("own", "cl_lsi", {"n_components": 4, "shared": True})
+    lexical = {name: ("own", name) for name in ("bm25", "tfidf_cosine")}
+    home = make_home({"own": letters}, {**lexical, "cl_lsi": lsi})
     home.store.runs.rename(home.runs["tfidf_cosine"], home.mine, name=HOSTILE)
     return home
 

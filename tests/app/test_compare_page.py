@@ -105,21 +105,14 @@ def test_finding_table_and_baselines(visit):
     assert re.search("p\N{NO-BREAK SPACE}(=|&lt;)\N{NO-BREAK SPACE}[01]", body), "on one line"
     assert body.count("<tr") == 1 + 2 + 2, "a heading, two runs, two baselines"
     assert body.count('class="sv-base"') == 2
-    assert titles(page) == [
-        "method",
-        "MRR",
-        "group",
-        "Δ to TF-IDF cosine",
-        "p, randomisation",
-        "AUC",
-    ]
+    heads = ["method", "MRR", "group", "Δ to TF-IDF cosine", "p, randomisation", "AUC"]
+    assert titles(page) == heads
     assert len(re.findall("<th [^>]*title=", body)) == 5, "all but the method have a word on hover"
     assert "the 385 Spanish names of the test part" in said(page)
     assert "are empty" not in said(page)
     run(page.toggle(key="compare-more").set_value(True))
-    assert len(titles(page)) == 1 + 6 + 8 + 2, (
-        "six metrics, eight columns of the test, dimensions, time"
-    )
+    n_titles = 1 + 6 + 8 + 2  # six metrics, eight columns of the test, dimensions, time
+    assert len(titles(page)) == n_titles
 
 
 def test_every_mark_names_its_test(visit):
@@ -180,18 +173,12 @@ def test_wrong_settings_in_a_link_are_the_usual_ones(visit):
     assert "tea" not in html(page)
 
 
-def test_two_sides_that_share_judgments_are_said(visit):
+def test_shared_judgments_empty_items_and_unknown_terms_are_told(visit, home):
     page = visit(data="demo:icons", direction="mean")
     assert "let one side ask to be strict" in said(page)
-
-
-def test_empty_items_are_told(visit, home):
     page = visit(runs=home.runs["elsewhere"])
     assert ": 0.5 % of the English names are empty" in said(page)
     assert "and score 0" in said(page)
-
-
-def test_unknown_terms_are_told(visit, home):
     page = visit(runs=f"{home.runs['bm25']},{home.runs['tfidf']}")
     assert "16.5 % of the terms of the English names and 13.7 % of the terms of" in said(page)
     assert said(page).count("did not occur in training") == 1, "both have the same terms"
@@ -223,12 +210,8 @@ def test_answers_and_queries_are_named_by_their_sides(visit):
 
 def test_link_restores_everything(visit, home):
     runs = home.runs
-    page = visit(
-        runs=f"{runs['tfidf']},{runs['elsewhere']},{'0' * 32},<b>",
-        direction="y2x",
-        metric="P@5",
-        tab="dimensions",
-    )
+    named = f"{runs['tfidf']},{runs['elsewhere']},{'0' * 32},<b>"
+    page = visit(runs=named, direction="y2x", metric="P@5", tab="dimensions")
     assert link(page)["data"] == "demo:emoji", "the runs name their data"
     assert pills(page).value == [runs["tfidf"]]
     assert page.selectbox(key="compare-metric").value == "P@5"
@@ -471,13 +454,10 @@ def test_a_link_to_a_query_opens_it(visit, home):
     assert link(page)["query"] == f"y2x:{at}"
 
 
-def test_pooled_metric_has_a_stand_in_for_queries(visit):
+def test_pooled_metric_has_a_stand_in_for_queries_and_one_run_asks_for_a_second(visit, home):
     page = visit(data="demo:emoji", tab="queries", metric="AUC")
     assert "stands for it" in said(page)
     assert re.search(r"over [\d,]+ pairs of the test part", html(page))
-
-
-def test_one_run_asks_for_a_second(visit, home):
     page = visit(runs=home.runs["bm25"], tab="queries")
     assert "Choose a second run" in said(page)
 
@@ -543,9 +523,8 @@ def test_csv_of_queries_reads_back(home):
 def test_a_published_view_opens_as_its_owner_saw_it(visit, home):
     runs = [home.runs[name] for name in ("own", "own too")]
     view = {"metric": "AUC", "direction": "y2x", "against": runs[1], "test": "t", "tab": "scores"}
-    token = state.store().shares.publish(
-        home.mine, "compare", run_ids=runs, dataset_ids=[home.data["own"]], view=view
-    )
+    what = {"run_ids": runs, "dataset_ids": [home.data["own"]], "view": view}
+    token = state.store().shares.publish(home.mine, "compare", **what)
     page = visit(workspace=state.store().workspaces.create(), share=token)
     for name, value in view.items():
         key = "further" if name == "tab" else name

@@ -25,14 +25,8 @@ def home(make_home):
     plain = PairSet.from_texts(words, [w[::-1] for w in words], name="plain")
     halves = Relevance.from_pairs(range(32), range(32), [0.5, 1] * 16, shape=(32, 32))
     graded = PairSet.from_texts(words, words, halves, name="graded")
-    home = make_home(
-        {"plain": plain, "graded": graded},
-        {
-            "cca": ("plain", "cca", {"n_components": 3}),
-            "bm25": ("plain", "bm25"),
-            "graded": ("graded", "bm25"),
-        },
-    )
+    runs = {"cca": ("plain", "cca", {"n_components": 3}), "bm25": ("plain", "bm25")}
+    home = make_home({"plain": plain, "graded": graded}, runs | {"graded": ("graded", "bm25")})
     parts = (home.run(name).info for name in ("cca", "bm25"))
     with JobQueue(home.store) as queue:
         queue.wait(queue.submit(blend_spec(*parts, 0.25, workspace=home.mine)), LONG)
@@ -114,26 +108,18 @@ def test_runs_on_data_that_changed_say_so(saved, visit, home, monkeypatch):
 
 def test_models_leave_whole_and_for_other_programs(saved, visit, home):
     app = visit(data=home.data["plain"])
-    names = {label: i for i, label in enumerate(app.selectbox(key="take-model").options)}
-    (cca,) = (label for label in names if label.startswith("CCA"))
-    app.selectbox(key="take-model").select(cca).run()
+
+    def open_forms(name):
+        app.selectbox(key="take-model").select(home.runs[name]).run()
+        run(app.toggle(key=f"take-forms-{home.runs[name]}").set_value(True))
+
+    open_forms("cca")
     whole = zipfile.ZipFile(io.BytesIO(saved["Whole model"][0]()))
     assert "objects.json" in whole.namelist()
-    run(
-        next(toggle for toggle in app.toggle if toggle.label == "For other programs").set_value(
-            True
-        )
-    )
     arrays = zipfile.ZipFile(io.BytesIO(saved["NumPy arrays"][0]()))
     assert {"embed.py", "model.json", "x_projection.npy"} <= set(arrays.namelist())
     assert "x.onnx" in zipfile.ZipFile(io.BytesIO(saved["ONNX graphs"][0]())).namelist()
     assert saved["sentence-transformers"][1]["disabled"]
-    (bm25,) = (label for label in names if label == "BM25")
-    app.selectbox(key="take-model").select(bm25).run()
-    run(
-        next(toggle for toggle in app.toggle if toggle.label == "For other programs").set_value(
-            True
-        )
-    )
+    open_forms("bm25")
     assert saved["NumPy arrays"][1]["disabled"] and saved["ONNX graphs"][1]["disabled"]
     assert any("there is no matrix to write" in caption.value for caption in app.caption)

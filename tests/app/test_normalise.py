@@ -12,8 +12,7 @@ from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS, load_demo
 from simviz.jobs import JobSpec, SplitSpec
 from simviz.relevance import Relevance
-from simviz.workbench.search import normalise, page, uploads
-from simviz.workbench.search.query import Query
+from simviz.workbench.search import normalise, page
 from simviz.workbench.shell import state
 
 PAGE = "search"
@@ -88,11 +87,8 @@ def test_lines_are_cleaned_and_bounded():
 def test_every_line_gets_its_group_and_what_is_known_is_counted(app, titles):
     run(app)
     choose(app, "tfidf_cosine")
-    run(
-        app.text_area(key="normalise-text").set_value(
-            "senior baker\nnurse wanted\n<img src=x onerror=alert(1)>"
-        )
-    )
+    lines = "senior baker\nnurse wanted\n<img src=x onerror=alert(1)>"
+    run(app.text_area(key="normalise-text").set_value(lines))
     table = shown(app)
     assert table["group"].iloc[[0, 2]].tolist() == ["baker", "no group"]
     assert "Right where the group is known: 1 of 1 (train)" in html(app)
@@ -146,7 +142,7 @@ def test_another_column_of_a_file_is_taken(app):
     ],
 )
 def test_a_file_that_cannot_be_read_is_refused_in_a_sentence(app, monkeypatch, data, words):
-    monkeypatch.setattr(uploads, "MAX_ROWS", 6)
+    monkeypatch.setattr(normalise, "MAX_ROWS", 6)
     run(app)
     bring(app, data, "x.gz" if words == "gzip" else "names.csv")
     assert words in html(app) and "<img" not in html(app)
@@ -177,7 +173,6 @@ def test_examples_of_the_part_shown_fill_the_column(app, titles, part):
 
 def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     """No title is kept out of the answers because it is in the test part."""
-
     pairs = load_demo("job_titles")
     mine = app.session_state.workspace
     data = app.session_state.dataset_id = state.store().datasets.put(pairs, mine)
@@ -196,7 +191,7 @@ def test_every_group_of_a_taxonomy_of_ones_own_can_be_answered(app):
     trained = state.store().runs.get(done.run_id, mine)
     found = set()
     for title in dict(zip(groups, pairs.y.content, strict=True)).values():
-        query = Query("x", Items(["query"], [title], "text"))
+        query = page.Query("x", Items(["query"], [title], "text"))
         answers = page.answers_of(trained, "", "", pairs, query).answers
         assert len(answers) == len(pairs.y)
         found.update(groups[answers.candidate[0]])
@@ -225,9 +220,8 @@ def test_corrections_are_kept_trained_with_and_compared(app):
     assert "On the validation part (" in html(app) and "top-1" in html(app)
     press(app, "Measured on", "test")
     assert "On the test part (" in html(app)
-    [before] = [
-        i for i in state.store().runs.find(mine, data) if i.method == "ssi" and i.id != newest.id
-    ]
+    others = [i for i in state.store().runs.find(mine, data) if i.id != newest.id]
+    [before] = [i for i in others if i.method == "ssi"]
     shutil.rmtree(state.store().runs.get(before.id, mine).folder / "test")
     run(app)
     assert "On the test part (" not in html(app)
@@ -249,9 +243,8 @@ def test_corrections_are_followed_at_once_and_not_kept(app):
     assert plain["group"].tolist()[0] != "tailor" and "on validation" not in html(app)
     run(app.toggle(key="normalise-follows").set_value(True))
     followed, said = shown(app), html(app)
-    assert followed["group"].tolist()[0] == "tailor" and not followed["score"].equals(
-        plain["score"]
-    )
+    assert followed["group"].tolist()[0] == "tailor"
+    assert not followed["score"].equals(plain["score"])
     assert "MRR on validation" in said
     assert "CCA with 1 correction and CCA without corrections" in said
     assert "What the corrections changed" in [s.value for s in app.subheader]

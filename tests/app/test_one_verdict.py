@@ -62,18 +62,15 @@ def pages(visit):
 def test_six_places_say_the_same(home, pages, tmp_path, capsys):
     pairs, how = home.pairs["emoji"], home.pairs["split"]
     parts = simviz.split(pairs, how.by, how.fractions, how.seed, how.group_key)
-    methods = {
-        title: simviz.default_pipeline(name, parts.train, **METHODS[name])
-        for title, name in TITLES.items()
-    }
+    made = (
+        simviz.default_pipeline(name, parts.train, **METHODS[name]) for name in TITLES.values()
+    )
+    methods = dict(zip(TITLES, made, strict=True))
     result = simviz.compare(pairs, methods, split=parts, metric="MRR")
     (one,) = result.verdict.against.values()
     words = str(result.verdict)
-    assert re.fullmatch(
-        rf"{BOTH} and {BOTH} cannot be told apart: MRR \+0\.\d+ \[−0\.\d+, \+0\.\d+\], "
-        r"p = 0\.\d+, paired randomisation, 100 queries\.",
-        words,
-    )
+    level = rf"{BOTH} and {BOTH} cannot be told apart: MRR \+0\.\d+ \[−0\.\d+, \+0\.\d+\], "
+    assert re.fullmatch(level + r"p = 0\.\d+, paired randomisation, 100 queries\.", words)
     assert set(pages("test").values()) == {words}
     runs = [home.run(name) for name in METHODS]
     report = unescape(html_report(runs, pairs, metric="MRR"))
@@ -92,11 +89,8 @@ def test_on_validation_the_same_is_said_without_p(home, pages):
     report = unescape(html_report(runs, home.pairs["emoji"], metric="MRR", part="validation"))
     (words,) = set(pages("validation").values())
     assert re.match(f"On the validation part, {BOTH} ", words) and words in report
-    assert re.search(
-        r": MRR \+\d\.\d+ \[.*\], 50 queries\. "
-        rf"On the test part, {BOTH} has MRR 0\.\d+ ± 0\.\d+\.$",
-        words,
-    )
+    on_test = rf"On the test part, {BOTH} has MRR 0\.\d+ ± 0\.\d+\.$"
+    assert re.search(r": MRR \+\d\.\d+ \[.*\], 50 queries\. " + on_test, words)
 
 
 def test_the_bold_value_is_the_headlines(visit):

@@ -8,7 +8,7 @@ import pytest
 from simviz.charts import RocCurve, roc_figure
 from simviz.data import PairSet
 from simviz.jobs import JobSpec, SplitSpec
-from simviz.workbench.search import query
+from simviz.workbench.search import page
 from simviz.workbench.shell import charts, frame, state
 from simviz.workbench.train import method_lines
 from simviz.workbench.train.augment import Augmentation
@@ -107,11 +107,11 @@ def test_a_figure_follows_what_is_drawn_what_it_is_called_and_who_looks(seen):
 
 def test_names_of_items_are_kept_for_their_own_data_only():
     one, other = pairs_of(8), pairs_of(9)
-    kept = query.labels_of(one.digest, "x")
+    kept = page.labels_of(one.digest, "x")
     kept[0] = "of the first"
-    assert query.labels_of(one.digest, "x") is kept
-    assert query.labels_of(one.digest, "y") == {}
-    assert query.labels_of(other.digest, "x") == {}
+    assert page.labels_of(one.digest, "x") is kept
+    assert page.labels_of(one.digest, "y") == {}
+    assert page.labels_of(other.digest, "x") == {}
 
 
 @dataclass

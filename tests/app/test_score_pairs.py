@@ -41,18 +41,11 @@ def test_the_threshold_keeps_its_rate_on_validation_and_says_what_to_expect(scor
     threshold = choose_threshold(stored.pipeline(), *sides, false_alarm_rate=0.05)
     point = operating_point(stored.pipeline(), *sides, threshold=threshold)
     assert point.false_alarm_rate.value <= 0.05
-    shown = html(scoring)
-    for words in (
-        f"{threshold:.3f}".replace("-", "−"),
-        "recall (",
-        "precision (",
-        "false alarms (",
-    ):
-        assert words in shown
+    shown, told = html(scoring), f"{threshold:.3f}".replace("-", "−")
+    assert all(words in shown for words in (told, "recall (", "precision (", "false alarms ("))
     assert f"{point.n_positive + point.n_negative:,} pairs of the validation part" in shown
-    before = shown
     run(scoring.number_input(key="score-prevalence").set_value(50.0))
-    assert "50 % of the pairs belong together" in html(scoring) != before
+    assert "50 % of the pairs belong together" in html(scoring) != shown
 
 
 def test_intervals_take_groups_whole_where_the_split_does(make_home, serve, open_page, sentences):
@@ -64,28 +57,17 @@ def test_intervals_take_groups_whole_where_the_split_does(make_home, serve, open
     split = SplitSpec("group", (0.5, 0.3, 0.2), group_key="page")
     home = make_home({"own": grouped}, {"tfidf": ("own", "cca", {"n_components": 8}, split)})
     serve(home.root)
-    app = open_page("search", home.mine)
-    app.session_state.dataset_id = home.data["own"]
-    app.query_params["mode"] = "score"
-    shown = html(run(app))
-    stored = of_the_run(app)
+    app = go(open_page("search", home.mine), data=home.data["own"], mode="score")
+    shown, stored = html(app), of_the_run(app)
     part = stored.take(grouped, "validation")
     sides = part.x, part.y, part.relevance
     threshold = choose_threshold(stored.pipeline(), *sides, false_alarm_rate=0.01)
-    found = {
-        name: operating_point(stored.pipeline(), *sides, threshold=threshold, groups=groups)
-        for name, groups in (
-            ("whole", {"x": part.x.metadata["page"], "y": part.y.metadata["page"]}),
-            ("alone", None),
-        )
-    }
-    words = {
-        name: f"false alarms ({score.in_percent(at.low)} to {score.in_percent(at.high)})"
-        for name, point in found.items()
-        for at in [point.false_alarm_rate]
-    }
-    assert words["whole"] in shown
-    assert words["alone"] not in shown
+    whole = {"x": part.x.metadata["page"], "y": part.y.metadata["page"]}
+    for groups in (whole, None):
+        point = operating_point(stored.pipeline(), *sides, threshold=threshold, groups=groups)
+        low, high = point.false_alarm_rate.low, point.false_alarm_rate.high
+        words = f"false alarms ({score.in_percent(low)} to {score.in_percent(high)})"
+        assert (words in shown) == (groups is whole)
 
 
 def test_two_texts_are_scored_and_are_above_or_below(scoring, sentences):

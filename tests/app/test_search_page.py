@@ -17,6 +17,7 @@ from waiting import until_trained
 from simviz.charts.pictures import AGAINST, FOR
 from simviz.data import PairSet
 from simviz.data.images import make_sprite, resize_like
+from simviz.data.splitting import PARTS
 from simviz.jobs import JobSpec
 from simviz.workbench.shell import state
 
@@ -27,12 +28,9 @@ PAGE = "search"
 def home(make_home, sentences):
     """A small data set with two trained runs, and one of texts that look like markup."""
     x, y = ([f"<{tag}>bold{i}</{tag}> <i>word{i % 5}</i>" for i in range(24)] for tag in "bu")
-    runs = {
-        "cca": ("own", "cca", {"n_components": 8}),
-        "cl_lsi": ("own", "cl_lsi", {"n_components": 9}),
-        "marked": ("marked", "cca", {"n_components": 4}),
-    }
     marked = PairSet.from_texts(x, y, name="<b>marked</b>")
+    of = ("own", "cca", 8), ("own", "cl_lsi", 9), ("marked", "cca", 4)
+    runs = {f"{on} {name}": (on, name, {"n_components": k}) for on, name, k in of}
     return make_home({"own": sentences, "marked": marked}, runs)
 
 
@@ -81,9 +79,7 @@ def test_of_a_score_that_is_no_sum_parts_are_hidden_in_turn(
 ):
     home = make_home({"own": sentences}, {"ngrams": ("own", "ngram_matcher")})
     serve(home.root)
-    app = open_page(PAGE, home.mine)
-    app.session_state.dataset_id = home.data["own"]
-    shown = html(run(app))
+    shown = html(go(open_page(PAGE, home.mine), data=home.data["own"]))
     assert "Approximate: the more the score of" in shown and "sv-sum" not in shown
     assert "<mark" in shown
 
@@ -160,12 +156,8 @@ def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, result
     store = state.store()
     mine = app.session_state.workspace = store.workspaces.create()
     data = app.session_state.dataset_id = store.datasets.put(pairs, mine)
-
     spec = JobSpec(data, pairs.digest, "cca", {"n_components": 2}, workspace=mine).to_json()
-
-    held_out = {
-        f"{side}_{part}": np.arange(4) for side in "xy" for part in ("train", "validation", "test")
-    }
+    held_out = {f"{side}_{part}": np.arange(4) for side in "xy" for part in PARTS}
     figures = [(0.2, 0.9), (0.9, 0.1), (None, 0.8), (None, 0.7)]  # validation, test
     for i, (validation, test) in enumerate(figures):
         values = {"validation": validation, "test": test}
@@ -175,16 +167,12 @@ def test_runs_are_asked_in_the_order_of_their_validation_part(app, pairs, result
         for part in measured:
             path = store.root / "runs" / (str(i) * 32) / part / "figures.json"
             figure = {"metric": "MRR", "direction": "x2y", "value": values[part]}
-            known = json.loads(path.read_text()) | {
-                "metrics": ["MRR"],
-                "records": {"run": [figure]},
-            }
-            path.write_text(json.dumps(known))
+            known = {"metrics": ["MRR"], "records": {"run": [figure]}}
+            path.write_text(json.dumps(json.loads(path.read_text()) | known))
         time.sleep(0.01)  # so that one is newer than the other
     run(app)
-    options = control(app, "Runs")
     assert app.session_state["search-runs"] == ["1" * 32, "0" * 32, "3" * 32]
-    assert len(options.options) == 4
+    assert len(control(app, "Runs").options) == 4
 
 
 def test_the_other_side_asks_too_and_a_link_asks_what_it_says(trained):
@@ -216,11 +204,8 @@ def test_a_picture_is_brought_into_the_form_of_the_others(ground):
     kept = resize_like(make_sprite(file.getvalue()), others)
     assert kept.shape == (32, 48)
     assert abs(int(kept[0, 0]) - ground) < 8 and abs(int(kept[16, 24]) - ground) > 200
-    assert resize_like(make_sprite(file.getvalue()), np.zeros((1, 16, 16, 3), np.uint8)).shape == (
-        16,
-        16,
-        3,
-    )
+    coloured = np.zeros((1, 16, 16, 3), np.uint8)
+    assert resize_like(make_sprite(file.getvalue()), coloured).shape == (16, 16, 3)
 
 
 def test_what_is_shared_says_where_it_works_and_what_leaves(trained):

@@ -28,23 +28,16 @@ def home(make_home):
     ]
     x, y = ([f"{story[side]} {i}" for i in range(20) for story in stories] for side in (0, 1))
     pairs = PairSet.from_texts(x, y, x_name="<b>English</b>", y_name="Spanish")
-    runs = {
-        "jplsa": ("own", "jplsa", {"n_components": 4, "shared": False}),
-        "lda": ("own", "lda", {"n_components": 4}),
-        "cca": ("own", "cca", {"n_components": 4}),
-    }
+    runs = {name: ("own", name, {"n_components": 4}) for name in ("jplsa", "lda", "cca")}
+    runs["jplsa"][2]["shared"] = False
     return make_home({"own": pairs}, runs)
 
 
 @pytest.fixture
 def compare(home, visit):
     """The topics of the named runs."""
-    return lambda *names: visit(
-        "compare",
-        data=home.data["own"],
-        runs=",".join(home.runs[name] for name in names),
-        tab="topics",
-    )
+    address = {"data": home.data["own"], "tab": "topics"}
+    return lambda *names: visit("compare", runs=",".join(map(home.runs.get, names)), **address)
 
 
 @pytest.fixture
@@ -95,10 +88,8 @@ def test_order_by_coherence(compare, home):
     means = [t.x_coherence + t.y_coherence for t in by]
     assert means == sorted(means, reverse=True)
     app = compare("jplsa")
-    group = control(app, "Order by")
-    run(group.set_value("coherence"))
-    first = by[0].x_terms[0]
-    assert first in unescape(table(app)[0])
+    run(control(app, "Order by").set_value("coherence"))
+    assert by[0].x_terms[0] in unescape(table(app)[0])
 
 
 def test_all_topics_leave_as_a_file(home):
@@ -111,8 +102,7 @@ def test_all_topics_leave_as_a_file(home):
 
 def test_without_a_topic_model_there_is_no_such_tab(compare):
     app = compare("cca")
-    further = control(app, "Look further").proto.options
-    assert "Topics" not in [option.content for option in further]
+    assert "Topics" not in [o.content for o in control(app, "Look further").proto.options]
     assert app.session_state["compare-curve"] == "roc"
 
 
@@ -132,8 +122,7 @@ def test_map_of_a_topic_model_says_what_its_parts_are_about(map_of):
     app = map_of("jplsa")
     assert any("gato" in text or "casa" in text for text in regions(app))
     assert any(note.endswith(" %") for note in notes(app))
-    pills = control(app, "Labels of regions")
-    run(pills.set_value([]))
+    run(control(app, "Labels of regions").set_value([]))
     assert not regions(app)
     assert link(app)["regions"] == "0"
     assert any(" %" in note for note in notes(app))
@@ -143,8 +132,7 @@ def test_selected_item_shows_its_topics_as_bars(map_of):
     app = map_of("jplsa", sel="x0")
     bars = next(b for e in app.get("html") if "<caption>Topics" in (b := e.proto.body))
     assert "cat" in bars and "width:" in bars and " %" in bars
-    links = [link.proto.label for link in app.get("page_link")]
-    assert "All topics" in links
+    assert "All topics" in [link.proto.label for link in app.get("page_link")]
     app = map_of("jplsa", sel="y3")
     assert "<img src=x" not in html(app)
 

@@ -212,28 +212,25 @@ def _best(
     first = next(iter(by_id.values())).run
     pipelines = {run_id: entry.run.pipeline() for run_id, entry in by_id.items()}
     validation, test = (held_out(first, part, table.pairs) for part in ("validation", "test"))
-    asking: Any = table.direction
-    chosen = choose_blend(
-        pipelines,
-        first.take(table.pairs, "train"),
-        validation,
+    metric, asking, scale = (
         blend.metric,
-        asking,
-        normalization=blend.normalization,  # type: ignore[arg-type]
+        cast(Any, table.direction),
+        cast(Any, blend.normalization),
     )
+    directions = preferences.query_sides(table.direction)
+    train = first.take(table.pairs, "train")
+    chosen = choose_blend(pipelines, train, validation, metric, asking, normalization=scale)
     is_blend = len(chosen.path) > 1
     fused = list(chosen.shares) if is_blend else list(by_id)[:2]
     ranks = RankFusion([pipelines[run_id] for run_id in fused])
+    on_validation = ranks.evaluate(validation, [metric], directions=directions)
     single = by_id[chosen.single].label
     of = "both" if len(fused) == 2 else f"all {len(fused)}"
-    names = ("best blend", f"{single} alone", f"RRF of {of}, nothing chosen")
-    metric, directions = blend.metric, preferences.query_sides(table.direction)
-    on_validation = ranks.evaluate(validation, [metric], directions=directions).value(
-        metric, asking
-    )
-    values: list[tuple[Any, ...]] = list(
-        zip(names, (chosen.value, chosen.single_value, on_validation), strict=True)
-    )
+    values: list[tuple[Any, ...]] = [
+        ("best blend", chosen.value),
+        (f"{single} alone", chosen.single_value),
+        (f"RRF of {of}, nothing chosen", on_validation.value(metric, asking)),
+    ]
     if table.part != "test":
         return chosen, values, ""
     sides = test.x, test.y, test.relevance
@@ -243,17 +240,13 @@ def _best(
         ranks.evaluate(test, [metric], directions=directions),
     ]
     values = [(*row, one.value(metric, asking)) for row, one in zip(values, results, strict=True)]
-    text = ""
-    if is_blend:
-        better = parse_metric(metric).higher_is_better
-        captions = [
-            compare_evaluations(results[0], other, metric, directions).finding(
-                "The best blend", name, metric, higher_is_better=better
-            )
-            for name, other in ((single, results[1]), ("RRF", results[2]))
-        ]
-        text = " ".join(f"{one}." for one in captions) + " Paired over queries of the test part."
-    return chosen, values, text
+    if not is_blend:
+        return chosen, values, ""
+    text, better = "", parse_metric(metric).higher_is_better
+    for name, other in ((single, results[1]), ("RRF", results[2])):
+        found = compare_evaluations(results[0], other, metric, directions)
+        text += f"{found.finding('The best blend', name, metric, higher_is_better=better)}. "
+    return chosen, values, f"{text}Paired over queries of the test part."
 
 
 def _take(blend: Blend, shares: Mapping[str, float]) -> None:
@@ -273,8 +266,7 @@ def _curve(blend: Blend, part: Part) -> BlendCurve | None:
     """A blend at 101 weights on a part; None where there is no pair to choose a weight by."""
     learned, lexical, pairs = blend.learned.run, blend.lexical.run, blend.table.pairs
     held = held_out(learned, part, pairs)
-    is_empty = not (len(held.x) and len(held.y) and held.relevance.positives.nnz)
-    if part == "validation" and is_empty:
+    if part == "validation" and not held.relevance.positives.nnz:
         return None
     pipelines, train = (learned.pipeline(), lexical.pipeline()), learned.take(pairs, "train")
     whole = BlendPipeline.of(*pipelines, train, normalization=blend.normalization)
@@ -296,15 +288,9 @@ def _choose_alpha(blend: Blend, best: float | None) -> float:
         value: float = st.slider(f"α: share of {high}", 0.0, 1.0, step=0.01, **about)
         alpha = round(value, 2)
         if best is not None:
-            forms.quiet_button(
-                f"Best on validation: {best:g}",
-                "target",
-                "compare-alpha-best",
-                st.session_state.__setitem__,
-                key,
-                best,
-                disabled=alpha == best,
-            )
+            press = "compare-alpha-best", st.session_state.update, {key: best}
+            label = f"Best on validation: {best:g}"
+            forms.quiet_button(label, "target", *press, disabled=alpha == best)
     return alpha
 
 
@@ -315,15 +301,9 @@ def _draw(
         name: WeightCurve(name, curve.alphas, curve.values(direction=blend.table.direction))
         for name, curve in curves.items()
     }
-    figure = blend_figure(
-        lines.get("validation"),
-        lines.get("test"),
-        alpha,
-        ends=(blend.lexical.label, blend.learned.label),
-        best=best,
-        metric=blend.metric,
-        theme=state.theme(),
-    )
+    ends, look = (blend.lexical.label, blend.learned.label), state.theme()
+    curves_of = lines.get("validation"), lines.get("test")
+    figure = blend_figure(*curves_of, alpha, ends=ends, best=best, metric=blend.metric, theme=look)
     show_chart(figure, "compare-blend", height=400 if state.is_narrow() else 460)
 
 
@@ -456,7 +436,7 @@ def _values_by_k(table: RunTable, entry: RunEntry, queries: Queries) -> dict[int
     """The metric on the validation part at each k, and under 0 without CSLS."""
     run, pairs = entry.run, table.pairs
     held = held_out(run, "validation", pairs)
-    if not (len(held.x) and len(held.y) and held.relevance.positives.nnz):
+    if not held.relevance.positives.nnz:
         return {}
     train, direction = run.take(pairs, "train"), cast("Asking", table.direction)
     metric = parse_metric(table.metric)

@@ -157,14 +157,10 @@ def _offer(
         stops = [(queue.stop, key) for key in active]
         forms.quiet_button("Stop", "close", f"compare-{kind}-stop", _call, stops)
         return
-    st.button(
-        f"{text}, at most {max(1.0, seconds):,.0f} s",
-        key=f"compare-{kind}-train",
-        icon=":material/model_training:",
-        on_click=_call,
-        args=([(queue.submit, key, work) for key, (_, work) in works.items()],),
-        help=f"{escape_markdown(', '.join(labels.values()))}. {about}",
-    )
+    submits = [(queue.submit, key, work) for key, (_, work) in works.items()]
+    label, button_key = f"{text}, at most {max(1.0, seconds):,.0f} s", f"compare-{kind}-train"
+    about = f"{escape_markdown(', '.join(labels.values()))}. {about}"
+    forms.button(label, "model_training", button_key, _call, submits, help=about)
 
 
 def _call(calls: Sequence[tuple[Any, ...]]) -> None:

@@ -63,17 +63,8 @@ def _download(
     **more: Any,
 ) -> None:
     """A button for a file that is made when it is pressed, or the reason why there is none."""
-    st.download_button(
-        label,
-        write,
-        file,
-        mime,
-        key=key,
-        on_click="ignore",
-        disabled=bool(reason),
-        help=escape_markdown(reason) or text or None,
-        **more,
-    )
+    more |= {"disabled": bool(reason), "help": escape_markdown(reason) or text or None}
+    st.download_button(label, write, file, mime, key=key, on_click="ignore", **more)
 
 
 # -- tables ---------------------------------------------------------------------------
@@ -114,36 +105,21 @@ def show(table: RunTable, metrics: Sequence[str], results: TestResults | None) -
     # A demo is read from installed packages, and those may have been renewed.
     same = all(run.info.spec.get("dataset_digest") == pairs.digest for run in runs)
     stale = "" if same else "The data changed since these runs were trained. Train them again."
-    _download(
-        "Queries of all runs as CSV",
-        "compare-every-query",
-        f"{name}-queries.csv",
-        "text/csv",
-        queries,
-        f"One line a query of the {part} part with the rank of its first relevant answer and "
-        "the metrics of each run.",
-        stale,
+    file = f"{name}-queries.csv", "text/csv"
+    text = (
+        f"One line a query of the {part} part with the rank of its first relevant answer and the "
+        "metrics of each run."
     )
-    _download(
-        "TREC run and judgments",
-        "compare-trec",
-        f"{name}-trec.zip",
-        "application/zip",
-        trec,
-        f"For trec_eval and its kin: up to 1,000 answers to each query of the {part} part.",
-        stale or why_no_qrels(pairs.relevance),
-    )
-    _download(
-        "Report as one page",
-        "compare-report",
-        f"{name}.html",
-        "text/html",
-        report,
+    _download("Queries of all runs as CSV", "compare-every-query", *file, queries, text, stale)
+    file, reason = (f"{name}-trec.zip", "application/zip"), why_no_qrels(pairs.relevance)
+    text = f"For trec_eval and its kin: up to 1,000 answers to each query of the {part} part."
+    _download("TREC run and judgments", "compare-trec", *file, trec, text, stale or reason)
+    file, icon = (f"{name}.html", "text/html"), ":material/description:"
+    text = (
         f"Table and curves of the {part} part, map, settings, seeds, versions and the code to "
-        "repeat it, in one HTML file that opens without a network.",
-        stale,
-        icon=":material/description:",
+        "repeat it, in one HTML file that opens without a network."
     )
+    _download("Report as one page", "compare-report", *file, report, text, stale, icon=icon)
 
 
 def csv_table(table: RunTable, metrics: Sequence[str], results: TestResults | None) -> str:

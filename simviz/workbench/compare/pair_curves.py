@@ -264,25 +264,22 @@ def _show_errors(
     part = part_of(entry, table.pairs)
     with st.spinner("Looking for the pairs", show_time=False):
         errors = _errors(entry.run, threshold, part)
-    precision = errors.n_true_positives / errors.n_passing if errors.n_passing else float("nan")
+    n_right, n_passing, n_relevant = errors.n_true_positives, errors.n_passing, errors.n_relevant
     at = f"at or above {errors.threshold:.4g}" if np.isfinite(errors.threshold) else "in all"
-    sure = f", precision {100 * precision:.3g} %" if precision == precision else ""
-    st.markdown(
-        escape_markdown(
-            f"{entry.label}: {errors.n_passing:,} pairs score {at}. {errors.n_true_positives:,} "
-            f"of the {errors.n_relevant:,} true pairs are among them (recall "
-            f"{100 * errors.n_true_positives / errors.n_relevant:.3g} %{sure})."
-        )
+    precision = f", precision {100 * n_right / n_passing:.3g} %" if n_passing else ""
+    text = (
+        f"{entry.label}: {n_passing:,} pairs score {at}. {n_right:,} of the {n_relevant:,} true "
+        f"pairs are among them (recall {100 * n_right / n_relevant:.3g} %{precision})."
     )
-    lists = (
-        ("False alarms with the highest scores", errors.false_alarms, "alarm"),
-        ("True pairs that miss it most narrowly", errors.misses, "miss"),
-    )
+    st.markdown(escape_markdown(text))
     with st.container(key="compare-pairs"):
-        for column, (title, pairs, name) in zip(st.columns(2), lists, strict=True):
-            with column:
-                st.markdown(f"**{title}**")
-                _list_pairs(table, entry, part, pairs, name)
+        left, right = st.columns(2)
+    with left:
+        st.markdown("**False alarms with the highest scores**")
+        _list_pairs(table, entry, part, errors.false_alarms, "alarm")
+    with right:
+        st.markdown("**True pairs that miss it most narrowly**")
+        _list_pairs(table, entry, part, errors.misses, "miss")
     if len(table.entries) > 1:
         st.caption("Press a pair to see all answers to its query, by two runs side by side.")
 

@@ -76,13 +76,8 @@ def _offer(spec: DivisionsSpec, table: RunTable) -> None:
     if expected.reason_to_refuse is not None:
         display.problem(expected.reason_to_refuse)
         return
-    st.button(
-        f"Repeat on {spec.params['n']} random splits",
-        key="compare-divide",
-        icon=":material/replay:",
-        on_click=_submit,
-        args=(spec,),
-    )
+    label = f"Repeat on {spec.params['n']} random splits"
+    forms.button(label, "replay", "compare-divide", _submit, spec)
     st.caption(f"about {max(1.0, expected.seconds):,.0f} s, in the background", width="content")
 
 

@@ -108,10 +108,8 @@ def show(view: View, scene: Scene) -> None:
         "Dimensions",
         known,
         **bound(view, "dims", "map-k"),
-        help=(
-            "The first k dimensions of the decomposition are the model with k dimensions. Each "
-            "map is rotated to match that of all dimensions."
-        ),
+        help="The first k dimensions of the decomposition are the model with k dimensions. Each "
+        "map is rotated to match that of all dimensions.",
     )
     part = preferences.part_switch(view.dataset_id)
     if part not in run.measured:

@@ -160,11 +160,9 @@ def _choose_drawing(view: View) -> None:
             sorted(SHARES),
             **bound(view, "across", "map-across"),
             format_func="{} %".format,
-            help=(
-                "How much of the drawing follows neighbours across the sides. To the left, items "
-                "of one side group by themselves; to the right, each lies closer to its "
-                "neighbours of the other side. 70 % suits most data."
-            ),
+            help="How much of the drawing follows neighbours across the sides. To the left, items "
+            "of one side group by themselves; to the right, each lies closer to its neighbours of "
+            "the other side. 70 % suits most data.",
         )
 
 
@@ -193,21 +191,14 @@ def _show_menu(
     present = parts_present(labels)
     if view.part not in present:
         view.part = ""
-    names = dict(zip(("", "x", "y"), ("Both sides", *pairs.headings), strict=True))
+    x_name, y_name = map(escape_markdown, pairs.headings)
     n_set = bool(view.side) + bool(view.part)
     with st.popover(f"Show · {n_set}" if n_set else "Show", icon=":material/tune:"):
-        st.radio(
-            "Items",
-            list(names),
-            format_func=lambda side: escape_markdown(names[side]),
-            **bound(view, "side", "map-side"),
-        )
-        st.radio(
-            "Part of the split",
-            ["", *present],
-            format_func=lambda part: part or "All parts",
-            **bound(view, "part", "map-part"),
-        )
+        names = {"": "Both sides", "x": x_name, "y": y_name}
+        st.radio("Items", **forms.options(names), **bound(view, "side", "map-side"))
+        shown_parts = {"": "All parts"} | {part: part for part in present}
+        part_options = forms.options(shown_parts)
+        st.radio("Part of the split", **part_options, **bound(view, "part", "map-part"))
         if view.drawing != DEFAULT_LAYOUT:
             _show_gap(view, placed.drawing)
         code.show_map(view, run)
@@ -276,10 +267,8 @@ def _show_quality(view: View, quality: Quality) -> None:
     display.quiet(text)
     st.toggle(
         "Mark misplaced items",
-        help=(
-            "A glow: items of the other side are drawn near that are far in the model. A ring: "
-            "some that are near in the model are drawn far away."
-        ),
+        help="A glow: items of the other side are drawn near that are far in the model. A ring: "
+        "some that are near in the model are drawn far away.",
         **bound(view, "has_halos", "map-halos"),
     )
 
@@ -287,13 +276,9 @@ def _show_quality(view: View, quality: Quality) -> None:
 def _show_stability(quality: Quality, draw_again: Callable[[], None]) -> None:
     """Show how much of the drawing is chance, or offer to find out."""
     if quality.moved is None:
-        st.button(
-            f"Draw it with {N_SEEDS} other seeds",
-            key="map-seeds",
-            on_click=draw_again,
-            icon=":material/casino:",
-            help="Counts for each item in how many drawings it has other neighbours.",
-        )
+        label = f"Draw it with {N_SEEDS} other seeds"
+        text = "Counts for each item in how many drawings it has other neighbours."
+        forms.button(label, "casino", "map-seeds", draw_again, help=text)
         return
     steady, often = (quality.moved == 0).mean(), (quality.moved > N_SEEDS / 2).mean()
     display.figures(
@@ -312,10 +297,8 @@ def _show_gap(view: View, drawing: JointMap) -> None:
         list(_GAPS),
         format_func=lambda name: _GAPS[name][0],
         captions=[text for _, text in _GAPS.values()],
-        help=(
-            "Distance within a side over distance across the sides: 1 where both lie around one "
-            "point, near 0 where they lie apart."
-        ),
+        help="Distance within a side over distance across the sides: 1 where both lie around one "
+        "point, near 0 where they lie apart.",
         **bound(view, "balance", "map-gap"),
     )
 

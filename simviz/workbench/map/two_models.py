@@ -66,12 +66,8 @@ def choose(view: View, titles: dict[str, str]) -> None:
         "of them the nearest of the other side changed."
     )
     with st.popover(escape_markdown(name), icon=":material/compare_arrows:", help=text):
-        st.radio(
-            "Second run",
-            list(others),
-            format_func=lambda i: escape_markdown(others[i]),
-            **driven("map-beside", view.beside, view.put_beside),
-        )
+        names = forms.options({i: escape_markdown(title) for i, title in others.items()})
+        st.radio("Second run", **names, **driven("map-beside", view.beside, view.put_beside))
 
 
 def ready(view: View, pairs: PairSet, drawing: str, titles: dict[str, str]) -> Run | None:

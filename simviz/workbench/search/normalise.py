@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -11,16 +12,17 @@ import numpy as np
 import streamlit as st
 
 from simviz.data.cells import counted, items_named, percent
+from simviz.data.limits import progress_listener, reading_limits
 from simviz.data.pairs import Items, PairSet
+from simviz.data.tables import Table, read_table
 from simviz.evaluation.assignment import Assignment, assign, group_names, keeping_threshold
 from simviz.evaluation.tables import csv_text
-from simviz.exceptions import SimvizError
+from simviz.exceptions import DatasetError, SimvizError
 from simviz.jobs.training import texts_of
 from simviz.markdown import escape_markdown
 from simviz.methods import all_methods
 from simviz.store import Run, RunInfo
 from simviz.store.run import Part
-from simviz.workbench.search import uploads
 from simviz.workbench.shell import (
     code,
     display,
@@ -33,6 +35,9 @@ from simviz.workbench.shell import (
     what_if,
 )
 
+ENDINGS = ["csv", "tsv", "txt", "xlsx", "parquet", "gz"]
+#: The most that a file may hold, and the seconds in which it has to be read.
+MEGABYTES, MAX_ROWS, _SECONDS = 20, 100_000, 30
 MAX_LINES = 2_000
 LONGEST = 500  # characters of a line
 #: Share of further right answers that the first threshold is expected to keep.
@@ -126,18 +131,48 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
     is_file = st.session_state.get(_FILE) is not None
     lines = () if is_file else _paste(name)
     label = "Or a file: text with one entry per line, or a table"
-    file = uploads.ask(f"A file with {name}" if is_file else label, _FILE, _TABLE)
+    file = ask_for_file(f"A file with {name}" if is_file else label, _FILE, _TABLE)
     if file is not None:
         lines = _of_file(file, pairs)
     if not lines and not is_file:
-        st.button(
-            f"Examples of the {part} part",
-            key="normalise-examples",
-            icon=":material/content_paste:",
-            on_click=st.session_state.__setitem__,
-            args=(_TEXT, "\n".join(examples(run, pairs, part))),
-        )
+        pasted = {_TEXT: "\n".join(examples(run, pairs, part))}
+        label, key = f"Examples of the {part} part", "normalise-examples"
+        forms.button(label, "content_paste", key, st.session_state.update, pasted)
     return lines
+
+
+def ask_for_file(label: str, key: str, table_key: str) -> Any:
+    """Ask for a file; without one, none that was read is kept."""
+    file = st.file_uploader(label, ENDINGS, key=key, max_upload_size=MEGABYTES)
+    if file is None:
+        st.session_state.pop(table_key, None)
+    return file
+
+
+def read_file(file: Any, key: str, n_columns: int = 2) -> Table:
+    """Read an upload once a session, which keeps it under a key."""
+    held = st.session_state.get(key)
+    if held is not None and held[0] == file.file_id:
+        return held[1]  # type: ignore[no-any-return]
+    began = time.monotonic()
+
+    def watch(_: float) -> None:
+        if time.monotonic() - began > _SECONDS:
+            raise DatasetError(
+                f"{file.name[-60:]} was not read within {_SECONDS} seconds. Bring a part of it."
+            )
+
+    size = MEGABYTES * 2**20
+    with (
+        st.spinner("Reading the file"),
+        progress_listener(watch),
+        reading_limits(
+            rows=MAX_ROWS, cells=20 * MAX_ROWS, file_bytes=2 * size, unpacked_bytes=4 * size
+        ),
+    ):
+        table = read_table(file.getvalue(), file.name, n_columns=n_columns)
+    st.session_state[key] = (file.file_id, table)
+    return table
 
 
 def _paste(name: str) -> tuple[str, ...]:
@@ -158,7 +193,7 @@ def _paste(name: str) -> tuple[str, ...]:
 def _of_file(file: Any, pairs: PairSet) -> tuple[str, ...]:
     """Return the lines of a column of a file; what is wrong with it is said."""
     try:
-        table = uploads.read(file, _TABLE, n_columns=1)
+        table = read_file(file, _TABLE, n_columns=1)
     except (SimvizError, ValueError) as error:
         display.problem(error)
         return ()
@@ -247,17 +282,10 @@ def _choose_threshold(run: Run, pairs: PairSet, normalised: Normalised) -> float
     low, high = min(float(scores.min()), start), max(float(scores.max()), start)
     if not low < high:
         return -np.inf
+    about = f"A line whose best score is lower gets no group. {text}"
+    how: dict[str, Any] = {"key": f"normalise-threshold-{_token(run)}", "format": "%.3g"}
     step = (high - low) / 100
-    limit: float = st.slider(
-        "Threshold",
-        low,
-        high,
-        start,
-        step=step,
-        key=f"normalise-threshold-{_token(run)}",
-        format="%.3g",
-        help=f"A line whose best score is lower gets no group. {text}",
-    )
+    limit: float = st.slider("Threshold", low, high, start, step=step, help=about, **how)
     return limit
 
 
@@ -424,14 +452,9 @@ def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
         )
     if dataset_id.startswith("demo:"):
         display.quiet("Training with corrections makes a private copy of the demo.")
-    st.button(
-        "Train again with corrections",
-        key="normalise-train",
-        type="primary",
-        icon=":material/model_training:",
-        on_click=_train_again,
-        args=(dataset_id, run.id, tuple(judgments)),
-    )
+    train = partial(_train_again, dataset_id, run.id, tuple(judgments))
+    label, key = "Train again with corrections", "normalise-train"
+    forms.button(label, "model_training", key, train, type="primary")
 
 
 @display.problems(show=display.later(_PROBLEM))

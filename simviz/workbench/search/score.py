@@ -19,9 +19,7 @@ from simviz.evaluation import Estimate, OperatingPoint, choose_threshold, operat
 from simviz.evaluation.tables import csv_text
 from simviz.markdown import escape_markdown
 from simviz.store import Run, RunInfo
-from simviz.workbench.search import uploads
-from simviz.workbench.search.normalise import choose_run
-from simviz.workbench.search.query import LONGEST
+from simviz.workbench.search.normalise import ask_for_file, choose_run, read_file
 from simviz.workbench.shell import display, drawings, forms, query_params, sharing, state
 
 if TYPE_CHECKING:
@@ -31,6 +29,7 @@ if TYPE_CHECKING:
 _AT_ONCE = 20_000
 #: Pairs listed around the threshold, and characters of a text there.
 _LISTED, _SHOWN = 40, 160
+LONGEST = 5_000  # characters of a text, or of a query
 ABOVE = "above the threshold"
 # In the session: the rate, the prevalence, the file that was read, and its scores.
 _RATE, _PREVALENCE, _TABLE, _SCORES = "score-rate", "score-prevalence", "score-table", "score-of"
@@ -163,11 +162,11 @@ def _score_by_hand(run: Run, pairs: PairSet, limit: float) -> None:
 @display.problems(ValueError)
 def _score_file(run: Run, pairs: PairSet, limit: float) -> None:
     """Score a file of pairs, show those around the threshold, and offer all."""
-    file = uploads.ask("A file of pairs to score", "score-file", _TABLE)
+    file = ask_for_file("A file of pairs to score", "score-file", _TABLE)
     if file is None:
         st.session_state.pop(_SCORES, None)
         return
-    table = uploads.read(file, _TABLE)
+    table = read_file(file, _TABLE)
     columns = _choose_columns(table, pairs, file.file_id)
     if columns is None:
         return
@@ -192,14 +191,11 @@ def _choose_columns(table: Table, pairs: PairSet, file_id: str) -> tuple[str, st
         free = (n for n in names if n != other and n not in guesses)
         guesses.append(name if name in names else next(free))
     with st.container(horizontal=not state.is_narrow()):
+        labels = [f"Column of {escape_markdown(title)}" for title in pairs.headings]
+        key = "score-column-{}-" + file_id
         x, y = (
-            st.selectbox(
-                f"Column of {escape_markdown(title)}",
-                names,
-                names.index(guess),
-                key=f"score-column-{side}-{file_id}",
-            )
-            for side, title, guess in zip("xy", pairs.headings, guesses, strict=True)
+            st.selectbox(label, names, names.index(guess), key=key.format(side))
+            for side, label, guess in zip("xy", labels, guesses, strict=True)
         )
     return x, y
 

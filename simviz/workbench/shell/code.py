@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from simviz.reports.run_summary import RunTable
     from simviz.store.run import Run
     from simviz.workbench.map.view import View
-    from simviz.workbench.search.query import Query
+    from simviz.workbench.search.page import Query
 
 _OWN = "YOUR_FILE"
 #: Lines that are shown whole, and the height of a box for more, in pixels.

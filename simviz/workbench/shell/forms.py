@@ -62,14 +62,17 @@ def segments(label: str, labels: Collection[str], key: str, **more: Any) -> Any:
     return segmented(label, labels, key, persist_state="session", **{"is_labelled": True} | more)
 
 
-def quiet_button(
+def button(
     label: str, icon: str, key: str, on_click: Callable[..., Any] | None, *args: Any, **more: Any
 ) -> bool:
-    """Show a button without a frame, with an icon; return whether it was pressed."""
+    """Show a button with an icon; return whether it was pressed."""
     icon = f":material/{icon}:"
-    return st.button(
-        label, key=key, on_click=on_click, args=args, icon=icon, type="tertiary", **more
-    )
+    return st.button(label, key=key, on_click=on_click, args=args, icon=icon, **more)
+
+
+def quiet_button(*args: Any, **more: Any) -> bool:
+    """Show a `button` without a frame."""
+    return button(*args, **more, type="tertiary")
 
 
 def download(
