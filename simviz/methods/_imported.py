@@ -25,7 +25,6 @@ class ImportedScores(PairModel):
         year=0,
         family="lexical",
         input="vectors",
-        space="two",
         uses="unsupervised",
     )
 
@@ -47,11 +46,7 @@ class ImportedScores(PairModel):
     def _row_scorer(self, X: Matrix, Y: Matrix) -> RowScorer:
         A = sp.csr_array(sp.csr_array(X) @ self.scores)
         BT = sp.csr_array(Y).T.tocsr()
-
-        def score(rows: slice) -> NDArray[np.floating]:
-            return (A[rows] @ BT).toarray()
-
-        return score
+        return lambda rows: (A[rows] @ BT).toarray()
 
     def _pair_score(self, X: Matrix, Y: Matrix) -> NDArray[np.floating]:
         A = sp.csr_array(sp.csr_array(X) @ self.scores)

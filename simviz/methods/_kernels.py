@@ -77,9 +77,7 @@ class Kernel:
         elif self.name in ("cosine", "rbf", "chi2"):
             values = np.ones(X.shape[0])
         elif callable(self.name):
-            size = 64
-            starts = range(0, X.shape[0], size)
-            parts = [X[start : start + size] for start in starts]
+            parts = [X[start : start + 64] for start in range(0, X.shape[0], 64)]
             values = np.concatenate([_called(self.name, rows, rows).diagonal() for rows in parts])
         else:
             values = squared_norms(X)
@@ -153,13 +151,12 @@ def _inverse(squares: float) -> float:
 
 
 def check_kernel_input(name: str | KernelFunction, X: Matrix, side: str) -> None:
-    if name == "precomputed":
-        if X.shape[0] != X.shape[1]:
-            raise ValueError(
-                f"{side}_kernel='precomputed' learns from the kernels between all training items "
-                f"of the {side} side, a square matrix; got {X.shape[0]} × {X.shape[1]}. Later "
-                "items bring one column for each training item."
-            )
+    if name == "precomputed" and X.shape[0] != X.shape[1]:
+        raise ValueError(
+            f"{side}_kernel='precomputed' learns from the kernels between all training items of "
+            f"the {side} side, a square matrix; got {X.shape[0]} × {X.shape[1]}. Later items "
+            "bring one column for each training item."
+        )
     if name == "chi2":
         refuse_negative(X, side)
 
@@ -508,13 +505,9 @@ class KernelPairModel(EmbeddingModel):
             name, gamma = kernels[side]
             check_kernel_input(name, Z, side)
             gamma = default_gamma(name, Z) if gamma is None else gamma
+            how = {"max_landmarks": self.max_landmarks, "rng": rng, "notify": notify}
             features[side] = kernel_features(
-                self._kernel(name, gamma),
-                Z,
-                means=means[side],
-                max_landmarks=self.max_landmarks,
-                rng=rng,
-                notify=notify,
+                self._kernel(name, gamma), Z, means=means[side], **how
             )
             setattr(self, f"{side}_gamma_", gamma)
         return features
@@ -543,10 +536,8 @@ class KernelPairModel(EmbeddingModel):
         name, rows, columns = self._kernel_of(side), f"{side}_landmarks", f"{side}_features"
         if name == "precomputed":
             return StoredArray((rows,), whole=True, low=0, below=columns, empty=True)
-        linear = name == "linear"
-        return StoredArray(
-            (rows, columns), layout="either", rows=True, empty=True, optional=linear
-        )
+        how: Any = {"rows": True, "empty": True, "optional": name == "linear"}
+        return StoredArray((rows, columns), layout="either", **how)
 
     def _stored_coefficients(self, side: Side) -> StoredArray:
         linear = getattr(self, f"{side}_landmarks_", None) is None
@@ -564,8 +555,17 @@ class KernelPairModel(EmbeddingModel):
         if name == "chi2":
             refuse_negative(Z, side)
         learned = ("gamma", "landmarks", "coefficients", "offset")
-        gamma, *maps = (getattr(self, f"{side}_{what}_") for what in learned)
-        return _embedded(self._kernel(name, gamma), Z, *maps)
+        gamma, landmarks, weights, offset = (getattr(self, f"{side}_{n}_") for n in learned)
+        if landmarks is None:
+            # Linear kernels with every feature: the weights are those of the features themselves.
+            return checked(np.asarray(Z @ weights))
+        vectors = np.empty((Z.shape[0], weights.shape[1]), dtype=Z.dtype)
+        with np.errstate(over="ignore"):  # what single precision cannot hold is told below
+            for rows, K in self._kernel(name, gamma).blocks(Z, landmarks):
+                vectors[rows] = K @ weights if offset is None else K @ weights - offset
+        # Without any known feature there is no evidence, neither for nor against the mean.
+        vectors[~nonzero_rows(Z)] = 0.0
+        return checked(vectors)
 
     def _kernel_of(self, side: Side) -> str | KernelFunction:
         kernel: str | KernelFunction = getattr(self, f"{side}_kernel")
@@ -582,18 +582,3 @@ def column_signs(features: Features, A: Floats) -> Array:
     """Signs that make the largest weight of a landmark positive in every column."""
     W = features.weights @ A
     return np.where(W[np.abs(W).argmax(axis=0), np.arange(A.shape[1])] < 0, -1.0, 1.0)
-
-
-def _embedded(
-    kernel: Kernel, X: Matrix, landmarks: Any, weights: Array, offset: Array | None
-) -> Floats:
-    if landmarks is None:
-        # Linear kernels with every feature: the weights are those of the features themselves.
-        return checked(np.asarray(X @ weights))
-    Z = np.empty((X.shape[0], weights.shape[1]), dtype=X.dtype)
-    with np.errstate(over="ignore"):  # what single precision cannot hold is told below
-        for rows, K in kernel.blocks(X, landmarks):
-            Z[rows] = K @ weights if offset is None else K @ weights - offset
-    # Without any known feature there is no evidence, neither for nor against the mean.
-    Z[~nonzero_rows(X)] = 0.0
-    return checked(Z)

@@ -455,16 +455,15 @@ def product_svd(Y: Any, K: Array, X: Any, k: int) -> tuple[Array, Array, Array]:
     # With G = Y Yᵀ and H = X Xᵀ, they follow from one symmetric eigenproblem of the size of a
     # side: G^½ K H Kᵀ G^½ w = σ² w. No inverse is needed, since the singular vectors are Xᵀ Kᵀ
     # G^½ w / σ and their images.
-    values, W = _leading_eigenvectors(_gram_matrix(Y), Y.shape[0])
+    values, W = _leading_eigenvectors(gram_matrix(Y), Y.shape[0])
     T = (W * np.sqrt(np.maximum(values, 0.0))) @ (W.T @ K)
-    _, W2 = _leading_eigenvectors(T @ _gram_matrix(X) @ T.T, min(k, *K.shape))
+    _, W2 = _leading_eigenvectors(T @ gram_matrix(X) @ T.T, min(k, *K.shape))
     V = np.asarray(X.T @ (T.T @ W2))
     s = np.sqrt(np.einsum("ik,ik->k", V, V))
     order = np.argsort(-s, kind="stable")
     s = s[order]
-    inverse = np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)
-    V = V[:, order] * inverse
-    U = np.asarray(Y.T @ (K @ np.asarray(X @ V))) * inverse
+    V = V[:, order] * inverse(s)
+    U = np.asarray(Y.T @ (K @ np.asarray(X @ V))) * inverse(s)
     return _signed(U, s, V.T)
 
 
@@ -472,15 +471,21 @@ def product_eigh(Z: Any, S: Array, k: int) -> tuple[Array, Array]:
     """The largest eigenvalues of Zᵀ S Z above 0, and their eigenvectors, for few rows of Z."""
     # As in `product_svd`: with G = Z Zᵀ the values are those of G^½ S G^½, and an eigenvector u
     # follows from Z u = G^½ t as Zᵀ S (Z u) / σ.
-    values, W = _leading_eigenvectors(_gram_matrix(Z), Z.shape[0])
+    values, W = _leading_eigenvectors(gram_matrix(Z), Z.shape[0])
     root = W * np.sqrt(np.maximum(values, 0.0))
     s, T = _leading_eigenvectors(root.T @ S @ root, min(k, len(S)))
     s, T = s[s > 0], T[:, s > 0]
     return s, np.asarray(Z.T @ (S @ (root @ T))) / s
 
 
-def _gram_matrix(X: Any) -> Array:
-    return dense_product(X, sp.csr_array(X.T) if sp.issparse(X) else X.T)
+def gram_matrix(X: Any, dtype: Any = np.float64) -> Array:
+    """X Xᵀ as a dense matrix."""
+    return dense_product(X, sp.csr_array(X.T) if sp.issparse(X) else X.T, dtype)
+
+
+def inverse(x: Any) -> Any:
+    """1 / x, and 0 where x is not above 0."""
+    return np.divide(1.0, x, out=np.zeros_like(x), where=x > 0)
 
 
 def _signed(U: Array, s: Array, Vt: Array) -> tuple[Array, Array, Array]:
@@ -531,7 +536,7 @@ def _through_left(
     s = np.sqrt(np.einsum("ik,ik->k", scaled, scaled)) * V.dtype.type(unit)
     order = np.argsort(-s, kind="stable")
     U, V, s = U[:, order], V[:, order], s[order]
-    return U, s, (V * np.divide(1.0, s, out=np.zeros_like(s), where=s > 0)).T
+    return U, s, (V * inverse(s)).T
 
 
 def _start(side: int, k: int, dtype: Any, random_state: Any) -> Array:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from copy import copy
 from itertools import pairwise
 from typing import Any, Protocol
@@ -30,8 +31,9 @@ from simviz.base import Matrix, unit_rows
 from simviz.methods._linalg import (
     Notify,
     Operator,
-    dense_product,
+    gram_matrix,
     group_means,
+    inverse,
     leading_symmetric,
     left_svd,
     matrix_operator,
@@ -75,7 +77,7 @@ class RegularizationPathMixin:
         x, y = (np.flatnonzero(weights.sum(axis=axis)) for axis in (1, 0))
         X, Y = (Z if len(index) == Z.shape[0] else Z[index] for Z, index in ((X, x), (Y, y)))
         sides = PairedSides(self, X, Y, weights[x][:, y], many=many)
-        if sides.constant():
+        if min(sides.variances) <= 0:
             raise ValueError(
                 f"{self.tags.title} needs {self._contrast[0]} that differ: after centring one "
                 f"side is constant (n_samples = {relevance.positives.nnz} pairs). Bring at least "
@@ -160,6 +162,27 @@ def capped_components(
     return int(min(rank, model.n_components))
 
 
+@contextmanager
+def fewer_components_unwarned() -> Iterator[None]:
+    """Let a model have fewer dimensions than were asked for, without `capped_components`' word."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+        yield
+
+
+def keep_directions(
+    model: Any, A: Array, B: Array, spectrum: Array, dtype: Any, means: tuple[Array, ...] = ()
+) -> None:
+    """Set what a linear model has learned; offsets where its sides were centred at `means`."""
+    model.x_projection_ = np.ascontiguousarray(A, dtype=dtype)
+    model.y_projection_ = model.x_projection_ if B is A else np.ascontiguousarray(B, dtype=dtype)
+    if means:
+        model.x_offset_, model.y_offset_ = (
+            (mean @ Z).astype(dtype) for mean, Z in zip(means, (A, B), strict=True)
+        )
+    model.spectrum_, model.n_components_ = spectrum, A.shape[1]
+
+
 def pair_weights(model: Any, relevance: Relevance) -> sp.csr_array:
     """Relevant pairs with their grades as weights that sum to 1."""
     positives = relevance.positives
@@ -219,12 +242,12 @@ def _signed_rows(
         mass, count = positives.sum(axis=1), others.sum(axis=1)
         n_others = count if explicit else np.where(mass > 0, columns.sum() - count, 0.0)
         mass = np.where(mass > 0, mass, rejected.sum(axis=1))
-        w_pos, w_neg = _inverse(mass), _inverse(n_others)
+        w_pos, w_neg = inverse(mass), inverse(n_others)
     else:
         mass, count = positives.sum(), others.sum()
         n_others = count if explicit else rows.sum() * columns.sum() - count
         if negative_weight == "balanced":
-            w_pos, w_neg = 1.0 / mass, float(_inverse(n_others))
+            w_pos, w_neg = 1.0 / mass, float(inverse(n_others))
         else:
             w_pos, w_neg = 1.0, 1.0 if negative_weight == "paper" else float(negative_weight)
         w_pos, w_neg = np.full(n_x, w_pos), np.full(n_x, w_neg)
@@ -238,9 +261,10 @@ def _signed_rows(
     return sp.csr_array(P), w_neg * rows, columns
 
 
-def _inverse(value: Any) -> Any:
-    value = np.asarray(value, dtype=np.float64)
-    return np.divide(1.0, value, out=np.zeros_like(value), where=value > 0)
+def normalised(weights: sp.csr_array) -> sp.csr_array:
+    """diag(w)^-½ R diag(w')^-½, which turns weighted row spaces into each other."""
+    left, right = (sp.diags_array(inverse(np.sqrt(weights.sum(axis=a)))) for a in (1, 0))
+    return sp.csr_array(left @ weights @ right)
 
 
 def factor_whitening(
@@ -258,18 +282,19 @@ def factor_whitening(
 class Whitening(Protocol):
     """Products with whitened rows Ẑ W and with W itself; coordinates run over r."""
 
+    op: Any = None  # the rows, where `forward` is not written anew
     rank: int
     n_features: int
-
-    @property
-    def leading(self) -> Array | None:
-        """Directions in which Wᵀ(C + κI)W is known best; None where it is the identity."""
+    #: Directions in which Wᵀ(C + κI)W is known best; None where it is the identity.
+    leading: Array | None = None
 
     def gram(self, B: Array) -> Array:
-        """Bᵀ Wᵀ(C + κI)W B, where that is not BᵀB."""
+        """Bᵀ Wᵀ(C + κI)W B."""
+        return B.T @ B
 
     def forward(self, B: Array) -> Array:
         """Ẑ W B of shape (n, b) for B of shape (r, b)."""
+        return self.op.matmat(self.directions(B))
 
     def backward(self, C: Array) -> Array:
         """(Ẑ W)ᵀ C of shape (r, b) for C of shape (n, b)."""
@@ -279,15 +304,6 @@ class Whitening(Protocol):
 
     def coordinates(self, v: Array) -> Array:
         """Wᵀ v of shape (r,) for v of shape (d,)."""
-
-
-class _Exact:
-    """What whitens up to rounding."""
-
-    leading: Array | None = None
-
-    def gram(self, B: Array) -> Array:
-        return B.T @ B
 
 
 class Directions:
@@ -317,13 +333,9 @@ class Directions:
             return self._V @ B
         return self.op.rmatmat(self.U @ (B / self.s[:, None]))
 
-    def whitened(self, ridge: float) -> SpectralWhitening:
-        """W = V diag(1 / √(s² + κ))."""
-        return SpectralWhitening(self, ridge)
 
-
-class SpectralWhitening(_Exact):
-    """Whitening by principal directions."""
+class SpectralWhitening(Whitening):
+    """Whitening by principal directions, W = V diag(1 / √(s² + κ))."""
 
     def __init__(self, directions: Directions, ridge: float) -> None:
         self.principal, self.U, self.s = directions, directions.U, directions.s
@@ -345,7 +357,7 @@ class SpectralWhitening(_Exact):
         return (self.U.T @ rows)[:, 0] / (self.s * self.spread)
 
 
-class CholeskyWhitening(_Exact):
+class CholeskyWhitening(Whitening):
     """Whitening by C + κI = L Lᵀ, W = L⁻ᵀ."""
 
     def __init__(
@@ -405,7 +417,7 @@ class RowsWhitening(CholeskyWhitening):
         return super().coordinates(solve_triangular(self._rows.T, rows, transposed=True)[:, 0])
 
 
-class LinkedWhitening(_Exact):
+class LinkedWhitening(Whitening):
     """Whitening of those directions alone on which linked rows can agree.
 
     Where rows have few kinds of partners, as the members of groups do, C_xy = F Q has a low
@@ -421,7 +433,7 @@ class LinkedWhitening(_Exact):
         same, first = kinds(Z)
         Z, together = Z[first], sum_of_kinds(same)
         root = np.sqrt(together @ weights)[:, None]
-        H = dense_product(Z, sp.csr_array(Z.T) if sp.issparse(Z) else Z.T) * root * root.T
+        H = gram_matrix(Z) * root * root.T
         H.flat[:: len(H) + 1] += ridge
         cholesky_in_place(H)
         shares = np.zeros((len(weights), len(groups)))
@@ -439,14 +451,11 @@ class LinkedWhitening(_Exact):
         N = N[:, :g] + N[:, g:] @ means
         values, T = np.linalg.eigh(C[:g, :g] + C[:g, g:] @ means)
         known = values > max(_KNOWN * values[-1], 1e3 * np.finfo(np.float64).eps)
-        self._op, self.n_features, self.rank = op, op.shape[1], int(known.sum())
+        self.op, self.n_features, self.rank = op, op.shape[1], int(known.sum())
         self._V = np.asarray(Z.T @ (root * (N @ (T[:, known] / np.sqrt(values[known])))))
 
-    def forward(self, B: Array) -> Array:
-        return self._op.matmat(self.directions(B))
-
     def backward(self, C: Array) -> Array:
-        return self._V.T.astype(C.dtype) @ self._op.rmatmat(C)
+        return self._V.T.astype(C.dtype) @ self.op.rmatmat(C)
 
     def directions(self, B: Array) -> Array:
         """V B."""
@@ -456,7 +465,7 @@ class LinkedWhitening(_Exact):
         return self._V.T @ v
 
 
-class ScaledWhitening:
+class ScaledWhitening(Whitening):
     """Whitening by columns of variance one, and their leading directions.
 
     With D the diagonal of C + κI, M = D^-½ (C + κI) D^-½ has ones on its diagonal: what it holds
@@ -482,7 +491,7 @@ class ScaledWhitening:
         # The seed is of the search for V, which is no choice of the method's.
         mu, V = leading_symmetric(correlated, d, LEADING, dtype, random_state=0, notify=notify)
         rest = (d - mu.sum()) / (d - len(mu)) if len(mu) < d else 1.0
-        self.leading: Array = V.astype(dtype)
+        self.leading = self._V = V.astype(dtype)
         self._rest_scale = 1 / np.sqrt(rest)
         self._own = (1 / np.sqrt(mu) - self._rest_scale)[:, None]
 
@@ -493,11 +502,8 @@ class ScaledWhitening:
         return F.T @ F + self.ridge * (D.T @ D)
 
     def _root(self, B: Array) -> Array:
-        inner = self._own.astype(B.dtype) * (self.leading.T @ B)
-        return B.dtype.type(self._rest_scale) * B + self.leading @ inner
-
-    def forward(self, B: Array) -> Array:
-        return self.op.matmat(self.directions(B))
+        inner = self._own.astype(B.dtype) * (self._V.T @ B)
+        return B.dtype.type(self._rest_scale) * B + self._V @ inner
 
     def backward(self, C: Array) -> Array:
         return self._root(self._scale * self.op.rmatmat(C))
@@ -536,7 +542,7 @@ def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
             notify(panel + 1, panels)
 
 
-class Blocks:
+class Blocks(Whitening):
     """Several whitenings side by side: of data that share neither rows nor columns."""
 
     # All in the precision of what is given: one part in double would carry the others along.
@@ -547,7 +553,6 @@ class Blocks:
         self.n_features = sum(part.n_features for part in parts)
         self._rows = np.cumsum(n_rows)[:-1]
         self._ranks = np.cumsum([part.rank for part in parts])[:-1]
-        self.leading = None
         if any(part.leading is not None for part in parts):
             own = (np.zeros((p.rank, 0)) if p.leading is None else p.leading for p in parts)
             self.leading = block_diag(*own)
@@ -597,7 +602,7 @@ def exact_within(
     return mu[::-1][:k], U @ T[:, ::-1][:, :k].astype(U.dtype)
 
 
-class Inflated:
+class Inflated(Whitening):
     """A whitening of C + κI + δδᵀ from one of C + κI."""
 
     def __init__(self, base: Whitening, delta: Array) -> None:
@@ -642,10 +647,8 @@ class PairedSides:
         self.model = model
         self.dtype = X.dtype
         self.n_x, self.n_y = X.shape[0], Y.shape[0]
-        w_x, w_y = (np.asarray(weights.sum(axis=a), dtype=np.float64).ravel() for a in (1, 0))
-        self.linked = sp.csr_array(
-            sp.diags_array(_inverse_root(w_x)) @ weights @ sp.diags_array(_inverse_root(w_y))
-        )
+        w_x, w_y = weights.sum(axis=1), weights.sum(axis=0)
+        self.linked = normalised(weights)
         self._linked_back = sp.csr_array(self.linked.T)
         everything = slice(None)
         self.x_mean, self.y_mean = (
@@ -689,7 +692,7 @@ class PairedSides:
                 except np.linalg.LinAlgError:
                     # A few directions, or means, with nearly all that the numbers hold.
                     continue
-        return self._principal(block).whitened(ridge)
+        return SpectralWhitening(self._principal(block), ridge)
 
     def _partners(self, block: int) -> Index:
         """A number for each row: rows of a number have the same partners."""
@@ -698,13 +701,8 @@ class PairedSides:
 
     def _principal(self, block: int) -> Directions:
         if block not in self._directions:
-            self._directions[block] = Directions(
-                self.operators[block],
-                self.model.rank,
-                self.model.random_state,
-                self.model._notify,
-                keep=self._many,
-            )
+            how = self.model.rank, self.model.random_state, self.model._notify
+            self._directions[block] = Directions(self.operators[block], *how, keep=self._many)
         return self._directions[block]
 
     def correlations(self, x: Whitening, y: Whitening) -> Operator:
@@ -735,14 +733,6 @@ class PairedSides:
             noise -= (float(inner) - float(self.x_mean @ self.y_mean)) / 2
         # Pairs of equal items have no noise, but a ridge they need all the same.
         return max(noise, 1e-6 * total) / sum(self._ranks)
-
-    def constant(self) -> bool:
-        """Whether a block has nothing that varies beyond rounding."""
-        return min(self.variances) <= 0.0
-
-
-def _inverse_root(w: Array) -> Array:
-    return np.divide(1.0, np.sqrt(w), out=np.zeros_like(w), where=w > 0)
 
 
 def _variance(Z: Matrix, weights: Array, groups: list[slice]) -> tuple[float, int]:

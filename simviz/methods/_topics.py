@@ -16,7 +16,8 @@ from sklearn.utils import check_random_state
 from simviz._types import Array
 from simviz.base import IterativeMixin, Matrix, TopicSimilarity, unit_rows
 from simviz.base.stored import Declared, Number, Numbers, StoredArray
-from simviz.methods._spectral import all_rows, pair_weights
+from simviz.methods._linalg import inverse
+from simviz.methods._spectral import all_rows, fewer_components_unwarned, pair_weights
 from simviz.methods._training import Stopped
 from simviz.params import interval, options
 from simviz.relevance import Relevance
@@ -80,25 +81,16 @@ class TopicModel(IterativeMixin, TopicSimilarity):
 
     def _learner(self, sides: list[Side], weights: Array) -> EM:
         """Who takes steps with these sides and weights of units; here to the likeliest point."""
-        return EM(*self._problem(sides, weights, self.alpha - 1.0, self.beta - 1.0))
+        return self._made(EM, sides, weights, self.alpha - 1, self.beta - 1)
 
-    def _problem(
-        self, sides: list[Side], weights: Array, a: float, b: float
-    ) -> tuple[list[Side], Array, Array, float, bool, Callable[[], bool]]:
-        """Arguments of `EM`: what is added to counts of topics and of words among them."""
-        shared = bool(getattr(self, "shared", False))
-        return (
-            sides,
-            weights,
-            np.full(self.n_components, float(a)),
-            float(b),
-            shared,
-            self._is_stopped,
-        )
+    def _made(
+        self, cls: type[EM], sides: list[Side], weights: Array, a: float, b: float, **more: Any
+    ) -> EM:
+        """One that adds `a` to counts of topics, and `b` to those of words."""
+        shared, priors = bool(getattr(self, "shared", False)), np.full(self.n_components, float(a))
+        return cls(sides, weights, priors, float(b), shared, self._is_stopped, **more)
 
-    def _fit_iter(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
-    ) -> None:
+    def _fit_iter(self, X: Matrix, Y: Matrix, relevance: Relevance, validation: Any) -> None:
         for side in (X, Y):
             checked_counts(self, side)
         sides, weights = self._units(X, Y, relevance)
@@ -182,9 +174,8 @@ class TopicModel(IterativeMixin, TopicSimilarity):
 
     def _shares(self, Z: Matrix, topics: Array) -> Array:
         """Topics (n, K) of items that were not trained on."""
-        return folded(
-            Counts(checked_counts(self, Z)), topics, self.topic_prior_, self.fold_in_iter
-        )
+        counts = Counts(checked_counts(self, Z))
+        return folded(counts, topics, self.topic_prior_, self.fold_in_iter)
 
 
 def checked_counts(model: Any, Z: Matrix) -> Matrix:
@@ -350,12 +341,8 @@ class EM:
         seen, cost = self.tilted(topics)
         new, logs = self._space_like(topics), np.empty(self.n_units)
         for s, side in enumerate(self.sides):
-            self._run(
-                self._item_parts[s],
-                "expect_rows",
-                *(*side.rows, side.unit_ptr, side.units, seen[s], self.phi(topics, s), s > 0),
-                into=(new.theta, logs),
-            )
+            args = *side.rows, side.unit_ptr, side.units, seen[s], self.phi(topics, s), s > 0
+            self._run(self._item_parts[s], "expect_rows", *args, into=(new.theta, logs))
         self._share(new.theta)
         seen = self.tilted_again(new.theta)
         for s in range(len(self.sides)):
@@ -445,8 +432,7 @@ def normalized_words(N: Array, b: float, known: NDArray[np.bool_]) -> Array:
     sums = np.empty((_PARTS_A_CALL, N.shape[1]))
     run_kernel("add_and_sum", N.size, N, N.dtype.type(b), known, parts, sums)
     total = sums.sum(axis=0)
-    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-    run_kernel("scale_columns", N.size, N, scale.astype(N.dtype))
+    run_kernel("scale_columns", N.size, N, inverse(total).astype(N.dtype))
     return N
 
 
@@ -514,9 +500,7 @@ def _clusters(
     lsi: Any = get_method(model.init)(min(k, _MAX_DIRECTIONS), random_state=seed, **shared)
     lsi.set_callbacks(lambda *_: em.notify())
     items = [_weighed(Z) for Z in ((X, Y) if paired else (all_rows(X, Y),))]
-    with warnings.catch_warnings():
-        # Fewer directions than topics are no matter.
-        warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+    with fewer_components_unwarned():  # fewer directions than topics are no matter
         lsi.fit(*items, relevance if paired else None)
     vectors = [lsi.transform(items[0]), *([lsi.transform_y(items[1])] if paired else [])]
     units = unit_rows(
@@ -549,9 +533,8 @@ def _words_of(em: EM, vocabulary: int, members: sp.csr_array, rng: Any) -> Array
     common = np.zeros(len(words))
     for side in sides:
         n_items = side.matrix.shape[0]
-        pick = sp.csr_array(
-            (em.weights, (side.items, np.arange(em.n_units))), shape=(n_items, em.n_units)
-        )
+        at = side.items, np.arange(em.n_units)
+        pick = sp.csr_array((em.weights, at), shape=(n_items, em.n_units))
         words += (side.matrix.T.astype(np.float64) @ (pick @ members)).toarray()
         common += side.word_totals
     for column in (words, common):
@@ -586,7 +569,7 @@ class Watch:
 
     def perplexity(self, em: EM, topics: Topics) -> float:
         """The number of equally likely words that would be as hard to foretell."""
-        total, n_words = 0.0, 0.0
+        total = n_words = 0.0
         self.model._keep(em, topics)
         for source, observed, target, held_out in self.tasks:
             shares = (self.model._embed_x, self.model._embed_y)[source](observed)
@@ -610,10 +593,8 @@ def _spread(index: NDArray[np.integer]) -> NDArray[np.integer]:
 def _halves(Z: sp.csr_array) -> tuple[sp.csr_array, sp.csr_array]:
     """Every second word of each row, and the others."""
     position = np.arange(Z.nnz) - np.repeat(Z.indptr[:-1], np.diff(Z.indptr))
-    parts = []
-    for rest in (0, 1):
-        part = Z.copy()
-        part.data = np.where(position % 2 == rest, Z.data, 0).astype(Z.dtype)
+    even, odd = Z.copy(), Z.copy()
+    for part, rest in ((even, 0), (odd, 1)):
+        part.data[position % 2 != rest] = 0
         part.eliminate_zeros()
-        parts.append(part)
-    return parts[0], parts[1]
+    return even, odd

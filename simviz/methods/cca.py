@@ -18,6 +18,7 @@ from simviz.methods._spectral import (
     candidates,
     capped_components,
     exact_within,
+    keep_directions,
 )
 from simviz.params import interval
 
@@ -94,14 +95,12 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         title="CCA",
         reference="Vinokourov et al. 2003",
         family="spectral",
-        input="tfidf",
         space="either",
-        uses="paired",
         nested=True,
     )
     presets: ClassVar = {"paper": {"correlation_power": 0.0}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "correlation_power": [interval(Real, 0, 1)],
+        "correlation_power": [interval(Real, 0, 1)]
     }
     _stored: ClassVar[Declared] = SPECTRUM
 
@@ -125,9 +124,8 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
             def agreement(B: Array) -> Array:
                 return z.backward(sides.across(z.forward(B)))
 
-            rho, U = leading_symmetric(
-                agreement, z.rank, self.n_components, sides.dtype, **settings
-            )
+            size = z.rank, self.n_components, sides.dtype
+            rho, U = leading_symmetric(agreement, *size, **settings)
             rho, U = exact_within(z, agreement, rho, U)
             keep = rho > 0  # directions on which the sides oppose each other tell nothing
             rho, V, shape = rho[keep], U[:, keep], (z.rank, z.rank)
@@ -154,9 +152,5 @@ class RidgeCCA(RegularizationPathMixin, LinearPairModel):
         scale = signs * rho[:k] ** self.correlation_power
         A = A * scale
         B = A if self.shared else whitenings[1].directions(V[:, :k]) * scale
-        self.x_projection_ = np.ascontiguousarray(A, dtype=sides.dtype)
-        self.y_projection_ = np.ascontiguousarray(B, dtype=sides.dtype)
-        self.x_offset_ = (sides.x_mean @ A).astype(sides.dtype)
-        self.y_offset_ = (sides.y_mean @ B).astype(sides.dtype)
-        self.spectrum_ = np.minimum(rho[:k], 1.0).astype(np.float64)
-        self.n_components_ = k
+        spectrum = np.minimum(rho[:k], 1.0).astype(np.float64)
+        keep_directions(self, A, B, spectrum, sides.dtype, (sides.x_mean, sides.y_mean))

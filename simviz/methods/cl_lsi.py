@@ -11,8 +11,15 @@ import scipy.sparse as sp
 from simviz._types import Array
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import SPECTRUM, Declared
-from simviz.methods._linalg import Operator, Products, dense_product, numerical_rank, truncated_svd
-from simviz.methods._spectral import capped_components, pair_weights
+from simviz.methods._linalg import (
+    Operator,
+    Products,
+    dense_product,
+    gram_matrix,
+    numerical_rank,
+    truncated_svd,
+)
+from simviz.methods._spectral import capped_components, keep_directions, pair_weights
 from simviz.relevance import Relevance
 
 
@@ -71,9 +78,7 @@ class CLLSI(LinearPairModel):
         title="CL-LSI",
         reference="Dumais et al. 1997",
         family="spectral",
-        input="tfidf",
         space="either",
-        uses="paired",
         nested=True,
     )
     _stored: ClassVar[Declared] = SPECTRUM
@@ -92,10 +97,8 @@ class CLLSI(LinearPairModel):
         limit = None if self.shared else _last_coupled(Vt[:rank], X.shape[1])
         k = capped_components(self, s, op.shape, limit)
         A = np.ascontiguousarray(Vt[:k].T, dtype=X.dtype)
-        self.x_projection_ = A if self.shared else A[: X.shape[1]]
-        self.y_projection_ = A if self.shared else A[X.shape[1] :]
-        self.spectrum_ = s[:k]
-        self.n_components_ = k
+        A_x, A_y = (A, A) if self.shared else np.split(A, [X.shape[1]])
+        keep_directions(self, A_x, A_y, s[:k], X.dtype)
 
 
 def _last_coupled(Vt: Array, split: int) -> int | None:
@@ -135,8 +138,8 @@ def _merged_pairs(X: Matrix, Y: Matrix, weights: sp.csr_array, *, shared: bool) 
     def gram(dtype: Any) -> Array:
         Zx, Zy = pick_x.X @ x.X, pick_y.X @ y.X
         if shared:
-            return _gram(Zx + Zy, dtype)
-        return _gram(Zx, dtype) + _gram(Zy, dtype)
+            return gram_matrix(Zx + Zy, dtype)
+        return gram_matrix(Zx, dtype) + gram_matrix(Zy, dtype)
 
     def rgram(dtype: Any) -> Array:
         R = weights * n
@@ -152,7 +155,3 @@ def _merged_pairs(X: Matrix, Y: Matrix, weights: sp.csr_array, *, shared: bool) 
 
     width = split if shared else split + Y.shape[1]
     return Operator((n, width), matmat, rmatmat, gram, rgram, X.dtype)
-
-
-def _gram(Z: Matrix, dtype: Any) -> Array:
-    return dense_product(Z, sp.csr_array(Z.T) if sp.issparse(Z) else Z.T, dtype)

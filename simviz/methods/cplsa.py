@@ -11,14 +11,7 @@ import numpy as np
 from simviz._types import Array
 from simviz.base import MethodTags
 from simviz.base.stored import Declared, Number
-from simviz.methods._topics import (
-    EM,
-    Side,
-    TopicModel,
-    Topics,
-    equal_parts,
-    run_kernel,
-)
+from simviz.methods._topics import EM, Side, TopicModel, Topics, equal_parts, run_kernel
 from simviz.methods._training import Stopped
 from simviz.params import interval
 
@@ -84,16 +77,13 @@ class CPLSA(TopicModel):
         family="topic",
         input="counts",
         space="either",
-        uses="paired",
     )
     presets: ClassVar = {"paper": {"fold_in_iter": 10}}
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "epsilon": [interval(Real, 0, float("inf"))],
         "inner_iter": [interval(Integral, 1, None)],
     }
-    _stored: ClassVar[Declared] = {
-        "violation_": Number(finite=False),
-    }
+    _stored: ClassVar[Declared] = {"violation_": Number(finite=False)}
 
     n_components: int = 100
     _: KW_ONLY
@@ -111,8 +101,8 @@ class CPLSA(TopicModel):
     random_state: Any = 0
 
     def _learner(self, sides: list[Side], weights: Array) -> EM:
-        problem = self._problem(sides, weights, self.alpha - 1.0, self.beta - 1.0)
-        return TiltedEM(*problem, epsilon=float(self.epsilon), n_steps=self.inner_iter)
+        more = {"epsilon": float(self.epsilon), "n_steps": self.inner_iter}
+        return self._made(TiltedEM, sides, weights, self.alpha - 1, self.beta - 1, **more)
 
     def _keep(self, em: Any, topics: Any) -> None:
         super()._keep(em, topics)
@@ -131,13 +121,12 @@ class TiltedEM(EM):
         super().__post_init__()
         self.gaps = np.zeros(self.n_units)
         # The side whose words are most often those of several pairs: they are fetched for all.
-        self._wide = int(
-            np.argmax([side.unit_work.sum() * (side.columns is None) for side in self.sides])
-        )
+        work = [side.unit_work.sum() * (side.columns is None) for side in self.sides]
+        self._wide = int(np.argmax(work))
         wide = self.sides[self._wide]
         # A pair costs as many passes over its words as there are steps.
-        work = np.bincount(wide.items, self.unit_work, len(wide.totals))
-        self._tilt_parts = equal_parts(work * self.n_steps, len(self.a))
+        passes = np.bincount(wide.items, self.unit_work, len(wide.totals)) * self.n_steps
+        self._tilt_parts = equal_parts(passes, len(self.a))
         shape = (self.n_units, len(self.a))
         self._duals = np.zeros(shape, self.dtype)
         self._tilted = [np.empty(shape, self.dtype) for _ in self.sides]

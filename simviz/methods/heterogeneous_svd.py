@@ -22,6 +22,7 @@ from simviz.methods._linalg import (
 )
 from simviz.methods._spectral import (
     capped_components,
+    keep_directions,
     kinds,
     signed_weights,
     stacked,
@@ -103,7 +104,6 @@ class HeterogeneousSVD(LinearPairModel):
         title="Heterogeneous SVD",
         reference="Wu, Xu & Li 2010",
         family="spectral",
-        input="tfidf",
         space="either",
         uses="discriminative",
         nested=True,
@@ -160,10 +160,7 @@ class HeterogeneousSVD(LinearPairModel):
             )
         k = capped_components(self, s, shape)
         scale = s[:k] ** (self.sigma_power / 2)
-        self.x_projection_ = np.ascontiguousarray(Vt[:k].T * scale, dtype=X.dtype)
-        self.y_projection_ = np.ascontiguousarray(U[:, :k] * scale, dtype=X.dtype)
-        self.spectrum_ = s[:k]
-        self.n_components_ = k
+        keep_directions(self, Vt[:k].T * scale, U[:, :k] * scale, s[:k], X.dtype)
 
     def _symmetric(
         self, X: Matrix, Y: Matrix, P: sp.csr_array, a: Array, b: Array, *, few: bool, **how: Any
@@ -176,13 +173,8 @@ class HeterogeneousSVD(LinearPairModel):
             s, U = product_eigh(stacked(X, Y), S + S.T, self.n_components)
         else:
             M = _signed_products(X, Y, P, a, b)
-            s, U = leading_symmetric(
-                lambda B: (M.matmat(B) + M.rmatmat(B)) / 2,
-                X.shape[1],
-                self.n_components,
-                X.dtype,
-                **how,
-            )
+            size = X.shape[1], self.n_components, X.dtype
+            s, U = leading_symmetric(lambda B: (M.matmat(B) + M.rmatmat(B)) / 2, *size, **how)
             s, U = s[s > 0], U[:, s > 0]
         signs = np.sign(U[np.abs(U).argmax(axis=0), np.arange(len(s))])
         return s, U * signs

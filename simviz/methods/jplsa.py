@@ -87,7 +87,6 @@ class JPLSA(TopicModel):
         family="topic",
         input="counts",
         space="either",
-        uses="paired",
     )
     presets: ClassVar = {"paper": {"fold_in_iter": 10}}
 

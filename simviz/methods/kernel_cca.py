@@ -21,7 +21,7 @@ from simviz.methods._kernels import (
     column_signs,
     singular_triplets,
 )
-from simviz.methods._spectral import capped_components, pair_weights
+from simviz.methods._spectral import capped_components, normalised, pair_weights, stacked
 from simviz.params import interval
 from simviz.relevance import Relevance
 
@@ -122,13 +122,11 @@ class KernelCCA(KernelPairModel):
         title="Kernel CCA",
         reference="Hardoon et al. 2004",
         family="spectral",
-        input="tfidf",
         space="either",
-        uses="paired",
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "correlation_power": [interval(Real, 0, 1)],
+        "correlation_power": [interval(Real, 0, 1)]
     }
     _stored: ClassVar[Declared] = SPECTRUM
 
@@ -152,7 +150,7 @@ class KernelCCA(KernelPairModel):
         if self.shared:
             self._check_one_kernel()
             # Every pair in both orders: one side, and a symmetric matrix of weights.
-            Z = sp.vstack([X, Y], format="csr") if sp.issparse(X) else np.vstack([X, Y])
+            Z = stacked(X, Y)
             R = sp.csr_array(sp.block_array([[None, R], [R.T, None]]))
             x = y = self._features({"x": Z}, {"x": scipy.linalg.block_diag(w_x, w_y)})["x"]
         else:
@@ -165,7 +163,7 @@ class KernelCCA(KernelPairModel):
                 "pairs (1 sample has no correlation), or another kernel."
             )
         spread_x, spread_y = self._spread(x), self._spread(y)
-        C = x.U.T @ (_normalised(R) @ y.U)
+        C = x.U.T @ (normalised(R) @ y.U)
         C *= (x.s / spread_x)[:, None]
         C *= y.s / spread_y
         if self.shared:
@@ -203,12 +201,3 @@ class KernelCCA(KernelPairModel):
                 f"{described[0]} on the x side and {described[1]} on the y side. Give both sides "
                 "the same, or use shared=False."
             )
-
-
-def _normalised(R: sp.csr_array) -> sp.csr_array:
-    """diag(w)^-½ R diag(w')^-½, which turns weighted row spaces into each other."""
-    left, right = (
-        np.divide(1.0, np.sqrt(w), out=np.zeros_like(w), where=w > 0)
-        for w in (R.sum(axis=1), R.sum(axis=0))
-    )
-    return sp.csr_array(sp.diags_array(left) @ R @ sp.diags_array(right))

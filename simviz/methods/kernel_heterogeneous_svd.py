@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import KW_ONLY, dataclass
 from itertools import product
-from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
@@ -27,9 +25,10 @@ from simviz.methods._kernels import (
     singular_triplets,
     squared_norms,
 )
-from simviz.methods._spectral import capped_components, signed_weights
+from simviz.methods._spectral import capped_components, fewer_components_unwarned, signed_weights
 from simviz.methods._training import Values, by_query, placements
-from simviz.params import interval, options
+from simviz.methods.heterogeneous_svd import HeterogeneousSVD
+from simviz.params import options
 from simviz.relevance import Relevance
 
 Index = NDArray[np.int64]
@@ -142,21 +141,14 @@ class KernelHeterogeneousSVD(KernelPairModel):
         title="Kernel heterogeneous SVD",
         reference="Wu, Xu & Li 2010",
         family="spectral",
-        input="tfidf",
-        space="two",
         uses="discriminative",
         nested=True,
     )
-    presets: ClassVar = {"paper": {"negative_weight": "paper", "measure": "dot"}}
+    presets: ClassVar = HeterogeneousSVD.presets
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "x_kernel": _KERNEL,
         "y_kernel": _KERNEL,
-        "negative_weight": [
-            options("balanced", "paper", "per_x", "per_y"),
-            interval(Real, 0, None),
-        ],
-        "sigma_power": [interval(Real, 0, 1)],
-        "measure": [options("cosine", "dot")],
+        **HeterogeneousSVD._parameter_constraints,
     }
     _stored: ClassVar[Declared] = {
         **SPECTRUM,
@@ -190,7 +182,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
         G, H = x.U * x.s, y.U * y.s
         # R = P − abᵀ, so M = HᵀRᵀG needs no other pair than those of P.
         M = H.T @ (P.T @ G) - np.outer(b @ H, a @ G)
-        U, s, Vt = singular_triplets(M) if M.size else _nothing()
+        nothing = np.zeros((0, 1)), np.zeros(1), np.zeros((1, 0))
+        U, s, Vt = singular_triplets(M) if M.size else nothing
         lengths = [squared_norms(Z).max(initial=0.0) for Z in (G, H)]
         total = abs(P).sum() + a.sum() * b.sum()
         if not s[0] > 1e-12 * total * np.sqrt(lengths[0] * lengths[1]):
@@ -208,10 +201,8 @@ class KernelHeterogeneousSVD(KernelPairModel):
 
     def _fit_linear(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         """Decompose with all features where landmarks would only approximate them."""
-        from simviz.methods import get_method
-
         names = ("n_components", "negative_weight", "sigma_power", "random_state")
-        linear: Any = get_method("heterogeneous_svd")(**{n: getattr(self, n) for n in names})
+        linear: Any = HeterogeneousSVD(**{n: getattr(self, n) for n in names})
         linear.set_callbacks(lambda step, total, _: self._notify(step, total)).fit(X, Y, relevance)
         self.x_landmarks_ = self.y_landmarks_ = self.x_offset_ = self.y_offset_ = None
         self.x_gamma_ = self.y_gamma_ = None
@@ -264,27 +255,17 @@ class KernelHeterogeneousSVD(KernelPairModel):
             x_kernel=x_kernel, x_gamma=x_gamma, y_kernel=y_kernel, y_gamma=y_gamma,
             max_landmarks=max(1, round(share * self.max_landmarks)),
         )  # fmt: skip
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
-            model.fit(
-                _rows(X, x_kernel, train_x, train_x),
-                _rows(Y, y_kernel, train_y, train_y),
-                relevance.take(train_x, train_y),
-            )
-        S = model.similarity(
-            _rows(X, x_kernel, held_x, train_x), _rows(Y, y_kernel, held_y, train_y)
-        )
+        with fewer_components_unwarned():
+            known = (_rows(X, x_kernel, train_x, train_x), _rows(Y, y_kernel, train_y, train_y))
+            model.fit(*known, relevance.take(train_x, train_y))
+        new = (_rows(X, x_kernel, held_x, train_x), _rows(Y, y_kernel, held_y, train_y))
+        S = model.similarity(*new)
         held = relevance.take(held_x, held_y)
         if held.unjudged == "ignore":
             if not held.negatives.nnz:
                 raise ValueError("A part without pairs judged not relevant ranks nothing.")
             return [placements(S, held)]
         return [by_query(S, held, "MAP"), by_query(S.T, held.T, "MAP")]
-
-
-def _nothing() -> tuple[Any, Any, Any]:
-    """The decomposition of a matrix without rows or columns."""
-    return np.zeros((0, 1)), np.zeros(1), np.zeros((1, 0))
 
 
 def _candidates(kernel: str | KernelFunction, gamma: float | None, Z: Matrix) -> list[Setting]:
@@ -342,9 +323,7 @@ def _parts(relevance: Relevance, rng: Any) -> list[_Trial]:
     trials = []
     for held in parts[: 2 if sum(map(len, parts)) == _TRIED else _PARTS]:
         train = np.setdiff1d(np.concatenate(parts), held)
-        seen, candidates = (
-            np.unique(relevance.take(rows).matrix.indices) for rows in (train, held)
-        )
+        seen, candidates = (np.unique(relevance.take(r).matrix.indices) for r in (train, held))
         if len(np.intersect1d(seen, candidates)):
             # Candidates of many are there always; those of one query are new with it.
             seen = candidates = np.sort(rng.permutation(np.union1d(seen, candidates))[:_TRIED])

@@ -13,6 +13,7 @@ from scipy.special import gammaln, psi
 from simviz._types import Array
 from simviz.base import Matrix, MethodTags
 from simviz.base.stored import Declared, StoredArray
+from simviz.methods._linalg import inverse
 from simviz.methods._topics import (
     EM,
     Counts,
@@ -106,7 +107,7 @@ class LDA(TopicModel):
         "fold_in_tol": [interval(Real, 0, None)],
     }
     _stored: ClassVar[Declared] = {
-        "word_counts_": StoredArray(("components", "x_features"), low=0),
+        "word_counts_": StoredArray(("components", "x_features"), low=0)
     }
     _paired = False
 
@@ -124,8 +125,8 @@ class LDA(TopicModel):
     random_state: Any = 0
 
     def _learner(self, sides: list[Side], weights: Array) -> EM:
-        problem = self._problem(sides, weights, self.alpha, self.beta)
-        return VariationalEM(*problem, n_steps=self.fold_in_iter, change=float(self.fold_in_tol))
+        more = {"n_steps": self.fold_in_iter, "change": float(self.fold_in_tol)}
+        return self._made(VariationalEM, sides, weights, self.alpha, self.beta, **more)
 
     def _keep(self, em: EM, topics: Topics) -> None:
         super()._keep(em, topics)
@@ -171,13 +172,8 @@ class VariationalEM(EM):
         side, gamma, lam = self.sides[0], topics.theta, topics.phis[0]
         bound, B = _topics_bound(lam, self.b, self.known[0])
         T, logs = np.empty_like(gamma), np.zeros(self.n_units)
-        prior = self.a.astype(self.dtype)
-        self._run(
-            self._unit_parts,
-            "vary",
-            *(*side.rows, B, prior, self.n_steps, self.change),
-            into=(gamma, T, logs),
-        )
+        args = *side.rows, B, self.a.astype(self.dtype), self.n_steps, self.change
+        self._run(self._unit_parts, "vary", *args, into=(gamma, T, logs))
         counts = np.empty_like(lam)
         self._expect_words(0, T, B, counts)
         log_likelihood = float(logs.sum())
@@ -210,8 +206,7 @@ def varied(counts: Counts, B: Array, prior: Array, n_iter: int, change: float) -
         args = *counts.rows, B, prior.astype(dtype), n_iter, change, bounds, gamma, T, logs
         run_kernel("vary", n_steps, *args)
     total = gamma.sum(axis=1, dtype=np.float64)
-    scale = np.divide(1.0, total, out=np.zeros_like(total), where=total > 0)
-    return gamma * scale.astype(dtype)[:, None]
+    return gamma * inverse(total).astype(dtype)[:, None]
 
 
 def _filled(gamma: Array) -> Array:

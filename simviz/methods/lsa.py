@@ -11,7 +11,7 @@ import numpy as np
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._linalg import rows_operator, truncated_svd
-from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
+from simviz.methods._spectral import TOLERANCE, all_rows, capped_components, keep_directions
 from simviz.params import interval
 from simviz.relevance import Relevance
 
@@ -65,13 +65,12 @@ class LSA(LinearPairModel):
         title="LSA",
         reference="Deerwester et al. 1990",
         family="spectral",
-        input="tfidf",
         space="one",
         uses="unsupervised",
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "sigma_power": [interval(Real, 0, 1)],
+        "sigma_power": [interval(Real, 0, 1)]
     }
     _stored: ClassVar[Declared] = SPECTRUM
 
@@ -82,18 +81,11 @@ class LSA(LinearPairModel):
 
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         Z = all_rows(X, Y)
-        _, s, Vt = truncated_svd(
-            rows_operator(Z),
-            self.n_components,
-            tol=TOLERANCE,
-            random_state=self.random_state,
-            notify=self._notify,
-        )
+        how = {"tol": TOLERANCE, "random_state": self.random_state, "notify": self._notify}
+        _, s, Vt = truncated_svd(rows_operator(Z), self.n_components, **how)
         k = capped_components(self, s, Z.shape)
         A = Vt[:k].T
         if self.sigma_power:
             # Of zeros alone one direction is kept, which has no variance to divide by.
             A = A * np.where(s[:k] > 0, s[:k], 1) ** -self.sigma_power
-        self.x_projection_ = self.y_projection_ = np.ascontiguousarray(A, dtype=X.dtype)
-        self.spectrum_ = s[:k]
-        self.n_components_ = k
+        keep_directions(self, A, A, s[:k], X.dtype)

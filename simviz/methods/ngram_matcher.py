@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -74,9 +74,7 @@ class NgramMatcher(PairModel):
         B, b = _present(Y)
         return 3 * B.T.tocsr(), b
 
-    def _row_scorer(
-        self, X: Matrix, candidates: tuple[sp.csr_array, NDArray[np.floating]]
-    ) -> RowScorer:
+    def _row_scorer(self, X: Matrix, candidates: Any) -> RowScorer:
         (A, a), (BT, b) = _present(X), candidates
         offset = _length(X) - a
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterator, Sequence
 from dataclasses import KW_ONLY, dataclass
 from numbers import Real
@@ -23,6 +22,8 @@ from simviz.methods._spectral import (
     Whitening,
     capped_components,
     exact_within,
+    fewer_components_unwarned,
+    keep_directions,
 )
 from simviz.methods._training import best_on_held_out
 from simviz.params import interval, options
@@ -113,9 +114,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         title="OPCA",
         reference="Platt et al. 2010",
         family="spectral",
-        input="tfidf",
         space="either",
-        uses="paired",
         nested=True,
     )
     presets: ClassVar = {"paper": {"noise": "raw"}}
@@ -125,10 +124,7 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         "noise": [options("centered", "raw")],
         "eigenvalue_power": [interval(Real, 0, 1)],
     }
-    _stored: ClassVar[Declared] = {
-        **SPECTRUM,
-        "regularization_": Number(low=0, optional=True),
-    }
+    _stored: ClassVar[Declared] = {**SPECTRUM, "regularization_": Number(low=0, optional=True)}
 
     #: Ridges that are tried on dense features, by this share of the items.
     ridges: ClassVar[tuple[float, ...]] = (100.0, 10.0, 1.0, 0.1, 0.01)
@@ -148,17 +144,14 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
     def _fit(self, X: Matrix, Y: Matrix, relevance: Relevance) -> None:
         self.regularization_ = _DEFAULT_REGULARIZATION
         if self.regularization is None and not (sp.issparse(X) or sp.issparse(Y)):
-            data = X, Y, relevance
-            self.regularization_ = best_on_held_out(
-                self, data, self.ridges, self._path, _DEFAULT_REGULARIZATION
-            )
+            how = self.ridges, self._path, _DEFAULT_REGULARIZATION
+            self.regularization_ = best_on_held_out(self, (X, Y, relevance), *how)
         super()._fit(X, Y, relevance)
 
     def _path(
         self, X: Matrix, Y: Matrix, relevance: Relevance, values: Sequence[float]
     ) -> Iterator[OPCA]:
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+        with fewer_components_unwarned():
             yield from self.regularization_path(X, Y, relevance, values=values)
 
     def _solve(self, sides: PairedSides) -> None:
@@ -171,18 +164,12 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
 
         def signal(B: Array) -> Array:
             F = whitening.forward(B)
-            return whitening.backward(
-                (F + sides.across(F)) / 2 if self.signal == "mean" else sides.across(F)
-            )
+            across = sides.across(F)
+            return whitening.backward((F + across) / 2 if self.signal == "mean" else across)
 
-        mu, U = leading_symmetric(
-            signal,
-            whitening.rank,
-            self.n_components,
-            sides.dtype,
-            random_state=self.random_state,
-            notify=self._notify,
-        )
+        settings = {"random_state": self.random_state, "notify": self._notify}
+        size = whitening.rank, self.n_components, sides.dtype
+        mu, U = leading_symmetric(signal, *size, **settings)
         mu, U = exact_within(whitening, signal, mu, U)
         if self.regularization == 0 and mu[0] > 1 - 1e-9:
             raise ValueError(
@@ -204,13 +191,8 @@ class OPCA(RegularizationPathMixin, LinearPairModel):
         ratio = mu / (1 - mu) if self.signal == "mean" else (1 + mu) / (1 - mu)
         A *= np.sign(A[np.abs(A).argmax(axis=0), np.arange(k)]) * ratio**self.eigenvalue_power
         A = np.ascontiguousarray(A, dtype=sides.dtype)
-        d_x = len(sides.x_mean)
-        self.x_projection_ = A if self.shared else A[:d_x]
-        self.y_projection_ = A if self.shared else A[d_x:]
-        self.x_offset_ = (sides.x_mean @ self.x_projection_).astype(sides.dtype)
-        self.y_offset_ = (sides.y_mean @ self.y_projection_).astype(sides.dtype)
-        self.spectrum_ = ratio
-        self.n_components_ = k
+        A_x, A_y = (A, A) if self.shared else np.split(A, [len(sides.x_mean)])
+        keep_directions(self, A_x, A_y, ratio, sides.dtype, (sides.x_mean, sides.y_mean))
 
     def _whitening(self, sides: PairedSides, ridge: float) -> Whitening:
         parts = sides.whitenings([ridge] * len(sides.operators))

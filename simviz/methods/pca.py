@@ -10,7 +10,7 @@ import numpy as np
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import SPECTRUM, Declared
 from simviz.methods._linalg import group_means, rows_operator, truncated_svd
-from simviz.methods._spectral import TOLERANCE, all_rows, capped_components
+from simviz.methods._spectral import TOLERANCE, all_rows, capped_components, keep_directions
 from simviz.relevance import Relevance
 
 
@@ -67,14 +67,11 @@ class PCA(LinearPairModel):
         title="PCA",
         reference="Pearson 1901",
         family="spectral",
-        input="tfidf",
         space="one",
         uses="unsupervised",
         nested=True,
     )
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "center_at_transform": ["boolean"],
-    }
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {"center_at_transform": ["boolean"]}
     _stored: ClassVar[Declared] = SPECTRUM
 
     n_components: int = 200
@@ -86,19 +83,10 @@ class PCA(LinearPairModel):
         Z = all_rows(X, Y)
         n = Z.shape[0]
         everything = [slice(0, n)]
-        _, s, Vt = truncated_svd(
-            rows_operator(Z, groups=everything),
-            self.n_components,
-            tol=TOLERANCE,
-            random_state=self.random_state,
-            notify=self._notify,
-        )
+        how = {"tol": TOLERANCE, "random_state": self.random_state, "notify": self._notify}
+        _, s, Vt = truncated_svd(rows_operator(Z, groups=everything), self.n_components, **how)
         k = capped_components(self, s, Z.shape)
         A = np.ascontiguousarray(Vt[:k].T, dtype=X.dtype)
-        self.x_projection_ = self.y_projection_ = A
         self.x_offset_ = self.y_offset_ = None
-        if self.center_at_transform:
-            mean = group_means(Z, np.ones(n), everything)[0]
-            self.x_offset_ = self.y_offset_ = (mean @ A).astype(X.dtype)
-        self.spectrum_ = s[:k] / np.sqrt(max(n - 1, 1))
-        self.n_components_ = k
+        means = group_means(Z, np.ones(n), everything) * 2 if self.center_at_transform else ()
+        keep_directions(self, A, A, s[:k] / np.sqrt(max(n - 1, 1)), X.dtype, tuple(means))

@@ -99,7 +99,7 @@ class PLSA(TopicModel):
         uses="unsupervised",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "init": [options("documents", "random", "lsa")],
+        "init": [options("documents", "random", "lsa")]
     }
     _paired = False
 

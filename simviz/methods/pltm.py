@@ -118,7 +118,6 @@ class PLTM(TopicModel):
         family="topic",
         input="counts",
         space="either",
-        uses="paired",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "alpha": [interval(Real, 0, None, closed="neither")],
@@ -143,13 +142,14 @@ class PLTM(TopicModel):
     random_state: Any = 0
 
     def _learner(self, sides: list[Side], weights: Array) -> EM:
-        problem = self._problem(sides, weights, self.alpha, self.beta)
+        cls: type[EM] = LearnedPriorEM if self.learn_alpha else EM
+        more: dict[str, Any] = {}
         if self.inference == "gibbs":
-            rng = check_random_state(self.random_state)
-            return Gibbs(*problem, n_sweeps=self.max_iter, learn=self.learn_alpha, rng=rng)
-        if self.inference == "variational":
-            return Collapsed(*problem, learn=self.learn_alpha)
-        return (LearnedPriorEM if self.learn_alpha else EM)(*problem)
+            cls, rng = Gibbs, check_random_state(self.random_state)
+            more = {"n_sweeps": self.max_iter, "learn": self.learn_alpha, "rng": rng}
+        elif self.inference == "variational":
+            cls, more = Collapsed, {"learn": self.learn_alpha}
+        return self._made(cls, sides, weights, self.alpha, self.beta, **more)
 
 
 @dataclass
@@ -212,14 +212,11 @@ class Collapsed(EM):
         topics.n_done += 1
         if topics.n_done % _RECOUNT_EVERY == 0:
             squares = self._recount(topics)
-            if self.learn and topics.n_done >= _FIRST:
-                after = topics.prior
-                for _ in range(_PRIOR_STEPS):
-                    before = after
-                    after = likelier_prior(before, topics.theta, self.weights, squares)
-                    if (np.abs(after - before) < _PRIOR_CHANGE * before).all():
-                        break
-                topics.prior = after
+            for _ in range(_PRIOR_STEPS if self.learn and topics.n_done >= _FIRST else 0):
+                before = topics.prior
+                topics.prior = likelier_prior(before, topics.theta, self.weights, squares)
+                if (np.abs(topics.prior - before) < _PRIOR_CHANGE * before).all():
+                    break
         for v, known in enumerate(self.known):
             topics.phis[v] = normalized_words(topics.word_counts[v].copy(), self.b, known)
         return Progress(log_likelihood, log_likelihood)
@@ -299,13 +296,18 @@ class Gibbs(EM):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        self._check_size()
+        n_tokens = sum(float(side.totals[side.items].sum()) for side in self.sides)
+        if n_tokens > MAX_TOKENS:  # before any is written out
+            raise ValueError(
+                "PLTM(inference='gibbs') draws a topic for each single token, and the counts of "
+                f"these pairs make {n_tokens:,.0f} tokens, more than the {MAX_TOKENS:,} that are "
+                "held in memory. Use inference='em', smaller counts, or fewer pairs."
+            )
         for side in self.sides:
-            if (side.val != np.round(side.val)).any():
+            if len(broken := side.val[side.val != np.round(side.val)]):
                 raise ValueError(
                     "PLTM(inference='gibbs') draws a topic for each single token and needs "
-                    f"whole counts, got {side.val[side.val != np.round(side.val)][0]}. "
-                    "Use counts of terms, or inference='em'."
+                    f"whole counts, got {broken[0]}. Use counts of terms, or inference='em'."
                 )
         n_words = self.sides[0].matrix.shape[1]
         shifts = [0, 0 if self.shared else n_words]
@@ -319,16 +321,6 @@ class Gibbs(EM):
         for (ptr, words), start in zip(tokens, (self._ptr[:-1], split), strict=True):
             self._words[np.arange(len(words)) + np.repeat(start - ptr[:-1], np.diff(ptr))] = words
         self._sizes = np.array([float(known.sum()) for known in self.known])
-
-    def _check_size(self) -> None:
-        """Refuse counts of more tokens than memory holds, before any is written out."""
-        n_tokens = sum(float(side.totals[side.items].sum()) for side in self.sides)
-        if n_tokens > MAX_TOKENS:
-            raise ValueError(
-                "PLTM(inference='gibbs') draws a topic for each single token, and the counts of "
-                f"these pairs make {n_tokens:,.0f} tokens, more than the {MAX_TOKENS:,} that are "
-                "held in memory. Use inference='em', smaller counts, or fewer pairs."
-            )
 
     def settled(self, objectives: list[float], tol: float) -> bool:
         """Never: what is drawn does not come to rest."""

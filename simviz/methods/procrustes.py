@@ -10,7 +10,7 @@ import numpy as np
 
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import SPECTRUM, Declared
-from simviz.methods._spectral import unit_moments
+from simviz.methods._spectral import keep_directions, unit_moments
 from simviz.params import interval
 from simviz.relevance import Relevance
 
@@ -77,11 +77,10 @@ class Procrustes(LinearPairModel):
         family="spectral",
         input="pretrained",
         space="one",
-        uses="paired",
         nested=True,
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
-        "n_components": [interval(Integral, 1, None), None],
+        "n_components": [interval(Integral, 1, None), None]
     }
     _stored: ClassVar[Declared] = SPECTRUM
 
@@ -95,7 +94,4 @@ class Procrustes(LinearPairModel):
         k = min(self.n_components or d, d)
         U, V = U[:, :k], Vt[:k].T
         signs = np.sign(U[np.abs(U).argmax(axis=0), np.arange(k)])
-        self.x_projection_ = np.ascontiguousarray(U * signs, dtype=X.dtype)
-        self.y_projection_ = np.ascontiguousarray(V * signs, dtype=X.dtype)
-        self.spectrum_ = s[:k]
-        self.n_components_ = k
+        keep_directions(self, U * signs, V * signs, s[:k], X.dtype)

@@ -135,7 +135,6 @@ class QueryExpansion(PairModel):
         title="Query expansion",
         reference="Rocchio 1971",
         family="lexical",
-        input="tfidf",
         space="one",
         uses="unsupervised",
     )

@@ -88,7 +88,6 @@ class RidgeIdentity(LinearPairModel):
         family="spectral",
         input="pretrained",
         space="one",
-        uses="paired",
     )
     _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
         "mapped": [options("both", "x", "y")],

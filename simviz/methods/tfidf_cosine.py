@@ -48,7 +48,6 @@ class TfidfCosine(PairModel):
         title="TF-IDF cosine",
         reference="Salton et al. 1975",
         family="lexical",
-        input="tfidf",
         space="one",
         uses="unsupervised",
     )

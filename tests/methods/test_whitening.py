@@ -15,6 +15,7 @@ from simviz.methods._spectral import (
     Inflated,
     RowsWhitening,
     ScaledWhitening,
+    SpectralWhitening,
     cholesky_in_place,
     factor_whitening,
 )
@@ -33,12 +34,16 @@ def op(request):
     return rows_operator(sp.csr_array(A) if request.param else A, weights / weights.sum(), GROUPS)
 
 
+def spectral(op, ridge=RIDGE):
+    return SpectralWhitening(Directions(op, None, 0, None), ridge)
+
+
 def whitened(op, route):
     if route == "factor":
         return CholeskyWhitening(op, RIDGE, np.float64)
     if route == "scaled":
         return ScaledWhitening(op, RIDGE, np.float64)
-    return Directions(op, None, 0, None).whitened(RIDGE)
+    return spectral(op)
 
 
 def covariance(op):
@@ -81,7 +86,7 @@ def test_fewer_rows_than_columns(sparse):
     weights = np.full(9, 1 / 9)
     op = rows_operator(sp.csr_array(A) if sparse else A, weights, [slice(None)])
     whitening = RowsWhitening(op, RIDGE, np.float64)
-    full = Directions(op, None, 0, None).whitened(RIDGE)
+    full = spectral(op)
     rows = op.matmat(np.eye(D))
     W, V = whitening.directions(np.eye(9)), full.directions(np.eye(full.rank))
     np.testing.assert_allclose(rows @ W @ W.T @ rows.T, rows @ V @ V.T @ rows.T, atol=1e-10)
@@ -94,9 +99,7 @@ def test_fewer_rows_than_columns(sparse):
 
 def test_blocks_of_different_routes(op):
     other = rows_operator(RNG.standard_normal((9, 5)))
-    blocks = Blocks(
-        [whitened(op, "factor"), Directions(other, None, 0, None).whitened(RIDGE)], [N, 9]
-    )
+    blocks = Blocks([whitened(op, "factor"), spectral(other)], [N, 9])
     C, rows = np.zeros((17, 17)), np.zeros((N + 9, 17))
     C[:D, :D], C[D:, D:] = covariance(op), covariance(other)
     rows[:N, :D], rows[N:, D:] = op.matmat(np.eye(D)), other.matmat(np.eye(5))
@@ -191,7 +194,7 @@ def test_one_direction_may_have_nearly_all_variance(dtype):
     op = rows_operator(X, np.full(n, 1 / n), [slice(None)])
     ridge = 1e-6 * float(np.trace(op.gram(np.float64)))
     F = rng.standard_normal((n, 2))
-    ways = RowsWhitening(op, ridge, np.float64), Directions(op, None, 0, None).whitened(ridge)
+    ways = RowsWhitening(op, ridge, np.float64), spectral(op, ridge)
     factor, exact = (way.forward(way.backward(F)) for way in ways)
     np.testing.assert_allclose(factor, exact, atol=1e-3 * np.abs(exact).max())
 
