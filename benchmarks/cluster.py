@@ -32,7 +32,7 @@ import scipy.sparse as sp
 from distributed import Client, LocalCluster
 
 from simviz.jobs.worker import limit_threads
-from simviz.methods._s2net_losses import Loss, Settings
+from simviz.methods._s2net_losses import Loss
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 from simviz.scale.lbfgs import ClusterRows, LocalRows, Share, fit_s2net_lbfgs
@@ -63,7 +63,7 @@ def measure(n: int, client: Client, d: int = 20_000, k: int = 200) -> None:
         sp.random_array((n, d), density=75 / d, rng=rng, format="csr", dtype=np.float32)
         for _ in range(2)
     )
-    loss = Loss(Relevance.identity(n), Settings("logistic", 10.0, "both", None, False), rng)
+    loss = Loss(Relevance.identity(n), S2Net(loss="logistic"), rng)
     theta = rng.normal(size=(2 * d + 2, k)).astype(np.float32)
     how = (False, None, False, False, ("float32", "cpu", theta.dtype, k))
 

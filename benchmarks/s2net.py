@@ -21,8 +21,9 @@ from _corpora import Sides
 from _synthetic import Bilingual
 from _timing import in_turns, machine, show
 
-from simviz.methods._s2net_losses import BlockFactory, Loss, Settings
+from simviz.methods._s2net_losses import BlockFactory, Loss
 from simviz.methods._s2net_training import Network, Objective
+from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 
 GAMMA = 10.0
@@ -42,7 +43,7 @@ def problem(n: int, d: int, k: int) -> tuple[Sides, np.ndarray]:
 def ours(X, Y, theta: np.ndarray, precision: str, loss: str = "logistic") -> Work:
     """Loss and gradient of all pairs, as `S2Net` takes them."""
     make = BlockFactory(precision, "cpu", np.float32, theta.shape[1])
-    terms = Loss(Relevance.identity(X.shape[0]), Settings(loss, GAMMA, "both", None, False), None)
+    terms = Loss(Relevance.identity(X.shape[0]), S2Net(loss=loss, gamma=GAMMA), None)
     half = make.kind(X.shape[0], Y.shape[0]) == "bfloat16"
     objective = Objective(Network(X, Y, False, None, half=half), terms, make, lambda: None)
     return lambda: objective(theta)

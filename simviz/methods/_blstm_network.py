@@ -64,10 +64,6 @@ class Shape:
             shapes["n_grams"] = (self.n_grams, self.n_components)
         return shapes
 
-    @property
-    def size(self) -> int:
-        return sum(map(prod, self.parts().values()))
-
     def start(self, rng: Any, *, common: bool = True) -> NDArray[np.float64]:
         drawn = []
         for name, shape in self.parts().items():
@@ -92,10 +88,8 @@ class Shape:
     def split(self, theta: Tensor) -> dict[str, Tensor]:
         shapes = self.parts()
         pieces = theta.split([prod(shape) for shape in shapes.values()])
-        return {
-            name: piece.view(shape)
-            for (name, shape), piece in zip(shapes.items(), pieces, strict=True)
-        }
+        named = zip(shapes.items(), pieces, strict=True)
+        return {name: piece.view(shape) for (name, shape), piece in named}
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,9 +195,8 @@ def letter_n_grams(table: Tensor, ids: Tensor) -> Tensor:
         buckets.append((code ^ code >> 15) % len(table))
         counts.append((windows > 0).sum(dim=2) >= order - 1)
     inside = torch.cat(counts, dim=1).to(table)
-    total = functional.embedding_bag(
-        torch.cat(buckets, dim=1), table, mode="sum", per_sample_weights=inside
-    )
+    rows = torch.cat(buckets, dim=1)
+    total = functional.embedding_bag(rows, table, mode="sum", per_sample_weights=inside)
     return total / inside.sum(dim=1, keepdim=True).clamp(min=1)
 
 
@@ -272,10 +265,9 @@ class Texts:
             width = min(longest, self.ids.shape[1])
             ids[:width] = self.ids[rows, :width].T
             return ids, np.maximum(lengths, 1)
-        room = fixed - lengths
-        start = (
-            room // 2 if rng is None else (rng.random_sample(len(rows)) * (room + 1)).astype(int)
-        )
+        start = (fixed - lengths) // 2
+        if rng is not None:
+            start = (rng.random_sample(len(rows)) * (fixed - lengths + 1)).astype(int)
         ids = np.zeros((fixed, len(rows)), dtype=np.int64)
         text, at = np.nonzero(self.ids[rows])
         ids[at + start[text], text] = self.ids[rows][text, at]

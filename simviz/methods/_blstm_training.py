@@ -29,7 +29,6 @@ from simviz.methods._blstm_network import (
 )
 from simviz.methods._spectral import pair_weights
 from simviz.methods._training import (
-    Stopped,
     Values,
     Watch,
     default_directions,
@@ -178,10 +177,7 @@ class Batches:
                     zip((x, y), self.item_of, strict=True))  # fmt: skip
             same = np.equal.outer(self.texts[0][x], self.texts[1][y])
         positive = self.positives[x][:, y].toarray() > 0
-        if self.judged is None:
-            negative = ~positive
-        else:
-            negative = self.judged[x][:, y].toarray() > 0
+        negative = ~positive if self.judged is None else self.judged[x][:, y].toarray() > 0
         wrong = None
         if self.rejected is not None:
             wrong = self.rejected[x][:, y].toarray() > 0
@@ -297,30 +293,17 @@ def softmax(E: Tensor, P: Tensor, N: Tensor, scale: float) -> Tensor:
     return costs.sum() / max(1, len(rows))
 
 
-@dataclass(frozen=True, slots=True)
-class BatchLoss:
-    """What is minimised."""
-
-    loss: str
-    negative_loss: str
-    margin: float
-    scale: float
-    pooled: bool
-
-    def __call__(self, E: Any, P: Any, N: Any) -> Any:
-        if self.loss == "contrastive":
-            # All pairs of a batch are mostly negative: as many as are sampled weigh as much.
-            N = N * (_RATIO * P.sum() / N.sum().clamp(min=1)).clamp(max=1)
-            return contrastive(E, P, N, self.negative_loss, self.margin)
-        if self.pooled:
-            E, P, N = (part.reshape(1, -1) for part in (E, P, N))
-        way, width = {
-            "softmax": (softmax, self.scale),
-            "triplet": (triplet, self.margin),
-        }[self.loss]
-        if self.pooled:
-            return way(E, P, N, width)
-        return 0.5 * (way(E, P, N, width) + way(E.T, P.T, N.T, width))
+def batch_loss(model: Any, E: Tensor, P: Tensor, N: Tensor, *, pooled: bool) -> Tensor:
+    """What is minimised; `pooled` pairs are compared whatever their rows are."""
+    if model.loss == "contrastive":
+        # All pairs of a batch are mostly negative: as many as are sampled weigh as much.
+        N = N * (_RATIO * P.sum() / N.sum().clamp(min=1)).clamp(max=1)
+        return contrastive(E, P, N, model.negative_loss, model.margin)
+    way, width = (softmax, model.gamma) if model.loss == "softmax" else (triplet, model.margin)
+    if pooled:
+        E, P, N = (part.reshape(1, -1) for part in (E, P, N))
+        return way(E, P, N, width)
+    return 0.5 * (way(E, P, N, width) + way(E.T, P.T, N.T, width))
 
 
 @dataclass(frozen=True, slots=True)
@@ -345,14 +328,14 @@ class Encoder:
         rows: Index,
         size: int,
         tick: Tick,
-        noise: tuple[Dropout, Any] | None = None,
+        noise: tuple[Dropout | None, Any] = (None, None),
     ) -> Any:
         import torch
 
         encoded, places = [], []
+        dropout, rng = noise
         for chunk in self.chunks(texts, rows, size):
             tick()
-            dropout, rng = noise if noise is not None else (None, None)
             ids, lengths = (
                 torch.from_numpy(part).to(self.device)
                 for part in texts.steps(rows[chunk], self.fixed, rng)
@@ -387,19 +370,13 @@ class Encoder:
 class Trainer:
     """Adam on batches of texts, and the running average of its points where `model` wants it."""
 
-    def __init__(
-        self,
-        model: Any,
-        reader: Encoder,
-        sides: tuple[list[Texts], list[tuple[int, Index]]],
-        goal: BatchLoss,
-        dropout: Dropout,
-        rng: Any,
-    ) -> None:
-        self.reader, self.goal, self.rate = reader, goal, model.learning_rate
-        self.longest, self.averages = model.max_gradient, model.averaging
-        self.texts, self.items = sides
-        self.noise = (dropout, rng)
+    def __init__(self, model: Any, reader: Encoder, data: Data, rng: Any) -> None:
+        import torch
+
+        self.model, self.reader, self.data = model, reader, data
+        generator = torch.Generator(reader.device).manual_seed(int(rng.randint(2**31)))
+        shares = model.dropout, model.recurrent_dropout, model.character_dropout
+        self.noise = Dropout(*shares, generator), rng
 
     def loss(self, theta: Any, batch: Batch, tick: Tick) -> Any:
         """Loss of a batch as a tensor; `theta` holds one row a network."""
@@ -407,9 +384,9 @@ class Trainer:
         from torch.nn.functional import normalize
 
         needed = [(network, place[rows]) for (network, place), rows in
-                  zip(self.items, (batch.x, batch.y), strict=True)]  # fmt: skip
+                  zip(self.data.items, (batch.x, batch.y), strict=True)]  # fmt: skip
         vectors: list[Any] = [None, None]
-        for network, texts in enumerate(self.texts):
+        for network, texts in enumerate(self.data.texts):
             sides = [side for side in (0, 1) if needed[side][0] == network]
             rows, place = np.unique(
                 np.concatenate([needed[side][1] for side in sides]), return_inverse=True
@@ -421,7 +398,8 @@ class Trainer:
                 vectors[side] = Z[torch.from_numpy(at).to(Z.device)]
         E = vectors[0] @ vectors[1].T
         P, N = (torch.from_numpy(w).to(E) for w in (batch.positive, batch.negative))
-        return self.goal(E, P, N)
+        pooled = self.data.relevance.unjudged == "ignore"
+        return batch_loss(self.model, E, P, N, pooled=pooled)
 
     def iterate(
         self, start: Array, batches: Batches, tick: Tick, near: Callable[[Array], Any]
@@ -431,7 +409,7 @@ class Trainer:
         theta = torch.from_numpy(start.copy()).to(self.reader.device).requires_grad_()
         point = theta.detach()
         average, mean, square = point.clone(), torch.zeros_like(point), torch.zeros_like(point)
-        step = 0
+        longest, step = self.model.max_gradient, 0
         while True:
             costs = []
             for batch in batches.epoch(near(average.cpu().numpy())):
@@ -439,15 +417,14 @@ class Trainer:
                     loss = self.loss(theta, batch, tick)
                     (gradient,) = torch.autograd.grad(loss, theta)
                 step += 1
-                if self.longest is not None:
-                    norm = float(gradient.norm())
-                    gradient.mul_(min(1.0, self.longest / max(norm, 1e-12)))
+                if longest is not None:
+                    gradient.mul_(min(1.0, longest / max(float(gradient.norm()), 1e-12)))
                 mean.lerp_(gradient, 0.1)
                 square.lerp_(gradient.square(), 0.001)
                 scale = (square / (1 - 0.999**step)).sqrt_().add_(1e-8)
-                point.addcdiv_(mean, scale, value=-self.rate / (1 - 0.9**step))
+                point.addcdiv_(mean, scale, value=-self.model.learning_rate / (1 - 0.9**step))
                 # The average looks back about one pass, but never at the very beginning.
-                share = max(1 / step, 1 / (1 + batches.n)) if self.averages else 1.0
+                share = max(1 / step, 1 / (1 + batches.n)) if self.model.averaging else 1.0
                 average.lerp_(point, share)
                 costs.append(float(loss.detach()))
             yield float(np.mean(costs)), average.cpu().numpy()
@@ -504,25 +481,10 @@ def _begin(
     model: Any, reader: Encoder, data: Data, dtype: Any, rng: Any
 ) -> tuple[Array, Trainer, Batches]:
     """Random parameters, and what makes steps from them."""
-    import torch
-
     common = len(data.texts) == 1
     start = np.stack([reader.shape.start(rng, common=common) for _ in data.texts]).astype(dtype)
-    dropout = Dropout(
-        model.dropout,
-        model.recurrent_dropout,
-        model.character_dropout,
-        torch.Generator(reader.device).manual_seed(int(rng.randint(2**31))),
-    )
-    goal = BatchLoss(
-        model.loss,
-        model.negative_loss,
-        model.margin,
-        model.gamma,
-        data.relevance.unjudged == "ignore",
-    )
+    trainer = Trainer(model, reader, data, rng)
     batches = Batches(data.relevance, data.same, model.batch_size, model.n_negatives, rng)
-    trainer = Trainer(model, reader, (data.texts, data.items), goal, dropout, rng)
     return start, trainer, batches
 
 
@@ -558,24 +520,14 @@ def train_network(model: Any, reader: Encoder, data: Data, dtype: Any, rng: Any)
             return None
         network, place = data.items[0]
         arrays = reader.split(theta[network])
-        return np.asarray(
-            unit_rows(reader.vectors(arrays, data.texts[network], watch.tick))[place]
-        )
+        vectors = reader.vectors(arrays, data.texts[network], watch.tick)
+        return np.asarray(unit_rows(vectors)[place])
 
-    watch = Watch(
-        start,
-        model._notify,
-        None if data.validation is None else values,
-        (model.max_iter, model.patience),
-    )
+    watched = None if data.validation is None else values
+    watch = Watch(start, model._notify, watched, (model.max_iter, model.patience))
     model._tick = watch.tick
     try:
-        watch.start(report=True)
-        for loss, theta in trainer.iterate(start, batches, watch.tick, near):
-            if watch.step(loss, theta):
-                break
-    except Stopped:
-        pass
+        watch.follow(trainer.iterate(start, batches, watch.tick, near), report=True)
     finally:
         del model._tick
     return watch

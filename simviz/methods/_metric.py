@@ -12,12 +12,10 @@ from numpy.typing import NDArray
 
 from simviz._blas import add_product
 from simviz._numba import njit
+from simviz._types import Ints, Reals
 from simviz.base import LinearPairModel, Matrix, nonzero_rows
 from simviz.methods._training import Part, Values, query_values
 from simviz.relevance import Relevance
-
-Ints = NDArray[np.int64]
-Reals = NDArray[np.float64]
 
 BLOCK = 64  # projections at a time: their Gram matrix stays in the first-level cache
 _SMALLEST = 1e-12  # of its bound: a distance below it is none
@@ -29,7 +27,7 @@ class Constraints:
 
     x: Ints
     y: Ints
-    sign: NDArray[np.float64]
+    sign: Reals
 
     def __len__(self) -> int:
         return len(self.sign)
@@ -56,17 +54,15 @@ def draw_constraints(
         )
     similar = rng.permutation(positives)[: max(1, n // 2)]
     n_missing = n - len(similar)
-    if judged:
-        dissimilar = rng.permutation(negatives)[:n_missing]
-    elif len(negatives):
-        # Those that were judged come first. Where an item belongs that has no others is unknown.
-        unknown = relevance.only_rejected
-        dissimilar = rng.permutation(negatives)[:n_missing]
-        others = _others(np.union1d(positives, negatives), relevance.shape, n_missing, rng)
-        others = others[~unknown[others // relevance.shape[1]]]
-        dissimilar = np.concatenate([dissimilar, others])[:n_missing]
-    else:
+    if not len(negatives):
         dissimilar = _others(positives, relevance.shape, n_missing, rng)
+    else:
+        dissimilar = rng.permutation(negatives)[:n_missing]
+        if not judged:
+            # Where an item belongs that has no relevant ones is unknown.
+            others = _others(np.union1d(positives, negatives), relevance.shape, n_missing, rng)
+            others = others[~relevance.only_rejected[others // relevance.shape[1]]]
+            dissimilar = np.concatenate([dissimilar, others])[:n_missing]
     code = np.concatenate([similar, dissimilar])
     sign = np.repeat([1.0, -1.0], [len(similar), len(dissimilar)])
     order = rng.permutation(len(code))
@@ -106,10 +102,7 @@ def bend(model: LinearPairModel, start: LinearPairModel, root: NDArray[np.floati
 
 
 def bent_values(
-    model: LinearPairModel,
-    start: LinearPairModel,
-    part: Part | None,
-    directions: Sequence[str],
+    model: LinearPairModel, start: LinearPairModel, part: Part | None, directions: Sequence[str]
 ) -> Callable[[NDArray[np.floating]], Values] | None:
     """What held-out queries score where the start's vectors are multiplied by a root."""
     # The vectors are had once: a projection of thousands of terms is not bent for each metric.
@@ -181,14 +174,7 @@ class LogDetProjections:
 
 @njit(fastmath=frozenset({"contract", "reassoc"}))
 def _project(
-    G: Reals,
-    sign: Reals,
-    bound: Reals,
-    gamma: float,
-    multiplier: Reals,
-    slack: Reals,
-    T: Reals,
-    beta: Reals,
+    G: Any, sign: Any, bound: Any, gamma: float, multiplier: Any, slack: Any, T: Any, beta: Any
 ) -> Any:
     # G, of wᵀBw, is overwritten on and above its diagonal. Of constraint c, ``T[c] @ V`` becomes
     # Bw as it is on its turn, V being Bw as it was at the start of the block, and ``beta[c]``

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterator
 from copy import copy
-from dataclasses import dataclass
 from functools import cache
-from typing import Any, Protocol, Self, TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -253,16 +252,6 @@ class BlockFactory:
         return TorchBlocks(P, Q, rows, dtype=dtype, device=self.device, memory=self._memory)
 
 
-def run_alone(steps: Steps[T]) -> T:
-    """What a computation returns that has all the rows itself."""
-    share = next(steps)
-    while True:
-        try:
-            share = steps.send(share)
-        except StopIteration as end:
-            return end.value
-
-
 class Pairs:
     """Relevant pairs in both orders, and how much each query counts."""
 
@@ -333,10 +322,20 @@ class Pairs:
             add_pairs(self.indptr_y, self.x, w, self.by_column, blocks.P, dQ)
 
 
-class AllNegatives:
-    def __init__(self, pairs: Pairs, gamma: float, margin: float | None = None) -> None:
-        self.pairs, self.gamma, self.margin = pairs, gamma, margin
-        self.total = pairs.total
+class LossTerm:
+    """A sum of terms over comparisons."""
+
+    total: float
+
+    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
+        """Add the gradient of ``scale`` times the sum to the blocks; return the sum."""
+        raise NotImplementedError
+
+
+class DividedTerm(LossTerm):
+    """A sum over pairs whose rows may be shared out."""
+
+    pairs: Pairs
 
     def of_rows(self, rows: slice) -> Self:
         own = copy(self)
@@ -344,10 +343,25 @@ class AllNegatives:
         return own
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        return run_alone(self.steps(blocks, scale, tick))
+        steps = self.steps(blocks, scale, tick)
+        share = next(steps)
+        while True:
+            try:
+                share = steps.send(share)  # these rows are all there are
+            except StopIteration as end:
+                return float(end.value)
 
     def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
         """Do likewise with the share of these rows."""
+        raise NotImplementedError
+
+
+class AllNegatives(DividedTerm):
+    def __init__(self, pairs: Pairs, gamma: float, margin: float | None = None) -> None:
+        self.pairs, self.gamma, self.margin = pairs, gamma, margin
+        self.total = pairs.total
+
+    def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
         pairs, hinge = self.pairs, self.margin is not None
         s = pairs.scores(blocks.P, blocks.Q)
         dtype, every = _working_type(blocks.P.dtype, self.gamma)
@@ -420,7 +434,7 @@ class AllNegatives:
         return rho, rho_y, loss + float(loss_y.sum()), slope
 
 
-class Softmax:
+class Softmax(DividedTerm):
     """Each relevant pair against all others of its row, and column, together."""
 
     # The loss log(1 + Σ exp(−γ Δ)), known as InfoNCE. Sums over columns are known only when all
@@ -439,13 +453,9 @@ class Softmax:
             self.total += float(weight @ own)
 
     def of_rows(self, rows: slice) -> Self:
-        own = copy(self)
-        own.pairs = self.pairs.of_rows(rows)
+        own = super().of_rows(rows)
         own._weights = [self._weights[0][rows], self._weights[1]]
         return own
-
-    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        return run_alone(self.steps(blocks, scale, tick))
 
     def steps(self, blocks: FloatBlocks, scale: float, tick: Tick) -> Steps[float]:
         pairs, gamma = self.pairs, self.gamma
@@ -529,25 +539,22 @@ class GradeOrder:
         return float(loss.sum())
 
 
-class GradedPairs:
+class GradedPairs(LossTerm):
     """Judged pairs against pairs of lower grade, of the same query."""
 
     # Where no query has two grades, all judged pairs are compared, in random groups of some
-    # thousands.
+    # thousands, if there is a generator to draw these by.
 
-    def __init__(
-        self, judged: sp.csr_array, settings: tuple[int, float, float, str, bool], rng: Any,
-        *, pooled: bool = True,
-    ) -> None:  # fmt: skip
-        self.kind, self.gamma, self.margin, direction, balanced = settings
-        self.pairs = Pairs(judged, direction, balanced)
+    def __init__(self, judged: sp.csr_array, model: Any, direction: str, rng: Any = None) -> None:
+        self.kind, self.gamma, self.margin = _KINDS[model.loss], model.gamma, _margin(model)
+        self.pairs = Pairs(judged, direction, model.balanced)
         x, y, grade = self.pairs.x, self.pairs.y, judged.data
         sides = {"x2y": (x,), "y2x": (y,), "both": (x, y)}[direction]
-        self.orders = [GradeOrder(q.astype(np.int64), grade, balanced) for q in sides]
+        self.orders = [GradeOrder(q.astype(np.int64), grade, model.balanced) for q in sides]
         self.total = sum(order.total for order in self.orders)
-        if not self.total and pooled and len(grade):
+        if not self.total and rng is not None and len(grade):
             groups = rng.permutation(len(grade)) // _GROUP
-            self.orders = [GradeOrder(groups, grade, balanced)]
+            self.orders = [GradeOrder(groups, grade, model.balanced)]
             self.total = self.orders[0].total
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
@@ -559,27 +566,23 @@ class GradedPairs:
         return loss
 
 
-class HardNegatives:
+class HardNegatives(LossTerm):
     """Relevant pairs against the most similar others of each query."""
 
     # They are looked for anew at every evaluation.
 
-    def __init__(
-        self, positives: sp.csr_array, n_hard: int, settings: tuple[int, float, float, str, bool]
-    ) -> None:
-        self.n_hard = n_hard
-        kind, gamma, margin, direction, balanced = settings
-        self._settings = (kind, gamma, margin, "x2y", balanced)
+    def __init__(self, positives: sp.csr_array, model: Any) -> None:
+        self.model = model
         ones = np.ones(positives.nnz)
         relevant = sp.csr_array((ones, positives.indices, positives.indptr), positives.shape)
         self._sides = []
         self.total = 0.0
         for name, matrix in (("x2y", relevant), ("y2x", sp.csr_array(relevant.T))):
-            if direction not in (name, "both"):
+            if model.direction not in (name, "both"):
                 continue
             own = np.diff(matrix.indptr)
-            comparisons = own * np.minimum(n_hard, matrix.shape[1] - own)
-            self.total += float((comparisons > 0).sum() if balanced else comparisons.sum())
+            comparisons = own * np.minimum(model.hard_negatives, matrix.shape[1] - own)
+            self.total += float((comparisons > 0).sum() if model.balanced else comparisons.sum())
             self._sides.append((matrix, name == "y2x"))
 
     def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
@@ -587,14 +590,13 @@ class HardNegatives:
         for relevant, turned in self._sides:
             seen = blocks.transposed() if turned else blocks
             judged = relevant + self._hardest(seen, relevant, tick)
-            listed = GradedPairs(judged, self._settings, None, pooled=False)
-            loss += listed.add(seen, scale, tick)
+            loss += GradedPairs(judged, self.model, "x2y").add(seen, scale, tick)
         return loss
 
     def _hardest(self, blocks: FloatBlocks, relevant: sp.csr_array, tick: Tick) -> sp.csr_array:
         """The most similar others of each row, marked −1."""
         n = relevant.shape[1]
-        h = min(self.n_hard, n)
+        h = min(self.model.hard_negatives, n)
         x, y = [], []
         for rows in blocks:
             S = blocks.scores(rows)
@@ -610,7 +612,7 @@ class HardNegatives:
         return sp.csr_array((np.full(len(rows_), -1.0), (rows_, columns)), relevant.shape)
 
 
-class SquaredError:
+class SquaredError(LossTerm):
     """Half the squared error of every similarity, 1 where relevant and 0 elsewhere."""
 
     # The sum over all pairs is that of two small Gram matrices, Σ s² = ⟨PᵀP, QᵀQ⟩, so nothing of
@@ -638,30 +640,11 @@ class SquaredError:
         return loss
 
 
-class LossTerm(Protocol):
-    """A sum of terms over comparisons."""
-
-    total: float
-
-    def add(self, blocks: FloatBlocks, scale: float, tick: Tick) -> float:
-        """Add the gradient of ``scale`` times the sum to the blocks; return the sum."""
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    loss: str
-    gamma: float
-    direction: str
-    hard_negatives: int | None
-    balanced: bool
-
-
 class Loss:
-    """Mean loss over all comparisons that the judgments allow."""
+    """Mean loss over all comparisons that the judgments allow, as an S2Net has it."""
 
-    def __init__(self, relevance: Relevance, settings: Settings, rng: Any) -> None:
-        parts: list[LossTerm] = list(_loss_terms(relevance, settings, rng))
-        self.parts = [part for part in parts if part.total > 0]
+    def __init__(self, relevance: Relevance, model: Any, rng: Any) -> None:
+        self.parts = [part for part in _loss_terms(relevance, model, rng) if part.total > 0]
         self.total = sum(part.total for part in self.parts)
 
     def require_comparisons(self, relevance: Relevance) -> None:
@@ -674,16 +657,15 @@ class Loss:
             )
 
     def __call__(self, blocks: FloatBlocks, tick: Tick) -> float:
-        return sum(part.add(blocks, 1 / self.total, tick) for part in self.parts) / max(
-            self.total, 1
-        )
+        value = sum(part.add(blocks, 1 / self.total, tick) for part in self.parts)
+        return value / max(self.total, 1)
 
     def of_rows(self, rows: slice) -> Self:
         """The share of some rows in the same mean."""
         own = copy(self)
         own.parts = []
         for part in self.parts:
-            if not isinstance(part, AllNegatives | Softmax):
+            if not isinstance(part, DividedTerm):
                 raise ValueError(
                     "Rows are divided among workers for the losses 'logistic', 'softmax' and "
                     "'triplet' over all pairs that are not relevant; grades, judged pairs alone, "
@@ -700,35 +682,32 @@ class Loss:
         return value / max(self.total, 1)
 
 
-def _loss_terms(relevance: Relevance, settings: Settings, rng: Any) -> Any:
-    if settings.loss == "mse":
+def _margin(model: Any) -> float:
+    """Width of a hinge as wide as the logistic loss is: slopes agree at both ends of it."""
+    return 2 / float(model.gamma)
+
+
+def _loss_terms(relevance: Relevance, model: Any, rng: Any) -> Iterator[LossTerm]:
+    if model.loss == "mse":
         yield _squared_error(relevance)
         return
-    # A hinge as wide as the logistic loss is: their slopes agree at both ends of it.
-    margin = 2 / settings.gamma
-    listed = (
-        _KINDS[settings.loss],
-        settings.gamma,
-        margin,
-        settings.direction,
-        settings.balanced,
-    )
     if relevance.unjudged == "ignore":
-        yield GradedPairs(relevance.matrix, listed, rng)
+        yield GradedPairs(relevance.matrix, model, model.direction, rng)
         return
     positives = relevance.positives
-    if settings.hard_negatives is not None:
-        yield HardNegatives(positives, settings.hard_negatives, listed)
+    if model.hard_negatives is not None:
+        yield HardNegatives(positives, model)
     else:
-        pairs = Pairs(positives, settings.direction, settings.balanced)
-        if settings.loss == "softmax":
-            yield Softmax(pairs, settings.gamma, settings.balanced)
+        pairs = Pairs(positives, model.direction, model.balanced)
+        if model.loss == "softmax":
+            yield Softmax(pairs, model.gamma, model.balanced)
         else:
-            hinge = margin if settings.loss == "triplet" else None
-            yield AllNegatives(pairs, settings.gamma, hinge)
+            yield AllNegatives(
+                pairs, model.gamma, _margin(model) if model.loss == "triplet" else None
+            )
     if len(np.unique(positives.data)) > 1:
         # Higher grades stand above lower ones too.
-        yield GradedPairs(positives, listed, rng, pooled=False)
+        yield GradedPairs(positives, model, model.direction)
 
 
 def _squared_error(relevance: Relevance) -> SquaredError:

@@ -269,95 +269,92 @@ class Batches:
             yield self.X[rows], self.Y[columns], self.relevance.take(rows, columns)
 
 
-class Adam:
-    """Adaptive moments, and the running average of the points visited."""
-
+def adam(
+    objective: BatchObjective, start: Array, batches: Batches, learning_rate: float
+) -> Iterator[tuple[float, Array]]:
+    """Adaptive moments, and the running average of the points visited; pass after pass."""
     # The average is what counts: it needs no schedule of falling rates.
-
-    def __init__(self, objective: BatchObjective, rate: float) -> None:
-        self.objective, self.rate = objective, rate
-
-    def iterate(self, start: Array, batches: Batches) -> Iterator[tuple[float, Array]]:
-        """Go through the batches again and again."""
-        x, average = start.copy(), start.copy()
-        mean, square = np.zeros_like(x), np.zeros_like(x)
-        scale = float(np.sqrt(np.mean(np.square(x), dtype=np.float64)))
-        # The average looks back about one pass.
-        decay = 1 - 1 / (1 + batches.n)
-        step = 0
-        while True:
-            total = 0.0
-            for X, Y, relevance in batches:
-                value, gradient = self.objective(X, Y, relevance, x)
-                total += value
-                step += 1
-                rate = self.rate * scale / (1 - 0.9**step)
-                adam_step(x, gradient, mean, square, average, rate, 1 / (1 - 0.999**step), decay)
-                del gradient  # the next one is written to the same place
-            yield total / batches.n, average
+    x, average = start.copy(), start.copy()
+    mean, square = np.zeros_like(x), np.zeros_like(x)
+    scale = float(np.sqrt(np.mean(np.square(x), dtype=np.float64)))
+    # The average looks back about one pass.
+    decay = 1 - 1 / (1 + batches.n)
+    step = 0
+    while True:
+        total = 0.0
+        for X, Y, relevance in batches:
+            value, gradient = objective(X, Y, relevance, x)
+            total += value
+            step += 1
+            rate = learning_rate * scale / (1 - 0.9**step)
+            adam_step(x, gradient, mean, square, average, rate, 1 / (1 - 0.999**step), decay)
+            del gradient  # the next one is written to the same place
+        yield total / batches.n, average
 
 
 def inner(a: Array, b: Array) -> float:
     return float(np.einsum("ik,ik->i", a, b).sum(dtype=np.float64))
 
 
-class LBFGS:
+def lbfgs(function: Function, start: Array, first_step: float) -> Iterator[tuple[float, Array]]:
     """Minimise a smooth function by limited-memory BFGS."""
-
-    def __init__(self, function: Function, first_step: float) -> None:
-        self.function, self.first_step = function, first_step
-
-    def iterate(self, start: Array) -> Iterator[tuple[float, Array]]:
-        x = start
-        value, gradient = self.function(x)
-        n_pairs = int(np.clip(_MEMORY // max(1, 2 * x.nbytes), *_PAIRS))
-        pairs: deque[tuple[Array, Array, float]] = deque(maxlen=n_pairs)
-        while (size := inner(gradient, gradient)) != 0:
-            direction = _direction(gradient, pairs)
-            slope = inner(gradient, direction)
-            if slope >= 0:  # rounding has spoilt the memory
-                pairs.clear()
-                direction, slope = -gradient, -size
-            step = 1.0
+    x = start
+    value, gradient = function(x)
+    n_pairs = int(np.clip(_MEMORY // max(1, 2 * x.nbytes), *_PAIRS))
+    pairs: deque[tuple[Array, Array, float]] = deque(maxlen=n_pairs)
+    while (size := inner(gradient, gradient)) != 0:
+        direction = _direction(gradient, pairs)
+        slope = inner(gradient, direction)
+        if slope >= 0:  # rounding has spoilt the memory
+            pairs.clear()
+            direction, slope = -gradient, -size
+        step, trials = 1.0, _TRIALS
+        if not pairs:
+            length = np.sqrt(inner(x, x)) or 1.0
+            step = first_step * length / np.sqrt(inner(direction, direction))
+            trials = _TRIALS_DOWN
+        accepted = _search(function, x, value, direction, slope, step, trials)
+        if accepted is None:
             if not pairs:
-                length = np.sqrt(inner(x, x)) or 1.0
-                step = self.first_step * length / np.sqrt(inner(direction, direction))
-            trials = _TRIALS if pairs else _TRIALS_DOWN
-            accepted = self._search(x, value, direction, slope, step, trials)
-            if accepted is None:
-                if not pairs:
-                    if x is start:
-                        _warn_of_no_step(value, size)
-                    return
-                pairs.clear()  # try once more, straight down
-                continue
-            value, new, new_gradient = accepted
-            s, y = new - x, new_gradient - gradient
-            curvature, change = inner(s, y), inner(y, y)
-            if curvature > 1e-10 * change:
-                pairs.append((s, y, curvature))
-            x, gradient = new, new_gradient
-            yield value, x
+                if x is start:
+                    _warn_of_no_step(value, size)
+                return
+            pairs.clear()  # try once more, straight down
+            continue
+        value, new, new_gradient = accepted
+        s, y = new - x, new_gradient - gradient
+        curvature = inner(s, y)
+        if curvature > 1e-10 * inner(y, y):
+            pairs.append((s, y, curvature))
+        x, gradient = new, new_gradient
+        yield value, x
 
-    def _search(
-        self, x: Array, value: float, direction: Array, slope: float, step: float, trials: int
-    ) -> tuple[float, Array, Array] | None:
-        """A step that goes down enough and flattens the slope, by bisection."""
-        low, high = 0.0, np.inf
-        best = None
-        for _ in range(trials):
-            point = x.copy()
-            add_scaled(direction, x.dtype.type(step), point)
-            trial, gradient = self.function(point)
-            if not trial <= value + _DECREASE * step * slope:
-                high = step
-            else:
-                best = trial, point, gradient
-                if inner(gradient, direction) >= _CURVATURE * slope:
-                    return best
-                low = step
-            step = 2 * low if high == np.inf else (low + high) / 2
-        return best
+
+def _search(
+    function: Function,
+    x: Array,
+    value: float,
+    direction: Array,
+    slope: float,
+    step: float,
+    trials: int,
+) -> tuple[float, Array, Array] | None:
+    """A step that goes down enough and flattens the slope, by bisection."""
+    low, high = 0.0, np.inf
+    best = None
+    for _ in range(trials):
+        point = x.copy()
+        add_scaled(direction, x.dtype.type(step), point)
+        trial, gradient = function(point)
+        if not trial <= value + _DECREASE * step * slope:
+            high = step
+        else:
+            best = trial, point, gradient
+            if inner(gradient, direction) >= _CURVATURE * slope:
+                return best
+            low = step
+        step = 2 * low if high == np.inf else (low + high) / 2
+    return best
 
 
 def _warn_of_no_step(value: float, size: float) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from importlib.metadata import version
 from typing import Any, NamedTuple
 
@@ -12,14 +12,12 @@ import numpy as np
 import scipy.sparse as sp
 from scipy.sparse.csgraph import connected_components
 from sklearn.base import clone
-from sklearn.exceptions import NotFittedError
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from simviz._extras import missing, require
 from simviz._types import Array
 from simviz.base import LinearPairModel, Matrix
-from simviz.methods._spectral import is_default
+from simviz.methods._spectral import fewer_components_unwarned, is_default
 from simviz.relevance import Relevance
 
 Data = tuple[Matrix, Matrix, Relevance]
@@ -48,15 +46,23 @@ class Watch:
         self.max_iter, self.patience = limits
         self.losses: list[float] = []
         self.scores: list[float] = []
-        self.best, self.best_iter, self.best_score = theta, 0, -np.inf
-        self.first, self.first_values = theta, Values()
-        self.best_values = Values()
+        self.first = self.best = theta
+        self.best_iter, self.best_score = 0, -np.inf
+        self.first_values = self.best_values = Values()
         self._heard = time.monotonic()
 
-    def start(self, *, report: bool) -> None:
-        self._keep(self.best, 0)
-        if report:
-            self._report()
+    def follow(self, steps: Iterable[tuple[float, Array]], *, report: bool) -> bool:
+        """Score the start, then iterations until the last; true where a callback said stop."""
+        try:
+            self._keep(self.best, 0)
+            if report:
+                self._report()
+            for loss, theta in steps:
+                if self.step(loss, theta):
+                    break
+        except Stopped:
+            return True
+        return False
 
     def tick(self) -> None:
         """Tell that it goes on; raise `Stopped` where it should not."""
@@ -88,9 +94,7 @@ class Watch:
 
     def _report(self) -> None:
         self._heard = time.monotonic()
-        metrics: dict[str, float] = {}
-        if self.losses:
-            metrics["loss"] = self.losses[-1]
+        metrics = {"loss": self.losses[-1]} if self.losses else {}
         if self.scores or self.best_score > -np.inf:
             metrics["validation"] = self.scores[-1] if self.scores else self.best_score
         if self.notify(len(self.losses), self.max_iter, **metrics):
@@ -160,12 +164,7 @@ def query_values(scores: Array, relevance: Relevance, directions: Sequence[str])
 
 
 def by_query(scores: Array, relevance: Relevance, metric: str) -> Array:
-    from simviz.ranking import (
-        Ranking,
-        expected_average_precision,
-        expected_ndcg_at,
-        rank_block,
-    )
+    from simviz.ranking import Ranking, expected_average_precision, expected_ndcg_at, rank_block
 
     judged = relevance.positives
     above, tied, _ = rank_block(scores, judged.indptr, judged.indices)
@@ -237,10 +236,8 @@ def best_on_held_out(
     held = hold_out_parts(model, data, None, check_random_state(model.random_state))
     if not held.parts:
         return default
-    scores = [
-        mean_score(held_out_values(fitted, held.parts, ("x2y", "y2x")))
-        for fitted in path(*held.data, values)
-    ]
+    fits = path(*held.data, values)
+    scores = [mean_score(held_out_values(one, held.parts, ("x2y", "y2x"))) for one in fits]
     return values[int(np.argmax(scores))]
 
 
@@ -281,10 +278,8 @@ def validation_sample(
         others = rng.permutation(np.setdiff1d(columns, needed))
         columns = np.sort(np.r_[needed, others[: max(0, _POOL - len(needed))]])
     watched = judged.take(rows, columns)
-    kinds = [watched.positives.nnz]
-    if watched.unjudged == "ignore":
-        kinds.append(watched.negatives.nnz)
-    if not all(kinds):
+    needs_negatives = watched.unjudged == "ignore"
+    if not watched.positives.nnz or (needs_negatives and not watched.negatives.nnz):
         raise ValueError(
             "A validation set compares relevant pairs with others; got "
             f"{watched.positives.nnz} relevant and {watched.negatives.nnz} judged not relevant. "
@@ -353,18 +348,14 @@ def initial_model(model: Any, data: Data, *, shared: bool) -> tuple[LinearPairMo
 
         cls = get_method(model.init)
         known = cls._get_param_names()
-        expected = {
-            "n_components": model.n_components,
-            "shared": shared,
-            "random_state": model.random_state,
-        }
+        same = {name: getattr(model, name) for name in ("n_components", "random_state")}
+        expected = {"shared": shared, **same}
         linear = cls(**{name: value for name, value in expected.items() if name in known})
-    elif not _is_fitted(linear):
+    elif not hasattr(linear, "x_projection_"):
         linear = clone(linear)
-    if not _is_fitted(linear):
+    if not hasattr(linear, "x_projection_"):
         linear.set_callbacks(notify)
-        with warnings.catch_warnings():
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+        with fewer_components_unwarned():
             linear.fit(*data)
         linear.set_callbacks()
     widths = linear.x_projection_.shape[0], linear.y_projection_.shape[0]
@@ -385,14 +376,6 @@ def initial_model(model: Any, data: Data, *, shared: bool) -> tuple[LinearPairMo
             stacklevel=4,
         )
     return linear, stopped
-
-
-def _is_fitted(model: LinearPairModel) -> bool:
-    try:
-        check_is_fitted(model)
-    except NotFittedError:
-        return False
-    return True
 
 
 def torch_device(name: str) -> str:

@@ -82,9 +82,8 @@ class TripleSource:
         self.rejected = _Rejected(relevance, self, links=links)
 
     def __len__(self) -> int:
-        return (
-            len(self.queries) + len(self.rejected) if self.triples is None else len(self.triples)
-        )
+        drawn_from = (self.queries, self.rejected) if self.triples is None else (self.triples,)
+        return sum(map(len, drawn_from))
 
     def draw(self, n: int, seed: int) -> Triples:
         if not len(self):
@@ -148,9 +147,8 @@ class _Rejected:
         taken = rng.random(-(-len(triples) // group)) < share
         kinds = rng.random(len(taken)) * len(self) < len(self.pairs[0][0])
         where = np.repeat(taken, group)[: len(triples)]
-        for (rows, columns), (listed, judged), kind in zip(
-            self.pairs, self.lists, (kinds, ~kinds), strict=True
-        ):
+        drawn_from = zip(self.pairs, self.lists, (kinds, ~kinds), strict=True)
+        for (rows, columns), (listed, judged), kind in drawn_from:
             n = int((taken & kind).sum())
             if not n:
                 continue
@@ -169,13 +167,8 @@ def rows_of(Z: Matrix) -> Rows:
         ptr = Z.indptr.astype(np.int64)
         return ptr, ptr, Z.indices.astype(np.int32, copy=False), Z.data
     n, d = Z.shape
-    ptr = np.arange(n + 1, dtype=np.int64) * d
-    return (
-        ptr,
-        np.zeros(n, np.int64),
-        np.arange(d, dtype=np.int32),
-        np.ascontiguousarray(Z).ravel(),
-    )
+    ptr, columns = np.arange(n + 1, dtype=np.int64) * d, np.arange(d, dtype=np.int32)
+    return ptr, np.zeros(n, np.int64), columns, np.ascontiguousarray(Z).ravel()
 
 
 def aligned(A: NDArray[Any]) -> NDArray[Any]:
@@ -266,13 +259,7 @@ class TripleMixin(IterativeMixin):
         name = type(self).__name__
         return TripleSource(relevance, links=links, triples=triples, group=group, name=name)
 
-    def _fit_iter(
-        self: Any,
-        X: Matrix,
-        Y: Matrix,
-        relevance: Relevance,
-        validation: tuple[Any, ...] | None,
-    ) -> None:
+    def _fit_iter(self: Any, X: Matrix, Y: Matrix, relevance: Relevance, validation: Any) -> None:
         """Choose the pass on held-out items, and then learn from all in as many."""
         data, rng = (X, Y, relevance), check_random_state(self.random_state)
         held = HeldOut(data, [], own=False)
@@ -329,7 +316,9 @@ class TripleMixin(IterativeMixin):
                     done += n
                     watch.tick()
                 theta = descent.learned()
-                if not _bounded(theta):
+                # Scores are made of such weights, two of which may be multiplied.
+                limit = float(np.finfo(theta.dtype).max) ** 0.25
+                if not -limit < theta.min(initial=0.0) <= theta.max(initial=0.0) < limit:
                     raise self._diverged(i)
                 last = watch.step(total / done, theta)
         except Stopped:
@@ -354,20 +343,10 @@ class TripleMixin(IterativeMixin):
                 watch.tick()
 
 
-def _bounded(array: NDArray[Any]) -> bool:
-    """Whether scores made of such weights, two of which may be multiplied, are numbers."""
-    limit = float(np.finfo(array.dtype).max) ** 0.25
-    return bool(-limit < array.min(initial=0.0) <= array.max(initial=0.0) < limit)
-
-
 def _checked(triples: ArrayLike, n_x: int, n_y: int) -> Triples:
     array = np.asarray(triples)
-    if (
-        array.ndim != 2
-        or array.shape[1:] != (3,)
-        or not len(array)
-        or array.dtype.kind not in "iu"
-    ):
+    is_list = array.ndim == 2 and array.shape[1] == 3 and len(array) > 0
+    if not is_list or array.dtype.kind not in "iu":
         raise ValueError(
             "triples are rows of three whole numbers (row of X, better row of y, worse row of y); "
             f"got {array.dtype} of shape {array.shape}."
@@ -502,17 +481,6 @@ class _Side:
         from simviz.methods._triple_kernels import update_rows
 
         update_rows(self.parts, index, A.dtype.type(1), G, A)
-
-
-def check_size(name: str, d_x: int, d_y: int, remedy: str) -> None:
-    """Refuse a matrix of weights that would not fit into memory."""
-    if d_x * d_y > MAX_ENTRIES:
-        raise ValueError(
-            f"{name} learns a weight for every pair of features: {d_x:,} of X × {d_y:,} of y are "
-            f"{d_x * d_y:,}, more than the {MAX_ENTRIES:,} that are held in memory. "
-            "Keep fewer features (max_features of the features or of default_pipeline) or "
-            f"{remedy}."
-        )
 
 
 def frequent_features(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -151,7 +151,6 @@ class HDLR(IterativeMixin, LinearPairModel):
         title="HDLR",
         reference="Davis & Dhillon 2008",
         family="metric",
-        input="tfidf",
         space="one",
         uses="discriminative",
         stops_early=True,
@@ -185,9 +184,7 @@ class HDLR(IterativeMixin, LinearPairModel):
     validation_fraction: float = 0.1
     random_state: Any = 0
 
-    def _fit_iter(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
-    ) -> None:
+    def _fit_iter(self, X: Matrix, Y: Matrix, relevance: Relevance, validation: Any) -> None:
         from simviz.methods._metric import bend, bent_values
 
         rng = check_random_state(self.random_state)
@@ -196,21 +193,14 @@ class HDLR(IterativeMixin, LinearPairModel):
         start, stopped = initial_model(self, data, shared=True)
 
         scored = bent_values(self, start, validation, default_directions(relevance))
-        watch = Watch(
-            np.eye(start.n_components_),
-            self._notify,
-            scored and (lambda B: scored(root(B))),
-            (self.max_iter, self.max_iter),
-        )
-        gammas: list[float] = []
-        try:
-            watch.start(report=not stopped)
-            if not stopped:
-                self._sweep(start, data, rng, watch, gammas)
-        except Stopped:
-            stopped = True
+        values = scored and (lambda B: scored(root(B)))
+        limits = self.max_iter, self.max_iter
+        watch = Watch(np.eye(start.n_components_), self._notify, values, limits)
+        tried: list[float] = []
+        steps = () if stopped else self._sweeps(start, data, rng, watch, tried)
+        stopped |= watch.follow(steps, report=not stopped)
         watch = least_change([watch])
-        best_gammas = gammas[: watch.best_iter]
+        best_gammas = tried[: watch.best_iter]
         if held_out is None and validation is not None and not stopped:
             start, watch.best = self._repeat(everything, best_gammas, rng, watch, start)
         bend(self, start, root(watch.best))
@@ -218,20 +208,21 @@ class HDLR(IterativeMixin, LinearPairModel):
         watch.record(self)
         self.gamma_ = best_gammas[-1] if best_gammas else None
 
-    def _sweep(
-        self, start: LinearPairModel, data: Data, rng: Any, watch: Any, gammas: list[float]
-    ) -> None:
+    def _sweeps(
+        self, start: LinearPairModel, data: Data, rng: Any, watch: Watch, tried: list[float]
+    ) -> Iterator[tuple[float, NDArray[np.floating]]]:
+        """By how much bounds are missed, and the metric, after each; their γ go to `tried`."""
         make = self._projections(start, data, rng)
+        gammas = _GAMMAS if watch.values else (_DEFAULT_GAMMA,)
         worse = 0
-        for gamma in self._gammas(watch.values is not None):
+        for gamma in gammas if self.gamma is None else (self.gamma,):
             projections = make(gamma)
             scores = [-np.inf]
             before = watch.best_score
             while len(scores) - 1 - np.argmax(scores) < self.patience:
                 violation, change = projections.sweep(watch.tick)
-                gammas.append(gamma)
-                if watch.step(violation, projections.B):
-                    return
+                tried.append(gamma)
+                yield violation, projections.B
                 if change <= self.tol:
                     break
                 scores.append(watch.scores[-1] if watch.values else len(scores))
@@ -269,12 +260,6 @@ class HDLR(IterativeMixin, LinearPairModel):
         self.n_constraints_ = len(pairs)
         self.bounds_ = self._bounds(P, Q, rng)
         return lambda gamma: LogDetProjections(P, Q, pairs, self.bounds_, gamma)
-
-    def _gammas(self, watched: bool) -> tuple[float, ...]:
-        """Weights of the constraints, in the order in which they are tried."""
-        if self.gamma is not None:
-            return (self.gamma,)
-        return _GAMMAS if watched else (_DEFAULT_GAMMA,)
 
     def _bounds(
         self, P: NDArray[np.floating], Q: NDArray[np.floating], rng: Any

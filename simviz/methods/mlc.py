@@ -14,7 +14,6 @@ from simviz._types import Reals
 from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import ITERATIONS, Declared, Number, StoredArray
 from simviz.methods._training import (
-    Stopped,
     Watch,
     default_directions,
     initial_model,
@@ -132,7 +131,6 @@ class MLC(IterativeMixin, LinearPairModel):
         title="MLC",
         reference="Xing et al. 2003",
         family="metric",
-        input="tfidf",
         space="one",
         uses="discriminative",
         stops_early=True,
@@ -164,16 +162,16 @@ class MLC(IterativeMixin, LinearPairModel):
     validation_fraction: float = 0.2
     random_state: Any = 0
 
-    def _fit_iter(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
-    ) -> None:
+    def _fit_iter(self, X: Matrix, Y: Matrix, relevance: Relevance, validation: Any) -> None:
+        from simviz.methods import get_method
         from simviz.methods._metric import bend, bent_values, draw_constraints
 
         everything = X, Y, relevance
         rng = check_random_state(self.random_state)
         data, validation = split_validation(self, everything, validation, rng)
         # What looks at no pairs may look at the items of those held out.
-        is_unsupervised = self._start_tags().uses == "unsupervised"
+        method = get_method(self.init) if isinstance(self.init, str) else self.init
+        is_unsupervised = method.tags.uses == "unsupervised"
         start, stopped = initial_model(self, everything if is_unsupervised else data, shared=True)
         pairs = draw_constraints(data, self.n_constraints, rng, "MLC")
         self.n_constraints_ = len(pairs)
@@ -187,27 +185,14 @@ class MLC(IterativeMixin, LinearPairModel):
         limits = 1 if blind else self.max_iter, self.patience
         unbent = np.eye(start.n_components_)
         watch = Watch(unbent, self._notify, values, limits)
-        try:
-            watch.start(report=not stopped)
-            for root, gap in () if stopped else self._ascent(similar, dissimilar):
-                if watch.step(gap, root) or gap <= self.tol:
-                    break
-        except Stopped:
-            pass
+        watch.follow(() if stopped else self._ascent(similar, dissimilar), report=not stopped)
         watch = least_change([watch])
         bend(self, start, watch.best)
         self.metric_ = watch.best @ watch.best.T
         self.objective_ = float(np.linalg.norm(dissimilar @ watch.best, axis=1).sum())
         watch.record(self)
 
-    def _start_tags(self) -> MethodTags:
-        if not isinstance(self.init, str):
-            return self.init.tags
-        from simviz.methods import get_method
-
-        return get_method(self.init).tags
-
-    def _ascent(self, similar: Reals, dissimilar: Reals) -> Iterator[tuple[Reals, float]]:
+    def _ascent(self, similar: Reals, dissimilar: Reals) -> Iterator[tuple[float, Reals]]:
         # The first columns of F matter most.
         scatter = similar.T @ similar
         diagonal = self.form == "diagonal"
@@ -228,10 +213,12 @@ class MLC(IterativeMixin, LinearPairModel):
         problem = (DiagonalMatrix if diagonal else FullMatrix)(whitened)
         for C, _, gap in ascend(problem):
             if diagonal:
-                yield np.diag(np.sqrt(C / np.diag(scatter))), gap
-                continue
-            values, U = np.linalg.eigh(C)
-            yield np.linalg.solve(R.T, (U * np.sqrt(np.maximum(values, 0)))[:, ::-1]), gap
+                yield gap, np.diag(np.sqrt(C / np.diag(scatter)))
+            else:
+                values, U = np.linalg.eigh(C)
+                yield gap, np.linalg.solve(R.T, (U * np.sqrt(np.maximum(values, 0)))[:, ::-1])
+            if gap <= self.tol:
+                return
 
 
 class FullMatrix:

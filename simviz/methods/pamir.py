@@ -108,7 +108,6 @@ class PAMIR(TripleMixin, PairModel):
         title="PAMIR",
         reference="Grangier & Bengio 2008",
         family="gradient",
-        input="tfidf",
         space="either",
         uses="discriminative",
         stops_early=True,
@@ -146,9 +145,7 @@ class PAMIR(TripleMixin, PairModel):
     max_memory: int = 1_024
     random_state: Any = 0
 
-    def _fit_iter(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
-    ) -> None:
+    def _fit_iter(self, X: Matrix, Y: Matrix, relevance: Relevance, validation: Any) -> None:
         self._keep_frequent(X, Y)
         super()._fit_iter(X, Y, relevance, validation)
 

@@ -16,7 +16,6 @@ from simviz.base.stored import ITERATIONS, Declared, Number
 from simviz.methods._training import (
     Data,
     HeldOut,
-    Stopped,
     Values,
     Watch,
     held_out_values,
@@ -162,7 +161,6 @@ class S2Net(IterativeMixin, LinearPairModel):
         title="S2Net",
         reference="Yih et al. 2011",
         family="gradient",
-        input="tfidf",
         space="either",
         uses="discriminative",
         stops_early=True,
@@ -188,10 +186,7 @@ class S2Net(IterativeMixin, LinearPairModel):
         "precision": [options("auto", "float32", "bfloat16")],
         "device": [options("auto", "cpu", "cuda")],
     }
-    _stored: ClassVar[Declared] = {
-        **ITERATIONS,
-        "learning_rate_": Number(),
-    }
+    _stored: ClassVar[Declared] = {**ITERATIONS, "learning_rate_": Number()}
 
     n_components: int = 200
     _: KW_ONLY
@@ -215,9 +210,7 @@ class S2Net(IterativeMixin, LinearPairModel):
     device: str = "auto"
     random_state: Any = 0
 
-    def _fit_iter(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
-    ) -> None:
+    def _fit_iter(self, X: Matrix, Y: Matrix, relevance: Relevance, validation: Any) -> None:
         for _ in self._fitted([self], (X, Y, relevance), validation):
             pass
 
@@ -279,18 +272,13 @@ class S2Net(IterativeMixin, LinearPairModel):
         copy = type(self)(**{**self.get_params(deep=False), **changed})
         return copy.set_callbacks(*getattr(self, "_callbacks", ()))
 
-    def _fitted(
-        self, models: Sequence[S2Net], data: Data, validation: tuple[Any, ...] | None
-    ) -> Iterator[S2Net]:
+    def _fitted(self, models: Sequence[S2Net], data: Data, validation: Any) -> Iterator[S2Net]:
         """Fit models of ascending dimensions, whose largest has those of this one."""
         from simviz.methods._s2net_training import start_parameters, widened
 
         d, fewest = data[0].shape[1], models[0].n_components
-        if (
-            isinstance(self.init, str)
-            and self.init == "identity"
-            and (not self.shared or fewest < d)
-        ):
+        asks_identity = isinstance(self.init, str) and self.init == "identity"
+        if asks_identity and (not self.shared or fewest < d):
             raise ValueError(
                 "init='identity' has one space for both sides and a dimension for each of its "
                 f"{d:,} features; got shared={self.shared}, n_components={fewest}. Set "
@@ -303,9 +291,7 @@ class S2Net(IterativeMixin, LinearPairModel):
             data = data[0][rows], data[1], data[2].take(rows)
         held = hold_out_parts(self, data, validation, rng)
         start, stopped = start_parameters(self, held.data, rng)
-        whole: NDArray[Any] | None = None  # the start of all items, once it is wanted
-        learned: NDArray[Any] | None = None
-        final: NDArray[Any] | None = None
+        learned = final = whole = None  # the last: the start of all items, once it is wanted
         for model in models:
             k = min(model.n_components, start.shape[1])
             theta = widened(start[:, :k], learned, held.data, self.shared)
@@ -339,13 +325,8 @@ class S2Net(IterativeMixin, LinearPairModel):
         for rate in rates:
             watch = Watch(start, self._heard, values if held.parts else None, limits, rate)
             watches.append(watch)
-            try:
-                watch.start(report=not stopped and not self._done)
-                for loss, theta in () if stopped else self._steps(held.data, watch, rng):
-                    if watch.step(loss, theta):
-                        break
-            except Stopped:
-                stopped = True
+            steps = () if stopped else self._steps(held.data, watch, rng)
+            stopped |= watch.follow(steps, report=not stopped and not self._done)
             self._done += len(watch.losses)
             worse = watches[:-1] and watch.best_score <= watches[-2].best_score
             if stopped or worse:
@@ -360,19 +341,13 @@ class S2Net(IterativeMixin, LinearPairModel):
         self, watch: Watch, data: Data, start: NDArray[Any], rng: Any, stopped: bool
     ) -> tuple[NDArray[Any], bool]:
         """Do with all items what was best without those held out."""
-        current = start
         again = Watch(start, self._heard, None, (watch.best_iter, 1), watch.rate)
-        try:
-            if watch.best_iter and not stopped:
-                for loss, theta in self._steps(data, again, rng):
-                    current = theta
-                    if again.step(loss, theta):
-                        break
-        except Stopped:
+        steps = self._steps(data, again, rng) if watch.best_iter and not stopped else ()
+        if again.follow(steps, report=False):
             return watch.best, True
         if not stopped:
-            self._take(current)
-        return current, stopped
+            self._take(again.best)
+        return again.best, stopped
 
     def _heard(self, step: int, total: int, **metrics: float) -> bool:
         """Tell of a step of one of several descents."""
@@ -390,12 +365,9 @@ class S2Net(IterativeMixin, LinearPairModel):
 
     def _steps(self, data: Data, watch: Watch, rng: Any) -> Iterator[tuple[float, NDArray[Any]]]:
         """Iterations of the solver: loss and parameters."""
-        from simviz.methods._s2net_losses import BlockFactory, Loss, Settings
-        from simviz.methods._s2net_training import LBFGS, Adam, Network, Objective, active_rows
+        from simviz.methods._s2net_losses import BlockFactory, Loss
+        from simviz.methods._s2net_training import Network, Objective, active_rows, adam, lbfgs
 
-        settings = Settings(
-            self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
-        )
         theta, tick = watch.best, watch.tick
         make = BlockFactory(self.precision, self.device, theta.dtype, theta.shape[1])
         start = theta if self.regularization else None
@@ -405,15 +377,16 @@ class S2Net(IterativeMixin, LinearPairModel):
             network = Network(
                 X, Y, self.shared, self.activation, intercept=self.fit_intercept, half=half
             )
-            loss = Loss(relevance, settings, rng)
+            loss = Loss(relevance, self, rng)
             return Objective(network, loss, make, tick, start, self.regularization)
 
-        Loss(data[2], settings, rng).require_comparisons(data[2])
+        Loss(data[2], self, rng).require_comparisons(data[2])
         if self.solver == "lbfgs":
             data = active_rows(data, theta, self.shared, self.activation)
-            return LBFGS(objective(*data), watch.rate).iterate(theta)
-        adam = Adam(lambda X, Y, R, x: objective(X, Y, R)(x), watch.rate)
-        return adam.iterate(theta, self._batches(data, rng))
+            yield from lbfgs(objective(*data), theta, watch.rate)
+            return
+        batches = self._batches(data, rng)
+        yield from adam(lambda X, Y, R, x: objective(X, Y, R)(x), theta, batches, watch.rate)
 
     def _batches(self, data: Data, rng: Any) -> Any:
         from simviz.methods._s2net_training import Batches

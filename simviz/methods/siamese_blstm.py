@@ -266,9 +266,7 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
 
         return seconds_per_text(self, X, y, n_texts)
 
-    def _fit_iter(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
-    ) -> None:
+    def _fit_iter(self, X: Matrix, Y: Matrix, relevance: Relevance, validation: Any) -> None:
         from simviz.methods._blstm_training import prepare, train_network
 
         rng = check_random_state(self.random_state)
@@ -282,15 +280,8 @@ class SiameseBLSTM(IterativeMixin, EmbeddingModel):
         from simviz.methods._blstm_network import Shape
 
         known = max(len(self.x_characters_), len(self.y_characters_))
-        return Shape(
-            known + 1,
-            self.embedding_size,
-            self.convolution,
-            self.n_layers,
-            self.hidden_units,
-            self.n_components,
-            self.n_grams,
-        )
+        sizes = self.embedding_size, self.convolution, self.n_layers, self.hidden_units
+        return Shape(known + 1, *sizes, self.n_components, self.n_grams)
 
     def _reader(self) -> Any:
         from simviz.methods._blstm_training import Encoder

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass
 from numbers import Integral, Real
@@ -15,6 +14,7 @@ from numpy.typing import NDArray
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer
 from simviz.base.stored import ITERATIONS, Declared, StoredArray
 from simviz.methods import get_method
+from simviz.methods._spectral import fewer_components_unwarned
 from simviz.methods._triples import (
     MAX_ENTRIES,
     BatchSteps,
@@ -23,7 +23,6 @@ from simviz.methods._triples import (
     Triples,
     TripleSource,
     aligned,
-    check_size,
     filled,
     is_dense,
     pair_score,
@@ -152,7 +151,6 @@ class SSI(TripleMixin, PairModel):
         title="SSI",
         reference="Bai et al. 2009",
         family="gradient",
-        input="tfidf",
         space="either",
         uses="discriminative",
         stops_early=True,
@@ -195,9 +193,7 @@ class SSI(TripleMixin, PairModel):
     init_scale: float | None = None
     random_state: Any = 0
 
-    def _fit_iter(
-        self, X: Matrix, Y: Matrix, relevance: Relevance, validation: tuple[Any, ...] | None
-    ) -> None:
+    def _fit_iter(self, X: Matrix, Y: Matrix, relevance: Relevance, validation: Any) -> None:
         self._check_form(X, Y)
         # The same sums in the same order, however the sides are stored.
         X, Y = (Z if is_dense(Z) else sp.csr_array(Z) for Z in (X, Y))
@@ -229,7 +225,14 @@ class SSI(TripleMixin, PairModel):
                 "init='identity' to begin with the cosine, or 'normal' for noise in both factors."
             )
         if self.form == "full":
-            check_size("SSI(form='full')", X.shape[1], Y.shape[1], "use form='low_rank'")
+            d_x, d_y = X.shape[1], Y.shape[1]
+            if d_x * d_y > MAX_ENTRIES:
+                raise ValueError(
+                    "SSI(form='full') learns a weight for every pair of features: "
+                    f"{d_x:,} of X × {d_y:,} of y are {d_x * d_y:,}, more than the "
+                    f"{MAX_ENTRIES:,} that are held in memory. Keep fewer features (max_features "
+                    "of the features or of default_pipeline) or use form='low_rank'."
+                )
 
     def _begin(
         self, X: Matrix, Y: Matrix, relevance: Relevance, source: TripleSource, rng: Any
@@ -249,7 +252,10 @@ class SSI(TripleMixin, PairModel):
             return np.ones(d_x, X.dtype)
         if self.form == "full":
             return np.eye(d_x, d_y, dtype=X.dtype) * X.dtype.type(self.shared)
-        scale = self.init_scale or self._default_scale
+        usual = 1.0
+        if self.form == "symmetric":
+            usual = 0.5 if self.init == "lsa" else 0.1
+        scale = self.init_scale or usual
         std = scale / np.sqrt(self.n_components)
         U, V = (rng.normal(0, std, (d, self.n_components)).astype(X.dtype) for d in (d_x, d_y))
         if self.init == "lsa":
@@ -267,19 +273,12 @@ class SSI(TripleMixin, PairModel):
         self.x_factors_ = theta[:d_x, :N]
         self.y_factors_ = self.x_factors_ if self.form == "symmetric" else theta[d_x:, :N]
 
-    @property
-    def _default_scale(self) -> float:
-        if self.form == "symmetric":
-            return 0.5 if self.init == "lsa" else 0.1
-        return 1.0
-
     def _latent(self, X: Matrix, Y: Matrix, relevance: Relevance, seed: int) -> Any:
         method = get_method("lsa" if self.shared else "cl_lsi")
         model: Any = method(n_components=self.n_components, random_state=seed)
         model.set_callbacks(lambda *_: self._notify(0, self.max_iter))
-        with warnings.catch_warnings():
-            # Fewer directions than factors are no matter: the others start from noise.
-            warnings.filterwarnings("ignore", ".*is more than the data can give", UserWarning)
+        # Fewer directions than factors are no matter: the others start from noise.
+        with fewer_components_unwarned():
             model.fit(X, Y, relevance)
         return model.x_projection_, model.y_projection_
 
@@ -292,10 +291,8 @@ class SSI(TripleMixin, PairModel):
         margin, rate = float(self.margin), X.dtype.type(self.learning_rate)
         width = filled(X) + 2 * filled(Y) + 1
         if self.form == "diagonal":
-            x, y = rows_of(X), rows_of(Y)
-            return lambda triples: _triple_kernels.diagonal_steps(
-                x, y, triples, theta, margin, rate
-            ), width
+            x, y, diagonal_steps = rows_of(X), rows_of(Y), _triple_kernels.diagonal_steps
+            return lambda triples: diagonal_steps(x, y, triples, theta, margin, rate), width
         U, V = theta, None
         if self._factored:
             U = theta[: X.shape[1]]
@@ -306,20 +303,12 @@ class SSI(TripleMixin, PairModel):
             return batches, width * U.shape[1]
         x, y = rows_of(X), rows_of(Y)
         if V is None:
-            none = np.empty((0, 0))
-            return (
-                lambda triples: _triple_kernels.full_steps(
-                    x, y, triples, U, margin, rate, False, none, 0
-                ),
-                filled(X) * width,
-            )
-        group, shared, lengths = source.group, self.shared, (squares(X), squares(Y))
-        return (
-            lambda triples: _triple_kernels.low_rank_steps(
-                x, y, triples, group, U, V, margin, rate, shared, *lengths
-            ),
-            width * self.n_components,
-        )
+            full = U, margin, rate, False, np.empty((0, 0)), 0
+            full_steps = _triple_kernels.full_steps
+            return lambda triples: full_steps(x, y, triples, *full), filled(X) * width
+        how = source.group, U, V, margin, rate, self.shared, squares(X), squares(Y)
+        steps = _triple_kernels.low_rank_steps
+        return lambda triples: steps(x, y, triples, *how), width * self.n_components
 
     @property
     def max_weights(self) -> int | None:

@@ -21,8 +21,8 @@ from simviz._types import Array
 from simviz.base import Matrix, nonzero_rows
 from simviz.exceptions import JobError
 from simviz.methods._linalg import Products
-from simviz.methods._s2net_losses import BlockFactory, Loss, Settings
-from simviz.methods._s2net_training import LBFGS, Network, Objective, active_rows
+from simviz.methods._s2net_losses import BlockFactory, Loss
+from simviz.methods._s2net_training import Network, Objective, active_rows, lbfgs
 from simviz.methods._training import Watch
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
@@ -103,10 +103,7 @@ class _SharedOut(S2Net):
         theta, tick = watch.best, watch.tick
         X, Y, relevance = active_rows(data, theta, self.shared, self.activation)
         client, n_shares = self.plan
-        settings = Settings(
-            self.loss, self.gamma, self.direction, self.hard_negatives, self.balanced
-        )
-        loss = Loss(relevance, settings, rng)
+        loss = Loss(relevance, self, rng)
         loss.require_comparisons(relevance)
         making = (self.precision, self.device, theta.dtype, theta.shape[1])
         half = BlockFactory(*making).kind(X.shape[0], Y.shape[0]) == "bfloat16"
@@ -131,7 +128,7 @@ class _SharedOut(S2Net):
             return value, gradient
 
         try:
-            yield from LBFGS(function, watch.rate).iterate(theta)
+            yield from lbfgs(function, theta, watch.rate)
         finally:
             rows.close()
 

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
-from simviz.methods._s2net_losses import FloatBlocks, Loss, Settings, TorchBlocks
+from simviz.methods._s2net_losses import FloatBlocks, Loss, TorchBlocks
 from simviz.methods._s2net_training import Network, Objective
+from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
 
 LOSSES = ("logistic", "softmax", "triplet", "mse")
@@ -46,10 +47,11 @@ def objective(
     balanced=False, shared=False, activation=None, rows=4, penalty=0.0, start=None, X=None, Y=None,
     blocks=FloatBlocks, intercept=True,
 ):  # fmt: skip
-    settings = Settings(loss, gamma, direction, hard_negatives, balanced)
+    settings = {"gamma": gamma, "hard_negatives": hard_negatives, "balanced": balanced}
+    model = S2Net(loss=loss, direction=direction, **settings)
     X, Y = side(N_X, 0) if X is None else X, side(N_Y, 1) if Y is None else Y
     network = Network(X, Y, shared, activation, intercept=intercept)
-    terms = Loss(relevance, settings, np.random.RandomState(0))
+    terms = Loss(relevance, model, np.random.RandomState(0))
     return Objective(network, terms, lambda P, Q: blocks(P, Q, rows), lambda: None, start, penalty)
 
 
@@ -128,7 +130,7 @@ def test_without_offsets_value_and_gradient_are_those_of_the_projections(shared)
     def value(theta):
         P, Q = X @ theta[:D], Y @ (theta[:D] if shared else theta[D : 2 * D])
         P, Q = (Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in (P, Q))
-        return brute_force(relevance, P @ Q.T, Settings("logistic", 10.0, "both", None, False))
+        return brute_force(relevance, P @ Q.T, S2Net(loss="logistic"))
 
     found, gradient = objective(relevance, shared=shared, intercept=False)(theta)
     assert found == pytest.approx(value(theta), rel=1e-11)
@@ -168,8 +170,8 @@ def test_gradient_of_the_penalty():
 def test_value_is_the_mean_over_all_comparisons(loss, direction, gamma, name, balanced):
     f = objective(JUDGMENTS[name], loss, direction=direction, gamma=gamma, balanced=balanced)
     (P, _), (Q, _) = f.network.forward(parameters())
-    settings = Settings(loss, gamma, direction, None, balanced)
-    expected = brute_force(JUDGMENTS[name], P @ Q.T, settings)
+    model = S2Net(loss=loss, gamma=gamma, direction=direction, balanced=balanced)
+    expected = brute_force(JUDGMENTS[name], P @ Q.T, model)
     assert f(parameters())[0] == pytest.approx(expected, rel=1e-11)
 
 
@@ -272,18 +274,6 @@ def test_float32_sums_are_kept_in_float64():
     np.testing.assert_allclose(gradient32, gradient, atol=2e-6 * np.abs(gradient).max())
 
 
-def test_the_sign_printed_in_the_appendix_is_wrong():
-    """Appendix A has −γ/(1 + exp(−γΔ)); only −γ/(1 + exp(γΔ)) is the derivative."""
-    gamma, gap, h = 10.0, 0.3, 1e-6
-
-    def loss(value):
-        return np.logaddexp(0, -gamma * value)
-
-    difference = (loss(gap + h) - loss(gap - h)) / (2 * h)
-    assert -gamma / (1 + np.exp(gamma * gap)) == pytest.approx(difference)
-    assert -gamma / (1 + np.exp(-gamma * gap)) != pytest.approx(difference, rel=0.5)
-
-
 def test_unknown_items_get_no_gradient():
     X = side(N_X, 0).toarray()
     X[3] = 0
@@ -314,43 +304,3 @@ def test_gradients_that_nobody_holds_are_written_over():
     third = f(3 * theta)[1]
     assert third.ctypes.data == place
     np.testing.assert_array_equal(first, kept)
-
-
-@pytest.mark.parametrize("loss", LOSSES)
-def test_cosine_forgets_lengths_and_rotations(loss):
-    theta = parameters()
-    gradient = objective(JUDGMENTS["several"], loss)(theta)[1]
-    product = theta.T @ gradient
-    assert abs(np.trace(product)) < 1e-13
-    np.testing.assert_allclose(product, product.T, atol=1e-13)
-
-
-def test_two_pairs_in_closed_form():
-    X, Y = np.eye(2), np.eye(2)
-    theta = np.random.default_rng(0).standard_normal((6, 3))
-    theta[4:] = 0  # the biases
-    f = objective(Relevance.identity(2), X=X, Y=Y)
-    P, Q = (W / np.linalg.norm(W, axis=1)[:, None] for W in (theta[:2], theta[2:4]))
-    S = P @ Q.T
-    gaps = [S[i, i] - S[j, m] for i in (0, 1) for j, m in ((0, 1), (1, 0))]
-    assert f(theta)[0] == pytest.approx(np.mean(np.log1p(np.exp(-10 * np.array(gaps)))))
-
-
-def test_small_gamma_counts_mean_differences():
-    gamma = 1e-5
-    f = objective(Relevance.identity(N_Y), X=side(N_Y, 5), gamma=gamma)
-    (P, _), (Q, _) = f.network.forward(parameters())
-    S = P @ Q.T
-    others = (S.sum() - np.trace(S)) / (N_Y * (N_Y - 1))
-    expected = np.log(2) - gamma * (np.trace(S) / N_Y - others) / 2
-    assert f(parameters())[0] == pytest.approx(expected, abs=1e-9)
-
-
-def test_order_of_pairs_does_not_matter():
-    X, Y = side(N_Y, 5), side(N_Y, 6)
-    order = np.random.default_rng(1).permutation(N_Y)
-    relevance = Relevance.identity(N_Y)
-    value, gradient = objective(relevance, X=X, Y=Y)(parameters())
-    again, same = objective(relevance, X=X[order], Y=Y[order])(parameters())
-    assert again == pytest.approx(value, rel=1e-13)
-    np.testing.assert_allclose(same, gradient, atol=1e-14)

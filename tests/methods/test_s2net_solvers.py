@@ -13,14 +13,14 @@ from sklearn.exceptions import ConvergenceWarning
 from simviz.data import split
 from simviz.datasets import load_demo
 from simviz.features import Tfidf
-from simviz.methods._s2net_losses import FloatBlocks, Loss, Settings
+from simviz.methods._s2net_losses import FloatBlocks, Loss
 from simviz.methods._s2net_training import (
-    LBFGS,
-    Adam,
     Batches,
     Network,
     Objective,
     active_rows,
+    adam,
+    lbfgs,
     start_parameters,
 )
 from simviz.methods.s2net import S2Net
@@ -32,9 +32,9 @@ def convexified(penalty=0.1, n=12, d=6, k=8):
     rng = np.random.default_rng(0)
     X, Y = rng.standard_normal((2, n, d))
     start = rng.standard_normal((2 * d + 2, k))
-    settings = Settings("logistic", 2.0, "both", None, False)
     network = Network(X, Y, False, None)
-    loss = Loss(Relevance.identity(n), settings, np.random.RandomState(0))
+    model = S2Net(loss="logistic", gamma=2.0)
+    loss = Loss(Relevance.identity(n), model, np.random.RandomState(0))
     return Objective(network, loss, FloatBlocks, lambda: None, start, penalty), start
 
 
@@ -45,7 +45,7 @@ def last(iterates, n):
 
 def test_lbfgs_finds_the_minimum_of_scipy():
     f, start = convexified()
-    value, point = last(LBFGS(f, 0.01).iterate(start), 60)
+    value, point = last(lbfgs(f, start, 0.01), 60)
     theirs = minimize(
         lambda v: (lambda r: (r[0], r[1].ravel()))(f(v.reshape(start.shape))),
         start.ravel(), jac=True, method="L-BFGS-B", options={"ftol": 0, "gtol": 1e-10},
@@ -57,7 +57,7 @@ def test_lbfgs_finds_the_minimum_of_scipy():
 def test_lbfgs_steps_never_go_up():
     f, start = convexified(penalty=0.0)
     values = [f(start)[0]]
-    values += [value for value, _ in itertools.islice(LBFGS(f, 0.01).iterate(start), 40)]
+    values += [value for value, _ in itertools.islice(lbfgs(f, start, 0.01), 40)]
     assert (np.diff(values) < 0).all()
     assert values[-1] < 0.7 * values[0]
 
@@ -71,7 +71,7 @@ def test_lbfgs_first_step_has_the_length_asked_for():
         return float(x.sum()), np.ones_like(x)
 
     start = np.full((4, 3), 2.0)
-    next(LBFGS(slope, 0.01).iterate(start))
+    next(lbfgs(slope, start, 0.01))
     length = np.linalg.norm(seen[1] - start)
     assert length == pytest.approx(0.01 * np.linalg.norm(start))
 
@@ -83,16 +83,15 @@ def test_lbfgs_solves_an_ill_conditioned_quadratic_in_float32():
         return float((scales * x * x).sum(dtype=np.float64)) / 2, scales * x
 
     start = np.ones((20, 2), np.float32)
-    value, point = last(LBFGS(quadratic, 0.01).iterate(start), 150)
+    value, point = last(lbfgs(quadratic, start, 0.01), 150)
     assert point.dtype == np.float32
     assert value < 1e-6
 
 
 def test_lbfgs_ends_at_a_minimum():
-    values = list(LBFGS(lambda x: (float((x * x).sum()), 2 * x), 0.1).iterate(np.ones((2, 2))))
+    values = list(lbfgs(lambda x: (float((x * x).sum()), 2 * x), np.ones((2, 2)), 0.1))
     assert values[-1][0] < 1e-12
-    at_rest = LBFGS(lambda x: (1.0, np.zeros_like(x)), 0.1)
-    assert list(at_rest.iterate(np.ones((2, 2)))) == []
+    assert list(lbfgs(lambda x: (1.0, np.zeros_like(x)), np.ones((2, 2)), 0.1)) == []
 
 
 def test_lbfgs_says_that_it_made_no_step():
@@ -101,7 +100,7 @@ def test_lbfgs_says_that_it_made_no_step():
 
     for function in (wrong, lambda x: (1.0, np.full_like(x, np.nan))):
         with pytest.warns(ConvergenceWarning, match="no step down from its start"):
-            assert list(LBFGS(function, 0.01).iterate(np.ones((2, 2)))) == []
+            assert list(lbfgs(function, np.ones((2, 2)), 0.01)) == []
 
 
 @pytest.fixture(scope="module")
@@ -161,8 +160,7 @@ def test_adam_follows_its_definition():
         seen.append(relevance.shape)
         return 0.5, x - target
 
-    adam = Adam(objective, 0.1)
-    *_, (value, average) = itertools.islice(adam.iterate(start, batches), 3)
+    value, average = last(adam(objective, start, batches, 0.1), 3)
     x, m, v, kept = start.copy(), 0 * start, 0 * start, start.copy()
     rate = 0.1 * np.sqrt((start**2).mean())
     decay = 1 - 1 / 3

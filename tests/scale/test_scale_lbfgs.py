@@ -12,7 +12,7 @@ from local_cluster import cluster_here
 
 from simviz.jobs import JobError
 from simviz.methods._linalg import Products
-from simviz.methods._s2net_losses import BlockFactory, Loss, Settings
+from simviz.methods._s2net_losses import BlockFactory, Loss
 from simviz.methods._s2net_training import Network, Objective
 from simviz.methods.s2net import S2Net
 from simviz.relevance import Relevance
@@ -57,7 +57,8 @@ def test_shares_of_rows_sum_to_the_whole(loss, direction, matched, balanced):
     X, Y = (sp.random_array((r, d), density=0.2, rng=rng, format="csr") for r in (n, m))
     judged = sp.eye_array(n, m) if matched else sp.csr_array((rng.random((n, m)) < 0.05) * 1.0)
     relevance = Relevance(sp.csr_array(judged), "negative")
-    total = Loss(relevance, Settings(loss, 10.0, direction, None, balanced), None)
+    model = S2Net(loss=loss, direction=direction, balanced=balanced)
+    total = Loss(relevance, model, None)
     theta = rng.normal(size=(2 * d + 2, k))
 
     def objective(rows, part):
