@@ -157,9 +157,8 @@ class Link:
         """Send data to a worker; where it was just killed, there may be another one."""
         send = partial(scatter, self.client, [data], timeout=WORKER_SECONDS)
         # Without any worker it waits as long as one takes to be started, but once.
-        no_worker = (TimeoutError,)
-        address = self.address
-        return with_retries(self.client, address, send, _SENDS, _AGAIN_SECONDS, no_worker)[0]
+        how = _SENDS, _AGAIN_SECONDS, (TimeoutError,)
+        return with_retries(self.client, self.address, send, *how)[0]
 
     def forget(self, name: Any) -> None:
         """Send these data anew when they are needed next."""

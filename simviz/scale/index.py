@@ -116,14 +116,19 @@ def exact_search(vectors: VectorShards, queries: ArrayLike, k: int = 10) -> Neig
     """
     Q = as_queries(vectors, queries, k)
     k = min(k, vectors.n_items)
-    chunks = [_search(vectors, Q[i : i + QUERIES], k) for i in range(0, len(Q), QUERIES)]
-    if not chunks:
-        return Neighbors(np.empty((0, k), np.int64), np.empty((0, k), np.float32))
-    positions, scores = (np.concatenate(part) for part in zip(*chunks, strict=True))
-    return Neighbors(positions, scores)
+    found = _nothing_found(len(Q), k)
+    for start in range(0, len(Q), QUERIES):
+        rows = slice(start, start + QUERIES)
+        part = _search(vectors, Q[rows], k)
+        found.positions[rows], found.scores[rows] = part.positions, part.scores
+    return found
 
 
-def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vectors]:
+def _nothing_found(n: int, k: int) -> Neighbors:
+    return Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
+
+
+def _search(vectors: VectorShards, Q: Vectors, k: int) -> Neighbors:
     """The best of one block of queries."""
     n = len(Q)
     # n·u·‖q‖·‖y‖ bounds the rounding of a sum of n products (Higham 2002, section 3.1). Twice
@@ -131,7 +136,7 @@ def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vecto
     lengths = np.sqrt(np.einsum("ik,ik->i", Q, Q, dtype=np.float64))
     error = np.finfo(np.float32).eps * (Q.shape[1] + 2)
     margin = (2 * error * lengths * vectors.longest + np.finfo(np.float32).tiny)[:, None]
-    nearest = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
+    nearest = _nothing_found(n, k)
     known = lengths > 0
     n_rows = int(np.clip(_ENTRIES // n, ROWS_AT_ONCE, MAX_ROWS))
     for start, block in vectors.blocks(n_rows):
@@ -152,16 +157,12 @@ def _search(vectors: VectorShards, Q: Vectors, k: int) -> tuple[Positions, Vecto
         if not len(query):
             continue
         old = np.nonzero(nearest.positions >= 0)
-        nearest = best(
-            np.r_[old[0], query],
-            np.r_[nearest.positions[old], row + start],
-            np.r_[nearest.scores[old], rescored(Q, query, row, block)],
-            n,
-            k,
-        )
+        positions = np.r_[nearest.positions[old], row + start]
+        scores = np.r_[nearest.scores[old], rescored(Q, query, row, block)]
+        nearest = best(np.r_[old[0], query], positions, scores, n, k)
     # Zeros score 0 with everything.
     nearest.positions[~known], nearest.scores[~known] = np.arange(k), 0
-    return nearest.positions, nearest.scores
+    return nearest
 
 
 def as_queries(vectors: VectorShards, queries: ArrayLike, k: int) -> Vectors:
@@ -198,7 +199,7 @@ def best(query: Positions, positions: Positions, scores: Vectors, n: int, k: int
     first = np.searchsorted(query, np.arange(n))
     place = np.arange(len(query)) - first[query]
     is_best = place < k
-    nearest = Neighbors(np.full((n, k), -1), np.full((n, k), -np.inf, dtype=np.float32))
+    nearest = _nothing_found(n, k)
     nearest.positions[query[is_best], place[is_best]] = positions[order[is_best]]
     nearest.scores[query[is_best], place[is_best]] = scores[order[is_best]]
     return nearest
@@ -296,7 +297,7 @@ class ApproximateIndex:
         storage: Storage = "float16",
         n_lists: int | None = None,
         n_threads: int | None = 1,
-        callback: Callable[[int, int], object] | None = None,
+        callback: Callback = None,
     ) -> ApproximateIndex:
         """Build the index and store it beside a note of what it belongs to.
 
@@ -478,15 +479,10 @@ def _build(vectors: VectorShards, storage: Storage, n_lists: int, callback: Call
             if callback is not None:
                 callback(start + len(block), vectors.n_items)
 
-    return lists_of(
-        _sample(vectors, max(LEARNED * n_lists, 2**14)),
-        blocks(),
-        n_lists,
-        _ITERATIONS,
-        CODES[storage],
-        # Where lengths differ, the range of numbers is another one than that of directions.
-        _sample(vectors, 2**16) if vectors.similarity == "dot" else None,
-    )
+    directions = _sample(vectors, max(LEARNED * n_lists, 2**14))
+    # Where lengths differ, the range of numbers is another one than that of directions.
+    numbers = _sample(vectors, 2**16) if vectors.similarity == "dot" else None
+    return lists_of(directions, blocks(), n_lists, _ITERATIONS, CODES[storage], numbers)
 
 
 def _sample(vectors: VectorShards, n: int) -> Vectors:

@@ -226,13 +226,13 @@ def read_pairs(
     files, _ = open_files(where, required)
     rows: tuple[list[Any], list[Any]] = ([], [])
     grades: list[NDArray[np.float32]] = []
-    missed: list[dict[str, int]] = [{}, {}]
+    missed: list[list[str]] = [[], []]
     dropped = 0
     for path in files:
         for batch in read_batches(path, list(required), _BATCH_ROWS):
             numbers = [
-                _rows(id_texts(path, batch, column), known, counts)
-                for column, known, counts in zip((x_id, y_id), sides, missed, strict=True)
+                _rows(id_texts(path, batch, column), known, named)
+                for column, known, named in zip((x_id, y_id), sides, missed, strict=True)
             ]
             is_known = (numbers[0] >= 0) & (numbers[1] >= 0)
             dropped += int((~is_known).sum())
@@ -278,17 +278,16 @@ def _known(shards: SparseShards, side: str) -> Any:
     return known
 
 
-def _rows(ids: list[str], known: Any, missed: dict[str, int]) -> NDArray[np.int64]:
-    """The row of each id, −1 where there is none; counts the first few of those."""
+def _rows(ids: list[str], known: Any, missed: list[str]) -> NDArray[np.int64]:
+    """The row of each id, −1 where there is none; `missed` gets the first few of those."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
     positions = pc.index_in(pa.array(ids, pa.large_string()), value_set=known).fill_null(-1)
     rows = positions.to_numpy(zero_copy_only=False).astype(np.int64)
     for i in np.flatnonzero(rows < 0):
-        if len(missed) >= _MAX_NAMED and ids[i] not in missed:
-            continue
-        missed[ids[i]] = missed.get(ids[i], 0) + 1
+        if len(missed) < _MAX_NAMED and ids[i] not in missed:
+            missed.append(ids[i])
     return rows
 
 
@@ -305,7 +304,7 @@ def _grades(path: Path, values: Any, column: str) -> NDArray[np.float32]:
     return np.where(grades == 0, np.float32(-1), grades)
 
 
-def _unknown_ids(dropped: int, missed: list[dict[str, int]]) -> str:
+def _unknown_ids(dropped: int, missed: list[list[str]]) -> str:
     """How many pairs have unknown ids, and the first of those."""
     named = [
         f"on the {side} side {', '.join(shown(i) for i in ids)}"

@@ -22,8 +22,7 @@ if TYPE_CHECKING:
     from distributed import Client
 
 F = TypeVar("F", bound=TermFeatures)
-#: What a column may hold: the words for it, and whether an Arrow type is such.
-RequiredColumns = dict[str, tuple[str, Any]]
+RequiredColumns = dict[str, tuple[str, list[str]]]
 
 BATCH_ROWS = 65_536
 
@@ -204,7 +203,7 @@ def fit_vocabulary(features: F, *sources: TextFolder, client: Client | None = No
     if not sources:
         raise ValueError("A vocabulary is learned from texts, got no source. Give a TextFolder.")
     parts = [(source, i) for source in sources for i in range(len(source))]
-    totals: Any = map_reduce(_count, _add, parts, features, client=client)
+    totals: Any = map_reduce(_count, lambda a, b: a.add(b), parts, features, client=client)
     return features.fit_totals(totals)
 
 
@@ -216,31 +215,17 @@ def _count(part: tuple[TextFolder, int], features: TermFeatures) -> Any:
     return totals
 
 
-def _add(totals: Any, more: Any) -> Any:
-    return totals.add(more)
+#: What a column may hold: the words for it, and the kinds of Arrow types that are such.
+TEXT = ("text", ["text"])
+IDS = ("text or whole numbers", ["text", "integer"])
+GRADES = ("numbers", ["integer", "floating", "boolean"])
 
 
-def _is_text(kind: Any) -> bool:
+def _fits(kind: Any, allowed: list[str]) -> bool:
     import pyarrow.types as t
 
-    return is_string(kind.value_type if t.is_dictionary(kind) else kind)
-
-
-def _is_id(kind: Any) -> bool:
-    import pyarrow.types as t
-
-    return _is_text(kind) or bool(t.is_integer(kind))
-
-
-def _is_number(kind: Any) -> bool:
-    import pyarrow.types as t
-
-    return bool(t.is_integer(kind) or t.is_floating(kind) or t.is_boolean(kind))
-
-
-TEXT = ("text", _is_text)
-IDS = ("text or whole numbers", _is_id)
-GRADES = ("numbers", _is_number)
+    is_text = is_string(kind.value_type if t.is_dictionary(kind) else kind)
+    return any(is_text if name == "text" else getattr(t, f"is_{name}")(kind) for name in allowed)
 
 
 def open_files(
@@ -256,13 +241,13 @@ def open_files(
             file = pq.ParquetFile(path)
             schema, n = file.schema_arrow, file.metadata.num_rows
             file.close()
-        for column, (text, fits) in required.items():
+        for column, (text, allowed) in required.items():
             if schema.names.count(column) != 1:
                 near = did_you_mean(column, schema.names) if schema.names else "It has none."
                 twice = "two columns" if column in schema.names else "no column"
                 raise DatasetError(f"{path} has {twice} {shown(column)}. {near}")
             kind = schema.field(column).type
-            if not fits(kind):
+            if not _fits(kind, allowed):
                 raise DatasetError(
                     f"Column {shown(column)} of {path} should hold {text}, got {kind}. "
                     "Name another column, or write it as such in every file."

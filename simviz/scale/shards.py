@@ -149,10 +149,10 @@ class Shards:
 
     def _map_ids(self, i: int) -> tuple[NDArray[np.int64], NDArray[np.uint8]]:
         """Return where the ids of a shard end, and their bytes."""
-        path, n = self.folder / self._names[i], self._rows[i]
-        ends = map_array(path.with_name(f"{path.name}.id_ends.npy"), np.int64, (n,))
+        name, n = self._names[i], self._rows[i]
+        ends = map_array(self.folder / f"{name}.id_ends.npy", np.int64, (n,))
         size = max(0, int(ends[-1])) if n else 0
-        return ends, map_array(path.with_name(f"{path.name}.id_bytes.npy"), np.uint8, (size,))
+        return ends, map_array(self.folder / f"{name}.id_bytes.npy", np.uint8, (size,))
 
     def _decoded(self, i: int, raw: Any, places: Sequence[int]) -> list[str]:
         """Return the ids between places in the bytes of a shard."""
@@ -233,10 +233,10 @@ class SparseShards(Shards):
     def __getitem__(self, i: int) -> sp.csr_array:
         """Shard i as a matrix (rows, n_features) of arrays that lie on the disk."""
         i = range(len(self))[i]
-        start, n, m = self.folder / self._names[i], self._rows[i], self._entries[i]
-        indptr = map_array(start.with_name(f"{start.name}.indptr.npy"), np.int64, (n + 1,))
-        indices = map_array(start.with_name(f"{start.name}.indices.npy"), np.int32, (m,))
-        data = map_array(start.with_name(f"{start.name}.data.npy"), np.float32, (m,))
+        name, n, m = self._names[i], self._rows[i], self._entries[i]
+        indptr = map_array(self.folder / f"{name}.indptr.npy", np.int64, (n + 1,))
+        indices = map_array(self.folder / f"{name}.indices.npy", np.int32, (m,))
+        data = map_array(self.folder / f"{name}.data.npy", np.float32, (m,))
         if i not in self._trusted:
             self._check(i, indptr, indices)
             self._trusted.add(i)

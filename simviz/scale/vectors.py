@@ -365,11 +365,9 @@ def _kind(model: PairModel | Pipeline) -> str:
         return "dot"
     kind = getattr(own, "similarity_kind", "none")
     if kind not in _KINDS or not isinstance(own, EmbeddingModel):
-        remedy = (
-            "Fit it with measure='hellinger', which orders almost alike"
-            if kind == "js"
-            else "Take a method that puts both sides into one space (shared=False for SSI)"
-        )
+        remedy = "Take a method that puts both sides into one space (shared=False for SSI)"
+        if kind == "js":
+            remedy = "Fit it with measure='hellinger', which orders almost alike"
         raise ValueError(
             f"{own.tags.title} compares items in a way that is no inner product of vectors. "
             f"{remedy}."
