@@ -7,19 +7,8 @@ from hypothesis.extra.numpy import arrays
 from scipy.spatial.distance import jensenshannon
 from scorers import Shares
 
-from simviz.base import (
-    PairModel,
-    TopicSimilarity,
-    _jensen_shannon,
-    _jensen_shannon as bounds,
-)
-from simviz.base._jensen_shannon import (
-    Distributions,
-    js_listed,
-    js_pairs,
-    js_ranks,
-    js_similarity,
-)
+from simviz.base import PairModel, TopicSimilarity, _jensen_shannon, _jensen_shannon as bounds
+from simviz.base._jensen_shannon import Distributions, js_listed, js_pairs, js_ranks, js_similarity
 from simviz.base.checks import yield_checks
 from simviz.ranking import rank_block
 from simviz.relevance import Relevance

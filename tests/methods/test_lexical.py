@@ -6,6 +6,7 @@ import bm25s
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose
 
 from simviz.methods.bm25 import BM25
 from simviz.methods.tfidf_cosine import TfidfCosine
@@ -34,13 +35,13 @@ def test_bm25_equals_bm25s_but_for_its_constant(counts, variant):
         if variant == "robertson" and frequent[queries[[i]].indices].any():
             continue
         if terms:
-            np.testing.assert_allclose(ours[i], peer.get_scores(terms) * 2.2, atol=1e-5)
+            assert_allclose(ours[i], peer.get_scores(terms) * 2.2, atol=1e-5)
 
 
 def test_bm25_without_length_and_saturation_is_tf_idf(counts):
     queries, docs = counts
     model = BM25(k1=1e9, b=0, symmetric=False).fit(docs)
-    np.testing.assert_allclose(
+    assert_allclose(
         model.similarity(queries, docs), (queries * model.idf_) @ docs.T.toarray(), rtol=1e-6
     )
 
@@ -49,7 +50,7 @@ def test_bm25_with_k1_zero_asks_only_whether_terms_occur(counts):
     queries, docs = counts
     model = BM25(k1=0).fit(docs)
     present = (docs.toarray() > 0) * model.idf_
-    np.testing.assert_allclose(model.similarity(queries, docs), queries @ present.T)
+    assert_allclose(model.similarity(queries, docs), queries @ present.T)
 
 
 def test_bm25_refuses_negative_counts(counts):
@@ -62,27 +63,21 @@ def test_cosine_is_the_cosine(counts):
     S = TfidfCosine().fit(docs).similarity(queries, docs)
     Q, D = queries.toarray(), docs.toarray()
     norms = np.outer(np.linalg.norm(Q, axis=1), np.linalg.norm(D, axis=1))
-    np.testing.assert_allclose(S, np.divide(Q @ D.T, norms, out=norms * 0, where=norms > 0))
+    assert_allclose(S, np.divide(Q @ D.T, norms, out=norms * 0, where=norms > 0))
 
 
 def test_both_sides_of_bm25_are_documents(counts):
     queries, docs = counts
     other = sp.csr_array(docs[::-1])
     both, turned = BM25().fit(queries[[0] * 40], docs), BM25().fit(docs, queries[[0] * 40])
-    np.testing.assert_allclose(
-        both.similarity(queries, other), turned.similarity(other, queries).T
-    )
-    np.testing.assert_allclose(
-        both.pair_score(docs, other), both.similarity(docs, other).diagonal()
-    )
+    assert_allclose(both.similarity(queries, other), turned.similarity(other, queries).T)
+    assert_allclose(both.pair_score(docs, other), both.similarity(docs, other).diagonal())
     # An item of mean length without repeated terms scores as a query does.
     plain = BM25(symmetric=False).fit(docs)
     known = BM25().fit(queries[[0] * 40], docs)
     known.idf_, known.unseen_idf_ = plain.idf_, plain.unseen_idf_
     known.x_average_length_ = float(queries[[3]].sum())
-    np.testing.assert_allclose(
-        known.similarity(queries[[3]], docs), plain.similarity(queries[[3]], docs)
-    )
+    assert_allclose(known.similarity(queries[[3]], docs), plain.similarity(queries[[3]], docs))
     # N and df count both sides.
     assert BM25().fit(docs, other).unseen_idf_ == pytest.approx(np.log1p((80 - 0.5) / 1.5))
 

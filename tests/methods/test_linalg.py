@@ -17,7 +17,6 @@ from simviz.methods._linalg import (
     rows_operator,
     truncated_svd,
 )
-from simviz.methods.heterogeneous_svd import HeterogeneousSVD
 
 RNG = np.random.default_rng(0)
 
@@ -109,17 +108,6 @@ def test_product_of_few_items_needs_only_their_gram_matrices(sparse):
     np.testing.assert_allclose(U.T @ U, np.eye(4), atol=1e-6)
     np.testing.assert_allclose(Vt @ Vt.T, np.eye(4), atol=1e-6)
     np.testing.assert_allclose(U.T @ M, s[:, None] * Vt, atol=1e-7)
-
-
-def test_both_routes_of_the_paired_svd_agree(monkeypatch):
-    rng = np.random.default_rng(2)
-    X = sp.random_array((40, 90), density=0.2, rng=rng, format="csr")
-    Y = sp.random_array((40, 80), density=0.2, rng=rng, format="csr")
-    few = HeterogeneousSVD(6).fit(X, Y)
-    monkeypatch.setattr("simviz.methods.heterogeneous_svd.FEW_ITEMS", 0)
-    many = HeterogeneousSVD(6).fit(X, Y)
-    np.testing.assert_allclose(few.spectrum_, many.spectrum_, rtol=1e-9)
-    np.testing.assert_allclose(few.similarity(X, Y), many.similarity(X, Y), atol=1e-7)
 
 
 @pytest.mark.parametrize("shape", [(20, 50), (50, 20)])

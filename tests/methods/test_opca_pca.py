@@ -9,12 +9,7 @@ import scipy.sparse as sp
 from sklearn import decomposition
 
 from simviz.methods import _linalg, _spectral
-from simviz.methods._training import (
-    held_out_values,
-    hold_out_parts,
-    initial_model,
-    mean_score,
-)
+from simviz.methods._training import held_out_values, hold_out_parts, initial_model, mean_score
 from simviz.methods.cca import RidgeCCA
 from simviz.methods.opca import OPCA
 from simviz.methods.pca import PCA

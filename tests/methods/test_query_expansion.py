@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
+from numpy.testing import assert_allclose, assert_array_equal
 
 from simviz.data import PairSet
 from simviz.methods import all_methods, get_method
@@ -45,7 +46,7 @@ def by_definition(Q, D, beta, E):
 def test_it_is_rocchio_without_negative_feedback(E):
     Q, D = texts(0, 20), texts(1, 60)
     model = QueryExpansion(0.4, n_feedback=E, n_terms=None).fit(D)
-    np.testing.assert_allclose(model.similarity(Q, D), by_definition(Q, D, 0.4, E), atol=1e-12)
+    assert_allclose(model.similarity(Q, D), by_definition(Q, D, 0.4, E), atol=1e-12)
 
 
 @pytest.mark.parametrize("base", ["tfidf_cosine", "bm25", "lsa"])
@@ -53,9 +54,7 @@ def test_without_weight_it_is_the_base(base):
     Q, D = texts(0, 20), texts(1, 60)
     plain = get_method(base)(**({"n_components": 5} if base == "lsa" else {}))
     expanded = QueryExpansion(0, base=plain).fit(Q, D, np.eye(20, 60))
-    np.testing.assert_array_equal(
-        expanded.similarity(Q, D), plain.fit(Q, D, np.eye(20, 60)).similarity(Q, D)
-    )
+    assert_array_equal(expanded.similarity(Q, D), plain.fit(Q, D, np.eye(20, 60)).similarity(Q, D))
 
 
 def test_a_document_never_feeds_on_itself():
@@ -67,7 +66,7 @@ def test_a_document_never_feeds_on_itself():
     unit = D.toarray() / np.linalg.norm(D.toarray(), axis=1, keepdims=True)
     wanted = unit + unit[nearest] * (S.max(axis=1) > 0)[:, None]
     wanted /= np.linalg.norm(wanted, axis=1, keepdims=True)
-    np.testing.assert_allclose(model.similarity(D, D), wanted @ unit.T, atol=1e-12)
+    assert_allclose(model.similarity(D, D), wanted @ unit.T, atol=1e-12)
 
 
 def test_copies_of_the_query_are_known_by_their_features_alone():
@@ -84,13 +83,11 @@ def test_documents_level_at_the_last_place_share_it():
     scores = np.array([[0.9, 0.5, 0.5, 0.5, 0.1], [0.0, 0.0, 0.3, 0.0, -1.0], [0.0] * 5])
     none = sp.csr_array((3, 5), dtype=bool)
     shares = share_of_feedback(scores, none, 2).toarray()
-    np.testing.assert_allclose(shares[0], [1 / 2, 1 / 6, 1 / 6, 1 / 6, 0])
-    np.testing.assert_allclose(shares[1], [0, 0, 1, 0, 0])
-    np.testing.assert_allclose(shares[2], 0)
+    assert_allclose(shares[0], [1 / 2, 1 / 6, 1 / 6, 1 / 6, 0])
+    assert_allclose(shares[1], [0, 0, 1, 0, 0])
+    assert_allclose(shares[2], 0)
     own = sp.csr_array(([True], ([0], [0])), shape=(3, 5))
-    np.testing.assert_allclose(
-        share_of_feedback(scores, own, 2).toarray()[0], [0, 1 / 3, 1 / 3, 1 / 3, 0]
-    )
+    assert_allclose(share_of_feedback(scores, own, 2).toarray()[0], [0, 1 / 3, 1 / 3, 1 / 3, 0])
 
 
 @settings(max_examples=50)
@@ -99,10 +96,10 @@ def test_shares_add_up_and_do_not_depend_on_the_order(seed, E):
     rng = np.random.default_rng(seed)
     scores = rng.integers(-1, 4, (4, 9)) / 4
     shares = share_of_feedback(scores, sp.csr_array((4, 9), dtype=bool), E).toarray()
-    np.testing.assert_allclose(shares.sum(axis=1), (scores > 0).any(axis=1))
+    assert_allclose(shares.sum(axis=1), (scores > 0).any(axis=1))
     order = rng.permutation(9)
     again = share_of_feedback(scores[:, order], sp.csr_array((4, 9), dtype=bool), E).toarray()
-    np.testing.assert_allclose(again, shares[:, order])
+    assert_allclose(again, shares[:, order])
     assert ((shares > 0) <= (scores > 0)).all()
 
 
@@ -139,6 +136,4 @@ def test_any_shared_base_can_be_stored(tmp_path):
     pipeline = default_pipeline("query_expansion", pairs, base=base).fit(pairs)
     pipeline.save(tmp_path / "qe.simviz")
     again = load_pipeline(tmp_path / "qe.simviz")
-    np.testing.assert_array_equal(
-        again.similarity(pairs.x, pairs.y), pipeline.similarity(pairs.x, pairs.y)
-    )
+    assert_array_equal(again.similarity(pairs.x, pairs.y), pipeline.similarity(pairs.x, pairs.y))

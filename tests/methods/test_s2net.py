@@ -8,6 +8,7 @@ from zipfile import ZipFile
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
 
 from simviz.data import PairSet, split
@@ -63,7 +64,7 @@ def test_the_preset_of_the_paper_reaches_what_adam_does_not(texts):
     model, again, by_adam = (
         S2Net(**{**paper, **more}).fit(X, Y) for more in ({}, {}, {"solver": "adam"})
     )
-    np.testing.assert_array_equal(model.x_projection_, again.x_projection_)
+    assert_array_equal(model.x_projection_, again.x_projection_)
 
     def loss(model):
         S = model.similarity(X, Y)
@@ -84,7 +85,7 @@ def test_models_kept_before_there_was_a_choice_of_offsets_are_read(texts, tmp_pa
         old.writestr("objects.json", json.dumps(tree))
         old.writestr("arrays.safetensors", new.read("arrays.safetensors"))
     again = load_state(tmp_path / "old.zip")["model"]
-    np.testing.assert_array_equal(again.transform(texts[1][0]), model.transform(texts[1][0]))
+    assert_array_equal(again.transform(texts[1][0]), model.transform(texts[1][0]))
     assert again.fit_intercept and np.any(again.x_offset_)
 
 
@@ -96,9 +97,7 @@ def test_without_offsets_nothing_is_added_to_a_projection(texts, solver, activat
     model = S2Net(**{**QUICK, **how}, fit_intercept=False).fit(X, Y)
     assert model.x_offset_ is model.y_offset_ is None
     Z = X_new @ model.x_projection_
-    np.testing.assert_allclose(
-        model.transform(X_new), np.tanh(Z) if activation else Z, rtol=1e-4, atol=1e-6
-    )
+    assert_allclose(model.transform(X_new), np.tanh(Z) if activation else Z, rtol=1e-4, atol=1e-6)
 
 
 def test_graded_and_judged_documents_are_ordered(texts):
@@ -126,7 +125,7 @@ def test_it_starts_from_exactly_the_other_method(texts, init, shared):
     model = S2Net(8, init=init, shared=shared, validation_fraction=0)
     model.set_callbacks(lambda *_: True).fit(*train)
     assert model.n_iter_ == 0
-    np.testing.assert_allclose(model.similarity(*test), linear.similarity(*test), atol=2e-5)
+    assert_allclose(model.similarity(*test), linear.similarity(*test), atol=2e-5)
 
 
 @pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
@@ -135,7 +134,7 @@ def test_it_starts_from_the_cosine_where_asked(kind):
     model = S2Net(6, init="identity", shared=True, validation_fraction=0)
     model.set_callbacks(lambda *_: True).fit(X, Y)
     cosine = get_method("tfidf_cosine")().fit(sp.csr_array(X), sp.csr_array(Y)).similarity(X, Y)
-    np.testing.assert_allclose(model.similarity(X, Y), cosine, atol=1e-6)
+    assert_allclose(model.similarity(X, Y), cosine, atol=1e-6)
     learned = S2Net(6, init="identity", shared=True, max_iter=5).fit(X, Y)
     assert learned.loss_curve_[-1] < learned.loss_curve_[0]
     for wrong in ({"shared": False}, {"n_components": 5}):
@@ -148,9 +147,7 @@ def test_a_fitted_model_is_cut_to_the_components_wanted(texts):
     linear = get_method("cca")(20).fit(*train)
     model = S2Net(6, init=linear, validation_fraction=0).set_callbacks(lambda *_: True).fit(*train)
     assert model.n_components_ == 6
-    np.testing.assert_allclose(
-        model.similarity(*test), linear.truncate(6).similarity(*test), atol=2e-5
-    )
+    assert_allclose(model.similarity(*test), linear.truncate(6).similarity(*test), atol=2e-5)
 
 
 def test_one_space_methods_start_a_shared_matrix(texts):
@@ -158,7 +155,7 @@ def test_one_space_methods_start_a_shared_matrix(texts):
     model = S2Net(5, init="lsa", shared=True, validation_fraction=0)
     model.set_callbacks(lambda *_: True).fit(X)
     expected = get_method("lsa")(5).fit(X).similarity(X)
-    np.testing.assert_allclose(model.similarity(X), expected, atol=2e-5)
+    assert_allclose(model.similarity(X), expected, atol=2e-5)
     assert model.x_projection_ is model.y_projection_ or np.shares_memory(
         model.x_projection_, model.y_projection_
     )
@@ -242,31 +239,32 @@ def test_the_least_change_within_a_standard_error_of_the_best_is_kept():
     assert least_change([vain]).best_iter == 0  # within a standard error of the start
 
 
-def test_new_items_of_both_sides_are_watched_where_partners_are_many():
-    rng = np.random.default_rng(0)
-    R = Relevance(sp.csr_array((rng.random((150, 200)) < 0.1).astype(float)))
-    X, Y = sp.eye_array(150, format="csr"), sp.eye_array(200, format="csr")
-    model = S2Net(validation_fraction=0.2)
-    held = hold_out_parts(model, (X, Y, R), None, np.random.RandomState(0))
-    new_x, new_y = held.parts
-    assert (new_x[0].shape[0], new_y[1].shape[0]) == (30, 40)
-    assert held.data[2].shape == (120, 160) and held.own
-    # Nothing that is learned from is new: held-out rows are no rows of the others.
-    assert not set(new_x[0].indices) & set(held.data[0].indices)
-    assert not set(new_y[1].indices) & set(held.data[1].indices)
-    assert len(hold_out_parts(model, (X, X, Relevance.identity(150)), None, rng).parts) == 1
-
-
-@pytest.mark.parametrize(("divided", "shape"), [("x", (120, 200)), ("y", (150, 160))])
-def test_items_of_the_divided_side_are_watched(divided, shape):
+@pytest.mark.parametrize(
+    ("divided", "shape", "new"),
+    [
+        (None, (120, 160), [0, 1]),  # where partners are many
+        ("x", (120, 200), [0]),
+        ("y", (150, 160), [1]),
+    ],
+)
+def test_new_items_of_the_divided_side_or_of_both_are_watched(divided, shape, new):
     rng = np.random.default_rng(0)
     R = Relevance(sp.csr_array((rng.random((150, 200)) < 0.1).astype(float)))
     model = S2Net(validation_fraction=0.2)
     model._divided = divided
     data = sp.eye_array(150, format="csr"), sp.eye_array(200, format="csr"), R
     held = hold_out_parts(model, data, None, np.random.RandomState(0))
-    assert held.data[2].shape == shape
-    assert [part[2].shape for part in held.parts] == [(30, 200) if divided == "x" else (150, 40)]
+    assert held.data[2].shape == shape and held.own
+    # Nothing that is learned from is new: held-out rows are no rows of the others.
+    for side, part in zip(new, held.parts, strict=True):
+        assert part[side].shape[0] == (30, 40)[side]
+        assert not set(part[side].indices) & set(held.data[side].indices)
+
+
+def test_pairs_of_one_to_one_items_are_one_part():
+    data = *[sp.eye_array(150, format="csr")] * 2, Relevance.identity(150)
+    held = hold_out_parts(S2Net(validation_fraction=0.2), data, None, np.random.RandomState(0))
+    assert len(held.parts) == 1
 
 
 @pytest.mark.parametrize("method", ["s2net", "ssi", "pamir", "hdlr", "mlc"])
@@ -329,8 +327,8 @@ def test_pairs_are_held_out_whole():
         Relevance.identity(100), 0.2, np.random.RandomState(0)
     )
     assert sorted([*rows, *x_held]) == list(range(100))
-    np.testing.assert_array_equal(rows, columns)
-    np.testing.assert_array_equal(x_held, y_held)
+    assert_array_equal(rows, columns)
+    assert_array_equal(x_held, y_held)
     assert len(x_held) == 20
 
 
@@ -339,8 +337,8 @@ def test_candidates_of_many_queries_stay_candidates():
     R = Relevance.from_pairs(np.arange(200), rng.integers(0, 9, 200), shape=(200, 12))
     rows, columns, x_held, y_held = hold_out(R, 0.1, np.random.RandomState(0))
     assert (len(rows), len(x_held)) == (180, 20)
-    np.testing.assert_array_equal(columns, np.arange(12))
-    np.testing.assert_array_equal(y_held, np.arange(12))
+    assert_array_equal(columns, np.arange(12))
+    assert_array_equal(y_held, np.arange(12))
 
 
 def test_nothing_is_held_out_of_little_data():
@@ -365,24 +363,23 @@ def test_a_validation_set_without_anything_to_compare_is_refused(texts, judged):
         S2Net(**QUICK).fit(*train, X_val=test[0], y_val=test[1], relevance_val=judged)
 
 
-def test_many_partners_do_not_fill_the_memory():
-    rows = np.repeat(np.arange(500), 100)
-    judged = Relevance.from_pairs(rows, np.arange(50_000), shape=(500, 50_000))
-    X, Y = sp.eye_array(500, format="csr"), sp.csr_array((50_000, 3))
-    x, y, relevance = validation_sample((X, Y, judged), np.random.RandomState(0))
-    assert relevance.shape == (x.shape[0], y.shape[0]) == (40, 4096)
-    assert relevance.positives.nnz == 40 * 100
-
-
-def test_a_validation_sample_keeps_what_is_relevant():
-    n = 5000
-    x, y, relevance = validation_sample(
-        (sp.eye_array(n, format="csr"), np.arange(n)[:, None], None), np.random.RandomState(0)
-    )
-    assert relevance.shape == (4096, 4096) == (x.shape[0], y.shape[0])
-    pairs = relevance.positives.tocoo()
-    np.testing.assert_array_equal(x.indices[pairs.row], y[pairs.col, 0])
-    assert relevance.positives.nnz == 4096
+@pytest.mark.parametrize(
+    ("n", "partners", "n_y", "queries", "shape"),
+    [
+        (5_000, 1, 5_000, 4_096, (4_096, 4_096)),
+        (500, 100, 50_000, 4_096, (40, 4_096)),  # many partners do not fill the memory
+        (900, 5, 9_000, 512, (512, 4_096)),
+    ],
+)
+def test_a_validation_sample_keeps_what_is_relevant(n, partners, n_y, queries, shape):
+    own = np.arange(n * partners)
+    judged = Relevance.from_pairs(own // partners, own, shape=(n, n_y))
+    sides = sp.eye_array(n, format="csr"), np.arange(n_y)[:, None]
+    x, y, relevance = validation_sample((*sides, judged), np.random.RandomState(0), queries)
+    assert relevance.shape == (x.shape[0], y.shape[0]) == shape
+    found = relevance.positives.tocoo()
+    assert found.nnz == shape[0] * partners
+    assert_array_equal(x.indices[found.row], y[found.col, 0] // partners)
 
 
 def test_callbacks_hear_loss_and_validation(texts):
@@ -397,10 +394,7 @@ def test_callbacks_hear_loss_and_validation(texts):
     assert metrics == {"validation": pytest.approx(both_ways(start, *test), abs=1e-6)}
     step, total, metrics = heard[-1]
     assert (step, total) == (3, 3)
-    assert metrics == {
-        "loss": model.loss_curve_[-1],
-        "validation": model.validation_scores_[-1],
-    }
+    assert metrics == {"loss": model.loss_curve_[-1], "validation": model.validation_scores_[-1]}
     assert all(isinstance(v, float) for v in metrics.values())
 
 
@@ -432,7 +426,7 @@ def test_activations_are_part_of_the_vectors(texts, activation):
     G = X @ model.x_projection_ - model.x_offset_
     expected = np.tanh(G) if activation == "tanh" else 1 / (1 + np.exp(-G))
     expected[3] = 0
-    np.testing.assert_allclose(model.transform(sp.csr_array(X)), expected, atol=1e-6)
+    assert_allclose(model.transform(sp.csr_array(X)), expected, atol=1e-6)
 
 
 def test_half_precision_learns_the_same(texts):
@@ -482,12 +476,3 @@ def test_judgments_that_allow_no_comparison_are_refused():
     all_alike = Relevance.from_pairs([0, 1], [0, 1], shape=(30, 30), unjudged="ignore")
     with pytest.raises(ValueError, match="S2Net compares"):
         S2Net(2, init="random").fit(X, Y, all_alike)
-
-
-def test_few_queries_are_watched_among_many_candidates():
-    rows = np.repeat(np.arange(900), 5)
-    judged = Relevance.from_pairs(rows, np.arange(4500), shape=(900, 9000))
-    sides = sp.eye_array(900, format="csr"), sp.csr_array((9000, 3))
-    x, y, relevance = validation_sample((*sides, judged), np.random.RandomState(0), 512)
-    assert relevance.shape == (x.shape[0], y.shape[0]) == (512, 4096)
-    assert relevance.positives.nnz == 512 * 5

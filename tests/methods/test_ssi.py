@@ -287,24 +287,3 @@ def test_all_relevant_leaves_nothing_to_learn():
     everything = Relevance(sp.csr_array(np.ones((3, 3))))
     model = SSI(2, max_iter=1).fit(np.eye(3), np.eye(3), everything)
     assert np.isfinite(model.similarity(np.eye(3), np.eye(3))).all()
-
-
-def test_the_first_steps_of_the_full_form_sum_queries_times_differences():
-    rng = np.random.default_rng(0)
-    X, Y = rng.random((6, 5)), rng.random((9, 5))
-    triples = np.stack([rng.integers(0, n, 40) for n in (6, 9, 9)], axis=1).astype(np.int32)
-    W, rate = np.eye(5), 1e-4
-    kernels.full_steps(rows_of(X), rows_of(Y), triples, W, 50.0, rate, False, np.empty((0, 0)), 0)
-    expected = np.eye(5)
-    for q, plus, minus in triples:
-        expected += rate * np.outer(X[q], Y[plus] - Y[minus])
-    np.testing.assert_allclose(W, expected, atol=1e-12)
-
-
-def test_it_learns_what_it_was_not_shown(texts):
-    X, Y = texts
-    model = SSI(16, init="random", max_iter=10).fit(X[:60], Y[:60])
-    untrained = SSI(16, init="random", max_iter=1, learning_rate=0).fit(X[:60], Y[:60])
-    assert untrained.score(X[60:], Y[60:]) == pytest.approx(CHANCE)
-    assert model.score(X[60:], Y[60:]) > 2 * CHANCE
-    assert model.loss_curve_[-1] < model.loss_curve_[0]

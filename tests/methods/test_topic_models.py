@@ -6,6 +6,7 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from numpy.testing import assert_allclose, assert_array_equal
 from scipy.spatial.distance import jensenshannon
 from sklearn.decomposition import LatentDirichletAllocation, non_negative_factorization
 
@@ -86,10 +87,10 @@ def test_step_equals_the_dense_tensor(shared):
 
     N_u, _, log_likelihood = expected(before.theta)
     theta = (N_u + 0.1) / (N_u + 0.1).sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(topics.theta, theta, atol=1e-12)
+    assert_allclose(topics.theta, theta, atol=1e-12)
     for phi, N, known in zip(topics.phis, expected(theta)[1], em.known, strict=True):
         N[known] += 0.01
-        np.testing.assert_allclose(phi, N / N.sum(axis=0), atol=1e-12)
+        assert_allclose(phi, N / N.sum(axis=0), atol=1e-12)
     assert progress.log_likelihood == pytest.approx(log_likelihood, rel=1e-12)
     prior = 0.1 * (w @ np.log(before.theta).sum(axis=1)) + 0.01 * sum(
         np.log(phi[known]).sum() for phi, known in zip(before.phis, em.known, strict=True)
@@ -132,7 +133,7 @@ def test_variational_bayes_equals_scikit_learn():
     for _ in range(n_steps):
         topics.theta[:] = rng.gamma(100, 0.01, (50, 4))  # theirs start anew each time
         em.step(topics)
-    np.testing.assert_allclose(topics.phis[0].T, peer.components_, rtol=1e-6, atol=1e-6)
+    assert_allclose(topics.phis[0].T, peer.components_, rtol=1e-6, atol=1e-6)
     peer.components_ = topics.phis[0].T.copy()
     bound = em.step(topics).objective
     assert bound == pytest.approx(peer._approx_bound(X, topics.theta, False), rel=1e-9)
@@ -149,7 +150,7 @@ def test_lda_transforms_as_scikit_learn_does():
     from sklearn.decomposition._online_lda_fast import _dirichlet_expectation_2d
 
     peer.exp_dirichlet_component_ = np.exp(_dirichlet_expectation_2d(model.word_counts_.copy()))
-    np.testing.assert_allclose(model.transform(X), peer.transform(X), atol=1e-7)
+    assert_allclose(model.transform(X), peer.transform(X), atol=1e-7)
 
 
 def test_plain_plsa_and_kl_nmf_rest_at_the_same_points():
@@ -162,15 +163,15 @@ def test_plain_plsa_and_kl_nmf_rest_at_the_same_points():
         X.toarray(), W=W.copy(), H=H.copy(), n_components=3, init="custom", solver="mu",
         beta_loss="kullback-leibler", max_iter=1, tol=0,
     )  # fmt: skip
-    np.testing.assert_allclose(W2 @ H2, W @ H, rtol=1e-4, atol=1e-4)
+    assert_allclose(W2 @ H2, W @ H, rtol=1e-4, atol=1e-4)
 
 
 def test_endless_epsilon_is_jplsa_to_the_last_bit():
     X, Y = pairs(dtype=np.float32)
     joint = get_method("jplsa")(5, max_iter=12).fit(X, Y)
     coupled = get_method("cplsa")(5, max_iter=12, epsilon=np.inf).fit(X, Y)
-    np.testing.assert_array_equal(coupled.x_topics_, joint.x_topics_)
-    np.testing.assert_array_equal(coupled.y_topics_, joint.y_topics_)
+    assert_array_equal(coupled.x_topics_, joint.x_topics_)
+    assert_array_equal(coupled.y_topics_, joint.y_topics_)
     assert coupled.objective_curve_ == joint.objective_curve_
     apart = get_method("cplsa")(5, max_iter=12).fit(X, Y)
     assert np.abs(apart.x_topics_ - joint.x_topics_).max() > 1e-3
@@ -208,8 +209,8 @@ def test_a_pair_with_an_empty_side_is_not_coupled():
     em = learner(sp.csr_array(X), sp.csr_array(Y), cls=TiltedEM, n_steps=20)
     topics = start(em)
     (T_x, T_y), _ = em.tilted(topics)
-    np.testing.assert_array_equal(T_x[:2], topics.theta[:2])
-    np.testing.assert_array_equal(T_y[:2], topics.theta[:2])
+    assert_array_equal(T_x[:2], topics.theta[:2])
+    assert_array_equal(T_y[:2], topics.theta[:2])
     assert np.abs(T_x[2:] - T_y[2:]).max() > 1e-3
 
 
@@ -230,7 +231,7 @@ def test_folding_in_ends_at_the_topics_of_training(method):
 
     model._keep = keeping
     model.fit(X, Y)
-    np.testing.assert_allclose(model.transform(X), seen["theta"], atol=1e-5)
+    assert_allclose(model.transform(X), seen["theta"], atol=1e-5)
     few = get_method(method)(3, fold_in_iter=1, **settings).fit(X, Y)
     assert np.abs(few.transform(X) - seen["theta"]).max() > 0.01
 
@@ -247,8 +248,8 @@ def test_a_weight_is_a_number_of_copies(cls):
     b = Topics(a.theta[again].copy(), [phi.copy() for phi in a.phis])
     for _ in range(5):
         assert weighted.step(a).objective == pytest.approx(plain.step(b).objective, rel=1e-12)
-    np.testing.assert_allclose(a.theta[again], b.theta, atol=1e-12)
-    np.testing.assert_allclose(a.phis[0], b.phis[0], atol=1e-12)
+    assert_allclose(a.theta[again], b.theta, atol=1e-12)
+    assert_allclose(a.phis[0], b.phis[0], atol=1e-12)
 
 
 @pytest.mark.parametrize("turned", [False, True])
@@ -269,9 +270,9 @@ def test_an_item_of_several_pairs_counts_as_a_copy_in_each(cls, turned):
     a, b = start(shared), start(copies)
     for _ in range(5):
         assert shared.step(a).objective == pytest.approx(copies.step(b).objective, rel=1e-12)
-    np.testing.assert_allclose(a.theta, b.theta, atol=1e-12)
+    assert_allclose(a.theta, b.theta, atol=1e-12)
     for one, other in zip(a.phis, b.phis, strict=True):
-        np.testing.assert_allclose(one, other, atol=1e-12)
+        assert_allclose(one, other, atol=1e-12)
 
 
 def test_what_is_judged_not_relevant_changes_nothing():
@@ -282,7 +283,7 @@ def test_what_is_judged_not_relevant_changes_nothing():
         np.r_[rows, 0, 3], np.r_[rows, 5, 9], np.r_[np.ones(20), -1, -1], shape=(20, 20)
     )
     models = [get_method("jplsa")(3, max_iter=5).fit(X, Y, r) for r in (alone, more)]
-    np.testing.assert_array_equal(models[0].x_topics_, models[1].x_topics_)
+    assert_array_equal(models[0].x_topics_, models[1].x_topics_)
     with pytest.raises(ValueError, match="learns from relevant pairs"):
         get_method("jplsa")(3).fit(X, Y, Relevance.from_pairs([0], [1], [-1], shape=(20, 20)))
 
@@ -299,7 +300,7 @@ def test_threads_change_nothing(method):
         finally:
             numba.set_num_threads(numba.config.NUMBA_NUM_THREADS)
     for one, two in zip(*results, strict=True):
-        np.testing.assert_array_equal(one, two)
+        assert_array_equal(one, two)
 
 
 @pytest.mark.parametrize("method", ["plsa", "lda", "jplsa", "cplsa", "pltm"])
@@ -315,7 +316,7 @@ def test_stopping_within_a_step_keeps_the_step_before(method, monkeypatch):
     model = get_method(method)(4, max_iter=30).set_callbacks(stop).fit(X, Y)
     assert model.n_iter_ == 2  # the third step was begun and left
     before = get_method(method)(4, max_iter=2).fit(X, Y)
-    np.testing.assert_array_equal(model.x_topics_, before.x_topics_)
+    assert_array_equal(model.x_topics_, before.x_topics_)
     assert {"objective", "perplexity"} <= set(heard[-1][1])
 
 
@@ -333,15 +334,15 @@ def test_unknown_words_carry_nothing():
     for method in ("plsa", "lda", "jplsa", "cplsa", "pltm"):
         model = get_method(method)(3, max_iter=5).fit(X, Y)
         assert not model.x_topics_[:, 4].any()
-        np.testing.assert_allclose(model.x_topics_.sum(axis=1), 1)
+        assert_allclose(model.x_topics_.sum(axis=1), 1)
         item = np.zeros((2, 20))
         item[:, 4] = 7
         item[1, [0, 1, 2]] = [2, 3, 1]
         alone = item[[1]].copy()
         alone[:, 4] = 0
         theta = model.transform(item)
-        np.testing.assert_array_equal(theta[0], 0)
-        np.testing.assert_array_equal(theta[[1]], model.transform(alone))
+        assert_array_equal(theta[0], 0)
+        assert_array_equal(theta[[1]], model.transform(alone))
 
 
 def test_perplexity_is_of_held_out_partners():
@@ -362,7 +363,7 @@ def test_perplexity_is_of_held_out_partners():
     assert len(model.perplexity_curve_) == 15
     assert 1 < min(model.perplexity_curve_) < 25  # there are no more words
     unwatched = get_method("jplsa")(4, max_iter=15).fit(X[train], Y[train])
-    np.testing.assert_array_equal(unwatched.x_topics_, model.x_topics_)
+    assert_array_equal(unwatched.x_topics_, model.x_topics_)
     assert unwatched.perplexity_curve_ != model.perplexity_curve_
     single = get_method("lda")(4, max_iter=15).fit(X[train], X[train], None, X[held], X[held])
     assert 1 < single.perplexity_curve_[-1] < single.perplexity_curve_[0] < 40
@@ -386,8 +387,8 @@ def test_priors_are_learned_by_minka():
     a = np.ones(3)
     for _ in range(300):
         a = likelier_prior(a, N, np.ones(4000))
-    np.testing.assert_allclose(a, truth, rtol=0.06)
-    np.testing.assert_array_equal(likelier_prior(a, np.zeros((5, 3)), np.ones(5)), a)
+    assert_allclose(a, truth, rtol=0.06)
+    assert_array_equal(likelier_prior(a, np.zeros((5, 3)), np.ones(5)), a)
 
 
 def test_priors_from_expected_counts_are_those_of_the_counts():
@@ -403,9 +404,7 @@ def test_priors_from_expected_counts_are_those_of_the_counts():
     assert (np.abs(found / wanted - 1) < 0.1).all()
     assert (plain / wanted > 1.2).any()
     sure = draws[0]  # where every share is 0 or 1, sums of squares are the counts
-    np.testing.assert_allclose(
-        likelier_prior(a, sure, ones, sure), likelier_prior(a, sure, ones), rtol=1e-6
-    )
+    assert_allclose(likelier_prior(a, sure, ones, sure), likelier_prior(a, sure, ones), rtol=1e-6)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -443,11 +442,11 @@ def test_each_count_has_the_topics_that_all_others_expect(shared):
         total += weight * c * np.log(p.sum() / others.sum())
         q[e] = p / p.sum()
     assert em.step(topics).objective == pytest.approx(total, rel=1e-9)
-    np.testing.assert_allclose(np.vstack(topics.shares), q, atol=1e-10)
+    assert_allclose(np.vstack(topics.shares), q, atol=1e-10)
     kept = [topics.theta.copy(), *(N.copy() for N in topics.word_counts)]
     em._recount(topics)
     for before, after in zip(kept, [topics.theta, *topics.word_counts], strict=True):
-        np.testing.assert_allclose(before, after, atol=1e-10)
+        assert_allclose(before, after, atol=1e-10)
 
 
 def test_the_polylingual_model_is_another_than_the_joint_one():
@@ -459,16 +458,16 @@ def test_the_polylingual_model_is_another_than_the_joint_one():
     joint = get_method("jplsa")(4).fit(*data)
     settings = {"alpha": 0.1, "beta": 0.01, **EM_ALONE}
     same = get_method("pltm")(4, **settings).fit(*data)
-    np.testing.assert_allclose(same.x_topics_, joint.x_topics_, atol=1e-6)
+    assert_allclose(same.x_topics_, joint.x_topics_, atol=1e-6)
     model = get_method("pltm")(4).fit(*data)
     assert np.abs(model.x_topics_ - joint.x_topics_).max() > 1e-3
     assert model.topic_prior_.max() > 1.5 * model.topic_prior_.min()
     sampled = get_method("pltm")(4, inference="gibbs", max_iter=300).fit(*data)
     assert model.perplexity_curve_[-1] < 1.06 * sampled.perplexity_curve_[-1]
     again = get_method("pltm")(4).fit(*data)
-    np.testing.assert_array_equal(again.x_topics_, model.x_topics_)
+    assert_array_equal(again.x_topics_, model.x_topics_)
     given = get_method("pltm")(4, learn_alpha=False).fit(*data)
-    np.testing.assert_array_equal(given.topic_prior_, np.full(4, 0.1))
+    assert_array_equal(given.topic_prior_, np.full(4, 0.1))
 
 
 def test_more_shares_than_memory_holds_are_refused(monkeypatch):
@@ -483,13 +482,13 @@ def test_every_measure_compares_shares_of_topics():
     X, Y = pairs(30)
     model = get_method("jplsa")(4, max_iter=10).fit(X, Y)
     P, Q = model.transform(X), model.transform_y(Y)
-    np.testing.assert_allclose(P.sum(axis=1), 1)
+    assert_allclose(P.sum(axis=1), 1)
     direct = [[1 - jensenshannon(p, q, base=2) ** 2 for q in Q] for p in P]
-    np.testing.assert_allclose(model.similarity(X, Y), direct, atol=1e-12)
+    assert_allclose(model.similarity(X, Y), direct, atol=1e-12)
     for measure, (A, B) in {"hellinger": (np.sqrt(P), np.sqrt(Q)), "cosine": (P, Q)}.items():
         A, B = (Z / np.linalg.norm(Z, axis=1, keepdims=True) for Z in (A, B))
         model.set_params(measure=measure)
-        np.testing.assert_allclose(model.similarity(X, Y), A @ B.T, atol=1e-12)
+        assert_allclose(model.similarity(X, Y), A @ B.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -504,11 +503,9 @@ def test_gibbs_finds_planted_topics(shared):
     found = model.x_topics_.reshape(k, k, -1).sum(axis=-1)  # mass of each topic on each block
     assert (found.max(axis=1) > 0.95).all()
     assert sorted(found.argmax(axis=1)) == [0, 1, 2]
-    np.testing.assert_array_equal(
-        found.argmax(1), model.y_topics_.reshape(k, k, -1).sum(-1).argmax(1)
-    )
+    assert_array_equal(found.argmax(1), model.y_topics_.reshape(k, k, -1).sum(-1).argmax(1))
     again = get_method("pltm")(k, **settings).fit(X, Y)
-    np.testing.assert_array_equal(again.x_topics_, model.x_topics_)
+    assert_array_equal(again.x_topics_, model.x_topics_)
     assert model.objective_curve_[-1] > model.objective_curve_[0]
     with pytest.raises(ValueError, match="whole counts"):
         get_method("pltm")(k, **settings).fit(X * 0.5, Y)
@@ -527,7 +524,7 @@ def test_hardly_any_counts_are_no_obstacle(dtype):
     model = get_method("lda")(3, alpha=0.001, max_iter=30).fit(C)
     assert np.isfinite(model.objective_curve_).all()
     assert (np.diff(model.objective_curve_) > -1e-3).all()
-    np.testing.assert_allclose(model.transform(C).sum(axis=1), 1, rtol=1e-5)
+    assert_allclose(model.transform(C).sum(axis=1), 1, rtol=1e-5)
 
 
 @pytest.mark.parametrize("method", ["plsa", "jplsa", "cplsa", "pltm", "lda"])

@@ -37,22 +37,13 @@ def stored(folder: Path, spread: float, seed: int = 0) -> tuple[Any, VectorShard
 
 @pytest.mark.parametrize("storage", ["float16", "int8"])
 @pytest.mark.parametrize(
-    ("spread", "how"),
-    [
-        (0.0, {}),
-        (0.4, {"n_lists": 40}),
-        (1.5, {"n_lists": 20}),
-    ],
+    ("spread", "how"), [(0.0, {}), (0.4, {"n_lists": 40}), (1.5, {"n_lists": 20})]
 )
 def test_it_finds_nearly_all(tmp_path: Path, spread: float, how: Any, storage: Any) -> None:
     _, vectors, Q = stored(tmp_path / "v", spread)
     told: list[tuple[int, int]] = []
     index = ApproximateIndex.build(
-        vectors,
-        tmp_path / "i",
-        storage=storage,
-        callback=lambda *now: told.append(now),
-        **how,
+        vectors, tmp_path / "i", storage=storage, callback=lambda *now: told.append(now), **how
     )
     assert told[-1] == (N, N)
     recall = index.recall(Q, 10, n_probe=24)
