@@ -136,11 +136,8 @@ def audit(pairs: Any, *, seed: int = 0, callback: Callback | None = None) -> pd.
         other = {"x": "y", "y": "x"}
         names = {name: "_".join(other.get(w, w) for w in name.split("_")) for name in frame}
         frame = frame.rename(columns=names)[list(frame)]
-    frame.attrs = {
-        "share_wrong": share,
-        "precision": precision,
-        "notes": _notes(pairs, runs, precision),
-    }
+    notes = _notes(pairs, runs, precision)
+    frame.attrs = {"share_wrong": share, "precision": precision, "notes": notes}
     return frame
 
 
@@ -439,15 +436,15 @@ def _frame(
             best_margins = margins[at, best]
             better[rows, side] = np.where(best_margins > margin[rows], others[at, best], -1)
             if side == 0:  # and the other one has no better x
-                first = view.y_near[0][
-                    np.arange(len(view.y_near[0])), view.margins[1].argmax(axis=1)
-                ]
+                nearest = view.y_near[0]
+                first = nearest[np.arange(len(nearest)), view.margins[1].argmax(axis=1)]
                 is_believed[rows] = (best_margins >= median) & (first[others[at, best]] == at)
     order = np.argsort(-probability, kind="stable")
     # A person judges by the texts, not by a label such as a picture.
     x_texts, y_texts = (
         items.content if items.kind == "text" else items.labels for items in (pairs.x, pairs.y)
     )
+    better_y, better_x = better.T
     columns: dict[str, Any] = {
         "x_id": pairs.x.ids[cells[:, 0]],
         "y_id": pairs.y.ids[cells[:, 1]],
@@ -456,14 +453,12 @@ def _frame(
         "grade": pairs.relevance.positives.data,
         "probability_wrong": probability,
         "kind": _kinds(pairs, cells, probability, exchanged, better, is_believed),
+        "better_y_id": np.where(better_y < 0, "", pairs.y.ids[better_y]),
+        "better_y": np.where(better_y < 0, "", y_texts[better_y]),
+        "better_x_id": np.where(better_x < 0, "", pairs.x.ids[better_x]),
+        "better_x": np.where(better_x < 0, "", x_texts[better_x]),
+        "why": _reasons(pairs, views[0].method, cells, probability, better_y, order),
     }
-    for name, ids, texts, at in (
-        ("y", pairs.y.ids, y_texts, better[:, 0]),
-        ("x", pairs.x.ids, x_texts, better[:, 1]),
-    ):
-        for column, shown in ((f"better_{name}_id", ids), (f"better_{name}", texts)):
-            columns[column] = np.where(at < 0, "", shown[at])
-    columns["why"] = _reasons(pairs, views[0].method, cells, probability, better[:, 0], order)
     return pd.DataFrame(columns).iloc[order].reset_index(drop=True)
 
 
@@ -541,13 +536,9 @@ def _reasons(
     pipeline = _fitted(method, trusted)
     for at in explained:
         x, y = pairs.x.take([cells[at, 0]]), pairs.y.take([better[at]])
-        terms = [
-            one for one in explain(pipeline, x, y, n=_TERMS, by_word=True).pairs if one.value > 0
-        ]
-        terms_text = (
-            t.x_term if t.x_term == t.y_term else f"{t.x_term} – {t.y_term}" for t in terms
-        )
-        reasons[at] = ", ".join(terms_text)
+        found = explain(pipeline, x, y, n=_TERMS, by_word=True)
+        terms = ((t.x_term, t.y_term) for t in found.pairs if t.value > 0)
+        reasons[at] = ", ".join(a if a == b else f"{a} – {b}" for a, b in terms)
     return reasons
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import nan
 from typing import Any, Protocol
 
@@ -231,9 +232,7 @@ def blend_curve(
     across = pool != "judged"
     columns = list(groups(sides["y2x"].indptr)) if across and "y2x" in requested else []
 
-    def compute() -> Iterator[tuple[Block, Block]]:
-        return blend.iter_parts(x, y, block_size=block_size)
-
+    compute = partial(blend.iter_parts, x, y, block_size=block_size)
     blocks = BlockPairs(compute, rel.shape, 1 + len(columns), callback)
     grid = _grid(weights)
     own = np.empty((2, rel.matrix.nnz))  # both scores of the judged pairs
@@ -272,13 +271,8 @@ def blend_curve(
             if metric.level != "query":
                 blended = (a * own[0] + (1.0 - a) * own[1] for a in weights)
                 pooled[metric.name] = np.array([_pooled(metric, rel, z) for z in blended])
-    return BlendCurve(
-        weights,
-        parsed,
-        {key: np.concatenate(parts, axis=1) for key, parts in results.items()},
-        pooled,
-        pool,
-    )
+    per_query = {key: np.concatenate(parts, axis=1) for key, parts in results.items()}
+    return BlendCurve(weights, parsed, per_query, pooled, pool)
 
 
 def groups(indptr: Ints, limit: int = MAX_LISTED) -> Iterator[slice]:

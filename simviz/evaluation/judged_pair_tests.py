@@ -321,13 +321,11 @@ def bootstrap_pairs(
     resampled = resample_runs(runs, metric, n_resamples, random_state)
     test = f"bootstrap over {' and '.join(first.units)}"
     units = min(resampled.values[kind][1] for kind in first.units)
+    sizes = units, resampled.df, len(first)
     comparisons = {}
     for i, j in itertools.combinations(range(len(runs)), 2):
         difference = float(resampled.exact[i] - resampled.exact[j])
-        error = resampled.error(i, j)
-        comparisons[i, j] = _compared(
-            test, difference, error, units, resampled.df, len(first), level
-        )
+        comparisons[i, j] = _compared(test, difference, resampled.error(i, j), *sizes, level)
     return comparisons
 
 
@@ -401,9 +399,7 @@ def delong(
     from scipy.stats import rankdata
 
     significance.check_level(level)
-    sides = [
-        significance.flat(scores, name) for scores, name in ((a_scores, "a"), (b_scores, "b"))
-    ]
+    sides = [significance.flat(a_scores, "a"), significance.flat(b_scores, "b")]
     truth = np.asarray(relevant, dtype=bool)
     lengths = [len(values) for values in (*sides, truth)]
     if len(set(lengths)) > 1 or np.isnan(sides).any():
@@ -412,8 +408,9 @@ def delong(
             "number a pair."
         )
     m, n = int(truth.sum()), int((~truth).sum())
+    sizes = m + n, m + n - 1, m + n
     if min(m, n) < 2:
-        return _compared("DeLong", math.nan, math.nan, m + n, m + n - 1, m + n, level)
+        return _compared("DeLong", math.nan, math.nan, *sizes, level)
     # Of each relevant pair the share of others below it, of each other that of those above.
     below, above = [], []
     for scores in sides:
@@ -423,7 +420,7 @@ def delong(
     difference = float(below[0].mean() - below[1].mean())
     parts = [significance.deviation(one[0] - one[1]) ** 2 for one in (below, above)]
     error = math.sqrt(parts[0] / m + parts[1] / n)
-    comparison = _compared("DeLong", difference, error, m + n, m + n - 1, m + n, level)
+    comparison = _compared("DeLong", difference, error, *sizes, level)
     if error == 0:
         return comparison
     z, half_width = comparison.statistic, float(ndtri((1 + level) / 2)) * error

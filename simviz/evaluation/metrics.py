@@ -16,21 +16,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz import ranking as ranks
 from simviz._types import Reals
-from simviz.ranking import (
-    Discount,
-    Gain,
-    Ranking,
-    expected_auc,
-    expected_average_precision,
-    expected_err_at,
-    expected_ndcg_at,
-    expected_precision_at,
-    expected_r_precision,
-    expected_recall_at,
-    expected_reciprocal_rank,
-    expected_success_at,
-)
+from simviz.ranking import Discount, Gain, Ranking
 from simviz.registry import unknown_name
 
 if TYPE_CHECKING:
@@ -217,7 +205,7 @@ class TopOne(Metric):
     _description = "Share of queries whose first answer is relevant."
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_success_at(ranking, 1)
+        return ranks.expected_success_at(ranking, 1)
 
 
 @dataclass(frozen=True, repr=False)
@@ -245,7 +233,7 @@ class Success(Metric):
             raise ValueError("success@1 is top-1: take TopOne().")
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_success_at(ranking, self.k)
+        return ranks.expected_success_at(ranking, self.k)
 
 
 @dataclass(frozen=True, repr=False)
@@ -267,7 +255,7 @@ class MRR(Metric):
         return "MRR" if self.k is None else f"MRR@{self.k}"
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_reciprocal_rank(ranking, self.k)
+        return ranks.expected_reciprocal_rank(ranking, self.k)
 
 
 @dataclass(frozen=True, repr=False)
@@ -278,7 +266,7 @@ class MAP(Metric):
     _description = "Mean precision at the ranks of all relevant answers."
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_average_precision(ranking)
+        return ranks.expected_average_precision(ranking)
 
 
 @dataclass(frozen=True, repr=False)
@@ -296,7 +284,7 @@ class Precision(Metric):
     k: int = 5
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_precision_at(ranking, self.k)
+        return ranks.expected_precision_at(ranking, self.k)
 
 
 @dataclass(frozen=True, repr=False)
@@ -314,7 +302,7 @@ class Recall(Metric):
     k: int = 10
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_recall_at(ranking, self.k)
+        return ranks.expected_recall_at(ranking, self.k)
 
 
 @dataclass(frozen=True, repr=False)
@@ -330,7 +318,7 @@ class RPrecision(Metric):
         return ("Rprec",)
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_r_precision(ranking)
+        return ranks.expected_r_precision(ranking)
 
 
 @dataclass(frozen=True, repr=False)
@@ -381,7 +369,7 @@ class NDCG(Metric):
         return "" if self.k is None else f"@{self.k}"
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_ndcg_at(ranking, self.k, gain=self.gain, discount=self.discount)
+        return ranks.expected_ndcg_at(ranking, self.k, gain=self.gain, discount=self.discount)
 
 
 def _grades_by(owner: NDArray[np.integer], grades: Reals, n: int) -> tuple[Reals, Reals]:
@@ -437,7 +425,7 @@ class ERR(Metric):
         return f"ERR@{self.k}{grades}"
 
     def _per_query(self, ranking: Ranking) -> Reals:
-        return expected_err_at(ranking, self.k, highest_grade=self.highest_grade)
+        return ranks.expected_err_at(ranking, self.k, highest_grade=self.highest_grade)
 
 
 @dataclass(frozen=True, repr=False)
@@ -475,7 +463,7 @@ class AUC(Metric):
 
     def _per_query(self, ranking: Ranking) -> Reals:
         """AUC of each query; NaN also where all candidates are relevant."""
-        return super()._per_query(ranking) if self.level == "roc" else expected_auc(ranking)
+        return super()._per_query(ranking) if self.level == "roc" else ranks.expected_auc(ranking)
 
     def _of_roc(self, roc: Roc) -> float:
         return super()._of_roc(roc) if self.level == "query" else roc.auc
@@ -607,11 +595,10 @@ _BUILDERS: dict[str, Callable[[str | None, str], Metric]] = {
 }
 
 
+#: Classes of metrics of the candidates that were found; others ask about those that were not.
+LISTED = (TopOne, Success, MRR, MAP, Precision, Recall, RPrecision, NDCG, ERR)
 #: Classes of all metrics that have a name of their own.
-METRICS: tuple[type[Metric], ...] = (
-    *(TopOne, Success, MRR, MAP, Precision, Recall, RPrecision, NDCG, ERR),
-    *(AUC, RankLoss, PartialAUC, Pearson, Spearman),
-)
+METRICS: tuple[type[Metric], ...] = (*LISTED, AUC, RankLoss, PartialAUC, Pearson, Spearman)
 #: Metrics made of functions, by name.
 OWN: dict[str, Metric] = {}
 #: Orders of ties over which the mean of a function is taken.

@@ -55,9 +55,8 @@ class Roc:
         distinct, at = np.unique(np.asarray(scores, dtype=np.float64), return_inverse=True)
         positives = np.bincount(at[positive], minlength=len(distinct))
         negatives = np.bincount(at[~positive], minlength=len(distinct))
-        return cls.from_counts(
-            distinct, positives, negatives, np.zeros(len(distinct) + 1, dtype=np.int64)
-        )
+        between = np.zeros(len(distinct) + 1, dtype=np.int64)
+        return cls.from_counts(distinct, positives, negatives, between)
 
     @classmethod
     def from_counts(
@@ -148,9 +147,8 @@ class Roc:
         # Straight up, each pair passes by itself; along a slope, all pairs tie.
         alone = passed[steps] == 0
         place = np.repeat(steps, hits[steps])
-        within = np.arange(len(place)) - np.repeat(
-            np.cumsum(hits[steps]) - hits[steps], hits[steps]
-        )
+        first = np.cumsum(hits[steps]) - hits[steps]
+        within = np.arange(len(place)) - np.repeat(first, hits[steps])
         is_alone = np.repeat(alone, hits[steps])
         above = fp[place] + tp[place] + np.where(is_alone, within, 0)
         tied = np.where(is_alone, 1, hits[place] + passed[place])
@@ -210,11 +208,8 @@ class Roc:
             return float("nan")
         x, y = self.fpr, self.tpr
         inside = int(np.searchsorted(x, max_fpr, side="right"))
-        area = float(
-            np.trapezoid(
-                np.append(y[:inside], self.tpr_at(max_fpr)), np.append(x[:inside], max_fpr)
-            )
-        )
+        x, y = np.append(x[:inside], max_fpr), np.append(y[:inside], self.tpr_at(max_fpr))
+        area = float(np.trapezoid(y, x))
         if not standardized:
             return area / max_fpr
         chance = max_fpr**2 / 2

@@ -30,15 +30,11 @@ from simviz.evaluation._forward_selection import (
     shares,
 )
 from simviz.evaluation.metrics import (
-    ERR,
+    LISTED,
     MAP,
-    MRR,
     NDCG,
     Metric,
-    Precision,
-    Recall,
     RPrecision,
-    Success,
     TopOne,
     check_k,
     parse_metric,
@@ -46,8 +42,6 @@ from simviz.evaluation.metrics import (
 from simviz.exceptions import DatasetError
 from simviz.ranking import Ranking, expected_ndcg_at, rank_listed
 
-#: Metrics of the documents that were found; others ask about those that no run lists.
-_OF_LISTED = (TopOne, Success, MRR, MAP, Precision, Recall, RPrecision, NDCG, ERR)
 #: The rank of what was not found: no metric sees it, and no sum overflows.
 _NEVER = 2**52
 _ENDINGS = (".gz", ".txt", ".trec", ".run", ".csv", ".tsv", ".parquet", ".jsonl", ".json", ".xlsx")
@@ -191,11 +185,8 @@ def _shared(by_run: Mapping[str, Mapping[str, float]], metric: str, unit: str) -
         )
         raise DatasetError(f"No {unit} is in all runs ({listed}). Compare runs on the same data.")
     left_out = len({one for values in by_run.values() for one in values}) - len(shared)
-    notes = (
-        (f"{counted(left_out, 'more ' + unit)} left out: not every run has a value.",)
-        if left_out
-        else ()
-    )
+    note = f"{counted(left_out, 'more ' + unit)} left out: not every run has a value."
+    notes = (note,) if left_out else ()
     values = {name: np.array([values[one] for one in shared]) for name, values in by_run.items()}
     return RunValues(values, tuple(shared), metric, unit=unit, notes=notes)
 
@@ -415,7 +406,7 @@ def _upper_bound(
     """The mean that judging all answers could give at most; None where it is not known."""
     # Were an answer relevant, the precision at ranks below it would rise and the number of
     # relevant documents too: of MAP and R-precision nothing simple is the most.
-    if not isinstance(metric, (ERR, MRR, NDCG, Precision, Recall, Success, TopOne)):
+    if isinstance(metric, MAP | RPrecision):
         return None
     is_open = ~answers.is_judged(judged)
     if (k := _first(metric)) is not None:
@@ -445,8 +436,8 @@ def _upper_bound(
 
 def _as_trec(name: str) -> Metric:
     """A metric of what was found; a gain that is not named is linear."""
-    metric = parse_metric(name, _OF_LISTED)
-    if not isinstance(metric, _OF_LISTED):
+    metric = parse_metric(name, LISTED)
+    if not isinstance(metric, LISTED):
         raise ValueError(
             f"{metric.name} asks about documents that runs do not list. Take top-1, MRR, MAP, "
             "P@5, recall@10, R-precision, success@5, ERR@20 or NDCG@10."
@@ -726,18 +717,11 @@ def _rank(answers: _Answers, judged: _Qrels) -> tuple[Ranking, int]:
     keys = answers.query[listed] * n_documents + answers.document[listed]
     is_judged = np.isin(keys, judged_keys)  # few answers are: the others need no order
     keys, listed = keys[is_judged], listed[is_judged]
-    by_key = np.argsort(keys)
-    keys, listed = keys[by_key], listed[by_key]
-    at = np.searchsorted(keys, judged_keys)
-    is_found = np.zeros(len(judged_keys), dtype=bool)
-    inside = at < len(keys)
-    is_found[inside] = keys[at[inside]] == judged_keys[inside]
-    found = listed[at[is_found]]
-    its_above, its_tied = (
-        _NEVER + np.arange(len(judged_keys)),
-        np.ones(len(judged_keys), dtype=np.int64),
-    )
-    its_above[is_found], its_tied[is_found] = answers.above[found], answers.tied[found]
+    _, at, place = np.intersect1d(keys, judged_keys, assume_unique=True, return_indices=True)
+    found = listed[at]
+    its_above = _NEVER + np.arange(len(judged_keys))
+    its_tied = np.ones_like(its_above)
+    its_above[place], its_tied[place] = answers.above[found], answers.tied[found]
     pool = np.full(n_queries, 2 * _NEVER)
     ranking = Ranking(judged.indptr, judged.document, judged.grade, its_above, its_tied, pool)
     return ranking, int((answers.tied[found] > 1).sum())

@@ -255,7 +255,8 @@ def _count_prepared(
                 parts.append(sides.rank_rows(*rows, backwards=queries is y_queries)[:2])
                 report(callback, before + stop, total)
             before += len(queries)
-            counts.append(_joined(parts))
+            above, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
+            counts.append((above, tied))
     return counts[0], counts[1] if backwards else None, score
 
 
@@ -309,11 +310,6 @@ def _count_blocks(
         score,
         None if pooled is None else pooled.roc(n_known),
     )
-
-
-def _joined(parts: Sequence[Counts]) -> Counts:
-    above, tied = (np.concatenate(part) for part in zip(*parts, strict=True))
-    return above, tied
 
 
 def _left_out(known: sp.sparray, relevance: Relevance) -> sp.csr_array:

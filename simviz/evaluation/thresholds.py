@@ -220,10 +220,8 @@ def operating_point(
     rel = Relevance.coerce(relevance, n_items(x), n_items(y))
     judged = _Judged.of(rel)
     units = _units(rel, groups or {}, x is y)
-    scores, alarms = (
-        [np.empty(0)],
-        [np.zeros((3, 1 + int(np.concatenate(of).max()))) for of in units],
-    )
+    scores = [np.empty(0)]
+    alarms = [np.zeros((3, 1 + int(np.concatenate(of).max()))) for of in units]
     blocks = similarity_blocks(scorer, x, y, 1, block_size, callback)
     for start, _, score, passing in judged.passing(blocks, threshold):
         scores.append(score)

@@ -45,14 +45,9 @@ Rule = Literal["best", "one_se"]
 #: Candidates of one search at most.
 MAX_CANDIDATES = 2_000
 #: Parameters by which one candidate is simpler than another: -1 where less is simpler.
-_SIMPLER = {
-    "n_components": -1,
-    "rank": -1,
-    "hidden_units": -1,
-    "n_layers": -1,
-    "max_iter": -1,
-    "regularization": 1,
-}
+_SIMPLER = {"regularization": 1} | dict.fromkeys(
+    ("n_components", "rank", "hidden_units", "n_layers", "max_iter"), -1
+)
 _OWN = ("pipeline", "units", "metric", "direction")
 
 
@@ -93,14 +88,10 @@ def search(
                 scores_of[i].append(score)
             progress.done()
     trials = tuple(_trial(c, s) for c, s in zip(candidates, scores_of, strict=True))
+    notes = dict.fromkeys(s.note for scores in scores_of for s in scores if s.note)
+    n_fits, higher_is_better = n_folds * len(groups), measured.higher_is_better
     selection = Selection(
-        trials,
-        measured.name,
-        n_folds,
-        measured.higher_is_better,
-        rule,
-        n_fits=n_folds * len(groups),
-        notes=tuple(dict.fromkeys(s.note for scores in scores_of for s in scores if s.note)),
+        trials, measured.name, n_folds, higher_is_better, rule, n_fits, tuple(notes)
     )
     _ = selection.selected  # says why, where nothing could be measured
     return selection
@@ -196,17 +187,16 @@ def make_candidates(
 
     if not params or any(isinstance(v, Sequence) and not len(v) for v in params.values()):
         raise ValueError("Name at least one parameter to search and at least one value of each.")
-    if n_iter is None:
-        if drawn := [name for name, values in params.items() if hasattr(values, "rvs")]:
-            raise ValueError(
-                f"{', '.join(drawn)} is a distribution, which is drawn from: give n_iter."
-            )
-        made = list(ParameterGrid(dict(params)))
+    drawn = [name for name, values in params.items() if hasattr(values, "rvs")]
+    if n_iter is not None:
+        n = n_iter if drawn else min(n_iter, len(ParameterGrid(dict(params))))
+        made = list(ParameterSampler(dict(params), n, random_state=seed))
+    elif drawn:
+        raise ValueError(
+            f"{', '.join(drawn)} is a distribution, which is drawn from: give n_iter."
+        )
     else:
-        lists = [v for v in params.values() if not hasattr(v, "rvs")]
-        all_lists = len(lists) == len(params)
-        n_all = int(np.prod([len(v) for v in lists])) if all_lists else n_iter
-        made = list(ParameterSampler(dict(params), min(n_iter, n_all), random_state=seed))
+        made = list(ParameterGrid(dict(params)))
     if len(made) > MAX_CANDIDATES:
         raise ValueError(
             f"{len(made):,} combinations are more than the {MAX_CANDIDATES:,} of one search. "

@@ -118,9 +118,8 @@ class Verdict:
         -------
         str
         """
-        return " ".join(
-            filter(None, (self._comparisons_text(with_p=with_p), self._alone(with_p=with_p)))
-        )
+        texts = self._comparisons_text(with_p=with_p), self._alone(with_p=with_p)
+        return " ".join(filter(None, texts))
 
     def _comparisons_text(self, *, with_p: bool) -> str:
         first = next(iter(self.against.values()))

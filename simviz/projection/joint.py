@@ -11,17 +11,8 @@ from numpy.typing import ArrayLike
 
 from simviz._blas import eigh
 from simviz.callbacks import Callback
-from simviz.projection.layout import (
-    MIN_POINTS,
-    FloatArray,
-    align,
-    centred,
-    check_sides,
-    distance_blocks,
-    mds_map,
-    pca_map,
-    umap_map,
-)
+from simviz.projection import layout
+from simviz.projection.layout import FloatArray
 from simviz.projection.quality import Quality, map_quality
 from simviz.projection.two_sided import SHARE, Similarity, two_sided_map
 from simviz.registry import unknown_name
@@ -118,7 +109,7 @@ class JointMap:
         """
         own, onto = (np.concatenate([drawn.x, drawn.y]) for drawn in (self, other))
         middle = onto.mean(axis=0)
-        points = align(own, onto) - middle
+        points = layout.align(own, onto) - middle
         # What two drawings have in common decides how they are turned, not how large one is.
         wide, target_size = np.linalg.norm(points), np.linalg.norm(onto - middle)
         if wide <= 1e-9 * np.linalg.norm(own) or target_size <= 1e-9 * np.linalg.norm(onto):
@@ -192,7 +183,7 @@ def joint_map(
     """
     if method not in METHODS:
         raise ValueError(unknown_name("way to draw", method, METHODS))
-    x, y = check_sides(x_vectors, y_vectors)
+    x, y = layout.check_sides(x_vectors, y_vectors)
     if method == "two-sided":
         balance = "none"
     near_x, near_y = align_sides(x, y, balance)
@@ -215,7 +206,7 @@ def joint_map(
 
         step_callback = None if callback is None else report
         if method == "umap":
-            map_x, map_y = umap_map(
+            map_x, map_y = layout.umap_map(
                 near_x, near_y, random_state=random_state, callback=step_callback
             )
         else:
@@ -223,15 +214,16 @@ def joint_map(
                 x, y, similarity=similarity, share=share, random_state=random_state,
                 callback=step_callback, start=None if start is None else (start.x, start.y),
             )  # fmt: skip
-        if method == "umap" and len(x) + len(y) < MIN_POINTS:
+        if method == "umap" and len(x) + len(y) < layout.MIN_POINTS:
             notes.append(
-                f"UMAP needs at least {MIN_POINTS} points; drawn by classical scaling instead."
+                f"UMAP needs at least {layout.MIN_POINTS} points; drawn by classical scaling "
+                "instead."
             )
         if stopped_at:
             name = "UMAP" if method == "umap" else "The drawing"
             notes.append("{} was stopped at epoch {} of {}.".format(name, *stopped_at))
     else:
-        draw = mds_map if method == "mds" else pca_map
+        draw = layout.mds_map if method == "mds" else layout.pca_map
         map_x, map_y = draw(near_x, near_y)
         if callback is not None:
             callback(1, 1, {})
@@ -297,12 +289,12 @@ def side_gap(
     Understanding the Modality Gap in Multi-modal Contrastive Representation
     Learning. NeurIPS.
     """
-    x, y = check_sides(x_vectors, y_vectors)
+    x, y = layout.check_sides(x_vectors, y_vectors)
     # Mean squared distances follow from the variances: no pair is visited.
     spread = x.var(axis=0).sum() + y.var(axis=0).sum()
     offset = x.mean(axis=0) - y.mean(axis=0)
     cross = spread + offset @ offset
-    points = centred(np.concatenate([x, y]))
+    points = layout.centred(np.concatenate([x, y]))
     n, n_x = len(points), len(x)
     if not points.any():
         return ModalityGap(1.0, 1.0)
@@ -312,7 +304,7 @@ def side_gap(
         rows = np.sort(rng.choice(n, max_points, replace=False))
     k = max(1, min(10, (n - 1) // 2))
     seen, expected = 0.0, 0.0
-    for block, squared in distance_blocks(points, rows):
+    for block, squared in layout.distance_blocks(points, rows):
         near = np.argpartition(squared, k - 1, axis=1)[:, :k]
         on_x = (block < n_x)[:, None]
         seen += float(((near < n_x) != on_x).sum())
@@ -354,12 +346,12 @@ def align_sides(
     """
     if balance not in BALANCES:
         raise ValueError(unknown_name("balance", balance, BALANCES))
-    x, y = check_sides(x_vectors, y_vectors)
+    x, y = layout.check_sides(x_vectors, y_vectors)
     if balance == "none":
         return x, y
     if balance == "rank":
         return rank_matched(x, y)
-    x, y = centred(x), centred(y)
+    x, y = layout.centred(x), layout.centred(y)
     if balance == "rms":
         lengths = [float(np.sqrt((side**2).sum() / len(side))) for side in (x, y)]
         if min(lengths) > 1e-12 * max(*lengths, 1e-300):
@@ -375,7 +367,7 @@ def rank_matched(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     # the other side keeps its order as far as both sides agree on it, and a gap between the
     # sides, which is in every distance across, is in no rank.
     if min(len(x), len(y)) < 3:
-        return centred(x), centred(y)
+        return layout.centred(x), layout.centred(y)
     rng = np.random.default_rng(0)
     share = min(1.0, MAX_LANDMARKS / (len(x) + len(y)))
     marks = [
@@ -393,7 +385,7 @@ def rank_matched(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
     middle = squared.mean(axis=0)
     axes = _leading(-0.5 * (squared - middle - middle[:, None] + middle.mean()))
     if not axes.shape[1]:
-        return centred(x), centred(y)
+        return layout.centred(x), layout.centred(y)
     return (
         0.5 * (middle - np.concatenate(_to_marks(x, *marks), axis=1)) @ axes,
         0.5 * (middle - np.concatenate(_to_marks(y, *marks[::-1])[::-1], axis=1)) @ axes,

@@ -12,21 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from simviz._numba import threads_for
 from simviz.callbacks import Callback
-from simviz.projection._two_sided_kernels import (
-    calibrate,
-    descend,
-    repel,
-    sort_into_cells,
-    sum_cells,
-)
-from simviz.projection.layout import (
-    BLOCK_BYTES,
-    FloatArray,
-    centred,
-    check_sides,
-    mds_map,
-    principal_axes,
-)
+from simviz.projection import _two_sided_kernels as kernels, layout
+from simviz.projection.layout import BLOCK_BYTES, FloatArray
 
 Single = NDArray[np.float32]
 Float = TypeVar("Float", np.float32, np.float64)
@@ -89,7 +76,7 @@ class Block:
             counts = (self.cost[:, :k] < self.cost[:, [k]]).sum(axis=1)
         out = np.empty((len(self.cost), k), dtype=np.float32)
         with threads_for(20 * out.size):
-            calibrate(self.cost, counts, perplexity, out)
+            kernels.calibrate(self.cost, counts, perplexity, out)
         starts = np.arange(0, out.size + 1, k)
         shares = sp.csr_array(
             (out.ravel(), self.index[:, :k].ravel(), starts), shape=(len(out), self.n_other)
@@ -158,11 +145,12 @@ def two_sided_map(
     """
     if not 0 < share < 1:
         raise ValueError(f"share must lie between 0 and 1, got {share}.")
-    x, y = check_sides(x_vectors, y_vectors)
+    x, y = layout.check_sides(x_vectors, y_vectors)
     how = check_similarity(similarity, len(x), len(y), np.float32)
     table = None if isinstance(how, str) else how
     goes_on = start is not None
-    first = np.concatenate(check_sides(*start) if start else mds_map(centred(x), centred(y)))
+    begin = start or layout.mds_map(layout.centred(x), layout.centred(y))
+    first = np.concatenate(layout.check_sides(*begin))
     known_x, known_y = _known(x, table), _known(y, None if table is None else table.T)
     if min(known_x.sum(), known_y.sum()) < _MIN_ITEMS or not first.any():
         return first[: len(x)], first[len(x) :]
@@ -177,8 +165,8 @@ def two_sided_map(
         first *= 1e-4 / first[known].std()  # leaves the first stage free
     points = _optimise(blocks, first[known], stages, share, random_state, callback)
     if not goes_on:
-        points = centred(points)
-        points = points @ principal_axes(points.T @ points, 2)
+        points = layout.centred(points)
+        points = points @ layout.principal_axes(points.T @ points, 2)
     drawn = np.empty_like(first)
     drawn[known] = points
     drawn[~known] = points.min(axis=0) - 0.03 * np.ptp(points, axis=0)
@@ -312,7 +300,7 @@ def _optimise(
             n_cells = repelled(at, n_x, charges, push, n_cells)
             momentum = np.float32(0.5 if done < _SLOW_STEPS else 0.8)
             with threads_for(goal.nnz):
-                descend(
+                kernels.descend(
                     at, push, goal.indptr, goal.indices, weights,
                     np.float32(stage.exaggeration), rate, momentum, np.float32(_LONGEST_STEP),
                     speed, gain, new,
@@ -337,8 +325,9 @@ def repelled(at: Single, n_x: int, charges: Single, push: Single, n_cells: int =
     width = extent / n_cells * (1 + 1e-6)
     sides = []
     for part in (slice(0, n_x), slice(n_x, n)):
-        order, begins = sort_into_cells(at[0, part], at[1, part], left, low, width, n_cells)
-        x, y = at[:, part][:, order]
+        own = at[:, part]
+        order, begins = kernels.sort_into_cells(own[0], own[1], left, low, width, n_cells)
+        x, y = own[:, order]
         sides.append((part, order, x, y, begins, charges[:, part][:, order]))
     ones = np.ones(n, dtype=np.float32)
     out = [np.empty((3, end), dtype=np.float32) for end in (n_x, n - n_x)]
@@ -346,9 +335,9 @@ def repelled(at: Single, n_x: int, charges: Single, push: Single, n_cells: int =
         force = np.zeros((2, len(order)), dtype=np.float32)
         for kind in range(2):
             _, _, to_x, to_y, begins, other = sides[s ^ kind]
-            first, *cells = sum_cells(to_x, to_y, other[kind], begins)
+            first, *cells = kernels.sum_cells(to_x, to_y, other[kind], begins)
             with threads_for(len(x) * len(to_x)):
-                repel(
+                kernels.repel(
                     x, y, charge[kind], left, low, width, n_cells, to_x, to_y, ones, other[kind],
                     begins, first, cells[0], cells[1], cells[2], cells[3], radius, out[s],
                 )  # fmt: skip

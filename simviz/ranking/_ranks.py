@@ -479,13 +479,11 @@ def expected_ndcg_at(
         # 2^g - 1 over 2^(highest grade of the query): cancels, and cannot overflow.
         return np.exp2(grade - highest[query]) * -np.expm1(-grade * np.log(2))
 
-    keep = ranking.grade > 0
-    query, above, tied = ranking.query[keep], ranking.above[keep], ranking.tied[keep]
+    query, grade, above, tied = _relevant(ranking)
     begin, end = np.minimum(above, longest), np.minimum(above + tied, longest)
-    worth = gains(ranking.grade[keep], query)
+    worth = gains(grade, query)
     dcg = _sum(ranking, query, worth * (cumulative[end] - cumulative[begin]) / tied)
-    keep = best.grade > 0
-    query, grade = best.query[keep], best.grade[keep]
+    query, grade, _, _ = _relevant(best)
     order = np.lexsort((-grade, query))
     query, grade = query[order], grade[order]
     first, size = equal_runs(query)
@@ -530,9 +528,7 @@ def expected_err_at(ranking: Ranking, k: int, *, highest_grade: float = 4.0) -> 
     array([0.78125])
     """
     _check_k(k)
-    keep = ranking.grade > 0
-    query, grade = ranking.query[keep], ranking.grade[keep]
-    above, tied = ranking.above[keep], ranking.tied[keep]
+    query, grade, above, tied = _relevant(ranking)
     if len(grade) and grade.max() > highest_grade:
         raise ValueError(
             f"There is a grade {grade.max():g} above the highest, {highest_grade:g}. Name the "
@@ -598,8 +594,8 @@ def expected_auc(ranking: Ranking) -> Reals:
     >>> expected_auc(r)  # above three of the four others
     array([0.75])
     """
-    keep = ranking.grade > 0
-    over = _sum(ranking, ranking.query[keep], ranking.above[keep] + ranking.tied[keep] / 2)
+    query, _, above, tied = _relevant(ranking)
+    over = _sum(ranking, query, above + tied / 2)
     relevant = ranking.n_relevant.astype(np.float64)
     # Among the relevant themselves, above + tied / 2 adds up to r² / 2 in any order.
     wrong = over - relevant**2 / 2
@@ -607,11 +603,16 @@ def expected_auc(ranking: Ranking) -> Reals:
     return _ratio(pairs - wrong, pairs)
 
 
+def _relevant(ranking: Ranking) -> tuple[Ints, Reals, Ints, Ints]:
+    """Query, grade, above and tied of each relevant candidate."""
+    keep = ranking.grade > 0
+    return ranking.query[keep], ranking.grade[keep], ranking.above[keep], ranking.tied[keep]
+
+
 def _tie_groups(ranking: Ranking) -> tuple[Ints, Ints, Ints, Ints, Ints]:
     """Each tie group with a relevant candidate: query, above, tied, relevant, earlier."""
     # The last two count its relevant candidates, and those of the groups above it.
-    keep = ranking.grade > 0
-    query, above, tied = ranking.query[keep], ranking.above[keep], ranking.tied[keep]
+    query, _, above, tied = _relevant(ranking)
     order = np.lexsort((above, query))
     query, above, tied = query[order], above[order], tied[order]
     first, relevant = equal_runs(query, above)
@@ -640,8 +641,7 @@ def _harmonic_between(above: Ints, tied: Ints) -> Reals:
 
 def _hits_at(ranking: Ranking, k: int | Ints) -> Reals:
     """Relevant candidates expected among the first `k`, one number or one a query."""
-    keep = ranking.grade > 0
-    above, tied, query = ranking.above[keep], ranking.tied[keep], ranking.query[keep]
+    query, _, above, tied = _relevant(ranking)
     end = np.broadcast_to(k, ranking.n_queries)[query]
     hits = _sum(ranking, query, np.clip(end - above, 0, tied) / tied)
     return np.where(ranking.n_relevant > 0, hits, np.nan)
