@@ -147,8 +147,7 @@ def test_pairs_of_words_hold_what_their_letters_add(sentences):
     x, y = sentences.x.take([3]), sentences.y.take([3])
     terms, words = explain(fitted, x, y, n=10_000), explain(fitted, x, y, n=10_000, by_word=True)
     assert words.score == pytest.approx(terms.score)
-    assert sum(pair.value for pair in words.pairs) == pytest.approx(
-        sum(pair.value for pair in terms.pairs)
-    )
+    of_words, of_terms = (sum(p.value for p in found.pairs) for found in (words, terms))
+    assert of_words == pytest.approx(of_terms)
     assert {pair.x_term for pair in words.pairs} <= set(x.content[0].split())
     assert abs(words.remainder) < 1e-9

@@ -80,9 +80,8 @@ def test_with_training_items_a_score_depends_on_its_two_items_alone(pairs, fitte
     gap = whole - (2 * S - nearest(S, 3)[:, None] - nearest(S.T, 3)) / 2
     np.testing.assert_allclose(gap, gap[0, 0], atol=1e-6)
     scores = made.similarity(strange, pairs.y)
-    found = made.score_pairs(
-        [strange.content[i] for i in (0, 1, 1)], [RIGHT[j] for j in (3, 3, 0)]
-    )
+    asked = [strange.content[i] for i in (0, 1, 1)], [RIGHT[j] for j in (3, 3, 0)]
+    found = made.score_pairs(*asked)
     np.testing.assert_allclose(found, scores[[0, 1, 1], [3, 3, 0]], atol=1e-6)
 
 
@@ -95,10 +94,8 @@ def test_what_is_unknown_scores_0_with_everything(pairs, fitted, strange, querie
     assert made.score_pairs(["ЖЖЖ"], RIGHT[:1]) == [0]
     assert made.empty_share(strange, pairs.y) == (0.5, 0.0)
     # Scores lie around that 0.
-    assert (
-        abs(made.similarity(pairs.x, pairs.y).mean() - fitted.similarity(pairs.x, pairs.y).mean())
-        < 1e-3
-    )
+    means = [one.similarity(pairs.x, pairs.y).mean() for one in (made, fitted)]
+    assert abs(means[0] - means[1]) < 1e-3
 
 
 @BOTH

@@ -17,10 +17,7 @@ def colours():
 
 @pytest.mark.parametrize("side", ["x", "y"])
 def test_the_word_that_both_have_speaks_for_the_pair(colours, side):
-    fitted = default_pipeline(
-        "tfidf_cosine",
-        colours,
-    ).fit(colours)
+    fitted = default_pipeline("tfidf_cosine", colours).fit(colours)
     x, y = colours.x.take([2]), colours.y.take([2])
     found = occlude(fitted, x, y, side)
     text = str((x if side == "x" else y).content[0])

@@ -76,9 +76,8 @@ def test_topics_over_ngrams_are_told_as_words():
     names = [" ca", "cat", "at ", " su", "sun", "un "]
     phi = np.kron(np.eye(2), np.full((1, 3), 1 / 3))
     counts = np.kron(np.eye(2), np.ones((2, 3)))
-    found = describe_topics(
-        phi, phi, names, names, x_counts=counts, relevance=0.6, pieces=(True, False)
-    )
+    how = {"x_counts": counts, "relevance": 0.6, "pieces": (True, False)}
+    found = describe_topics(phi, phi, names, names, **how)
     assert [t.x_terms for t in found] == [("cat",), ("sun",)]
     assert found[0].y_terms == (" ca", "cat", "at ")
     assert np.isnan(found[0].x_coherence), "one term is no pair"

@@ -277,9 +277,8 @@ class ColumnCounts:
         self._kept: list[tuple[Ints, Reals]] = []
         self._total = 0
         #: Whether `ranks` will know; a margin without bound tells nothing.
-        self.is_exact = margin is None or bool(
-            np.isfinite(self._margin).all() and np.isfinite(scores).all()
-        )
+        is_bounded = np.isfinite(self._margin).all() and np.isfinite(scores).all()
+        self.is_exact = margin is None or bool(is_bounded)
 
     @classmethod
     def of_products(cls, P: Block, Q: Block, queries: Queries) -> ColumnCounts:
@@ -379,6 +378,5 @@ class PooledCounts:
         """Draw the curve; what is not relevant counts as negative, but for known pairs at −∞."""
         counts = self._counts.sum(axis=0)
         counts[0] -= n_known
-        return Roc.from_counts(
-            self._distinct, self._positives, counts[1::2] - self._positives, counts[0::2]
-        )
+        negatives, between = counts[1::2] - self._positives, counts[0::2]
+        return Roc.from_counts(self._distinct, self._positives, negatives, between)

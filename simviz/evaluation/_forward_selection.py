@@ -105,9 +105,8 @@ class ForwardSelection:
     def _error(self, values: Reals, mask: Mask) -> float:
         """Standard error of the mean, a little above that of rounding."""
         counted = values[mask & (self._weight > 0)]
-        return _TIE_TOLERANCE + (
-            float(counted.std(ddof=1)) / len(counted) ** 0.5 if len(counted) > 1 else 0
-        )
+        error = float(counted.std(ddof=1)) / len(counted) ** 0.5 if len(counted) > 1 else 0
+        return _TIE_TOLERANCE + error
 
     def _folds(self, mask: Mask) -> Iterator[Mask]:
         """Parts of the queries, of about one size; all at once where there is but one."""

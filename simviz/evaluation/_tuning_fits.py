@@ -275,11 +275,8 @@ class Scorer:
             models = iter([fits.fitted(pipeline).model_])
         scores: dict[int, Score] = {}
         x, y, *_ = fits.features(pipeline)
-        sides = (
-            x.transform(pipeline.x_content(test.x)),
-            y.transform(test.y.content),
-            test.relevance,
-        )
+        X, Y = x.transform(pipeline.x_content(test.x)), y.transform(test.y.content)
+        sides = X, Y, test.relevance
         for ridge, model in zip(ridges, models, strict=True):
             mine = [i for i, own in enumerate(free) if own.get(_RIDGE) == ridge]
             if nested:

@@ -300,9 +300,8 @@ def _see(
     """Score the x items of each fold against all y items, by a model of the other folds."""
     n_x, n_y = pairs.shape
     k = min(_NEAREST, n_x - 1, n_y - 1)
-    x_near, y_near = (
-        (np.zeros((n, k), dtype=np.intp), np.full((n, k), -np.inf)) for n in (n_x, n_y)
-    )
+    x_near = np.zeros((n_x, k), dtype=np.intp), np.full((n_x, k), -np.inf)
+    y_near = np.zeros((n_y, k), dtype=np.intp), np.full((n_y, k), -np.inf)
     own, exchanged = np.zeros(len(cells)), np.full(len(cells), np.nan)
     judged = pairs.relevance.matrix
     for (inside, outside), progress in zip(folds, parts, strict=False):

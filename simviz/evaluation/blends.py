@@ -102,9 +102,8 @@ class BlendCurve:
         name = self._metric(metric).name
         if name in self.pooled:
             return self.pooled[name]
-        return mean_curve(
-            [self.per_query[name, d] for d in directions_of(direction, self.directions)]
-        )
+        requested = directions_of(direction, self.directions)
+        return mean_curve([self.per_query[name, d] for d in requested])
 
     def best(self, metric: Metric | str | None = None, direction: Asking | None = None) -> float:
         """The weight with the best value: to be asked of validation data only.

@@ -84,9 +84,8 @@ class ScoreCounts:
         edges = np.concatenate([[self.lowest], self.cuts[at], [self.highest]])
         starts = np.concatenate([[0], at + 1])
         classes = {"relevant": self.relevant, "rejected": self.rejected, "unjudged": self.unjudged}
-        return edges, {
-            name: np.add.reduceat(counts.sum(axis=0), starts) for name, counts in classes.items()
-        }
+        every = {name: counts.sum(axis=0) for name, counts in classes.items()}
+        return edges, {name: np.add.reduceat(n, starts) for name, n in every.items()}
 
 
 def score_counts(
@@ -500,11 +499,8 @@ def _read_off(fp: Reals, tp: Reals) -> tuple[Reals, Reals, Reals]:
     with_recall = -np.interp(-_RECALLS, -tpr[::-1], -fp[::-1])
     n_true = _RECALLS * tp[-1]
     precision = n_true / (n_true + with_recall)
-    return (
-        np.interp(_RATES, fpr, tpr),
-        precision,
-        np.array([np.trapezoid(tpr, fpr), precision.mean()]),
-    )
+    areas = np.array([np.trapezoid(tpr, fpr), precision.mean()])
+    return np.interp(_RATES, fpr, tpr), precision, areas
 
 
 def _percentiles(values: Reals, shares: list[float]) -> Reals:

@@ -730,9 +730,8 @@ def query_values(
         if np.array_equal(np.isnan(forward), np.isnan(back)):
             return QueryValues(metric, (forward + back) / 2, "pair", True)
     counts = [max(1, int((~np.isnan(values)).sum())) for values in sides]
-    weighted = [
-        values * (sum(counts) / (len(sides) * n)) for values, n in zip(sides, counts, strict=True)
-    ]
+    shares = [sum(counts) / (len(sides) * n) for n in counts]
+    weighted = [values * share for values, share in zip(sides, shares, strict=True)]
     return QueryValues(metric, np.concatenate(weighted), "query", False)
 
 

@@ -78,9 +78,8 @@ class DimensionCurve:
         ValueError
             If the direction was not evaluated.
         """
-        return mean_curve(
-            [self.per_query[d] for d in directions_of(direction, tuple(self.per_query))]
-        )
+        requested = directions_of(direction, tuple(self.per_query))
+        return mean_curve([self.per_query[d] for d in requested])
 
     def to_records(self) -> list[dict[str, Any]]:
         """Tidy table: one record per dimension and direction."""

@@ -181,9 +181,8 @@ def shared_terms(
 
     def group(column: int) -> TermGroup:
         queries = np.sort(columns.indices[columns.indptr[column] : columns.indptr[column + 1]])
-        return TermGroup(
-            terms[column], queries.astype(np.int64), float(means[column]), float(z[column])
-        )
+        figures = float(means[column]), float(z[column])
+        return TermGroup(terms[column], queries.astype(np.int64), *figures)
 
     sides = []
     for sign in (1.0, -1.0):

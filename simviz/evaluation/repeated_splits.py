@@ -178,11 +178,11 @@ def evaluate_repeated_splits(
                 done += 1
                 if callback_of_fit(0, 1, {}):
                     raise JobCancelled("Cancelled.")
-                validation_value = (
-                    sign * value(pipeline, parts.validation) if len(settings) > 1 else 0.0
-                )
-                if validation_value > best:
-                    best, selected[i, j] = validation_value, at
+                reached = 0.0  # nothing to choose from
+                if len(settings) > 1:
+                    reached = sign * value(pipeline, parts.validation)
+                if reached > best:
+                    best, selected[i, j] = reached, at
                     values[i, j] = value(pipeline, parts.test)
     share = fractions[2] / (fractions[0] + fractions[2])
     return RepeatedSplits(tuple(candidates), measured.name, direction, values, selected, share)

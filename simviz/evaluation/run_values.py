@@ -547,9 +547,8 @@ def _answered(title: str, run: _Run, judged: _Qrels, keep: _Filters) -> tuple[_A
     def positions(ids: Any, known: Sequence[str]) -> tuple[Ints, Ints, int]:
         coded = pc.dictionary_encode(ids)
         coded = coded.combine_chunks() if isinstance(coded, pa.ChunkedArray) else coded
-        at = pc.fill_null(
-            pc.index_in(coded.dictionary, value_set=pa.array(known, pa.string())), -1
-        )
+        found = pc.index_in(coded.dictionary, value_set=pa.array(known, pa.string()))
+        at = pc.fill_null(found, -1)
         codes = coded.indices.to_numpy().astype(np.int64)
         return codes, at.to_numpy().astype(np.int64)[codes], len(at)
 

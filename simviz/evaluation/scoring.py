@@ -449,10 +449,8 @@ def evaluate_part(
         y = parts.y_index[part] if direction == "y2x" else None
         known = learned if x is None else learned[x]
         known = known if y is None else known[:, y]
-        part_pairs = pairs.take(x, y)
-        results.append(
-            evaluate(scorer, part_pairs, directions=(direction,), pool="all", known=known, **how)
-        )
+        how |= {"directions": (direction,), "pool": "all", "known": known}
+        results.append(evaluate(scorer, pairs.take(x, y), **how))
     rankings = {d: one.rankings[d] for d, one in zip(directions, results, strict=True)}
     return replace(results[0], rankings=rankings)
 

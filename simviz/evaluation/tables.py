@@ -186,9 +186,8 @@ def finding(
         means = "1 is always first, ½ always second"
     elif isinstance(metric, MAP | NDCG):
         means = "1 would be everything relevant before everything else"
-    return (
-        f"{method} reaches {metric!r} {value:.3f} over {over} of the {part} part ({means}){tail}."
-    )
+    reached = f"{method} reaches {metric!r} {value:.3f}"
+    return f"{reached} over {over} of the {part} part ({means}){tail}."
 
 
 def ranked_against(

@@ -73,9 +73,8 @@ def trec_run(
     if k < 1:
         raise ValueError(f"k must be at least 1, got {k}.")
     query_items, documents = (pairs.x, pairs.y) if direction == "x2y" else (pairs.y, pairs.x)
-    queries, answers = (
-        np.array([trec_id(i) for i in side.ids]) for side in (query_items, documents)
-    )
+    sides = query_items, documents
+    queries, answers = (np.array([trec_id(i) for i in side.ids]) for side in sides)
     name = trec_id(tag)
     for start, block in _best_blocks(scorer, pairs, direction, k, block_size):
         for at in range(0, len(block), _LINES):
@@ -343,9 +342,9 @@ def _index(items: Items) -> dict[str, int]:
 def _above_zero(rows: Ints, columns: Ints, values: Reals, shape: tuple[int, int]) -> sp.csr_array:
     """Scores in the same order, all above 0."""
     lowest, highest = float(values.min()), float(values.max())
-    raised = (
-        values - lowest + (highest - lowest) / 1_000 if highest > lowest else np.ones(len(values))
-    )
+    # Where all are alike, each is 1.
+    least = (highest - lowest) / 1_000 or 1.0
+    raised = values - lowest + least
     return Relevance.from_pairs(rows, columns, raised, shape=shape, kind="score").matrix
 
 

@@ -89,10 +89,8 @@ def search(
             progress.done()
     trials = tuple(_trial(c, s) for c, s in zip(candidates, scores_of, strict=True))
     notes = dict.fromkeys(s.note for scores in scores_of for s in scores if s.note)
-    n_fits, higher_is_better = n_folds * len(groups), measured.higher_is_better
-    selection = Selection(
-        trials, measured.name, n_folds, higher_is_better, rule, n_fits, tuple(notes)
-    )
+    how = measured.name, n_folds, measured.higher_is_better, rule
+    selection = Selection(trials, *how, n_fits=n_folds * len(groups), notes=tuple(notes))
     _ = selection.selected  # says why, where nothing could be measured
     return selection
 
@@ -173,10 +171,8 @@ def tune(
 
 def development(pairs: PairSet, parts: Split) -> PairSet:
     """Everything but the test part: train and validation together."""
-    x, y = (
-        np.union1d(index["train"], index["validation"]) for index in (parts.x_index, parts.y_index)
-    )
-    return pairs.take(x, y)
+    sides = parts.x_index, parts.y_index
+    return pairs.take(*(np.union1d(index["train"], index["validation"]) for index in sides))
 
 
 def make_candidates(

@@ -78,17 +78,15 @@ class Verdict:
         best, *others = order
         rivals = dict.fromkeys([*others[:1], *([] if baseline is None else [baseline])])
         compared = [{comparisons.names[i], comparisons.names[j]} for i, j in comparisons.pairs]
-        against = {
-            name: comparisons.between(best, name) for name in rivals if {best, name} in compared
-        }
+        tested = [name for name in rivals if {best, name} in compared]
+        against = {name: comparisons.between(best, name) for name in tested}
         return cls(best, against, metric, comparisons.higher_is_better)
 
     @property
     def state(self) -> State:
         """How it stands against the next run; ahead only if it is ahead of the baseline, too."""
-        states = [
-            one.state(higher_is_better=self.higher_is_better) for one in self.against.values()
-        ]
+        rises = self.higher_is_better
+        states = [one.state(higher_is_better=rises) for one in self.against.values()]
         return next((state for state in states if state != "ahead"), "ahead")
 
     def speaks_of(self, a: str, b: str) -> bool:
@@ -148,9 +146,8 @@ class Verdict:
         text = "The vectors alone do " + ("as well" if state == "level" else "better")
         if self.speaks_of(learned, vectors):
             return f"{text}."
-        finding = one.finding(
-            learned, vectors, self.metric, higher_is_better=self.higher_is_better
-        )
+        rises = self.higher_is_better
+        finding = one.finding(learned, vectors, self.metric, higher_is_better=rises)
         return f"{text} ({finding}{f', {describe_p(one.p_value)}' if with_p else ''})."
 
     def __str__(self) -> str:

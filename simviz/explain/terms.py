@@ -394,9 +394,8 @@ def _variants(item: Items) -> tuple[list[tuple[int, ...]], Any]:
     if item.kind == "image":
         pixels: NDArray[np.uint8] = item.content[0]
         sides = pixels.shape[:2]
-        rows, columns = (
-            np.linspace(0, n, min(_PATCHES, n) + 1).astype(int).tolist() for n in sides
-        )
+        cuts = (np.linspace(0, n, min(_PATCHES, n) + 1) for n in sides)
+        rows, columns = (cut.astype(int).tolist() for cut in cuts)
         parts = [
             (top, left, bottom, right)
             for top, bottom in pairwise(rows)

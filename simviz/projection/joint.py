@@ -188,11 +188,10 @@ def joint_map(
         balance = "none"
     near_x, near_y = align_sides(x, y, balance)
     gap = side_gap(x, y, random_state=random_state)
-    gap_balanced = (
-        gap if balance == "none" else side_gap(near_x, near_y, random_state=random_state)
-    )
+    gap_balanced = gap
     notes: list[str] = []
     if balance != "none":
+        gap_balanced = side_gap(near_x, near_y, random_state=random_state)
         notes.append(_balance_note(balance, gap, gap_balanced))
 
     if method in ("umap", "two-sided"):
@@ -370,10 +369,9 @@ def rank_matched(x: FloatArray, y: FloatArray) -> tuple[FloatArray, FloatArray]:
         return layout.centred(x), layout.centred(y)
     rng = np.random.default_rng(0)
     share = min(1.0, MAX_LANDMARKS / (len(x) + len(y)))
-    marks = [
-        side[np.sort(rng.permutation(len(side))[: max(3, round(share * len(side)))])]
-        for side in (x, y)
-    ]
+    n_marks = [max(3, round(share * len(side))) for side in (x, y)]
+    drawn = [rng.permutation(len(side))[:n] for side, n in zip((x, y), n_marks, strict=True)]
+    marks = [x[np.sort(drawn[0])], y[np.sort(drawn[1])]]
     squared = np.concatenate(
         [
             np.concatenate(_to_marks(marks[0], *marks), axis=1),

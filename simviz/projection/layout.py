@@ -93,9 +93,8 @@ def principal_axes(covariance: FloatArray, n_axes: int) -> FloatArray:
         return axes
     values, vectors = eigh(covariance)
     values, vectors = values[::-1][:n], vectors[:, ::-1][:, :n]
-    vectors = vectors * np.where(
-        vectors[np.abs(vectors).argmax(axis=0), np.arange(n)] < 0, -1.0, 1.0
-    )
+    largest = vectors[np.abs(vectors).argmax(axis=0), np.arange(n)]
+    vectors = vectors * np.where(largest < 0, -1.0, 1.0)
     real = values > k * np.finfo(np.float64).eps * max(values[0], 0.0)
     axes[:, :n][:, real] = vectors[:, real]
     return axes
@@ -302,9 +301,8 @@ def _optimise(
     # UMAP starts within a box of 10; the jitter parts points that coincide.
     extent = np.ptp(start, axis=0).max()
     jitter = rng.normal(scale=1e-3, size=start.shape)
-    positions = (10.0 * (start - start.min(axis=0)) / extent + jitter).astype(
-        np.float32, order="C"
-    )
+    positions = 10.0 * (start - start.min(axis=0)) / extent + jitter
+    positions = positions.astype(np.float32, order="C")
     a, b = find_ab_params(1.0, min_dist)
     state = rng.randint(np.iinfo(np.int32).min + 1, np.iinfo(np.int32).max - 1, 3)
     progress = _Progress(n_epochs, callback)

@@ -27,13 +27,8 @@ N_CHANGED, BLOCK = 10, 2_000_000
 #: The drawing that is made first, and the one to show where it is there.
 DRAWING, BEST = "mds-2-center", "two-sided-2-70"
 #: Names of the groups that `ItemRanks.groups` makes, the best first.
-FIRST, SOON, LATE, NOTHING = (
-    "found first",
-    "found 2nd to 10th",
-    "found later",
-    "no match in the data",
-)
-GROUPS = (FIRST, SOON, LATE, NOTHING)
+GROUPS = "found first", "found 2nd to 10th", "found later", "no match in the data"
+FIRST, SOON, LATE, NOTHING = GROUPS
 VectorSimilarity = Literal["cosine", "dot", "euclidean"]
 
 
@@ -382,9 +377,8 @@ def rank_items(pipeline: Pipeline, pairs: PairSet, placed: Placed) -> ItemRanks:
         best_x[part] = np.asarray(block).max(axis=1)
         np.maximum(best_y, np.asarray(block).max(axis=0), out=best_y)
         start += len(block)
-    return ItemRanks(
-        searched.per_query(MRR(), "x2y"), searched.per_query(MRR(), "y2x"), best_x, best_y
-    )
+    x_ranks, y_ranks = (searched.per_query(MRR(), side) for side in searched.directions)
+    return ItemRanks(x_ranks, y_ranks, best_x, best_y)
 
 
 def nearest_of_all(

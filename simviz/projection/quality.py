@@ -298,10 +298,8 @@ def points_moved(
     moved = []
     for side in range(2):
         k = min(n_neighbors, max(1, len(drawn[1 - side]) // 2))
-        near = [
-            cKDTree(both[1 - side]).query(both[side], k)[1].reshape(-1, k)
-            for both in (drawn, *others)
-        ]
+        found = (cKDTree(both[1 - side]).query(both[side], k) for both in (drawn, *others))
+        near = [index.reshape(-1, k) for _, index in found]
         shared = np.array([(near[0][:, :, None] == n[:, None]).any(2).mean(1) for n in near[1:]])
         moved.append((shared < 0.5).sum(axis=0))
     return np.concatenate(moved)

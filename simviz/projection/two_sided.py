@@ -371,9 +371,8 @@ def place_new(points: ArrayLike, scores: ArrayLike) -> FloatArray:
             "point, at least one."
         )
     last = STAGES[-1]
-    shares = _largest(near[None], int(np.ceil(_PER_PERPLEXITY * last.other)) + 1).shares(
-        last.other
-    )
+    n_near = int(np.ceil(_PER_PERPLEXITY * last.other)) + 1
+    shares = _largest(near[None], n_near).shares(last.other)
     if not shares.nnz:  # all are equally near
         return where.mean(axis=0)
     order = np.argsort(-shares.data, kind="stable")

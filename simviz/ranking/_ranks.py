@@ -311,9 +311,8 @@ def expected_reciprocal_rank(ranking: Ranking, k: int | None = None) -> Reals:
         from simviz.ranking._kernels import first_relevant_reciprocal
 
         out = np.empty(len(several))
-        first_relevant_reciprocal(
-            above[several], tied[several], relevant[several], places[several], out
-        )
+        columns = above[several], tied[several], relevant[several], places[several]
+        first_relevant_reciprocal(*columns, out)
         value[several] = out
     return _spread(ranking, query, value)
 

@@ -121,9 +121,7 @@ def test_items_of_many_partners_get_others_than_those():
     column[[5, 400]] = column[[400, 5]]
     relevance = Relevance.from_pairs(row, column, shape=(36, 432), unjudged="negative")
     found = audit(PairSet.from_texts(queries, y, relevance))
-    better = dict(
-        zip(zip(found["x_id"], found["y_id"], strict=True), found["better_y_id"], strict=True)
-    )
+    better = found.set_index(["x_id", "y_id"])["better_y_id"].to_dict()
     # Its neighbourhood has room for ten, all of which would be partners already.
     assert (better["0", "400"], better["33", "5"]) == ("5", "400")
     assert not better.keys() & set(zip(found["x_id"], found["better_y_id"], strict=True))

@@ -165,9 +165,7 @@ def test_a_pipeline_blend_has_this_curve():
         blend = BlendPipeline.of(*parts, pairs, normalization=normalization)
         curve = blend_curve(blend, pairs.x, pairs.y, pairs.relevance, metrics=["MRR", "MAP"])
         for k in (0, 25, 50, 77, 100):
-            one = evaluate(
-                blend.with_alpha(ALPHAS[k]), pairs.x, pairs.y, pairs.relevance, ["MRR", "MAP"]
-            )
+            one = evaluate(blend.with_alpha(ALPHAS[k]), pairs, metrics=["MRR", "MAP"])
             for metric in ("MRR", "MAP"):
                 assert curve.values(metric)[k] == pytest.approx(one.value(metric), abs=1e-9)
 
@@ -191,11 +189,8 @@ def test_groups_cover_all_queries_once():
 
 
 def test_the_middle_of_equal_weights_is_the_best():
-    eye = np.eye(4)
-    lexical = np.zeros((4, 4))
-    curve = blend_curve(
-        Parts(eye, lexical), *sides((4, 4)), metrics=["MRR", "rank loss (by query)"]
-    )
+    parts, metrics = Parts(np.eye(4), np.zeros((4, 4))), ["MRR", "rank loss (by query)"]
+    curve = blend_curve(parts, *sides((4, 4)), metrics=metrics)
     assert curve.values()[0] == pytest.approx(np.mean(1 / np.arange(1, 5)))
     assert (curve.values()[1:] == 1).all()
     assert curve.best() == pytest.approx(0.5)
@@ -209,9 +204,8 @@ def test_the_first_direction_is_what_is_told(judged):
     parts = Parts(*rng.normal(size=(2, 6, 4)))
     relevance = sp.csr_array(np.where(rng.random((6, 4)) < 0.5, 1.0, -1.0 if judged else 0.0))
     rel = Relevance(relevance, unjudged="ignore" if judged else "negative")
-    curve = blend_curve(
-        parts, *sides((6, 4)), rel, metrics=["MRR", "MAP"], directions=["y2x", "x2y"]
-    )
+    asked = {"metrics": ["MRR", "MAP"], "directions": ["y2x", "x2y"]}
+    curve = blend_curve(parts, *sides((6, 4)), rel, **asked)
     assert curve.directions == ("y2x", "x2y")
     np.testing.assert_array_equal(curve.values("MAP"), curve.values("MAP", "y2x"))
     both = [curve.values("MAP", direction) for direction in ("x2y", "y2x")]

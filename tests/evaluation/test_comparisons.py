@@ -40,9 +40,8 @@ def differing(n, pairs):
 
 def test_holm_by_hand():
     # Holm 1979: .005 x 4, .01 x 3, .03 x 2, .04 x 1, never falling.
-    assert adjust_p_values([0.01, 0.04, 0.03, 0.005]).tolist() == pytest.approx(
-        [0.03, 0.06, 0.06, 0.02]
-    )
+    corrected = adjust_p_values([0.01, 0.04, 0.03, 0.005]).tolist()
+    assert corrected == pytest.approx([0.03, 0.06, 0.06, 0.02])
     assert adjust_p_values([0.5, 0.6], "bonferroni").tolist() == [1.0, 1.0]
     assert adjust_p_values([0.5, 0.6], "none").tolist() == [0.5, 0.6]
     assert adjust_p_values([]).tolist() == []
@@ -138,9 +137,8 @@ def test_all_pairs_are_corrected_together(runs):
     found = compare_all(runs, "t")
     assert len(found.pairs) == 6
     plain = [paired_t(runs[a], runs[b]).p_value for a, b in itertools.combinations(runs, 2)]
-    np.testing.assert_allclose(
-        [one.p_value for one in found.pairs.values()], adjust_p_values(plain)
-    )
+    corrected = [one.p_value for one in found.pairs.values()]
+    np.testing.assert_allclose(corrected, adjust_p_values(plain))
     assert found.letters() == {"high": "a", "base": "b", "near": "b", "low": "c"}
     assert [found.names[i] for i in found.order()][0::3] == ["high", "low"]
     np.testing.assert_array_equal(found.p_values, found.p_values.T)
@@ -217,10 +215,9 @@ def test_pairs_are_found_where_sides_are_in_another_order(rng):
 
 def test_queries_of_unequal_sides_stand_side_by_side(rng):
     Z, W = noisy(rng, 24)
-    owner = np.arange(24) // 3  # three queries an answer
-    found = evaluate(
-        VectorScorer(), Z, W[:8], Relevance.from_pairs(np.arange(24), owner, shape=(24, 8))
-    )
+    # Three queries an answer.
+    judged = Relevance.from_pairs(np.arange(24), np.arange(24) // 3, shape=(24, 8))
+    found = evaluate(VectorScorer(), Z, W[:8], judged)
     values = query_values(found, "MRR", ["x2y", "y2x"])
     assert (values.unit, values.is_independent) == ("query", False)
     assert values.values.shape == (32,)
@@ -269,9 +266,7 @@ def test_correcting_later_is_correcting_at_once(rng):
     later = apply_correction(compare_all(runs, "t", correction="none").pairs)
     assert later == at_once
     alone = paired_t(runs["a"], runs["b"])
-    assert apply_correction({(0, 1): alone}) == {(0, 1): alone}, (
-        "one comparison needs no correction"
-    )
+    assert apply_correction({(0, 1): alone}) == {(0, 1): alone}, "one needs no correction"
 
 
 def test_pairs_of_which_one_side_cannot_fail_are_queries_of_both_sides():
@@ -308,10 +303,8 @@ def apart(effect, n, seed=0):
 def test_so_many_queries_find_the_difference_as_often_as_promised():
     needed = power_analysis(*apart(0.3, 20)).needed
     rng = np.random.default_rng(1)
-    found = [
-        paired_t(rng.normal(0.3, 1, needed), np.zeros(needed)).is_significant()
-        for _ in range(1000)
-    ]
+    drawn = rng.normal(0.3, 1, (1000, needed))
+    found = [paired_t(d, np.zeros(needed)).is_significant() for d in drawn]
     assert 0.77 <= np.mean(found) <= 0.83
 
 

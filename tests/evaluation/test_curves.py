@@ -196,9 +196,8 @@ def test_each_point_is_what_training_on_that_share_gives():
         fit, parts.train, parts.test, (0.3, 1), metrics=["MRR"], callback=lambda *a: told.append(a)
     )
     test = parts.test
-    for part, line in zip(
-        nested_parts(parts.train, (0.3, 1)), curve.per_query[MRR(), "y2x"], strict=True
-    ):
+    lines = curve.per_query[MRR(), "y2x"]
+    for part, line in zip(nested_parts(parts.train, (0.3, 1)), lines, strict=True):
         expected = evaluate(fit(part), test.x, test.y, test.relevance).per_query("MRR", "y2x")
         np.testing.assert_allclose(line, expected)
     assert told[-1][0] == told[-1][1] == sum(curve.n_pairs)

@@ -133,12 +133,10 @@ def test_false_alarms_are_as_rare_as_they_should_be(kind):
 def test_pairs_that_share_items_are_not_taken_for_independent():
     alarms = 0
     for seed in range(200):
-        first, second = equal_runs("queries", 300, np.random.default_rng([8, seed]))
-        alone = [
-            JudgedPairs(np.arange(300), run.y, run.relevant, run.score) for run in (first, second)
-        ]
+        runs = equal_runs("queries", 300, np.random.default_rng([8, seed]))
+        alone = [JudgedPairs(np.arange(300), r.y, r.relevant, r.score) for r in runs]
         by_pairs = bootstrap_pairs(alone, AUC(), n_resamples=200, random_state=seed)[0, 1]
-        by_items = bootstrap_pairs([first, second], AUC(), n_resamples=200, random_state=seed)
+        by_items = bootstrap_pairs(runs, AUC(), n_resamples=200, random_state=seed)
         assert by_items[0, 1].test == "bootstrap over x items"
         alarms += by_pairs.is_significant() and not by_items[0, 1].is_significant()
     assert alarms > 5

@@ -75,9 +75,8 @@ def test_known_pairs_leave_ranks_the_curve_and_chance_alike():
     pairs = linked(rng, ties=True)
     matrix = pairs.relevance.matrix
     known = sp.random_array(matrix.shape, density=0.2, rng=rng, format="csr")
-    found = evaluate(
-        VectorScorer("dot"), pairs.x.content, pairs.y.content, pairs.relevance, known=known
-    )
+    given = pairs.x.content, pairs.y.content, pairs.relevance
+    found = evaluate(VectorScorer("dot"), *given, known=known)
     scores = (pairs.x.content @ pairs.y.content.T).ravel()
     left = known.toarray().ravel() == 0
     relevant = matrix.toarray().ravel()[left] > 0
@@ -96,10 +95,7 @@ def test_known_pairs_leave_ranks_the_curve_and_chance_alike():
             sides = part.x.content, part.y.content, part.relevance
             alone = evaluate(VectorScorer("dot"), *sides, ["MRR"], directions=(direction,))
             np.testing.assert_allclose(values[q], alone.per_query("MRR", direction)[0])
-    chance = evaluate(
-        ChanceScorer(), pairs.x.content, pairs.y.content, pairs.relevance, known=known
-    )
-    assert chance.value("AUC") == 0.5
+    assert evaluate(ChanceScorer(), *given, known=known).value("AUC") == 0.5
 
 
 def test_the_split_pool_is_what_a_part_holds():

@@ -90,10 +90,9 @@ def test_answers_that_nobody_judged_can_be_left_out(folder, tmp_path):
     assert 0 < len(kept) < len(lines)
     short = _file(tmp_path / "short.trec", kept)
     for metric in ("NDCG@10", "MAP", "P@5"):
-        found = read_run_values(
-            [folder / "a.trec"], folder / "qrels.txt", metric, judged_only=True
-        )
-        alone = read_run_values([short], folder / "qrels.txt", metric)
+        runs, qrels = [folder / "a.trec"], folder / "qrels.txt"
+        found = read_run_values(runs, qrels, metric, judged_only=True)
+        alone = read_run_values([short], qrels, metric)
         np.testing.assert_array_equal(found.values["a"], alone.values["short"])
         assert found.judged == {"a": 1.0}
         assert found.upper_bounds["a"] in (None, pytest.approx(found.values["a"].mean()))

@@ -65,9 +65,8 @@ def expected_ranking(scores, grades, in_pool):
     indptr = np.concatenate([[0], np.cumsum([len(c) for c in listed])])
     flat = np.concatenate(listed).astype(int)
     query = np.repeat(np.arange(len(scores)), np.diff(indptr))
-    return Ranking(
-        indptr, flat, grades[query, flat], np.concatenate(above), np.concatenate(tied), sizes
-    )
+    counts = np.concatenate(above), np.concatenate(tied)
+    return Ranking(indptr, flat, grades[query, flat], *counts, sizes)
 
 
 @settings(max_examples=120)
@@ -210,10 +209,8 @@ def test_queries_that_cannot_fail_leave_the_rank_metrics_of_a_judged_pool():
     assert result.value("MRR", "x2y") == pytest.approx((0.75 + 11 / 18 + 0.75) / 3)
     assert result.value("top-1") == pytest.approx((1 / 2 + 1 / 3 + 1 / 2) / 3)
     lines = [r for r in result.to_records() if r["metric"] == "MRR"]
-    assert [(r["direction"], r["n"], r["n_certain"]) for r in lines] == [
-        ("x2y", 3, 1),
-        ("mean", 3, 5),
-    ]
+    told = [(r["direction"], r["n"], r["n_certain"]) for r in lines]
+    assert told == [("x2y", 3, 1), ("mean", 3, 5)]
     assert not any(math.isnan(r["value"]) for r in result.to_records())
     assert "3 queries, 1 left out that cannot fail" in repr(result)
     assert repr(result).count("nan") == 0
@@ -231,9 +228,8 @@ def test_no_rank_metric_is_reported_where_no_query_can_fail():
 
 
 def test_grades_of_relevant_candidates_can_be_ranked():
-    relevance = Relevance.from_pairs(
-        [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [2, 1, 1, 1, -1], shape=(3, 2)
-    )
+    pairs = [0, 0, 1, 1, 2], [0, 1, 0, 1, 0], [2, 1, 1, 1, -1]
+    relevance = Relevance.from_pairs(*pairs, shape=(3, 2))
     result = evaluate(Table(np.arange(6.0).reshape(3, 2)), np.eye(3), np.ones((2, 1)), relevance)
     assert np.isnan(result.per_query("MRR")).all()
     assert np.isnan(result.per_query(NDCG(10))).tolist() == [False, True, True]
@@ -282,9 +278,8 @@ def test_no_relevant_pair_at_all():
 def test_records_are_tidy():
     scores = np.array([[3.0, 1.0], [2.0, 0.0], [0.0, 1.0]])
     relevance = Relevance.from_pairs([0, 1, 2], [0, 0, 1], shape=(3, 2))
-    result = evaluate(
-        Table(scores), np.ones((3, 1)), np.ones((2, 1)), relevance, ["top-1", "AUC", "P@2"]
-    )
+    sides = np.ones((3, 1)), np.ones((2, 1))
+    result = evaluate(Table(scores), *sides, relevance, ["top-1", "AUC", "P@2"])
     top, back, mean, pairs = result.to_records()[:4]
     assert top == {
         "metric": "top-1",
@@ -455,8 +450,7 @@ def test_chance_takes_any_sides():
 def test_vectors_compare_by_cosine_or_product():
     X, Y = np.array([[1, 0], [3, 4]]), np.array([[2, 0], [0, 0]])
     np.testing.assert_allclose(next(VectorScorer().iter_similarity(X, Y)), [[1, 0], [0.6, 0]])
-    np.testing.assert_array_equal(
-        next(VectorScorer("dot").iter_similarity(X, Y)), [[2, 0], [6, 0]]
-    )
+    products = next(VectorScorer("dot").iter_similarity(X, Y))
+    np.testing.assert_array_equal(products, [[2, 0], [6, 0]])
     with pytest.raises(ValueError, match="'cosine' or 'dot', got 'js'"):
         VectorScorer("js")

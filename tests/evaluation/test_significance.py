@@ -423,9 +423,8 @@ def test_coverage_is_near_its_level():
     rng = np.random.default_rng(2)
     hits = 0
     for seed in range(200):
-        low, high = confidence_interval(
-            rng.exponential(1.0, 60), n_resamples=200, random_state=seed
-        )
+        values = rng.exponential(1.0, 60)
+        low, high = confidence_interval(values, n_resamples=200, random_state=seed)
         hits += low <= 1.0 <= high
     assert 170 <= hits <= 198
 

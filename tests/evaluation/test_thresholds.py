@@ -114,11 +114,8 @@ def test_intervals_hold_where_pairs_of_one_item_are_alike():
     held, plain = 0, 0
     for seed in range(200):
         draw = np.random.default_rng(seed)
-        scores = (
-            draw.standard_normal((40, 1))
-            + draw.standard_normal((1, 50))
-            + draw.standard_normal((40, 50))
-        )
+        parts = [draw.standard_normal(shape) for shape in ((40, 1), (1, 50), (40, 50))]
+        scores = parts[0] + parts[1] + parts[2]
         others = Relevance(sp.csr_array(-np.ones((40, 50))), unjudged="ignore")
         share = operating_point(
             Table(scores), np.zeros((40, 1)), np.zeros((50, 1)), others, threshold=1.5

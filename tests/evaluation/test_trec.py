@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, strategies as st
+from ir_measures import AP, RR, nDCG
 
 from simviz.data import Items, PairSet
 from simviz.evaluation import MAP, MRR, NDCG, evaluate
@@ -44,9 +45,8 @@ def judged(rng, unjudged, with_negatives=False):
         values = np.where((values == 0) & (rng.random((N_X, N_Y)) < 0.3), -1, values)
     values[3] = values[:, 5] = 0  # queries without an answer
     x, y = np.nonzero(values)
-    relevance = Relevance.from_pairs(
-        x, y, values[x, y], shape=(N_X, N_Y), unjudged=unjudged, kind="grade"
-    )
+    how = {"shape": (N_X, N_Y), "unjudged": unjudged, "kind": "grade"}
+    relevance = Relevance.from_pairs(x, y, values[x, y], **how)
     return PairSet(
         Items([f"the x {i}" for i in range(N_X)], ["a"] * N_X, "text"),
         Items([f"50%\u2028y {i}" for i in range(N_Y)], ["b"] * N_Y, "text"),
@@ -75,14 +75,8 @@ def test_ir_measures_finds_the_same_figures(unjudged, direction, dtype, tmp_path
     found = evaluate(table, pairs.x, pairs.y, pairs.relevance)
     run = read(trec_run(table, pairs, direction=direction), tmp_path, ir_measures.read_trec_run)
     qrels = read(trec_qrels(pairs, direction=direction), tmp_path, ir_measures.read_trec_qrels)
-    theirs = ir_measures.calc_aggregate(
-        [ir_measures.RR, ir_measures.nDCG @ 10, ir_measures.AP], qrels, run
-    )
-    ours = {
-        ir_measures.RR: MRR(),
-        ir_measures.nDCG @ 10: NDCG(10, gain="linear"),
-        ir_measures.AP: MAP(),
-    }
+    ours = {RR: MRR(), nDCG @ 10: NDCG(10, gain="linear"), AP: MAP()}
+    theirs = ir_measures.calc_aggregate(list(ours), qrels, run)
     for measure, metric in ours.items():
         assert theirs[measure] == pytest.approx(found.value(metric, direction), abs=1e-9)
 

@@ -311,9 +311,8 @@ def test_what_was_tuned_answers_as_its_best_pipeline(sentences, tmp_path):
     for same in (tuned, pickle.loads(pickle.dumps(tuned)), deepcopy(tuned)):
         np.testing.assert_array_equal(same.similarity(x, y), expected)
     tuned.save(tmp_path / "best.simviz")
-    np.testing.assert_array_equal(
-        load_pipeline(tmp_path / "best.simviz").similarity(x, y), expected
-    )
+    again = load_pipeline(tmp_path / "best.simviz").similarity(x, y)
+    np.testing.assert_array_equal(again, expected)
     drawn = draw(tuned, sentences)
     np.testing.assert_array_equal(drawn.map.x, draw(tuned.best, sentences).map.x)
     assert not hasattr(tuned, "no_such_method")

@@ -129,10 +129,8 @@ def test_nothing_of_the_test_part_is_read(parts):
             assert name in ("x", "y"), name
             return Items(["held"], ["out"], "text")
 
-    found = WhatIf(_fitted("cca", parts), replace(parts, test=Unread())).revise(
-        [_ids(parts, 0, 3)]
-    )
-    assert found.comparison.n
+    what_if = WhatIf(_fitted("cca", parts), replace(parts, test=Unread()))
+    assert what_if.revise([_ids(parts, 0, 3)]).comparison.n
 
 
 def test_what_a_method_cannot_learn_is_said(parts):
@@ -163,12 +161,9 @@ def test_texts_that_are_new_are_learned_as_by_training_again(parts):
     new = found.train.x.take([len(train.x)])
     # The features are those of the texts before, so the vocabularies differ from a whole fit's.
     again = clone_with(fitted, found.train)
-    assert np.allclose(
-        found.pipeline.similarity(new, train.y), again.similarity(new, train.y), atol=1e-4
-    )
-    assert not np.allclose(
-        found.pipeline.similarity(new, train.y), fitted.similarity(new, train.y)
-    )
+    scores = found.pipeline.similarity(new, train.y)
+    assert np.allclose(scores, again.similarity(new, train.y), atol=1e-4)
+    assert not np.allclose(scores, fitted.similarity(new, train.y))
 
 
 def clone_with(fitted, train):

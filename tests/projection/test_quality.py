@@ -28,12 +28,9 @@ def test_trustworthiness_and_continuity_equal_sklearn(n_x, n_y, k, seed):
     quality = map_quality(x, y, *drawn, n_neighbors=k)
     space, flat = np.concatenate([x, y]), np.concatenate(drawn)
     k = quality.n_neighbors
-    assert quality.trustworthiness == pytest.approx(
-        trustworthiness(space, flat, n_neighbors=k), abs=1e-9
-    )
-    assert quality.continuity == pytest.approx(
-        trustworthiness(flat, space, n_neighbors=k), abs=1e-9
-    )
+    there = trustworthiness(space, flat, n_neighbors=k)
+    back = trustworthiness(flat, space, n_neighbors=k)
+    assert (quality.trustworthiness, quality.continuity) == pytest.approx((there, back), abs=1e-9)
     assert quality.false_neighbors.mean() == pytest.approx(1 - quality.trustworthiness)
     assert quality.missing_neighbors.mean() == pytest.approx(1 - quality.continuity)
 
@@ -189,10 +186,8 @@ def test_refusals_say_what_to_do():
 
 @pytest.fixture(scope="module")
 def quality():
-    points = np.random.default_rng(0).normal(size=(40, 2))
-    return map_quality(
-        points[:20], points[20:], points[:20], points[20:], relevance=Relevance.identity(20)
-    )
+    x, y = np.random.default_rng(0).normal(size=(2, 20, 2))
+    return map_quality(x, y, x, y, relevance=Relevance.identity(20))
 
 
 @pytest.mark.parametrize(

@@ -31,9 +31,8 @@ def test_what_is_scattered_small_unknown_or_nameless_is_no_region():
     theta[30:34, 1] = 1  # too few
     theta[[40, 70, 100, 45, 75, 105], 2] = 1  # all over the map
     theta[60:70, 3] = 1  # without a name
-    assert [r.lines for r in topic_regions(points, theta, [["a"], ["b"], ["c"], [""], ["e"]])] == [
-        ("a",)
-    ]
+    found = topic_regions(points, theta, [["a"], ["b"], ["c"], [""], ["e"]])
+    assert [region.lines for region in found] == [("a",)]
     assert topic_regions(np.empty((0, 2)), np.empty((0, 1)), [["a"]]) == []
     assert topic_regions(np.zeros((9, 2)), np.ones((9, 1)), [["a"]])[0].point == (0, 0)
 
@@ -55,11 +54,8 @@ def test_words_that_set_a_region_apart_name_it_on_both_sides():
     x = [f"the {word} of {i}" for word in ("cat", "car", "sun") for i in range(30)]
     y = [f"el {word} de {i}" for word in ("gato", "coche", "sol") for i in range(30)]
     found = word_regions([(points, x), (points + 0.1, y)], 3)
-    assert {region.lines for region in found} == {
-        ("cat", "gato"),
-        ("car", "coche"),
-        ("sun", "sol"),
-    }
+    lines = {region.lines for region in found}
+    assert lines == {("cat", "gato"), ("car", "coche"), ("sun", "sol")}
     pictures = word_regions([(points, None), (points, y)], 3)
     assert {region.lines for region in pictures} == {("gato",), ("coche",), ("sol",)}
     again = word_regions([(points, x), (points + 0.1, y)], 3)

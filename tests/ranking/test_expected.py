@@ -121,9 +121,8 @@ def test_equals_the_average_over_all_orders_of_ties(name, query):
     scores, grades = query
     value = METRICS[name](ranking_of(scores, grades))[0]
     if (grades > 0).any():
-        assert value == pytest.approx(
-            over_all_orders(name, scores, grades), nan_ok=True, abs=1e-12
-        )
+        expected = over_all_orders(name, scores, grades)
+        assert value == pytest.approx(expected, nan_ok=True, abs=1e-12)
     else:
         assert math.isnan(value)
 
@@ -140,9 +139,8 @@ def test_judged_negatives_in_a_judged_pool(name):
 @pytest.mark.parametrize("name", METRICS)
 def test_values_lie_between_0_and_1(name):
     rng = np.random.default_rng(0)
-    values = METRICS[name](
-        ranking_of(rng.integers(0, 9, (300, 40)), rng.integers(-9, 4, (300, 40)))
-    )
+    scores, grades = rng.integers(0, 9, (300, 40)), rng.integers(-9, 4, (300, 40))
+    values = METRICS[name](ranking_of(scores, grades))
     assert (values >= 0).all()
     assert (values <= 1 + 1e-12).all()
 
