@@ -163,19 +163,12 @@ def off(a: float, b: float) -> float:
     return math.inf if math.isnan(a) or math.isnan(b) else abs(a - b)
 
 
-def compare(before: Path, after: Path, only: Collection[str], demos: Collection[str]) -> int:
+def compare(before: Path, after: Path) -> int:
     """Print what differs; the number of lines."""
     files = [json.loads(path.read_text()) for path in (before, after)]
     if files[0]["versions"] != files[1]["versions"]:
         print(f"Other libraries: {files[0]['versions']} -> {files[1]['versions']}")
-    old, new = (
-        {
-            name: cell
-            for name, cell in file["cells"].items()
-            if (not only or name.split()[0] in only) and (not demos or name.split()[-1] in demos)
-        }
-        for file in files
-    )
+    old, new = (file["cells"] for file in files)
     both = old.keys() & new.keys()
     added = {m for c in both for m in new[c].get("metrics", {}).keys() - old[c].get("metrics", {})}
     if added:
@@ -194,13 +187,10 @@ def same(asked: Sequence[str]) -> int:
         path = Path(folder) / "cells.json"
         for threads in ("1", "2"):
             for seed in ("0", "1"):
-                words = ["write", str(path), *asked, "--threads", threads]
-                subprocess.run(
-                    [sys.executable, __file__, *words],
-                    env=os.environ | {"PYTHONHASHSEED": seed},
-                    stdout=subprocess.DEVNULL,
-                    check=True,
-                )
+                words = [__file__, "write", str(path), *asked, "--threads", threads]
+                environment = os.environ | {"PYTHONHASHSEED": seed}
+                quiet = {"stdout": subprocess.DEVNULL, "check": True}
+                subprocess.run([sys.executable, *words], env=environment, **quiet)
                 cells = json.loads(path.read_text())["cells"]
                 found[f"{threads} threads, hashes {seed}"] = cells
     (_, first), *others = found.items()
@@ -215,28 +205,19 @@ def same(asked: Sequence[str]) -> int:
 def main() -> None:
     """Read the command line; write or compare."""
     parser = argparse.ArgumentParser(description=__doc__)
-    commands = parser.add_subparsers(dest="command", required=True)
-    kinds: dict[str, list[str]] = {"write": ["file"], "compare": ["before", "after"], "same": []}
-    for name, files in kinds.items():
-        command = commands.add_parser(name)
-        for file in files:
-            command.add_argument(file, type=Path)
-        command.add_argument("--only", nargs="+", default=[], metavar="METHOD")
-        command.add_argument("--demo", nargs="+", default=[], metavar="DEMO")
-        if name != "compare":
-            command.add_argument("--items", type=int, default=ITEMS)
-        if name == "write":
-            command.add_argument("--threads", type=int, default=1)
+    n_files = {"write": 1, "compare": 2, "same": 0}
+    parser.add_argument("command", choices=n_files)
+    parser.add_argument("files", nargs="*", type=Path)
+    parser.add_argument("--only", nargs="+", default=[], metavar="METHOD")
+    parser.add_argument("--demo", nargs="+", default=[], metavar="DEMO")
+    parser.add_argument("--items", type=int, default=ITEMS)
+    parser.add_argument("--threads", type=int, default=1)
     asked = parser.parse_args()
+    if len(asked.files) != n_files[asked.command]:
+        parser.error(f"{asked.command} takes {n_files[asked.command]} files")
     if asked.command == "write":
-        write(asked.file, asked.only, asked.demo, asked.items, asked.threads)
-    elif asked.command == "same":
-        words = ["--items", str(asked.items)]
-        for name in ("only", "demo"):
-            words += [f"--{name}", *getattr(asked, name)] if getattr(asked, name) else []
-        if same(words):
-            sys.exit(1)
-    elif compare(asked.before, asked.after, asked.only, asked.demo):
+        write(*asked.files, asked.only, asked.demo, asked.items, asked.threads)
+    elif same(sys.argv[2:]) if asked.command == "same" else compare(*asked.files):
         sys.exit(1)
 
 
