@@ -33,11 +33,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from safetensors.numpy import load, save
 
 SECONDS = 5.0
 MEMORY = 2.0
 _TREE, _ARRAYS = "objects.json", "arrays.safetensors"
-_DTYPES = {"F32": "<f4", "F64": "<f8", "I32": "<i4", "I64": "<i8"}
 _ODD = (None, True, 0, -1, 1, 2, 10**6, 10**9, 10**12, 10**30, 10**4000, 0.5, -3.5, 1e30, 1e308,
         float("nan"), float("inf"), "8", "", [], [1, 2], [[[]]], {}, {"list": [], "as": "tuple"},
         {"list": [1, 10**6], "as": "tuple"}, {"list": ["a"] * 3, "as": "str"})  # fmt: skip
@@ -113,9 +113,8 @@ def members_changed(data: bytearray, rng: random.Random) -> bytes:
     names = list(members)
     what = rng.randrange(6)
     out = io.BytesIO()
-    method = (
-        rng.choice([zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA]) if what == 0 else zipfile.ZIP_DEFLATED
-    )
+    packings = [zipfile.ZIP_BZIP2, zipfile.ZIP_LZMA] if what == 0 else [zipfile.ZIP_DEFLATED]
+    method = rng.choice(packings)
     with warnings.catch_warnings(), zipfile.ZipFile(out, "w", method) as archive:
         warnings.simplefilter("ignore")
         if what == 1:
@@ -166,44 +165,27 @@ def packed(members: Members, level: int = 1) -> bytes:
     return out.getvalue()
 
 
-def read_arrays(members: Members) -> dict[str, Any]:
-    """Arrays by name."""
-    data = members[_ARRAYS]
-    start = 8 + int.from_bytes(data[:8], "little")
-    found = {}
-    for name, entry in json.loads(data[8:start]).items():
-        if name != "__metadata__":
-            a, b = entry["data_offsets"]
-            flat = np.frombuffer(data[start + a : start + b], _DTYPES[entry["dtype"]])
-            found[name] = flat.reshape(entry["shape"])
-    return found
-
-
 def write_arrays(members: Members, arrays: dict[str, Any], **claims: Any) -> None:
     """Replace the arrays; `claims` are put into the entries of the header as they are."""
-    kinds = {"f": "F", "i": "I", "u": "U", "c": "C", "b": "BOOL"}
-    header: dict[str, Any] = {}
-    parts, at = [], 0
-    for name, array in arrays.items():
-        kind = kinds[array.dtype.kind] + str(8 * array.dtype.itemsize)
-        raw = np.ascontiguousarray(array).tobytes()
-        header[name] = {
-            "dtype": "BOOL" if kind.startswith("BOOL") else kind,
-            "shape": list(array.shape),
-            "data_offsets": [at, at + len(raw)],
-        } | claims.get(name, {})
-        parts.append(raw)
-        at += len(raw)
+    data = save({name: array.copy() for name, array in arrays.items()})
+    start = 8 + int.from_bytes(data[:8], "little")
+    header = json.loads(data[8:start])
+    for name, claim in claims.items():
+        header[name] |= claim
     text = json.dumps(header).encode()
-    members[_ARRAYS] = len(text).to_bytes(8, "little") + text + b"".join(parts)
+    members[_ARRAYS] = len(text).to_bytes(8, "little") + text + data[start:]
 
 
 def array_changed(members: Members, rng: random.Random) -> None:
-    arrays = read_arrays(members)
+    arrays = load(members[_ARRAYS])
     if not arrays:
         return node_changed(members, rng)
     name = rng.choice(list(arrays))
     array = arrays[name].copy()
+
+    def one_odd(a: Any, at: int) -> Any:
+        return np.where(np.arange(a.size).reshape(a.shape) == at, odd, a).astype(a.dtype)
+
     changes: list[Callable[[Any], Any]] = [
         lambda a: a[:1],
         lambda a: a[:-1],
@@ -217,10 +199,8 @@ def array_changed(members: Members, rng: random.Random) -> None:
         lambda a: a[None],
         lambda a: a.reshape(-1)[0] if a.size else a,
         lambda a: a.astype(rng.choice(["f2", "f4", "f8", "i1", "i4", "i8", "u8", "c8", "?"])),
-        lambda a: np.where(np.arange(a.size).reshape(a.shape) == a.size // 2, odd, a).astype(
-            a.dtype
-        ),
-        lambda a: np.where(np.arange(a.size).reshape(a.shape) == 0, odd, a).astype(a.dtype),
+        lambda a: one_odd(a, a.size // 2),
+        lambda a: one_odd(a, 0),
         lambda a: np.full_like(a, odd),
         lambda a: a[::-1],
         lambda a: -a,
@@ -304,7 +284,7 @@ def vocabulary_changed(members: Members, rng: random.Random) -> None:
 
 def header_changed(members: Members, rng: random.Random) -> None:
     """A header that declares arrays which are not there."""
-    arrays = read_arrays(members)
+    arrays = load(members[_ARRAYS])
     if not arrays:
         return tree_replaced(members, rng)
     name = rng.choice(list(arrays))
@@ -347,7 +327,7 @@ def bomb(members: Members, rng: random.Random) -> int:
     elif what == 1:
         members[_TREE] = members[_TREE] + b" " * 200_000_000
     elif what == 2:
-        arrays = read_arrays(members)
+        arrays = load(members[_ARRAYS])
         write_arrays(members, {**arrays, "more": np.zeros(25_000_000)})
     else:
         tree = json.loads(members[_TREE])
