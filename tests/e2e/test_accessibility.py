@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from mapping import ready
 from playwright.sync_api import expect
-from settling import press, rest
-from tabbing import go_through_rows, tab_to, walk
+from settling import next_frame, press, ready, rest
 from visit import Visit
 
 pytestmark = pytest.mark.e2e
@@ -28,6 +27,82 @@ THEIRS = ("scrollable-region-focusable", ".katex-display")
 # The grid of a table draws on a canvas which of its cells has the focus; no style tells of it.
 DRAWN = ("canvas",)
 DOWNLOADS = "[data-testid=stDownloadButton] button:enabled:visible"
+# Everything on the page that can be tabbed to, in the order of the document, through the roots of
+# components. Of radio buttons with one name only the chosen one is a stop.
+PREPARE = """() => {
+  const found = [];
+  const walk = (root) => {
+    for (const e of root.querySelectorAll("*")) {
+      if (e.shadowRoot) walk(e.shadowRoot);
+      const can = e.matches("a[href], button, input, select, textarea, summary, [tabindex]");
+      if (!can || e.tabIndex < 0 || e.disabled) continue;
+      if (e.closest("[inert], [aria-hidden='true']")) continue;
+      if (!e.checkVisibility({visibilityProperty: true}) || e.type === "hidden") continue;
+      if (e.type === "radio" && !e.checked) {
+        const radios = [...root.querySelectorAll("input[type=radio]")];
+        const peers = radios.filter((peer) => peer.name === e.name);
+        if (peers.some((p) => p.checked) || peers[0] !== e) continue;
+      }
+      found.push(e);
+    }
+  };
+  walk(document);
+  const look = (e) => {
+    // As it will look: a border that has only begun to change its colour looks like none.
+    for (const change of e.getRootNode().getAnimations()) {
+      if (change instanceof CSSTransition) change.finish();
+    }
+    const around = [e];
+    for (let up = e.parentElement; up && around.length < 5; up = up.parentElement) around.push(up);
+    for (const near of [e.parentElement, e]) {
+      around.push(...[...(near?.children ?? [])].slice(0, 8));
+    }
+    const styles = (part) => [null, "::before", "::after"].map((pseudo) => {
+      const s = getComputedStyle(part, pseudo);
+      const lines = [s.outline, s.boxShadow, s.borderColor, s.textDecoration];
+      return [...lines, s.backgroundColor, s.opacity].join();
+    });
+    return JSON.stringify(around.map(styles));
+  };
+  const name = (e) => {
+    const key = e.closest("[class*=st-key-]")?.className.match(/st-key-[^ ]+/)?.[0] ?? "";
+    const said = e.getAttribute("aria-label") ?? (e.innerText ?? "").trim().slice(0, 30);
+    // What a canvas draws itself: its own element, or a cell that stands in it for readers.
+    const kind = e.closest("canvas") ? "canvas" : e.tagName.toLowerCase();
+    return `${kind} ${said} ${key}`;
+  };
+  // Choices that stand as a row are one stop; the arrow keys go through them.
+  const rows = found.map((e) => e.closest("[role=radiogroup], [role=toolbar], [role=tablist]"));
+  window.tabbing = {found, look, name, rows, unseen: [], last: null};
+  // The next Tab goes on from here, though nothing is here any more.
+  const top = document.createElement("span");
+  top.tabIndex = -1;
+  document.body.prepend(top);
+  top.focus();
+  top.remove();
+  return found.map(name);
+}"""
+# What has the focus now, by its place among them; and how the last one looks without it.
+STEP = """() => {
+  const {found, look, name, unseen, last} = window.tabbing;
+  let e = document.activeElement;
+  while (e?.shadowRoot?.activeElement) e = e.shadowRoot.activeElement;
+  const hasLeft = last && last.e !== e && last.e.isConnected;
+  if (hasLeft && look(last.e) === last.look) unseen.push(name(last.e));
+  const isNone = !e || e === document.body;
+  window.tabbing.last = isNone ? null : {e, look: look(e)};
+  return isNone ? null : [found.indexOf(e), name(e)];
+}"""
+# One of each row of choices that Tab has not gone through whole, and how many there are in it.
+ROWS = """(order) => {
+  const {found, rows} = window.tabbing, reached = new Set(order), told = [];
+  for (const row of new Set(rows.filter(Boolean))) {
+    const own = found.map((e, i) => i).filter((i) => rows[i] === row);
+    if (own.every((i) => reached.has(i))) continue;
+    told.push([own.find((i) => reached.has(i)) ?? -1, own]);
+  }
+  return told;
+}"""
 FOCUSED = "() => map.canvas.getRootNode().activeElement === map.canvas"
 
 
@@ -64,6 +139,57 @@ def serious(page) -> list[str]:
     ]
 
 
+def walk(page) -> dict[str, list]:
+    """Press Tab from the top of a page until it leaves the page or has begun anew; its faults."""
+    names = page.evaluate(PREPARE)
+    in_rows = {*page.evaluate("[...tabbing.rows.keys()].filter((i) => tabbing.rows[i])")}
+    assert len(names) > 20
+    order: list[int] = []
+    came_back = False
+    for _ in range(2 * len(names) + 40):
+        page.keyboard.press("Tab")
+        next_frame(page)
+        step = page.evaluate(STEP)
+        if step is None and not order:
+            continue
+        came_back = step is None or bool(order and step[0] >= 0 and step[0] == order[0])
+        if came_back:
+            break
+        order.append(step[0])
+    known = [i for i in order if i >= 0]  # -1 is anything else
+    unseen = page.evaluate("tabbing.unseen")  # what looks the same with the focus as without it
+    return {
+        "caught": [] if came_back else order[-5:],
+        "missed": [name for i, name in enumerate(names) if i not in {*order} | in_rows],
+        "out of order": [names[b] for a, b in pairwise(known) if b < a],
+        "unseen": [name for name in unseen if not name.startswith(DRAWN)],
+        "beyond arrows": [names[i] for i in beyond_arrows(page, order)],
+    }
+
+
+def beyond_arrows(page, order: list[int]) -> list[int]:
+    """Press the arrow keys in rows of choices; answers with those that they do not reach."""
+    missed = []
+    for start, own in page.evaluate(ROWS, order):
+        seen = set()
+        if start >= 0:
+            page.evaluate("(i) => tabbing.found[i].focus()", start)
+            for key in ["ArrowRight"] * len(own) + ["ArrowLeft"] * len(own):
+                seen.add((page.evaluate(STEP) or [-1])[0])
+                page.keyboard.press(key)
+        missed += [i for i in own if i not in seen]
+    return missed
+
+
+def tab_to(page, is_there: str) -> None:
+    """Press Tab until what has the focus meets a condition."""
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate(f"() => Boolean({is_there})"):
+            return
+    raise AssertionError("it is not reached by Tab")
+
+
 @pytest.mark.parametrize("name", PAGES, ids=lambda name: name or "home")
 def test_every_page_serves_eyes_and_keys_and_asks_nobody(visit, name):
     page, found = visit.page, {}
@@ -72,15 +198,7 @@ def test_every_page_serves_eyes_and_keys_and_asks_nobody(visit, name):
         expect(page.locator(".stApp")).to_have_css("background-color", paper)
         enter(visit, name)  # what the server draws is in the colours that the browser now has
         found[f"violations in the {look}"] = serious(page)
-    walked = walk(page)
-    assert len(walked.names) > 20
-    found |= {
-        "caught": [] if walked.came_back else walked.order[-5:],
-        "missed": walked.missed,
-        "out of order": walked.jumps,
-        "unseen": [told for told in walked.unseen if not told.startswith(DRAWN)],
-        "beyond arrows": go_through_rows(page, walked),
-    }
+    found |= walk(page)
     page.evaluate("document.querySelectorAll('summary').forEach((e) => e.click())")
     rest(page)
     found["asked of others"] = visit.outside()

@@ -3,33 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
 import shlex
 import signal
-import socket
 import subprocess
 import sys
 from urllib.parse import urlsplit
 
 import pytest
-from server import ROOT
+from server import ROOT, dockerfile, free_port, until_up
 from visitor import ENDLESS, Tab, states, until_running, visit
-from waiting import LONG, until
+from waiting import LONG
 
-FILE = (ROOT / "Dockerfile").read_text().replace("\\\n", " ")
+PORT = free_port()
+SAID, VARIABLES, COMMAND = dockerfile(ROOT / "Dockerfile", PORT)
 pytestmark = pytest.mark.e2e
-
-
-def said(instruction):
-    """What stands behind an instruction, each time it is given."""
-    return re.findall(rf"^{instruction}\s+(.*)$", FILE, re.MULTILINE)
 
 
 def test_all_that_is_copied_is_there_and_is_not_kept_back():
     ignored = (ROOT / ".dockerignore").read_text().split()
-    for line in said("COPY"):
+    for line in SAID["COPY"]:
         *sources, _ = line.split()
         for source in sources:
             assert (ROOT / source).exists() and source not in ignored
@@ -37,7 +31,7 @@ def test_all_that_is_copied_is_there_and_is_not_kept_back():
 
 def is_healthy(port: int, path: str = "") -> bool:
     """What the Dockerfile asks, of another port."""
-    (health,) = re.findall(r"CMD python (-c .*)$", said("HEALTHCHECK")[0])
+    (health,) = re.findall(r"CMD python (-c .*)$", SAID["HEALTHCHECK"][0])
     check = [sys.executable, *shlex.split(health.replace("8501", str(port)))]
     env = os.environ | {"STREAMLIT_SERVER_BASE_URL_PATH": path}
     done = subprocess.run(check, env=env, stderr=subprocess.DEVNULL, check=False)
@@ -51,29 +45,20 @@ def test_a_server_is_healthy_where_it_is_served(public_server):
 
 
 def test_it_starts_is_healthy_and_ends_when_told_to(tmp_path):
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    variables = dict(part.split("=", 1) for line in said("ENV") for part in shlex.split(line))
-    assert variables["SIMVIZ_HOME"] in said("VOLUME")
+    assert VARIABLES["SIMVIZ_HOME"] in SAID["VOLUME"]
     own = {"SIMVIZ_HOME": str(tmp_path), "STREAMLIT_SERVER_BASE_URL_PATH": "simviz"}
-    command = [part.replace("8501", str(port)) for part in json.loads(said("CMD")[-1])]
-    assert command[0] == "python"
+    assert COMMAND[0] == "python"
     app = subprocess.Popen(
-        [sys.executable, *command[1:]],
+        [sys.executable, *COMMAND[1:]],
         cwd=ROOT,
-        env=os.environ | variables | own,
+        env=os.environ | VARIABLES | own,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
     )
 
-    def is_up():
-        assert app.poll() is None
-        return is_healthy(port, "simviz")
-
     async def train_and_stop():
-        tab = Tab(port)
-        tab.address = f"ws://127.0.0.1:{port}/simviz/_stcore/stream"
+        tab = Tab(PORT)
+        tab.address = f"ws://127.0.0.1:{PORT}/simviz/_stcore/stream"
         async with tab:
             await tab.open("map", ENDLESS)
             assert not tab.errors
@@ -82,8 +67,8 @@ def test_it_starts_is_healthy_and_ends_when_told_to(tmp_path):
             await asyncio.to_thread(app.wait, LONG)
 
     try:
-        until(is_up)
-        assert not is_healthy(port), "it is served under the path alone"
+        until_up(app, lambda: is_healthy(PORT, "simviz"))
+        assert not is_healthy(PORT), "it is served under the path alone"
         visit(train_and_stop())
     finally:
         app.kill()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from mapping import ready
 from playwright.sync_api import expect
 from server import Server
-from settling import press, rest
+from settling import press, ready, rest
 
 from simviz.store import Store
 

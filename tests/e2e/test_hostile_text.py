@@ -5,10 +5,9 @@ from __future__ import annotations
 import csv
 
 import pytest
-from mapping import ready
 from payloads import PAYLOADS
 from playwright.sync_api import expect
-from settling import press, rest
+from settling import press, ready, rest
 from visit import Visit
 
 pytestmark = pytest.mark.e2e

@@ -8,9 +8,9 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
-from mapping import PLACE, ready
 from playwright.sync_api import expect
-from settling import press, rest
+from prepared import own_pairs
+from settling import PLACE, press, ready, rest
 from visitor import Tab, visit
 
 pytestmark = pytest.mark.e2e
@@ -110,9 +110,8 @@ def trained_on_own_data(server, browser, tmp_path):
     """A file brought and its recommended methods trained: nothing pressed but Keep and Train."""
     owner = browser.new_context(viewport={"width": 1400, "height": 900}).new_page()
     table = tmp_path / "pairs.csv"
-    colours = ["red", "blue", "green", "gold", "black", "white", "grey", "pink"]
-    things = ["car", "house", "tree", "bird", "fish", "moon", "ship"]
-    rows = [f"{c} {t},{t[::-1]} {c[::-1]}" for c in colours for t in things]
+    pairs = own_pairs()
+    rows = map(",".join, zip(pairs.x.content, pairs.y.content, strict=True))
     table.write_text("left,right\n" + "\n".join(rows))
     owner.goto(f"{server.url}/data")
     owner.locator("input[type=file]").first.set_input_files(str(table))

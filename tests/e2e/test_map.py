@@ -7,10 +7,9 @@ import re
 import numpy as np
 import pytest
 from hosted import cloud, drawn, host, packed_places, pictures, watched, words
-from mapping import PLACE
 from payloads import PAYLOADS
 from playwright.sync_api import expect
-from settling import rest
+from settling import PLACE, SHOWN, rest
 
 from simviz.data import Items
 
@@ -62,9 +61,7 @@ def test_wheel_zooms_and_click_selects(page, drawing):
     expect(page.locator(".sv-card b")).to_have_text(text)
     page.mouse.click(x, y)
     until_picked(page, page.evaluate("(item) => map.keyOf(item)", item))
-    page.wait_for_function(
-        "(item) => map.selected?.item === item && map.selected.nearest.length === 10", arg=item
-    )
+    page.wait_for_function(SHOWN, arg=item)
     expect(page.locator(".sv-card")).to_be_hidden()
     assert page.evaluate("map.camera.zoom") == zoom
     # Whoever drags moves the map by as much, and selects nothing.

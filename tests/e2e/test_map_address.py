@@ -7,16 +7,13 @@ import re
 
 import pytest
 from hosted import PHONE, Fingers
-from mapping import PLACE, ready, until_seen, until_told
 from playwright.sync_api import expect
-from settling import press, rest
+from settling import PLACE, SHOWN, press, ready, rest, until_seen, until_told
 
 from simviz.workbench.shell.frame import HISTORY
 
 pytestmark = pytest.mark.e2e
 MAP = "demo=icons&method=cca&k=50"
-#: An item is selected, with what the model has nearest to it.
-SHOWN = "(item) => map.selected?.item === item && map.selected.nearest.length === 10"
 #: The key of what is selected, as the server said.
 SELECTED = "(key) => map.data.selected && map.keyOf(map.data.selected.item) === key"
 #: The model has placed what was asked.

@@ -11,22 +11,18 @@ import pytest
 from hosted import PHONE, assert_inert_and_usable
 from payloads import PAYLOADS
 from playwright.sync_api import expect
-from prepared import hostile_pairs
+from prepared import hostile_pairs, own_pairs
 
 import simviz
-from simviz.data import PairSet
+from simviz.charts.canvas import bundle
 
 pytestmark = pytest.mark.e2e
 CASES = Path(__file__).parents[1] / "exports" / "terms.json"
-COLOURS = ("red", "blue", "green", "gold")
-THINGS = ("car", "house", "tree", "bird")
 
 
 @pytest.fixture(scope="module")
 def trained():
-    texts = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
-    backwards = [" ".join(word[::-1] for word in reversed(text.split())) for text in texts]
-    pairs = PairSet.from_texts(texts, backwards, x_name="words", y_name="mirrors")
+    pairs = own_pairs(4)
     return simviz.default_pipeline("cca", pairs, n_components=6).fit(pairs), pairs
 
 
@@ -56,7 +52,7 @@ def test_what_is_typed_is_answered_and_explained(shown, trained):
     page.keyboard.type("a gold tree")
     scores = pipeline.similarity(["a gold tree"], pairs.y)[0]
     best = np.argsort(-scores, kind="stable")
-    expect(page.locator("#said")).to_have_text("Nearest of 16 mirrors")
+    expect(page.locator("#said")).to_have_text("Nearest of 16 right")
     assert answers(page) == [pairs.y.content[i] for i in best[:8]]
     assert page.locator(".score").first.inner_text() == f"{scores[best[0]]:.2f}"
     page.keyboard.press("Enter")
@@ -66,7 +62,7 @@ def test_what_is_typed_is_answered_and_explained(shown, trained):
     page.get_by_role("button", name="More").click()
     assert len(answers(page)) == 16
     # By the other side, then by an item: what belongs to it is marked.
-    page.get_by_text("by mirrors").click()
+    page.get_by_text("by right").click()
     expect(box).to_have_value("")
     page.locator("#examples button").first.click()
     expect(page.locator(".words small")).to_have_text("its match in the data")
@@ -89,8 +85,6 @@ def test_what_is_selected_on_the_map_is_asked(shown, trained):
 
 
 def test_a_browser_finds_the_terms_of_the_table(browser):
-    from simviz.charts.canvas import bundle
-
     page = browser.new_page()
     cases = json.loads(CASES.read_text(encoding="utf-8"))
     usual = {"kind": "text", "ngram_range": [1, 1], "lowercase": True, "stop_words": []}

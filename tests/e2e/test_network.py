@@ -37,10 +37,10 @@ socket.getaddrinfo = refused(socket.getaddrinfo, 0)
 
 
 @contextmanager
-def watched(tmp_path, **options):
+def watched(tmp_path):
     """A server, and the file of what it asked of other computers."""
     (tmp_path / "sitecustomize.py").write_text(FORBIDDEN)
-    server = Server(tmp_path / "store", path=tmp_path, **options)
+    server = Server(tmp_path / "store", PYTHONPATH=str(tmp_path))
     try:
         yield server, tmp_path / "asked"
     finally:

@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import base64
 import json
-from dataclasses import replace
 
 import numpy as np
 import pytest
-from hosted import watched
+from hosted import drawn, watched
 from playwright.sync_api import expect
 from settling import rest
 
-from simviz import Drawing
-from simviz.data import Items, PairSet
-from simviz.projection import joint_map
-from simviz.relevance import Relevance
+from simviz.data import Items
 
 pytestmark = pytest.mark.e2e
+#: A cross of items, so that the eye and the test know where each one is.
+PLACES = np.array([[0, 0], [4, 0], [0, 3], [-4, 0], [0, -3]], dtype=float)
 HOSTILE = "<img src=x onerror=alert(1)></script><script>alert(2)</script>"
 #: What anywidget does with a widget, and a model that keeps what it is told.
 HOST = """
@@ -62,23 +60,10 @@ WRITTEN = """
 
 @pytest.fixture(scope="module")
 def drawing():
-    # A cross of items, so that the eye and the test know where each one is.
-    places = np.array([[0, 0], [4, 0], [0, 3], [-4, 0], [0, -3]], dtype=float)
     names = ["middle", "right", "top", "left", "bottom"]
     x = Items(names, [HOSTILE, *names[1:]], "keyword", {"group": np.array(list("abbab"))})
     y = Items("01234", [f"{name} answer that is longer" for name in names], "text")
-    answers = np.vstack([[1, 1], 0.5 * places[1:]])
-    made = replace(joint_map(places, answers, "pca"), x=places, y=answers)
-    nearest = np.array([[5 + i, 5 + (i + 1) % 5] for i in range(5)] + [[i, i] for i in range(5)])
-    return Drawing(made, PairSet(x, y, Relevance.identity(5)), nearest)
-
-
-def sent(widget):
-    """The state of a widget as it goes to a browser, bytes as base64."""
-    return {
-        name: base64.b64encode(value).decode() if isinstance(value, bytes) else value
-        for name, value in widget.get_state().items()
-    }
+    return drawn(x, y, PLACES, np.vstack([[1, 1], 0.5 * PLACES[1:]]))
 
 
 @pytest.fixture
@@ -89,7 +74,8 @@ def page(browser):
 
 def show(page, widget):
     """Show a widget, and wait until the map is drawn."""
-    page.evaluate(HOST, json.loads(json.dumps(sent(widget))))
+    sent = json.dumps(widget.get_state(), default=lambda value: base64.b64encode(value).decode())
+    page.evaluate(HOST, json.loads(sent))
     rest(page)
 
 
@@ -170,13 +156,9 @@ def test_only_keys_of_the_map_are_kept_from_the_notebook(page, drawing):
 
 
 def test_what_lies_under_the_picture_that_is_selected_is_named_beside_it(page):
-    places = np.array([[0, 0], [4, 0], [0, 3], [-4, 0], [0, -3]], dtype=float)
     x = Items("01234", [f"answer {i}, at some length" for i in range(5)], "text")
     y = Items("abcde", np.full((5, 16, 16), np.eye(16) * 255, dtype=np.uint8), "image")
-    made = replace(joint_map(places, places, "pca"), x=places, y=places)
-    nearest = np.array([[5 + i, 5 + i] for i in range(5)] + [[i, i] for i in range(5)])
-    drawing = Drawing(made, PairSet(x, y, Relevance.identity(5)), nearest)
-    show(page, drawing.widget())
+    show(page, drawn(x, y, PLACES, PLACES).widget())
     page.evaluate(WRITTEN)
     page.evaluate("model.set('selected', [6])")
     page.wait_for_function("written.has('answer 1, at some length')")
@@ -191,11 +173,8 @@ def test_the_map_follows_the_page_behind_it(page, drawing, behind):
     expect(page.locator(".sv-map")).to_have_css("--sv-paper", wanted)
 
 
-def test_a_saved_map_opens_from_the_disk(browser, page, drawing, tmp_path):
-    path = tmp_path / "map.html"
-    drawing.save(path)
-    page.context.set_offline(True)
-    page.goto(path.as_uri())
+def test_a_saved_map_opens_from_the_disk(saved_page, drawing):
+    page = saved_page(drawing.save)
     page.locator("canvas.sv-canvas").click()
     page.locator("[role=status]", has_text="is selected").wait_for(state="attached")
     expect(page.get_by_text("its match in the data")).to_be_visible()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from mapping import until_told
 from playwright.sync_api import expect
-from settling import press, rest
+from settling import press, rest, until_told
 from waiting import until
 
 pytestmark = pytest.mark.e2e

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from payloads import PAYLOADS
 from playwright.sync_api import expect
+from settling import listen
 
 pytestmark = pytest.mark.e2e
 
@@ -16,10 +17,7 @@ pytestmark = pytest.mark.e2e
 def test_opens_from_the_disk_without_a_network(browser, prepared, look):
     context = browser.new_context(offline=True, color_scheme=look)
     page = context.new_page()
-    said, asked = [], []
-    page.on("console", lambda message: said.append(message.text))
-    page.on("pageerror", lambda error: said.append(str(error)))
-    page.on("dialog", lambda dialog: said.append(dialog.message))
+    said, asked = listen(page), []
     page.on("request", lambda request: asked.append(request.url))
     page.goto(Path(prepared.report).as_uri())
     for chart in ("roc", "dimensions"):

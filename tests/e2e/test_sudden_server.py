@@ -64,8 +64,7 @@ async def go_on(server: Server, told: Promises, job: str) -> None:
         said = " ".join(text.body for text in tab.drawn("markdown"))
         assert "interrupted: the app was restarted" in said
         await tab.press(f"train-again-{job}")
-        (key,) = (key for key in tab.keys() if key.startswith("train-cancel-"))
-        await tab.press(key)
+        await tab.press(await tab.key("train-cancel-"))
         assert not tab.errors
 
 

@@ -6,8 +6,7 @@ from itertools import pairwise
 
 import pytest
 from hosted import PHONE, Fingers, cloud, drawn, host, pictures, watched, words
-from mapping import PLACE
-from settling import rest
+from settling import PLACE, SHOWN, rest
 
 pytestmark = pytest.mark.e2e
 
@@ -77,8 +76,7 @@ def test_a_tap_selects_even_if_the_finger_strays(phone, drawing):
     show(phone, drawing)
     x, y, item = page.evaluate(PLACE)
     fingers.tap(x, y, stray=3)
-    shown = "(item) => map.selected?.item === item && map.selected.nearest.length === 10"
-    page.wait_for_function(shown, arg=item)
+    page.wait_for_function(SHOWN, arg=item)
     assert page.evaluate("told.picked.key") == page.evaluate("(item) => map.keyOf(item)", item)
     # One that strays farther has moved the map.
     rest(page)

@@ -6,16 +6,14 @@ import numpy as np
 import pytest
 from hosted import PHONE, assert_inert_and_usable
 from playwright.sync_api import expect
-from prepared import hostile_pairs
+from prepared import hostile_pairs, own_pairs
 
 import simviz
-from simviz.data import PairSet
+from simviz.charts.canvas import map_alt
 
 pytestmark = pytest.mark.e2e
 VIEW = "[...globalThis[Symbol.for('simviz.maps')]][0]"
 REST = f"() => {VIEW}?.pending.length === 0"
-COLOURS = ("red", "blue", "green", "gold")
-THINGS = ("car", "house", "tree", "bird")
 
 
 def drawn(pairs):
@@ -42,9 +40,7 @@ def places(page):
 
 
 def test_items_glide_between_both_and_what_changed_is_selected(shown):
-    texts = [f"{colour} {thing}" for colour in COLOURS for thing in THINGS]
-    backwards = [" ".join(w[::-1] for w in text.split()[::-1]) for text in texts]
-    drawing = drawn(PairSet.from_texts(texts, backwards, x_name="words", y_name="mirrors"))
+    drawing = drawn(pairs := own_pairs(4))
     page = shown(drawing, viewport={"width": 1280, "height": 800}, reduced_motion="no-preference")
     np.testing.assert_allclose(places(page), np.vstack([drawing.x, drawing.y]), atol=1e-5)
     page.evaluate(
@@ -59,7 +55,8 @@ def test_items_glide_between_both_and_what_changed_is_selected(shown):
     assert page.evaluate("window.glided") > 1
     then = drawing.then
     np.testing.assert_allclose(places(page), np.vstack([then.x, then.y]), atol=1e-5)
-    expect(page.locator(".sv-canvas")).to_have_attribute("aria-label", simviz_alt(drawing))
+    alt = map_alt(then.map, ("left", "right"))
+    expect(page.locator(".sv-canvas")).to_have_attribute("aria-label", alt)
     # What is nearest is what the model says that draws.
     one = int(np.flatnonzero((drawing.nearest != then.nearest).any(axis=1))[0])
     near = f"{VIEW}.nearestOf({one})"
@@ -71,19 +68,13 @@ def test_items_glide_between_both_and_what_changed_is_selected(shown):
     listed.first.click()
     expect(listed.first).to_have_attribute("aria-selected", "true")
     item = page.evaluate(f"{VIEW}.selected.item")
-    assert [*texts, *backwards][item] == name and drawing.changed[item] == most > 0
+    assert [*pairs.x.content, *pairs.y.content][item] == name and drawing.changed[item] == most > 0
     # Back to the first by keys.
     page.get_by_role("radio").last.focus()
     page.keyboard.press("ArrowLeft")
     page.wait_for_function(REST)
     np.testing.assert_allclose(places(page), np.vstack([drawing.x, drawing.y]), atol=1e-5)
     assert page.evaluate(near) == drawing.nearest[one].tolist()
-
-
-def simviz_alt(drawing):
-    from simviz.charts.canvas import map_alt
-
-    return map_alt(drawing.then.map, (drawing.pairs.x_name, drawing.pairs.y_name))
 
 
 @pytest.mark.parametrize("look", ["light", "dark"])

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import re
-import shlex
 import shutil
 import signal
-import socket
 import subprocess
 import sys
-import urllib.request
 import zipfile
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 from playwright.sync_api import expect
-from server import ROOT
+from server import ROOT, answers, dockerfile, free_port, until_up
 from settling import press, until_run
 from visitor import Tab, states, visit
 from waiting import LONG, until
@@ -102,16 +98,7 @@ def test_one_command_opens_home_and_files(command, browser, tmp_path):
         try:
             url = process.stdout.readline().split()[-1]
             assert url.endswith("/data")
-
-            def answers():
-                assert process.poll() is None
-                try:
-                    urllib.request.urlopen(url, timeout=LONG).close()
-                except OSError:  # it does not listen yet
-                    return False
-                return True
-
-            until(answers)
+            until_up(process, lambda: answers(url))
             assert visit(titles(urlsplit(url).port)) == {p: [t] for p, t in PAGES.items()}
             page = browser.new_page()
             page.goto(url)
@@ -136,34 +123,18 @@ def test_the_folder_of_a_space_is_built_starts_and_trains_a_demo(packages: Path,
     assert sorted(path.name for path in space.iterdir()) == ["Dockerfile", "README.md"]
     (wheel,) = packages.parent.glob("simviz-*.whl")
     shutil.copy(wheel, space)
-    file = (space / "Dockerfile").read_text().replace("\\\n", " ")
-
-    def said(instruction):
-        return re.findall(rf"^{instruction}\s+(.*)$", file, re.MULTILINE)
-
-    assert [*space.glob(said("COPY")[0].split()[0])] == [space / wheel.name]
+    port = free_port()
+    said, variables, (name, *words) = dockerfile(space / "Dockerfile", port)
+    assert [*space.glob(said["COPY"][0].split()[0])] == [space / wheel.name]
     installed = shutil.copytree(packages, tmp_path / "site")
-    variables = dict(part.split("=", 1) for line in said("ENV") for part in shlex.split(line))
     home, kernels = tmp_path / "data", tmp_path / "kernels"
     home.mkdir()
     own = {"SIMVIZ_HOME": str(home), "NUMBA_CACHE_DIR": str(kernels)}
     environment = os.environ | variables | own | {"PYTHONPATH": str(installed)}
     subprocess.run([sys.executable, "-c", STAMP], check=True, env=environment)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    name, *words = [part.replace("8501", str(port)) for part in json.loads(said("CMD")[0])]
     assert name == "simviz" and "--public" in words
     started = [sys.executable, "-m", name, *words]
     with subprocess.Popen(started, cwd=tmp_path, env=environment) as process:
-
-        def answers():
-            assert process.poll() is None
-            try:
-                urllib.request.urlopen(f"http://127.0.0.1:{port}/_stcore/health").close()
-            except OSError:  # it does not listen yet
-                return False
-            return True
 
         async def train():
             async with Tab(port) as tab:
@@ -172,7 +143,7 @@ def test_the_folder_of_a_space_is_built_starts_and_trains_a_demo(packages: Path,
                 await asyncio.to_thread(until, lambda: "succeeded" in states(home))
 
         try:
-            until(answers)
+            until_up(process, lambda: answers(f"http://127.0.0.1:{port}/_stcore/health"))
             visit(train())
         finally:
             process.kill()

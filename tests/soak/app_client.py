@@ -12,7 +12,6 @@ import json
 import time
 import urllib.request
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Any
 from uuid import uuid4
 
@@ -27,20 +26,6 @@ from websockets.typing import Origin, Subprotocol
 PATIENCE = 60.0
 
 
-@dataclass
-class Widget:
-    """Something to change: its name for people, its part of the page, and its next state."""
-
-    name: str
-    fragment: str
-    state: WidgetState
-
-    @property
-    def id(self) -> str:
-        """What the app calls it."""
-        return self.state.id
-
-
 class Tab:
     """One tab of one visitor, who waits so many seconds for an answer."""
 
@@ -49,7 +34,6 @@ class Tab:
         self.address = f"ws://127.0.0.1:{port}/_stcore/stream"
         self.page, self.query, self.page_hash = "", "", ""
         self.errors: list[str] = []
-        self.n_bytes = 0
         self._drawn: dict[tuple[int, ...], Any] = {}
         self._kept: dict[str, Any] = {}
         self._states: dict[str, WidgetState] = {}
@@ -86,40 +70,35 @@ class Tab:
         self.page_hash = self._pages.get(page, "")
         return await self._ask("", name=page)
 
-    async def change(self, widget: Widget, patience: float | None = None) -> float:
-        """Give a widget another value; the seconds until the answer was drawn."""
-        self._states[widget.id] = widget.state
-        return await self._ask(widget.fragment, patience=patience)
+    async def change(self, fragment: str, state: WidgetState) -> float:
+        """Give a widget of a part of the page a value; the seconds until the answer was drawn."""
+        self._states[state.id] = state
+        return await self._ask(fragment)
 
-    async def press(self, key: str) -> float:
-        """Press a button; the seconds until the answer was drawn."""
-        delta, proto = self._found(key)
-        self._states[proto.id] = WidgetState(id=proto.id, trigger_value=True)
-        return await self._ask(delta.fragment_id)
+    async def _set(self, key: str, **value: Any) -> None:
+        delta, proto = await self._found(key)
+        await self.change(delta.fragment_id, WidgetState(id=proto.id, **value))
 
-    async def unfold(self, key: str) -> float:
-        """Open what draws its content when it is open; the seconds until that was drawn."""
-        delta, proto = self._found(key)
-        self._states[proto.id] = WidgetState(id=proto.id, bool_value=True)
-        return await self._ask(delta.fragment_id)
+    async def press(self, key: str) -> None:
+        """Press a button, and wait until the answer is drawn."""
+        await self._set(key, trigger_value=True)
 
-    async def write(self, key: str, text: str) -> float:
-        """Write into a field; the seconds until the answer was drawn."""
-        delta, proto = self._found(key)
-        self._states[proto.id] = WidgetState(id=proto.id, string_value=text)
-        return await self._ask(delta.fragment_id)
+    async def unfold(self, key: str) -> None:
+        """Open what draws its content when it is open."""
+        await self._set(key, bool_value=True)
 
-    async def tick(self, key: str, rows: list[int]) -> float:
-        """Tick rows of a table; the seconds until the answer was drawn."""
-        delta, proto = self._found(key)
+    async def write(self, key: str, text: str) -> None:
+        """Write into a field."""
+        await self._set(key, string_value=text)
+
+    async def tick(self, key: str, rows: list[int]) -> None:
+        """Tick rows of a table."""
         chosen = {"selection": {"rows": rows, "columns": [], "cells": []}}
-        self._states[proto.id] = WidgetState(id=proto.id, string_value=json.dumps(chosen))
-        return await self._ask(delta.fragment_id)
+        await self.write(key, json.dumps(chosen))
 
-    async def upload(self, key: str, name: str, data: bytes) -> float:
-        """Hand a file in; the seconds until the answer was drawn."""
-        delta, proto = self._found(key)
-        began = time.perf_counter()
+    async def upload(self, key: str, name: str, data: bytes) -> None:
+        """Hand a file in."""
+        delta, proto = await self._found(key)
         asked = BackMsg()
         asked.file_urls_request.request_id = uuid4().hex
         asked.file_urls_request.file_names.append(name)
@@ -132,9 +111,7 @@ class Tab:
         info = state.file_uploader_state_value.uploaded_file_info.add()
         info.file_id, info.name, info.size = urls.file_id, name, len(data)
         info.file_urls.CopyFrom(urls)
-        self._states[proto.id] = state
-        await self._ask(delta.fragment_id)
-        return time.perf_counter() - began
+        await self.change(delta.fragment_id, state)
 
     def keys(self) -> list[str]:
         """Keys of all that can be used on the page as it is."""
@@ -145,12 +122,19 @@ class Tab:
         """What the page shows of one kind, such as "code" or "arrow_data_frame"."""
         return [_proto(delta) for delta in self._drawn.values() if _is(delta, kind)]
 
-    def _found(self, key: str) -> tuple[Any, Any]:
-        for delta in self._drawn.values():
-            proto = _proto(delta)
-            if _key(getattr(proto, "id", "")) == key:
-                return delta, proto
-        raise LookupError(f"{self.page} shows nothing of the key {key!r}, but {self.keys()}")
+    async def key(self, start: str) -> str:
+        """Wait for what has a key that begins so, as the page may be drawn anew; that key."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(self.patience):
+                while not (found := [key for key in self.keys() if key.startswith(start)]):
+                    await asyncio.sleep(0.05)
+                return found[0]
+        raise LookupError(f"{self.page} shows nothing of the key {start!r}, but {self.keys()}")
+
+    async def _found(self, key: str) -> tuple[Any, Any]:
+        await self.key(key)
+        protos = ((delta, _proto(delta)) for delta in self._drawn.values())
+        return next(one for one in protos if _key(getattr(one[1], "id", "")) == key)
 
     def _put(self, url: str, name: str, data: bytes) -> None:
         """Send a file as a form of a browser does, with the cookie that keeps others from it."""
@@ -173,12 +157,12 @@ class Tab:
         )
         urllib.request.urlopen(request, timeout=self.patience).close()
 
-    def widgets(self) -> list[Widget]:
-        """What can be changed on the page as it is."""
+    def widgets(self) -> list[tuple[str, WidgetState]]:
+        """What can be changed on the page as it is: the part of the page, and the next state."""
         found = [_widget(delta) for delta in self._drawn.values()]
         return [widget for widget in found if widget is not None] + self._tabs()
 
-    def _tabs(self) -> list[Widget]:
+    def _tabs(self) -> list[tuple[str, WidgetState]]:
         """The next tab of every row of tabs."""
         found = []
         for path, delta in self._drawn.items():
@@ -191,7 +175,7 @@ class Tab:
                 known = self._states.get(row.id)
                 at = labels.index(known.string_value) if known else row.default_tab_index
                 state = WidgetState(id=row.id, string_value=labels[(at + 1) % len(labels)])
-                found.append(Widget(f"tab {state.string_value!r}", delta.fragment_id, state))
+                found.append((delta.fragment_id, state))
         return found
 
     @property
@@ -201,7 +185,7 @@ class Tab:
 
     # -- the conversation -------------------------------------------------------------
 
-    async def _ask(self, fragment: str, name: str = "", patience: float | None = None) -> float:
+    async def _ask(self, fragment: str, name: str = "") -> float:
         began = time.perf_counter()
         seen = len(self._done)
         await self._send(fragment, name)
@@ -211,7 +195,7 @@ class Tab:
             return any(not of or fragment in of for of in self._done[seen:])
 
         async with self._finished:
-            async with asyncio.timeout(patience or self.patience):
+            async with asyncio.timeout(self.patience):
                 await self._finished.wait_for(lambda: is_answered() or self._reader.done())
         if self._reader.done():
             raise ConnectionError("the server closed the connection")
@@ -233,7 +217,6 @@ class Tab:
     async def _read(self) -> None:
         async for data in self._socket:
             assert isinstance(data, bytes)
-            self.n_bytes += len(data)
             message = ForwardMsg()
             message.ParseFromString(data)
             kind = message.WhichOneof("type")
@@ -336,26 +319,19 @@ def _key(widget_id: str) -> str:
 
 
 def _is(delta: Any, kind: str) -> bool:
-    if delta.WhichOneof("type") != "new_element":
-        return False
-    told: str | None = delta.new_element.WhichOneof("type")
-    return told == kind
+    is_new = delta.WhichOneof("type") == "new_element"
+    return is_new and delta.new_element.WhichOneof("type") == kind
 
 
-def _widget(delta: Any) -> Widget | None:
+def _widget(delta: Any) -> tuple[str, WidgetState] | None:
     """The widget that a part of the page is, with a value that it has not."""
-    state = WidgetState()
     if delta.WhichOneof("type") != "new_element":
         return None
-    kind = delta.new_element.WhichOneof("type")
-    proto = getattr(delta.new_element, kind)
+    kind, proto = delta.new_element.WhichOneof("type"), _proto(delta)
     if getattr(proto, "disabled", False) or getattr(proto, "form_id", ""):
         return None
-    is_possible = _change(kind, proto, state)
-    if not is_possible:
-        return None
-    state.id = proto.id
-    return Widget(f"{kind} {proto.label!r}", delta.fragment_id, state)
+    state = WidgetState(id=getattr(proto, "id", ""))
+    return (delta.fragment_id, state) if _change(kind, proto, state) else None
 
 
 def _change(kind: str, proto: Any, state: WidgetState) -> bool:

@@ -21,8 +21,9 @@ import random
 import tempfile
 import time
 from contextlib import nullcontext, suppress
+from pathlib import Path
 
-from sessions import App
+from sessions import Server
 from sudden_state import LostError, Promises, look
 from sudden_visits import (
     PageError,
@@ -34,7 +35,6 @@ from sudden_visits import (
     train,
     trains,
     trains_once,
-    understood,
     uploads,
     wait,
     waits,
@@ -47,7 +47,7 @@ PAGES = ("", "data", "train", "compare", "map", "search", "methods", "papers")
 FIRST = ("published", "named")
 
 
-async def prepare(app: App, told: Promises) -> list[str]:
+async def prepare(app: Server, told: Promises) -> list[str]:
     """Upload data sets and train on them; their ids."""
     made = []
     async with Visitor(app.port) as tab:
@@ -59,7 +59,7 @@ async def prepare(app: App, told: Promises) -> list[str]:
     return made
 
 
-async def work(app: App, told: Promises, kill: int, data: list[str], seconds: float) -> None:
+async def work(app: Server, told: Promises, kill: int, data: list[str], seconds: float) -> None:
     """Let all visitors work, and kill the server."""
     tag = f"kill {kill}"
     own = [publishes(app.port, told, data[0]), saves(app.port, told, tag, data[1])]
@@ -71,8 +71,7 @@ async def work(app: App, told: Promises, kill: int, data: list[str], seconds: fl
         own += [visit(app.port, told, f"{tag} {i}") for visit in (uploads, trains) for i in "ab"]
     visits = [asyncio.create_task(visit) for visit in own]
     ended, _ = await asyncio.wait(visits, timeout=seconds, return_when=asyncio.FIRST_EXCEPTION)
-    app.process.kill()
-    app.process.wait()
+    app.kill()
     for visit in visits:
         visit.cancel()
     for visit in visits:
@@ -84,7 +83,7 @@ async def work(app: App, told: Promises, kill: int, data: list[str], seconds: fl
                     raise
 
 
-async def open_all(app: App, told: Promises, data: str) -> None:
+async def open_all(app: Server, told: Promises, data: str) -> None:
     """Every page of a data set, and what is published."""
     async with Visitor(app.port) as tab:
         for page in PAGES:
@@ -96,16 +95,16 @@ async def open_all(app: App, told: Promises, data: str) -> None:
                 raise LostError("a published view cannot be opened")
 
 
-async def bring_back(app: App, told: Promises) -> None:
+async def bring_back(app: Server, told: Promises) -> None:
     """See the page offer the upload that waits."""
     async with Visitor(app.port) as tab:
         if told.waiting:
             await tab.open("data", "view=other")
-            await understood(tab)
+            await tab.key("data-keep")
             told.waiting.clear()
 
 
-async def repeat(app: App, statuses: list[JobStatus], told: Promises) -> int:
+async def repeat(app: Server, statuses: list[JobStatus], told: Promises) -> int:
     """Press *Again* for what was interrupted, wherever its page offers that; how many."""
     pressed = 0
     broken: dict[str, list[str]] = {}
@@ -132,7 +131,7 @@ async def repeat(app: App, statuses: list[JobStatus], told: Promises) -> int:
     return pressed
 
 
-async def tidy(app: App, told: Promises, data: list[str]) -> None:
+async def tidy(app: Server, told: Promises, data: list[str]) -> None:
     """Delete what the visitors kept: a workspace has room for so many."""
     async with Visitor(app.port) as tab:
         await tab.open("data", "view=other")
@@ -146,6 +145,7 @@ async def tidy(app: App, told: Promises, data: list[str]) -> None:
         del told.data[name]
     async with Visitor(app.port) as tab:
         await tab.open("map", f"data={data[0]}")
+        await tab.unfold("map-share")
         for token, states in told.shares.items():
             if states == {True}:
                 await tab.press(f"withdraw-{token}")
@@ -159,7 +159,7 @@ async def measure(moments: int, seed: int, longest: float, folder: str | None) -
     under_way: dict[str, int] = {}
     began = time.monotonic()
     with nullcontext(folder) if folder else tempfile.TemporaryDirectory() as home:
-        app = App(home, public=False)
+        app = Server(Path(home) / "store", public=False, log=Path(home) / "server.log")
         try:
             data = await prepare(app, told)
             while kills < moments:
@@ -167,9 +167,9 @@ async def measure(moments: int, seed: int, longest: float, folder: str | None) -
                 await work(app, told, kills, data, seconds)
                 for action, n in told.open.items():
                     under_way[action] = under_way.get(action, 0) + n
-                app = App(home, public=False)
+                app.start()
                 await open_all(app, told, data[kills % 2])
-                statuses = look(app.store, told)
+                statuses = look(app.home, told)
                 await bring_back(app, told)
                 interrupted.update(s.id for s in statuses if s.state == "interrupted")
                 repeated += await repeat(app, statuses, told)
@@ -177,8 +177,7 @@ async def measure(moments: int, seed: int, longest: float, folder: str | None) -
                 kills += 1
                 print(f"{kills}: killed after {seconds:.1f} s", flush=True)
         finally:
-            app.process.kill()
-            app.process.wait()
+            app.kill()
             # Also of what was seen until something went wrong, or until it was stopped.
             show(told, under_way)
             seconds = time.monotonic() - began

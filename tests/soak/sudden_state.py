@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -63,13 +65,12 @@ class Promises:
     open: Counter[str] = field(default_factory=Counter)
     found: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
 
-    def begin(self, action: str, states: set[Any], state: Any) -> None:
-        """A change is asked for."""
+    @contextmanager
+    def change(self, action: str, states: set[Any], state: Any) -> Iterator[None]:
+        """A change is asked for, and at the end of the block the app has answered."""
         states.add(state)
         self.open[action] += 1
-
-    def done(self, action: str, states: set[Any], state: Any) -> None:
-        """The app has answered."""
+        yield
         states.clear()
         states.add(state)
         self.kept[action] += 1
@@ -128,15 +129,11 @@ def look(root: Path, told: Promises) -> list[JobStatus]:
             is_new = name == told.latest
             told.found["upload, unkept"]["done" if is_new else "not done"] += 1
         told.waiting = {name} - {""}
-    for kind, ids in (
-        ("datasets", {info.id for info in data.values()}),
-        ("runs", runs.keys()),
-        ("trash", gone),
-        ("drafts", set()),
-    ):
+    known = {"datasets": {info.id for info in data.values()}, "runs": {*runs}, "trash": gone}
+    for kind, ids in (known | {"drafts": set()}).items():
         there = {path.name for path in (root / kind).iterdir()}
-        if there != set(ids):
-            raise LostError(f"{kind}: {there ^ set(ids)} in the index or on the disk, not in both")
+        if there != ids:
+            raise LostError(f"{kind}: {there ^ ids} in the index or on the disk, not in both")
     told.open.clear()
     return statuses
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+from contextlib import ExitStack
 from itertools import count, cycle
 
 from app_client import Tab
@@ -36,24 +37,15 @@ class Visitor(Tab):
 async def hand_in(tab: Tab, name: str) -> None:
     """Upload a file, and wait until it is understood."""
     await tab.open("data", "view=other")
-    uploader = next(key for key in tab.keys() if key.startswith("data-file-"))
-    await tab.upload(uploader, f"{name}.csv", csv_of(name))
-    await understood(tab)
-
-
-async def understood(tab: Tab) -> None:
-    """Wait until an upload can be kept."""
-    async with asyncio.timeout(tab.patience):
-        while "data-keep" not in tab.keys():
-            await asyncio.sleep(0.05)
+    await tab.upload(await tab.key("data-file-"), f"{name}.csv", csv_of(name))
+    await tab.key("data-keep")
 
 
 async def keep(tab: Tab, told: Promises, name: str) -> str:
     """Upload a file and keep it; the id of the data set."""
     await hand_in(tab, name)
-    told.begin("upload", told.data[name], True)
-    await tab.press("data-keep")
-    told.done("upload", told.data[name], True)
+    with told.change("upload", told.data[name], True):
+        await tab.press("data-keep")
     return tab.query.removeprefix("data=")
 
 
@@ -99,9 +91,8 @@ async def uploads(port: int, told: Promises, tag: str) -> None:
 async def delete(tab: Tab, told: Promises, name: str, data: str) -> None:
     """Delete a data set."""
     await tab.open("data", "view=other")
-    told.begin("delete data", told.data[name], False)
-    await tab.press(f"data-delete-{data}")
-    told.done("delete data", told.data[name], False)
+    with told.change("delete data", told.data[name], False):
+        await tab.press(f"data-delete-{data}")
 
 
 async def waits(port: int, told: Promises, tag: str) -> None:
@@ -116,9 +107,8 @@ async def leave(tab: Tab, told: Promises, name: str) -> None:
     if not told.waiting:
         told.waiting.add("")
     told.latest = name
-    told.begin("upload, unkept", told.waiting, name)
-    await hand_in(tab, name)
-    told.done("upload, unkept", told.waiting, name)
+    with told.change("upload, unkept", told.waiting, name):
+        await hand_in(tab, name)
 
 
 async def trains(port: int, told: Promises, tag: str) -> None:
@@ -149,34 +139,25 @@ async def saves(port: int, told: Promises, tag: str, data: str) -> None:
 async def save(tab: Tab, told: Promises, tag: str, data: str, row: int) -> None:
     """Name the run of a row, note something, delete the first run and bring it back."""
     run = await _tick(tab, data, row)
-    for action, field, promises in (
-        ("name", "train-name", told.names),
-        ("note", "train-note", told.notes),
-    ):
+    for action, promises in (("name", told.names), ("note", told.notes)):
         text = f"{action} {tag}"
-        told.begin(action, promises[run], text)
-        await tab.write(f"{field}-{run}", text)
-        told.done(action, promises[run], text)
+        with told.change(action, promises[run], text):
+            await tab.write(f"train-{action}-{run}", text)
     run = await _tick(tab, data, 0)
-    told.begin("delete a run, undo", told.runs[run], False)
-    await tab.press("train-delete")
-    told.done("delete a run, undo", told.runs[run], False)
+    with told.change("delete a run, undo", told.runs[run], False):
+        await tab.press("train-delete")
     # One button brings back all, also what was deleted before an earlier kill.
-    gone = [states for states in told.runs.values() if False in states]
-    for states in gone:
-        told.begin("delete a run, undo", states, True)
-    await tab.press("train-undo")
-    for states in gone:
-        told.done("delete a run, undo", states, True)
+    with ExitStack() as gone:
+        for states in [states for states in told.runs.values() if False in states]:
+            gone.enter_context(told.change("delete a run, undo", states, True))
+        await tab.press("train-undo")
 
 
 async def _tick(tab: Tab, data: str, row: int) -> str:
     """Open the runs of a data set and tick one; its id."""
     await tab.open("train", f"data={data}")
-    table = next(key for key in tab.keys() if key.startswith("train-runs-"))
-    await tab.tick(table, [row])
-    start = "train-name-"
-    return next(k.removeprefix(start) for k in tab.keys() if k.startswith(start))
+    await tab.tick(await tab.key("train-runs-"), [row])
+    return (await tab.key("train-name-")).removeprefix("train-name-")
 
 
 async def publishes(port: int, told: Promises, data: str) -> None:
@@ -209,6 +190,5 @@ async def publish(tab: Tab, told: Promises, data: str, page: str) -> str:
 
 async def withdraw(tab: Tab, told: Promises, token: str) -> None:
     """Withdraw what was published on this page."""
-    told.begin("withdraw", told.shares[token], False)
-    await tab.press(f"withdraw-{token}")
-    told.done("withdraw", told.shares[token], False)
+    with told.change("withdraw", told.shares[token], False):
+        await tab.press(f"withdraw-{token}")
