@@ -31,8 +31,8 @@ Rules that all of them keep:
 * What is tried stands in ``grids`` of that file, from which ``docs/papers.md`` has it (``python
   tests/docs/test_papers.py`` writes it there). Whoever changes what they do not say raises
   `Experiment.revision`: stored results are then stale.
-* A long experiment fits with `Progress.fitted`, and gives what else took long to
-  `Progress.cached`, as JSON, so that a run that was killed goes on behind it.
+* A long experiment fits with `Progress.fitted`, so that a run that was killed goes on behind what
+  it has learned.
 
 Claims stand under ``claims`` of that file: `ClaimSpec` says which row is ahead of which, where
 ``published.toml`` has it, and what is corrected for what. A `Judge` tests them on the values of

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import time
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,7 +13,7 @@ from typing import Any, TypeVar
 from simviz.callbacks import Callback
 from simviz.exceptions import JobCancelled
 from simviz.features._base import Transformer
-from simviz.persistence import load_state, replacing, save_state, state_digest
+from simviz.persistence import load_state, save_state, state_digest
 
 #: Told in words what is done and how much is behind, in [0, 1]; answers True to stop.
 Listener = Callable[[str, float], bool]
@@ -44,7 +43,7 @@ class Progress:
     """Tells how far an experiment is, and ends it when asked to.
 
     ``heard(words, fraction)`` ends it by answering True; `low` and `high` say what part of the
-    whole this tells of, and `folder` has what `cached` is given.
+    whole this tells of, and `folder` has what was `fitted`.
 
     Examples
     --------
@@ -115,26 +114,6 @@ class Progress:
         {2: 4, 3: 9}
         """
         return {thing: do(thing, part) for thing, part in self.over(things)}
-
-    def cached(self, request: Any, make: Callable[[], Any]) -> Any:
-        """What a step gives, as JSON has it; read again where a run was ended after it.
-
-        The request is all that decides what the step gives, see `request_key`.
-
-        Examples
-        --------
-        >>> Progress().cached({"k": 2}, lambda: (1, 2))
-        [1, 2]
-        """
-        file = self._folder and self._folder / f"{request_key(request)}.json"
-        if file and file.exists():
-            return json.loads(file.read_text(encoding="utf-8"))
-        text = json.dumps(make())
-        if file:
-            file.parent.mkdir(parents=True, exist_ok=True)
-            with replacing(file) as draft:
-                draft.write(text.encode())
-        return json.loads(text)
 
     def fitted(self, model: Any, *data: Any) -> Any:
         """The same model or pipeline, fitted to data; read again where a run was ended after it.

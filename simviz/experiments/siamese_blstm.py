@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from functools import partial
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -183,7 +182,7 @@ def table(
     seed: int = 0,
     progress: Progress | None = None,
 ) -> Table3:
-    """Train and test the rows of the table, each of which is kept."""
+    """Train and test the rows of the table, whose networks are kept."""
     # No text of a test, and none that is watched to stop early, is ever trained on. The paper
     # tests typos on every title; titles that no typo hit are left out here, for they are known
     # from training.
@@ -196,34 +195,22 @@ def table(
     rows = {BASELINE: Row(len(base.x))}
     results = {test: {BASELINE: values} for test, values in course.hits(matcher).items()}
 
-    def learned(row: str, part: Progress) -> dict[str, Any]:
+    for row, part in (progress or Progress()).over(course.possible):
         label = f"Training {name} {row}"
         part(label)
         train = augment.augment(base, course.steps(row), course.kept_out)
         network = default_pipeline(
             "siamese_blstm", train, shared=True, random_state=seed, **params
         )
-        network.set_callbacks(part.listen(label))
-        network.fit(train, course.watched)
+        part.fitted(network.set_callbacks(part.listen(label)), train, course.watched)
         part(label, 1.0)  # ends here where it was stopped
         model = network.model_
         plateau = model.n_iter_ - model.best_iter_ >= model.patience
-        recall = training_recall(network, train)
-        return {
-            "row": asdict(Row(len(train.x), model.n_iter_, recall, plateau)),
-            "hits": course.hits(network),
-            "told": course.feedback_of(network) if row == ROWS[3] else None,
-        }
-
-    for row, part in (progress or Progress()).over(course.possible):
-        how = params, most_synonyms, _SHARE, seed
-        request = ("row", "hits", "told"), row, *how, material, course.verdicts
-        result = part.cached(request, partial(learned, row, part))
-        rows[row] = Row(**result["row"])
-        for test, values in result["hits"].items():
+        rows[row] = Row(len(train.x), model.n_iter_, training_recall(network, train), plateau)
+        for test, values in course.hits(network).items():
             results.setdefault(test, {})[row] = values
-        if result["told"] is not None:
-            course.hear(*result["told"])
+        if row == ROWS[3]:
+            course.tell(network)
     return Table3(results, rows)
 
 
@@ -295,31 +282,22 @@ class _Course:
         ]
         return [step for stage, step in since if stage <= ROWS.index(row)]
 
-    def feedback_of(
-        self, model: PairPipeline
-    ) -> tuple[list[tuple[str, str, float]], dict[str, Any]]:
-        """Verdicts on a model's answers to inputs it has not learned, and inputs it got wrong."""
+    def tell(self, model: PairPipeline) -> None:
+        """Have row (4) learn from verdicts on a model's answers to inputs it has not learned."""
         titles, pool = self.material.titles, self.material.pool
         mined = extra_words_test(titles, pool)
-        verdicts: list[tuple[str, str, float]] = []
-        corrected: dict[str, Any] = {}
         unseen = {text: of for text, of in pool.items() if text not in mined}
         if not unseen:
-            return verdicts, corrected
+            return
         pairs = taxonomy_pairs(titles, unseen)
         best = model.similarity(pairs.x, pairs.y).argmax(axis=1)
-        answers = list(titles.values())
+        answers, corrected = list(titles.values()), {}
         for (text, of), j in zip(unseen.items(), best, strict=True):
             if not set(answers[j]) & set(of):
                 corrected[text] = of
-                verdicts += [(text, group, -1) for group in answers[j]]
-            verdicts += [(text, group, 1) for group in of]
-        return verdicts, corrected
-
-    def hear(self, verdicts: Iterable[Sequence[Any]], corrected: Grouped) -> None:
-        """Learn from verdicts in row (4), and see whether it remembers them."""
-        self.verdicts = [(text, group, weight) for text, group, weight in verdicts]
-        if corrected:
+                self.verdicts += [(text, group, -1) for group in answers[j]]
+            self.verdicts += [(text, group, 1) for group in of]
+        if corrected:  # whether it remembers them
             self.tests[CORRECTED] = corrected
 
 
@@ -402,12 +380,7 @@ def costs() -> list[Series]:
 
 
 class SiameseTable(Experiment[Material]):
-    """Hits of a network that learns from more and more augmentation.
-
-    `networks` are what tables call the presets.
-    """
-
-    networks: ClassVar[Mapping[str, str]] = {}
+    """Hits of a network that learns from more and more augmentation."""
 
     def load(
         self,
@@ -447,7 +420,7 @@ class SiameseTable(Experiment[Material]):
         for preset, part in progress.over(settings.pop("preset", ("none",))):
             params = {name: value for name, (value,) in settings.items()}
             params |= get_method("siamese_blstm").presets.get(preset, {})
-            network, most = self.networks[preset], _SYNONYMS[size]
+            network, most = self.texts[preset], _SYNONYMS[size]
             found = table(data, params, name=network, most_synonyms=most, seed=seed, progress=part)
             tables.append(self.table("main", _rows(found), network=network))
             text = ", ".join(f"{name} {params[name]}" for name in settings)
@@ -464,12 +437,7 @@ class SiameseTable(Experiment[Material]):
                 self.figure("sizes", group_sizes(data, _SYNONYMS[size], seed)),
             ],
             claims=claims,
-            notes=[
-                *notes,
-                "Of a row whose validation had not come to a plateau, or that finds less than "
-                f"{LEARNED:g} of its own inputs, every claim is undecided.",
-                f"Looking titles up in the taxonomy can reach {data.ceiling:.3f}.",
-            ],
+            notes=[*notes, *(text.format(LEARNED, data.ceiling) for text in self.remarks)],
         )
 
 
