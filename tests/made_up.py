@@ -5,12 +5,22 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
+from simviz.data import Items, PairSet
 from simviz.relevance import Relevance
 
 COLOURS = ("red", "blue", "green", "gold", "grey")
 THINGS = ("car", "bus", "tram", "ship", "bike", "train")
 LEFT = [f"a {colour} {thing} today" for colour in COLOURS for thing in THINGS[:4]]
 RIGHT = [f"{thing} in {colour} seen here" for colour in COLOURS for thing in THINGS[:4]]
+
+
+def words_and_pictures():
+    """Four keywords, and pictures of them."""
+    rng = np.random.default_rng(0)
+    words = Items([*"abcd"], ["sun", "moon", "star", "sea"], "keyword")
+    pictures = Items([*"123456"], rng.integers(0, 255, (6, 64, 64), dtype=np.uint8), "image")
+    shown = Relevance.from_pairs([0, 1, 2, 3, 0, 1], range(6), shape=(4, 6))
+    return PairSet(words, pictures, shown)
 
 
 def loud(n=300, seed=0):

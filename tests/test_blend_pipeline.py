@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
-from made_up import LEFT, RIGHT
+from made_up import LEFT, RIGHT, words_and_pictures
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
@@ -13,7 +13,6 @@ from simviz.data import Items, PairSet
 from simviz.evaluation import evaluate
 from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline, load_pipeline
 from simviz.pipeline._pipelines import filled_in, scaled
-from simviz.relevance import Relevance
 
 NORMALIZATIONS = ["none", "global_std", "minmax_query", "z_query"]
 
@@ -166,11 +165,7 @@ def test_wrong_parameters_are_refused(pairs, parts, wrong, words):
 
 
 def test_parts_for_other_items_are_refused(pairs, parts):
-    rng = np.random.default_rng(0)
-    pictures = Items([*"123456"], rng.integers(0, 255, (6, 64, 64), dtype=np.uint8), "image")
-    words = Items([*"abcd"], ["sun", "moon", "star", "sea"], "keyword")
-    relevance = Relevance.from_pairs([0, 1, 2, 3, 0, 1], range(6), shape=(4, 6))
-    drawn = PairSet(words, pictures, relevance)
+    drawn = words_and_pictures()
     pictured = default_pipeline("heterogeneous_svd", drawn, n_components=2).fit(drawn)
     with pytest.raises(ValueError, match=r"learned part .* text items.*same kinds of items"):
         BlendPipeline.of(pictured, parts[1], pairs)

@@ -50,19 +50,10 @@ def work(root):
     return mine, token
 
 
-EVENTS = [
-    "workspace made",
-    "data set kept",
-    "refused",
-    "job queued",
-    "run kept",
-    "job ended",
-    "view published",
-    "view withdrawn",
-    "run deleted",
-    "data set deleted",
-    "workspace deleted",
-]
+EVENTS = (
+    "workspace made, data set kept, refused, job queued, run kept, job ended, view published, "
+    "view withdrawn, run deleted, data set deleted, workspace deleted"
+).split(", ")
 
 
 def test_every_event_is_one_line_without_texts_and_keys(tmp_path, lines):

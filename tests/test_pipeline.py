@@ -8,6 +8,7 @@ import zipfile
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from made_up import words_and_pictures
 from sklearn.model_selection import cross_val_score
 
 import simviz
@@ -39,11 +40,14 @@ def bilingual():
 
 @pytest.fixture
 def heterogeneous():
-    rng = np.random.default_rng(0)
-    words = Items([*"abcd"], ["sun", "moon", "star", "sea"], "keyword")
-    pictures = Items([*"123456"], rng.integers(0, 255, (6, 64, 64), dtype=np.uint8), "image")
-    R = Relevance.from_pairs([0, 1, 2, 3, 0, 1], range(6), shape=(4, 6))
-    return PairSet(words, pictures, R)
+    return words_and_pictures()
+
+
+@pytest.fixture
+def long_texts():
+    """Texts of words alone, one of which is its own."""
+    texts = [f"one two three four five six word{i}" for i in range(8)]
+    return PairSet.from_texts(texts, texts)
 
 
 def quick(method, pairs):
@@ -465,10 +469,8 @@ def test_what_learns_nothing_matches_terms_that_training_did_not_show(method, tm
         assert pipeline.score_pairs(["brown foxes"], ["quick brown foxes run"])[0] == scores[1]
 
 
-def test_terms_are_named_that_training_did_not_show():
-    texts = [f"one two three four five six word{i}" for i in range(8)]
-    pairs = PairSet.from_texts(texts, texts)
-    fitted = default_pipeline("tfidf_cosine", pairs).fit(pairs)
+def test_terms_are_named_that_training_did_not_show(long_texts):
+    fitted = default_pipeline("tfidf_cosine", long_texts).fit(long_texts)
     found = explain(
         fitted, Items(["q"], ["brown foxes"], "text"), Items(["d"], ["quick foxes run"], "text")
     )
@@ -476,10 +478,9 @@ def test_terms_are_named_that_training_did_not_show():
 
 
 @pytest.mark.parametrize("features", [{"n_unseen": 0}, {"min_df": 2}, {"max_features": 5}])
-def test_a_vocabulary_that_was_chosen_stays_closed(features):
-    texts = [f"one two three four five six word{i}" for i in range(8)]
-    pairs = PairSet.from_texts(texts, texts)
-    fitted = default_pipeline("tfidf_cosine", pairs, features=features).fit(pairs)
+def test_a_vocabulary_that_was_chosen_stays_closed(features, long_texts):
+    made = default_pipeline("tfidf_cosine", long_texts, features=features)
+    fitted = made.fit(long_texts)
     assert not fitted.score_pairs(["brown foxes"], ["brown foxes"])[0]
 
 
@@ -501,12 +502,10 @@ def test_what_is_learned_keeps_its_vocabulary(bilingual, method, params, is_open
     assert (made.n_unseen, made.tf) == (0, "log2")
 
 
-def test_the_share_of_unknown_terms_is_told():
-    texts = [f"one two three four five six word{i}" for i in range(8)]
-    pairs = PairSet.from_texts(texts, texts)
+def test_the_share_of_unknown_terms_is_told(long_texts):
     held = PairSet.from_texts(["one zebra okapi"], ["one one two zebra"])
     for method, params in {"tfidf_cosine": {}, "lsa": {"n_components": 2}, "bm25": {}}.items():
-        fitted = default_pipeline(method, pairs, **params).fit(pairs)
+        fitted = default_pipeline(method, long_texts, **params).fit(long_texts)
         found = evaluate(fitted, held)
         assert (found.x_unknown, found.y_unknown) == (pytest.approx(2 / 3), 0.25)
     assert fitted.unknown_share(Items(["a"], [" "], "text"), held.y)[0] == 0

@@ -8,6 +8,7 @@ import json
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from scorers import Table
 
 import simviz
 from simviz.data import Items, PairSet
@@ -242,16 +243,6 @@ def test_languages_are_blended(translated):
     assert json.dumps(found.to_json())
 
 
-class Known:
-    """Scores that are known already."""
-
-    def __init__(self, scores):
-        self.scores = scores
-
-    def iter_similarity(self, x, y, block_size=None):
-        yield self.scores
-
-
 def test_answers_are_what_the_counterpart_links_to():
     """As in the paper: a query's counterpart is of grade 3, what it links to of grade 2."""
     n, rng = 60, np.random.default_rng(0)
@@ -271,7 +262,7 @@ def test_answers_are_what_the_counterpart_links_to():
         assert {(int(b[1:]) - int(a[1:])) % n for a, b in found} == {6}
     mates = task.mates.relevance.matrix.tocoo()
     assert (task.mates.x.ids[mates.row] == task.mates.y.ids[mates.col]).all()
-    best = Known(np.eye(n)[[int(i[1:]) for i in task.test.x.ids]])
+    best = Table(np.eye(n)[[int(i[1:]) for i in task.test.x.ids]])
     assert task.ranked(best, [MAP()]).value(MAP()) < 0.2, "a counterpart is no answer"
     result = experiment.run(task, methods=["cl_lsi"])
     assert any("counterpart links to" in note for note in result.notes)
