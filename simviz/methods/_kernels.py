@@ -140,8 +140,7 @@ def default_gamma(name: str | KernelFunction, X: Matrix) -> float | None:
     D[D <= 1e-12 * D.max(initial=0.0)] = np.inf
     if not np.isfinite(D).any():
         return 1.0
-    nearest = D.min(axis=1)
-    far, near = (float(np.median(values[np.isfinite(values)])) for values in (D, nearest))
+    far, near = (float(np.median(v[np.isfinite(v)])) for v in (D, D.min(axis=1)))
     return _inverse(max(near, far / _LOCALITY))
 
 
@@ -259,13 +258,7 @@ class Features:
 
 
 def kernel_features(
-    kernel: Kernel,
-    X: Matrix,
-    *,
-    means: Array | None = None,
-    max_landmarks: int,
-    rng: np.random.RandomState,
-    notify: Notify,
+    kernel: Kernel, X: Matrix, means: Array | None, *, max_landmarks: int, rng: Any, notify: Notify
 ) -> Features:
     if X.shape[0] <= max_landmarks:
         decomposed = _eigenvectors(kernel, X, means)
@@ -302,12 +295,7 @@ def _eigenvectors(kernel: Kernel, X: Matrix, means: Array | None) -> _Decomposed
 
 
 def _incomplete_cholesky(
-    kernel: Kernel,
-    X: Matrix,
-    means: Array | None,
-    max_landmarks: int,
-    rng: np.random.RandomState,
-    notify: Notify,
+    kernel: Kernel, X: Matrix, means: Array | None, max_landmarks: int, rng: Any, notify: Notify
 ) -> _Decomposed:
     F, index = pivoted_cholesky(kernel, X, max_landmarks, rng, notify)
     C = F[index].copy()  # lower triangular: K of the landmarks is C Cᵀ
@@ -506,9 +494,7 @@ class KernelPairModel(EmbeddingModel):
             check_kernel_input(name, Z, side)
             gamma = default_gamma(name, Z) if gamma is None else gamma
             how = {"max_landmarks": self.max_landmarks, "rng": rng, "notify": notify}
-            features[side] = kernel_features(
-                self._kernel(name, gamma), Z, means=means[side], **how
-            )
+            features[side] = kernel_features(self._kernel(name, gamma), Z, means[side], **how)
             setattr(self, f"{side}_gamma_", gamma)
         return features
 

@@ -20,7 +20,8 @@ from simviz._blas import add_product, eigh
 from simviz._types import Array
 from simviz.base.pair_model import nonzero_rows
 
-Notify = Callable[[int, int], bool]
+Apply = Callable[[Array], Array]
+Notify = Callable[[int, int], bool] | None
 
 _STRIP = 1024  # bytes of a row at a time: wider ones, gathered at random, miss the caches
 _PARTS = 64  # pieces of about equally many non-zeros: words are as unequal as Zipf says
@@ -135,8 +136,8 @@ class Operator:
     """A matrix known by its products."""
 
     shape: tuple[int, int]
-    matmat: Callable[[Array], Array]
-    rmatmat: Callable[[Array], Array]
+    matmat: Apply
+    rmatmat: Apply
     gram: Callable[[Any], Array] | None = None
     rgram: Callable[[Any], Array] | None = None
     dtype: Any = np.float64
@@ -230,13 +231,7 @@ def group_means(Z: Any, weights: Array, groups: Sequence[slice]) -> list[Array]:
 
 
 def leading_eigenpairs(
-    apply: Callable[[Array], Array],
-    side: int,
-    k: int,
-    *,
-    start: Array,
-    tol: float = 2e-2,
-    notify: Notify | None = None,
+    apply: Apply, side: int, k: int, *, start: Array, tol: float = 2e-2, notify: Notify = None
 ) -> tuple[Array, Array]:
     """The k algebraically largest eigenvalues and their eigenvectors."""
     # Golub & Underwood (1977), The block Lanczos method for computing eigenvalues. Mathematical
@@ -390,12 +385,7 @@ class _Basis:
 
 
 def truncated_svd(
-    op: Operator,
-    k: int,
-    *,
-    tol: float = 2e-2,
-    random_state: Any = None,
-    notify: Notify | None = None,
+    op: Operator, k: int, *, tol: float = 2e-2, random_state: Any = None, notify: Notify = None
 ) -> tuple[Array, Array, Array]:
     m, n = op.shape
     k = min(k, m, n)
@@ -411,7 +401,7 @@ def truncated_svd(
 
 
 def left_svd(
-    op: Operator, k: int, *, random_state: Any = None, notify: Notify | None = None
+    op: Operator, k: int, *, random_state: Any = None, notify: Notify = None
 ) -> tuple[Array, Array]:
     """Left singular vectors and singular values, where the right ones are not needed."""
     # With few rows this saves the product with all columns, which is the larger part of the
@@ -425,13 +415,7 @@ def left_svd(
 
 
 def leading_symmetric(
-    apply: Callable[[Array], Array],
-    side: int,
-    k: int,
-    dtype: Any,
-    *,
-    random_state: Any = None,
-    notify: Notify | None = None,
+    apply: Apply, side: int, k: int, dtype: Any, *, random_state: Any = None, notify: Notify = None
 ) -> tuple[Array, Array]:
     """The k algebraically largest eigenvalues of a symmetric matrix, and their eigenvectors."""
     k = min(k, side)
@@ -512,7 +496,7 @@ def _whole(side: int, k: int) -> bool:
 
 
 def _through_left(
-    op: Operator, k: int, tol: float, random_state: Any, notify: Notify | None
+    op: Operator, k: int, tol: float, random_state: Any, notify: Notify
 ) -> tuple[Array, Array, Array]:
     """Through the eigenvectors of A Aᵀ, for operators with no more rows than columns."""
     m = op.shape[0]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from simviz._blas import add_product
 from simviz._numba import njit
-from simviz._types import Ints, Reals
+from simviz._types import Array, Ints, Reals
 from simviz.base import LinearPairModel, Matrix, nonzero_rows
 from simviz.methods._training import Part, Values, query_values
 from simviz.relevance import Relevance
@@ -89,7 +89,7 @@ def _others(positives: Ints, shape: tuple[int, int], n: int, rng: Any) -> Ints:
     return np.asarray(rng.permutation(others)[:n])
 
 
-def bend(model: LinearPairModel, start: LinearPairModel, root: NDArray[np.floating]) -> None:
+def bend(model: LinearPairModel, start: LinearPairModel, root: Array) -> None:
     """Make a model the start with its vectors multiplied by a root of the metric."""
     for side in "xy":
         A, offset = getattr(start, f"{side}_projection_"), getattr(start, f"{side}_offset_")
@@ -103,7 +103,7 @@ def bend(model: LinearPairModel, start: LinearPairModel, root: NDArray[np.floati
 
 def bent_values(
     model: LinearPairModel, start: LinearPairModel, part: Part | None, directions: Sequence[str]
-) -> Callable[[NDArray[np.floating]], Values] | None:
+) -> Callable[[Array], Values] | None:
     """What held-out queries score where the start's vectors are multiplied by a root."""
     # The vectors are had once: a projection of thousands of terms is not bent for each metric.
     if part is None:
@@ -111,7 +111,7 @@ def bent_values(
     X, Y, relevance = part
     P, Q = start.transform(X), start.transform_y(Y)
 
-    def values(root: NDArray[np.floating]) -> Values:
+    def values(root: Array) -> Values:
         U, V = (model._comparable(Z @ root.astype(Z.dtype)) for Z in (P, Q))
         return [query_values(U @ V.T, relevance, directions)]
 
@@ -129,19 +129,14 @@ class LogDetProjections:
     # same order.
 
     def __init__(
-        self,
-        P: NDArray[np.floating],
-        Q: NDArray[np.floating],
-        pairs: Constraints,
-        bounds: tuple[float, float],
-        gamma: float,
+        self, P: Array, Q: Array, pairs: Constraints, bounds: tuple[float, float], gamma: float
     ) -> None:
         self.P, self.Q, self.pairs, self.gamma = P, Q, pairs, gamma
         self.bounds = np.where(pairs.sign > 0, *bounds)
         self.slack = self.bounds.copy()
         self.multipliers = np.zeros(len(pairs))
         # Nearly all time goes into products with B, which have the precision of the vectors.
-        self.B: NDArray[np.floating] = np.eye(P.shape[1], dtype=P.dtype)
+        self.B: Array = np.eye(P.shape[1], dtype=P.dtype)
 
     def sweep(self, tick: Callable[[], None]) -> tuple[float, float]:
         """Project onto every constraint once."""

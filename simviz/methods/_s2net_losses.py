@@ -87,12 +87,11 @@ class FloatBlocks:
 
     def cached_scores(self) -> Iterator[tuple[slice, NDArray[Any] | None]]:
         """Yield slices of rows, with room where the scores of all may stay till the next pass."""
-        size = len(self.P) * len(self.Q)
-        if size > _MAX_CACHED:
-            yield from ((rows, None) for rows in self)
-            return
-        room = self._memory.take("kept", (len(self.P), len(self.Q)), self.entry_type)
-        yield from ((rows, room[rows]) for rows in self)
+        shape = len(self.P), len(self.Q)
+        fits = shape[0] * shape[1] <= _MAX_CACHED
+        room = self._memory.take("kept", shape, self.entry_type) if fits else None
+        for rows in self:
+            yield rows, None if room is None else room[rows]
 
     @property
     def entry_type(self) -> Any:
@@ -129,10 +128,6 @@ class FloatBlocks:
         other.P, other.Q, other.dP, other.dQ = self.Q, self.P, self.dQ, self.dP
         other._buffer = other._block("turned block")
         return other
-
-    def gradients(self) -> tuple[Array, Array]:
-        """Derivatives by P and Q collected so far, to be added to in place."""
-        return self.dP, self.dQ
 
 
 class TorchBlocks(FloatBlocks):
@@ -316,10 +311,9 @@ class Pairs:
     def add_gradients(self, weights: Reals, blocks: FloatBlocks, scale: float) -> None:
         """Add what derivatives by the pairs' scores are for the vectors."""
         w = (weights * scale).astype(blocks.P.dtype)
-        dP, dQ = blocks.gradients()
-        with threads_for(len(w) * dP.shape[1]):
-            add_pairs(self.indptr, self.y, w, np.arange(len(w)), blocks.Q, dP)
-            add_pairs(self.indptr_y, self.x, w, self.by_column, blocks.P, dQ)
+        with threads_for(len(w) * blocks.dP.shape[1]):
+            add_pairs(self.indptr, self.y, w, np.arange(len(w)), blocks.Q, blocks.dP)
+            add_pairs(self.indptr_y, self.x, w, self.by_column, blocks.P, blocks.dQ)
 
 
 class LossTerm:
@@ -390,9 +384,8 @@ class AllNegatives(DividedTerm):
             S = blocks.entries(rows)
             S[pairs.in_block(rows)] = blocks.minus_infinity
             r, logs = np.zeros((n_chunks, len(S))), np.zeros(n_chunks)
-            compare_matched(
-                S, _base_two(self.gamma, dtype), a[rows], b, every, r, column_sums, logs
-            )
+            base = _base_two(self.gamma, dtype)
+            compare_matched(S, base, a[rows], b, every, r, column_sums, logs)
             row_sums[rows] = r.sum(axis=0)
             loss += float(logs.sum())
             blocks.add_gradients(rows, S, self.gamma * scale * weight)
@@ -519,9 +512,7 @@ class GradeOrder:
         start = np.maximum.accumulate(np.where(new, np.arange(len(q)), 0))
         self.lower = start - np.repeat(first, sizes)
         comparisons = np.add.reduceat(self.lower, first) if len(q) else np.zeros(0)
-        self.weight = np.ones(len(sizes))
-        if balanced:
-            self.weight = 1.0 / np.maximum(comparisons, 1)
+        self.weight = 1.0 / np.maximum(comparisons, 1) if balanced else np.ones(len(sizes))
         self.total = float(self.weight @ comparisons)
 
     def add(self, kind: int, gamma: float, margin: float, s: Reals, slopes: Reals) -> float:
@@ -629,12 +620,11 @@ class SquaredError(LossTerm):
         error = s - self.target
         loss = float(error @ error - self.others * (s @ s)) / 2
         if self.others:
-            dP, dQ = blocks.gradients()
             x_gram, y_gram = (Z.T @ Z for Z in (blocks.P, blocks.Q))
             loss += self.others * float(np.sum(x_gram * y_gram, dtype=np.float64)) / 2
             weight = blocks.P.dtype.type(scale * self.others)
-            dP += blocks.P @ (y_gram * weight)
-            dQ += blocks.Q @ (x_gram * weight)
+            blocks.dP += blocks.P @ (y_gram * weight)
+            blocks.dQ += blocks.Q @ (x_gram * weight)
         self.pairs.add_gradients(error - self.others * s, blocks, scale)
         tick()
         return loss
@@ -723,6 +713,5 @@ def _squared_error(relevance: Relevance) -> SquaredError:
     if relevance.unjudged == "negative" and matrix.nnz:
         # All others together weigh as much as the listed pairs.
         others = matrix.nnz / max(1.0, np.prod(matrix.shape, dtype=float) - matrix.nnz)
-    return SquaredError(
-        sp.csr_array((target, matrix.indices, matrix.indptr), matrix.shape), others
-    )
+    targets = sp.csr_array((target, matrix.indices, matrix.indptr), matrix.shape)
+    return SquaredError(targets, others)

@@ -177,8 +177,7 @@ class Objective:
         self, theta: Array, x: Vectors, y: Vectors, blocks: Any, value: float
     ) -> tuple[float, Array]:
         gradient = self._gradient(theta)
-        dP, dQ = blocks.gradients()
-        self.network.backward(x, y, dP, dQ, gradient)
+        self.network.backward(x, y, blocks.dP, blocks.dQ, gradient)
         if self.penalty and self.start is not None:
             away = theta - self.start
             value += self.penalty / 2 * float(np.vdot(away, away))

@@ -310,13 +310,7 @@ class Directions:
     """The principal directions of Ẑ = U diag(s) Vᵀ, for any ridge."""
 
     def __init__(
-        self,
-        op: Operator,
-        rank: int | None,
-        random_state: Any,
-        notify: Notify | None,
-        *,
-        keep: bool = False,
+        self, op: Operator, rank: int | None, random_state: Any, notify: Notify, *, keep: bool
     ) -> None:
         m, n = op.shape
         full = min(m, n)
@@ -360,13 +354,11 @@ class SpectralWhitening(Whitening):
 class CholeskyWhitening(Whitening):
     """Whitening by C + κI = L Lᵀ, W = L⁻ᵀ."""
 
-    def __init__(
-        self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
-    ) -> None:
+    def __init__(self, op: Operator, ridge: float, dtype: Any, notify: Notify = None) -> None:
         assert op.rgram is not None
         self._factor(op, op.rgram(dtype), ridge, notify)
 
-    def _factor(self, op: Operator, C: Array, ridge: float, notify: Notify | None) -> None:
+    def _factor(self, op: Operator, C: Array, ridge: float, notify: Notify) -> None:
         self.op = op
         self.rank = self.n_features = op.shape[1]
         C.flat[:: self.rank + 1] += ridge
@@ -393,9 +385,7 @@ class RowsWhitening(CholeskyWhitening):
     # With Ẑ Ẑᵀ = G Gᵀ the rows of G are those of Ẑ in an orthonormal basis V = Ẑᵀ G⁻ᵀ, so that
     # GᵀG + κI is all that is factored.
 
-    def __init__(
-        self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
-    ) -> None:
+    def __init__(self, op: Operator, ridge: float, dtype: Any, notify: Notify = None) -> None:
         assert op.gram is not None
         G = op.gram(dtype)
         # Centred rows, copies and empty ones leave directions without any variance; a trace
@@ -473,9 +463,7 @@ class ScaledWhitening(Whitening):
     get the mean μ̄ of their eigenvalues: W = D^-½ (V diag(μ)^-½ Vᵀ + μ̄^-½ (I − V Vᵀ)).
     """
 
-    def __init__(
-        self, op: Operator, ridge: float, dtype: Any, notify: Notify | None = None
-    ) -> None:
+    def __init__(self, op: Operator, ridge: float, dtype: Any, notify: Notify = None) -> None:
         assert op.squares is not None
         self.op, self.ridge, d = op, ridge, op.shape[1]
         what = "Covariances of %d features would take %d GB; variances and %d directions do."
@@ -525,7 +513,7 @@ def _trace_of_variance(G: Array) -> float:
     return 100 * eps * float(np.trace(G)) / n
 
 
-def cholesky_in_place(C: Array, notify: Notify | None = None) -> None:
+def cholesky_in_place(C: Array, notify: Notify = None) -> None:
     """Put the Cholesky factor of C into its lower triangle, panel by panel."""
     d = len(C)
     panels = -(-d // PANEL)
@@ -558,26 +546,25 @@ class Blocks(Whitening):
             self.leading = block_diag(*own)
 
     def gram(self, B: Array) -> Array:
-        split = np.split(B, self._ranks)
-        return np.sum([p.gram(b) for p, b in zip(self.parts, split, strict=True)], axis=0)
+        return np.sum([p.gram(b) for p, b in self._split(B, self._ranks)], axis=0)
+
+    def _split(self, B: Array, limits: Array) -> Iterator[tuple[Whitening, Array]]:
+        return zip(self.parts, np.split(B, limits), strict=True)
 
     def forward(self, B: Array) -> Array:
-        split = np.split(B, self._ranks)
-        parts = [p.forward(b) for p, b in zip(self.parts, split, strict=True)]
+        parts = [p.forward(b) for p, b in self._split(B, self._ranks)]
         return np.vstack(parts, dtype=B.dtype, casting="same_kind")
 
     def backward(self, C: Array) -> Array:
-        split = np.split(C, self._rows)
-        parts = [p.backward(c) for p, c in zip(self.parts, split, strict=True)]
+        parts = [p.backward(c) for p, c in self._split(C, self._rows)]
         return np.vstack(parts, dtype=C.dtype, casting="same_kind")
 
     def directions(self, B: Array) -> Array:
-        split = np.split(B, self._ranks)
-        return np.vstack([p.directions(b) for p, b in zip(self.parts, split, strict=True)])
+        return np.vstack([p.directions(b) for p, b in self._split(B, self._ranks)])
 
     def coordinates(self, v: Array) -> Array:
-        split = np.split(v, np.cumsum([p.n_features for p in self.parts])[:-1])
-        return np.concatenate([p.coordinates(u) for p, u in zip(self.parts, split, strict=True)])
+        limits = np.cumsum([p.n_features for p in self.parts])[:-1]
+        return np.concatenate([p.coordinates(u) for p, u in self._split(v, limits)])
 
 
 def candidates(whitening: Whitening, U: Array) -> Array:

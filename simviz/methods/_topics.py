@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from numbers import Integral, Real
 from typing import Any, ClassVar, NamedTuple
@@ -398,9 +398,7 @@ class EM:
             return
         if not more:
             into[:] = 0
-        for call, bounds in enumerate(self._word_parts[s]):
-            if call and self.notify():
-                raise Stopped
+        for bounds in self._calls(self._word_parts[s]):
             first, last = side.ptr[bounds[[0, -1]]]
             expected = np.empty((last - first, len(self.a)), self.dtype)
             args = side.unit_ptr, side.units, side.weights, theta, phi, bounds, expected
@@ -408,10 +406,15 @@ class EM:
             run_kernel("add_counts", expected.size, side.idx[first:last], expected, phi, into)
 
     def _run(self, parts: list[Index], kernel: str, *args: Any, into: tuple[Any, ...]) -> None:
-        for call, bounds in enumerate(parts):
+        for bounds in self._calls(parts):
+            run_kernel(kernel, self._steps // len(parts), *args, bounds, *into)
+
+    def _calls(self, parts: Iterable[Any]) -> Iterator[Any]:
+        """Parts of the work, one a call; raise `Stopped` where a callback says so in between."""
+        for call, part in enumerate(parts):
             if call and self.notify():
                 raise Stopped
-            run_kernel(kernel, self._steps // len(parts), *args, bounds, *into)
+            yield part
 
 
 def folded(counts: Counts, topics: Array, prior: Array, n_iter: int) -> Array:

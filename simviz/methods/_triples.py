@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_random_state
 
+from simviz._types import Array, Index, Reals
 from simviz.base import IterativeMixin, Matrix, RowScorer, unit_rows
 from simviz.methods._training import (
     Data,
@@ -244,9 +245,7 @@ class TripleMixin(IterativeMixin):
     def scales_items(self: Any) -> bool:
         return bool(self.normalize)
 
-    def term_weights(
-        self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
-    ) -> NDArray[np.float64]:
+    def term_weights(self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]) -> Reals:
         """What products of features of x (m,) and of y (n,) count, (m, n)."""
         raise NotImplementedError
 
@@ -427,9 +426,7 @@ class BatchSteps:
         return float((self.margin - gap[bad]).sum())
 
 
-def bounded_rates(
-    rate: Any, T: Any, S: Any, query: Any, plus: Any, minus: Any
-) -> NDArray[np.floating]:
+def bounded_rates(rate: Any, T: Any, S: Any, query: Any, plus: Any, minus: Any) -> Array:
     """Steps of triples that change a score by 1 at most, to first order."""
     # The slope of the score is |q|² |S|² + |d+ - d-|² |T|²; longer steps feed on themselves.
     slope = query * (S * S).sum(axis=1) + 2 * (plus + minus) * (T * T).sum(axis=1)
@@ -461,9 +458,7 @@ class _Side:
     def difference(self, plus: NDArray[Any], minus: NDArray[Any]) -> Any:
         return self.rows(plus) - self.rows(minus) if self.dense else None
 
-    def project(
-        self, index: NDArray[Any], rows: NDArray[Any] | None, A: NDArray[Any]
-    ) -> NDArray[Any]:
+    def project(self, index: NDArray[Any], rows: Array | None, A: Array) -> Array:
         if rows is not None:
             return np.asarray(rows @ A)
         from simviz.methods._triple_kernels import project_rows
@@ -472,9 +467,7 @@ class _Side:
         project_rows(self.parts, index, A, out)
         return out
 
-    def update(
-        self, index: NDArray[Any], rows: NDArray[Any] | None, G: NDArray[Any], A: NDArray[Any]
-    ) -> None:
+    def update(self, index: NDArray[Any], rows: Array | None, G: Array, A: Array) -> None:
         if rows is not None:
             A += rows.T @ G
             return
@@ -483,9 +476,7 @@ class _Side:
         update_rows(self.parts, index, A.dtype.type(1), G, A)
 
 
-def frequent_features(
-    X: Matrix, Y: Matrix, max_pairs: int
-) -> tuple[NDArray[np.intp], NDArray[np.intp]] | None:
+def frequent_features(X: Matrix, Y: Matrix, max_pairs: int) -> tuple[Index, Index] | None:
     """Features of each side that most items have; None where all make no more pairs than that."""
     d_x, d_y = X.shape[1], Y.shape[1]
     if d_x * d_y <= max_pairs:

@@ -12,7 +12,6 @@ from simviz._types import Array
 from simviz.base import MethodTags
 from simviz.base.stored import Declared, Number
 from simviz.methods._topics import EM, Side, TopicModel, Topics, equal_parts, run_kernel
-from simviz.methods._training import Stopped
 from simviz.params import interval
 
 
@@ -143,9 +142,7 @@ class TiltedEM(EM):
             (*other.rows, other.items, self._rates[o], self.phi(topics, o)),
         )
         epsilon = self.dtype.type(self.epsilon)
-        for call, bounds in enumerate(self._tilt_parts):
-            if call and self.notify():
-                raise Stopped
+        for bounds in self._calls(self._tilt_parts):
             args = *conditional, topics.theta, self._duals, self.n_steps, epsilon, bounds
             into = self._tilted[w], self._tilted[o], self.gaps
             run_kernel("agree", self._steps, *args, *into)

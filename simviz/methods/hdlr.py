@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from simviz._types import Array
 from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import ITERATIONS, Declared, Number, Numbers, StoredArray
 from simviz.methods._training import (
@@ -210,7 +210,7 @@ class HDLR(IterativeMixin, LinearPairModel):
 
     def _sweeps(
         self, start: LinearPairModel, data: Data, rng: Any, watch: Watch, tried: list[float]
-    ) -> Iterator[tuple[float, NDArray[np.floating]]]:
+    ) -> Iterator[tuple[float, Array]]:
         """By how much bounds are missed, and the metric, after each; their γ go to `tried`."""
         make = self._projections(start, data, rng)
         gammas = _GAMMAS if watch.values else (_DEFAULT_GAMMA,)
@@ -233,7 +233,7 @@ class HDLR(IterativeMixin, LinearPairModel):
 
     def _repeat(
         self, data: Data, gammas: list[float], rng: Any, watch: Any, model: LinearPairModel
-    ) -> tuple[LinearPairModel, NDArray[np.floating]]:
+    ) -> tuple[LinearPairModel, Array]:
         """Start from all items, and make the sweeps with the γ that was chosen."""
         start, stopped = initial_model(self, data, shared=True)
         if stopped:
@@ -261,9 +261,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         self.bounds_ = self._bounds(P, Q, rng)
         return lambda gamma: LogDetProjections(P, Q, pairs, self.bounds_, gamma)
 
-    def _bounds(
-        self, P: NDArray[np.floating], Q: NDArray[np.floating], rng: Any
-    ) -> tuple[float, float]:
+    def _bounds(self, P: Array, Q: Array, rng: Any) -> tuple[float, float]:
         """Percentiles of squared distances between random items of the two sides."""
         rows, columns = (rng.randint(len(Z), size=_SAMPLE) for Z in (P, Q))
         squares = np.sum((P[rows].astype(np.float64) - Q[columns]) ** 2, axis=1)
@@ -274,7 +272,7 @@ class HDLR(IterativeMixin, LinearPairModel):
         return float(u), float(v)
 
 
-def root(B: NDArray[np.floating]) -> NDArray[np.floating]:
+def root(B: Array) -> Array:
     """L with B = L Lᵀ, where rounding has made eigenvalues of B negative too."""
     try:
         return np.linalg.cholesky(B)

@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz._types import Reals
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer
 from simviz.base.stored import ITERATIONS, Declared, StoredArray
 from simviz.methods._triples import (
@@ -215,9 +216,7 @@ class PAMIR(TripleMixin, PairModel):
         rows, kept = super()._scaled(items, side), getattr(self, f"{side}_kept_", None)
         return rows if kept is None else rows[:, kept]
 
-    def term_weights(
-        self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
-    ) -> NDArray[np.float64]:
+    def term_weights(self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]) -> Reals:
         """Weights of pairs of features: a block of W."""
         if self._keeps_all:
             return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)

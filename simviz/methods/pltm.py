@@ -204,9 +204,7 @@ class Collapsed(EM):
             v = 0 if self.shared else s
             mass = b * self.dtype.type(max(1, self.known[v].sum()))
             sums = topics.theta, topics.word_counts[v], topics.totals[v]
-            for call, bounds in enumerate(self._unit_parts):
-                if call and self.notify():
-                    raise Stopped
+            for bounds in self._calls(self._unit_parts):
                 rows = *self._rows(s, bounds), R, self._weights
                 log_likelihood += run_kernel("reassign", 0, *rows, a, b, mass, *sums, buffers)
         topics.n_done += 1
@@ -334,9 +332,7 @@ class Gibbs(EM):
         size = max(1, int(_DRAWS_A_CALL / k))
         limits = np.searchsorted(self._ptr, np.arange(0, self._ptr[-1], size))
         bounds = np.unique(np.append(limits, [0, self.n_units]))
-        for start, stop in pairwise(bounds):
-            if start and self.notify():
-                raise Stopped
+        for start, stop in self._calls(pairwise(bounds)):
             draws = self.rng.random_sample(self._ptr[stop] - self._ptr[start])
             args = start, stop, self._ptr, self._words, self._split, self.weights, draws
             state = self.a, self.b, self._sizes, self._z, self._N_u, self._N_w, self._N_k

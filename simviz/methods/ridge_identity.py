@@ -8,8 +8,8 @@ from numbers import Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simviz._types import Reals
 from simviz.base import LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import Declared, Number
 from simviz.methods._spectral import unit_moments
@@ -128,9 +128,7 @@ class RidgeIdentity(LinearPairModel):
             yield self
 
 
-def _mapped(
-    moments: NDArray[np.float64], across: NDArray[np.float64], value: float
-) -> NDArray[np.float64]:
+def _mapped(moments: Reals, across: Reals, value: float) -> Reals:
     """(C + λI)⁻¹ (C_xy + λI)."""
     d = len(moments)
     ridge = value * (np.trace(moments) or 1.0) / d * np.eye(d)

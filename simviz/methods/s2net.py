@@ -8,9 +8,9 @@ from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
+from simviz._types import Array
 from simviz.base import IterativeMixin, LinearPairModel, Matrix, MethodTags
 from simviz.base.stored import ITERATIONS, Declared, Number
 from simviz.methods._training import (
@@ -308,13 +308,11 @@ class S2Net(IterativeMixin, LinearPairModel):
             if stopped:
                 return
 
-    def _select(
-        self, held: HeldOut, start: NDArray[Any], rng: Any, stopped: bool
-    ) -> tuple[Watch, bool]:
+    def _select(self, held: HeldOut, start: Array, rng: Any, stopped: bool) -> tuple[Watch, bool]:
         """Go down at each rate, and keep the least change within a standard error of the best."""
         directions = ("x2y", "y2x") if self.direction == "both" else (self.direction,)
 
-        def values(parameters: NDArray[Any]) -> Values:
+        def values(parameters: Array) -> Values:
             self._take(parameters)
             return held_out_values(self, held.parts, directions)
 
@@ -338,8 +336,8 @@ class S2Net(IterativeMixin, LinearPairModel):
         return watch, stopped
 
     def _repeat(
-        self, watch: Watch, data: Data, start: NDArray[Any], rng: Any, stopped: bool
-    ) -> tuple[NDArray[Any], bool]:
+        self, watch: Watch, data: Data, start: Array, rng: Any, stopped: bool
+    ) -> tuple[Array, bool]:
         """Do with all items what was best without those held out."""
         again = Watch(start, self._heard, None, (watch.best_iter, 1), watch.rate)
         steps = self._steps(data, again, rng) if watch.best_iter and not stopped else ()
@@ -363,7 +361,7 @@ class S2Net(IterativeMixin, LinearPairModel):
             return _RATES[:1]
         return _RATES if held.data[0].shape[0] <= _MANY else _RATES[1:2]
 
-    def _steps(self, data: Data, watch: Watch, rng: Any) -> Iterator[tuple[float, NDArray[Any]]]:
+    def _steps(self, data: Data, watch: Watch, rng: Any) -> Iterator[tuple[float, Array]]:
         """Iterations of the solver: loss and parameters."""
         from simviz.methods._s2net_losses import BlockFactory, Loss
         from simviz.methods._s2net_training import Network, Objective, active_rows, adam, lbfgs
@@ -401,13 +399,13 @@ class S2Net(IterativeMixin, LinearPairModel):
         self.x_offset_, self.y_offset_ = (-a, -b) if self.fit_intercept else (None, None)
         self.n_components_ = theta.shape[1]
 
-    def _embed_x(self, X: Matrix) -> NDArray[np.floating]:
+    def _embed_x(self, X: Matrix) -> Array:
         return self._activated(super()._embed_x(X), X)
 
-    def _embed_y(self, Y: Matrix) -> NDArray[np.floating]:
+    def _embed_y(self, Y: Matrix) -> Array:
         return self._activated(super()._embed_y(Y), Y)
 
-    def _activated(self, Z: NDArray[np.floating], items: Matrix) -> NDArray[np.floating]:
+    def _activated(self, Z: Array, items: Matrix) -> Array:
         if self.activation is None:
             return Z
         from simviz.base.pair_model import nonzero_rows

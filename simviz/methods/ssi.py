@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from simviz._types import Reals
 from simviz.base import Matrix, MethodTags, PairModel, RowScorer
 from simviz.base.stored import ITERATIONS, Declared, StoredArray
 from simviz.methods import get_method
@@ -315,9 +316,7 @@ class SSI(TripleMixin, PairModel):
         """Pairs of features whose weights are held at most; None where it holds factors."""
         return MAX_ENTRIES if self.form == "full" else None
 
-    def term_weights(
-        self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]
-    ) -> NDArray[np.float64]:
+    def term_weights(self, x_index: NDArray[np.integer], y_index: NDArray[np.integer]) -> Reals:
         """Weights of pairs of features: a block of the matrix between q and d."""
         if self.form == "full":
             return self.weights_[np.ix_(x_index, y_index)].astype(np.float64)

@@ -34,13 +34,11 @@ def test_negative_pairs_cost_what_the_form_says(form, expected):
     np.testing.assert_allclose(negative_loss(COSINES, form, 0.2), expected, atol=1e-15)
 
 
-def test_a_positive_pair_costs_a_quarter_of_the_square_of_what_is_missing():
+def test_the_contrastive_loss_is_a_mean_over_the_pairs_drawn():
+    """Of a positive pair, a quarter of the square of what is missing."""
     for cosine, cost in ((1.0, 0.0), (0.0, 0.25), (-1.0, 1.0)):
         E = torch.tensor([[cosine]])
         assert contrastive(E, torch.ones(1, 1), torch.zeros(1, 1), "above", 0.0) == cost
-
-
-def test_the_contrastive_loss_is_a_mean_over_the_pairs_drawn():
     E = torch.tensor([[1.0, 0.5], [0.5, 0.0]])
     P, N = torch.eye(2), torch.tensor([[0.0, 1], [0, 0]])
     assert contrastive(E, P, N, "above", 0.0) == pytest.approx((0 + 0.25 + 0.25) / 3)

@@ -44,9 +44,8 @@ def test_hard_spectra(name, dtype, k):
 def test_residuals_are_as_small_as_was_asked(tol):
     rng = np.random.default_rng(0)
     A = rotated(SPECTRA["decaying"], rng)
-    values, V = leading_eigenpairs(
-        lambda B: A @ B, SIDE, 20, start=rng.standard_normal((SIDE, 8)), tol=tol
-    )
+    start = rng.standard_normal((SIDE, 8))
+    values, V = leading_eigenpairs(lambda B: A @ B, SIDE, 20, start=start, tol=tol)
     assert np.max(np.linalg.norm(A @ V - V * values, axis=0) / values) <= tol
     exact = SPECTRA["decaying"][:20]
     assert np.max(np.abs(values - exact) / exact) <= tol
@@ -74,13 +73,8 @@ def test_progress_never_runs_backwards_or_over():
     rng = np.random.default_rng(0)
     A = rotated(SPECTRA["decaying"], rng)
     heard = []
-    leading_eigenpairs(
-        lambda B: A @ B,
-        SIDE,
-        30,
-        start=rng.standard_normal((SIDE, 6)),
-        notify=lambda step, total: heard.append((step, total)),
-    )
+    how = {"start": rng.standard_normal((SIDE, 6)), "notify": lambda *step: heard.append(step)}
+    leading_eigenpairs(lambda B: A @ B, SIDE, 30, **how)
     steps, totals = zip(*heard, strict=True)
     assert list(steps) == sorted(steps)
     assert len(set(totals)) == 1
@@ -90,8 +84,7 @@ def test_progress_never_runs_backwards_or_over():
 def test_as_many_pairs_as_there_are_rows():
     rng = np.random.default_rng(0)
     A = rotated(np.arange(SIDE, dtype=float), rng)
-    values, V = leading_eigenpairs(
-        lambda B: A @ B, SIDE, SIDE, start=rng.standard_normal((SIDE, 32))
-    )
+    start = rng.standard_normal((SIDE, 32))
+    values, V = leading_eigenpairs(lambda B: A @ B, SIDE, SIDE, start=start)
     np.testing.assert_allclose(values, np.arange(SIDE)[::-1], atol=1e-8)
     np.testing.assert_allclose((V * values) @ V.T, A, atol=1e-8)

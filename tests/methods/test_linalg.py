@@ -66,12 +66,13 @@ def test_stopping_between_passes_leaves_orthonormal_vectors(monkeypatch):
     monkeypatch.setattr(_linalg, "DENSE_FLOPS", 0)
     monkeypatch.setattr(_linalg, "GRAM_SIDE", 0)
     steps = []
-    U, s, _ = truncated_svd(
-        matrix_operator(RNG.standard_normal((300, 250))),
-        20,
-        random_state=0,
-        notify=lambda step, total: steps.append((step, total)) or step == 1,
-    )
+
+    def stop(step, total):
+        steps.append((step, total))
+        return step == 1
+
+    op = matrix_operator(RNG.standard_normal((300, 250)))
+    U, s, _ = truncated_svd(op, 20, random_state=0, notify=stop)
     assert len(steps) == 1
     assert steps[0][1] > 1
     np.testing.assert_allclose(U.T @ U, np.eye(16), atol=1e-10)

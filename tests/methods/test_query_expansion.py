@@ -26,6 +26,10 @@ def texts(seed, n, d=30):
     return sp.csr_array(rng.poisson(0.25, (n, d)) * rng.uniform(0.5, 2, d))
 
 
+WORDS = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efg" for c in "hi"]
+PAIRS = PairSet.from_texts(WORDS, WORDS[::-1])
+
+
 def by_definition(Q, D, beta, E):
     """Cosines of the expanded queries, dense and one by one; no ties, no copies."""
 
@@ -120,20 +124,16 @@ def test_a_space_a_side_is_refused():
 
 
 def test_features_are_those_of_the_base():
-    words = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efg" for c in "hi"]
-    pairs = PairSet.from_texts(words, words[::-1])
     kinds = {
-        base: type(default_pipeline("query_expansion", pairs, base=base).x_features).__name__
+        base: type(default_pipeline("query_expansion", PAIRS, base=base).x_features).__name__
         for base in ("tfidf_cosine", "bm25")
     }
     assert kinds == {"tfidf_cosine": "Tfidf", "bm25": "TextCounts"}
 
 
 def test_any_shared_base_can_be_stored(tmp_path):
-    words = [f"{a}{b} {b}{c} {c}{a}" for a in "abcd" for b in "efg" for c in "hi"]
-    pairs = PairSet.from_texts(words, words[::-1])
     base = all_methods()["cca"](3, shared=True)
-    pipeline = default_pipeline("query_expansion", pairs, base=base).fit(pairs)
+    pipeline = default_pipeline("query_expansion", PAIRS, base=base).fit(PAIRS)
     pipeline.save(tmp_path / "qe.simviz")
     again = load_pipeline(tmp_path / "qe.simviz")
-    assert_array_equal(again.similarity(pairs.x, pairs.y), pipeline.similarity(pairs.x, pairs.y))
+    assert_array_equal(again.similarity(PAIRS.x, PAIRS.y), pipeline.similarity(PAIRS.x, PAIRS.y))

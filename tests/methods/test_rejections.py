@@ -125,9 +125,8 @@ def test_only_rejected_items_are_negatives_of_nothing_else():
             assert batch.y[batch.negative[at] > 0].tolist() == [WRONG]
             assert batch.positive[:, batch.y == WRONG].any(), "something stands above it"
     assert met
-    drawn = draw_constraints(
-        (*map(np.eye, judged.shape), judged), 400, np.random.RandomState(0), ""
-    )
+    data = (*map(np.eye, judged.shape), judged)
+    drawn = draw_constraints(data, 400, np.random.RandomState(0), "")
     own = drawn.x == LAST
     assert drawn.y[own].tolist() == [WRONG] and drawn.sign[own].tolist() == [-1]
     X, Y = sides(S2Net())

@@ -183,12 +183,8 @@ def test_small_data_still_make_some_batches(n, expected):
 
 def test_a_pass_meets_every_query_once_with_all_its_judgments():
     rng = np.random.default_rng(0)
-    R = Relevance.from_pairs(
-        rng.integers(0, 50, 90),
-        rng.integers(0, 30, 90),
-        rng.choice([-1, 1, 2], 90),
-        shape=(50, 30),
-    )
+    rows, columns = rng.integers(0, 50, 90), rng.integers(0, 30, 90)
+    R = Relevance.from_pairs(rows, columns, rng.choice([-1, 1, 2], 90), shape=(50, 30))
     X, Y = sp.csr_array(np.arange(50.0)[:, None] + 1), np.arange(30.0)[:, None]
     batches = Batches(X, Y, R, 7, np.random.RandomState(0))
     assert batches.n == 5  # 41 of the queries have judgments

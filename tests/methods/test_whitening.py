@@ -35,7 +35,7 @@ def op(request):
 
 
 def spectral(op, ridge=RIDGE):
-    return SpectralWhitening(Directions(op, None, 0, None), ridge)
+    return SpectralWhitening(Directions(op, None, 0, None, keep=False), ridge)
 
 
 def whitened(op, route):

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -21,7 +19,7 @@ pytest.importorskip("faiss")
 N, K = 3_000, 12
 
 
-def stored(folder: Path, spread: float, seed: int = 0) -> tuple[Any, VectorShards, np.ndarray]:
+def stored(folder, spread, seed=0):
     """A model of inner products, vectors whose lengths differ by a factor, queries."""
     rng = np.random.default_rng(seed)
     centres = rng.normal(size=(30, K))
@@ -39,9 +37,9 @@ def stored(folder: Path, spread: float, seed: int = 0) -> tuple[Any, VectorShard
 @pytest.mark.parametrize(
     ("spread", "how"), [(0.0, {}), (0.4, {"n_lists": 40}), (1.5, {"n_lists": 20})]
 )
-def test_it_finds_nearly_all(tmp_path: Path, spread: float, how: Any, storage: Any) -> None:
+def test_it_finds_nearly_all(tmp_path, spread, how, storage):
     _, vectors, Q = stored(tmp_path / "v", spread)
-    told: list[tuple[int, int]] = []
+    told = []
     index = ApproximateIndex.build(
         vectors, tmp_path / "i", storage=storage, callback=lambda *now: told.append(now), **how
     )
@@ -57,14 +55,14 @@ def test_it_finds_nearly_all(tmp_path: Path, spread: float, how: Any, storage: A
     assert index.recall(Q, 10, n_probe=24, exact=exact).mean == recall.mean
 
 
-def test_more_candidates_find_more(tmp_path: Path) -> None:
+def test_more_candidates_find_more(tmp_path):
     _, vectors, Q = stored(tmp_path / "v", 0.0)
     index = ApproximateIndex.build(vectors, tmp_path / "i", n_lists=64)
     means = [index.recall(Q, 10, n_probe=n).mean for n in (1, 8, 64)]
     assert means[0] < means[1] < means[2] == 1
 
 
-def test_it_opens_again_and_builds_alike(tmp_path: Path) -> None:
+def test_it_opens_again_and_builds_alike(tmp_path):
     _, vectors, Q = stored(tmp_path / "v", 0.4)
     ApproximateIndex.build(vectors, tmp_path / "i", n_lists=9)
     index = ApproximateIndex.open(tmp_path / "i", VectorShards(tmp_path / "v"))
@@ -75,7 +73,7 @@ def test_it_opens_again_and_builds_alike(tmp_path: Path) -> None:
     assert files[0].read_bytes() == files[1].read_bytes()
 
 
-def test_few_items_and_a_single_one(tmp_path: Path) -> None:
+def test_few_items_and_a_single_one(tmp_path):
     model = get_method("cca")(3).fit(np.eye(5), np.eye(5))
     vectors = write_vectors(model, [np.eye(5)[:1], np.zeros((2, 5))], tmp_path / "v", "y")
     index = ApproximateIndex.build(vectors, tmp_path / "i")
@@ -89,7 +87,7 @@ def test_few_items_and_a_single_one(tmp_path: Path) -> None:
         ApproximateIndex.build(empty, tmp_path / "no")
 
 
-def test_from_a_text_to_ids(tmp_path: Path) -> None:
+def test_from_a_text_to_ids(tmp_path):
     words = [f"word{i} word{i % 7}" for i in range(60)]
     pairs = PairSet.from_texts(words, [text.replace("word", "palabra") for text in words])
     pipeline = default_pipeline("cca", pairs, n_components=20).fit(pairs)
@@ -102,7 +100,7 @@ def test_from_a_text_to_ids(tmp_path: Path) -> None:
     assert found.ids(vectors)[0][0] == pairs.y.ids[S[0].argmax()]
 
 
-def test_damaged_and_foreign_ones_are_refused(tmp_path: Path) -> None:
+def test_damaged_and_foreign_ones_are_refused(tmp_path):
     _, vectors, Q = stored(tmp_path / "v", 0.0)
     home = tmp_path / "i"
     ApproximateIndex.build(vectors, home)
@@ -132,7 +130,7 @@ def test_damaged_and_foreign_ones_are_refused(tmp_path: Path) -> None:
         ApproximateIndex.open(home, vectors)
 
 
-def test_parameters_out_of_range_are_refused(tmp_path: Path) -> None:
+def test_parameters_out_of_range_are_refused(tmp_path):
     _, vectors, Q = stored(tmp_path / "v", 0.0)
     for how in ({"storage": "bits"}, {"n_lists": 0}):
         with pytest.raises(ValueError, match="storage is float16 or int8"):
@@ -146,9 +144,7 @@ def test_parameters_out_of_range_are_refused(tmp_path: Path) -> None:
         ApproximateIndex.build(vectors, tmp_path / "i")
 
 
-def test_without_the_library_the_extra_is_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_the_library_the_extra_is_named(tmp_path, monkeypatch):
     _, vectors, _ = stored(tmp_path / "v", 0.0)
     monkeypatch.setattr(_extras, "find_spec", lambda name: None)
     with pytest.raises(MissingLibraryError, match=r'pip install "simviz\[search\]"'):

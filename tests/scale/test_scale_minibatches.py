@@ -186,13 +186,10 @@ def test_bad_input_is_told(tmp_path):
         fit_s2net(model(shared=True), x, y, PairRows([0, 1], [0, 1]))
 
 
-@given(
-    st.lists(
-        st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([-1, 1, 2])),
-        min_size=1,
-        max_size=40,
-    )
-)
+judged = st.tuples(st.integers(0, 9), st.integers(0, 9), st.sampled_from([-1, 1, 2]))
+
+
+@given(st.lists(judged, min_size=1, max_size=40))
 def test_pairs_are_the_relevance_of_their_rows(listed):
     x, y, grade = map(list, zip(*listed, strict=True))
     expected = Relevance.from_pairs(x, y, grade, shape=(10, 10))

@@ -11,10 +11,10 @@ from hypothesis import given, settings, strategies as st
 
 from simviz.exceptions import StoreError
 from simviz.methods import get_method
-from simviz.scale import VectorShards, embed, exact_search, index, write_vectors
+from simviz.scale import embed, exact_search, index, write_vectors
 
 
-def stored(folder: Path, parts: list[np.ndarray], dtype: str = "float32") -> VectorShards:
+def stored(folder, parts, dtype="float32"):
     """Vectors of a model that takes its features for vectors."""
     k = parts[0].shape[1]
     model = get_method("mlc")(k, measure="dot")
@@ -26,7 +26,7 @@ def stored(folder: Path, parts: list[np.ndarray], dtype: str = "float32") -> Vec
     return write_vectors(model, parts, folder, "y", dtype=dtype)
 
 
-def brute(Y: np.ndarray, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]:
+def brute(Y, Q, k):
     S = (Q.astype(np.float64)[:, None] * Y.astype(np.float64)[None]).sum(axis=2)
     S = S.astype(np.float32)
     order = np.lexsort((np.broadcast_to(np.arange(len(Y)), S.shape), -S), axis=1)[:, :k]
@@ -34,7 +34,7 @@ def brute(Y: np.ndarray, Q: np.ndarray, k: int) -> tuple[np.ndarray, np.ndarray]
 
 
 @st.composite
-def cases(draw: st.DrawFn) -> tuple[list[np.ndarray], np.ndarray, int]:
+def cases(draw):
     width = draw(st.integers(1, 4))
     sizes = draw(st.lists(st.integers(0, 12), min_size=1, max_size=4))
     rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
@@ -47,7 +47,7 @@ def cases(draw: st.DrawFn) -> tuple[list[np.ndarray], np.ndarray, int]:
 
 @settings(max_examples=60)
 @given(cases())
-def test_it_finds_what_sorting_finds(case: tuple[list[np.ndarray], np.ndarray, int]) -> None:
+def test_it_finds_what_sorting_finds(case):
     parts, Q, k = case
     Y = np.concatenate(parts)
     with tempfile.TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
@@ -61,7 +61,7 @@ def test_it_finds_what_sorting_finds(case: tuple[list[np.ndarray], np.ndarray, i
     assert found.scores.tolist() == scores.tolist()
 
 
-def test_blocks_of_any_size_find_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks_of_any_size_find_the_same(tmp_path, monkeypatch):
     rng = np.random.default_rng(1)
     Y = rng.normal(size=(3000, 24)).astype(np.float32)
     Y[2000:] = Y[:1000]  # everything twice, in other shards
@@ -77,7 +77,7 @@ def test_blocks_of_any_size_find_the_same(tmp_path: Path, monkeypatch: pytest.Mo
         assert (found.scores == expected[1]).all()
 
 
-def test_half_precision_is_searched_as_it_is_stored(tmp_path: Path) -> None:
+def test_half_precision_is_searched_as_it_is_stored(tmp_path):
     rng = np.random.default_rng(2)
     Y = rng.normal(size=(500, 8)).astype(np.float32)
     vectors = stored(tmp_path, [Y], "float16")
@@ -86,7 +86,7 @@ def test_half_precision_is_searched_as_it_is_stored(tmp_path: Path) -> None:
     assert (found.positions == brute(Y.astype(np.float16), Q, 7)[0]).all()
 
 
-def test_one_query_and_a_query_of_zeros(tmp_path: Path) -> None:
+def test_one_query_and_a_query_of_zeros(tmp_path):
     vectors = stored(tmp_path, [np.eye(4, dtype=np.float32)])
     assert exact_search(vectors, [0, 1, 0, 0], 2).positions.tolist() == [[1, 0]]
     found = exact_search(vectors, np.zeros((1, 4)), 3)
@@ -95,7 +95,7 @@ def test_one_query_and_a_query_of_zeros(tmp_path: Path) -> None:
     assert exact_search(vectors, np.empty((0, 4)), 3).positions.shape == (0, 3)
 
 
-def test_scores_are_those_of_the_model(tmp_path: Path) -> None:
+def test_scores_are_those_of_the_model(tmp_path):
     rng = np.random.default_rng(3)
     X, Y = rng.random((50, 20)), rng.random((50, 15))
     model = get_method("cca")(6).fit(X, Y)
@@ -116,15 +116,13 @@ def test_scores_are_those_of_the_model(tmp_path: Path) -> None:
         (np.zeros((1, 1, 4)), 1, "4 dimensions"),
     ],
 )
-def test_bad_queries_are_refused(
-    tmp_path: Path, queries: np.ndarray, k: int, message: str
-) -> None:
+def test_bad_queries_are_refused(tmp_path, queries, k, message):
     vectors = stored(tmp_path, [np.eye(4, dtype=np.float32)])
     with pytest.raises(ValueError, match=message):
         exact_search(vectors, queries, k)
 
 
-def test_nan_in_a_shard_is_told(tmp_path: Path) -> None:
+def test_nan_in_a_shard_is_told(tmp_path):
     vectors = stored(tmp_path, [np.eye(4, dtype=np.float32)])
     np.save(tmp_path / "part-00000.npy", np.full((4, 4), np.nan, np.float32))
     with pytest.raises(StoreError, match="NaN"):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -25,17 +24,17 @@ SPANISH = ["corazón rojo", "coche azul", "árbol verde", "nieve blanca"]
 
 
 @pytest.fixture(scope="module")
-def sides() -> tuple[np.ndarray, np.ndarray]:
+def sides():
     rng = np.random.default_rng(0)
     return rng.random((40, 12)), rng.random((40, 9))
 
 
 @pytest.fixture(scope="module")
-def model(sides: tuple[np.ndarray, np.ndarray]) -> Any:
+def model(sides):
     return get_method("cca")(5).fit(*sides)
 
 
-def products(model: Any, sides: Any, folder: Path, **how: Any) -> np.ndarray:
+def products(model, sides, folder, **how):
     """Scores by stored vectors."""
     X, Y = sides
     vectors = write_vectors(model, [Y[:25], Y[25:]], folder, "y", **how)
@@ -54,22 +53,20 @@ def products(model: Any, sides: Any, folder: Path, **how: Any) -> np.ndarray:
         ("kernel_cca", {}),
     ],
 )
-def test_inner_products_are_the_similarities(
-    sides: Any, tmp_path: Path, method: str, settings: dict[str, Any]
-) -> None:
+def test_inner_products_are_the_similarities(sides, tmp_path, method, settings):
     X, Y = sides if method != "mlc" else (sides[0], sides[0][::-1].copy())
     model = get_method(method)(4, **settings).fit(X, Y)
     found = products(model, (X, Y), tmp_path)
     np.testing.assert_allclose(found, model.similarity(X, Y), atol=2e-6, rtol=1e-5)
 
 
-def test_half_precision_halves_the_files(model: Any, sides: Any, tmp_path: Path) -> None:
+def test_half_precision_halves_the_files(model, sides, tmp_path):
     found = products(model, sides, tmp_path, dtype="float16")
     np.testing.assert_allclose(found, model.similarity(*sides), atol=2e-3)
     assert VectorShards(tmp_path).dtype == np.float16
 
 
-def test_pipelines_take_texts_items_and_ready_features(tmp_path: Path) -> None:
+def test_pipelines_take_texts_items_and_ready_features(tmp_path):
     pairs = PairSet.from_texts(ENGLISH, SPANISH)
     pipeline = default_pipeline("cca", pairs, n_components=3).fit(pairs)
     texts = write_vectors(pipeline, [SPANISH[:3], SPANISH[3:]], tmp_path / "texts", "y")
@@ -87,7 +84,7 @@ def test_pipelines_take_texts_items_and_ready_features(tmp_path: Path) -> None:
     assert found.ids(ready) == [["b"]]
 
 
-def test_a_model_is_known_again(model: Any, sides: Any, tmp_path: Path) -> None:
+def test_a_model_is_known_again(model, sides, tmp_path):
     vectors = write_vectors(model, [sides[1]], tmp_path / "a", "y")
     vectors.require_model(model)
     other = get_method("cca")(4).fit(*sides)
@@ -98,7 +95,7 @@ def test_a_model_is_known_again(model: Any, sides: Any, tmp_path: Path) -> None:
     assert same.digest == vectors.digest != other_vectors.digest
 
 
-def test_a_stored_model_is_known_again(tmp_path: Path) -> None:
+def test_a_stored_model_is_known_again(tmp_path):
     pairs = PairSet.from_texts(ENGLISH, SPANISH)
     for method in ("cca", "jplsa", "ssi"):
         how = {"cca": {}, "ssi": {"shared": False, "max_iter": 2}, "jplsa": {"max_iter": 2}}
@@ -110,9 +107,7 @@ def test_a_stored_model_is_known_again(tmp_path: Path) -> None:
         vectors.require_model(load_pipeline(tmp_path / "model.simviz"))
 
 
-def test_rows_of_any_number_are_copied_in_order(
-    model: Any, sides: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_rows_of_any_number_are_copied_in_order(model, sides, tmp_path, monkeypatch):
     Y = sides[1]
     vectors = write_vectors(model, [Y[:7], Y[:0], Y[7:]], tmp_path, "y")
     whole = np.concatenate(list(vectors))
@@ -127,7 +122,7 @@ def test_rows_of_any_number_are_copied_in_order(
     vectors.verify()
 
 
-def test_models_without_such_vectors_are_refused(sides: Any, tmp_path: Path) -> None:
+def test_models_without_such_vectors_are_refused(sides, tmp_path):
     X = sides[0]
     pairs = PairSet.from_texts(ENGLISH, SPANISH)
     blend = BlendPipeline(
@@ -145,9 +140,8 @@ def test_models_without_such_vectors_are_refused(sides: Any, tmp_path: Path) -> 
     assert not (tmp_path / "no").exists()
 
 
-def test_bad_batches_are_refused(model: Any, sides: Any, tmp_path: Path) -> None:
+def test_bad_batches_are_refused(model, sides, tmp_path):
     Y = sides[1]
-    ids = Items(["a"], Y[:1], "vector")
     pairs = PairSet.from_texts(ENGLISH, SPANISH)
     pipeline = default_pipeline("cca", pairs, n_components=2).fit(pairs)
     huge = get_method("mlc")(3, measure="dot").fit(Y, Y)
@@ -166,10 +160,9 @@ def test_bad_batches_are_refused(model: Any, sides: Any, tmp_path: Path) -> None
             write_vectors(what, items, tmp_path / str(i), side, **how)
         with pytest.raises(StoreError, match=r"has no meta\.json"):
             VectorShards(tmp_path / str(i))
-    assert len(ids) == 1
 
 
-def lie(folder: Path, **told: Any) -> None:
+def lie(folder, **told):
     meta = json.loads((folder / "meta.json").read_text())
     (folder / "meta.json").write_text(json.dumps(meta | told))
 
@@ -198,16 +191,14 @@ def lie(folder: Path, **told: Any) -> None:
         {"model": None, "ids": None, "rows": None},
     ],
 )
-def test_a_note_that_lies_is_refused(
-    model: Any, sides: Any, tmp_path: Path, told: dict[str, Any]
-) -> None:
+def test_a_note_that_lies_is_refused(model, sides, tmp_path, told):
     products(model, sides, tmp_path)
     lie(tmp_path, **told)
     with pytest.raises(StoreError):
         VectorShards(tmp_path)
 
 
-def test_hostile_files_are_refused(model: Any, sides: Any, tmp_path: Path) -> None:
+def test_hostile_files_are_refused(model, sides, tmp_path):
     ids = [f"id {i}" for i in range(40)]
     items = Items(ids, sides[1], "vector")
     part = tmp_path / "part-00000.npy"
@@ -217,7 +208,7 @@ def test_hostile_files_are_refused(model: Any, sides: Any, tmp_path: Path) -> No
     vectors = VectorShards(tmp_path)
 
     class Evil:
-        def __reduce__(self) -> tuple[Any, ...]:
+        def __reduce__(self):
             return (Path(tmp_path / "ran").touch, ())
 
     np.save(part, np.array([Evil()], dtype=object), allow_pickle=True)
@@ -253,13 +244,13 @@ def test_hostile_files_are_refused(model: Any, sides: Any, tmp_path: Path) -> No
         VectorShards(tmp_path).ids_at([0])
 
 
-def test_what_is_there_is_not_overwritten(model: Any, sides: Any, tmp_path: Path) -> None:
+def test_what_is_there_is_not_overwritten(model, sides, tmp_path):
     products(model, sides, tmp_path)
     with pytest.raises(StoreError, match="holds shards already"):
         write_vectors(model, [sides[1]], tmp_path, "y")
 
 
-def test_workers_write_the_same(model: Any, sides: Any, tmp_path: Path) -> None:
+def test_workers_write_the_same(model, sides, tmp_path):
     Y = sp.csr_array(sides[1])
     shards = SparseShards.write(tmp_path / "csr", [Y[i : i + 6] for i in range(0, 40, 6)])
     here = write_vectors(model, shards, tmp_path / "here", "y")
