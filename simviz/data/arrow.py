@@ -29,9 +29,7 @@ def gather(
     if repeated:
         raise DatasetError(f"{name} names two columns {shown(repeated[0])}. Rename one of them.")
     columns: dict[str, Any] = {}
-    notes: list[Note] = []
-    characters = 0
-    left_out: list[str] = []
+    characters, left_out, notes = 0, list[str](), list[Note]()
     for i, one in enumerate(schema):
         report_progress(0.6 * i / len(schema))
         if is_flat(one.type):
@@ -195,7 +193,6 @@ def as_arrow(frame: Any) -> Any:
     import pyarrow as pa
 
     if isinstance(frame, Mapping) and frame and not hasattr(frame, "__arrow_c_stream__"):
-        parts = []
         # A part of a dataset has columns of its own.
         of_frames = ("column_names", "columns", "__dataframe__")
         if not any(hasattr(part, name) for part in frame.values() for name in of_frames):
@@ -206,6 +203,7 @@ def as_arrow(frame: Any) -> Any:
                     f"Columns are equally long; got {lengths}. Give one cell a row in each."
                 )
             return pa.table(columns)
+        parts = []
         for part, one in frame.items():
             table = as_arrow(one)
             if "split" not in table.column_names:

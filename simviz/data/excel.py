@@ -9,8 +9,9 @@ from __future__ import annotations
 import io
 import re
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime, timedelta
+from functools import partial
 from xml.etree import ElementTree
 
 from simviz.data.cells import did_you_mean, shown
@@ -22,7 +23,8 @@ from simviz.exceptions import DatasetError
 _DATES = frozenset([*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)])
 _QUOTED = re.compile(r'"[^"]*"|\[[^\]]*\]|\\.')
 _ADDRESS = re.compile(r"([A-Z]{1,3})[0-9]+")
-Parts = dict[str, zipfile.ZipInfo]
+#: Opens a part of a workbook by its path.
+Open = Callable[[str], io.BytesIO]
 Record = tuple[int, list[str]]
 
 
@@ -33,7 +35,7 @@ def is_workbook(data: bytes, suffix: str = "") -> bool:
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             return "xl/workbook.xml" in archive.NameToInfo
-    except (zipfile.BadZipFile, ValueError, OSError, NotImplementedError):
+    except BROKEN:
         return suffix in (".xlsx", ".xlsm")
 
 
@@ -42,14 +44,18 @@ def read_sheet(name: str, data: bytes, sheet: str | None) -> tuple[str, int, lis
     try:
         with zipfile.ZipFile(io.BytesIO(data)) as archive:
             parts = {e.filename: e for e in safe_entries(name, archive)}
-            title, path, n_sheets = _find_sheet(name, archive, parts, sheet)
-            strings = _shared_strings(name, archive, parts)
-            dates = _date_styles(name, archive, parts)
-            records = list(_records(name, _open(name, archive, parts, path), strings, dates))
+            part = partial(_open, name, archive, parts)
+            title, path, n_sheets = _find_sheet(name, part, sheet)
+            strings = _shared_strings(part) if "xl/sharedStrings.xml" in parts else []
+            dates = _date_styles(part) if "xl/styles.xml" in parts else set()
+            records = list(_records(name, part(path), strings, dates))
     except DatasetError:
         raise
     except (*BROKEN, ElementTree.ParseError, LookupError) as error:
-        raise _damaged(name, error) from error
+        reason = str(error).split("\n")[0][:120]
+        raise DatasetError(
+            f"{name} is an Excel workbook that is damaged ({reason}). Save it again, or as CSV."
+        ) from error
     if not records:
         raise DatasetError(
             f"{name}: sheet {shown(title)} is empty. Name the sheet with the pairs."
@@ -57,16 +63,11 @@ def read_sheet(name: str, data: bytes, sheet: str | None) -> tuple[str, int, lis
     return title, n_sheets, records
 
 
-def _damaged(name: str, error: Exception) -> DatasetError:
-    reason = str(error).split("\n")[0][:120]
-    return DatasetError(
-        f"{name} is an Excel workbook that is damaged ({reason}). Save it again, or as CSV."
-    )
-
-
-def _open(name: str, archive: zipfile.ZipFile, parts: Parts, path: str) -> io.BytesIO:
+def _open(
+    name: str, archive: zipfile.ZipFile, parts: dict[str, zipfile.ZipInfo], path: str
+) -> io.BytesIO:
     if path not in parts:
-        raise _damaged(name, KeyError(f"it lacks {path[:80]}"))
+        raise KeyError(f"it lacks {path[:80]}")
     data = unpack(name, archive, parts[path])
     # No program that writes workbooks declares entities; attacks do.
     if b"<!DOCTYPE" in data or b"<!ENTITY" in data:
@@ -79,39 +80,28 @@ def _local(element: ElementTree.Element) -> str:
     return element.tag.rsplit("}", 1)[-1]
 
 
-def _find_sheet(
-    name: str, archive: zipfile.ZipFile, parts: Parts, requested: str | None
-) -> tuple[str, str, int]:
+def _find_sheet(name: str, part: Open, requested: str | None) -> tuple[str, str, int]:
     """Title and path of a sheet, and the number of sheets."""
     sheets: dict[str, str] = {}
-    for element in ElementTree.parse(_open(name, archive, parts, "xl/workbook.xml")).iter():
-        if _local(element) == "sheet":
-            ids = [v for k, v in element.attrib.items() if k.endswith("}id")]
-            sheets.setdefault(element.get("name", ""), ids[0] if ids else "")
-    targets = {
-        element.get("Id"): element.get("Target", "")
-        for element in ElementTree.parse(
-            _open(name, archive, parts, "xl/_rels/workbook.xml.rels")
-        ).iter()
-    }
+    for element in ElementTree.parse(part("xl/workbook.xml")).iterfind(".//{*}sheet"):
+        ids = [v for k, v in element.attrib.items() if k.endswith("}id")]
+        sheets.setdefault(element.get("name", ""), ids[0] if ids else "")
+    relations = ElementTree.parse(part("xl/_rels/workbook.xml.rels")).iter()
+    targets = {element.get("Id"): element.get("Target", "") for element in relations}
     if not sheets:
-        raise _damaged(name, KeyError("it lists no sheet"))
+        raise KeyError("it lists no sheet")
     title = next(iter(sheets)) if requested is None else requested
     if title not in sheets:
-        raise DatasetError(
-            f"{name} has no sheet {shown(title)}. {did_you_mean(title, list(sheets))}"
-        )
+        raise DatasetError(f"{name} has no sheet {shown(title)}. {did_you_mean(title, sheets)}")
     target = targets.get(sheets[title], "")
     path = target.lstrip("/") if target.startswith("/") else f"xl/{target}"
     return title, path, len(sheets)
 
 
-def _shared_strings(name: str, archive: zipfile.ZipFile, parts: Parts) -> list[str]:
+def _shared_strings(part: Open) -> list[str]:
     """The texts that cells refer to by number."""
-    if "xl/sharedStrings.xml" not in parts:
-        return []
     strings = []
-    for _, element in ElementTree.iterparse(_open(name, archive, parts, "xl/sharedStrings.xml")):
+    for _, element in ElementTree.iterparse(part("xl/sharedStrings.xml")):
         if _local(element) == "si":
             strings.append(_text(element))
             element.clear()
@@ -129,27 +119,19 @@ def _text(element: ElementTree.Element) -> str:
     )
 
 
-def _date_styles(name: str, archive: zipfile.ZipFile, parts: Parts) -> set[int]:
-    if "xl/styles.xml" not in parts:
-        return set()
-    root = ElementTree.parse(_open(name, archive, parts, "xl/styles.xml")).getroot()
-    formats = set(_DATES)
-    styles: list[int] = []
-    for element in root:
-        if _local(element) == "numFmts":
-            for one in element:
-                code = _QUOTED.sub("", one.get("formatCode", "")).lower()
-                if re.search("[ymdh]", code):
-                    formats.add(int(one.get("numFmtId", "0")))
-        elif _local(element) == "cellXfs":
-            styles = [int(one.get("numFmtId", "0")) for one in element]
+def _date_styles(part: Open) -> set[int]:
+    """Numbers of the styles that show a number as a date."""
+    sheet, formats = ElementTree.parse(part("xl/styles.xml")), set(_DATES)
+    for one in sheet.iterfind("{*}numFmts/*"):
+        if re.search("[ymdh]", _QUOTED.sub("", one.get("formatCode", "")).lower()):
+            formats.add(int(one.get("numFmtId", "0")))
+    styles = [int(one.get("numFmtId", "0")) for one in sheet.iterfind("{*}cellXfs/*")]
     return {i for i, style in enumerate(styles) if style in formats}
 
 
 def _records(name: str, file: io.BytesIO, strings: list[str], dates: set[int]) -> Iterator[Record]:
     """Rows that hold anything, each with its number."""
-    limits = get_limits()
-    number, n_cells = 0, 0
+    limits, number, n_cells = get_limits(), 0, 0
     for _, element in ElementTree.iterparse(file):
         if _local(element) != "row":
             continue

@@ -41,7 +41,7 @@ def read_columns(name: str, text: str) -> Content:
     if not rows:
         raise DatasetError(f"{name} holds no {unit} with an object. Export it again.")
     content: dict[str, Any] = {}
-    nested: list[str] = []
+    notes, nested = [], list[str]()
     for key, cells in columns.items():
         cells += [""] * (len(rows) - len(cells))
         lists = [line for line, cell in zip(rows, cells, strict=True) if not isinstance(cell, str)]
@@ -51,7 +51,6 @@ def read_columns(name: str, text: str) -> Content:
             content[key] = np.stack(cells)
         else:
             nested.append(f"{shown(key)} (first in {unit} {lists[0]})")
-    notes = []
     if nested:
         message = (
             f"{name}: {counted(len(nested), 'column')} with lists or objects left out: "
@@ -165,9 +164,7 @@ def _too_deep(name: str, place: str) -> DatasetError:
 
 def _vector(value: object) -> NDArray[Any] | None:
     """A list of finite numbers as an array, else None."""
-    if not isinstance(value, list) or not value:
-        return None
-    if not all(type(v) is float or type(v) is int for v in value):
+    if not isinstance(value, list) or not value or not set(map(type, value)) <= {float, int}:
         return None
     try:
         return np.array(value, dtype=np.float64)

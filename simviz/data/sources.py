@@ -46,45 +46,30 @@ _BOMS: tuple[tuple[bytes, str], ...] = (
 _NUL = re.compile("\x00")
 _BINARY = re.compile("[\x00-\x08\x0e-\x19\x1b-\x1f]")
 #: What a damaged zip leads to.
-BROKEN = (
-    zipfile.BadZipFile,
-    NotImplementedError,
-    RuntimeError,
-    EOFError,
-    OSError,
-    ValueError,
-    OverflowError,
-)
+BROKEN = (zipfile.BadZipFile, RuntimeError, EOFError, OSError, ValueError, OverflowError)
 
 
 def load_bytes(source: Source, name: str | None = None) -> tuple[str, bytes]:
     """Read a path, or pass bytes on, refusing what is too large."""
-    if isinstance(source, bytes):
-        name = _printable(name or "upload")
-        size = len(source)
-    else:
+    name = _printable(name or ("" if isinstance(source, bytes) else Path(source).name))
+    if not isinstance(source, bytes):
         path = Path(source)
-        name = _printable(name or path.name)
         if path.is_dir() or not path.exists():
             what = "is a folder" if path.is_dir() else "does not exist"
             raise DatasetError(f"{name} {what}. Give the path of one file ({path}).")
-        if not path.is_file():  # a pipe, which says at its end how much there was
-            source = _read_up_to(name, path, get_limits().file_bytes + 1)
-        size = len(source) if isinstance(source, bytes) else path.stat().st_size
-    if size == 0:
+        _refuse_large(name, path.stat().st_size, "holds")
+        try:
+            with path.open("rb") as file:
+                # A pipe says at its end how much there was.
+                source = file.read(-1 if path.is_file() else get_limits().file_bytes + 1)
+        except OSError as error:
+            raise DatasetError(
+                f"{name} cannot be read ({error.strerror}). Check its permissions."
+            ) from error
+    if not source:
         raise DatasetError(f"{name} is empty (0 bytes). Export it again, with its content.")
-    _refuse_large(name, size, "holds")
-    return name, source if isinstance(source, bytes) else _read_up_to(name, path)
-
-
-def _read_up_to(name: str, path: Path, limit: int = -1) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(limit)
-    except OSError as error:
-        raise DatasetError(
-            f"{name} cannot be read ({error.strerror}). Check its permissions."
-        ) from error
+    _refuse_large(name, len(source), "holds")
+    return name, source
 
 
 def gunzip(name: str, data: bytes) -> tuple[str, bytes]:
@@ -176,15 +161,13 @@ def _decode_western(data: bytes) -> tuple[str, str]:
 
 def _refuse_binary(name: str, text: str, pattern: re.Pattern[str]) -> None:
     """Raise for characters that no editor writes."""
-    match = pattern.search(text)
-    if match is None:
-        return
-    line = text.count("\n", 0, match.start()) + 1
-    what = "NUL bytes" if "\x00" in text else "control characters"
-    raise DatasetError(
-        f"{name}, line {line}: the file holds {what}, so it is binary, damaged, or UTF-16 "
-        "without its mark. Open it in an editor and save it as UTF-8 text."
-    )
+    if match := pattern.search(text):
+        line = text.count("\n", 0, match.start()) + 1
+        what = "NUL bytes" if "\x00" in text else "control characters"
+        raise DatasetError(
+            f"{name}, line {line}: the file holds {what}, so it is binary, damaged, or UTF-16 "
+            "without its mark. Open it in an editor and save it as UTF-8 text."
+        )
 
 
 def _refuse_large(name: str, size: int, verb: str) -> None:
@@ -229,11 +212,7 @@ def safe_entries(name: str, archive: zipfile.ZipFile) -> list[zipfile.ZipInfo]:
         )
     for entry in entries:
         path = entry.filename
-        if (
-            path.startswith(("/", "\\"))
-            or re.match(r"[A-Za-z]:", path)
-            or ".." in re.split(r"[\\/]", path)
-        ):
+        if re.match(r"[\\/]|[A-Za-z]:", path) or ".." in re.split(r"[\\/]", path):
             raise DatasetError(
                 f"{name} holds {shown(path)}, a path that leads out of the archive. "
                 "Pack it again, without absolute paths and '..'."

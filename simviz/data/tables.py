@@ -44,7 +44,6 @@ if TYPE_CHECKING:
     import pandas as pd
 
 ColumnKind = Literal["text", "number", "empty", "vector"]
-Unit = Literal["line", "row", "object"]
 Record = tuple[int, list[str]]
 
 #: A cell longer than this is read whole, but pointed out.
@@ -299,9 +298,8 @@ def read_table(
     'words.csv is not UTF-8 (line 2 holds byte 0xf'
     """
     name, data = gunzip(*load_bytes(source, name))
-    suffix = PurePath(name).suffix.lower()
-    what = signature(data)
-    notes: list[Note] = []
+    suffix, what = PurePath(name).suffix.lower(), signature(data)
+    notes, unit, delimiter = list[Note](), "row", ""
     if what == "a Parquet file":
         if suffix not in (".parquet", ".pq"):
             message = f"{name} is a Parquet file in spite of its name and was read as one."
@@ -310,7 +308,10 @@ def read_table(
     elif what == "an Arrow file" or (what is None and suffix in (".arrow", ".arrows", ".feather")):
         content = arrow.read_arrow(name, data)
     elif what == "a zip archive" and excel.is_workbook(data, suffix):
-        content = _read_workbook(name, data, sheet, header)
+        title, n_sheets, records = excel.read_sheet(name, data, sheet)
+        content = columns_of_records(name, records, header, "")
+        if n_sheets > 1:
+            notes.append(Note(f"{name}: sheet {shown(title)} was read, of {n_sheets}."))
     elif what is not None or suffix in (".parquet", ".pq"):
         raise DatasetError(
             f"{name} is {what or 'not a Parquet file'}, not a table. "
@@ -319,24 +320,21 @@ def read_table(
     else:
         text, notes = decode_text(name, data)
         if suffix in (".jsonl", ".ndjson", ".json") or _looks_like_json(text):
-            unit: Unit = "object" if text.lstrip()[:1] == "[" else "line"
+            unit = "object" if text.lstrip()[:1] == "[" else "line"
             content = jsonl.read_columns(name, text)
-            return make_table(name, content, unit, notes=notes, n_columns=n_columns)
-        content, delimiter = _read_delimited(name, text, suffix, header, n_columns)
-        return make_table(name, content, "line", delimiter, notes, n_columns)
-    return make_table(name, content, "row", notes=notes, n_columns=n_columns)
+        else:
+            content, delimiter = _read_delimited(name, text, suffix, header, n_columns)
+            unit = "line"
+    return make_table(name, content, unit, delimiter, notes, n_columns)
 
 
 def _looks_like_json(text: str) -> bool:
     r"""Whether the first line that is not blank is a JSON object."""
-    start = re.search(r"\S", text)
-    if start is not None and start.group() == "[":
-        return re.match(r"\[\s*\{\s*\"", text[start.start() : start.start() + 200]) is not None
-    if start is None or start.group() != "{":
-        return False
-    end = text.find("\n", start.start())
+    if re.match(r"\s*\[\s*\{\s*\"", text):
+        return True
+    start = re.match(r"\s*(\{.*)", text)
     try:
-        return isinstance(json.loads(text[start.start() : end if end >= 0 else None]), dict)
+        return start is not None and isinstance(json.loads(start[1]), dict)
     except (ValueError, RecursionError):
         return False
 
@@ -405,7 +403,7 @@ def items_by_id(
 def make_table(
     name: str,
     content: Content,
-    unit: Unit,
+    unit: str,
     delimiter: str = "",
     notes: Sequence[Note] = (),
     n_columns: int = 2,
@@ -457,14 +455,6 @@ def make_table(
     return Table(name, frame, delimiter, tuple(notes), MappingProxyType(vectors))
 
 
-def _read_workbook(name: str, data: bytes, sheet: str | None, header: bool) -> Content:
-    """Read one sheet of a workbook, its first row as the header."""
-    title, n_sheets, records = excel.read_sheet(name, data, sheet)
-    message = f"{name}: sheet {shown(title)} was read, of {n_sheets}."
-    columns, rows, notes = columns_of_records(name, records, header, "")
-    return columns, rows, [*([Note(message)] if n_sheets > 1 else []), *notes]
-
-
 def _read_delimited(
     name: str, text: str, suffix: str, header: bool, n_columns: int
 ) -> tuple[Content, str]:
@@ -486,9 +476,9 @@ def _read_delimited(
             f"{name} has one column only (line 1 is {shown(first)}). Pairs need two columns: "
             "separate them by commas, tabs, semicolons or vertical bars."
         )
-    start = re.search(r"[^\r\n]", text).start()  # type: ignore[union-attr]
-    end = text.find("\n", start)
-    _refuse_wide_header(name, text[start : end if end >= 0 else None], delimiter)
+    # Too many columns are refused before anything is made of them.
+    names = re.search(r"[^\r\n][^\n]*", text).group()  # type: ignore[union-attr]
+    refuse_wide(name, re.sub('"[^"]*"', "", names).count(delimiter) + 1, 0)
     if header and (content := read_regular(name, text, delimiter, bool(own), first_line)):
         return content, delimiter
     records, notes = read_records(name, text, delimiter, bool(own), first_line)
@@ -754,8 +744,3 @@ def columns_of_records(
         )
         notes.append(Note(message, "taken", short))
     return columns, [line for line, _ in records], notes
-
-
-def _refuse_wide_header(name: str, header: str, delimiter: str) -> None:
-    """Refuse too many columns before anything is made of them."""
-    refuse_wide(name, re.sub('"[^"]*"', "", header).count(delimiter) + 1, 0)
