@@ -6,7 +6,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -100,6 +100,9 @@ _SHORT = 40
 # Distinct cells, in any spelling, of a column that is looked at for words.
 _SPELLINGS = 200
 Shape = Literal["pairs", "groups", "triplets"]
+#: A column, and why it was taken.
+Pick = tuple[str | None, str]
+_NO_COLUMN: Pick = (None, "")
 #: Words for the parts of a split, as they occur in files.
 SPLIT_WORDS: Mapping[str, str] = MappingProxyType(
     {
@@ -299,29 +302,21 @@ def side_of(name: str) -> str:
     return "" if x == y else "x" if x else "y"
 
 
-def pick_label(
-    table: Table,
-    free: Sequence[str],
-    ids: Sequence[str],
-    n_columns: int,
-    labels: Labels,
-    reasons: dict[str, str],
-) -> str | None:
+def _pick_label(
+    table: Table, free: Sequence[str], ids: Sequence[str], n_columns: int, labels: Labels
+) -> Pick:
     """The column that judges the pairs: by words that are given, its name, or its cells."""
     if n_columns < 3:
-        return None
+        return _NO_COLUMN
     listed = {spelled(str(word)) for word in labels}
     fit = [c for c in free if c not in table.vectors and _leaves_two_sides(table, free, ids, c)]
     for column in fit if listed else ():
         words = {spelled(cell) for cell in table.factorize(column)[2]}
         if listed & words and _is_label(table, column, labels):
-            reasons["label"] = "its words are those of the labels that were given"
-            return column
-    named = [c for c in free if is_label_name(c) and c not in table.vectors]
-    for column in named:
+            return column, "its words are those of the labels that were given"
+    for column in (c for c in free if is_label_name(c) and c not in table.vectors):
         if _is_label(table, column, labels) or (column in fit and _has_few_words(table, column)):
-            reasons["label"] = f"{shown(column)} is a usual name for a judgment"
-            return column
+            return column, f"{shown(column)} is a usual name for a judgment"
     beside_texts = len(free) == 3 == n_columns
     numbers = [
         c
@@ -331,20 +326,16 @@ def pick_label(
         and not words_of(c) & _COUNT_WORDS
     ]
     if len(numbers) == 1 and beside_texts:
-        reasons["label"] = "the only column of numbers beside two of text"
-        return numbers[0]
+        return numbers[0], "the only column of numbers beside two of text"
     flags = [c for c in numbers if c in fit and _is_flag(table, c)]
     if len(flags) == 1:
-        reasons["label"] = "the only column of 0 and 1"
-        return flags[0]
+        return flags[0], "the only column of 0 and 1"
     for column in fit:
         known = known_words(table, column)
-        if side_of(column) or normalized(column) in GROUP_NAMES or not known:
-            continue
-        if beside_texts or not _COMMON.issuperset(w.word for w in known):
-            reasons["label"] = f"its cells are words such as {shown(known[0].word)}"
-            return column
-    return None
+        if known and not side_of(column) and normalized(column) not in GROUP_NAMES:
+            if beside_texts or not _COMMON.issuperset(w.word for w in known):
+                return column, f"its cells are words such as {shown(known[0].word)}"
+    return _NO_COLUMN
 
 
 def known_words(table: Table, column: str, labels: Labels | None = None) -> tuple[LabelWord, ...]:
@@ -562,50 +553,41 @@ def guess_roles(table: Table, labels: Labels | None = None) -> ColumnRoles:
     """
     names = list(table.frame)
     if names[0] == "x_id" and parse_header(names) is not None:
-        why = "the header that simviz writes"
-        return ColumnRoles(
-            x=names[1],
-            y=names[3],
-            x_id=names[0],
-            y_id=names[2],
-            label=names[4],
+        own = ((name, "the header that simviz writes") for name in names)
+        return _roles(
+            dict(zip(("x_id", "x", "y_id", "y", "label"), own, strict=False)),
             x_metadata=tuple(c for c in names[5:] if c.startswith("x.")),
             y_metadata=tuple(c for c in names[5:] if c.startswith("y.")),
-            reasons=dict.fromkeys(("x", "y", "x_id", "y_id", "label"), why),
         )
-    reasons: dict[str, str] = {}
     triplets = _triplets(table, names)
     if triplets is not None:
         return triplets
     ids = [c for c in names if words_of(c) & ID_WORDS and c not in table.vectors]
     free = [c for c in names if c not in ids]
-    split = _pick_split(table, free, reasons)
-    free = [c for c in free if c != split]
-    n_columns = len(names) - (split is not None)
-    label = pick_label(table, free, ids, n_columns, labels or {}, reasons)
-    free = [c for c in free if c != label]
-    x, y = _pick_sides(table, free, ids, reasons)
-    rest = [c for c in free if c not in (x, y)]
-    x_id, y_id = _pick_ids(ids, x, y, reasons)
-    group = next((c for c in rest if normalized(c) in GROUP_NAMES), None)
-    if group is not None:
-        reasons["group"] = f"{shown(group)} is a usual name for a group"
-    described = [c for c in rest if c != group]
-    shape = _pick_shape(table, x, y, label, reasons)
-    return ColumnRoles(
-        x=x,
-        y=y,
-        x_id=x_id,
-        y_id=y_id,
-        label=label,
-        split=split,
-        group=group,
+    split = _pick_split(table, free)
+    free = [c for c in free if c != split[0]]
+    label = _pick_label(table, free, ids, len(names) - (split[0] is not None), labels or {})
+    free = [c for c in free if c != label[0]]
+    x, y = _pick_sides(table, free, ids)
+    rest = [c for c in free if c not in (x[0], y[0])]
+    x_id, y_id = _pick_ids(ids, x[0], y[0])
+    groups = ((c, f"{shown(c)} is a usual name for a group") for c in rest)
+    group = next((pick for pick in groups if normalized(pick[0]) in GROUP_NAMES), _NO_COLUMN)
+    described = [c for c in rest if c != group[0]]
+    picked = {"split": split, "label": label, "x": x, "y": y, "x_id": x_id, "y_id": y_id}
+    return _roles(
+        picked | {"group": group, "shape": _pick_shape(table, x[0], y[0], label[0])},
         x_metadata=tuple(c for c in described if side_of(c) == "x"),
         y_metadata=tuple(c for c in described if side_of(c) == "y"),
-        shape=shape,
         labels=labels or {},
-        reasons=reasons,
     )
+
+
+def _roles(picked: Mapping[str, Pick], **others: Any) -> ColumnRoles:
+    """Roles of what was picked, with the reasons."""
+    reasons = {role: why for role, (_, why) in picked.items() if why}
+    picks: dict[str, Any] = {role: pick for role, (pick, _) in picked.items()}
+    return ColumnRoles(**picks, **others, reasons=reasons)
 
 
 def named_roles(
@@ -643,62 +625,48 @@ def _triplets(table: Table, names: list[str]) -> ColumnRoles | None:
         return None
     y = next((c for c in others if words_of(c) & _POSITIVE_WORDS), others[1])
     x = next(c for c in others if c != y)
-    why = f"{shown(negatives[0])} says what does not belong"
-    reasons = {"shape": why, "x": "the anchor of a triplet", "y": "what belongs to the anchor"}
     free = [c for c in names if c not in (x, y, *negatives)]
-    return ColumnRoles(
-        x=x,
-        y=y,
-        split=_pick_split(table, free, reasons),
-        shape="triplets",
-        negatives=negatives,
-        reasons=reasons,
-    )
+    picked: dict[str, Pick] = {
+        "shape": ("triplets", f"{shown(negatives[0])} says what does not belong"),
+        "x": (x, "the anchor of a triplet"),
+        "y": (y, "what belongs to the anchor"),
+        "split": _pick_split(table, free),
+    }
+    return _roles(picked, negatives=negatives)
 
 
-def _pick_shape(table: Table, x: str, y: str, label: str | None, reasons: dict[str, str]) -> Shape:
+def _pick_shape(table: Table, x: str, y: str, label: str | None) -> tuple[Shape, str]:
     """Groups, where the only partner of a text is the number or key of its group."""
-    named = normalized(y) in GROUP_NAMES and (
-        table.kinds[y] == "number" or bool(words_of(y) & {"id", "cluster"})
-    )
-    if (
-        label is None
-        and named
-        and len(table.factorize(y)[2]) < len(table)
-        and table.kinds[x] != "empty"
-    ):
-        reasons["shape"] = f"{shown(y)} is a usual name for the key of a group, and repeats"
-        return "groups"
-    return "pairs"
+    is_key = table.kinds[y] == "number" or bool(words_of(y) & {"id", "cluster"})
+    if label is not None or normalized(y) not in GROUP_NAMES or not is_key:
+        return "pairs", ""
+    if len(table.factorize(y)[2]) == len(table) or table.kinds[x] == "empty":
+        return "pairs", ""
+    return "groups", f"{shown(y)} is a usual name for the key of a group, and repeats"
 
 
-def _pick_split(table: Table, free: Collection[str], reasons: dict[str, str]) -> str | None:
+def _pick_split(table: Table, free: Collection[str]) -> Pick:
     """The column whose cells all say train, validation or test."""
     for column in free:
         words = table.uniques(column, 2 * len(SPLIT_WORDS))
         cells = {c.strip().lower() for c in words} - {""}
         named = normalized(column) in _SPLIT_NAMES
         if cells and cells <= set(SPLIT_WORDS) and (named or len(cells) > 1):
-            reasons["split"] = "all its cells say train, validation or test"
-            return column
-    return None
+            return column, "all its cells say train, validation or test"
+    return _NO_COLUMN
 
 
-def _pick_sides(
-    table: Table, free: list[str], ids: list[str], reasons: dict[str, str]
-) -> tuple[str, str]:
+def _pick_sides(table: Table, free: list[str], ids: list[str]) -> list[tuple[str, str]]:
     """Text of the two sides: by name, else by order, else the ids themselves."""
-    picked: dict[str, str] = {}
+    picked: dict[str, tuple[str, str]] = {}
     for side, words in (("x", X_WORDS), ("y", Y_WORDS)):
         named = [c for c in free if side_of(c) == side]
         if named:
-            picked[side] = max(named, key=lambda c: _text_rank(table, c))
-            word = sorted(words_of(picked[side]) & words)[0]
-            reasons[side] = f"{shown(word)} in its name"
-    for side in ("x", "y"):
-        if side in picked:
-            continue
-        left = [c for c in free if c not in picked.values() and side_of(c) == ""]
+            column = max(named, key=lambda c: _text_rank(table, c))
+            picked[side] = column, f"{shown(min(words_of(column) & words))} in its name"
+    for side in sorted({"x", "y"} - picked.keys()):
+        taken = [column for column, _ in picked.values()]
+        left = [c for c in free if c not in taken and side_of(c) == ""]
         left = [c for c in left if normalized(c) not in GROUP_NAMES] or left
         text = [c for c in left if table.kinds[c] == "text"]
         # A column that never changes, such as a language, tells no items apart.
@@ -706,21 +674,19 @@ def _pick_sides(
         # Nor is one of numbers a text where a last line says "total".
         text = [c for c in text if not _is_mostly_numbers(table, c)] or text
         text = text or [c for c in left if table.kinds[c] == "vector"]
-        other_ids = [c for c in ids if side_of(c) == side] or [
-            c for c in ids if c not in picked.values() and side_of(c) == ""
-        ]
-        choices = text or other_ids or left
-        choices = choices or [c for c in (*free, *ids) if c not in picked.values()]
-        picked[side] = choices[0]
-        if choices is text:
-            nth = "first" if side == "x" else "next"
-            what = "vectors" if choices[0] in table.vectors else "text"
-            reasons[side] = f"the {nth} column with {what}"
-        elif choices[0] in ids:
-            reasons[side] = "nothing but an id is given for this side"
+        of_side = [c for c in ids if side_of(c) == side]
+        other_ids = of_side or [c for c in ids if c not in taken and side_of(c) == ""]
+        others = [c for c in (*free, *ids) if c not in taken]
+        column = (text or other_ids or left or others)[0]
+        if text:
+            what = "vectors" if column in table.vectors else "text"
+            why = f"the {'first' if side == 'x' else 'next'} column with {what}"
+        elif column in ids:
+            why = "nothing but an id is given for this side"
         else:
-            reasons[side] = "the next column"
-    return picked["x"], picked["y"]
+            why = "the next column"
+        picked[side] = column, why
+    return [picked["x"], picked["y"]]
 
 
 def _is_mostly_numbers(table: Table, column: str) -> bool:
@@ -728,21 +694,15 @@ def _is_mostly_numbers(table: Table, column: str) -> bool:
     return 2 * sum(parse_number(c, True) is not None for c in cells) > len(cells)
 
 
-def _pick_ids(
-    ids: list[str], x: str, y: str, reasons: dict[str, str]
-) -> tuple[str | None, str | None]:
+def _pick_ids(ids: list[str], x: str, y: str) -> list[Pick]:
     """Id columns by the side in their name, or by a word shared with the text column."""
-    picked: dict[str, str | None] = {"x": None, "y": None}
+    picked: list[Pick] = []
     for side, text in (("x", x), ("y", y)):
         stem = words_of(text) - _TEXT_WORDS - {"name", "title"}
-        for column in ids:
-            if column == text or side_of(column) == side or (words_of(column) & stem):
-                if column in picked.values():
-                    continue
-                picked[side] = column
-                reasons[f"{side}_id"] = f"named as an id of {shown(text)}"
-                break
-    return picked["x"], picked["y"]
+        free = [c for c in ids if c not in [column for column, _ in picked]]
+        fit = [c for c in free if c == text or side_of(c) == side or words_of(c) & stem]
+        picked.append((fit[0], f"named as an id of {shown(text)}") if fit else _NO_COLUMN)
+    return picked
 
 
 def _text_rank(table: Table, column: str) -> tuple[bool, bool, bool, float]:
