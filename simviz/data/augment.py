@@ -10,7 +10,8 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from itertools import count, islice
+from functools import partial
+from itertools import count, islice, permutations
 from typing import Any, ClassVar
 
 import numpy as np
@@ -71,11 +72,10 @@ def _groups_of_y(pairs: PairSet) -> list[tuple[str, ...]]:
     from scipy.sparse.csgraph import connected_components
 
     if "group" in pairs.y.metadata:
+        cells = enumerate(pairs.y.metadata["group"].tolist())
         # An item of no known group is one of its own.
-        return [
-            tuple(str(cell).split(GROUP_SEPARATOR)) if cell not in (None, "") else (f"#{j}",)
-            for j, cell in enumerate(pairs.y.metadata["group"].tolist())
-        ]
+        named = (f"#{j}" if cell in (None, "") else str(cell) for j, cell in cells)
+        return [tuple(names.split(GROUP_SEPARATOR)) for names in named]
     positives = pairs.relevance.positives
     together = sp.csr_array((positives.T @ positives) > 0)
     _, labels = connected_components(together, directed=False)
@@ -117,11 +117,9 @@ class Augmenter(ABC):
         for made in self.make(groups):
             key = made.text.casefold()
             if key.strip() and key not in known:
+                at = fresh.setdefault(key, made)
                 # What two groups both make belongs to both.
-                at = fresh.get(key)
-                if at is None or set(made.groups) <= set(at.groups):
-                    fresh.setdefault(key, made)
-                else:
+                if not set(made.groups) <= set(at.groups):
                     fresh[key] = _merge_groups(at, made)
         sample = self._choose(list(fresh.values()))
         return append(groups, sample, self.kind) if sample else pairs
@@ -289,10 +287,8 @@ class SampledWords(Augmenter):
 
     def make(self, groups: Groups) -> Iterator[AugmentedText]:  # noqa: D102 -- as in Augmenter
         rng = np.random.default_rng(self.seed)
-        if self.words:
-            yield from make_share(
-                groups, self.share, rng, lambda text: self._surrounded(text, rng)
-            )
+        vary = partial(self._surrounded, rng=rng)
+        return make_share(groups, self.share, rng, vary) if self.words else iter(())
 
     def _surrounded(self, text: str, rng: np.random.Generator) -> str:
         n = int(rng.integers(1, min(self.most_words, len(self.words)) + 1))
@@ -389,20 +385,14 @@ def induce(texts: Sequence[str], whole: set[str]) -> set[tuple[str, str]]:
         for n in range(1, MAX_WORDS + 1):
             if not 1 <= len(words) - n <= MAX_WORDS:
                 continue
-            for end, shared, rest in (
-                ("first", words[:n], words[n:]),
-                ("last", words[-n:], words[:-n]),
-            ):
+            ends = (("first", words[:n], words[n:]), ("last", words[-n:], words[:-n]))
+            for end, shared, rest in ends:
                 left = " ".join(rest)
                 if _PLAIN.fullmatch(left) and left not in whole:
                     rest_of.setdefault((end, " ".join(shared)), set()).add(left)
-    return {
-        (p, q)
-        for left in rest_of.values()
-        for p in left
-        for q in left
-        if not set(p.split()) & set(q.split())  # else they share more than what was cut off
-    }
+    both = (pair for left in rest_of.values() for pair in permutations(left, 2))
+    # Those with a common word share more than what was cut off.
+    return {(p, q) for p, q in both if not set(p.split()) & set(q.split())}
 
 
 def _replace_words(
@@ -453,12 +443,8 @@ class Typos(Augmenter):
     def make(self, groups: Groups) -> Iterator[AugmentedText]:  # noqa: D102 -- as in Augmenter
         rng = np.random.default_rng(self.seed)
         letters = alphabet(groups.pairs.x.content)
-        return make_share(
-            groups,
-            self.share,
-            rng,
-            lambda text: corrupt(text, rng, self.substituted, self.deleted, letters),
-        )
+        chances = self.substituted, self.deleted
+        return make_share(groups, self.share, rng, lambda t: corrupt(t, rng, *chances, letters))
 
 
 def alphabet(texts: Iterable[str]) -> list[str]:
@@ -514,7 +500,7 @@ class Feedback(Augmenter):
             checked.append((" ".join(str(entry[0]).split()), str(entry[1]).strip(), verdict))
         object.__setattr__(self, "pairs", tuple(checked))
 
-    def make(self, groups: Groups) -> list[AugmentedText]:  # noqa: D102 -- as in Augmenter
+    def make(self, groups: Groups) -> Iterator[AugmentedText]:  # noqa: D102 -- as in Augmenter
         named = {text.casefold(): of for text, of in zip(groups.pairs.y.content, groups.of_y)}  # noqa: B905 -- one group list a text
         verdicts: dict[str, dict[str, float]] = {}
         for text, target, verdict in self.pairs:
@@ -523,12 +509,10 @@ class Feedback(Augmenter):
                 known = [*groups.columns, *groups.pairs.y.content]
                 raise DatasetError(unknown_name("title or group", target, known[:50]))
             verdicts.setdefault(text, {}).update(dict.fromkeys(of, verdict))
-        made = []
         for text, by_name in verdicts.items():
             accepted = tuple(name for name, verdict in by_name.items() if verdict > 0)
             rejected = tuple(name for name, verdict in by_name.items() if verdict < 0)
-            made.append(AugmentedText(text, "", accepted, rejected, weight=self.weight))
-        return made
+            yield AugmentedText(text, "", accepted, rejected, weight=self.weight)
 
     def transform(self, pairs: PairSet, exclude: Iterable[str] = ()) -> PairSet:  # noqa: D102
         groups = Groups(pairs)
@@ -546,8 +530,7 @@ class Feedback(Augmenter):
             for names, value in ((m.rejected, -self.weight), (m.groups, self.weight)):
                 for name in names:
                     matrix[row, groups.columns[name]] = value
-        changed = replace(more.relevance, matrix=sp.csr_array(matrix))
-        return replace(more, relevance=changed)
+        return replace(more, relevance=replace(more.relevance, matrix=sp.csr_array(matrix)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -584,13 +567,8 @@ class Corrections(Augmenter):
 
 #: By kind, in the order in which they are best applied: typos come last, so
 #: that what the others made is mistyped, too.
-AUGMENTERS: Mapping[str, type[Augmenter]] = {
-    cls.kind: cls
-    for cls in (
-        *(Corrections, ListedSynonyms, InducedSynonyms, MinedWords, SampledWords, Feedback),
-        Typos,
-    )
-}
+_STEPS = (Corrections, ListedSynonyms, InducedSynonyms, MinedWords, SampledWords, Feedback, Typos)
+AUGMENTERS: Mapping[str, type[Augmenter]] = {step.kind: step for step in _STEPS}
 
 
 def augment(pairs: PairSet, steps: Iterable[Augmenter], exclude: Iterable[str] = ()) -> PairSet:

@@ -50,6 +50,10 @@ Grouping = tuple[Codes, Codes]
 Metadata = dict[str, dict[str, NDArray[Any]]]
 
 _PARTS = (*PARTS, "")
+_UNLISTED: Mapping[Unjudged, str] = {
+    "negative": "Every pair that is not listed counts as not relevant.",
+    "ignore": "Pairs that are not listed count as unknown: only judged pairs are used.",
+}
 #: A split column may contradict itself for this share of the items.
 _MAX_IN_SEVERAL = 0.1
 
@@ -401,29 +405,14 @@ def _from_judgments(table: Table, roles: ColumnRoles) -> ReadResult:
         notes += unread_notes(table, shared | roles.used())
     notes += more
     report_progress(0.9)
+    shape, threshold = (len(x[1]), len(y[1])), roles.threshold if kind == "score" else None
     relevance = Relevance.from_pairs(
-        x[0],
-        y[0],
-        values,
-        shape=(len(x[1]), len(y[1])),
-        unjudged=roles.unjudged,
-        kind=kind,
-        threshold=roles.threshold if kind == "score" else None,
+        x[0], y[0], values, shape=shape, unjudged=roles.unjudged, kind=kind, threshold=threshold
     )
-    if relevance.unjudged == "negative":
-        notes.append(Note("Every pair that is not listed counts as not relevant."))
-    else:
-        message = "Pairs that are not listed count as unknown: only judged pairs are used."
-        notes.append(Note(message))
+    notes.append(Note(_UNLISTED[relevance.unjudged]))
     left, right = _make_items([(*x_items, metadata["x"]), (*y_items, metadata["y"])])
-    pairs = PairSet(
-        left,
-        right,
-        relevance,
-        name=PurePath(table.name).stem or "pairs",
-        x_name=roles.x,
-        y_name=roles.y,
-    )
+    name = PurePath(table.name).stem or "pairs"
+    pairs = PairSet(left, right, relevance, name, roles.x, roles.y)
     return ReadResult(pairs, tuple(notes), table, roles, disputed)
 
 
@@ -455,14 +444,8 @@ def _from_groups(table: Table, roles: ColumnRoles) -> ReadResult:
     described = replace(roles, group=roles.y, label=None)
     metadata, dropped = attach(table, described, rows, {"x": grouping})
     (one,) = _make_items([(*items, metadata["x"])])
-    pairs = PairSet(
-        one,
-        one,
-        relevance,
-        name=PurePath(table.name).stem or "groups",
-        x_name=roles.x,
-        y_name=roles.x,
-    )
+    name = PurePath(table.name).stem or "groups"
+    pairs = PairSet(one, one, relevance, name, roles.x, roles.x)
     left_out.sort(key=lambda note: note.rows[0])
     return ReadResult(pairs, (*table.notes, *left_out, *more, *dropped), table, roles)
 
@@ -526,9 +509,8 @@ def triplets_as_judgments(table: Table, roles: ColumnRoles) -> tuple[Table, Colu
     label = "relevant"
     while label in table.frame:
         label += "_"
-    rows_of = [np.arange(len(table))]
-    for column in roles.negatives:
-        rows_of.append(np.flatnonzero(~table.blank(column)))
+    negative_rows = (np.flatnonzero(~table.blank(column)) for column in roles.negatives)
+    rows_of = [np.arange(len(table)), *negative_rows]
     at = np.concatenate(rows_of)
     # Stable: the rows of one triplet stay together, its positive first.
     order = np.argsort(at, kind="stable")
@@ -552,13 +534,10 @@ def triplets_as_judgments(table: Table, roles: ColumnRoles) -> tuple[Table, Colu
             )
         vectors[roles.y] = stacked(table.vectors)
     long = replace(table, frame=frame, delimiter="", vectors=vectors)
+    judged = replace(roles, shape="pairs", label=label, label_kind="grade", y_id=None)
     return long, replace(
-        roles,
-        shape="pairs",
+        judged,
         negatives=(),
-        label=label,
-        label_kind="grade",
-        y_id=None,
         x_metadata=tuple(c for c in roles.x_metadata if c in others),
         y_metadata=tuple(c for c in roles.y_metadata if c in others),
         ignored=tuple(c for c in roles.ignored if c in others),
@@ -571,7 +550,7 @@ def pairs_of_groups(
     """Pair the items that share a group, each with all others of it."""
     _, codes = np.unique(group, return_inverse=True)
     inside = sp.csr_array(
-        (np.ones(len(member)), (member, codes)), shape=(n_items, int(codes.max()) + 1)
+        (np.ones(len(member)), (member, codes)), shape=(n_items, codes.max() + 1)
     )
     inside.sum_duplicates()
     inside.data[:] = 1.0
@@ -582,18 +561,16 @@ def pairs_of_groups(
             f"{name}: its groups make {n_pairs:,} pairs; the limit is {limit:,}. Read it as pairs "
             "of an item and its group, or bring smaller groups."
         )
-    shared = sp.csr_array(inside @ inside.T)
-    coo = shared.tocoo()
+    coo = sp.coo_array(inside @ inside.T)
     keep = coo.row != coo.col
-    if not keep.any():
+    rows, columns = coo.row[keep], coo.col[keep]
+    if not len(rows):
         raise DatasetError(
             f"{name}: no group has two items, so nothing belongs together. Choose another column "
             "as the group, or read the file as pairs."
         )
-    relevance = Relevance.from_pairs(
-        coo.row[keep], coo.col[keep], shape=(n_items, n_items), unjudged="negative"
-    )
-    alone = n_items - len(np.unique(coo.row[keep]))
+    relevance = Relevance.from_pairs(rows, columns, shape=(n_items, n_items), unjudged="negative")
+    alone = n_items - len(np.unique(rows))
     notes = [
         f"{counted(int((sizes > 1).sum()), 'group')} of two items or more: every item belongs to "
         "all others of its group."
@@ -617,16 +594,13 @@ def attach(
     notes: list[Note] = []
     if roles.split is not None:
         notes += _attach_split(table, roles.split, rows, sides, metadata)
-    both = ("x", "y")
+    both, used = ("x", "y"), roles.used()
+    others = (c for c in table.frame if c not in used and table.kinds[c] != "empty")
     requested: list[tuple[str, str, tuple[str, ...]]] = [
         *((c, _short(c, "x"), ("x",)) for c in roles.x_metadata),
         *((c, _short(c, "y"), ("y",)) for c in roles.y_metadata),
         *((c, "group", both) for c in (roles.group,) if c is not None),
-        *(
-            (c, c, both)
-            for c in table.frame
-            if c not in roles.used() and table.kinds[c] != "empty"
-        ),
+        *((c, c, both) for c in others),
     ]
     for column, name, candidates in requested:
         candidates = tuple(side for side in candidates if side in sides)
@@ -742,9 +716,9 @@ def taxonomy_pairs(titles: Grouped, inputs: Grouped | None = None, **names: Any)
         for group in groups:
             members.setdefault(group, []).append(column)
     y = _items(titles)
-    x = y if inputs is None else _items(inputs)
+    x, inputs = (y, titles) if inputs is None else (_items(inputs), inputs)
     rows, columns = [], []
-    for row, (text, groups) in enumerate((titles if inputs is None else inputs).items()):
+    for row, (text, groups) in enumerate(inputs.items()):
         partners = {column for group in groups for column in members.get(group, ())}
         if not partners:
             raise DatasetError(

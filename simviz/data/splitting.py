@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any, Literal, get_args
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._types import Index, Reals, Side
@@ -29,17 +31,7 @@ PARTS = ("train", "validation", "test")
 #: What an item is called that is in every part, or in none.
 EVERY_PART, NO_PART = "every part", "left out"
 #: Words of column names that speak of time.
-_TIME_NAMES = (
-    "date",
-    "time",
-    "year",
-    "day",
-    "month",
-    "timestamp",
-    "created",
-    "published",
-    "updated",
-)
+_TIME_NAMES = "date time year day month timestamp created published updated".split()
 #: Fewer groups than this say little about groups that are new.
 MIN_GROUPS = 20
 #: From so many x items to a y item, with hardly another y item for any of them,
@@ -169,11 +161,12 @@ def split(
         )
     if by not in get_args(By):
         raise DatasetError(unknown_name("way to split by", by, get_args(By)))
-    pairs = as_pairs(pairs)
-    notes: list[str] = []
-    rng = np.random.default_rng(seed)
-    parts = _divide(pairs, by, group_key, shares, rng, notes)
-    made = _split(pairs, parts, by, seed, notes, candidates)
+    if candidates not in get_args(Candidates):
+        raise DatasetError(f"candidates must be 'all' or 'judged', got {candidates!r}.")
+    pairs, notes = as_pairs(pairs), list[str]()
+    parts = _divide(pairs, by, group_key, shares, np.random.default_rng(seed), notes)
+    every = candidates == "all" and all_are_candidates(pairs)
+    made = _split(pairs, parts, by, seed, notes, every)
     low, middle, high = map(float, fractions)
     return replace(made, fractions=(low, middle, high), group_key=group_key)
 
@@ -220,26 +213,18 @@ def folds(
     if by not in ("pair", "x", "y", "group"):
         raise DatasetError(f"Folds are made by 'pair', 'x', 'y' or 'group'; got {by!r}.")
     notes: list[str] = []
-    shares, rng = np.full(n, 1.0 / n), np.random.default_rng(seed)
-    fold_of = _divide(pairs, by, group_key, shares, rng, notes)
+    shares, every = np.full(n, 1.0 / n), all_are_candidates(pairs)
+    fold_of = _divide(pairs, by, group_key, shares, np.random.default_rng(seed), notes)
     for fold in range(n):
         part = np.zeros(n, dtype=np.int8)
         part[(fold + 1) % n], part[fold] = 1, 2
         parts = {side: part[folds] for side, folds in fold_of.items()}
-        yield _split(pairs, parts, by, seed, [f"Fold {fold + 1} of {n}.", *notes])
+        yield _split(pairs, parts, by, seed, [f"Fold {fold + 1} of {n}.", *notes], every)
 
 
 def _split(
-    pairs: PairSet,
-    parts: Partition,
-    by: By,
-    seed: int,
-    notes: Sequence[str],
-    candidates: Candidates = "all",
+    pairs: PairSet, parts: Partition, by: By, seed: int, notes: Sequence[str], every: bool
 ) -> Split:
-    if candidates not in get_args(Candidates):
-        raise DatasetError(f"candidates must be 'all' or 'judged', got {candidates!r}.")
-    every = candidates == "all" and all_are_candidates(pairs)
     index: dict[str, dict[str, Index]] = {
         side: {name: np.flatnonzero(members == i) for i, name in enumerate(PARTS)}
         for side, members in parts.items()
@@ -251,19 +236,12 @@ def _split(
         index["x"], more = _pools(pairs.relevance.T, index["y"], pairs.x.kind, pairs.x_name, every)
     divided: Side | None = next(iter(parts)) if len(parts) == 1 else None
     pairs = replace(pairs, divided=divided)
-    members = {name: _part(pairs, name, index["x"][name], index["y"][name]) for name in PARTS}
+    x, y = index["x"], index["y"]
+    train, validation, test = (_part(pairs, name, x[name], y[name]) for name in PARTS)
     if len(parts) == 2:
-        more = _note_lost_pairs(pairs.relevance, [part.relevance for part in members.values()])
-    return Split(
-        members["train"],
-        members["validation"],
-        members["test"],
-        by=by,
-        seed=seed,
-        x_index=index["x"],
-        y_index=index["y"],
-        notes=(*notes, *more),
-    )
+        relevances = [part.relevance for part in (train, validation, test)]
+        more = _note_lost_pairs(pairs.relevance, relevances)
+    return Split(train, validation, test, by, seed, x, y, (*notes, *more))
 
 
 def all_are_candidates(pairs: PairSet) -> bool:
@@ -280,9 +258,8 @@ def _pools(
     if kind == "keyword":
         learned = _distinct(positives[members["train"]].indices)
         unlearned = positives.shape[1] - len(learned)
-        notes = [f"{name}: {unlearned:,} without a relevant pair in train left out."]
-        notes = notes if unlearned else []
-        return dict.fromkeys(PARTS, learned), notes
+        note = f"{name}: {unlearned:,} without a relevant pair in train left out."
+        return dict.fromkeys(PARTS, learned), [note] if unlearned else []
     graph = relevance.matrix if relevance.unjudged == "ignore" else positives
     pools = {p: _distinct(graph[index].indices) for p, index in members.items()}
     if every:
@@ -313,24 +290,16 @@ def _part(pairs: PairSet, name: str, x: Index, y: Index) -> PairSet:
 
 def _note_lost_pairs(whole: Relevance, parts: Sequence[Relevance]) -> list[str]:
     """Say what is judged between items of different parts and hence in none."""
-    lost, total = [], 0
-    for name in ("positives", "negatives"):
-        n = getattr(whole, name).nnz - sum(getattr(part, name).nnz for part in parts)
-        if n:
-            kind = "relevant" if name == "positives" else "judged negative"
-            lost.append(counted(n, f"{kind} pair"))
-            total += n
-    why = "it falls between parts" if total == 1 else "they fall between parts"
-    return [f"{' and '.join(lost)} dropped: {why}."] if lost else []
+    lost = {}
+    for kind, name in (("relevant", "positives"), ("judged negative", "negatives")):
+        lost[kind] = getattr(whole, name).nnz - sum(getattr(part, name).nnz for part in parts)
+    listed = " and ".join(counted(n, f"{kind} pair") for kind, n in lost.items() if n)
+    falls = "it falls" if sum(lost.values()) == 1 else "they fall"
+    return [f"{listed} dropped: {falls} between parts."] if listed else []
 
 
 def _divide(
-    pairs: PairSet,
-    by: By,
-    key: str | None,
-    shares: Reals,
-    rng: np.random.Generator,
-    notes: list[str],
+    pairs: PairSet, by: By, key: str | None, shares: Reals, rng: Generator, notes: list[str]
 ) -> Partition:
     """The part of each item, on the sides that are divided."""
     if by == "pair":
@@ -344,9 +313,7 @@ def _divide(
     return _by_side(pairs, by, shares, rng)
 
 
-def _by_pair(
-    pairs: PairSet, shares: Reals, rng: np.random.Generator, notes: list[str]
-) -> Partition:
+def _by_pair(pairs: PairSet, shares: Reals, rng: Generator, notes: list[str]) -> Partition:
     """Divide both sides so that linked items stay together."""
     relevance = pairs.relevance
     positives = relevance.positives
@@ -375,7 +342,7 @@ def _by_pair(
     return {"x": parts[x], "y": parts[y]}
 
 
-def _by_side(pairs: PairSet, side: Side, shares: Reals, rng: np.random.Generator) -> Partition:
+def _by_side(pairs: PairSet, side: Side, shares: Reals, rng: Generator) -> Partition:
     relevance = pairs.relevance if side == "x" else pairs.relevance.T
     good, bad = (np.diff(m.indptr) > 0 for m in (relevance.positives, relevance.negatives))
     strata = _strata(good, bad, len(shares))
@@ -393,7 +360,7 @@ def _strata(
     return strata if both.any() else strata - 1
 
 
-def _by_group(pairs: PairSet, key: str, shares: Reals, rng: np.random.Generator) -> Partition:
+def _by_group(pairs: PairSet, key: str, shares: Reals, rng: Generator) -> Partition:
     """Divide the sides that have a metadata column, its equal values together."""
     codes, numbers = groups(pairs, key)
     n = len(numbers)
@@ -423,14 +390,14 @@ def groups(pairs: PairSet, key: str) -> tuple[dict[Side, Index], dict[str, int]]
         # An item without a value is a group of its own; values never begin so.
         keys = []
         for cell in _texts(items, key):
-            n_lonely += cell == ""
+            n_lonely += not cell
             keys.append(f"={cell}" if cell else f"?{n_lonely}")
         codes[side] = np.array([numbers.setdefault(k, len(numbers)) for k in keys], dtype=np.intp)
     return codes, numbers
 
 
 def _by_column(
-    pairs: PairSet, key: str, shares: Reals, rng: np.random.Generator, notes: list[str]
+    pairs: PairSet, key: str, shares: Reals, rng: Generator, notes: list[str]
 ) -> Partition:
     """Divide the sides that have a split column as it says."""
     parts: Partition = {}
@@ -492,10 +459,7 @@ def _by_time(pairs: PairSet, key: str, shares: Reals, notes: list[str]) -> Parti
     if len(dated) < len(everything):
         n_undated = len(everything) - len(dated)
         notes.append(f"{counted(n_undated, 'item')} without a time in training.")
-    return {
-        side: np.sum(when[:, None] >= begins, axis=1, dtype=np.int8)
-        for side, when in times.items()
-    }
+    return {side: np.sum(t[:, None] >= begins, axis=1, dtype=np.int8) for side, t in times.items()}
 
 
 def time_columns(pairs: PairSet) -> list[str]:
@@ -514,13 +478,11 @@ def time_columns(pairs: PairSet) -> list[str]:
 
 def _time(cell: object) -> float | None:
     """A number or a date in ISO form; NaN for nothing, None for anything else."""
-    if cell is None or cell != cell or str(cell).strip() == "":
-        return float("nan")
     text = str(cell).strip()
-    try:
+    if cell is None or cell != cell or not text:
+        return float("nan")
+    with suppress(ValueError):
         return float(text)
-    except ValueError:
-        pass
     try:
         when = datetime.fromisoformat(text)
     except ValueError:
@@ -571,11 +533,7 @@ def _texts(items: Items, key: str) -> list[str]:
 
 
 def assign_parts(
-    weights: ArrayLike,
-    strata: ArrayLike,
-    shares: ArrayLike,
-    rng: np.random.Generator,
-    what: str = "item",
+    weights: ArrayLike, strata: ArrayLike, shares: ArrayLike, rng: Generator, what: str = "item"
 ) -> Parts:
     """Assign every unit to one part."""
     # Within a stratum, units go from heavy to light (equal ones in random order), each to the
@@ -643,9 +601,8 @@ def is_in_part(labels: NDArray[np.object_], part: str) -> NDArray[np.bool_]:
     """Which items are in a part, whatever else they are in."""
     if part == NO_PART:
         return np.asarray(labels == NO_PART)
-    return np.array(
-        [label == EVERY_PART or part in label.split(" and ") for label in labels], dtype=bool
-    )
+    inside = [label == EVERY_PART or part in label.split(" and ") for label in labels]
+    return np.array(inside, dtype=bool)
 
 
 def parts_present(labels: NDArray[np.object_]) -> tuple[str, ...]:
