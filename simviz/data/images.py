@@ -107,22 +107,17 @@ def resize_like(sprite: NDArray[np.uint8], others: NDArray[np.uint8]) -> NDArray
 
     height, width = others.shape[1:3]
     image = Image.fromarray(sprite).resize((width, height), Image.Resampling.LANCZOS)
-    if others.ndim == 4:
-        return np.asarray(image, dtype=np.uint8)
-    grey = np.asarray(image.convert("L"), dtype=np.uint8)
+    pixels = np.asarray(image if others.ndim == 4 else image.convert("L"), dtype=np.uint8)
     is_white = len(others) > 0 and np.median(others[:, 0]) > 127
-    return grey if is_white else 255 - grey
+    return pixels if others.ndim == 4 or is_white else 255 - pixels
 
 
 _SENTENCE = 5  # words; keywords separated by commas are rarely as many
+_WORDS = re.compile(r"(?i)keyword|tag|label|word|caption|text|description")
 
 
 def assemble(
-    name: str,
-    read: Callable[[str], bytes],
-    images: Sequence[str],
-    table: Table,
-    title: str | None = None,
+    name: str, read: Callable[[str], bytes], images: Sequence[str], table: Table, title: str
 ) -> ReadResult:
     """Match a table to images, and render those that have a keyword."""
     by_key = keys_of(images)
@@ -135,8 +130,8 @@ def assemble(
     if captions:
         notes.append(Note(f"Column {shown(word_column)} holds captions: each is one text."))
     if delimiter:
-        text = f"Keywords in column {shown(word_column)}"
-        notes.append(Note(f"{text} are separated by {delimiter!r}."))
+        where = f"column {shown(word_column)}"
+        notes.append(Note(f"Keywords in {where} are separated by {delimiter!r}."))
     links: list[tuple[str, str]] = []  # path in the zip, keyword
     unknown, empty = list[int](), list[int]()
     for row, (file, cell) in enumerate(zip(table[file_column], cells, strict=True)):
@@ -150,19 +145,11 @@ def assemble(
             links += [(path, word) for word in words if word]
     if unknown:
         example = shown(table[file_column][unknown[0]])
-        sentence = (
-            f"{counted(len(unknown), 'row')} of {table.name} left out: no image in {name} has "
-            f"that file name ({table.named(unknown)}; {example})."
-        )
-        reasons = ["no image of that name"] * len(unknown)
-        notes.append(Note(sentence, "lost", table.rows[unknown], reasons=reasons))
+        why = f"no image in {name} has that file name ({table.named(unknown)}; {example})"
+        notes.append(_left_out(table, unknown, "no image of that name", why))
     if empty:
-        sentence = (
-            f"{counted(len(empty), 'row')} of {table.name} left out: no keyword (the first is "
-            f"{table.unit} {table.rows[empty[0]]})."
-        )
-        reasons = ["no keyword"] * len(empty)
-        notes.append(Note(sentence, "lost", table.rows[empty], reasons=reasons))
+        why = f"no keyword (the first is {table.unit} {table.rows[empty[0]]})"
+        notes.append(_left_out(table, empty, "no keyword", why))
     needed = {path for path, _ in links}
     sprites, more = make_sprites(name, read, [path for path in images if path in needed])
     notes += more
@@ -174,14 +161,16 @@ def assemble(
             f"{name}: no image can be used. {' '.join(notes)} "
             f"Check the file names in column {shown(file_column)} of {table.name}."
         )
-    title = title or PurePosixPath(name).stem
     pairs = _pair_set(title, sprites, links, "text" if captions else "keyword")
-    roles = ColumnRoles(
-        x=word_column,
-        y=file_column,
-        reasons={"x": "the column with keywords", "y": "its cells name files in the zip"},
-    )
+    reasons = {"x": "the column with keywords", "y": "its cells name files in the zip"}
+    roles = ColumnRoles(word_column, file_column, reasons=reasons)
     return ReadResult(pairs, tuple(notes), table, roles)
+
+
+def _left_out(table: Table, rows: list[int], reason: str, why: str) -> Note:
+    """Say which rows of the table are not used, and why."""
+    sentence = f"{counted(len(rows), 'row')} of {table.name} left out: {why}."
+    return Note(sentence, "lost", table.rows[rows], reasons=[reason] * len(rows))
 
 
 def _pair_set(
@@ -194,14 +183,11 @@ def _pair_set(
     links = [(path, word) for path, word in links if path in images]
     rows, first, _ = factorize(as_cells([word.casefold() for _, word in links]))
     words, columns = [links[i][1] for i in first], [images[path] for path, _ in links]
-    return PairSet(
-        Items(words, words, kind),
-        Items(list(images), np.stack(list(sprites.values())), "image"),
-        Relevance.from_pairs(rows, columns, shape=(len(words), len(images)), unjudged="negative"),
-        name=name or "images",
-        x_name="keywords" if kind == "keyword" else "captions",
-        y_name="images",
-    )
+    y, shape = np.stack(list(sprites.values())), (len(words), len(images))
+    relevance = Relevance.from_pairs(rows, columns, shape=shape, unjudged="negative")
+    sides = Items(words, words, kind), Items(list(images), y, "image")
+    x_name = "keywords" if kind == "keyword" else "captions"
+    return PairSet(*sides, relevance, name or "images", x_name, "images")
 
 
 def keys_of(images: Iterable[str]) -> dict[str, str | None]:
@@ -227,16 +213,14 @@ def _columns(table: Table, keys: dict[str, str | None]) -> tuple[str, str]:
         column: sum(_find(keys, cell) is not None for cell in table[column])
         for column in table.frame
     }
-    file_column = max(n_named, key=lambda c: n_named[c])
+    file_column = max(n_named, key=n_named.__getitem__)
     if not n_named[file_column]:
         raise DatasetError(
             f"{table.name}: no column names an image in the zip; {table.place(0)} begins with "
             f"{shown(table.frame.iat[0, 0])}. Write the file names, one a row."
         )
     others = [c for c in table.frame if c != file_column]
-    named = [
-        c for c in others if re.search(r"(?i)keyword|tag|label|word|caption|text|description", c)
-    ]
+    named = [c for c in others if _WORDS.search(c)]
     text = [c for c in others if table.kinds[c] == "text"]
     return file_column, (named or text or others)[0]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
@@ -118,7 +119,7 @@ TABLE_ENDINGS = (
 ).split()
 
 _WORDS: Mapping[Part, frozenset[str]] = {
-    "ids": frozenset("ids".split()),
+    "ids": frozenset(["ids"]),
     "about": frozenset("split splits fold folds group groups meta metadata".split()),
     "relevance": frozenset(
         "relevance qrels qrel judgments judgements judgment pairs links labels matches mapping "
@@ -130,6 +131,7 @@ _WORDS: Mapping[Part, frozenset[str]] = {
         "tgt images".split()
     ),
 }
+_OF_ENDING: Mapping[str, Part] = {".qrels": "relevance", ".qrel": "relevance", ".topics": "x"}
 _IGNORED = re.compile(
     r"(?i)(^|/)(readme|licen[cs]e|changelog|vocabulary|vocab)\b|\.(md|rst|html?)$"
 )
@@ -151,31 +153,21 @@ class Plan:
 
 def plan_parts(name: str, paths: Iterable[str], assigned: Mapping[str, str] | None = None) -> Plan:
     """Guess which file is which."""
-    plan, paths = Plan(), list(paths)
-    assigned = dict(assigned or {})
+    plan, paths, assigned = Plan(), list(paths), assigned or {}
     for part, path in assigned.items():
         if part not in ("x", "y", "relevance"):
             raise DatasetError(f"{name}: {part!r} is no part; give 'x', 'y' or 'relevance'.")
         if path not in paths:
             raise DatasetError(f"{name} holds no file {path!r}. There is {', '.join(paths[:8])}.")
         _assign(name, plan, part, path, "given")
-    weak: list[tuple[str, str]] = []
-    for path in paths:
-        if path in assigned.values():
-            continue
-        part, why = part_of(path)
-        if part in assigned:
-            part, why = "left_over", ""
-        if part == "relevance" and not _is_exact(path):
-            weak.append((path, why))
-            continue
-        _assign(name, plan, part, path, why)
+    others = [path for path in paths if path not in assigned.values()]
     # relevance.tsv stands before relevance_3level.tsv, all of qrels/*.tsv together.
-    for path, why in weak:
-        if plan.relevance:
-            plan.left_over.append(path)
-        else:
-            _assign(name, plan, "relevance", path, why)
+    weak = [path for path in others if part_of(path)[0] == "relevance" and not _is_exact(path)]
+    for path in (*(path for path in others if path not in weak), *weak):
+        part, why = part_of(path)
+        if part in assigned or (path in weak and plan.relevance):
+            part, why = "left_over", ""
+        _assign(name, plan, part, path, why)
     return plan
 
 
@@ -187,27 +179,22 @@ def part_of(path: str) -> tuple[Part, str]:
         return "images", "an image"
     if _IGNORED.search(path):
         return "left_over", ""
-    is_table = ending in TABLE_ENDINGS or ending == ""
-    if not is_table and ending not in ENDINGS and not ending[1:].isalpha():
+    if ending not in ("", *TABLE_ENDINGS, *ENDINGS) and not ending[1:].isalpha():
         return "left_over", ""
-    words = _words(pure.stem if ending else pure.name) or []
-    if ending in (".qrels", ".qrel"):
-        return "relevance", f"its name ends in {ending}"
-    if ending in (".topics",):
-        return "x", f"its name ends in {ending}"
+    if ending in _OF_ENDING:
+        return _OF_ENDING[ending], f"its name ends in {ending}"
+    words = _words(pure.stem if ending else pure.name)
     folders = [word for part in pure.parts[:-1] for word in _words(part)]
     for where in (words, folders):
         for part, known in _WORDS.items():
-            hit = next((word for word in where if word in known), None)
-            if hit is not None:
+            if hit := next((word for word in where if word in known), None):
                 return part, f"{hit!r} in its name"
     return "left_over", ""
 
 
 def _assign(name: str, plan: Plan, part: str, path: str, why: str) -> None:
     if part in ("x", "y"):
-        held = getattr(plan, part)
-        if held is not None:
+        if held := getattr(plan, part):
             raise DatasetError(
                 f"{name}: {held} and {path} both look like the items of the {part} side. Leave "
                 "one of them out, or rename it."
@@ -236,11 +223,7 @@ def _words(name: str) -> list[str]:
 
 
 ENDINGS = (".npy", ".npz", ".svm", ".svmlight", ".libsvm", ".mtx")
-
-
 Matrix = Any  # dense (n, d) or CSR
-
-
 _SPARSE = {"data", "indices", "indptr", "shape", "format"}
 
 
@@ -292,8 +275,8 @@ def _npz(name: str, data: bytes) -> dict[str, Matrix]:
 def _npy(name: str, data: bytes) -> NDArray[Any]:
     """One array, its size checked against the bytes before anything is reserved."""
     file = io.BytesIO(data)
-    version = np.lib.format.read_magic(file)
     form = np.lib.format
+    version = form.read_magic(file)
     readers = {(1, 0): form.read_array_header_1_0, (2, 0): form.read_array_header_2_0}
     if version in readers:
         shape, _, dtype = readers[version](file, max_header_size=10_000)
@@ -302,9 +285,7 @@ def _npy(name: str, data: bytes) -> NDArray[Any]:
                 f"{name} holds Python objects, which are never unpickled. Save numbers, or texts "
                 "in a table."
             )
-        n = 1
-        for length in shape:
-            n *= int(length)
+        n = math.prod(map(int, shape))
         if n * dtype.itemsize > len(data):
             raise DatasetError(f"{name} is cut off: it promises {n:,} numbers. Copy it again.")
     file.seek(0)
@@ -348,8 +329,7 @@ def _matrix_market(name: str, data: bytes) -> Matrix:
 
 
 def _refuse_rows(name: str, shape: Iterable[int]) -> None:
-    limits = get_limits()
-    rows, columns = shape
+    limits, (rows, columns) = get_limits(), shape
     if rows > limits.rows or columns > 2**31 - 1:
         raise DatasetError(
             f"{name} is a matrix of {rows:,} × {columns:,}; the limit is {limits.rows:,} rows. "

@@ -6,6 +6,7 @@ import html
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 from pathlib import PurePosixPath
 
 import numpy as np
@@ -124,14 +125,13 @@ def iter_fields(name: str, text: str, n: tuple[int, ...], what: str) -> Iterator
     """Lines of words between white space, each with its number."""
     for line, raw in enumerate(text.split("\n"), start=1):
         fields = raw.split()
-        if not fields:
-            continue
-        if len(fields) not in n:
+        if fields and len(fields) not in n:
             raise DatasetError(
                 f"{name}, line {line} has {len(fields)} words ({shown(raw.strip())}); {what} has "
                 f"{' or '.join(map(str, n))}, with white space between them."
             )
-        yield line, fields
+        if fields:
+            yield line, fields
 
 
 def _plain(marked: str) -> str:
@@ -141,7 +141,6 @@ def _plain(marked: str) -> str:
 RowOf = Mapping[str, int]
 _COLUMNS = ("query", "iteration", "document", "grade")
 RUN_COLUMNS = ("query", "Q0", "document", "rank", "score", "run")
-_IDS = ("query", "document")
 
 
 @dataclass(slots=True)
@@ -169,9 +168,10 @@ def read_judgments(
     """Read a list of judgments: TREC's qrels, or a table with two columns of ids."""
     table = read_judgment_table(path, data, x)
     is_trec = tuple(table.frame) == _COLUMNS
-    x_column, y_column = id_columns(table, x, y, _IDS if is_trec else ())
+    x_column, y_column = id_columns(table, x, y, _COLUMNS[::2] if is_trec else ())
     free = [c for c in table.frame if c not in (x_column, y_column, "iteration")]
-    label = _label_column(table, free, labels or {}) if label is None else label or None
+    labels = labels or {}
+    label = _label_column(table, free, labels) if label is None else label or None
     if label is not None and label not in free:
         raise DatasetError(f"{table.name}: column {shown(label)} cannot be the label.")
     x_at, y_at = (positions(table, c, index) for c, index in ((x_column, x), (y_column, y)))
@@ -196,8 +196,8 @@ def read_judgments(
         y=y_column,
         label=label,
         threshold=threshold,
-        labels=labels or {},
-        reasons={"x": "its cells are ids of x items", "y": "its cells are ids of y items"},
+        labels=labels,
+        reasons={side: f"its cells are ids of {side} items" for side in "xy"},
     )
     if label is None:
         notes += unread_notes(table, [c for c in table.frame if c not in free])
@@ -260,22 +260,17 @@ def id_columns(table: Table, x: RowOf, y: RowOf, among: Sequence[str] = ()) -> t
         side: {c: float((positions(table, c, index) >= 0).mean()) for c in columns}
         for side, index in (("x", x), ("y", y))
     }
-    best = max(
-        ((a, b) for a in columns for b in columns if a != b),
-        key=lambda pair: (
-            round(min(shares["x"][pair[0]], shares["y"][pair[1]]), 3),
-            round(shares["x"][pair[0]] + shares["y"][pair[1]], 3),
-            -columns.index(pair[0]),
-        ),
-    )
-    return best
+
+    def rank(pair: tuple[str, str]) -> tuple[float, float, int]:
+        a, b = shares["x"][pair[0]], shares["y"][pair[1]]
+        return round(min(a, b), 3), round(a + b, 3), -columns.index(pair[0])
+
+    return max(permutations(columns, 2), key=rank)
 
 
 def _label_column(table: Table, free: Sequence[str], labels: Labels) -> str | None:
     """A column named like a judgment, else the only one with numbers, else one with words."""
     named = [c for c in free if is_label_name(c) and c not in table.vectors]
     numbers = [c for c in free if table.kinds[c] == "number"]
-    words = [c for c in free if known_words(table, c, labels)]
-    if named:
-        return named[0]
-    return numbers[0] if len(numbers) == 1 else next(iter(words), None)
+    words = (c for c in free if known_words(table, c, labels))
+    return next(iter(named or (numbers if len(numbers) == 1 else words)), None)

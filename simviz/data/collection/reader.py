@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
@@ -125,9 +125,8 @@ def read_collection(
     title = PurePosixPath(name or files.name).stem or "collection"
     parts = parts or {}
     columns = {part: column for part, column in parts.items() if part in _COLUMNS}
-    plan = plan_parts(
-        files.name, files.paths, {k: v for k, v in parts.items() if k not in columns}
-    )
+    assigned = {part: path for part, path in parts.items() if part not in columns}
+    plan = plan_parts(files.name, files.paths, assigned)
     if not parts and (guessed := _by_content(files, plan)):
         plan = plan_parts(files.name, files.paths, guessed)
     alone = _only_table(files, plan)
@@ -151,17 +150,13 @@ def read_collection(
     ]
     judged = _concatenate(by_file) if by_file else None
     if judged is not None:
+        at, kind, shape = (judged.x, judged.y), judged.kind, (len(x.ids), len(y.ids))
+        least = threshold if kind == "score" else None
         relevance = Relevance.from_pairs(
-            judged.x,
-            judged.y,
-            judged.values,
-            shape=(len(x.ids), len(y.ids)),
-            unjudged=unjudged,
-            kind=judged.kind,
-            threshold=threshold if judged.kind == "score" else None,
+            *at, judged.values, shape=shape, unjudged=unjudged, kind=kind, threshold=least
         )
         notes += judged.notes
-        _split_by_file(by_file, x, len(x.ids), notes)
+        _split_by_file(by_file, x, notes)
     else:
         relevance = _by_equal_ids(files.name, x, y, notes)
         if unjudged is not None:
@@ -169,14 +164,10 @@ def read_collection(
     for path in plan.about:
         notes += attach_table(path, files.read(path), x, y)
     x_items = x.items()
-    pairs = PairSet(
-        x_items,
-        x_items if one_side else y.items(),
-        relevance,
-        name=title,
-        x_name=_name_of_side(plan.x or (plan.y if one_side else None), "x"),
-        y_name=_name_of_side(plan.y or (plan.x if one_side else None), y.kind),
-    )
+    y_items = x_items if one_side else y.items()
+    x_name = _name_of_side(plan.x or (plan.y if one_side else None), "x")
+    y_name = _name_of_side(plan.y or (plan.x if one_side else None), y.kind)
+    pairs = PairSet(x_items, y_items, relevance, title, x_name, y_name)
     if judged is None:
         table, roles = _preview(files.name, pairs)
         return ReadResult(pairs, tuple(notes), table, roles)
@@ -205,7 +196,7 @@ def _part_choices(
     files: Files, plan: Plan, x: ReadSide, y: ReadSide, judged: Judgments
 ) -> dict[str, tuple[str, ...]]:
     """Which file and column was taken for each part, and after it all that can be."""
-    tables = [p for p in files.paths if PurePosixPath(p).suffix.lower() in TABLE_ENDINGS]
+    tables = _tables(files.paths)
     taken = {"x": plan.x, "y": plan.y, "relevance": plan.relevance[0]}
     offered = {}
     for part in _FILES if len(plan.relevance) == 1 else ("x", "y"):
@@ -250,17 +241,19 @@ def _by_content(files: Files, plan: Plan) -> dict[str, str]:
     return {}
 
 
+def _tables(paths: Iterable[str]) -> list[str]:
+    return [p for p in paths if PurePosixPath(p).suffix.lower() in TABLE_ENDINGS]
+
+
 def _only_table(files: Files, plan: Plan) -> str | None:
     """The only table, where nothing else could be a side."""
-    if plan.images or plan.ids or [p for p in (plan.x, plan.y) if p]:
+    if plan.images or plan.ids or plan.x or plan.y:
         return None
-    tables = [*plan.relevance, *plan.left_over, *plan.about]
-    tables = [p for p in tables if PurePosixPath(p).suffix.lower() in TABLE_ENDINGS]
-    tables = [p for p in tables if not p.lower().endswith((".md", "readme.txt", "readme"))]
+    tables = _tables([*plan.relevance, *plan.left_over, *plan.about])
+    tables = [p for p in tables if not p.lower().endswith("readme.txt")]
     if len(tables) == 1:
         return tables[0]
-    matrices = [p for p in files.paths if p.lower().endswith((".npz", ".npy"))]
-    if tables or not matrices:
+    if tables or not any(p.lower().endswith((".npz", ".npy")) for p in files.paths):
         listed = ", ".join(shown(p) for p in files.paths[:8])
         raise DatasetError(
             f"{files.name}: it is not clear which file holds what ({listed}). Name the items of "
@@ -329,17 +322,14 @@ def _index(side: ReadSide) -> RowOf:
 
 def _concatenate(by_file: Sequence[tuple[str, Judgments]]) -> Judgments:
     """Judgments of several files as one; the first file is the one that is shown."""
-    first = by_file[0][1]
-    if len(by_file) == 1:
-        return first
     parts = [judged for _, judged in by_file]
-    kinds = {"score" if judged.kind == "score" else "grade" for judged in parts}
+    first, are_scores = parts[0], all(judged.kind == "score" for judged in parts)
     values = [np.ones(len(j.x)) if j.values is None else j.values for j in parts]
     return Judgments(
         np.concatenate([j.x for j in parts]),
         np.concatenate([j.y for j in parts]),
         np.concatenate(values),
-        "score" if kinds == {"score"} else "grade",
+        "score" if are_scores else "grade",
         first.table,
         first.roles,
         # Rows of other files are not those of the table that is shown.
@@ -348,13 +338,13 @@ def _concatenate(by_file: Sequence[tuple[str, Judgments]]) -> Judgments:
 
 
 def _split_by_file(
-    by_file: Sequence[tuple[str, Judgments]], x: ReadSide, n_x: int, notes: list[Note]
+    by_file: Sequence[tuple[str, Judgments]], x: ReadSide, notes: list[Note]
 ) -> None:
     """Files that are called train, dev and test say to which part their x items belong."""
     words = {p: SPLIT_WORDS.get(PurePosixPath(p).stem.lower()) for p, _ in by_file}
     if len(by_file) < 2 or None in words.values() or "split" in x.metadata:
         return
-    parts = as_cells([""] * n_x)
+    parts = as_cells([""] * len(x.ids))
     for path, judged in sorted(by_file, key=lambda item: -PARTS.index(str(words[item[0]]))):
         parts[np.unique(judged.x)] = words[path]
     x.metadata["split"] = parts
@@ -374,23 +364,17 @@ def _by_equal_ids(name: str, x: ReadSide, y: ReadSide, notes: list[Note]) -> Rel
     alone = len(x.ids) + len(y.ids) - 2 * len(rows)
     notes.append(Note(f"No judgments were given: {counted(len(rows), 'pair')} by equal ids."))
     if alone:
-        notes.append(
-            Note(f"{counted(alone, 'item has', 'items have')} no partner of the same id.")
-        )
-    at = np.array(rows, dtype=np.int64)
-    return Relevance.from_pairs(
-        at[:, 0], at[:, 1], shape=(len(x.ids), len(y.ids)), unjudged="negative"
-    )
+        who = counted(alone, "item has", "items have")
+        notes.append(Note(f"{who} no partner of the same id."))
+    (at, to), shape = np.transpose(rows), (len(x.ids), len(y.ids))
+    return Relevance.from_pairs(at, to, shape=shape, unjudged="negative")
 
 
 def _part_notes(plan: Plan) -> list[Note]:
-    parts = [("x", plan.x), ("y", plan.y), *(("judgments", p) for p in plan.relevance)]
+    parts = [("x side", plan.x), ("y side", plan.y)]
+    parts += [("judgments", path) for path in plan.relevance]
     notes = [
-        Note(
-            f"{path} was read as the {part if part == 'judgments' else part + ' side'}: "
-            f"{plan.reasons[path]}.",
-            "part",
-        )
+        Note(f"{path} was read as the {part}: {plan.reasons[path]}.", "part")
         for part, path in parts
         if path in plan.reasons
     ]
@@ -515,16 +499,12 @@ def side_of_table(
         items = counted(len(empty), "item")
         text = f"{table.name}: {items} without id or text left out ({table.named(empty)})."
         side.notes.append(Note(text, "lost", table.rows[empty]))
-    side.metadata = _metadata(table, (id_column, column), item_rows)
-    return side
-
-
-def _metadata(table: Table, used: Sequence[str], rows: Any) -> dict[str, NDArray[Any]]:
-    return {
-        column: typed(table[column][rows], False)
-        for column in table.frame
-        if column not in used and table.kinds[column] not in ("vector", "empty")
+    side.metadata = {
+        name: typed(table[name][item_rows], False)
+        for name in table.frame
+        if name not in (id_column, column) and table.kinds[name] not in ("vector", "empty")
     }
+    return side
 
 
 def read_ids(path: str, data: bytes) -> list[str]:
@@ -566,10 +546,9 @@ def _side_of_lines(name: str, text: str, notes: list[Note]) -> ReadSide:
 def _id_column(table: Table) -> str:
     """The column with ids: by its name, else the first that tells all rows apart."""
     columns = [c for c in table.frame if c not in table.vectors]
-    for name in _ID_NAMES:
-        for column in columns:
-            if column.lower() == name:
-                return column
+    named = (column for name in _ID_NAMES for column in columns if column.lower() == name)
+    if column := next(named, None):
+        return column
     for column in columns:
         known = [cell for cell in table.factorize(column)[2] if not is_missing(cell)]
         if len(known) == len(table) and column.lower() not in _TEXT_NAMES:
@@ -597,12 +576,8 @@ def side_of_images(files: Files, paths: Sequence[str]) -> ReadSide:
 
 def read_picture_files(files: Files, plan: Plan, title: str) -> ReadResult:
     """Images with a table of keywords or captions, else with folders as keywords."""
-    candidates = [*plan.relevance, *plan.about, *plan.left_over, *(p for p in (plan.x,) if p)]
-    tables = [
-        p
-        for p in dict.fromkeys(candidates)
-        if PurePosixPath(p).suffix.lower() in TABLE_ENDINGS and "readme" not in p.lower()
-    ]
+    candidates = [*plan.relevance, *plan.about, *plan.left_over, *filter(None, [plan.x])]
+    tables = [p for p in _tables(dict.fromkeys(candidates)) if "readme" not in p.lower()]
     if len(tables) > 1:
         listed = ", ".join(map(shown, tables[:4]))
         raise DatasetError(
@@ -611,14 +586,12 @@ def read_picture_files(files: Files, plan: Plan, title: str) -> ReadResult:
         )
     if tables:
         table = read_table(files.read(tables[0]), PurePosixPath(tables[0]).name)
-        notes: tuple[Note, ...] = ()
     else:
-        table, notes = _by_folder(files, plan.images)
-    result = assemble(files.name, files.read, plan.images, table, title)
-    return replace(result, notes=(*notes, *result.notes))
+        table = _by_folder(files, plan.images)
+    return assemble(files.name, files.read, plan.images, table, title)
 
 
-def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[Note, ...]]:
+def _by_folder(files: Files, paths: Sequence[str]) -> Table:
     """A table of keywords from the names of the folders that images lie in."""
     folders = [PurePosixPath(path).parent.parts for path in paths]
     if not all(folders):
@@ -633,9 +606,9 @@ def _by_folder(files: Files, paths: Sequence[str]) -> tuple[Table, tuple[Note, .
         depth += 1
     words = [f[depth].replace("_", " ").replace("-", " ").strip() or f[depth] for f in folders]
     columns = {"file": list(paths), "keyword": words}
-    table = make_table(files.name, (columns, range(1, len(paths) + 1), []), "row")
     sentence = f"The folders are the keywords: {', '.join(map(shown, sorted(set(words))[:8]))}."
-    return table, (Note(sentence),)
+    content = (columns, range(1, len(paths) + 1), [Note(sentence)])
+    return make_table(files.name, content, "row")
 
 
 def attach_table(path: str, data: bytes, x: ReadSide, y: ReadSide) -> list[Note]:
