@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+import zipfile
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -21,6 +24,34 @@ def words_and_pictures():
     pictures = Items([*"123456"], rng.integers(0, 255, (6, 64, 64), dtype=np.uint8), "image")
     shown = Relevance.from_pairs([0, 1, 2, 3, 0, 1], range(6), shape=(4, 6))
     return PairSet(words, pictures, shown)
+
+
+def saved(write, *arguments, **named):
+    """The bytes of what writes to a file."""
+    buffer = io.BytesIO()
+    write(buffer, *arguments, **named)
+    return buffer.getvalue()
+
+
+def zipped(files, compression=zipfile.ZIP_DEFLATED):
+    with zipfile.ZipFile(buffer := io.BytesIO(), "w", compression) as archive:
+        for name, data in files.items():
+            archive.writestr(name, data)
+    return buffer.getvalue()
+
+
+def arrow(columns, new=None):
+    """The bytes of an Arrow file, or of a stream."""
+    import pyarrow as pa
+
+    table, buffer = pa.table(columns), io.BytesIO()
+    with (new or pa.ipc.new_file)(buffer, table.schema) as writer:
+        writer.write_table(table)
+    return buffer.getvalue()
+
+
+def has_note(result, *parts):
+    return any(all(part in note for part in parts) for note in result.notes)
 
 
 def loud(n=300, seed=0):

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -214,9 +215,8 @@ def _length(side: Items) -> float:
 
 def are_short(texts: Sequence[str]) -> bool:
     """Whether most texts have so few words that few are met again: parts of words are terms."""
-    return (
-        bool(len(texts)) and float(np.median([len(text.split()) for text in texts])) < SHORT_TEXT
-    )
+    n_words = [len(text.split()) for text in texts]
+    return bool(n_words) and float(np.median(n_words)) < SHORT_TEXT
 
 
 def plain_text(text: str) -> str:
@@ -250,8 +250,8 @@ def script_of(character: str) -> str:
     if not character.isalpha():
         return ""
     name = unicodedata.name(character, "")
-    first = name.removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ").partition(" ")[0]
-    first = first.capitalize()
+    words = name.removeprefix("FULLWIDTH ").removeprefix("HALFWIDTH ").partition(" ")
+    first = words[0].capitalize()
     return "" if first in _COMMON else _NAMES.get(first, first)
 
 
@@ -323,13 +323,9 @@ def describe(pairs: PairSet) -> Description:
     n_x_of = np.bincount(positives.indices, minlength=positives.shape[1])
     x, x_words = _side(pairs.x, pairs.x_name, np.diff(positives.indptr))
     y, y_words = _side(pairs.y, pairs.y_name, n_x_of)
-    return Description(
-        x,
-        y,
-        len(x_words & y_words) if x.words and y.words else None,
-        _grades(pairs.relevance.matrix.data),
-        pairs.relevance.kind == "score",
-    )
+    n_shared = len(x_words & y_words) if x.words and y.words else None
+    grades = _grades(pairs.relevance.matrix.data)
+    return Description(x, y, n_shared, grades, pairs.relevance.kind == "score")
 
 
 def _side(
@@ -375,10 +371,8 @@ def _grades(values: NDArray[np.float64]) -> tuple[tuple[str, int], ...]:
         graded = zip(distinct.tolist(), counts.tolist(), strict=True)
         return tuple((f"{value:g}", n) for value, n in graded)[::-1]
     counts, edges = np.histogram(values, bins=_BINS)
-    return tuple(
-        (f"{low:.3g} to {high:.3g}", int(n))
-        for low, high, n in zip(edges[:-1], edges[1:], counts, strict=True)
-    )[::-1]
+    names = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    return tuple(zip(names, counts.tolist(), strict=True))[::-1]
 
 
 def telling_columns(x: Items, y: Items) -> tuple[str, ...]:
@@ -389,25 +383,14 @@ def telling_columns(x: Items, y: Items) -> tuple[str, ...]:
 
 def joined_column(x: Items, y: Items, name: str) -> NDArray[Any]:
     """The values of a column for the x items and then the y items."""
-    columns = [side.metadata.get(name) for side in (x, y)]
-    present = [column for column in columns if column is not None]
+    present = [side.metadata[name] for side in (x, y) if name in side.metadata]
     if not present:
         raise KeyError(name)
+    columns = [side.metadata.get(name, np.full(len(side), np.nan)) for side in (x, y)]
     if all(column.dtype.kind in "iuf" for column in present):
-        return np.concatenate(
-            [
-                np.full(len(side), np.nan) if column is None else column.astype(np.float64)
-                for side, column in zip((x, y), columns, strict=True)
-            ]
-        )
-    return np.array(
-        [
-            MISSING if value is None or value != value else str(value)
-            for side, column in zip((x, y), columns, strict=True)
-            for value in ([None] * len(side) if column is None else column)
-        ],
-        dtype=object,
-    )
+        return np.concatenate([column.astype(np.float64) for column in columns])
+    cells = [MISSING if cell is None or cell != cell else str(cell) for cell in chain(*columns)]
+    return np.array(cells, dtype=object)
 
 
 def paired_column(pairs: PairSet, name: str) -> NDArray[Any]:
@@ -429,10 +412,9 @@ def paired_column(pairs: PairSet, name: str) -> NDArray[Any]:
         np.divide(sums, n_known, out=own, where=n_known > 0)
         return values
     texts, codes = np.unique(other.astype(str), return_inverse=True)
-    indicator = sp.csr_array(
-        ((other != MISSING).astype(np.float64), (np.arange(len(other)), codes)),
-        shape=(len(other), len(texts)),
-    )
+    known = np.flatnonzero(other != MISSING)
+    shape = (len(other), len(texts))
+    indicator = sp.csr_array((np.ones(len(known)), (known, codes[known])), shape=shape)
     votes = (links @ indicator).tocsr()
     has_votes = votes.sum(axis=1) > 0
     own[has_votes] = texts[np.asarray(votes.argmax(axis=1)).ravel()[has_votes]]

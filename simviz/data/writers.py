@@ -52,47 +52,30 @@ class Header:
     metadata: tuple[MetadataColumn, ...] = ()
 
     @property
-    def value(self) -> str:
-        """Name of the value column."""
-        threshold = "" if self.threshold is None else f" threshold={float(self.threshold)!r}"
-        return f"{self.kind}[unjudged={self.unjudged}{threshold}]"
-
-    @property
     def columns(self) -> list[str]:
         """Names of all columns."""
         sides = ["x_id", f"x[{self.x_kind}]", "y_id", f"y[{self.y_kind}]"]
-        return [*sides, self.value, *map(str, self.metadata)]
+        threshold = "" if self.threshold is None else f" threshold={float(self.threshold)!r}"
+        value = f"{self.kind}[unjudged={self.unjudged}{threshold}]"
+        return [*sides, value, *map(str, self.metadata)]
 
 
 def parse_header(columns: Sequence[str]) -> Header | None:
     """Read column names back, or None where the file is not in this form."""
     if len(columns) < 5 or columns[0] != "x_id" or columns[2] != "y_id":
         return None
-    x_kind, y_kind = (_CONTENT.fullmatch(columns[i]) for i in (1, 3))
-    value = _VALUE.fullmatch(columns[4])
-    metadata = [_METADATA.fullmatch(c) for c in columns[5:]]
-    if not (x_kind and y_kind and value) or None in metadata:
+    matches: list[Any] = [*map(_CONTENT.fullmatch, columns[1:4:2]), _VALUE.fullmatch(columns[4])]
+    matches += map(_METADATA.fullmatch, columns[5:])
+    if None in matches:
         return None
-    threshold = value.group(3)
+    x, y, value, *metadata = matches
     try:
-        parsed = None if threshold is None else float(threshold)
-        extra = tuple(
-            MetadataColumn(
-                cast(Side, m[1]), m[2], "text" if m[3] == "text" else np.dtype(m[3]).str
-            )
-            for m in metadata
-            if m is not None
-        )
+        threshold = None if value[3] is None else float(value[3])
+        dtypes = ["text" if m[3] == "text" else np.dtype(m[3]).str for m in metadata]
     except (ValueError, TypeError):
         return None
-    return Header(
-        cast(TextKind, x_kind.group(2)),
-        cast(TextKind, y_kind.group(2)),
-        cast(Kind, value.group(1)),
-        cast(Unjudged, value.group(2)),
-        parsed,
-        extra,
-    )
+    more = (MetadataColumn(m[1], m[2], dtype) for m, dtype in zip(metadata, dtypes, strict=True))
+    return Header(x[2], y[2], value[1], value[2], threshold, tuple(more))
 
 
 _FORMATS = (".csv", ".tsv", ".jsonl", ".parquet")
@@ -197,14 +180,9 @@ def _header(pairs: PairSet) -> Header:
             MetadataColumn(cast(Side, side), name, _dtype(side, name, values))
             for name, values in items.metadata.items()
         ]
-    return Header(
-        cast(TextKind, pairs.x.kind),
-        cast(TextKind, pairs.y.kind),
-        pairs.relevance.kind,
-        pairs.relevance.unjudged,
-        pairs.relevance.threshold,
-        tuple(metadata),
-    )
+    x_kind, y_kind = cast(TextKind, pairs.x.kind), cast(TextKind, pairs.y.kind)
+    judged = pairs.relevance
+    return Header(x_kind, y_kind, judged.kind, judged.unjudged, judged.threshold, tuple(metadata))
 
 
 def _dtype(side: str, name: str, values: NDArray[Any]) -> str:
@@ -223,12 +201,9 @@ def _refuse_unwritable(items: Items, side: str, suffix: str) -> None:
     if "" in items.ids:
         raise DatasetError(f"An item of the {side} side has an empty id. Give it one to write it.")
     columns = {"id": items.ids, "text": items.content, **items.metadata}
-    for name, values in columns.items():
-        texts = [name]
-        if values.dtype.kind in "OUS":
-            texts += [str(v) for v in values]
-        for text in texts:
-            if "\x00" in text and suffix in (".csv", ".tsv"):
+    for name, values in columns.items() if suffix in (".csv", ".tsv") else ():
+        for text in (name, *(map(str, values) if values.dtype.kind in "OUS" else ())):
+            if "\x00" in text:
                 raise DatasetError(
                     f"{shown(text)} on the {side} side ({shown(name)}) holds a NUL, which "
                     f"{suffix} cannot hold. Write .jsonl or .parquet, or remove it."
@@ -240,12 +215,11 @@ def _rows(pairs: PairSet) -> Iterator[Row]:
     matrix = pairs.relevance.matrix
     declared = 0  # y items before this one are known to the reader
     for x in range(len(pairs.x)):
-        start, stop = matrix.indptr[x], matrix.indptr[x + 1]
-        if start == stop:
+        row = slice(matrix.indptr[x], matrix.indptr[x + 1])
+        columns, values = matrix.indices[row].tolist(), matrix.data[row].tolist()
+        if not columns:
             yield x, -1, None
-        for y, value in zip(
-            matrix.indices[start:stop].tolist(), matrix.data[start:stop].tolist(), strict=True
-        ):
+        for y, value in zip(columns, values, strict=True):
             for missing in range(declared, y):
                 yield -1, missing, None
             declared = max(declared, y + 1)
@@ -356,10 +330,9 @@ def from_long_form(table: Table, header: Header) -> PairSet:
         threshold=header.threshold,
     )
     sides = []
-    for side, rows, key, text, kind in (
-        ("x", x_rows, id_x, text_x, header.x_kind),
-        ("y", y_rows, id_y, text_y, header.y_kind),
-    ):
+    x_side = ("x", x_rows, id_x, text_x, header.x_kind)
+    y_side = ("y", y_rows, id_y, text_y, header.y_kind)
+    for side, rows, key, text, kind in (x_side, y_side):
         metadata = {m.name: _restore(table, m, rows) for m in header.metadata if m.side == side}
         ids, texts = (np.asarray(table[c][rows], dtype=object) for c in (key, text))
         sides.append(Items(ids, texts, kind, metadata))

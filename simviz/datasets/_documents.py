@@ -5,15 +5,13 @@ from __future__ import annotations
 import inspect
 import pkgutil
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from textwrap import dedent
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
+from simviz.data.cells import as_cells
 from simviz.data.pairs import Items
 from simviz.exceptions import DatasetError
 
@@ -127,16 +125,13 @@ class Library:
 
     def items(self) -> Items:
         names = [document.name for document in self.documents]
-        return Items(
-            names,
-            [document.docstring.text for document in self.documents],
-            "text",
-            {
-                "label": _column(".".join(name.split(".")[-2:]) for name in names),
-                "package": _column(name.partition(".")[0] for name in names),
-                "module": _column(document.space for document in self.documents),
-            },
-        )
+        columns = {
+            "label": [".".join(name.split(".")[-2:]) for name in names],
+            "package": [name.partition(".")[0] for name in names],
+            "module": [document.space for document in self.documents],
+        }
+        texts = [document.docstring.text for document in self.documents]
+        return Items(names, texts, "text", {k: as_cells(v) for k, v in columns.items()})
 
 
 def read_library() -> Library:
@@ -243,8 +238,3 @@ def _described(name: str, value: Any) -> Iterator[tuple[str, str]]:
     own = not isinstance(of_type, str) or "__doc__" in getattr(value, "__dict__", {})
     if isinstance(docstring, str) and own:
         yield name, docstring
-
-
-def _column(values: Iterable[str]) -> NDArray[np.object_]:
-    """Strings as a metadata column."""
-    return np.array(list(values), dtype=object)

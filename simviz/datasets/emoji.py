@@ -11,10 +11,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
+from simviz.data.cells import as_cells, factorize
 from simviz.data.pairs import Items, PairSet
-from simviz.datasets._info import DemoInfo
+from simviz.datasets import DemoInfo
 from simviz.relevance import Relevance
 
 # Variants of one emoji differ by these alone; their names would be near copies.
@@ -31,22 +30,14 @@ def load_emoji() -> PairSet:
     named = [
         (glyph, _plain(names["en"]), _plain(names["es"]))
         for glyph, names in emoji.EMOJI_DATA.items()
-        if names["status"] == qualified
-        and "en" in names
-        and "es" in names
-        and not any(tone in glyph for tone in _SKIN_TONES)
+        if names["status"] == qualified and {"en", "es"} <= names.keys()
+        if not any(tone in glyph for tone in _SKIN_TONES)
     ]
     glyphs, x_names, y_names = zip(*named, strict=True)
     x, x_index = merge(x_names, glyphs)
     y, y_index = merge(y_names, glyphs)
-    return PairSet(
-        x,
-        y,
-        Relevance.from_pairs(x_index, y_index, shape=(len(x), len(y)), unjudged="negative"),
-        name="emoji",
-        x_name="English names",
-        y_name="Spanish names",
-    )
+    relevance = Relevance.from_pairs(x_index, y_index, shape=(len(x), len(y)), unjudged="negative")
+    return PairSet(x, y, relevance, "emoji", "English names", "Spanish names")
 
 
 def _plain(name: str) -> str:
@@ -56,17 +47,10 @@ def _plain(name: str) -> str:
 
 def merge(texts: Sequence[str], glyphs: Sequence[str]) -> tuple[Items, list[int]]:
     """Distinct texts as items, and the item of each text; the first glyph is the label."""
-    place: dict[str, int] = {}
-    first: list[int] = []
-    index = []
-    for i, text in enumerate(texts):
-        if text not in place:
-            place[text] = len(place)
-            first.append(i)
-        index.append(place[text])
-    ids = np.array(["-".join(f"{ord(c):x}" for c in glyphs[i]) for i in first], dtype=object)
-    labels = np.array([glyphs[i] for i in first], dtype=object)
-    return Items(ids, list(place), "text", {"label": labels}), index
+    index, first, distinct = factorize(as_cells(texts))
+    labels = as_cells([glyphs[i] for i in first])
+    ids = ["-".join(f"{ord(c):x}" for c in glyph) for glyph in labels]
+    return Items(ids, distinct, "text", {"label": labels}), index.tolist()
 
 
 DEMO = DemoInfo(

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from simviz.data.cells import as_cells
 from simviz.data.pairs import Items, PairSet
-from simviz.datasets._info import DemoInfo
+from simviz.datasets import DemoInfo
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -43,28 +44,14 @@ def load_icons() -> PairSet:
     column = {word: i for i, word in enumerate(frequent)}
     words = {name: [column[w] for w in of_icon if w in column] for name, of_icon in terms.items()}
     names = [name for name, of_icon in words.items() if of_icon]
-    y = Items(
-        np.array(names, dtype=object),
-        _draw([chr(int(icons[name]["unicode"], 16)) for name in names]),
-        "image",
-        {
-            "label": np.array([icons[name]["label"] for name in names], dtype=object),
-            "name": np.array(names, dtype=object),
-        },
-    )
+    labels = as_cells([icons[name]["label"] for name in names])
+    pictures = _draw([chr(int(icons[name]["unicode"], 16)) for name in names])
+    x = Items(frequent, frequent, "keyword")
+    y = Items(names, pictures, "image", {"label": labels, "name": as_cells(names)})
     pairs = [(x, i) for i, name in enumerate(names) for x in words[name]]
     x_index, y_index = zip(*pairs, strict=True)
-    keywords = np.array(frequent, dtype=object)
-    return PairSet(
-        Items(keywords, keywords, "keyword"),
-        y,
-        Relevance.from_pairs(
-            x_index, y_index, shape=(len(frequent), len(names)), unjudged="negative"
-        ),
-        name="icons",
-        x_name="keywords",
-        y_name="icons",
-    )
+    relevance = Relevance.from_pairs(x_index, y_index, shape=(len(x), len(y)), unjudged="negative")
+    return PairSet(x, y, relevance, "icons", "keywords", "icons")
 
 
 def _keywords(name: str, icon: dict[str, Any]) -> set[str]:

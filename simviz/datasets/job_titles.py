@@ -17,7 +17,7 @@ import numpy as np
 
 from simviz.data.pairs import Items, PairSet
 from simviz.data.pairs_from_tables import grouped, taxonomy_pairs
-from simviz.datasets._info import DemoInfo
+from simviz.datasets import DemoInfo
 
 Part = Literal["pool", "validation", "test"]
 

@@ -10,8 +10,8 @@ open source contributors; all under the BSD 3-Clause License.
 from __future__ import annotations
 
 from simviz.data.pairs import Items, PairSet
+from simviz.datasets import DemoInfo
 from simviz.datasets._documents import Library, read_library
-from simviz.datasets._info import DemoInfo
 from simviz.relevance import Relevance
 
 SAME, LINKED, NEIGHBOUR = 3, 2, 1
@@ -55,14 +55,8 @@ def pair_summaries(library: Library) -> PairSet:
     )
     first = [query_rows.index(i) for i in range(len(query))]
     metadata = {name: y.metadata[name][first] for name in ("package", "module")}
-    return PairSet(
-        Items(y.ids[first], list(query), "text", metadata),
-        y,
-        relevance,
-        name="pydocs",
-        x_name="summaries",
-        y_name="documents",
-    )
+    x = Items(y.ids[first], list(query), "text", metadata)
+    return PairSet(x, y, relevance, "pydocs", "summaries", "documents")
 
 
 DEMO = DemoInfo(

@@ -36,9 +36,7 @@ def pair_halves(library: Library) -> PairSet:
     x, y = (items.take(np.flatnonzero(side)) for side in (~is_y, is_y))
     x_index, y_index = place[np.array(pairs, dtype=np.intp)].T
     relevance = Relevance.from_pairs(x_index, y_index, shape=(len(x), len(y)), unjudged="negative")
-    return PairSet(
-        x, y, relevance, name="pydocs_links", x_name="documents", y_name="linked documents"
-    )
+    return PairSet(x, y, relevance, "pydocs_links", "documents", "linked documents")
 
 
 def _deal(n: int, links: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:

@@ -14,7 +14,7 @@ from simviz.markdown import escape_markdown
 from simviz.workbench.shell import frame, preferences, progress, query_params, state
 
 if TYPE_CHECKING:
-    from simviz.datasets._info import DemoInfo
+    from simviz.datasets import DemoInfo
     from simviz.store.run import RunInfo
 
 PICTURES = frame.ROOT / "docs"

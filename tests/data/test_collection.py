@@ -1,15 +1,16 @@
 """Several files as one data set: layouts that people have, and what is refused."""
 
 import gzip
-import io
 import json
 import zipfile
+from functools import partial
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from made_up import arrow, saved, zipped
 from PIL import Image
 
 from simviz.data import read_collection
@@ -22,36 +23,11 @@ Y = b'{"id": "1", "text": "coraz\xc3\xb3n"}\n{"id": "2", "text": "coche"}\n'
 REL = b"x_id\ty_id\tgrade\na\t1\t2\nb\t2\t1\na\t2\t-1\n"
 
 
-def zipped(files):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return buffer.getvalue()
-
-
-def npy(array):
-    buffer = io.BytesIO()
-    np.save(buffer, array)
-    return buffer.getvalue()
-
-
-def npz(**arrays):
-    buffer = io.BytesIO()
-    np.savez(buffer, **arrays)
-    return buffer.getvalue()
-
-
-def sparse(matrix):
-    buffer = io.BytesIO()
-    sp.save_npz(buffer, matrix)
-    return buffer.getvalue()
+npy, npz, sparse = (partial(saved, write) for write in (np.save, np.savez, sp.save_npz))
 
 
 def png(colour="red"):
-    buffer = io.BytesIO()
-    Image.new("RGB", (20, 10), colour).save(buffer, "PNG")
-    return buffer.getvalue()
+    return saved(Image.new("RGB", (20, 10), colour).save, "PNG")
 
 
 def dense(pairs):
@@ -118,27 +94,19 @@ def test_trec_topics_documents_and_qrels():
     assert [(item.row, item.reason) for item in result.left_out] == [(4, "no y item has that id")]
 
 
-@pytest.mark.parametrize(
-    ("x", "y", "judged", "expected"),
-    [
-        # Lists of ids and texts without a header.
-        (
-            ("queries.tsv", b"7\theart\n8\tcar\n"),
-            ("collection.tsv", b"1\tblood pump\n2\tfour wheels\n"),
-            ("qrels.tsv", b"7\t0\t1\t1\n8\t0\t2\t1\n"),
-            [[1, 0], [0, 1]],
-        ),
-        # Grades that look like ids are none.
-        (
-            ("x.csv", b"id,text\n1,a b\n2,c d\n"),
-            ("y.csv", b"id,text\n1,e f\n2,g h\n3,i j\n"),
-            ("relevance.tsv", b"x_id\ty_id\tgrade\n1\t3\t1\n1\t9\t2\n2\t2\t2\n"),
-            [[0, 0, 1], [0, 2, 0]],
-        ),
-    ],
-)
-def test_ids_of_three_lists_are_told_apart(x, y, judged, expected):
-    assert dense(read_collection(dict([x, y, judged])).pairs) == expected
+def test_ids_of_three_lists_are_told_apart():
+    without_header = {
+        "queries.tsv": b"7\theart\n8\tcar\n",
+        "collection.tsv": b"1\tblood pump\n2\tfour wheels\n",
+        "qrels.tsv": b"7\t0\t1\t1\n8\t0\t2\t1\n",
+    }
+    assert dense(read_collection(without_header).pairs) == [[1, 0], [0, 1]]
+    grades_like_ids = {
+        "x.csv": b"id,text\n1,a b\n2,c d\n",
+        "y.csv": b"id,text\n1,e f\n2,g h\n3,i j\n",
+        "relevance.tsv": b"x_id\ty_id\tgrade\n1\t3\t1\n1\t9\t2\n2\t2\t2\n",
+    }
+    assert dense(read_collection(grades_like_ids).pairs) == [[0, 0, 1], [0, 2, 0]]
 
 
 def test_lines_of_two_languages_pair_by_number_and_keep_gaps():
@@ -154,12 +122,7 @@ VECTORS = np.array([[1.0, 0, 2], [0, 3, 0]], dtype=np.float32)
 
 def vector_files():
     rows = [list(map(float, row)) for row in VECTORS]
-    buffer = io.BytesIO()
-    pq.write_table(pa.table({"id": ["1", "2"], "embedding": rows}), buffer)
-    arrow = io.BytesIO()
-    table = pa.table({"id": ["1", "2"], "v": pa.array(rows, pa.list_(pa.float32(), 3))})
-    with pa.ipc.new_file(arrow, table.schema) as writer:
-        writer.write_table(table)
+    table = pa.table({"id": ["1", "2"], "embedding": rows})
     lines = "\n".join(json.dumps({"id": str(i + 1), "v": r}) for i, r in enumerate(rows))
     return {
         "y.npy": npy(VECTORS),
@@ -167,8 +130,8 @@ def vector_files():
         "y_dense.npz": npz(vectors=VECTORS),
         "y.svmlight": b"0 1:1 3:2\n0 2:3\n",
         "y.mtx": b"%%MatrixMarket matrix coordinate real general\n2 3 3\n1 1 1\n1 3 2\n2 2 3\n",
-        "y.parquet": buffer.getvalue(),
-        "y.arrow": arrow.getvalue(),
+        "y.parquet": saved(lambda file: pq.write_table(table, file)),
+        "y.arrow": arrow({"id": ["1", "2"], "v": pa.array(rows, pa.list_(pa.float32(), 3))}),
         "y.jsonl": lines.encode(),
     }
 
@@ -207,17 +170,11 @@ def test_images_by_folder_by_keywords_by_caption_and_by_judgments():
     images = {"a/1.png": png(), "a/2.png": png("blue")}
     by_words = read_collection({**images, "keywords.csv": table}).pairs
     assert list(by_words.x.content) == ["red", "warm", "blue"]
-    captions = (
-        b'file,caption\n1.png,"a red, warm square of paper"\n2.png,a blue square on the wall\n'
-    )
-    by_caption = read_collection({**images, "captions.csv": captions}).pairs
+    rows = b'1.png,"a red, warm square of paper"\n2.png,a blue square on the wall\n'
+    by_caption = read_collection({**images, "captions.csv": b"file,caption\n" + rows}).pairs
     assert by_caption.x.kind == "text" and len(by_caption.x) == 2
-    judged = {
-        **images,
-        "queries.jsonl": X,
-        "qrels.tsv": b"query\timage\tgrade\na\t1.png\t1\nb\t2\t1\n",
-    }
-    mixed = read_collection(judged).pairs
+    judged = {"queries.jsonl": X, "qrels.tsv": b"query\timage\tgrade\na\t1.png\t1\nb\t2\t1\n"}
+    mixed = read_collection(images | judged).pairs
     assert (mixed.x.kind, mixed.y.kind) == ("text", "image") and dense(mixed) == [[1, 0], [0, 1]]
 
 
@@ -268,11 +225,8 @@ def test_links_out_of_a_folder_and_in_a_zip_are_not_followed(tmp_path):
         read_collection(folder)
     entry = zipfile.ZipInfo("x.jsonl")
     entry.external_attr = 0o120777 << 16
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        archive.writestr(entry, "/etc/passwd")
     with pytest.raises(DatasetError, match="holds a link"):
-        read_collection(buffer.getvalue(), "l.zip")
+        read_collection(zipped({entry: "/etc/passwd"}), "l.zip")
 
 
 def test_limits_hold_for_the_whole(tmp_path):

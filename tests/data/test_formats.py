@@ -1,14 +1,13 @@
 """Workbooks, Arrow, JSON arrays, frames, vectors, groups, triplets, thresholds."""
 
-import io
 import json
 import random
-import zipfile
 from dataclasses import replace
 
 import pandas as pd
 import pyarrow as pa
 import pytest
+from made_up import arrow, has_note, zipped
 
 from simviz.data import (
     ReadingLimits,
@@ -45,11 +44,7 @@ def workbook(rows, extra=None, sheets=("Pairs",)):
         "</cellXfs></styleSheet>",
         "xl/worksheets/sheet0.xml": f"<worksheet {MAIN}><sheetData>{rows}</sheetData></worksheet>",
     }
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name, text in {**parts, **(extra or {})}.items():
-            archive.writestr(name, text)
-    return buffer.getvalue()
+    return zipped(parts | (extra or {}))
 
 
 HEADER = '<row r="1"><c r="A1" t="s"><v>0</v></c><c r="B1" t="s"><v>1</v></c></row>'
@@ -100,17 +95,11 @@ def test_a_bad_workbook_is_refused(case):
 
 
 def test_arrow_feather_and_streams_are_read():
-    table = pa.table({"x": ["a", None], "y": ["b", "c"], "n": [1.0, 2.5]})
+    columns = {"x": ["a", None], "y": ["b", "c"], "n": [1.0, 2.5]}
+    texts = {"x": ["a", ""], "y": ["b", "c"], "n": ["1", "2.5"]}
     for new in (pa.ipc.new_file, pa.ipc.new_stream):
-        buffer = io.BytesIO()
-        with new(buffer, table.schema) as writer:
-            writer.write_table(table)
-        read = read_table(buffer.getvalue(), "t.arrow")
-        assert {k: list(v) for k, v in read.frame.items()} == {
-            "x": ["a", ""],
-            "y": ["b", "c"],
-            "n": ["1", "2.5"],
-        }
+        read = read_table(arrow(columns, new), "t.arrow")
+        assert {k: list(v) for k, v in read.frame.items()} == texts
 
 
 def test_an_array_of_objects_is_read_and_counted():
@@ -174,12 +163,8 @@ def test_an_index_of_pandas_is_no_column():
 
 
 def test_columns_of_lists_are_vectors():
-    rows = [
-        {"query": "a", "v": [1, 2.5]},
-        {"query": "b", "v": [0, 1]},
-        {"query": "c", "v": [1, 2.5]},
-    ]
-    data = "\n".join(map(json.dumps, rows)).encode()
+    vectors = {"a": [1, 2.5], "b": [0, 1], "c": [1, 2.5]}
+    data = "\n".join(json.dumps({"query": q, "v": v}) for q, v in vectors.items()).encode()
     table = read_table(data, "v.jsonl")
     assert table.kinds["v"] == "vector" and table["v"][0] == "1, 2.5"
     pairs = read_pairs(data, "v.jsonl").pairs
@@ -197,11 +182,9 @@ def test_members_of_a_group_belong_together():
     assert pairs.x is pairs.y
     assert pairs.relevance.matrix.sum(axis=1).tolist() == [1, 1, 2, 2, 2, 0]
     assert list(pairs.x.metadata["group"]) == ["1", "1", "2", "2", "2", "3"]
-    assert any("1 item stands alone" in note for note in result.notes)
-    with (
-        reading_limits(pairs=7),
-        pytest.raises(DatasetError, match="make 8 pairs; the limit is 7"),
-    ):
+    assert has_note(result, "1 item stands alone")
+    too_many = pytest.raises(DatasetError, match="make 8 pairs; the limit is 7")
+    with reading_limits(pairs=7), too_many:
         read_pairs(data, "t.csv")
     with pytest.raises(DatasetError, match="no group has two items"):
         roles = guess_roles(read_table(b"title,cluster_id\na,1\nb,1\n", "t.csv"))
@@ -227,7 +210,7 @@ def test_a_threshold_of_scores_can_be_chosen():
     result = to_pairs(table, replace(roles, threshold=0.9))
     assert result.pairs.relevance.threshold == 0.9
     assert result.pairs.relevance.positives.nnz == 1
-    assert any("relevant from 0.9" in note for note in result.notes)
+    assert has_note(result, "relevant from 0.9")
 
 
 def test_limits_come_from_the_environment_or_the_context(monkeypatch):
@@ -252,9 +235,8 @@ def test_pyarrow_reads_what_the_csv_module_reads_or_declines():
     accepted = 0
     for _ in range(4000):
         rows = [",".join(rng.choices(PIECES[: rng.choice((7, 15))], k=2)) for _ in range(4)]
-        text = (
-            "x,y\n" + rng.choice(["\n", "\n", "\r\n"]).join(rows) + rng.choice(["", "\n", "\n\n"])
-        )
+        text = "x,y\n" + rng.choice(["\n", "\n", "\r\n"]).join(rows)
+        text += rng.choice(["", "\n", "\n\n"])
         found = read_regular("t.csv", text, ",")
         if found is None:
             continue

@@ -13,10 +13,10 @@ import struct
 import zipfile
 
 import numpy as np
-import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from hypothesis import HealthCheck, given, settings, strategies as st
+from made_up import arrow, saved, zipped
 
 from simviz.data import read_collection, read_pairs, reading_limits
 from simviz.data.templates import TEMPLATES, make_template
@@ -39,18 +39,7 @@ ENDINGS = """.csv .tsv .jsonl .json .parquet .arrow .xlsx .zip .npz .npy .mtx .s
 .qrels .sgml .png .pickle""".split()
 
 
-def saved(write, *arguments, **named):
-    buffer = io.BytesIO()
-    write(buffer, *arguments, **named)
-    return buffer.getvalue()
-
-
-def arrow():
-    table = pa.table({"x": ["a", "b"], "y": ["c", None], "v": [[1.0, 2], [3.0, 4]], "n": [1, 2]})
-    buffer = io.BytesIO()
-    with pa.ipc.new_file(buffer, table.schema) as writer:
-        writer.write_table(table)
-    return buffer.getvalue()
+COLUMNS = {"x": ["a", "b"], "y": ["c", None], "v": [[1.0, 2], [3.0, 4]], "n": [1, 2]}
 
 
 def seeds():
@@ -69,7 +58,7 @@ def seeds():
         "packed.csv.gz": gzip.compress(TEXT.replace("\t", ",").encode()),
         "utf16.csv": TEXT.replace("\t", ";").encode("utf-16"),
         "book.xlsx": workbook(HEADER + rows),
-        "table.arrow": arrow(),
+        "table.arrow": arrow(COLUMNS),
         "both.npz": saved(np.savez, x=dense, y=dense, format=np.array("csr")),
         "one.npy": saved(np.save, dense),
         "x.npz": saved(sp.save_npz, sp.csr_array(dense)),
@@ -151,20 +140,12 @@ def case(rng, good):
         broken = mutated(rng, data, others)
         if rng.random() < 0.5:
             return {f"{name}.gz": gzip.compress(broken, 1)}
-        return {"z.zip": saved_zip({name: broken})}
+        return {"z.zip": zipped({name: broken}, zipfile.ZIP_STORED)}
     if kind < 0.5:
         name = f"q{rng.choice(ENDINGS)}"
     if kind > 0.97:
         return {name: rng.randbytes(rng.randrange(1, 300))}
     return {name: mutated(rng, data, others)}
-
-
-def saved_zip(files):
-    buffer = io.BytesIO()
-    with zipfile.ZipFile(buffer, "w") as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return buffer.getvalue()
 
 
 def read(files):

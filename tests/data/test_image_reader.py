@@ -1,10 +1,10 @@
-import io
 import struct
 import zipfile
 import zlib
 
 import numpy as np
 import pytest
+from made_up import has_note, saved, zipped
 from PIL import Image
 
 from simviz.data import read_collection
@@ -14,17 +14,7 @@ from simviz.exceptions import DatasetError
 
 
 def picture(mode="RGB", size=(40, 20), colour="red", kind="PNG", **options):
-    file = io.BytesIO()
-    Image.new(mode, size, colour).save(file, kind, **options)
-    return file.getvalue()
-
-
-def packed(files, compression=zipfile.ZIP_DEFLATED):
-    file = io.BytesIO()
-    with zipfile.ZipFile(file, "w", compression) as archive:
-        for name, data in files.items():
-            archive.writestr(name, data)
-    return file.getvalue()
+    return saved(Image.new(mode, size, colour).save, kind, **options)
 
 
 PAIR = {"a.png": picture(), "b.png": picture(colour="blue")}
@@ -35,12 +25,8 @@ def read_images(archive, words=None, name="p.zip"):
     return read_collection({name: archive} | ({} if words is None else {"words.csv": words}))
 
 
-def has_note(result, *parts):
-    return any(all(p in note for p in parts) for note in result.notes)
-
-
 def test_a_zip_with_its_table():
-    result = read_images(packed({**PAIR, "words.csv": WORDS}), name="colours.zip")
+    result = read_images(zipped({**PAIR, "words.csv": WORDS}), name="colours.zip")
     pairs = result.pairs
     assert list(pairs.x.content) == ["red", "warm", "blue"] and pairs.x.kind == "keyword"
     assert list(pairs.y.ids) == ["a.png", "b.png"]
@@ -62,21 +48,16 @@ def test_a_zip_with_its_table():
 )
 def test_the_table_may_stand_beside_in_many_forms(words, tmp_path):
     path = tmp_path / "pictures.zip"
-    path.write_bytes(packed(PAIR))
+    path.write_bytes(zipped(PAIR))
     pairs = read_images(path, words).pairs
     rows, columns = pairs.relevance.matrix.nonzero()
     found = set(zip(pairs.x.content[rows], pairs.y.ids[columns], strict=True))
-    assert found == {
-        ("red", "a.png"),
-        ("warm", "a.png"),
-        ("blue", "b.png"),
-        ("warm", "b.png"),
-    }
+    assert found == {("red", "a.png"), ("warm", "a.png"), ("blue", "b.png"), ("warm", "b.png")}
 
 
 def test_full_paths_tell_equal_file_names_apart():
     files = {"p/a.png": picture(), "q/a.png": picture(), "b.png": picture()}
-    result = read_images(packed(files), b"file,keyword\np/a.png,one\na.png,two\nb.png,three\n")
+    result = read_images(zipped(files), b"file,keyword\np/a.png,one\na.png,two\nb.png,three\n")
     assert list(result.pairs.y.ids) == ["p/a.png", "b.png"]
     assert [(item.row, item.reason) for item in result.left_out] == [(3, "no image of that name")]
 
@@ -84,7 +65,7 @@ def test_full_paths_tell_equal_file_names_apart():
 def test_what_is_left_out_is_named():
     files = {**PAIR, "fake.png": b"MZ this is a program", "spare.png": picture()}
     words = WORDS + b"fake.png,odd\ngone.png,lost\na.png,\n"
-    result = read_images(packed(files), words)
+    result = read_images(zipped(files), words)
     assert list(result.pairs.y.ids) == ["a.png", "b.png"]
     assert "odd" not in result.pairs.x.content
     assert has_note(result, "1 image left out: 'fake.png' is no image, whatever its name says")
@@ -95,7 +76,7 @@ def test_what_is_left_out_is_named():
 
 def test_clutter_of_operating_systems_is_passed_over():
     clutter = {"__MACOSX/._words.csv": b"x", ".DS_Store": b"x", "p/Thumbs.db": b"x"}
-    assert len(read_images(packed({**clutter, **PAIR, "words.csv": WORDS})).pairs.y) == 2
+    assert len(read_images(zipped({**clutter, **PAIR, "words.csv": WORDS})).pairs.y) == 2
 
 
 @pytest.mark.parametrize(
@@ -103,7 +84,7 @@ def test_clutter_of_operating_systems_is_passed_over():
 )
 def test_paths_that_lead_out_are_refused(path):
     with pytest.raises(DatasetError, match="leads out of the archive"):
-        read_images(packed({**PAIR, "words.csv": WORDS, path: picture()}))
+        read_images(zipped({**PAIR, "words.csv": WORDS, path: picture()}))
 
 
 @pytest.mark.parametrize(
@@ -117,11 +98,11 @@ def test_paths_that_lead_out_are_refused(path):
 )
 def test_archives_without_what_is_needed(files, message):
     with pytest.raises(DatasetError, match=message):
-        read_images(packed(files), name="p.zip")
+        read_images(zipped(files), name="p.zip")
 
 
 def test_damaged_and_empty_archives():
-    whole = packed({**PAIR, "words.csv": WORDS}, zipfile.ZIP_STORED)
+    whole = zipped({**PAIR, "words.csv": WORDS}, zipfile.ZIP_STORED)
     with pytest.raises(DatasetError, match=r"p\.zip is not a zip archive"):
         read_images(whole[:-30], name="p.zip")
     with pytest.raises(DatasetError, match="is empty"):
@@ -133,19 +114,19 @@ def test_damaged_and_empty_archives():
 
 
 def test_zip_bombs_are_refused_before_unpacking():
-    bomb = packed({"a.png": b"\0" * 5_000_000, "words.csv": WORDS})
+    bomb = zipped({"a.png": b"\0" * 5_000_000, "words.csv": WORDS})
     assert len(bomb) < 50_000
     with pytest.raises(DatasetError, match=r"'a\.png' unpacks from .* to 5,000,000 bytes"):
         read_images(bomb)
     limited = reading_limits(unpacked_bytes=100)
     with limited, pytest.raises(DatasetError, match="the limit is 100"):
-        read_images(packed({**PAIR, "words.csv": WORDS}))
+        read_images(zipped({**PAIR, "words.csv": WORDS}))
     with reading_limits(files=2), pytest.raises(DatasetError, match="holds 3 files; the limit"):
-        read_images(packed({**PAIR, "words.csv": WORDS}))
+        read_images(zipped({**PAIR, "words.csv": WORDS}))
 
 
 def test_an_encrypted_archive_is_refused():
-    data = bytearray(packed({"a.png": picture()}))
+    data = bytearray(zipped({"a.png": picture()}))
     for start in (data.index(b"PK\x03\x04") + 6, data.index(b"PK\x01\x02") + 8):
         data[start] |= 1
     with pytest.raises(DatasetError, match="is encrypted"):
@@ -154,22 +135,18 @@ def test_an_encrypted_archive_is_refused():
 
 def huge_png(width, height):
     def chunk(kind, body):
-        return (
-            struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-        )
+        length, check = len(body), zlib.crc32(kind + body)
+        return struct.pack(">I", length) + kind + body + struct.pack(">I", check)
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    body = zlib.compress(b"\0" * 100)
-    return (
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", header) + chunk(b"IDAT", body) + chunk(b"IEND", b"")
-    )
+    header = chunk(b"IHDR", struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0))
+    body = chunk(b"IDAT", zlib.compress(b"\0" * 100))
+    return b"\x89PNG\r\n\x1a\n" + header + body + chunk(b"IEND", b"")
 
 
 def half(kind):
     noise = Image.fromarray(np.random.default_rng(0).integers(0, 255, (90, 90, 3), np.uint8))
-    file = io.BytesIO()
-    noise.save(file, kind)
-    return file.getvalue()[: len(file.getvalue()) // 2]
+    data = saved(noise.save, kind)
+    return data[: len(data) // 2]
 
 
 @pytest.mark.parametrize(
@@ -191,7 +168,7 @@ def test_all_images_together_have_a_budget_of_pixels_that_headers_tell():
         reading_limits(total_pixels=80_000_000),
         pytest.raises(DatasetError, match=r"81,000,000 pixels in all; the limit is 80,000,000"),
     ):
-        read_collection(packed(files), "many.zip")
+        read_collection(zipped(files), "many.zip")
 
 
 def test_who_watches_hears_of_every_image_and_may_end_it():
@@ -204,9 +181,9 @@ def test_who_watches_hears_of_every_image_and_may_end_it():
 
     files = {f"{'odd' if i % 2 else 'even'}/{i}.png": picture() for i in range(4)}
     with progress_listener(watch), pytest.raises(DatasetError, match="enough"):
-        read_collection(packed(files), "four.zip")
+        read_collection(zipped(files), "four.zip")
     assert heard[-1] == 0.75 and 0.25 in heard
-    assert len(read_collection(packed(files), "four.zip").pairs.y) == 4  # nobody watches
+    assert len(read_collection(zipped(files), "four.zip").pairs.y) == 4  # nobody watches
 
 
 def test_aspect_is_kept_on_white():

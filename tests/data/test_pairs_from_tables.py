@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from made_up import has_note
 
 from simviz.data.pairs_from_tables import SkippedRow, read_pairs, to_pairs
 from simviz.data.roles import ColumnRoles, guess_roles
@@ -11,10 +12,6 @@ from simviz.exceptions import DatasetError
 
 def read(text, name="q.csv", roles=None):
     return read_pairs(text.encode(), name, roles)
-
-
-def has_note(result, *parts):
-    return any(all(p in note for p in parts) for note in result.notes)
 
 
 def test_row_aligned_texts_are_pairs_that_belong_together():

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings, strategies as st
@@ -141,11 +139,10 @@ def test_the_side_that_a_column_does_not_divide_competes_whole(by):
 
 
 def test_parts_know_the_side_that_was_divided():
-    pairs = PairSet.from_texts([f"a{i}" for i in range(60)], [f"b{i}" for i in range(60)])
+    pairs = one_to_one(60)
     for by, expected in (("x", "x"), ("y", "y"), ("pair", None)):
         parts = split(pairs, by)
-        known = {part.divided for part in (parts.train, parts.validation, parts.test)}
-        assert known == {expected}
+        assert {part.divided for part in parts_of(parts).values()} == {expected}
         assert parts.train.take([0, 1]).divided == expected
     assert split(pairs, "x").train.swap().divided == "y"
     assert split(split(pairs, "x").train, "pair").train.divided is None
@@ -332,9 +329,8 @@ def test_a_collection_linked_to_itself_stays_one():
     result = split(PairSet(items, items, links), by="pair")
     for name, part in parts_of(result).items():
         assert part.x is part.y
-        assert (result.x_index[name] // 2)[::2].tolist() == (result.x_index[name] // 2)[
-            1::2
-        ].tolist()
+        link = result.x_index[name] // 2
+        assert link[::2].tolist() == link[1::2].tolist()
 
 
 @pytest.mark.parametrize("by", ["pair", "x", "y"])
@@ -374,37 +370,30 @@ def test_every_stratum_is_spread_by_the_same_shares():
 
 
 def dated(times, name="date", y_times=None):
-    n = len(times)
-    names = [f"item {i}" for i in range(n)]
-    x = Items(names, names, "text", {name: np.array(times, dtype=object)})
-    y = Items(names, names, "text", {} if y_times is None else {name: np.array(y_times)})
-    return PairSet(x, y, Relevance.identity(n))
+    y = {} if y_times is None else {name: y_times}
+    return one_to_one(len(times), x={name: np.array(times, dtype=object)}, y=y)
 
 
 @pytest.mark.parametrize("by", ["pair", "x", "y"])
 def test_every_item_is_tested_once(by):
-    names = [f"item {i}" for i in range(47)]
-    found = list(folds(PairSet.from_texts(names, names), n=5, by=by, seed=2))
+    pairs = one_to_one(47)
+    found = list(folds(pairs, n=5, by=by, seed=2))
     side = "y_index" if by == "y" else "x_index"
     tested = np.concatenate([getattr(parts, side)["test"] for parts in found])
     assert sorted(tested) == list(range(47))
     for parts in found:
         index = getattr(parts, side)
-        together = np.concatenate([index[p] for p in ("train", "validation", "test")])
-        assert sorted(together) == list(range(47))
+        assert_partition(index, 47)
         assert 9 <= len(index["test"]) <= 10
     assert found[1].notes[0] == "Fold 2 of 5."
-    again = list(folds(PairSet.from_texts(names, names), n=5, by=by, seed=2))
+    again = list(folds(pairs, n=5, by=by, seed=2))
     assert [p.test.digest for p in again] == [p.test.digest for p in found]
 
 
 def test_folds_keep_groups_whole():
-    names = [f"item {i}" for i in range(60)]
-    groups = {"group": np.array([f"g{i // 3}" for i in range(60)])}
-    x = Items(names, names, "text", groups)
-    pairs = PairSet(x, Items(names, names, "text"), Relevance.identity(60))
+    pairs = one_to_one(60, x={"group": [f"g{i // 3}" for i in range(60)]})
     for parts in folds(pairs, n=4, by="group"):
-        sets = [set(p.x.metadata["group"]) for p in (parts.train, parts.validation, parts.test)]
+        sets = [set(part.x.metadata["group"]) for part in parts_of(parts).values()]
         assert sum(map(len, sets)) == len(set.union(*sets)) == 20
 
 
@@ -481,11 +470,7 @@ def parts(n):
         (pairs_of(classes(6).T, ("keyword", "image")), "y", None),
         (pairs_of(classes(6), ("image", "keyword")), "x", None),
         (pairs_of(np.eye(N), x_metadata=parts(N)), "column", "split"),
-        (
-            pairs_of(np.eye(N), y_metadata={"group": np.arange(N) // 2}),
-            "group",
-            "group",
-        ),
+        (pairs_of(np.eye(N), y_metadata={"group": np.arange(N) // 2}), "group", "group"),
         # Too few groups for a test on new ones.
         (pairs_of(np.eye(N), y_metadata={"group": np.arange(N) % (MIN_GROUPS - 1)}), "pair", None),
         # A split without a test part is no split.
@@ -497,7 +482,7 @@ def test_suggestion_is_the_fair_one_and_works(pairs, by, key):
     assert (suggestion.by, suggestion.group_key) == (by, key)
     assert suggestion.reason.endswith(".")
     found = split(pairs, suggestion.by, group_key=suggestion.group_key)
-    assert all(p.relevance.positives.nnz for p in (found.train, found.validation, found.test))
+    assert all(part.relevance.positives.nnz for part in parts_of(found).values())
 
 
 def test_reason_says_which_side_is_new_or_what_keeps_from_splitting():
@@ -529,7 +514,7 @@ def test_suggested_split_keeps_rejected_pairs_in_every_part():
     grades = np.where(turn < 2, 1 + turn, -1)
     pairs = pair_set(query, columns, grades, shape=(40, 80))
     found = split(pairs, suggest_split(pairs).by)
-    kept = [part.relevance.negatives.nnz for part in (found.train, found.validation, found.test)]
+    kept = [part.relevance.negatives.nnz for part in parts_of(found).values()]
     assert kept == [56, 8, 16]
 
 
@@ -538,15 +523,13 @@ def test_items_without_a_rejected_pair_may_be_fewer_than_the_parts():
     rows, columns = np.r_[:20, :19], np.r_[:20, 1:20]
     pairs = pair_set(rows, columns, [1] * 20 + [-1] * 19, shape=(20, 20))
     found = split(pairs, by="x")
-    kept = [part.relevance.negatives.nnz for part in (found.train, found.validation, found.test)]
+    kept = [part.relevance.negatives.nnz for part in parts_of(found).values()]
     assert min(kept) > 0 and sum(kept) == 19
 
 
 def test_a_split_of_the_data_that_cannot_be_used_is_not_passed_over_in_silence():
-    pairs = PairSet.from_texts([f"word {i}" for i in range(60)], [f"wort {i}" for i in range(60)])
-    marks = {"split": np.array(["dev", "test"] * 30)}
-    marked = replace(pairs, x=replace(pairs.x, metadata=marks), y=replace(pairs.y, metadata=marks))
-    found = suggest_split(marked)
+    marks = {"split": ["dev", "test"] * 30}
+    found = suggest_split(one_to_one(60, x=marks, y=marks))
     assert found.by == "pair"
     assert "not used: Column 'split' names no item for train" in found.reason
-    assert "not used" not in suggest_split(pairs).reason
+    assert "not used" not in suggest_split(one_to_one(60)).reason

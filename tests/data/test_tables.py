@@ -12,13 +12,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from simviz.data.limits import reading_limits
-from simviz.data.tables import (
-    QuoteError,
-    iter_records,
-    read_records,
-    read_table,
-    sniff_delimiter,
-)
+from simviz.data.tables import QuoteError, iter_records, read_records, read_table, sniff_delimiter
 from simviz.exceptions import DatasetError
 
 
@@ -182,12 +176,7 @@ def test_scalars_become_the_text_a_person_would_write():
     table = read_table(
         b'{"x": 1.0, "y": true, "z": null}\n{"x": 2.5, "y": "t", "z": NaN, "w": 1}\n', "q.jsonl"
     )
-    assert cells(table) == {
-        "x": ["1", "2.5"],
-        "y": ["true", "t"],
-        "z": ["", ""],
-        "w": ["", "1"],
-    }
+    assert cells(table) == {"x": ["1", "2.5"], "y": ["true", "t"], "z": ["", ""], "w": ["", "1"]}
     typed = parquet_bytes(
         {
             "i": pa.array([1, None]),

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nodejs import NODE
+from test_exports import FEATURES, X, Y
 
 import simviz
 from simviz.charts.canvas import Part, unpack
@@ -31,8 +32,6 @@ CASES = [
     {"kind": "text", "ngram_range": [1, 1], "lowercase": True, "stop_words": [], **case}
     for case in json.loads((HERE / "terms.json").read_text(encoding="utf-8"))
 ]
-X = ["a red heart", "the blue car", "a green tree", "one small bird", "old moon", "RED car"]
-Y = ["corazón rojo", "coche azul", "árbol verde", "un pájaro", "luna vieja", "coche rojo"]
 TYPED = ["red moon", "", "nothing_known zzz", "a blue heart, a blue tree", "Cafe\u0301 \U0001f600"]
 
 
@@ -83,19 +82,11 @@ def pairs():
     return PairSet.from_texts(X, Y, x_name="English", y_name="Spanish", name="words")
 
 
-FEATURES = {
-    "words": (Tfidf(), Tfidf(tf="log2", normalize=False)),
-    "characters": (Tfidf("char_wb", (2, 4), tf="log1p"), TextCounts("char", (1, 3))),
-    "pairs of words": (TextCounts("word", (1, 2), stop_words=["a"]), TextCounts(lowercase=False)),
-    "keywords": (MultiHot(" "), Tfidf(stop_words="english")),
-    "unseen terms": (Tfidf(n_unseen=8), TextCounts(n_unseen=4)),
-    "one vocabulary": (Tfidf(), None),
-}
 MODELS = {
     **{
         f"{method}, {name}": PairPipeline(get_method(method)(3), *features)
         for method in ("cca", "s2net", "heterogeneous_svd")
-        for name, features in FEATURES.items()
+        for name, features in [*FEATURES.items(), ("one vocabulary", (Tfidf(), None))]
     },
     "one matrix": PairPipeline(get_method("lsa")(3), Tfidf("char_wb", (2, 3))),
     "TF-IDF": PairPipeline(get_method("tfidf_cosine")(), Tfidf("char", (1, 2), n_unseen=5)),

@@ -78,16 +78,10 @@ def merge_items(pairs: PairSet, x: Index, y: Index) -> PairSet:
     # split the earliest: train before validation before test.
     x_items, x_of = _merged(pairs.x, x)
     y_items, y_of = (x_items, x_of) if pairs.x is pairs.y else _merged(pairs.y, y)
-    judged = pairs.relevance.matrix.tocoo()
-    relevance = Relevance.from_pairs(
-        x_of[judged.row],
-        y_of[judged.col],
-        judged.data,
-        shape=(len(x_items), len(y_items)),
-        unjudged=pairs.relevance.unjudged,
-        kind=pairs.relevance.kind,
-        threshold=pairs.relevance.threshold,
-    )
+    judged, kind = pairs.relevance.matrix.tocoo(), pairs.relevance.kind
+    shape, at = (len(x_items), len(y_items)), (x_of[judged.row], y_of[judged.col])
+    matrix = Relevance.from_pairs(*at, judged.data, shape=shape, kind=kind).matrix
+    relevance = replace(pairs.relevance, matrix=matrix)
     return replace(pairs, x=x_items, y=y_items, relevance=relevance)
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from simviz.data.description import QuerySide
     from simviz.data.pairs import PairSet
     from simviz.data.splitting import SplitSuggestion
-    from simviz.datasets._info import DemoInfo
+    from simviz.datasets import DemoInfo
     from simviz.jobs import SplitSpec
     from simviz.store.run import Preference
 

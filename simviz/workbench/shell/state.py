@@ -25,7 +25,7 @@ from simviz.workbench.shell import log, query_params
 
 if TYPE_CHECKING:
     from simviz.data.pairs import PairSet
-    from simviz.datasets._info import DemoInfo
+    from simviz.datasets import DemoInfo
     from simviz.jobs import JobQueue, JobStatus
     from simviz.jobs.background import BackgroundTasks
     from simviz.store import RunInfo, Share, Store
