@@ -29,7 +29,7 @@ def gather(
     if repeated:
         raise DatasetError(f"{name} names two columns {shown(repeated[0])}. Rename one of them.")
     columns: dict[str, Any] = {}
-    characters, left_out, notes = 0, list[str](), list[Note]()
+    characters, left_out = 0, list[str]()
     for i, one in enumerate(schema):
         report_progress(0.6 * i / len(schema))
         if is_flat(one.type):
@@ -48,14 +48,12 @@ def gather(
             left_out.append(one.name)
         else:
             columns[one.name] = matrix
-    if left_out:
-        text = (
-            f"{name}: {counted(len(left_out), 'column')} with nested, ragged or binary values "
-            f"left out: {', '.join(shown(c) for c in left_out[:12])}. Write them as text, or as "
-            "lists of equally many numbers, to keep them."
-        )
-        notes.append(Note(text, "lost"))
-    return columns, range(1, n_rows + 1), notes
+    text = (
+        f"{name}: {counted(len(left_out), 'column')} with nested, ragged or binary values "
+        f"left out: {', '.join(shown(c) for c in left_out[:12])}. Write them as text, or as "
+        "lists of equally many numbers, to keep them."
+    )
+    return columns, range(1, n_rows + 1), [Note(text, "lost")] if left_out else []
 
 
 def is_string(kind: Any) -> bool:

@@ -121,11 +121,10 @@ class Augmenter(ABC):
                 # What two groups both make belongs to both.
                 if not set(made.groups) <= set(at.groups):
                     fresh[key] = _merge_groups(at, made)
-        sample = self._choose(list(fresh.values()))
+        # Some kinds make at most so many texts, drawn by their seed.
+        most, seed = getattr(self, "most", None), getattr(self, "seed", 0)
+        sample = _sample(list(fresh.values()), most, seed)
         return append(groups, sample, self.kind) if sample else pairs
-
-    def _choose(self, made: list[AugmentedText]) -> list[AugmentedText]:
-        return made
 
 
 def make_share(
@@ -344,9 +343,6 @@ class ListedSynonyms(Augmenter):
             for variant in _replace_words(text, exchange, longest) if of else ():
                 yield AugmentedText(variant, text, of, like=i)
 
-    def _choose(self, made: list[AugmentedText]) -> list[AugmentedText]:
-        return _sample(made, self.most, self.seed)
-
 
 @dataclass(frozen=True, slots=True)
 class InducedSynonyms(Augmenter):
@@ -372,9 +368,6 @@ class InducedSynonyms(Augmenter):
             for text in texts:
                 for variant in _replace_words(text, exchange, MAX_WORDS):
                     yield AugmentedText(variant, text, (name,))
-
-    def _choose(self, made: list[AugmentedText]) -> list[AugmentedText]:
-        return _sample(made, self.most, self.seed)
 
 
 def induce(texts: Sequence[str], whole: set[str]) -> set[tuple[str, str]]:

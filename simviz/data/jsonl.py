@@ -90,8 +90,19 @@ def _lines(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
     """One object a line, with the number of the line."""
     # Only \n ends a line: a JSON string may hold U+2028 as it is.
     for line, raw in enumerate(re.finditer(r"([^\n]*)(?:\n|\Z)", text), start=1):
-        if raw[1].strip():
-            yield line, _object(name, f"line {line}", raw[1])
+        if not raw[1].strip():
+            continue
+        try:
+            value = json.loads(raw[1])
+        except RecursionError:
+            raise _too_deep(name, f"line {line}") from None
+        except ValueError as error:
+            at = f" at character {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
+            raise DatasetError(
+                f"{name}, line {line} is not valid JSON{at} ({shown(raw[1].strip())}). "
+                'Write one complete object a line, as in {"x": "...", "y": "..."}.'
+            ) from error
+        yield line, _checked(name, f"line {line}", value)
 
 
 def _array(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
@@ -120,20 +131,6 @@ def _array(name: str, text: str) -> Iterator[tuple[int, dict[str, Any]]]:
             )
     if at >= len(text):
         raise DatasetError(f"{name} ends without ']' after object {n}. Export it again.")
-
-
-def _object(name: str, place: str, raw: str) -> dict[str, Any]:
-    try:
-        value = json.loads(raw)
-    except RecursionError:
-        raise _too_deep(name, place) from None
-    except ValueError as error:
-        column = f" at character {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
-        raise DatasetError(
-            f"{name}, {place} is not valid JSON{column} ({shown(raw.strip())}). "
-            'Write one complete object a line, as in {"x": "...", "y": "..."}.'
-        ) from error
-    return _checked(name, place, value)
 
 
 def _checked(name: str, place: str, value: object) -> dict[str, Any]:

@@ -205,9 +205,8 @@ def _as_content(content: Content, kind: ItemKind) -> Content:
         return _frozen(_as_texts(content))
     if kind == "image":
         pixels = np.asarray(content)
-        if pixels.dtype != np.uint8 or not (
-            pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[-1] == 3)
-        ):
+        has_shape = pixels.ndim == 3 or (pixels.ndim == 4 and pixels.shape[-1] == 3)
+        if pixels.dtype != np.uint8 or not has_shape:
             raise DatasetError(
                 "Images are a uint8 array (n, height, width) or (n, height, width, 3); "
                 f"got {pixels.dtype} of shape {pixels.shape}."
@@ -218,8 +217,7 @@ def _as_content(content: Content, kind: ItemKind) -> Content:
         raise DatasetError(
             f"Vectors are a numeric matrix (n, d); got {matrix.dtype} of shape {matrix.shape}."
         )
-    values = matrix.data if sp.issparse(matrix) else matrix
-    if not np.isfinite(values).all():
+    if not np.isfinite(matrix.data if sp.issparse(matrix) else matrix).all():
         raise DatasetError("Vectors must be finite; found NaN or infinity. Drop or fill those.")
     return matrix if sp.issparse(matrix) else _frozen(matrix)
 
@@ -230,10 +228,9 @@ def _as_column(values: Any) -> NDArray[Any]:
     if column.dtype.kind not in "OU":
         return column
     odd = [i for i, v in enumerate(column.flat) if isinstance(v, str) and mended(v) is not v]
-    if odd:
-        column = column.copy()
-        for i in odd:
-            column.flat[i] = mended(column.flat[i])
+    column = column.copy() if odd else column
+    for i in odd:
+        column.flat[i] = mended(column.flat[i])
     return column
 
 

@@ -358,16 +358,11 @@ def unread_notes(table: Table, taken: Collection[str]) -> list[Note]:
         and not words_of(c) & ID_WORDS
         and (is_label_name(c) or _has_few_words(table, c, 2))
     ]
-    if not columns:
-        return []
-    named = [f"{shown(c)} ({_examples(table, c)})" for c in columns]
-    one = len(columns) == 1
-    text = (
-        f"Every row counts as a relevant pair. If column{'' if one else 's'} "
-        f"{first_of(named, 3)} {'holds' if one else 'hold'} judgments, choose "
-        f"{'it' if one else 'one'} as the label."
-    )
-    return [Note(text, "lost")]
+    named = first_of([f"{shown(c)} ({_examples(table, c)})" for c in columns], 3)
+    one = f"If column {named} holds judgments, choose it as the label."
+    several = f"If columns {named} hold judgments, choose one as the label."
+    text = f"Every row counts as a relevant pair. {one if len(columns) == 1 else several}"
+    return [Note(text, "lost")] if columns else []
 
 
 def _examples(table: Table, column: str) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from itertools import compress
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -14,7 +15,7 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike, NDArray
 
 from simviz._types import Index, Reals, Side
-from simviz.data.cells import counted, did_you_mean, percent, shown
+from simviz.data.cells import as_cells, counted, did_you_mean, percent, shown
 from simviz.data.pairs import ItemKind, Items, PairSet, as_pairs
 from simviz.data.roles import SPLIT_WORDS
 from simviz.exceptions import DatasetError
@@ -590,11 +591,9 @@ def part_labels(
     for column, part in enumerate(PARTS):
         inside[arrays.get(f"{side}_{part}", np.empty(0, dtype=np.intp)), column] = True
     patterns, which = np.unique(inside, axis=0, return_inverse=True)
-    names = np.empty(len(patterns), dtype=object)
-    for i, pattern in enumerate(patterns):
-        named = [part for part, is_in in zip(PARTS, pattern, strict=True) if is_in]
-        names[i] = EVERY_PART if len(named) == len(PARTS) else " and ".join(named) or NO_PART
-    return names[which.ravel()]
+    parts = (list(compress(PARTS, pattern)) for pattern in patterns)
+    names = [EVERY_PART if len(p) == len(PARTS) else " and ".join(p) or NO_PART for p in parts]
+    return as_cells(names)[which.ravel()]
 
 
 def is_in_part(labels: NDArray[np.object_], part: str) -> NDArray[np.bool_]:
@@ -677,8 +676,7 @@ def _candidates(pairs: PairSet) -> Iterator[SplitSuggestion]:
     columns = [side.metadata for side in (pairs.x, pairs.y)]
     if "split" in part_columns(pairs):
         yield SplitSuggestion("column", "split", "The data came with their own split.")
-    groups = {str(g) for c in columns for g in c.get("group", ())}
-    if len(groups) >= MIN_GROUPS:
+    if len({str(g) for c in columns for g in c.get("group", ())}) >= MIN_GROUPS:
         reason = "The data came with groups; what belongs to one group stays in one part."
         yield SplitSuggestion("group", "group", reason)
     x, y = map(shown, pairs.headings)
@@ -701,6 +699,5 @@ def _candidates(pairs: PairSet) -> Iterator[SplitSuggestion]:
 def _y_are_classes(pairs: PairSet) -> bool:
     """Whether many x items belong to each y item, and hardly any to several."""
     positives = pairs.relevance.positives
-    n_x, n_y = (len(_distinct(part)) for part in positives.nonzero())
-    n = positives.nnz
+    n, (n_x, n_y) = positives.nnz, (len(_distinct(part)) for part in positives.nonzero())
     return n > 0 and n / n_y >= _MIN_X_PER_Y and n / n_x <= _MAX_Y_PER_X

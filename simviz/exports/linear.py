@@ -258,18 +258,18 @@ def linear_sides(pipeline: Pipeline, form: Form) -> dict[str, LinearSide]:
     if reason is not None:
         raise ValueError(reason)
     model: Any = pipeline.model_
-    sides = {}
+    sides, is_unit = {}, model.similarity_kind == "cosine"
     for name in ("x", "y"):
         A, offset = getattr(model, f"{name}_projection_"), getattr(model, f"{name}_offset_")
         A = np.ascontiguousarray(A, dtype=np.float32)
         offset = np.zeros(A.shape[1]) if offset is None else offset
-        is_unit = model.similarity_kind == "cosine"
         sides[name] = LinearSide(A, np.asarray(offset, dtype=np.float32), is_unit)
     return sides
 
 
 def described(features: object) -> dict[str, Any] | None:
     """What `simviz.exports.standalone` needs to know of a fitted transformer."""
+    settings: dict[str, Any]
     if isinstance(features, TextCounts) and isinstance(features.analyzer, str):
         settings = {
             "kind": "text",
@@ -286,17 +286,11 @@ def described(features: object) -> dict[str, Any] | None:
             settings["normalize"] = bool(features.normalize)
         return settings
     if isinstance(features, MultiHot):
-        return {
-            "kind": "keywords",
-            "delimiter": features.delimiter,
-            "vocabulary": list(features.vocabulary_),
-        }
+        settings = {"kind": "keywords", "delimiter": features.delimiter}
+        return settings | {"vocabulary": list(features.vocabulary_)}
     if isinstance(features, Vectors):
-        return {
-            "kind": "vectors",
-            "width": features.n_features_in_,
-            "normalize": bool(features.normalize),
-        }
+        settings = {"kind": "vectors", "width": features.n_features_in_}
+        return settings | {"normalize": bool(features.normalize)}
     return None
 
 
@@ -305,8 +299,7 @@ def zipped(files: Mapping[str, bytes]) -> bytes:
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w") as archive:
         for path, content in files.items():
-            entry = zipfile.ZipInfo(path, _DATE)
-            archive.writestr(entry, content, zipfile.ZIP_DEFLATED, 6)
+            archive.writestr(zipfile.ZipInfo(path, _DATE), content, zipfile.ZIP_DEFLATED, 6)
     return buffer.getvalue()
 
 

@@ -91,7 +91,7 @@ def test_trec_topics_documents_and_qrels():
     assert list(result.pairs.x.content) == ["heart", "fast car"]
     assert list(result.pairs.y.content) == ["Blood a pump", "four & wheels"]
     assert dense(result.pairs) == [[2, -1], [0, 1]]
-    assert [(item.row, item.reason) for item in result.left_out] == [(4, "no y item has that id")]
+    assert result.left_out == ((4, "no y item has that id"),)
 
 
 def test_ids_of_three_lists_are_told_apart():

@@ -10,6 +10,7 @@ from simviz.data import PairSet, read_pairs, split
 from simviz.data.health import check_health
 from simviz.data.health.near_duplicates import by_rarity, gram_sets, near_pairs, similar_rows
 from simviz.data.pairs import Items
+from simviz.data.splitting import PARTS
 from simviz.exceptions import DatasetError
 from simviz.relevance import Relevance
 
@@ -114,9 +115,8 @@ def test_leak_of_a_drawn_split_is_mended_for_both_sides():
     mended = finding.remedy(pairs)
     again = split(mended, by="column")
     assert check_health(mended, again).find("leak") is None
-    assert again.train.relevance.positives.nnz + again.validation.relevance.positives.nnz + (
-        again.test.relevance.positives.nnz
-    ) == len(x), "no pair is torn apart"
+    kept = [getattr(again, part).relevance.positives.nnz for part in PARTS]
+    assert sum(kept) == len(x), "no pair is torn apart"
     assert set(how.train.x.ids) <= set(again.train.x.ids)
 
 
@@ -131,13 +131,8 @@ def test_item_in_two_parts_of_a_split_made_by_hand_is_a_leak():
 
 
 def test_contradictions_of_texts_under_several_ids():
-    pairs = of_texts(
-        ["red", "Red ", "blue"],
-        ["rojo", "azul"],
-        [0, 1, 1, 2],
-        [0, 0, 1, 1],
-        [1.0, -1.0, -1.0, 1.0],
-    )
+    judged = [0, 1, 1, 2], [0, 0, 1, 1], [1, -1, -1, 1]
+    pairs = of_texts(["red", "Red ", "blue"], ["rojo", "azul"], *judged)
     finding = check_health(pairs, suggest=False).find("contradictions")
     assert (finding.count, finding.examples) == (1, (("red", "rojo"),))
     mended = finding.remedy(pairs)
@@ -146,15 +141,8 @@ def test_contradictions_of_texts_under_several_ids():
 
 
 def test_duplicates_merge_with_their_judgments_and_earliest_part():
-    parts = ["test", "train", "train"]
-    pairs = of_texts(
-        ["red", "Red ", "blue"],
-        ["rojo", "azul"],
-        [0, 1, 2],
-        [0, 1, 1],
-        [2.0, 1.0, 1.0],
-        parts=parts,
-    )
+    judged, parts = ([0, 1, 2], [0, 1, 1], [2, 1, 1]), ["test", "train", "train"]
+    pairs = of_texts(["red", "Red ", "blue"], ["rojo", "azul"], *judged, parts=parts)
     finding = check_health(pairs, suggest=False).find("duplicates")
     assert finding.title == "1 item of “x” repeats the content of another"
     merged = finding.remedy(pairs)
@@ -240,16 +228,14 @@ def test_pairs_that_cannot_be_split_are_checked_for_all_that():
     report = check_health(of_texts(["a", "A"], ["b", "c"]))
     assert kinds(report) == {"duplicates"}
     assert report.skipped[0].startswith("Leaks were not checked")
-    assert (
-        repr(check_health(of_texts(["a"], ["b"]), suggest=False)) == "HealthReport(nothing found)"
-    )
+    nothing = check_health(of_texts(["a"], ["b"]), suggest=False)
+    assert repr(nothing) == "HealthReport(nothing found)"
 
 
 def test_keywords_and_lone_surrogates_do_no_harm():
     words = Items(["0", "1"], ["car", "bus"], "keyword")
-    odd = Items(
-        ["0", "1"], ["\ud800 strange texts in a row", "\ud800 strange textz in a row"], "text"
-    )
+    odd = ["\ud800 strange texts in a row", "\ud800 strange textz in a row"]
+    odd = Items(["0", "1"], odd, "text")
     report = check_health(PairSet(words, odd, Relevance.identity(2)), suggest=False)
     assert kinds(report) == {"near"} and report.shared is None
 

@@ -45,20 +45,15 @@ def pair_sets(draw):
         sides.append(
             Items(ids, draw(column), draw(st.sampled_from(["text", "keyword"])), metadata)
         )
-    shape = (len(sides[0]), len(sides[1]))
+    shape = tuple(map(len, sides))
     kind = draw(st.sampled_from(["grade", "score"]))
     at = st.tuples(st.integers(0, shape[0] - 1), st.integers(0, shape[1] - 1))
     value = st.floats(-1e300, 1e300) if kind == "score" else st.sampled_from([-1, 1, 2, 0.5])
     entries = draw(st.dictionaries(at, value, max_size=8))
-    relevance = Relevance.from_pairs(
-        [i for i, _ in entries],
-        [j for _, j in entries],
-        list(entries.values()),
-        shape=shape,
-        kind=kind,
-        unjudged=draw(st.sampled_from(["negative", "ignore"])),
-    )
-    return PairSet(sides[0], sides[1], relevance)
+    unjudged = draw(st.sampled_from(["negative", "ignore"]))
+    judged = [i for i, _ in entries], [j for _, j in entries], list(entries.values())
+    relevance = Relevance.from_pairs(*judged, shape=shape, kind=kind, unjudged=unjudged)
+    return PairSet(*sides, relevance)
 
 
 @pytest.mark.parametrize("suffix", SUFFIXES)

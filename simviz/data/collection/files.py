@@ -345,9 +345,7 @@ def _numeric(name: str, matrix: Matrix) -> Matrix:
             "item. Save a matrix (items, dimensions)."
         )
     _refuse_rows(name, matrix.shape)
-    dtype = matrix.dtype if matrix.dtype in (np.float32, np.float64) else np.float64
-    matrix = matrix.astype(dtype)
-    values = matrix.data if sp.issparse(matrix) else matrix
-    if not np.isfinite(values).all():
+    matrix = matrix.astype(matrix.dtype if matrix.dtype == np.float32 else np.float64)
+    if not np.isfinite(matrix.data if sp.issparse(matrix) else matrix).all():
         raise DatasetError(f"{name} holds NaN or infinity. Drop those rows, or fill them.")
     return matrix

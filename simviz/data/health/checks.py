@@ -209,8 +209,7 @@ class Subject:
         self, label: str, mend: Callable[..., PairSet], **sides: NDArray[Any] | None
     ) -> Remedy:
         """A remedy for these pairs, of what it needs to know of the items of each side."""
-        is_split = mend is set_parts
-        return Remedy(label, partial(mend, **sides), self.pairs.shape, is_split)
+        return Remedy(label, partial(mend, **sides), self.pairs.shape, mend is set_parts)
 
     def leave_out(self, x: Index) -> Remedy | None:
         """Leaving x items out; None in a collection linked to itself, or where few would stay."""
@@ -241,12 +240,8 @@ class Subject:
             return (self.split.by,)
         if self.split.by == "pair":
             return self.sides
-        apart = []
-        for side in self.sides:
-            together = np.concatenate([self.members[side][part] for part in PARTS])
-            if len(np.unique(together)) == len(together):
-                apart.append(side)
-        return apart or ("x",)
+        together = {s: np.concatenate([self.members[s][p] for p in PARTS]) for s in self.sides}
+        return [s for s, at in together.items() if len(np.unique(at)) == len(at)] or ("x",)
 
     @cached_property
     def shared(self) -> SharedWords | None:
@@ -313,15 +308,14 @@ def _empty_items(items: Items) -> Index:
 def find_duplicates(subject: Subject) -> Finding | None:
     """Items of one side with the same content."""
     examples: list[Example] = []
-    extra: dict[str, int] = {}
+    n, where = 0, []
     for side in subject.sides:
         order = np.argsort(subject.codes[side], kind="stable")
         again = np.flatnonzero(np.diff(subject.codes[side][order]) == 0)
+        n += len(again)
         if len(again):
-            extra[side] = len(again)
+            where.append(f"{counted(len(again), 'item')} of {subject.names[side]}")
         examples += [subject.twins(side, order[at], order[at + 1]) for at in again[:_EXAMPLES]]
-    n = sum(extra.values())
-    where = [f"{counted(count, 'item')} of {subject.names[side]}" for side, count in extra.items()]
     return subject.finding(
         "duplicates",
         n,
@@ -394,22 +388,22 @@ def find_thin(subject: Subject) -> Finding | None:
     thin = []
     for part in PARTS:
         judged = getattr(subject.split, part).relevance
-        counts = judged.positives.nnz, judged.negatives.nnz
-        if min(counts) < (1 if part == "train" else FEW_JUDGED):
-            thin.append((part, *map("{:,}".format, counts)))
+        good, bad = judged.positives.nnz, judged.negatives.nnz
+        if min(good, bad) < (1 if part == "train" else FEW_JUDGED):
+            thin.append((part, f"{good:,}", f"{bad:,}"))
     names = " and ".join(part for part, *_ in thin)
     return subject.finding("thin", len(thin), thin, parts=counted(len(thin), "part"), names=names)
 
 
 def find_unanswered(subject: Subject) -> Finding | None:
     """Queries that nothing is relevant to."""
+    if subject.pairs.x is subject.pairs.y:
+        return None
     relevance = subject.pairs.relevance
     judged_alone = relevance.unjudged == "ignore"
     # Those with negatives only are found as one-class.
     answers = relevance.matrix if judged_alone else relevance.positives
     queries = np.flatnonzero(np.diff(answers.indptr) == 0)
-    if subject.pairs.x is subject.pairs.y:
-        return None
     return subject.finding(
         "unanswered",
         len(queries),
@@ -646,14 +640,9 @@ def _mrr(x: sp.csr_array, y: sp.csr_array, pairs: PairSet) -> tuple[float, int]:
         tied.append(equal)
     if not above:
         return 0.0, 0
-    ranking = Ranking(
-        relevant.indptr,
-        relevant.indices,
-        relevant.data,
-        np.concatenate(above),
-        np.concatenate(tied),
-        np.full(len(queries), y.shape[0]),
-    )
+    judged = relevant.indptr, relevant.indices, relevant.data
+    places = np.concatenate(above), np.concatenate(tied)
+    ranking = Ranking(*judged, *places, np.full(len(queries), y.shape[0]))
     return float(expected_reciprocal_rank(ranking).mean()), len(queries)
 
 
