@@ -6,14 +6,13 @@ import io
 import re
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import PurePosixPath
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from simviz.data.cells import Note, as_cells, counted, factorize, first_of, shown
 from simviz.data.limits import get_limits, report_progress
-from simviz.data.pairs import Items, PairSet
+from simviz.data.pairs import ItemKind, Items, PairSet
 from simviz.data.pairs_from_tables import ReadResult
 from simviz.data.roles import ColumnRoles
 from simviz.data.tables import Table
@@ -174,10 +173,7 @@ def _left_out(table: Table, rows: list[int], reason: str, why: str) -> Note:
 
 
 def _pair_set(
-    name: str,
-    sprites: dict[str, np.ndarray],
-    links: Iterable[tuple[str, str]],
-    kind: Literal["keyword", "text"],
+    name: str, sprites: dict[str, np.ndarray], links: Iterable[tuple[str, str]], kind: ItemKind
 ) -> PairSet:
     images = {path: i for i, path in enumerate(sprites)}
     links = [(path, word) for path, word in links if path in images]

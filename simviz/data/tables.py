@@ -553,12 +553,8 @@ def iter_records(
         # To the csv module, quotes with spaces around them do not bind.
         text = re.sub(rf'{start} *("(?:[^"]++|"")*+"?)(?: *{end})?', r"\1", text)
     file = io.StringIO(text, newline="")
-    reader = csv.reader(
-        file,
-        delimiter=delimiter,
-        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
-        strict=True,
-    )
+    quoting: Any = csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE
+    reader = csv.reader(file, delimiter=delimiter, quoting=quoting, strict=True)
     line = first_line
     try:
         for i, fields in enumerate(reader):

@@ -108,30 +108,25 @@ MIN_SUMMARY, MIN_TEXT = 2, 20  # words
 
 
 @dataclass(frozen=True, slots=True)
-class Document:
-    """One docstring under the name of its object."""
-
-    name: str
-    space: str
-    docstring: Docstring
-
-
-@dataclass(frozen=True, slots=True)
 class Library:
-    """Documents and links between them."""
+    """Documents by the name of their object, and links between them."""
 
-    documents: list[Document]
+    documents: dict[str, Docstring]
     links: list[tuple[int, int]]
 
     def items(self) -> Items:
-        names = [document.name for document in self.documents]
+        names = list(self.documents)
         columns = {
             "label": [".".join(name.split(".")[-2:]) for name in names],
             "package": [name.partition(".")[0] for name in names],
-            "module": [document.space for document in self.documents],
+            "module": [module_of(name) for name in names],
         }
-        texts = [document.docstring.text for document in self.documents]
+        texts = [document.text for document in self.documents.values()]
         return Items(names, texts, "text", {k: as_cells(v) for k, v in columns.items()})
+
+
+def module_of(name: str) -> str:
+    return name.rpartition(".")[0]
 
 
 def read_library() -> Library:
@@ -158,14 +153,14 @@ def link(names_of: Mapping[str, Sequence[str]]) -> Library:
         for name in names:
             key = (name.partition(".")[0], parsed_of[docstring].summary.casefold())
             alike.setdefault(key, []).append((name, docstring))
-    documents: dict[str, Document] = {}
+    documents: dict[str, Docstring] = {}
     shown: dict[str, str] = {}
     for members in alike.values():
         name, docstring = min(members, key=lambda m: (m[0].count("."), len(m[0]), m[0]))
         parsed = parsed_of[docstring]
         shown.update((member, name) for member, _ in members)
         if len(parsed.summary.split()) >= MIN_SUMMARY and len(parsed.text.split()) >= MIN_TEXT:
-            documents[name] = Document(name, name.rpartition(".")[0], parsed)
+            documents[name] = parsed
     target_of = _Names(shown)
     links = {
         (shown[name], target)
@@ -177,9 +172,8 @@ def link(names_of: Mapping[str, Sequence[str]]) -> Library:
     inside = {(a, b) for a, b in links if a != b and a in documents and b in documents}
     linked = sorted({name for pair in inside for name in pair})
     place = {name: i for i, name in enumerate(linked)}
-    return Library(
-        [documents[name] for name in linked], sorted((place[a], place[b]) for a, b in inside)
-    )
+    links_at = sorted((place[a], place[b]) for a, b in inside)
+    return Library({name: documents[name] for name in linked}, links_at)
 
 
 class _Names:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from simviz.data.pairs import Items, PairSet
 from simviz.datasets import DemoInfo
-from simviz.datasets._documents import Library, read_library
+from simviz.datasets._documents import Library, module_of, read_library
 from simviz.relevance import Relevance
 
 SAME, LINKED, NEIGHBOUR = 3, 2, 1
@@ -35,10 +35,11 @@ def pair_summaries(library: Library) -> PairSet:
     """Pair summaries with documents, see `load_pydocs`."""
     y = library.items()
     query: dict[str, int] = {}
-    query_rows = [query.setdefault(d.docstring.summary, len(query)) for d in library.documents]
+    documents = library.documents.values()
+    query_rows = [query.setdefault(document.summary, len(query)) for document in documents]
     modules: dict[str, list[int]] = {}
-    for i, document in enumerate(library.documents):
-        modules.setdefault(document.space, []).append(i)
+    for i, name in enumerate(library.documents):
+        modules.setdefault(module_of(name), []).append(i)
     graded = [(i, i, SAME) for i in range(len(y))]
     graded += [(a, b, LINKED) for link in library.links for a, b in (link, link[::-1])]
     graded += [

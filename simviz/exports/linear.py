@@ -363,11 +363,9 @@ def _graph(name: str, side: LinearSide) -> bytes:
         [value("embedding", TensorProto.FLOAT, ["n", k])],
         [numpy_helper.from_array(array, label) for label, array in constants.items()],
     )
+    opsets = [helper.make_opsetid("", _OPSET)]
     model = helper.make_model(
-        graph,
-        opset_imports=[helper.make_opsetid("", _OPSET)],
-        ir_version=_IR_VERSION,
-        producer_name="simviz",
+        graph, opset_imports=opsets, ir_version=_IR_VERSION, producer_name="simviz"
     )
     checker.check_model(model, full_check=True)
     return bytes(model.SerializeToString())

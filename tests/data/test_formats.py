@@ -3,6 +3,7 @@
 import json
 import random
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pandas as pd
 import pyarrow as pa
@@ -111,24 +112,6 @@ def test_an_array_of_objects_is_read_and_counted():
         read_table(deep, "t.json")
 
 
-class Stream:
-    """A frame of a library that is not known here."""
-
-    def __init__(self, table):
-        self._table = table
-
-    def __arrow_c_stream__(self, requested_schema=None):
-        return self._table.__arrow_c_stream__(requested_schema)
-
-
-class Interchange:
-    def __init__(self, frame):
-        self._frame = frame
-
-    def __dataframe__(self, nan_as_null=False, allow_copy=True):
-        return self._frame.__dataframe__(allow_copy=allow_copy)
-
-
 class HubDataset:
     """What a dataset of a hub offers of itself."""
 
@@ -147,7 +130,10 @@ class HubDataset:
 
 def test_frames_of_any_library_are_read():
     table = pa.table({"query": ["a", "b"], "document": ["c", "d"]})
-    frames = [table, Stream(table), HubDataset(table), table.to_pandas(), Interchange(table)]
+    # Frames of libraries that are not known here.
+    stream = SimpleNamespace(__arrow_c_stream__=table.__arrow_c_stream__)
+    interchange = SimpleNamespace(__dataframe__=table.__dataframe__)
+    frames = [table, stream, HubDataset(table), table.to_pandas(), interchange]
     assert len({from_frame(frame).pairs.digest for frame in frames}) == 1
     hub = from_frame({"train": HubDataset(table.slice(0, 1)), "test": HubDataset(table.slice(1))})
     assert list(hub.pairs.x.metadata["split"]) == ["train", "test"]

@@ -255,12 +255,8 @@ def test_rows_that_contradict_one_another_are_found_though_read_as_relevant():
     assert finding.remedy(result.pairs).relevance.matrix.nnz == 18
 
 
-SLIPS = [
-    "secondary school teacher",
-    "secondry school teacher",
-    "secondary school teachers",
-    "secondary school taecher",
-]
+SLIPS = ["secondary school teacher", "secondry school teacher"]
+SLIPS += ["secondary school teachers", "secondary school taecher"]
 OTHERS = ["primary school teacher", "secondary school", "school teacher secondary level two"]
 
 

@@ -7,7 +7,7 @@ import math
 import re
 import zipfile
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path, PurePosixPath
 from typing import Any, Literal
@@ -95,6 +95,23 @@ def from_mapping(name: str, sources: Sources) -> Files:
     if len(openers) < len(sources):
         raise DatasetError(f"{name}: two files bear one name. Rename one of them.")
     return Files(name, openers)
+
+
+def open_files(source: str | Path | bytes | Sources, name: str | None = None) -> Files:
+    """The files of a folder, a zip, or of those handed in one by one."""
+    if isinstance(source, Mapping):
+        zips = [path for path in source if path.lower().endswith(".zip")]
+        if len(zips) != 1:
+            return from_mapping(name or "the files", source)
+        files = from_zip(*load_bytes(source[zips[0]], zips[0]))
+        if len(source) == 1:
+            return files
+        # Such as a table of keywords beside the pictures.
+        beside = from_mapping(files.name, {k: v for k, v in source.items() if k != zips[0]})
+        return replace(files, openers={**files.openers, **beside.openers})
+    if not isinstance(source, bytes) and Path(source).is_dir():
+        return from_folder(Path(source).resolve())
+    return from_zip(*load_bytes(source, name))
 
 
 def _load(source: Source, name: str) -> bytes:

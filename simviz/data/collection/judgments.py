@@ -10,8 +10,8 @@ from itertools import permutations
 from pathlib import PurePosixPath
 
 import numpy as np
-from numpy.typing import NDArray
 
+from simviz._types import Index, Ints, Reals
 from simviz.data.cells import Codes, Note, counted, parse_number, shown
 from simviz.data.pairs_from_tables import judged_rows
 from simviz.data.roles import ColumnRoles, Labels, is_label_name, known_words, unread_notes
@@ -94,12 +94,8 @@ def finite(word: str, what: str, place: str) -> float:
 
 
 def merge_repeated(
-    pair: NDArray[np.int64],
-    values: NDArray[np.float64],
-    what: str,
-    name: str,
-    place: Callable[[int], str],
-) -> tuple[NDArray[np.int64] | slice, str]:
+    pair: Ints, values: Reals, what: str, name: str, place: Callable[[int], str]
+) -> tuple[Index | slice, str]:
     """Lines to keep where some repeat a pair of query and document, and what to say of it."""
     # trec_eval refuses every repeated line: a document that is listed twice would count twice.
     ordered = np.sort(pair)  # takes a third of the time of argsort
@@ -149,7 +145,7 @@ class Judgments:
 
     x: Codes
     y: Codes
-    values: NDArray[np.float64] | None
+    values: Reals | None
     kind: Kind
     table: Table
     roles: ColumnRoles

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import product
 from pathlib import Path, PurePosixPath
 from typing import Any
 
@@ -19,9 +20,7 @@ from simviz.data.collection.files import (
     Files,
     Plan,
     Sources,
-    from_folder,
-    from_mapping,
-    from_zip,
+    open_files,
     plan_parts,
     read_matrices,
 )
@@ -30,7 +29,7 @@ from simviz.data.images import assemble, keys_of, make_sprites
 from simviz.data.pairs import GROUP_SEPARATOR, ItemKind, Items, PairSet
 from simviz.data.pairs_from_tables import ReadResult, read_pairs, typed
 from simviz.data.roles import SPLIT_WORDS, ColumnRoles, Labels, is_label_name
-from simviz.data.sources import decode_text, load_bytes, signature
+from simviz.data.sources import decode_text, signature
 from simviz.data.splitting import PARTS
 from simviz.data.tables import Table, items_by_id, make_table, read_table
 from simviz.exceptions import DatasetError
@@ -173,23 +172,6 @@ def read_collection(
         return ReadResult(pairs, tuple(notes), table, roles)
     offered = {} if one_side else _part_choices(files, plan, x, y, judged)
     return ReadResult(pairs, tuple(notes), judged.table, judged.roles, parts=offered)
-
-
-def open_files(source: str | Path | bytes | Sources, name: str | None = None) -> Files:
-    """The files of a folder, a zip, or of those handed in one by one."""
-    if isinstance(source, Mapping):
-        zips = [path for path in source if path.lower().endswith(".zip")]
-        if len(zips) != 1:
-            return from_mapping(name or "the files", source)
-        files = from_zip(*load_bytes(source[zips[0]], zips[0]))
-        if len(source) == 1:
-            return files
-        # Such as a table of keywords beside the pictures.
-        beside = from_mapping(files.name, {k: v for k, v in source.items() if k != zips[0]})
-        return replace(files, openers={**files.openers, **beside.openers})
-    if not isinstance(source, bytes) and Path(source).is_dir():
-        return from_folder(Path(source).resolve())
-    return from_zip(*load_bytes(source, name))
 
 
 def _part_choices(
@@ -644,13 +626,11 @@ def attach_table(path: str, data: bytes, x: ReadSide, y: ReadSide) -> list[Note]
 def _described_side(table: Table, stem: str, x: ReadSide, y: ReadSide) -> tuple[str, str]:
     """The side and the column of ids: by name, else where most cells are ids."""
     columns = [c for c in table.frame if c not in table.vectors]
-    best = ("x", columns[0], -1.0)
-    for side_name, side in (("x", x), ("y", y)):
-        known = list(side.ids)
-        for column in columns:
-            share = float(table.stripped(column).isin(known).mean())
-            share += 2.0 * column.lower().startswith(f"{side_name}_")
-            share += 2.0 * stem.lower().startswith(f"{side_name}_")
-            if share > best[2]:
-                best = (side_name, column, share)
-    return best[0], best[1]
+    known = {"x": list(x.ids), "y": list(y.ids)}
+
+    def share(at: tuple[str, str]) -> float:
+        side, column = at
+        n_named = sum(name.lower().startswith(f"{side}_") for name in (column, stem))
+        return float(table.stripped(column).isin(known[side]).mean()) + 2.0 * n_named
+
+    return max(product(known, columns), key=share)
