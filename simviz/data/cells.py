@@ -21,7 +21,6 @@ _JOINED = 1_000
 Codes = NDArray[np.intp]
 #: What the sides are called where nothing else is known, and characters of a heading in a name.
 _SIDE = {"x": "left", "y": "right"}
-_SIDES = frozenset(_SIDE.values())
 _HEADING = 24
 _OF_COLUMN = re.compile(r"(?:left|right) items \((.+)\)")
 MISSING = frozenset({"", "nan", "na", "n/a", "null", "none"})
@@ -158,7 +157,7 @@ def is_noun(name: str) -> bool:
     # "Bez. lang", "b titel ?" and "text1" are headings of columns; so are "x" and "left".
     words = re.split(r"[ \-'’]", name)
     plain = all(word.isalpha() and (len(word) > 2 or not word.isascii()) for word in words)
-    return plain and name.casefold() not in _SIDES
+    return plain and name.casefold() not in _SIDE.values()
 
 
 def items_named(name: str, side: str = "") -> str:

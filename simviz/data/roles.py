@@ -503,8 +503,7 @@ class ColumnRoles:
                 f"{table.name}: labels says what words mean, but no column is read as the label. "
                 f"Name it in roles. There is {', '.join(map(shown, table.frame))}."
             )
-        parts: dict[str, str | None] = {"x": self.x, "y": self.y, "label": self.label}
-        parts |= {"split": self.split, "group": self.group}
+        parts = {role: getattr(self, role) for role in ("x", "y", "label", "split", "group")}
         parts |= {f"negative {i + 1}": c for i, c in enumerate(self.negatives)}
         if self.shape == "groups" and self.group == self.y:
             parts.pop("group")

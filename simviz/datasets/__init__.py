@@ -25,6 +25,8 @@ DEMOS: Mapping[str, DemoInfo]
 __all__ = ["DEMOS", "load_demo"]
 
 SplitBy = Literal["pair", "x", "y", "group", "column"]
+#: Parameters of S2Net that serve all demos of texts.
+TEXT_S2NET = {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3}
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from simviz.data.cells import as_cells, factorize
 from simviz.data.pairs import Items, PairSet
-from simviz.datasets import DemoInfo
+from simviz.datasets import TEXT_S2NET, DemoInfo
 from simviz.relevance import Relevance
 
 # Variants of one emoji differ by these alone; their names would be near copies.
@@ -65,7 +65,7 @@ DEMO = DemoInfo(
     methods={
         "tfidf_cosine": {},
         "hdlr": {"n_components": 100, "max_iter": 5},
-        "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
+        "s2net": TEXT_S2NET,
     },
     metric="MRR",
     direction="x2y",

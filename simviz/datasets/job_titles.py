@@ -17,7 +17,7 @@ import numpy as np
 
 from simviz.data.pairs import Items, PairSet
 from simviz.data.pairs_from_tables import grouped, taxonomy_pairs
-from simviz.datasets import DemoInfo
+from simviz.datasets import TEXT_S2NET, DemoInfo
 
 Part = Literal["pool", "validation", "test"]
 
@@ -94,11 +94,7 @@ DEMO = DemoInfo(
     x_name="inputs",
     y_name="titles",
     split_by="column",
-    methods={
-        "tfidf_cosine": {},
-        "heterogeneous_svd": {},
-        "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
-    },
+    methods={"tfidf_cosine": {}, "heterogeneous_svd": {}, "s2net": TEXT_S2NET},
     metric="top-1",
     direction="x2y",
     size="1,840 titles in nearly two hundred groups",

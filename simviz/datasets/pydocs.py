@@ -10,7 +10,7 @@ open source contributors; all under the BSD 3-Clause License.
 from __future__ import annotations
 
 from simviz.data.pairs import Items, PairSet
-from simviz.datasets import DemoInfo
+from simviz.datasets import TEXT_S2NET, DemoInfo
 from simviz.datasets._documents import Library, module_of, read_library
 from simviz.relevance import Relevance
 
@@ -69,11 +69,7 @@ DEMO = DemoInfo(
     x_name="summaries",
     y_name="documents",
     split_by="x",
-    methods={
-        "bm25": {},
-        "ssi": {},
-        "s2net": {"n_components": 100, "init": "cl_lsi", "learning_rate": 0.3},
-    },
+    methods={"bm25": {}, "ssi": {}, "s2net": TEXT_S2NET},
     metric="NDCG@10 (exponential gain)",
     direction="x2y",
     size="Two and a half thousand documents",

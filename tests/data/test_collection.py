@@ -112,12 +112,13 @@ def test_ids_of_three_lists_are_told_apart():
 def test_lines_of_two_languages_pair_by_number_and_keep_gaps():
     files = {"x.txt": b"heart\n\ncar\nred\n", "y.txt": "corazón\nx\ncoche\n\n".encode()}
     result = read_collection(files)
-    assert [r for r in result.pairs.relevance.positives.nonzero()[0]] == [0, 1]
+    assert list(result.pairs.relevance.positives.nonzero()[0]) == [0, 1]
     assert list(result.pairs.y.content[[0, 2]]) == ["corazón", "coche"]
     assert any("2 items have no partner" in note for note in result.notes)
 
 
 VECTORS = np.array([[1.0, 0, 2], [0, 3, 0]], dtype=np.float32)
+NPY = npy(VECTORS)
 
 
 def vector_files():
@@ -125,7 +126,7 @@ def vector_files():
     table = pa.table({"id": ["1", "2"], "embedding": rows})
     lines = "\n".join(json.dumps({"id": str(i + 1), "v": r}) for i, r in enumerate(rows))
     return {
-        "y.npy": npy(VECTORS),
+        "y.npy": NPY,
         "y.npz": sparse(sp.csr_array(VECTORS)),
         "y_dense.npz": npz(vectors=VECTORS),
         "y.svmlight": b"0 1:1 3:2\n0 2:3\n",
@@ -157,9 +158,8 @@ def test_both_sides_in_one_npz_or_two_npy_pair_row_by_row():
 
 
 def test_links_between_the_items_of_one_collection():
-    files = {"x.npz": sparse(sp.csr_array(VECTORS)), "ids.txt": b"a\nb\n"}
-    files["relevance.tsv"] = b"x_id\ty_id\tgrade\na\tb\t1\n"
-    pairs = read_collection(files).pairs
+    links = {"ids.txt": b"a\nb\n", "relevance.tsv": b"x_id\ty_id\tgrade\na\tb\t1\n"}
+    pairs = read_collection({"x.npz": sparse(sp.csr_array(VECTORS)), **links}).pairs
     assert pairs.x is pairs.y and dense(pairs) == [[0, 1], [0, 0]]
 
 
@@ -188,18 +188,12 @@ REFUSED = {
         "no row names an item of both sides",
     ),
     "objects": (
-        {"x.npy": npy(np.array([{}], dtype=object)), "y.npy": npy(VECTORS)},
-        "Python objects, which are never unpickled",
+        {"x.npy": npy(np.array([{}])), "y.npy": NPY},
+        "which are never unpickled",
     ),
-    "ids too few": (
-        {"x.npy": npy(VECTORS), "x_ids.txt": b"1\n", "y.npy": npy(VECTORS)},
-        "2 rows, but 1 ids",
-    ),
-    "nan": ({"x.npy": npy(VECTORS * np.nan), "y.npy": npy(VECTORS)}, "NaN or infinity"),
-    "one id two texts": (
-        {"x.csv": b"id,text\n1,a\n1,b\n", "y.csv": Y},
-        "id '1' stands for 'b' here",
-    ),
+    "ids too few": ({"x.npy": NPY, "x_ids.txt": b"1\n", "y.npy": NPY}, "2 rows, but 1 ids"),
+    "nan": ({"x.npy": npy(VECTORS * np.nan), "y.npy": NPY}, "NaN or infinity"),
+    "two texts": ({"x.csv": b"id,text\n1,a\n1,b\n", "y.csv": Y}, "id '1' stands for 'b' here"),
     "zip in zip": (
         {"all.zip": zipped({"x.zip": zipped({"a.csv": X}), "y.jsonl": Y})},
         "is a zip archive, not a table",
