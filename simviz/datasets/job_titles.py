@@ -82,7 +82,7 @@ def _rows(name: str) -> tuple[Mapping[str, str], ...]:
 def _described(items: Items, **columns: Sequence[str]) -> Items:
     """Items with more metadata."""
     more = {name: np.array(values, dtype=object) for name, values in columns.items()}
-    return Items(items.ids, items.content, items.kind, {**items.metadata, **more})
+    return replace(items, metadata={**items.metadata, **more})
 
 
 DEMO = DemoInfo(

@@ -51,10 +51,8 @@ def taxonomy(groups=None, **names):
 def made(pairs, before):
     """Text to the texts it is relevant to, for what was added."""
     dense = pairs.relevance.positives.toarray() > 0
-    return {
-        pairs.x.content[i]: set(pairs.y.content[dense[i]])
-        for i in range(len(before.x), len(pairs.x))
-    }
+    new = range(len(before.x), len(pairs.x))
+    return {pairs.x.content[i]: set(pairs.y.content[dense[i]]) for i in new}
 
 
 STEPS = [
@@ -130,11 +128,8 @@ def test_a_typo_of_a_short_text_is_never_nothing():
 def test_listed_synonyms_are_whole_words_in_one_direction():
     pairs = PairSet.from_texts(["lawyer for lawyers", "Tax Lawyer"], ["a", "b"])
     step = ListedSynonyms([("lawyer", "attorney"), ("tax lawyer", "tax expert")])
-    assert list(made(step.transform(pairs), pairs)) == [
-        "attorney for lawyers",
-        "tax expert",
-        "Tax attorney",
-    ]
+    found = list(made(step.transform(pairs), pairs))
+    assert found == ["attorney for lawyers", "tax expert", "Tax attorney"]
 
 
 def test_what_two_groups_make_belongs_to_both():
@@ -168,16 +163,10 @@ def test_at_most_so_many_are_made(step):
 
 
 def test_mined_inputs_need_both_witnesses():
-    pairs = taxonomy()
-    inputs = [
-        "Senior  tax lawyer",
-        "tax lawyer",
-        "scook",
-        "trial lawyer or tax lawyer",
-        "head chefs",
-    ]
+    pairs, both = taxonomy(), "trial lawyer or tax lawyer"
+    inputs = ["Senior  tax lawyer", "tax lawyer", "scook", both, "head chefs"]
     found = made(MinedWords(inputs).transform(pairs), pairs)
-    assert set(found) == {"Senior tax lawyer", "trial lawyer or tax lawyer"}
+    assert set(found) == {"Senior tax lawyer", both}
 
 
 def test_the_matcher_is_the_method_of_that_name():
@@ -230,9 +219,8 @@ def test_rejections_alone_are_kept_where_unlisted_pairs_are_unknown():
 
 def test_the_last_verdict_holds():
     given = [("hero", "cook", 1), ("hero", "cook", -1), ("hero", "lawyer", 1)]
-    assert made(Feedback(given).transform(taxonomy()), taxonomy()) == {
-        "hero": set(GROUPS["lawyer"])
-    }
+    found = made(Feedback(given).transform(taxonomy()), taxonomy())
+    assert found == {"hero": set(GROUPS["lawyer"])}
 
 
 def test_groups_follow_from_relevance_where_no_column_names_them():
@@ -269,9 +257,8 @@ def test_corrections_replace_judgments_and_leave_other_items_alone():
 def test_a_collection_that_is_judged_both_ways_is_corrected_both_ways():
     items = Items(list("abc"), list("abc"), "text")
     relevance = Relevance.from_pairs([0, 1, 2], [1, 0, 1], shape=(3, 3))
-    corrected = Corrections([("a", "b", 0), ("a", "c", 1)]).transform(
-        PairSet(items, items, relevance)
-    )
+    step = Corrections([("a", "b", 0), ("a", "c", 1)])
+    corrected = step.transform(PairSet(items, items, relevance))
     assert corrected.relevance.matrix.toarray().tolist() == [[0, 0, 1], [0, 0, 0], [0, 1, 0]]
     assert corrected.x is corrected.y
 
@@ -318,11 +305,12 @@ def images():
 )
 def test_any_texts_survive(texts, seed):
     pairs = PairSet.from_texts(texts, texts)
+    odds = {"share": 0.4, "seed": seed}
     steps = [
         InducedSynonyms(),
         MinedWords(texts),
-        SampledWords(["a", "b"], share=0.4, seed=seed),
-        Typos(share=0.4, seed=seed),
+        SampledWords(["a", "b"], **odds),
+        Typos(**drawn),
     ]
     more = augment(pairs, steps)
     n = len(texts)

@@ -2,6 +2,7 @@ import importlib
 
 import numpy as np
 import pytest
+from test_documents import doc
 
 from simviz.charts import Drawing
 from simviz.data.splitting import split
@@ -9,8 +10,6 @@ from simviz.datasets._documents import link, public_names
 from simviz.datasets.pydocs import LARGEST_MODULE, load_pydocs, pair_summaries
 from simviz.datasets.pydocs_links import load_pydocs_links, pair_halves
 from simviz.projection import joint_map
-
-SAID = "\n\n" + "plain words " * 20
 
 
 @pytest.fixture(scope="module")
@@ -68,16 +67,11 @@ def test_texts_are_clean(pairs):
 
 
 def test_small_modules_are_grade_1_and_large_ones_are_not():
-    small = {f"Small number {i} here.{SAID}": [f"numpy.small.f{i}"] for i in range(3)}
-    large = {f"Large number {i} here.{SAID}": [f"scipy.f{i}"] for i in range(LARGEST_MODULE + 1)}
-    links = "\n\nSee Also\n--------\n"
-    all_linked = {
-        f"{said}{links}{package}.hub": names
-        for group, package in ((small, "numpy"), (large, "scipy"))
-        for said, names in group.items()
-    }
-    hubs = {f"Hub of {p} itself.{SAID}": [f"{p}.hub"] for p in ("numpy", "scipy")}
-    pairs = pair_summaries(link(all_linked | hubs))
+    small = {doc(f"Small number {i} here.", "numpy.hub"): [f"numpy.small.f{i}"] for i in range(3)}
+    numbers = range(LARGEST_MODULE + 1)
+    large = {doc(f"Large number {i} here.", "scipy.hub"): [f"scipy.f{i}"] for i in numbers}
+    hubs = {doc(f"Hub of {p} itself."): [f"{p}.hub"] for p in ("numpy", "scipy")}
+    pairs = pair_summaries(link(small | large | hubs))
     assert grade(pairs, "Small number 0 here.", "numpy.small.f2") == 1
     assert grade(pairs, "Small number 0 here.", "numpy.small.f0") == 3
     assert grade(pairs, "Small number 0 here.", "numpy.hub") == 2
@@ -86,14 +80,8 @@ def test_small_modules_are_grade_1_and_large_ones_are_not():
 
 
 def test_a_summary_of_two_packages_is_one_query():
-    pairs = pair_summaries(
-        link(
-            {
-                f"Solve it all.{SAID}\n\nSee Also\n--------\nscipy.solve": ["numpy.solve"],
-                f"Solve it all.{SAID} again": ["scipy.solve"],
-            }
-        )
-    )
+    linking, linked = doc("Solve it all.", "scipy.solve"), doc("Solve it all.")
+    pairs = pair_summaries(link({linking: ["numpy.solve"], linked: ["scipy.solve"]}))
     assert pairs.shape == (1, 2)
     assert pairs.relevance.matrix.toarray().tolist() == [[3, 3]]
 
@@ -124,11 +112,8 @@ def test_links_are_those_of_the_docstring(halves):
 
 
 def test_dealing_a_chain_cuts_every_link():
-    said = {
-        f"Number {i} of the chain.{SAID}\n\nSee Also\n--------\nf{i + 1}": [f"numpy.f{i}"]
-        for i in range(5)
-    }
-    library = link(said | {f"The last of all.{SAID}": ["numpy.f5"]})
+    said = {doc(f"Number {i} of the chain.", f"f{i + 1}"): [f"numpy.f{i}"] for i in range(5)}
+    library = link(said | {doc("The last of all."): ["numpy.f5"]})
     assert pair_halves(library).relevance.positives.nnz == 5
 
 
@@ -143,13 +128,12 @@ def test_parts_hold_no_query_twice(demo, request):
 
 def test_hostile_docstrings_come_out_as_text():
     evil = "<script>alert(1)</script>"
-    links = "\n\nSee Also\n--------\n"
     said = {
-        f"Run {evil} {i} now.{SAID}{evil}{links}numpy.f{(i + 1) % 4}": [f"numpy.f{i}"]
+        doc(f"Run {evil} {i} now.\n\n{evil}", f"numpy.f{(i + 1) % 4}"): [f"numpy.f{i}"]
         for i in range(4)
     }
     pairs = pair_summaries(link(said))
-    assert evil in pairs.x.content[0]
+    assert evil in pairs.x.content[0] and evil in pairs.y.content[0]
     vectors = np.random.default_rng(0).normal(size=(8, 3))
     drawing = joint_map(vectors[:4], vectors[4:], relevance=pairs.relevance)
     shown = Drawing(drawing, pairs).to_html("side")

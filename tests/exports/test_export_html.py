@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from nodejs import NODE
-from test_exports import FEATURES, X, Y
+from test_exports import FEATURES, X, Y, odd_pipelines
 
 import simviz
 from simviz.charts.canvas import Part, unpack
@@ -22,7 +22,7 @@ from simviz.exports import model_page, why_not
 from simviz.features import MultiHot, TextCounts, Tfidf, Vectors
 from simviz.features._analysis import build_analyzer
 from simviz.methods import get_method
-from simviz.pipeline import BlendPipeline, PairPipeline, default_pipeline
+from simviz.pipeline import PairPipeline, default_pipeline
 from simviz.projection import joint_map
 from simviz.relevance import Relevance
 
@@ -67,9 +67,8 @@ def test_python_finds_the_terms_of_the_table(case):
     else:
         low, high = case["ngram_range"]
         words = frozenset(case["stop_words"])
-        found = build_analyzer(case["analyzer"], (low, high), case["lowercase"], words)(
-            case["text"]
-        )
+        analyze = build_analyzer(case["analyzer"], (low, high), case["lowercase"], words)
+        found = analyze(case["text"])
     assert list(found) == case["terms"]
 
 
@@ -107,13 +106,12 @@ def test_scores_are_those_of_the_pipeline(pairs, tmp_path, model):
     )
     texts = [*X, *TYPED]
     both = pipeline.similarity(texts, pairs.y), pipeline.similarity(pairs.x, texts).T
-    expected, size = np.concatenate(both), np.abs(both[0]).max()
-    assert size > 0.1
-    np.testing.assert_allclose(found["typed"], expected, atol=2e-3 * max(1, size))
     items = pipeline.similarity(pairs.x, pairs.y)
-    np.testing.assert_allclose(
-        found["items"], np.concatenate([items, items.T]), atol=2e-3 * max(1, size)
-    )
+    size = np.abs(both[0]).max()
+    assert size > 0.1
+    for name, expected in (("typed", both), ("items", (items, items.T))):
+        atol = 2e-3 * max(1, size)
+        np.testing.assert_allclose(found[name], np.concatenate(expected), atol=atol)
 
 
 @pytest.mark.parametrize("name", ["cca, characters", "one matrix", "TF-IDF"])
@@ -206,15 +204,12 @@ def test_a_page_holds_no_markup_of_the_data(tmp_path):
 
 
 def test_what_cannot_leave_says_why(pairs):
-    bent = PairPipeline(get_method("s2net")(2, activation="tanh"), Tfidf()).fit(pairs)
-    linear = default_pipeline("cca", pairs, n_components=2).fit(pairs)
-    blend = BlendPipeline(linear, default_pipeline("tfidf_cosine", pairs), 0.5).fit(pairs)
+    bent, topics, _, blend = odd_pipelines(pairs)
     numbers = np.random.default_rng(0).normal(size=(6, 3))
     ids = [f"{i}" for i in range(6)]
     vectors = Items(ids, numbers, "vector")
     apart = replace(pairs, x=vectors, y=Items(ids, numbers[:, ::-1], "vector"))
     encoded = PairPipeline(get_method("cca")(2), Vectors(), Vectors()).fit(apart)
-    topics = default_pipeline("plsa", pairs, n_components=2).fit(pairs)
     words = default_pipeline("ngram_matcher", pairs).fit(pairs)
     for pipeline, word in (
         (bent, "tanh"),

@@ -113,12 +113,8 @@ print(embedding.tolist())
 @pytest.mark.parametrize("method", ["cca", "s2net", "heterogeneous_svd"])
 def test_onnx_graphs_give_the_same_vectors(pairs, tmp_path, method):
     pytest.importorskip("onnxruntime", reason="runs the exported graphs")
-    pipeline = (
-        default_pipeline(method, pairs, n_components=3, shared=False)
-        if (method != "heterogeneous_svd")
-        else default_pipeline(method, pairs, n_components=3)
-    )
-    pipeline.fit(pairs)
+    options = {} if method == "heterogeneous_svd" else {"shared": False}
+    pipeline = default_pipeline(method, pairs, n_components=3, **options).fit(pairs)
     folder = unpacked(onnx_graphs(pipeline), tmp_path)
     items, readme = [*X, *NEW], (folder / "README.txt").read_text()
     assert "embedded as v @ projection - offset" in readme
@@ -157,11 +153,17 @@ def test_the_same_model_gives_the_same_bytes(pairs):
     assert numpy_files(pipeline) == numpy_files(pipeline)
 
 
-def test_what_cannot_leave_says_why(pairs):
+def odd_pipelines(pairs):
+    """One that bends its vectors, topics, a linear one, and a blend."""
     bent = PairPipeline(get_method("s2net")(2, activation="tanh"), Tfidf()).fit(pairs)
     topics = default_pipeline("plsa", pairs, n_components=2).fit(pairs)
     linear = default_pipeline("cca", pairs, n_components=2).fit(pairs)
     blend = BlendPipeline(linear, default_pipeline("tfidf_cosine", pairs), 0.5).fit(pairs)
+    return bent, topics, linear, blend
+
+
+def test_what_cannot_leave_says_why(pairs):
+    bent, topics, linear, blend = odd_pipelines(pairs)
     refused = [(bent, "tanh"), (topics, "not one matrix"), (blend, "blend")]
     for method in ("tfidf_cosine", "bm25", "query_expansion", "ngram_matcher"):
         refused.append((default_pipeline(method, pairs).fit(pairs), "compares terms themselves"))
