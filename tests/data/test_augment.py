@@ -310,7 +310,7 @@ def test_any_texts_survive(texts, seed):
         InducedSynonyms(),
         MinedWords(texts),
         SampledWords(["a", "b"], **odds),
-        Typos(**drawn),
+        Typos(**odds),
     ]
     more = augment(pairs, steps)
     n = len(texts)
