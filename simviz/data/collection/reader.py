@@ -407,7 +407,7 @@ def read_side(
     if signature(data) is None:
         text, notes = decode_text(name, data)
         if (table := read_marked(name, text, notes)) is not None:
-            return side_of_table(table, "id", "text", ())
+            return side_of_table(table, "id", "text", is_file=False)
         if _is_plain(name, text):
             return _side_of_lines(name, text, notes)
     return side_of_table(_table(name, data), id_column, text_column)
@@ -427,12 +427,9 @@ def side_of_matrix(name: str, matrix: Any, ids: Sequence[str] | None) -> ReadSid
 
 
 def side_of_table(
-    table: Table,
-    id_column: str | None = None,
-    column: str | None = None,
-    own_notes: Sequence[Note] | None = None,
+    table: Table, id_column: str | None = None, column: str | None = None, is_file: bool = True
 ) -> ReadSide:
-    """Items from a table with a column of ids and one of texts or vectors."""
+    """Items from a table, of a file or made for its lines, by columns of ids and of content."""
     for name in (id_column, column):
         if name is not None and (name not in table.frame or name in table.vectors):
             raise DatasetError(f"{table.name} has no column {shown(name)} with text.")
@@ -467,15 +464,14 @@ def side_of_table(
         content = values[item_rows].to_numpy(dtype=object)
         # What is its own id is a keyword rather than a text.
         side = ReadSide(ids, content, "keyword" if (ids == content).all() else "text")
-        if own_notes is None:
+        if is_file:
             text = f"{table.name}: ids in {shown(id_column)}, texts in {shown(column)}."
-            own_notes = [Note(text, "part")]
+            side.notes.append(Note(text, "part"))
             cells_of = [c for c in table.frame if c not in table.vectors]
             side.columns = {
                 what: tuple(dict.fromkeys((taken, *cells_of)))
                 for what, taken in (("id", id_column), ("text", column))
             }
-        side.notes = list(own_notes)
     side.notes = [*table.notes, *side.notes]
     if len(empty):
         items = counted(len(empty), "item")
@@ -521,8 +517,9 @@ def _side_of_lines(name: str, text: str, notes: list[Note]) -> ReadSide:
         raise DatasetError(f"{name} holds only blank lines. Export it again.")
     columns = {"id": list(map(str, lines)), "text": list(lines.values())}
     table = make_table(name, (columns, list(lines), notes), "line")
-    own_notes = [Note(f"{name}: {counted(len(lines), 'line')}, one item each.")]
-    return side_of_table(table, "id", "text", own_notes)
+    side = side_of_table(table, "id", "text", is_file=False)
+    side.notes.append(Note(f"{name}: {counted(len(lines), 'line')}, one item each."))
+    return side
 
 
 def _id_column(table: Table) -> str:
