@@ -306,12 +306,7 @@ def images():
 def test_any_texts_survive(texts, seed):
     pairs = PairSet.from_texts(texts, texts)
     odds = {"share": 0.4, "seed": seed}
-    steps = [
-        InducedSynonyms(),
-        MinedWords(texts),
-        SampledWords(["a", "b"], **odds),
-        Typos(**odds),
-    ]
+    steps = [InducedSynonyms(), MinedWords(texts), SampledWords(["a", "b"], **odds), Typos(**odds)]
     more = augment(pairs, steps)
     n = len(texts)
     assert more.relevance.take(range(n)).digest == pairs.relevance.digest

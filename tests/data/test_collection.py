@@ -187,10 +187,7 @@ REFUSED = {
         {"x.jsonl": X, "y.jsonl": Y, "qrels.tsv": b"a\tb\tc\nv\tw\t1\n"},
         "no row names an item of both sides",
     ),
-    "objects": (
-        {"x.npy": npy(np.array([{}])), "y.npy": NPY},
-        "which are never unpickled",
-    ),
+    "objects": ({"x.npy": npy(np.array([{}])), "y.npy": NPY}, "which are never unpickled"),
     "ids too few": ({"x.npy": NPY, "x_ids.txt": b"1\n", "y.npy": NPY}, "2 rows, but 1 ids"),
     "nan": ({"x.npy": npy(VECTORS * np.nan), "y.npy": NPY}, "NaN or infinity"),
     "two texts": ({"x.csv": b"id,text\n1,a\n1,b\n", "y.csv": Y}, "id '1' stands for 'b' here"),

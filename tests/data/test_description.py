@@ -106,10 +106,8 @@ def test_of_judged_pairs_the_side_asks_that_can_be_wrong():
     pairs = pair_set(
         SHORT + LONG[:1], SHORT[:2], relevance=Relevance(one_each, "ignore"), x_name="queries"
     )
-    assert infer_query_side(pairs) == (
-        "y2x",
-        "y, the only side whose answers can be ranked wrongly",
-    )
+    reason = "y, the only side whose answers can be ranked wrongly"
+    assert infer_query_side(pairs) == ("y2x", reason)
     assert infer_query_side(pairs.swap()).direction == "x2y"
 
 

@@ -112,11 +112,7 @@ REFUSED = [
     ("q.parquet", parquet_bytes({"x": ["a"]}), r"one column only \('x'\)"),
     ("q.parquet", parquet_bytes({"x": [], "y": []}), r"columns but no rows"),
     ("q.parquet", parquet_bytes({"a": [[[1]]], "b": [{"c": 2}]}), r"no column that can be read"),
-    (
-        "q.jsonl",
-        b'{"x": 1, "y": 2}\n{"x": 1, "y": \n',
-        r"line 2 is not valid JSON at character 15 ",
-    ),
+    ("q.jsonl", b'{"x": 1, "y": 2}\n{"x": 1, "y": \n', r"line 2 is not valid.* at character 15 "),
     ("q.jsonl", b'{"x": 1, "y": 2}\n[1, 2]\n', r"line 2 is a JSON list, not an object"),
     ("q.json", b'[\n{"x": 1, "y": 2}\n', r"breaks off after object 1"),
     ("q.json", b'[{"x": 1, "y": 2}, 3]', r"object 2 is a JSON int, not an object"),

@@ -48,11 +48,9 @@ def test_graded_tables_are_understood_alike(name):
 
 
 def test_three_layouts_hold_the_same_judgments():
-    matrices = [
-        read(name).pairs.relevance.matrix.toarray().tolist()
-        for name in ("judgments.csv", "collection.zip", "trec.zip")
-    ]
-    assert matrices[0] == matrices[1] == matrices[2]
+    names = ("judgments.csv", "collection.zip", "trec.zip")
+    one, two, three = (read(name).pairs.relevance.matrix.toarray().tolist() for name in names)
+    assert one == two == three
 
 
 def test_unknown_template_is_named():
