@@ -170,19 +170,22 @@ class Plan:
 
 def plan_parts(name: str, paths: Iterable[str], assigned: Mapping[str, str] | None = None) -> Plan:
     """Guess which file is which."""
-    plan, paths, assigned = Plan(), list(paths), assigned or {}
-    for part, path in assigned.items():
+    plan, paths, given = Plan(), list(paths), assigned or {}
+    for part, path in given.items():
         if part not in ("x", "y", "relevance"):
             raise DatasetError(f"{name}: {part!r} is no part; give 'x', 'y' or 'relevance'.")
         if path not in paths:
             raise DatasetError(f"{name} holds no file {path!r}. There is {', '.join(paths[:8])}.")
         _assign(name, plan, part, path, "given")
-    others = [path for path in paths if path not in assigned.values()]
+
+    def is_weak(path: str) -> bool:
+        is_judged = "relevance" not in given and part_of(path)[0] == "relevance"
+        return is_judged and not _is_exact(path)
+
     # relevance.tsv stands before relevance_3level.tsv, all of qrels/*.tsv together.
-    weak = [path for path in others if part_of(path)[0] == "relevance" and not _is_exact(path)]
-    for path in (*(path for path in others if path not in weak), *weak):
+    for path in sorted((path for path in paths if path not in given.values()), key=is_weak):
         part, why = part_of(path)
-        if part in assigned or (path in weak and plan.relevance):
+        if part in given or (plan.relevance and is_weak(path)):
             part, why = "left_over", ""
         _assign(name, plan, part, path, why)
     return plan
