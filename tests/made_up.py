@@ -34,7 +34,8 @@ def saved(write, *arguments, **named):
 
 
 def zipped(files, compression=zipfile.ZIP_DEFLATED):
-    with zipfile.ZipFile(buffer := io.BytesIO(), "w", compression) as archive:
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as archive:
         for name, data in files.items():
             archive.writestr(name, data)
     return buffer.getvalue()
