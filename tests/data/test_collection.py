@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
-from made_up import arrow, saved, zipped
+from made_up import arrow, has_note, saved, zipped
 from PIL import Image
 
 from simviz.data import read_collection
@@ -252,6 +252,17 @@ def test_parts_can_be_named():
 )
 def test_names_tell_the_parts(path, part):
     assert part_of(path)[0] == part
+
+
+def test_where_ids_are_the_same_names_say_which_side_and_which_judgments():
+    files = {"x.csv": b"id,text\n1,a\n2,b\n", "y.csv": b"id,text\n1,c\n2,d\n"}
+    files["y_meta.csv"] = b"id,kind\n1,p\n2,q\n"
+    files["relevance_3level.tsv"] = b"x_id\ty_id\tgrade\n1\t2\t3\n"
+    files["relevance.tsv"] = b"x_id\ty_id\tgrade\n1\t1\t1\n2\t2\t1\n"
+    result = read_collection(files)
+    assert list(result.pairs.y.metadata["kind"]) == ["p", "q"]
+    assert dense(result.pairs) == [[1, 0], [0, 1]]
+    assert has_note(result, "Not used: relevance_3level.tsv")
 
 
 def test_files_and_columns_can_be_chosen_and_are_told():
