@@ -79,7 +79,7 @@ GUARDS = {
     "markdown": "test_markdown.py",
     "workbench/search/page": "app/test_search_page.py",
     "workbench/search/why": "app/test_search_page.py",
-    "workbench/shell/display": "app/test_item_words.py app/test_data_page.py",
+    "workbench/shell/display": "app/test_names.py app/test_data_page.py",
 }
 #: Faults that change nothing anyone can see, by module, line and change, and why.
 EQUIVALENT: dict[tuple[str, str, str], str] = {

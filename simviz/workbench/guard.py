@@ -11,6 +11,13 @@ from contextlib import asynccontextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.websockets import WebSocketClose
+from streamlit import config
+
+from simviz.workbench.deployment import Deployment
+
 #: Connections of visitors at once; a page that is drawn has a thread.
 MAX_OPEN = 500
 #: Seconds in which an upload has to arrive whole.
@@ -33,10 +40,6 @@ class Guard:
 
     async def __call__(self, scope: Any, receive: Any, send: Any) -> None:
         """Pass a request on, or answer it by a refusal."""
-        from starlette.datastructures import Headers
-        from starlette.responses import PlainTextResponse
-        from starlette.websockets import WebSocketClose
-
         answer: Any = self._app
         if scope["type"] == "websocket":
             headers = Headers(scope=scope)
@@ -53,15 +56,11 @@ class Guard:
             if scope["method"] == "PUT":
                 answer = self._take_upload
         elif scope["type"] == "http" and scope["path"].endswith("/_stcore/metrics"):
-            from simviz.workbench.deployment import Deployment
-
             if Deployment.of().public:
                 answer = PlainTextResponse("Not Found", 404)
         await answer(scope, receive, send)
 
     async def _connect(self, scope: Any, receive: Any, send: Any) -> None:
-        from starlette.websockets import WebSocketClose
-
         if self._n_open >= MAX_OPEN:
             await WebSocketClose(1013)(scope, receive, send)  # try again later
             return
@@ -73,10 +72,6 @@ class Guard:
 
     async def _take_upload(self, scope: Any, receive: Any, send: Any) -> None:
         """Take an upload if it finds room in memory, with those that arrive beside it."""
-        from starlette.datastructures import Headers
-        from starlette.responses import PlainTextResponse
-        from streamlit import config
-
         from simviz.jobs.memory import free_bytes
 
         length = Headers(scope=scope).get("content-length", "")
@@ -91,17 +86,14 @@ class Guard:
             async with asyncio.timeout(ARRIVES):
                 await self._app(scope, receive, send)
         except TimeoutError:
-            await PlainTextResponse("This file took too long to arrive.", 408)(
-                scope, receive, send
-            )
+            late = PlainTextResponse("This file took too long to arrive.", 408)
+            await late(scope, receive, send)
         finally:
             self._n_arriving -= n_bytes
 
 
 def _is_own(origin: str | None, host: str | None) -> bool:
     """Whether who opens a connection is no browser, or on a page of this app or its operator."""
-    from streamlit import config
-
     if origin is None or not config.get_option("server.enableCORS"):
         return True
     try:

@@ -3,32 +3,22 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
 from simviz import compilation
+from simviz.datasets import DEMOS, DemoInfo
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import frame, preferences, progress, query_params, state
-
-if TYPE_CHECKING:
-    from simviz.datasets import DemoInfo
-    from simviz.store.run import RunInfo
+from simviz.store.run import RunInfo
+from simviz.workbench.shell import forms, frame, preferences, progress, query_params, runs, state
+from simviz.workbench.shell.links import demo_link
 
 PICTURES = frame.ROOT / "docs"
 PICTURED = "A map on which icons and words that belong together lie side by side."
 PROMISE = "Bring pairs that belong together. Train every method. See which one is right, and why."
 #: The demo that is pictured, and data sets whose recent runs are listed.
 _DEMO, _RECENT = "icons", 4
-
-
-def demos() -> Mapping[str, DemoInfo]:
-    """The demos by their id."""
-    from simviz.datasets import DEMOS
-
-    return DEMOS
 
 
 def show_cards() -> None:
@@ -52,62 +42,42 @@ def show_cards() -> None:
 
 
 def _show_choices() -> None:
-    if st.button(
-        "Upload your file",
-        key="home-upload",
+    if forms.button(
+        *("Upload your file", "home-upload"),
+        icon="upload_file",
         type="primary",
-        icon=":material/upload_file:",
         width="stretch",
         help="A table of pairs as CSV, Excel, JSON or Parquet, or a zip of pictures.",
     ):
         st.switch_page("pages/data.py", query_params={"view": "other"})
     st.caption("Or try a demo")
-    for info in demos().values():
-        if info.variant_of is None:
-            _show_card(info)
+    originals = [info for info in DEMOS.values() if info.variant_of is None]
+    for info in originals:
+        _show_card(info)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        st.button(
-            "Show me around",
-            key="home-tour",
-            icon=":material/explore:",
-            type="tertiary",
+        forms.quiet_button(
+            *("Show me around", "explore", "home-tour", frame.begin_tour),
             help="A tour of the pages, in three minutes",
-            on_click=frame.begin_tour,
         )
         with st.popover("Sources", icon=":material/info:", type="tertiary"):
-            for info in demos().values():
-                if info.variant_of is None:
-                    st.caption(f"**{info.title}.** {info.source}. {info.licence}.")
+            for info in originals:
+                st.caption(f"**{info.title}.** {info.source}. {info.licence}.")
 
 
 def _show_card(info: DemoInfo) -> None:
     """What a demo is, as one button, and below it those of its variants."""
     size = f"{info.size}, about\N{NO-BREAK SPACE}{info.seconds}\N{NO-BREAK SPACE}s"
-    st.button(
-        f"{info.title}\n\n{info.why_missing() or size}",
-        key=f"try-{info.id}",
-        width="stretch",
-        help=info.description,
-        on_click=_choose,
-        args=(info.id,),
-    )
-    for variant in demos().values():
+    label, how = f"{info.title}\n\n{info.why_missing() or size}", {"width": "stretch"}
+    forms.button(label, f"try-{info.id}", _choose, info.id, help=info.description, **how)
+    for variant in DEMOS.values():
         if variant.variant_of == info.id:
-            st.button(
-                variant.title,
-                key=f"try-{variant.id}",
-                type="tertiary",
-                help=variant.description,
-                on_click=_choose,
-                args=(variant.id,),
-            )
+            how = {"type": "tertiary", "help": variant.description}
+            forms.button(variant.title, f"try-{variant.id}", _choose, variant.id, **how)
 
 
 def _show_recent() -> None:
     if not state.has_workspace():
         return
-    from simviz.workbench.shell import runs as shell_runs
-
     try:
         infos, names = _recent(), state.dataset_names()
     except SimvizError:
@@ -120,30 +90,22 @@ def _show_recent() -> None:
     st.markdown("#### Recent runs")
     own_first = sorted(groups.items(), key=lambda item: item[0].startswith("demo:"))
     for dataset_id, group in own_first[:_RECENT]:
-        name = shell_runs.dataset_title(dataset_id, names.get(dataset_id, dataset_id))
-        titles = dict.fromkeys(map(shell_runs.run_title, group))
+        name = escape_markdown(runs.dataset_title(dataset_id, names.get(dataset_id, dataset_id)))
+        titles = list(dict.fromkeys(map(runs.run_title, group)))
+        known = escape_markdown(", ".join(titles[:_RECENT]))
+        more = ", …" if len(titles) > _RECENT else ""
         with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-            st.markdown(
-                f"**{escape_markdown(name)}** · "
-                f"{escape_markdown(', '.join(list(titles)[:_RECENT]))}"
-                f"{', …' if len(titles) > _RECENT else ''} · {_ago(group[0].created)}"
-            )
+            st.markdown(f"**{name}** · {known}{more} · {_ago(group[0].created)}")
             for page in ("compare", "map"):
-                st.page_link(
-                    f"pages/{page}.py",
-                    label=page.capitalize(),
-                    query_params={"data": dataset_id},
-                    width="content",
-                )
+                frame.page_link(f"pages/{page}.py", page.capitalize(), None, data=dataset_id)
 
 
 def _recent() -> list[RunInfo]:
     """Runs on one's own data, and on demos that were tried here, newest first."""
     infos = state.store().runs.find(state.workspace())
     dataset_ids = {s.spec.dataset_id for s in state.jobs() if s.run_id and s.spec}
-    for dataset_id in sorted(dataset_ids):
-        if dataset_id.startswith("demo:"):
-            infos += state.runs(dataset_id)
+    for dataset_id in sorted(filter(state.demo_of, dataset_ids)):
+        infos += state.runs(dataset_id)
     return sorted(infos, key=lambda info: -info.created)
 
 
@@ -167,9 +129,8 @@ def _show_picture() -> None:
         _show_still()
         return
     from simviz.workbench.map import scene as map_scene
-    from simviz.workbench.shell import links
 
-    where = links.demo_link(run) or {"demo": _DEMO}
+    where = demo_link(run) or {"demo": _DEMO}
     pairs = state.dataset(f"demo:{_DEMO}")
     map_scene.show_alone(run, pairs, where, "home-map", is_labelled=True)
     st.caption("Computed on this machine: CCA, trained on 70 % of the icons.")
@@ -209,7 +170,7 @@ def show_demo(demo: str) -> None:
     """Train the demo's methods and show what they found, as it arrives."""
     from simviz.workbench import results  # what draws is not needed before there is a result
 
-    info = demos()[demo]
+    info = DEMOS[demo]
     with st.container(horizontal=True, vertical_alignment="center"):
         st.title(info.title)
         st.button("Other demos", on_click=query_params.replace, args=({},), type="tertiary")
@@ -248,7 +209,7 @@ def _show_outline(n_methods: int) -> None:
 def show_page() -> None:
     """Show Home: the demo that the link names, else the cards."""
     demo = query_params.get("demo")
-    if demo in demos():
+    if demo in DEMOS:
         show_demo(demo)
     else:
         show_cards()

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import base64
+from functools import partial
 from html import escape
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 import streamlit as st
 
@@ -28,12 +30,9 @@ def show_page() -> None:
     display.style()
     have = st.pills("I have", **forms.options(HAVE), selection_mode="multi", key="methods-have")
     order = list(FAMILIES)
+    fitting = [cls for cls in all_methods().values() if all(suits(cls, what) for what in have)]
     cards = sorted(
-        (
-            method_card(cls)
-            for cls in all_methods().values()
-            if all(suits(cls, what) for what in have)
-        ),
+        map(method_card, fitting),
         key=lambda card: (order.index(card.tags.family), card.tags.year, card.id),
     )
     if not cards:
@@ -50,26 +49,23 @@ def show_page() -> None:
         for family, group in groupby(cards, lambda card: card.tags.family):
             st.html(f'<p class="sv-family">{escape(FAMILIES[family])}</p>')
             for card in group:
-                _choose_button(card, card.tags.title, f"methods-{card.id}")
+                _choose_button(card, f"methods-{card.id}")
     with shown, st.container(key="methods-card"):
         _show_card(cards[at])
-        with st.container(
-            horizontal=True, horizontal_alignment="distribute", vertical_alignment="center"
-        ):
+        row: Any = {"horizontal": True, "horizontal_alignment": "distribute"}
+        with st.container(**row, vertical_alignment="center"):
             before, after = cards[at - 1], cards[(at + 1) % len(cards)]
-            _choose_button(before, before.tags.title, "methods-before", ":material/arrow_back:")
+            _choose_button(before, "methods-before", "arrow_back")
             dataset_id = state.current_dataset_id()
             where = {"data": dataset_id} if dataset_id else {}
             label, icon = f"Train {cards[at].tags.title}", ":material/model_training:"
             frame.page_link("pages/train.py", label, icon, **where)
-            _choose_button(after, after.tags.title, "methods-after", ":material/arrow_forward:")
+            _choose_button(after, "methods-after", "arrow_forward")
 
 
-def _choose_button(card: MethodCard, label: str, key: str, icon: str | None = None) -> None:
-    def choose() -> None:
-        query_params.put(method=card.id)
-
-    st.button(label, key=key, icon=icon, type="tertiary", on_click=choose)
+def _choose_button(card: MethodCard, key: str, icon: str = "") -> None:
+    choose = partial(query_params.put, method=card.id)
+    forms.quiet_button(card.tags.title, icon, key, choose)
 
 
 def _show_card(card: MethodCard) -> None:

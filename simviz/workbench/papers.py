@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -127,13 +129,10 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
     for target, status in zip(targets, statuses, strict=True):
         if status is None:
             if minutes <= _LONGEST:
-                runs.button(
-                    target.text,
-                    key=f"papers-run-{experiment.id}-{target.place}",
-                    icon=":material/play_arrow:",
-                    on_click=_start_job,
-                    args=(experiment.id, target.dataset_id, how),
-                )
+                key = f"papers-run-{experiment.id}-{target.place}"
+                job = experiment.id, target.dataset_id, how
+                with runs:
+                    forms.button(target.text, key, _start_job, *job, icon="play_arrow")
             continue
         key = f"papers-{experiment.id}-{target.place}"
         if status.state == "succeeded":
@@ -143,8 +142,7 @@ def _show_card(experiment: Experiment[Any], jobs: Jobs) -> None:
 
 
 def _show_known(experiment: Experiment[Any]) -> None:
-    known = known_findings().get(experiment.id, ())
-    if not known:
+    if not (known := known_findings().get(experiment.id, ())):
         return
     counts = _counts(claim.verdict for findings in known for claim in findings.claims)
     display.quiet(
@@ -201,9 +199,8 @@ def _choose_how(experiment: Experiment[Any], jobs: Jobs) -> How:
     size, seed, methods = (st.session_state[key] for key in keys)
     few = f", {len(methods)} methods" if 0 < len(methods) < len(every) else ""
     with st.popover(f"{size.capitalize()} size, seed {seed}{few}", key=f"papers-how-{name}"):
-        labels = {
-            s: f"{s.capitalize()}, {progress.duration(60 * experiment.estimate(s))}" for s in SIZES
-        }
+        costs = {size: progress.duration(60 * experiment.estimate(size)) for size in SIZES}
+        labels = {size: f"{size.capitalize()}, {cost}" for size, cost in costs.items()}
         st.radio("Size", **forms.options(labels), key=keys[0])
         st.number_input("Seed", 0, _LARGEST_SEED, key=keys[1])
         titles = {m: escape_markdown(get_method(m).tags.title) for m in every}
@@ -219,13 +216,10 @@ def _targets(experiment: Experiment[Any]) -> list[Target]:
     targets = [Target(demo_id, "Run on the demo", "demo")]
     own = state.current_dataset_id()
     if own and own != demo_id and not query_params.get("share"):
-        try:
+        with suppress(SimvizError):
             pairs = state.dataset(own)
-        except SimvizError:
-            return targets
-        if not experiment.refusal(pairs):
-            name = escape_markdown(pairs.name)
-            targets.append(Target(own, f"Run on {name}", "own"))
+            if not experiment.refusal(pairs):
+                targets.append(Target(own, f"Run on {escape_markdown(pairs.name)}", "own"))
     return targets
 
 
@@ -253,7 +247,10 @@ def _show_findings(experiment: Experiment[Any], status: JobStatus, key: str) -> 
         display.quiet(f"{counted(len(findings.claims), 'claim')}: {counts}.")
         st.html(claims_html(findings.claims))
     for place, figure in enumerate(findings.figures):
-        _show_figure(figure, f"{key}-figure-{place}")
+        st.markdown(f"#### {figure.title}")
+        show_chart(paper_figure(figure, theme=state.theme()), f"{key}-figure-{place}")
+        if figure.note:
+            display.quiet(figure.note)
     for place, table in enumerate(findings.tables):
         with st.expander(table.title, expanded=not place and not state.is_narrow()):
             _show_table(table)
@@ -284,14 +281,6 @@ def claims_html(claims: tuple[Claim, ...]) -> str:
     return f'<div class="sv-claims" role="list">{"".join(entries)}</div>'
 
 
-def _show_figure(source: Any, key: str) -> None:
-    figure = paper_figure(source, theme=state.theme())
-    st.markdown(f"#### {source.title}")
-    show_chart(figure, key)
-    if source.note:
-        display.quiet(source.note)
-
-
 def _show_table(table: Table) -> None:
     text = any(isinstance(row[-1], str) for row in table.rows)
     rows = [[cell_text(cell) for cell in row] for row in table.rows]
@@ -301,13 +290,12 @@ def _show_table(table: Table) -> None:
 
 
 def _show_files(experiment: Experiment[Any], findings: Findings, key: str) -> None:
-    files = {
-        "Report as Markdown": ("md", "text/markdown", lambda: to_markdown(experiment, findings)),
-        "Tables as CSV": (
-            "csv",
-            "text/csv",
-            lambda: tables_csv(findings.tables).encode("utf-8", "replace"),
-        ),
+    def write_tables() -> bytes:
+        return tables_csv(findings.tables).encode("utf-8", "replace")
+
+    files: dict[str, tuple[str, str, Any]] = {
+        "Report as Markdown": ("md", "text/markdown", partial(to_markdown, experiment, findings)),
+        "Tables as CSV": ("csv", "text/csv", write_tables),
     }
     with st.container(horizontal=True):
         for label, (end, mime, write) in files.items():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import streamlit as st
 
@@ -18,15 +19,9 @@ from simviz.reports.run_summary import RunTable
 from simviz.store.run import Run
 from simviz.workbench.compare import curves, table
 from simviz.workbench.map import scene as map_scene
-from simviz.workbench.shell import (
-    display,
-    drawings,
-    preferences,
-    progress,
-    runs as shell_runs,
-    state,
-)
+from simviz.workbench.shell import display, drawings, frame, preferences, progress, state
 from simviz.workbench.shell.charts import show_chart
+from simviz.workbench.shell.runs import entries_of, run_title
 
 _LABEL = 60  # characters of a query
 #: Where to go from what was found, and whether the page takes one run or several.
@@ -44,21 +39,19 @@ def show(
     """Show what runs on one split found on the part looked at; return the run of the verdict."""
     part = preferences.current_part(dataset_id)
     ordered = run_summary.ranked(runs, metric, direction, part)
-    entries = shell_runs.entries_of(ordered, part)
+    entries = entries_of(ordered, part)
     answer = st.container()  # stands above what it depends on
-    with st.container(
-        key="results-links", horizontal=True, vertical_alignment="bottom", gap="medium"
-    ):
+    row: Any = {"horizontal": True, "vertical_alignment": "bottom", "gap": "medium"}
+    with st.container(key="results-links", **row):
         preferences.part_switch(dataset_id)
         seen = entries[0].run if entries else ordered[0]
         for page, label, icon, takes in _NEXT_PAGES:
             if not (key == "train" and page == "pages/train.py"):
                 ids = {"runs": ",".join(run.id for run in ordered), "run": seen.id}
-                where = {"data": dataset_id}
-                where |= {takes: ids[takes], "part": part} if takes else {}
-                st.page_link(page, label=label, icon=icon, query_params=where)
+                where = {takes: ids[takes], "part": part} if takes else {}
+                frame.page_link(page, label, icon, data=dataset_id, **where)
     missing = [run for run in ordered if part not in run.measured]
-    progress.explain_missing_part([shell_runs.run_title(run.info) for run in missing], part)
+    progress.explain_missing_part([run_title(run.info) for run in missing], part)
     if not entries:
         return None
     shown = dict.fromkeys([metric, "top-1", "MAP" if direction == "y2x" else "AUC"])
@@ -108,15 +101,10 @@ def show_hardest(entry: run_summary.RunEntry, direction: str, pairs: PairSet) ->
             with st.container(horizontal=True, vertical_alignment="center", gap="small"):
                 if picture := display.item_picture(items, at):
                     st.html(f'<img src="{picture}" alt="" height="28">', width=30)
-                st.page_link(
-                    "pages/search.py",
-                    label=escape_markdown(display.item_label(items, at, _LABEL)) or "·",
-                    icon=":material/help:",
-                    query_params={
-                        **{"data": entry.run.info.dataset_id, "run": entry.run.id},
-                        **{"part": entry.part, "ask": f"{side}{at}"},
-                    },
-                )
+                label = escape_markdown(display.item_label(items, at, _LABEL)) or "·"
+                where = {"data": entry.run.info.dataset_id, "run": entry.run.id}
+                where |= {"part": entry.part, "ask": f"{side}{at}"}
+                frame.page_link("pages/search.py", label, ":material/help:", **where)
                 st.caption(f"right answer at rank {rank:,.4g}", width="content")
 
 
@@ -151,7 +139,7 @@ def show_curves(run_table: RunTable) -> None:
 
 def show_map(run: Run, pairs: PairSet) -> None:
     """Draw both sides as the run of the verdict sees them, soon after its figures are there."""
-    title = escape_markdown(shell_runs.run_title(run.info))
+    title = escape_markdown(run_title(run.info))
     st.markdown(f"#### Both sides on one map, as {title} sees them")
     if drawings.draw_ahead(run, pairs):
         where = {"data": run.info.dataset_id, "run": run.id}

@@ -25,6 +25,8 @@ from simviz.jobs import JobQueue, JobSpec, spec
 from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now
 from simviz.store import Store
 from simviz.store.datasets import Datasets
+from simviz.workbench import home
+from simviz.workbench.shell import empty, progress, state
 
 APP = Path(__file__).parents[2] / "app.py"
 
@@ -81,9 +83,14 @@ def known_costs():
 
 @pytest.fixture(scope="session")
 def give_demos():
-    """Has stores give these pairs for demos, by their ids, until a patch is undone."""
+    """Has stores give these pairs for demos, by their ids, and pages know others of these.
 
-    def give(patch, demos):
+    Until a patch is undone.
+    """
+
+    def give(patch, demos, **known):
+        for module in (empty, home, progress, state):
+            patch.setattr(module, "DEMOS", module.DEMOS | known)
         get = Datasets.get
 
         def given(self, dataset_id, workspace=None):
@@ -117,9 +124,8 @@ def make_home(tmp_path_factory):
                 assert status.run_id, f"{name}: {status.message}"
                 trained[name] = status.run_id
                 if is_drawn:  # as if it had been opened on the map once
-                    draw_now(
-                        store.runs.get(status.run_id), store.datasets.get(on, mine), QUICK_LAYOUT
-                    )
+                    drawn_on = store.datasets.get(on, mine)
+                    draw_now(store.runs.get(status.run_id), drawn_on, QUICK_LAYOUT)
         return Home(store.root, mine, pairs, data, trained, jobs)
 
     return make
@@ -141,8 +147,6 @@ def _server():
 
     def stop():
         if served:
-            from simviz.workbench.shell import state
-
             state.queue().close()
             state.claim_store().close()
             served.clear()
@@ -171,12 +175,8 @@ def serve(_server, monkeypatch):
 
     yield start
     if started:
-        from simviz.workbench.shell import state
-
-        with (
-            state.store()._directory.index.writing() as db
-        ):  # what a test chose is not kept for the next
-            db.execute("DELETE FROM shown")
+        with state.store()._directory.index.writing() as db:
+            db.execute("DELETE FROM shown")  # what a test chose is not kept for the next
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 
+from simviz.workbench.shell import state
+
 
 def run(what):
     """Run a page again, or what was done on it, without an error."""
@@ -18,6 +20,22 @@ def go(app, **address):
     app.query_params.clear()
     app.query_params.update(address)
     return run(app)
+
+
+def give(app, pairs, workspace=None):
+    """Have a visitor with this workspace, else a new one, work on data of their own."""
+    store = state.store()
+    app.session_state.workspace = workspace or store.workspaces.create()
+    app.session_state.dataset_id = store.datasets.put(pairs, app.session_state.workspace)
+    return app
+
+
+def hand_in(app, name, data):
+    """Hand a file in on the Data page; return its HTML after that."""
+    if not app.file_uploader:
+        run(app)
+    run(app.file_uploader[0].upload(name, data.encode() if isinstance(data, str) else data))
+    return html(app)
 
 
 def html(app):

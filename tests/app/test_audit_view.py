@@ -8,7 +8,7 @@ import itertools
 import re
 
 import pytest
-from on_page import html, run, said
+from on_page import go, html, run, said
 from waiting import LONG
 
 from simviz.data import PairSet
@@ -52,13 +52,20 @@ def home(make_home):
 
 
 @pytest.fixture
-def audited(home, tmp_path, serve, open_page):
+def open_audit(serve, open_page):
+    """Opens the audit of a data set of a store."""
+
+    def opened(of, dataset_id):
+        serve(of.root)
+        return go(open_page(PAGE, of.mine), data=dataset_id, view="audit")
+
+    return opened
+
+
+@pytest.fixture
+def audited(home, tmp_path, open_audit):
     """The audit of these pairs, in a store of its own."""
-    copy = home.copy(tmp_path / "store")
-    serve(copy.root)
-    app = open_page(PAGE, copy.mine)
-    app.query_params.update(data=copy.data["pairs"], view="audit")
-    return run(app)
+    return open_audit(home.copy(tmp_path / "store"), home.data["pairs"])
 
 
 def press(app, start):
@@ -106,8 +113,8 @@ def test_decisions_are_kept_counted_and_undone(audited, open_page):
     verdicts = [verdict.partition(" ")[0] for _, _, verdict in decisions(audited)]
     assert verdicts == ["y", "wrong"]
     again = open_page(PAGE, audited.session_state.workspace)
-    again.query_params.update(data=audited.session_state.dataset_id, view="audit")
-    assert "all decided" in html(run(again)), "a reload shows them"
+    go(again, data=audited.session_state.dataset_id, view="audit")
+    assert "all decided" in html(again), "a reload shows them"
     press(again, "undo")
     assert [verdict[0] for _, _, verdict in decisions(again)] == ["y"]
     press(again, "drop-0")
@@ -116,7 +123,6 @@ def test_decisions_are_kept_counted_and_undone(audited, open_page):
 
 def decided(app, **verdicts):
     """Decide on pairs by their ids, and run the page again."""
-
     session = app.session_state
     made = [(*pair.split("_")[1:], verdict) for pair, verdict in verdicts.items()]
     state.store().decisions.put(session.dataset_id, session.workspace, made)
@@ -140,9 +146,8 @@ def test_the_list_has_every_pair_with_its_decision(audited):
 
 
 def test_cleaned_pairs_become_another_data_set_and_the_old_one_stays(audited):
-    app = decided(
-        audited, p_3_3="y 90", p_90_90="x 3", p_5_5="wrong", p_6_6="right", p_7_7="add 8"
-    )
+    verdicts = {"p_5_5": "wrong", "p_6_6": "right", "p_7_7": "add 8"}
+    app = decided(audited, p_3_3="y 90", p_90_90="x 3", **verdicts)
     first, mine = app.session_state.dataset_id, app.session_state.workspace
     [keep] = [b for b in app.button if b.key == "data-audit-keep"]
     assert keep.help.startswith("Leave out 3 pairs, put in 2.")
@@ -170,19 +175,17 @@ def test_training_again_compares_on_held_out_pairs_that_nobody_changed(home, aud
     assert queue.wait(job.id, LONG).state == "succeeded"
     run(app)
     before, now = (state.store().runs.get(i, mine) for i in (home.runs["opca"], job.digest))
-    values = [
-        one.part("validation").evaluation.per_query("MRR", "x2y")[1:] for one in (before, now)
-    ]
-    text = html(app)
-    n = len(values[0])
+    figures = (one.part("validation").evaluation for one in (before, now))
+    first, second = (one.per_query("MRR", "x2y")[1:] for one in figures)
+    text, n = html(app), len(first)
     assert f"on the {n} of {n + 1} validation queries of which no pair was changed" in text
-    assert f"MRR {values[0].mean():.3f} before, {values[1].mean():.3f} now" in text
+    assert f"MRR {first.mean():.3f} before, {second.mean():.3f} now" in text
     assert "than all" in text and "data-audit-train" not in {b.key for b in app.button}
     assert JobSpec.from_json(now.spec).split == JobSpec.from_json(before.spec).split
 
 
 def test_training_again_on_a_demo_makes_a_private_copy(
-    make_home, give_demos, monkeypatch, serve, open_page
+    make_home, give_demos, monkeypatch, open_audit
 ):
     pairs = phrases()
     give_demos(monkeypatch, {"emoji": pairs})
@@ -190,22 +193,14 @@ def test_training_again_on_a_demo_makes_a_private_copy(
     asked = AuditSpec("demo:emoji", pairs.digest, "audit", workspace=made.mine)
     with JobQueue(made.store) as queue:
         assert queue.wait(queue.submit(asked), LONG).state == "succeeded"
-    serve(made.root)
-    app = open_page(PAGE, made.mine)
-    app.query_params.update(data="demo:emoji", view="audit")
-    learned = made.run("opca").arrays()["x_train"][0]
-    app = decided(run(app), **{f"p_{learned}_{learned}": "wrong"})
+    learned = str(made.run("opca").arrays()["x_train"][0])
+    app = decided(open_audit(made, "demo:emoji"), **{f"p_{learned}_{learned}": "wrong"})
     run(app.button(key="data-audit-train").click())
     own, mine = app.session_state.dataset_id, made.mine
-    assert not own.startswith("demo:") and decisions(app) == [
-        (f"{learned}", f"{learned}", "wrong")
-    ]
+    assert not own.startswith("demo:") and decisions(app) == [(learned, learned, "wrong")]
     asked = [one for one in state.queue().jobs(mine) if one.spec.dataset_id == own]
-    assert sorted(one.spec.title for one in asked) == [
-        "Audit of the pairs",
-        "OPCA",
-        "OPCA on corrected pairs",
-    ]
+    titles = {"Audit of the pairs", "OPCA", "OPCA on corrected pairs"}
+    assert len(asked) == 3 and {one.spec.title for one in asked} == titles
     for one in asked:
         assert state.queue().wait(one.id, LONG).state == "succeeded"
     assert "1 of 1 change is among" in html(run(app)) and "MRR" in html(app)
@@ -232,13 +227,10 @@ def test_too_few_pairs_are_told_and_others_wait_to_be_asked(home, visit):
     assert "about" in html(page)
 
 
-def test_an_audit_is_asked_for_and_cancelled(home, tmp_path, serve, open_page):
-    copy = home.copy(tmp_path / "store")
-    serve(copy.root)
-    app = open_page(PAGE, copy.mine)
-    app.query_params.update(data="demo:emoji", view="audit")
-    run(run(app).button(key="data-audit").click())
-    [status] = [s for s in state.queue().jobs(copy.mine) if s.is_active]
+def test_an_audit_is_asked_for_and_cancelled(home, tmp_path, open_audit):
+    app = open_audit(home.copy(tmp_path / "store"), "demo:emoji")
+    run(app.button(key="data-audit").click())
+    [status] = [s for s in state.queue().jobs(home.mine) if s.is_active]
     assert status.spec.title == "Audit of the pairs"
     run(app.button(key=f"data-audit-cancel-{status.id}").click())
     assert "cancelled" in said(app)

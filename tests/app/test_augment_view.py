@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from on_page import html, run
+from on_page import give, html, run
 
 from simviz.data import Items, PairSet
+from simviz.methods import get_method
 from simviz.relevance import Relevance
 from simviz.workbench.shell import state
 
@@ -32,11 +33,8 @@ def titles():
 
 @pytest.fixture
 def own(app):
-    app.session_state.workspace = state.store().workspaces.create()
-    app.session_state.dataset_id = state.store().datasets.put(
-        titles(), app.session_state.workspace
-    )
     split = {"by": "x", "fractions": (0.6, 0.2, 0.2), "seed": 0, "group_key": None}
+    give(app, titles())
     app.session_state.split = {app.session_state.dataset_id: split}
     return app
 
@@ -95,8 +93,6 @@ def test_a_preview_shows_what_is_made_and_the_job_asks_for_it(own):
     assert asked
     for method, steps in asked.items():
         kinds = [step["kind"] for step in steps]
-        from simviz.methods import get_method
-
         learns = get_method(method).tags.uses != "unsupervised"
         assert kinds == (["synonyms", "typos"] if learns else [])
 
@@ -112,11 +108,8 @@ def test_what_is_wrong_is_said_and_asks_for_nothing(own):
 def test_feedback_is_read_line_by_line(own):
     run(own)
     run(own.toggle(key=key(own, "feedback")).set_value(True))
-    run(
-        own.text_area(key=key(own, "feedback-lines")).set_value(
-            "kitchen hero = cook\n-kitchen hero = tax lawyer"
-        )
-    )
+    lines = "kitchen hero = cook\n-kitchen hero = tax lawyer"
+    run(own.text_area(key=key(own, "feedback-lines")).set_value(lines))
     assert "Feedback: 1" in table(own) and "kitchen hero" in table(own)
     run(own.text_area(key=key(own, "feedback-lines")).set_value("kitchen hero = cok"))
     assert "Did you mean &#x27;cook&#x27;" in html(own)

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import io
 import zipfile
+from html import escape
 
 import pytest
-from on_page import go, html, run
+from on_page import go, hand_in, html, run
 from waiting import until
 
 from simviz.data.templates import make_template
 from simviz.jobs import JobSpec
 from simviz.markdown import escape_markdown
 from simviz.store import StoreLimits
+from simviz.workbench.data import upload
 from simviz.workbench.shell import state
 
 PAGE = "data"
 GOOD = "query,document,label\n" + "".join(f"question {i},answer {i},1\n" for i in range(40))
-
-
-def hand_in(app, name, data):
-    data = data.encode() if isinstance(data, str) else data
-    run(app.file_uploader[0].upload(name, data))
-    return html(app)
 
 
 def role(app, name):
@@ -58,19 +54,14 @@ def test_chosen_split_is_remembered_for_training(app):
     app.number_input(key="data-split-demo:emoji-test").set_value(30)
     app.number_input(key="data-split-demo:emoji-seed").set_value(7).run()
     assert "60 % are for training" in html(app)
-    assert app.session_state["split"]["demo:emoji"] == {
-        "by": "pair",
-        "fractions": (0.6, 0.1, 0.3),
-        "seed": 7,
-        "group_key": None,
-    }
+    split = {"by": "pair", "fractions": (0.6, 0.1, 0.3), "seed": 7, "group_key": None}
+    assert app.session_state["split"]["demo:emoji"] == split
     app.selectbox(key="data-switch").select("demo:icons").run()
     app.selectbox(key="data-switch").select("demo:emoji").run()
     assert app.number_input(key="data-split-demo:emoji-seed").value == 7
 
 
 def test_file_is_understood_corrected_and_kept(app):
-    app.run()
     text = hand_in(app, "q a.csv", GOOD + ",lonely,1\n")
     assert "40 pairs, 1 row left out" in text
     assert "guessed: &#x27;query&#x27; in its name" in text
@@ -84,7 +75,6 @@ def test_file_is_understood_corrected_and_kept(app):
 
 
 def test_zip_takes_its_table_from_inside_or_beside(app):
-    app.run()
     whole = make_template("pictures.zip")
     assert "6 pairs" in hand_in(app, "pictures.zip", whole)
     assert app.dataframe[0].value["y"].str.startswith("data:image/png;base64,").all()
@@ -131,32 +121,23 @@ UNDERSTANDABLE = {
 
 @pytest.mark.parametrize("name", UNDERSTANDABLE)
 def test_odd_file_is_read_with_a_note(app, name):
-    app.run()
     data, note = UNDERSTANDABLE[name]
     assert note in hand_in(app, name, data)
     assert max(len(str(v)) for v in app.dataframe[0].value.to_numpy().ravel()) < 400
 
 
-MENDABLE = {
-    "ids.csv": (
-        "query_id,query,document\n1,a,b\n1,c,d\n",
-        "id &#x27;1&#x27; stands for &#x27;c&#x27; here",
-        "x_id",
-    ),
-    "none.csv": ("query,document,label\na,b,0\nc,d,0\n", "say &#x27;not relevant&#x27;", "label"),
-    "text.csv": (
-        "query,document,label\na,b,yes\nc,d,1\ne,f,perhaps\n",
-        "&#x27;perhaps&#x27; is not a label",
-        "label",
-    ),
-}
+#: Files by the role that is wrong, and what is said of it.
+MENDABLE = [
+    ("x_id", "query_id,query,document\n1,a,b\n1,c,d\n", "id '1' stands for 'c' here"),
+    ("label", "query,document,label\na,b,0\nc,d,0\n", "say 'not relevant'"),
+    ("label", "query,document,label\na,b,yes\nc,d,1\ne,f,perhaps\n", "'perhaps' is not a label"),
+]
 
 
-@pytest.mark.parametrize("name", MENDABLE)
-def test_what_roles_cannot_hold_is_mended_by_another_role(app, name):
-    app.run()
-    data, message, wrong = MENDABLE[name]
-    assert message in hand_in(app, name, data)
+@pytest.mark.parametrize(("wrong", "data", "message"), MENDABLE)
+def test_what_roles_cannot_hold_is_mended_by_another_role(app, wrong, data, message):
+    message = escape(message)
+    assert message in hand_in(app, "q.csv", data)
     assert len(app.dataframe) == 1, "the file is shown for all that"
     assert not any(b.key == "data-keep" for b in app.button)
     run(role(app, wrong).select(""))
@@ -165,14 +146,8 @@ def test_what_roles_cannot_hold_is_mended_by_another_role(app, name):
 
 
 def test_file_is_read_once(app, monkeypatch):
-    import simviz.data
-
-    reads = []
-    read = simviz.data.read_table
-    monkeypatch.setattr(
-        simviz.data, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k)
-    )
-    app.run()
+    reads, read = [], upload.read_table
+    monkeypatch.setattr(upload, "read_table", lambda *a, **k: reads.append(1) or read(*a, **k))
     hand_in(app, "q.csv", GOOD)
     role(app, "label").select("").run()
     app.run()
@@ -182,7 +157,6 @@ def test_file_is_read_once(app, monkeypatch):
 
 
 def test_waiting_file_survives_another_page_and_is_discarded_on_request(app):
-    app.run()
     hand_in(app, "q.csv", GOOD)
     app.switch_page("app.py").run()
     app.switch_page("pages/data.py").run()
@@ -193,11 +167,9 @@ def test_waiting_file_survives_another_page_and_is_discarded_on_request(app):
 
 
 def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
-    app.run()
     hand_in(app, "first.csv", GOOD)
     first = keep(app)
     app.session_state["data-view"] = "other"
-    app.run()
     hand_in(app, "second.csv", GOOD.replace("answer", "reply"))
     second = keep(app)
     app.session_state["data-view"] = "other"
@@ -216,7 +188,6 @@ def test_kept_data_are_listed_chosen_and_deleted_with_what_trains_on_them(app):
 
 
 def test_full_workspace_says_so_and_keeps_the_file_waiting(app, monkeypatch):
-    app.run()
     monkeypatch.setattr(state.store()._directory, "limits", StoreLimits(datasets=0))
     hand_in(app, "q.csv", GOOD)
     run(app.button(key="data-keep").click())
@@ -237,29 +208,20 @@ def test_pasted_lines_are_read_as_a_file(app):
     assert keep(app).n_x == 2
 
 
-@pytest.mark.parametrize(
-    ("name", "said"),
-    [
-        ("triplets.csv", "6 pairs"),
-        ("texts-and-vectors.jsonl", "3 pairs"),
-        ("folders.zip", "3 pairs"),
-    ],
-)
-def test_every_shape_is_taken_and_kept(app, name, said):
-    app.run()
-    assert said in hand_in(app, name, make_template(name))
+@pytest.mark.parametrize("name", ["triplets.csv", "texts-and-vectors.jsonl", "folders.zip"])
+def test_every_shape_is_taken_and_kept(app, name):
+    found = "6 pairs" if name == "triplets.csv" else "3 pairs"
+    assert found in hand_in(app, name, make_template(name))
     assert keep(app).n_x >= 2
 
 
 def test_a_shape_and_a_threshold_can_be_chosen(app):
-    app.run()
     hand_in(app, "scores.csv", make_template("scores.csv"))
     [start] = [n for n in app.number_input if n.key.startswith("data-threshold-")]
     run(start.set_value(4.5))
     assert "relevant from 4.5" in html(app)
     assert keep(app).n_relevant == 1
     app.session_state["data-view"] = "other"
-    app.run()
     hand_in(app, "g.csv", "title,kind\n" + "".join(f"t{i},{i % 3}\n" for i in range(9)))
     run(role(app, "shape").select("groups"))
     assert "18 pairs" in html(app)
@@ -273,13 +235,8 @@ def test_words_of_a_label_are_asked_for_and_read_again(app):
     text = hand_in(app, "q.csv", "query,ad,label\n" + lines)
     assert "is not a label that can be understood" in text and "<b>so" not in text
     asked = {s.label: s for s in app.selectbox if s.key.startswith("data-word-")}
-    assert [s.value for s in asked.values()] == [
-        None,
-        None,
-        "2: relevant",
-        "1: relevant, least",
-        "not relevant",
-    ]
+    known = ["2: relevant", "1: relevant, least", "not relevant"]
+    assert [s.value for s in asked.values()] == [None, None, *known]
     first, second, *_ = asked
     assert first == escape_markdown(f"{odd} (2 rows)") and ":red[" not in first
     asked[first].select("3: relevant").run()
@@ -287,13 +244,11 @@ def test_words_of_a_label_are_asked_for_and_read_again(app):
     [left] = [s for s in app.selectbox if s.label == second]
     run(left.select("not judged: leave out"))
     assert "5 pairs, 1 row left out" in html(app) and "<b>so" not in html(app)
-    info = keep(app)
-
-    assert sorted(state.store().datasets.get(info.id).relevance.matrix.data) == [-1, 1, 2, 3, 3]
+    kept = state.store().datasets.get(keep(app).id)
+    assert sorted(kept.relevance.matrix.data) == [-1, 1, 2, 3, 3]
 
 
 def test_words_of_a_scale_are_read_at_once_and_can_be_changed(app):
-    app.run()
     text = hand_in(app, "labels.csv", make_template("labels.csv"))
     assert "5 pairs" in text and "same = 2" in text
     [subset] = [s for s in app.selectbox if s.label.startswith("subset")]

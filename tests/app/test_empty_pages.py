@@ -13,11 +13,7 @@ from simviz.workbench.shell import state
 
 #: What a page says without data, and when a demo is chosen there; what leads on.
 WITHOUT = {
-    "compare": (
-        "Choose a data set first",
-        "Nothing has been trained",
-        "Train this demo's methods",
-    ),
+    "compare": ("Choose a data set first", "Nothing has been", "Train this demo's methods"),
     "map": ("needs data", "Nothing is trained", "Train the demo's methods"),
     "train": ("needs data", "None yet", "Train 3 methods"),
 }
@@ -69,14 +65,15 @@ def test_a_job_that_runs_is_told_and_cancelled(owned, page, begins):
     assert any(b.label == "Retry" for b in app.button)
 
 
-@pytest.mark.parametrize("page", ["compare", "map"])
+@pytest.mark.parametrize("page", WITHOUT)
 def test_a_job_that_failed_says_why(owned, page):
     app, asked = owned
     job_id = state.queue().submit(replace(asked, dataset_digest="0" * 32))
     assert state.queue().wait(job_id, LONG).state == "failed"
     opened(app, page, data=asked.dataset_id)
     told = " ".join([html(app), said(app)])
-    assert "no longer the one this was asked for" in told and WITHOUT[page][1] in told
+    assert "failed" in told and "no longer the one this was asked for" in told
+    assert WITHOUT[page][1] in told
 
 
 def test_search_without_runs_leads_to_some(owned):

@@ -50,12 +50,8 @@ def test_answers_with_what_differs():
     app.number_input(key="f-rank").set_value(30)
     app.toggle(key="f-shared").set_value(True)
     app.run()
-    assert app.session_state["answer"] == {
-        "n_components": 12,
-        "regularization": 0.5,
-        "shared": True,
-        "rank": 30,
-    }
+    set_to = {"n_components": 12, "regularization": 0.5, "shared": True, "rank": 30}
+    assert app.session_state["answer"] == set_to
     app.number_input(key="f-rank").set_value(None)
     app.number_input(key="f-random_state").set_value(None)
     app.toggle(key="f-shared").set_value(False)

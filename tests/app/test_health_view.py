@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
-from on_page import go, html, run
+from on_page import give, go, hand_in, html, run
 
 from simviz.data import Items, PairSet, read_pairs
 from simviz.data.health import check_health
@@ -30,12 +30,9 @@ def messy():
 
 
 def store_messy(app):
-    app.run()
-    mine = app.session_state.workspace
-    pairs = read_pairs(messy(), "messy.csv").pairs
-    dataset_id = state.store().datasets.put(pairs, mine)
-    go(app, data=dataset_id)
-    return dataset_id
+    give(app, read_pairs(messy(), "messy.csv").pairs)
+    go(app, data=app.session_state.dataset_id)
+    return app.session_state.dataset_id
 
 
 def test_demo_is_described_and_checked(app):
@@ -105,11 +102,9 @@ def test_split_by_time_is_offered_where_there_are_dates(app):
 
 
 def test_rows_that_contradict_one_another_are_shown_before_the_file_is_kept(app):
-    app.run()
     rows = "".join(f"question {i},answer {i},{int(i % 3 > 0)}\n" for i in range(40))
     data = f"query,document,label\n{rows}question 4,answer 4,0\n"
-    run(app.file_uploader[0].upload("q.csv", data.encode()))
-    assert "1 pair is judged both relevant and not relevant" in html(app)
+    assert "1 pair is judged both relevant and not relevant" in hand_in(app, "q.csv", data)
     [button] = [b for b in app.button if b.key.startswith("data-disputed-")]
     run(button.click())
     assert "39 pairs" in html(app)

@@ -33,19 +33,22 @@ def quick(monkeypatch, give_demos):
     """Cuts the demo of two languages to a quarter, and has it train two quick methods."""
     some = range(500)
     pairs = datasets.load_demo("emoji").take(some, some)
-    give_demos(monkeypatch, {"emoji": pairs, "pydocs_links": pairs})
 
     def change(**more):
         methods = {"plsa": {"n_components": 5, "max_iter": 5}, "hdlr": {"max_iter": 3}}
         info = replace(datasets.DEMOS["emoji"], methods=methods, **more)
-        monkeypatch.setattr(datasets, "DEMOS", {**datasets.DEMOS, "emoji": info})
+        give_demos(monkeypatch, {"emoji": pairs, "pydocs_links": pairs}, emoji=info)
 
     return change
 
 
+def cancel_all(app):
+    for job in state.queue().jobs(app.session_state.workspace):
+        state.queue().cancel(job.id)
+
+
 def until_canvas(app):
     """Run the page anew, as its own timers would, until all is trained and drawn."""
-
     until_trained(app)
     app.run()
     until(lambda: state.drawing_background().is_idle)
@@ -55,13 +58,9 @@ def until_canvas(app):
 def test_cards_are_there_before_anything_is_trained(app):
     run(app)
     cards = [b for b in app.button if b.key.startswith("try-")]
-    assert [b.label.split("\n")[0] for b in cards] == [
-        "Words and pictures",
-        "Two languages",
-        "Questions and documents",
-        "Documents and links",
-        "Messy titles",
-    ]
+    two = ["Words and pictures", "Two languages"]
+    more = ["Questions and documents", "Documents and links", "Messy titles"]
+    assert [b.label.split("\n")[0] for b in cards] == [*two, *more]
     assert "1,340 pictures" in cards[0].label and "about" in cards[0].label
     assert app.button(key="home-upload").proto.type == "primary"
     assert "CC BY 4.0" in said(app), "licences behind a button"
@@ -78,13 +77,10 @@ def test_upload_leads_to_the_data_page(app):
 @pytest.fixture
 def pictured(make_home, monkeypatch, give_demos):
     """A trained run on a fifth of the pictured demo."""
-
     give_demos(monkeypatch, {"icons": datasets.load_demo("icons").take(None, range(0, 1_340, 5))})
-
     split = preferences.demo_split(datasets.DEMOS["icons"])
     runs = {"cca": ("demo:icons", "cca", {"n_components": 20}, split)}
-    home = make_home({}, runs, drawn=["cca"])
-    return home.run("cca")
+    return make_home({}, runs, drawn=["cca"]).run("cca")
 
 
 def test_home_is_a_live_map_where_it_was_computed(app, pictured, monkeypatch):
@@ -99,9 +95,7 @@ def test_home_is_a_live_map_where_it_was_computed(app, pictured, monkeypatch):
     run(app)
     assert app.query_params["sel"] == "x3" and app.query_params["demo"] == "icons"
     assert app.query_params["k"] == "20", "the run that was pictured, trained here"
-
-    for job in state.queue().jobs(app.session_state.workspace):
-        state.queue().cancel(job.id)
+    cancel_all(app)
 
 
 def test_home_has_an_earlier_picture_where_nothing_was_computed(app, monkeypatch):
@@ -140,9 +134,7 @@ def test_variant_is_offered_on_the_card_of_its_demo(app, quick):
     app.run()
     run(app.button(key="try-pydocs_links").click())
     assert app.query_params["demo"] == "pydocs_links"
-
-    for job in state.queue().jobs(app.session_state.workspace):
-        state.queue().cancel(job.id)
+    cancel_all(app)
 
 
 def test_button_trains_and_tells_what_was_found(app, quick, open_page):
@@ -186,9 +178,7 @@ def test_cancelled_demo_offers_to_go_on(app, quick, monkeypatch):
     train, going = spec.train, threading.Event()
     monkeypatch.setattr(spec, "train", lambda *job: going.wait(LONG) and train(*job))
     go(app, demo="emoji")
-
-    for job in state.queue().jobs(app.session_state.workspace):
-        state.queue().cancel(job.id)
+    cancel_all(app)
     going.set()
     run(app)
     ended = [b for b in app.button if b.label == "Retry"]

@@ -1,4 +1,4 @@
-"""The methods of Train: a line each, by family, that tells them apart."""
+"""The methods of Train: a line each, by family, that tells them apart; values to try."""
 
 from __future__ import annotations
 
@@ -8,15 +8,17 @@ from on_page import go, html
 
 from simviz.data import PairSet
 from simviz.evaluation.differences import first_relevant_rank
+from simviz.jobs import JobSpec
 from simviz.method_cards import FAMILIES
 from simviz.methods import all_methods
-from simviz.workbench.train.method_lines import summary_line
+from simviz.params import param_specs
+from simviz.workbench.train import method_lines
 
 PAGE = "train"
 
 
 def test_no_two_methods_have_the_same_line():
-    lines = [summary_line(cls) for cls in all_methods().values()]
+    lines = [method_lines.summary_line(cls) for cls in all_methods().values()]
     assert len(set(lines)) == len(lines) >= 24
     assert max(map(len, lines)) < 110 and not any("\n" in line for line in lines)
     assert not any(line.casefold().startswith("one space") for line in lines)
@@ -40,9 +42,8 @@ def test_the_hardest_queries_lead_to_why(visit, home):
     assert 1 <= len(ways) == len(worst) <= 3
     for way, at in zip(ways, worst, strict=True):
         assert way.page == "search" and way.label == f"word{at} again"
-        assert way.query_string == (
-            f"data={home.data['own']}&run={run.id}&part=validation&ask=x{at}"
-        )
+        data = home.data["own"]
+        assert way.query_string == f"data={data}&run={run.id}&part=validation&ask=x{at}"
     assert f"right answer at rank {np.nanmax(ranks):,.4g}" in [c.value for c in app.caption]
     where = {"data": home.data["own"], "run": run.id, "part": "validation"}
     asked = visit("search", **where, ask=f"x{worst[0]}")
@@ -59,3 +60,45 @@ def test_methods_stand_by_family(app):
     captions = " ".join(c.value for c in app.caption)
     assert "Directions on which the two sides agree · about" in captions
     assert "The leading directions of all rows; needs no pairs · about" in captions
+
+
+@pytest.mark.parametrize("method", all_methods())
+def test_what_is_suggested_is_allowed(method):
+    specs = param_specs(all_methods()[method])
+    assert set(method_lines.default_names(specs)) <= {spec.name for spec in specs}
+    for spec in specs:
+        values = method_lines.suggested(spec, spec.default)
+        assert values
+        if spec.kind in ("int", "float"):
+            assert method_lines.read_values(spec, ", ".join(f"{v:g}" for v in values)) == values
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [("", "at least one"), ("5, x", "no whole number"), ("0", "cannot be 0"), ("2.5", "no whole")],
+)
+def test_what_cannot_be_read_is_named(text, words):
+    spec = param_specs(all_methods()["cca"])[0]
+    with pytest.raises(ValueError, match=words):
+        method_lines.read_values(spec, text)
+
+
+def test_too_many_values_are_refused():
+    spec = param_specs(all_methods()["cca"])[0]
+    with pytest.raises(ValueError, match="at most 30"):
+        method_lines.read_values(spec, " ".join(map(str, range(1, 50))))
+
+
+def test_a_sweep_leaves_defaults_out_so_that_requests_stay_the_same():
+    spec = JobSpec("demo:emoji", "0" * 32, "cca", {"rank": 5})
+    made = method_lines.swept(spec, {"n_components": [50, 200]}, 2, {"n_components": 200})
+    assert [m.params for m in made] == [{"rank": 5, "n_components": 50}] * 2 + [{"rank": 5}] * 2
+    assert [m.split.seed for m in made] == [0, 1, 0, 1]
+
+
+@pytest.mark.parametrize(
+    ("begin", "values"), [(0.05, [0.005, 0.015, 0.05, 0.15]), (None, [0.01, 0.03, 0.1, 0.3])]
+)
+def test_rates_are_suggested_around_the_one_that_is_set(begin, values):
+    (rate,) = (s for s in param_specs(all_methods()["s2net"]) if s.name == "learning_rate")
+    assert method_lines.suggested(rate, begin) == values

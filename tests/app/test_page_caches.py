@@ -17,7 +17,7 @@ from simviz.workbench.train.method_lines import Setting
 
 def setting(pairs: PairSet, *, one_vocabulary: bool = False) -> Setting:
     made = Setting.__new__(Setting)  # without a page, which knows the rest
-    made.dataset_id, made.digest, made.pairs = "own", pairs.digest, pairs
+    made.dataset_id, made.pairs = "own", pairs
     made.split, made.features = SplitSpec(), "usual"
     made.one_vocabulary, made.marks = one_vocabulary, {}
     made.augmentation = Augmentation()
@@ -35,7 +35,7 @@ def _nothing_kept():
 
 
 def cost(of: Setting, method: str, **params: object) -> float:
-    spec = JobSpec(of.dataset_id, of.digest, method, params, workspace="w")
+    spec = JobSpec(of.dataset_id, of.pairs.digest, method, params, workspace="w")
     return of.task(spec).expected.bytes
 
 

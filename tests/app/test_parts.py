@@ -98,13 +98,12 @@ def test_exchanging_the_answers_of_the_test_changes_no_order_and_no_default(show
         by_id = {i.id: i.method for i in home.store.runs.find(home.mine, home.data[name])}
         seen.append((titles, [by_id[i] for i in pills.value], by_id[against.value]))
     assert seen[0] == seen[1]
-    figures = [
-        [
-            home.run(f"{name} {method}").part("test").records["run"][0]["value"]
-            for method in METHODS
-        ]
-        for name in ("own", "exchanged")
-    ]
+
+    def figures_of(name):
+        runs = (home.run(f"{name} {method}").part("test") for method in METHODS)
+        return [run.records["run"][0]["value"] for run in runs]
+
+    figures = [figures_of(name) for name in ("own", "exchanged")]
     assert figures[0] != figures[1]  # the test itself is another one
 
 

@@ -34,11 +34,8 @@ def test_own_sets_stand_before_the_demos_and_the_same_name_is_told_apart(visit, 
     demos = [f"{demo.title} (demo)" for demo in DEMOS.values()]
     assert box.options == ["*same* (2)", "*same* (1)", "newer", "older", *demos]
     recent = [one.value for one in visit().markdown if "BM25" in one.value]
-    assert [words.split(" · ")[0] for words in recent] == [
-        "**\\*same\\* (2)**",
-        "**\\*same\\* (1)**",
-        "**newer**",
-    ]
+    names = ["**\\*same\\* (2)**", "**\\*same\\* (1)**", "**newer**"]
+    assert [words.split(" · ")[0] for words in recent] == names
     kept = html(visit("data", data=home.data["newer"], view="other"))
     assert "*same* (1)" in kept and "*same* (2)" in kept
 
@@ -164,9 +161,8 @@ def test_own_data_and_their_sides_are_renamed_on_all_pages(visit, home):
     for part, name in (("name", "Shop *titles*"), ("left", "titles"), ("right", " ")):
         app.text_input(key=f"{key}-{part}").set_value(name)
     run(app.button(key=f"{key}-save").click())
-    assert '<h2 class="sv-name">Shop *titles*</h2>' in html(app) and "<span>titles, texts" in html(
-        app
-    )
+    assert '<h2 class="sv-name">Shop *titles*</h2>' in html(app)
+    assert "<span>titles, texts" in html(app)
     info = home.store.datasets.info(dataset_id, home.mine)
     assert (info.name, info.x_name, info.y_name) == ("Shop *titles*", "titles", "y")
     assert home.store.datasets.get(dataset_id, home.mine).x_name == "titles"

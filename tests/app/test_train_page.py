@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import waiting
-from on_page import go, html, run, said
-from waiting import LONG
+from on_page import give, go, html, run, said
 
 from simviz import _extras
 from simviz.data import Items, PairSet
@@ -28,12 +27,7 @@ ENDLESS = {"max_iter": 3_000, "patience": 3_000, "n_components": 20}
 @pytest.fixture
 def own(app, sentences):
     """The page on a small data set of the visitor's own."""
-
-    app.session_state.workspace = state.store().workspaces.create()
-    app.session_state.dataset_id = state.store().datasets.put(
-        sentences, app.session_state.workspace
-    )
-    return app
+    return give(app, sentences)
 
 
 def popovers(app):
@@ -72,7 +66,6 @@ def can_train(app):
 
 def ask(app, method, **params):
     """Ask for a job behind the page's back, as another tab would."""
-
     dataset_id = app.session_state.dataset_id
     digest = state.store().datasets.get(dataset_id).digest
     spec = JobSpec(dataset_id, digest, method, params, workspace=app.session_state.workspace)
@@ -82,6 +75,14 @@ def ask(app, method, **params):
 def until_trained(app):
     waiting.until_trained(app)
     return run(app)
+
+
+def trained(app, *params):
+    """The page with a run of BM25 for each of these parameters."""
+    run(app)
+    for given in params:
+        ask(app, "bm25", **given)
+    return until_trained(app)
 
 
 def until_running(job_id):
@@ -125,12 +126,8 @@ def test_a_method_whose_library_is_missing_says_what_to_install(own, monkeypatch
 def test_unset_forms_ask_for_what_home_asks_for(app):
     go(app, data="demo:icons")
     run(button(app).click())
-
     known = {job.digest for job in state.queue().jobs(app.session_state.workspace)}
-    assert known == {
-        replace(progress.demo_spec("icons", method, params), workspace="x").digest
-        for method, params in DEMOS["icons"].methods.items()
-    }
+    assert known == {replace(spec, workspace="x").digest for spec in progress.demo_specs("icons")}
 
 
 def test_a_preset_is_one_choice_with_inputs_of_its_own(own):
@@ -189,25 +186,12 @@ def test_job_can_be_followed_cancelled_repeated_and_forgotten(own):
 def test_job_of_a_server_that_is_gone_reads_interrupted(own):
     run(own)
     until_running(ask(own, "ssi", **ENDLESS))
-
     state.queue().close()
     state.queue.clear()
     run(own)
     assert "interrupted: the app was restarted" in said(own)
     run(next(b for b in own.button if b.label == "Retry").click())
     assert "In training" in said(own)
-
-
-def test_failure_is_told_as_text(own):
-    run(own)
-
-    wrong = JobSpec(
-        own.session_state.dataset_id, "0" * 32, "bm25", workspace=own.session_state.workspace
-    )
-    state.queue().wait(state.queue().submit(wrong), LONG)
-    run(own)
-    assert "failed" in said(own)
-    assert any("no longer the one" in t.value for t in own.text)
 
 
 def test_what_is_too_large_is_refused_with_its_reason(app):
@@ -226,35 +210,32 @@ def test_what_is_too_large_is_refused_with_its_reason(app):
 def test_a_split_that_cannot_be_is_said_once_and_stops_training(own):
     texts = [f"word {i}" for i in range(40)]
     belongs = np.tile([1.0, 0.0], (40, 1))
-    pairs = PairSet.from_texts(texts, texts[:2], relevance=Relevance(belongs))
-    dataset_id = state.store().datasets.put(pairs, own.session_state.workspace)
-    own.session_state.dataset_id = dataset_id
+    give(own, PairSet.from_texts(texts, texts[:2], relevance=Relevance(belongs)))
+    dataset_id = own.session_state.dataset_id
     own.session_state["split"] = {dataset_id: {"by": "pair"}}
     tick_only(run(own), "bm25")
     assert html(own).count("hang together") == 1
     assert button(own).disabled and "hang together" in button(own).help
-    run(segmented(own, f"{form_key(own, 'bm25')}-way").set_value("search"))
+    choose_way(own, "bm25", "search")
     assert own.button(key=f"{form_key(own, 'bm25')}-search-start").disabled
     assert any(link.proto.page == "data" for link in own.get("page_link"))
-    segmented(own, f"{form_key(own, 'bm25')}-way").set_value("once")
+    choose_way(own, "bm25", "once")
     own.session_state["split"] = {dataset_id: {"by": "x"}}
     run(own)
     assert "hang together" not in html(own)
     assert not button(own).disabled and box(own, "bm25").value, "what was ticked is kept"
 
 
-def test_where_all_belongs_together_nothing_is_trained(own):
+def test_where_all_belongs_together_nothing_is_trained(app):
     texts = [f"word {i}" for i in range(40)]
-    pairs = PairSet.from_texts(texts, ["yes"], relevance=Relevance(np.ones((40, 1))))
-    own.session_state.dataset_id = state.store().datasets.put(pairs, own.session_state.workspace)
-    tick_only(run(own), "bm25")
-    assert html(own).count("nothing to rank") == 1
-    assert button(own).disabled and "nothing to rank" in button(own).help
+    give(app, PairSet.from_texts(texts, ["yes"], relevance=Relevance(np.ones((40, 1)))))
+    tick_only(run(app), "bm25")
+    assert html(app).count("nothing to rank") == 1
+    assert button(app).disabled and "nothing to rank" in button(app).help
 
 
 def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):
     run(own)
-
     monkeypatch.setattr(state.queue(), "limit", 1)
     ask(own, "ssi", **ENDLESS)
     tick_only(own, "bm25")
@@ -262,23 +243,10 @@ def test_too_many_jobs_are_refused_beside_the_others(own, monkeypatch):
     assert "as many as may" in html(own)
 
 
-def test_runs_are_renamed_by_their_owner(own):
-    run(own)
-    ask(own, "bm25")
-    until_trained(own)
-    tick_row(own, 0)
-    name = next(t for t in own.text_input if t.label == "Name")
-    run(name.set_value("*mine* <b>"))
-    assert own.dataframe[0].value["run"][0] == "*mine* <b>"
-
-
 def test_names_from_a_file_are_no_markup(app):
     texts = [f"word {i}" for i in range(20)]
     bad = "<img src=x onerror=alert(1)> **b**"
-    pairs = PairSet.from_texts(texts, texts, name=bad, x_name=bad, y_name=bad)
-    app.session_state.workspace = state.store().workspaces.create()
-    app.session_state.dataset_id = state.store().datasets.put(pairs, app.session_state.workspace)
-    run(app)
+    run(give(app, PairSet.from_texts(texts, texts, name=bad, x_name=bad, y_name=bad)))
     assert "&lt;img src=x" in html(app)
     assert "<img" not in html(app)
     assert not any("onerror" in str(e.value) for e in [*app.markdown, *app.caption])
@@ -295,13 +263,13 @@ def test_choice_is_kept_on_another_page(own):
     assert field(own, "cca", "n_components").value == 9
 
 
+def choose_encoder(app):
+    key = f"train-{app.session_state.dataset_id}-features"
+    return run(app.segmented_control(key=key).set_value("pretrained"))
+
+
 def test_methods_train_on_pretrained_vectors_and_say_so(own):
-    run(own)
-    run(
-        own.segmented_control(key=f"train-{own.session_state.dataset_id}-features").set_value(
-            "pretrained"
-        )
-    )
+    choose_encoder(run(own))
     assert "not an encoder's vectors" in " ".join(c.value for c in own.caption)
     tick_only(own, "cca")
     run(field(own, "cca", "n_components").set_value(5))
@@ -313,20 +281,17 @@ def test_methods_train_on_pretrained_vectors_and_say_so(own):
 
 def with_pictures(app, workspace):
     """The page on pictures with keywords, for one workspace."""
-
     ids = [f"{i}" for i in range(40)]
     pixels = np.random.default_rng(0).integers(0, 256, (40, 20, 20), dtype=np.uint8)
     sides = Items(ids, [f"w{i % 9}" for i in range(40)], "keyword"), Items(ids, pixels, "image")
     pairs = PairSet(*sides, Relevance.identity(40), name="pictures")
-    app.session_state.workspace = workspace
-    app.session_state.dataset_id = state.store().datasets.put(pairs, workspace)
-    return run(app)
+    return run(give(app, pairs, workspace))
 
 
 def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, tmp_path):
     with_pictures(app, state.store().workspaces.open(LOCAL_WORKSPACE))
     key = f"train-{app.session_state.dataset_id}"
-    run(app.segmented_control(key=f"{key}-features").set_value("pretrained"))
+    choose_encoder(app)
     assert "Until a folder of a model is named" in html(app)
     assert "not an encoder's vectors" not in " ".join(c.value for c in app.caption)
     for wrong in (str(tmp_path), "~nobody-of-this-name/x", "a\0b"):
@@ -345,16 +310,9 @@ def test_methods_train_on_the_vectors_of_an_encoder_of_pictures(app, tiny_clip, 
 
 def with_texts(app, workspace):
     """The page on texts, for one workspace, with an encoder chosen."""
-
     texts = [f"word{i % 9} and word{i % 7}" for i in range(63)]
     pairs = PairSet.from_texts(texts, [f"a {text}" for text in texts], name="texts")
-    app.session_state.workspace = workspace
-    app.session_state.dataset_id = state.store().datasets.put(pairs, workspace)
-    run(app)
-    app.segmented_control(key=f"train-{app.session_state.dataset_id}-features").set_value(
-        "pretrained"
-    )
-    return run(app)
+    return choose_encoder(run(give(app, pairs, workspace)))
 
 
 def test_an_encoder_of_texts_is_read_from_a_folder(app, tiny_clip):
@@ -378,12 +336,12 @@ def test_visitors_name_no_folder_of_the_computer(app):
     assert not [c for c in app.text_input if c.key.endswith("-encoder")]
 
 
-def segmented(app, key):
-    return app.segmented_control(key=key)
-
-
 def form_key(app, method):
     return f"train-{app.session_state.dataset_id}-{method}"
+
+
+def choose_way(app, method, way):
+    return run(app.segmented_control(key=f"{form_key(app, method)}-way").set_value(way))
 
 
 def test_everything_that_fits_is_ticked_at_once_with_its_cost(own):
@@ -404,8 +362,7 @@ def test_everything_that_fits_is_ticked_at_once_with_its_cost(own):
 
 def test_a_sweep_trains_every_value_on_every_split(own):
     tick_only(run(own), "bm25")
-    key = form_key(own, "bm25")
-    run(segmented(own, f"{key}-way").set_value("sweep"))
+    key = form_key(choose_way(own, "bm25", "sweep"), "bm25")
     run(own.text_input(key=f"{key}-sweep-k1").set_value("3, 2"))
     assert button(own).label == "Train 2 runs"
     run(own.number_input(key=f"{key}-splits").set_value(2))
@@ -425,8 +382,7 @@ def test_a_sweep_trains_every_value_on_every_split(own):
 
 def test_best_values_are_found_and_trained_with(own):
     tick_only(run(own), "cca")
-    key = form_key(own, "cca")
-    run(segmented(own, f"{key}-way").set_value("search"))
+    key = form_key(choose_way(own, "cca", "search"), "cca")
     assert not can_train(own) and "Find the best values first" in html(own)
     own.text_input(key=f"{key}-search-n_components").set_value("2, 6")
     run(own.text_input(key=f"{key}-search-regularization").set_value("0.1 1"))
@@ -449,11 +405,8 @@ def test_best_values_are_found_and_trained_with(own):
     assert "Best values found" not in said(own)
 
 
-def test_deleting_is_undone_and_notes_are_kept(own):
-    run(own)
-    ask(own, "bm25")
-    until_trained(own)
-    tick_row(own, 0)
+def test_deleting_is_undone_and_names_and_notes_are_kept(own):
+    tick_row(trained(own, {}), 0)
     run(own.text_area[0].set_value("first try <i>"))
     assert list(own.dataframe[0].value["note"]) == ["first try <i>"]
     tick_row(own, 0)
@@ -463,13 +416,13 @@ def test_deleting_is_undone_and_notes_are_kept(own):
     run(own.button(key="train-undo").click())
     assert list(own.dataframe[0].value["note"]) == ["first try <i>"]
     assert "Deleted:" not in html(own)
+    tick_row(own, 0)
+    run(next(t for t in own.text_input if t.label == "Name").set_value("*mine* <b>"))
+    assert own.dataframe[0].value["run"][0] == "*mine* <b>"
 
 
 def test_what_differs_and_again_with_a_change(own):
-    run(own)
-    ask(own, "bm25")
-    ask(own, "bm25", k1=2.0)
-    until_trained(own)
+    trained(own, {}, {"k1": 2.0})
     key = own.dataframe[0].proto.id.split("-", 2)[2]
     own.session_state[key] = {"selection": {"rows": [0, 1], "columns": [], "cells": []}}
     run(own)
@@ -511,11 +464,7 @@ def test_many_jobs_are_told_in_a_line_and_cancelled_together(own, monkeypatch):
 
 
 def test_naming_a_run_that_another_tab_deleted_says_so(own):
-    run(own)
-    ask(own, "bm25")
-    ask(own, "bm25", k1=2.0)
-    until_trained(own)
-    tick_row(own, 0)
+    tick_row(trained(own, {}, {"k1": 2.0}), 0)
     name = next(t for t in own.text_input if t.label == "Name")
     run_id = name.key.removeprefix("train-name-")
     state.store().runs.delete(run_id, own.session_state.workspace)

@@ -8,7 +8,7 @@ import time
 import zipfile
 
 import pytest
-from on_page import html, run
+from on_page import hand_in, html, run
 
 from simviz.data.limits import reading_limits, report_progress
 from simviz.data.templates import make_template
@@ -57,13 +57,12 @@ def waiting(app):
 
 
 def test_a_small_file_is_read_while_another_visitor_s_is_being_read(app, slow, open_page):
-    app.run()
-    app.file_uploader[0].upload("pictures.zip", make_template("pictures.zip")).run()
+    hand_in(app, "pictures.zip", make_template("pictures.zip"))
     assert not app.exception and waiting(app) is None
     assert app.button(key="data-cancel") and app.get("progress")
     assert not any(b.key == "data-demo-emoji" for b in app.button)
     other = open_page(PAGE, state.store().workspaces.create()).run()
-    other.file_uploader[0].upload("q.csv", GOOD.encode()).run()
+    hand_in(other, "q.csv", GOOD)
     assert "40 pairs" in html(settled(other))
     slow.set()
     settled(app)
@@ -71,10 +70,9 @@ def test_a_small_file_is_read_while_another_visitor_s_is_being_read(app, slow, o
 
 
 def test_reading_is_cancelled_and_what_waited_still_waits(app, slow):
-    app.run()
-    app.file_uploader[0].upload("good.csv", GOOD.encode()).run()
+    hand_in(app, "good.csv", GOOD)
     settled(app)
-    app.file_uploader[0].upload("pictures.zip", make_template("pictures.zip")).run()
+    hand_in(app, "pictures.zip", make_template("pictures.zip"))
     assert "40 pairs" not in html(app)
     app.button(key="data-cancel").click().run()
     assert not app.exception and "40 pairs" in html(settled(app))
@@ -85,11 +83,10 @@ def test_reading_is_cancelled_and_what_waited_still_waits(app, slow):
 
 
 def test_another_upload_of_the_workspace_takes_its_place(app, slow, again):
-    app.run()
-    app.file_uploader[0].upload("pictures.zip", make_template("pictures.zip")).run()
+    hand_in(app, "pictures.zip", make_template("pictures.zip"))
     other = again(app)  # a reload finds what is being read
     assert other.button(key="data-cancel")
-    other.file_uploader[0].upload("trec.zip", make_template("trec.zip")).run()
+    hand_in(other, "trec.zip", make_template("trec.zip"))
     slow.set()
     settled(other)
     assert "5 pairs" in html(other)
@@ -102,7 +99,7 @@ def test_too_many_pixels_and_too_long_a_time_are_refused(app):
     images = make_template("pictures.zip")
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SIMVIZ_MAX_TOTAL_PIXELS", "1000")
-        app.file_uploader[0].upload("pictures.zip", images).run()
+        hand_in(app, "pictures.zip", images)
         assert "pixels in all; the limit is 1,000" in html(settled(app))
 
 
@@ -125,10 +122,9 @@ def test_a_reading_ends_with_its_time(monkeypatch):
 @pytest.mark.parametrize("kind", ["text", "packed"])
 def test_a_reload_brings_back_what_is_not_kept(app, kind, again):
     app.run()
-    name, data = (
-        ("q.csv", GOOD.encode()) if kind == "text" else ("p.zip", make_template("pictures.zip"))
-    )
-    app.file_uploader[0].upload(name, data).run()
+    files = {"text": ("q.csv", GOOD), "packed": ("p.zip", make_template("pictures.zip"))}
+    name, data = files[kind]
+    hand_in(app, name, data)
     settled(app)
     assert "not saved yet" not in html(app)
     after = settled(again(app))
@@ -141,8 +137,7 @@ def test_a_reload_brings_back_what_is_not_kept(app, kind, again):
 
 
 def test_a_reload_brings_back_what_was_corrected(app, again):
-    app.run()
-    app.file_uploader[0].upload("q.csv", GOOD.encode()).run()
+    hand_in(app, "q.csv", GOOD)
     for column, role in (("document", "x"), ("query", "y"), ("", "label")):
         next(s for s in app.selectbox if s.key.endswith(f"-{role}")).select(column).run()
     app.button_group[-1].set_value("ignore").run()
@@ -211,10 +206,9 @@ def test_a_later_file_replaces_what_it_does_not_belong_to(app):
 
 
 def test_what_is_kept_or_refused_is_no_draft(app):
-    app.run()
-    app.file_uploader[0].upload("bad.csv", b"one\nword\n").run()
+    hand_in(app, "bad.csv", b"one\nword\n")
     assert state.store().uploads.get(app.session_state.workspace) is None
-    app.file_uploader[0].upload("q.csv", GOOD.encode()).run()
+    hand_in(app, "q.csv", GOOD)
     assert state.store().uploads.get(app.session_state.workspace) is not None
     app.button(key="data-keep").click().run()
     assert state.store().uploads.get(app.session_state.workspace) is None
@@ -226,7 +220,7 @@ def test_a_disk_that_is_full_costs_the_draft_only(app, monkeypatch):
 
     app.run()
     monkeypatch.setattr(state.store().uploads, "put", put)
-    app.file_uploader[0].upload("q.csv", GOOD.encode()).run()
+    hand_in(app, "q.csv", GOOD)
     assert not app.exception and "40 pairs" in html(app)
 
 
@@ -243,12 +237,12 @@ def test_packed_or_large_or_of_numbers_is_not_read_by_the_page(app, monkeypatch)
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("q.csv", GOOD)
     for name, data in (
-        ("q.csv", GOOD.encode()),
+        ("q.csv", GOOD),
         ("q.zip", packed.getvalue()),
         ("large.csv", GOOD.encode() + b"x,y,1\n" * 200_000),
         ("v.npz", make_template("vectors.npz")),
     ):
-        app.file_uploader[0].upload(name, data).run()
+        hand_in(app, name, data)
         settled(app)
         assert not app.exception
     assert ["simviz-reader" in name for name in seen] == [False, True, True, True]

@@ -160,7 +160,7 @@ def _offer(
     submits = [(queue.submit, key, work) for key, (_, work) in works.items()]
     label, button_key = f"{text}, at most {max(1.0, seconds):,.0f} s", f"compare-{kind}-train"
     about = f"{escape_markdown(', '.join(labels.values()))}. {about}"
-    forms.button(label, "model_training", button_key, _call, submits, help=about)
+    forms.button(label, button_key, _call, submits, icon="model_training", help=about)
 
 
 def _call(calls: Sequence[tuple[Any, ...]]) -> None:

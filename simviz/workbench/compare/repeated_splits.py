@@ -77,7 +77,7 @@ def _offer(spec: DivisionsSpec, table: RunTable) -> None:
         display.problem(expected.reason_to_refuse)
         return
     label = f"Repeat on {spec.params['n']} random splits"
-    forms.button(label, "replay", "compare-divide", _submit, spec)
+    forms.button(label, "compare-divide", _submit, spec, icon="replay")
     st.caption(f"about {max(1.0, expected.seconds):,.0f} s, in the background", width="content")
 
 

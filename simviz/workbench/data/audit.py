@@ -98,12 +98,8 @@ def show_line(info: DatasetInfo, pairs: PairSet) -> None:
             text, label = _summary(audited, _decisions(info.id)), "See them"
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         display.quiet(text)
-        st.button(
-            label,
-            key="data-audit-open",
-            on_click=st.session_state.__setitem__,
-            args=("data-view", "audit"),
-        )
+        choose = st.session_state.__setitem__
+        forms.button(label, "data-audit-open", choose, "data-view", "audit")
 
 
 def show(info: DatasetInfo, pairs: PairSet) -> None:
@@ -152,7 +148,7 @@ def _offer(spec: AuditSpec, pairs: PairSet) -> None:
         return
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         n = counted(pairs.relevance.positives.nnz, "pair")
-        st.button(f"Audit {n}", key="data-audit", type="primary", on_click=_submit, args=(spec,))
+        forms.button(f"Audit {n}", "data-audit", _submit, spec, type="primary")
         display.quiet(f"{progress.duration(expected.seconds)}, in the background")
 
 
@@ -186,11 +182,8 @@ def _summary(audited: Audited, decided: Decisions) -> str:
     text += "is probably wrong" if len(listed) == 1 else "are probably wrong"
     if n_open < len(listed):
         text += f", {n_open:,} still to be decided" if n_open else ", all decided"
-    share = (
-        f"about {percent(audited.share_wrong)}"
-        if audited.share_wrong >= 0.005
-        else "fewer than 1 %"
-    )
+    is_seen = audited.share_wrong >= 0.005
+    share = f"about {percent(audited.share_wrong)}" if is_seen else "fewer than 1 %"
     return f"{text}; models take {share} of all pairs for wrong."
 
 
@@ -279,14 +272,8 @@ def _decide_button(
     dataset_id: str, x: str, y: str, row: int, verdict: str, label: str, icon: str, key: str
 ) -> None:
     # By another key for each pair: what is pressed twice decides no pair that nobody saw.
-    st.button(
-        label,
-        key=f"data-audit-{verdict.partition(' ')[0]}-{row}",
-        icon=f":material/{icon}:",
-        shortcut=key,
-        on_click=_decide,
-        args=(dataset_id, x, y, verdict),
-    )
+    name, pressed = f"data-audit-{verdict.partition(' ')[0]}-{row}", (dataset_id, x, y, verdict)
+    forms.button(label, name, _decide, *pressed, icon=icon, shortcut=key)
 
 
 @display.problems(show=display.later(_PROBLEM))
@@ -327,28 +314,17 @@ def _show_cleaned(info: DatasetInfo, pairs: PairSet, audited: Audited, decided: 
     """Offer the decisions as a file, and what the pairs are by them as another data set."""
     corrections = _corrections(pairs, decided)
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        forms.download(
-            "Download the list",
-            lambda: list_text(pairs, audited, decided),
-            f"{pairs.name}-audit.csv",
-            key="data-audit-list",
-        )
+        make, name = partial(list_text, pairs, audited, decided), f"{pairs.name}-audit.csv"
+        forms.download("Download the list", make, name, key="data-audit-list")
         if not corrections:
             return
         n_out = sum(grade <= 0 for _, _, grade in corrections)
         label = f"Leave out {counted(n_out, 'pair')}, put in {len(corrections) - n_out:,}"
         remedy = Remedy(label, Corrections(corrections).transform, pairs.shape)
-        st.button(
-            "Keep the cleaned pairs as a data set",
-            key="data-audit-keep",
-            on_click=health.mend,
-            args=(
-                info,
-                pairs,
-                preferences.current_split(info.id),
-                "decisions of an audit",
-                remedy,
-            ),
+        split = preferences.current_split(info.id)
+        forms.button(
+            *("Keep the cleaned pairs as a data set", "data-audit-keep", health.mend),
+            *(info, pairs, split, "decisions of an audit", remedy),
             help=f"{label}. This data set is kept.",
         )
 
@@ -410,12 +386,10 @@ def _show_training(info: DatasetInfo, pairs: PairSet, decided: Decisions) -> Non
         is_there = state.store().runs.has(cleaned.digest)
         status = None if is_there else progress.last_attempt(cleaned)
         if n_learned and not is_there and not (status and status.is_active):
-            st.button(
-                "Train again on the cleaned pairs",
-                key="data-audit-train",
-                icon=":material/model_training:",
-                on_click=_train_again,
-                args=(info.id, run_id, corrections),
+            forms.button(
+                *("Train again on the cleaned pairs", "data-audit-train"),
+                *(_train_again, info.id, run_id, corrections),
+                icon="model_training",
             )
     text = f"{n_learned:,} of {counted(len(corrections), 'change')}"
     display.quiet(

@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import re
-from dataclasses import asdict, replace
+from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING
 
 import streamlit as st
+from markupsafe import Markup
 
 from simviz.charts.tables import html_table
+from simviz.data import split
+from simviz.data.health import Finding, HealthReport, Remedy, check_health
+from simviz.data.health.checks import estimate_seconds, find_disputed
+from simviz.data.health.findings import ItemName
+from simviz.data.pairs import PairSet
+from simviz.exceptions import DatasetError
+from simviz.jobs import SplitSpec
+from simviz.store import DatasetInfo
+from simviz.workbench.data.upload import Upload
 from simviz.workbench.shell import display, forms, preferences, query_params, state
-
-if TYPE_CHECKING:
-    from simviz.data.health import Finding, HealthReport, Remedy
-    from simviz.data.pairs import PairSet
-    from simviz.jobs import SplitSpec
-    from simviz.store import DatasetInfo
-    from simviz.workbench.data.upload import Upload
 
 #: Longest check that starts by itself, in seconds.
 PATIENCE = 4.0
@@ -46,9 +47,7 @@ def show(info: DatasetInfo, pairs: PairSet, spec: SplitSpec) -> None:
 
 def _requested_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
     """Return the report; None where it takes long and nobody asked for it yet."""
-    from simviz.data.health.checks import estimate_seconds
-
-    key = json.dumps([pairs.digest, pairs.x_name, pairs.y_name, asdict(spec)])
+    key = pairs.cache_key, spec
     seconds = estimate_seconds(pairs)
     if seconds > PATIENCE and key not in st.session_state.get(_REQUESTED, ()):
         with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
@@ -60,21 +59,17 @@ def _requested_report(pairs: PairSet, spec: SplitSpec) -> HealthReport | None:
                 return None
         st.session_state.setdefault(_REQUESTED, set()).add(key)
     with st.spinner("Looking for leaks, duplicates and contradictions"):
-        return _report(key, pairs, spec)
+        return _report(pairs, spec)
 
 
-@st.cache_resource(show_spinner=False, max_entries=32)
-def _report(key: str, _pairs: PairSet, _spec: SplitSpec) -> HealthReport:
-    """Return the report, found once for a content and a split, which `key` stands for."""
-    from simviz.data import split
-    from simviz.data.health import check_health
-    from simviz.exceptions import DatasetError
-
+@state.cached(32)
+def _report(pairs: PairSet, spec: SplitSpec) -> HealthReport:
+    """Return the report, found once for a content and a split."""
     try:
-        parts = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
+        parts = split(pairs, spec.by, spec.fractions, spec.seed, spec.group_key)
     except DatasetError:  # the split says itself what is wrong with it
-        return check_health(_pairs, suggest=False)
-    return check_health(_pairs, parts)
+        return check_health(pairs, suggest=False)
+    return check_health(pairs, parts)
 
 
 def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: Finding) -> None:
@@ -84,33 +79,25 @@ def _show_finding(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, finding: F
         st.html(finding_html(finding, pairs))
     remedy = finding.remedy
     if remedy is not None and not query_params.get("share"):
-        right.button(
-            remedy.label,
-            key=f"data-remedy-{finding.kind}",
-            on_click=mend,
-            args=(info, pairs, spec, finding.title, remedy),
-            help="Makes a new version of the data; this one is kept.",
-        )
+        with right:
+            forms.button(
+                *(remedy.label, f"data-remedy-{finding.kind}", mend),
+                *(info, pairs, spec, finding.title, remedy),
+                help="Makes a new version of the data; this one is kept.",
+            )
 
 
 def show_disputed(file: Upload) -> None:
     """Show what a file says twice and differently, while its rows are still known."""
-    from simviz.data.health.checks import find_disputed
-    from simviz.exceptions import DatasetError
-
-    if file.result is None:
-        return
-    finding = find_disputed(file.result)
+    result = file.understood()
+    finding = find_disputed(result)
     if finding is None or finding.remedy is None:
         return
-    st.html(finding_html(finding, file.result.pairs))
+    st.html(finding_html(finding, result.pairs))
     if st.button(finding.remedy.label, key=f"data-disputed-{file.pairs_digest}"):
-        try:
-            file.mend(finding)
-        except DatasetError as error:
-            display.problem(error)
-            return
-        st.rerun()
+        with display.problems():
+            file.mend(finding.title, finding.remedy)
+            st.rerun()
 
 
 def finding_html(finding: Finding, pairs: PairSet) -> str:
@@ -127,10 +114,6 @@ def finding_html(finding: Finding, pairs: PairSet) -> str:
 
 
 def _cell(cell: str, pairs: PairSet) -> object:
-    from markupsafe import Markup
-
-    from simviz.data.health.findings import ItemName
-
     if not isinstance(cell, ItemName):
         return cell
     items = pairs.x if cell.side == "x" else pairs.y
@@ -156,17 +139,12 @@ def _show_rest(report: HealthReport) -> None:
     display.notes(report.skipped)
 
 
+@display.problems(show=display.later(_PROBLEM))
 def mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy: Remedy) -> None:
     """Keep the mended pairs as a new version, and work on that."""
-    from simviz.exceptions import DatasetError, StoreError
-
     note = f"Fixed: {title}. {remedy.label}. The version before is “{info.name}”."
-    try:
-        mended = replace(remedy(pairs), name=next_name(info.name))
-        dataset_id = state.store().datasets.put(mended, state.workspace(), (*info.notes, note))
-    except (DatasetError, StoreError) as error:
-        st.session_state[_PROBLEM] = str(error)
-        return
+    mended = replace(remedy(pairs), name=next_name(info.name))
+    dataset_id = state.store().datasets.put(mended, state.workspace(), (*info.notes, note))
     if remedy.is_split:
         spec = replace(spec, by="column", group_key="split")
     preferences.choose_split(dataset_id, spec)
@@ -176,18 +154,13 @@ def mend(info: DatasetInfo, pairs: PairSet, spec: SplitSpec, title: str, remedy:
 
 def offer_undo(info: DatasetInfo) -> None:
     """Offer the way back to the version before, where this one was made of it just now."""
-    before = st.session_state.get(_BEFORE, {}).get(info.id)
-    if before is None:
+    before_id, note = st.session_state.get(_BEFORE, {}).get(info.id, ("", ""))
+    if not before_id:
         return
-    before_id, note = before
     with st.container(horizontal=True, vertical_alignment="center", gap="medium"):
         display.quiet(note)
         forms.quiet_button(
-            "Undo",
-            "undo",
-            "data-health-undo",
-            state.choose_dataset,
-            before_id,
+            *("Undo", "undo", "data-health-undo", state.choose_dataset, before_id),
             help="Back to the version before; this one is kept.",
         )
 

@@ -6,32 +6,20 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
-from simviz.data import guess_space
+from simviz.data import PairSet, dump_pairs, guess_space
 from simviz.data.cells import counted, items_named, spread
+from simviz.data.description import Description, SideDescription, Spread, describe
+from simviz.datasets import DEMOS
 from simviz.exceptions import StoreError
-from simviz.workbench.data import health, review, split, upload
-from simviz.workbench.shell import (
-    code,
-    display,
-    forms,
-    frame as page_frame,
-    preferences,
-    query_params,
-    state,
-)
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from simviz.data import PairSet
-    from simviz.data.description import Description, SideDescription, Spread
-    from simviz.jobs import SplitSpec
-    from simviz.store import DatasetInfo
-    from simviz.store.store import Usage
+from simviz.jobs import JobSpec, SplitSpec
+from simviz.store import DatasetInfo
+from simviz.store.store import Usage
+from simviz.workbench.data import audit, health, review, split, upload
+from simviz.workbench.shell import code, display, forms, frame, preferences, query_params, state
 
 VIEWS = {"this": "This data set", "audit": "Audit", "other": "Other data"}
 ROWS = 200
@@ -43,7 +31,7 @@ _STYLE = Path(__file__).with_name("style.css")
 _REFUSED, _GONE, _RENAMED = "data-refused", "data-gone", "data-renamed"
 
 
-@page_frame.page("Data")
+@frame.page("Data")
 def show_page() -> None:
     """Show the Data page: what there is, whether it was understood, how it is split."""
     display.style()
@@ -66,8 +54,6 @@ def show_page() -> None:
     if info is not None and view == "this":
         _show_dataset(info)
     elif info is not None and view == "audit":
-        from simviz.workbench.data import audit
-
         audit.show(info, state.dataset(info.id))
     else:
         _show_choice()
@@ -94,12 +80,9 @@ def _show_dataset(info: DatasetInfo) -> None:
         display.name(info.name)
         if not is_shared and not info.is_demo:
             _show_rename(info, pairs)
-        if not is_shared and (page_frame.ROOT / "pages/train.py").exists():
-            to_train = st.button(
-                "Train on it", key="data-train", type="primary", icon=":material/arrow_forward:"
-            )
-            if to_train:
-                st.switch_page("pages/train.py", query_params={"data": info.id})
+        how = {"icon": "arrow_forward", "type": "primary"}
+        if not is_shared and forms.button("Train on it", "data-train", **how):
+            st.switch_page("pages/train.py", query_params={"data": info.id})
     if demo := state.demo_of(info.id):
         display.quiet(f"{demo.description} Data: {demo.source}. {demo.licence}.")
     review.show_counts(pairs)
@@ -114,15 +97,15 @@ def _show_dataset(info: DatasetInfo) -> None:
         st.markdown("#### How it is split")
         if is_shared:
             spec = _shared_split(info.id)
-            split.show(info.id, pairs, spec)
+            split.show(pairs, spec)
         else:
             current = preferences.current_split(info.id)
             table = st.container()
             with st.expander("Advanced"):
                 spec = split.choose(info.id, pairs, current)
             with table:
-                split.show(info.id, pairs, spec, preferences.suggested_split(info.id))
-                if problem := split.problem(info.id, pairs, spec):
+                split.show(pairs, spec, preferences.suggested_split(info.id))
+                if problem := split.parts_of(pairs, spec).problem:
                     display.problem(problem)
             if spec != current:
                 preferences.choose_split(info.id, spec)
@@ -135,8 +118,6 @@ def _show_dataset(info: DatasetInfo) -> None:
         _show_description(pairs)
     health.show(info, pairs, spec)
     if not is_shared:
-        from simviz.workbench.data import audit
-
         audit.show_line(info, pairs)
 
 
@@ -149,7 +130,7 @@ def _show_rename(info: DatasetInfo, pairs: PairSet) -> None:
         for part, label in labels.items():
             longest = max(40 if part != "name" else 80, len(names[part]))
             st.text_input(label, names[part], longest, key=f"{key}-{part}")
-        st.button("Save", key=f"{key}-save", on_click=_rename, args=(info.id, key, names))
+        forms.button("Save", f"{key}-save", _rename, info.id, key, names)
 
 
 def _rename(dataset_id: str, key: str, names: Mapping[str, str]) -> None:
@@ -161,8 +142,6 @@ def _rename(dataset_id: str, key: str, names: Mapping[str, str]) -> None:
 
 def _shared_split(dataset_id: str) -> SplitSpec:
     """Return the split that the runs of a published view were trained on."""
-    from simviz.jobs import JobSpec
-
     runs = state.runs(dataset_id)
     return JobSpec.from_json(runs[0].spec).split if runs else preferences.current_split(dataset_id)
 
@@ -193,57 +172,28 @@ def _show_rows(dataset_id: str, pairs: PairSet, spec: SplitSpec) -> None:
         review.show_pairs(pairs, f"data-frame-{dataset_id}-{way}", ROWS // 4, 4)
         return
     items = pairs.x if way == "x" else pairs.y
-    frame, config = _item_rows(pairs, way)
-    row_height = 56 if items.kind == "image" else 35
-    st.dataframe(
-        frame,
-        hide_index=True,
-        column_config=config,
-        height=review.table_height(len(frame), 360, row_height),
-        row_height=row_height,
-        key=f"data-frame-{dataset_id}-{way}",
-    )
-    if len(items) > len(frame):
-        display.quiet(f"{len(frame):,} of {len(items):,}, evenly spaced.")
-
-
-def _item_rows(pairs: PairSet, side: str) -> tuple[pd.DataFrame, dict[Any, Any]]:
-    import pandas as pd
-
-    items, name = (pairs.x, pairs.headings[0]) if side == "x" else (pairs.y, pairs.headings[1])
-    index = spread(len(items), ROWS)
-    frame = pd.DataFrame(
-        {"content": review.cells(items, index), "id": review.short(items.ids[index])}
-    )
-    config = {
-        "content": review.column(items, name, review.column_width(2)),
-        "id": st.column_config.TextColumn("id"),
-    }
-    for i, (column, values) in enumerate(items.metadata.items()):
-        frame[f"m{i}"] = (
-            review.short(values[index]) if values.dtype.kind in "OUS" else values[index]
-        )
-        config[f"m{i}"] = st.column_config.Column(column)
-    return frame, config
+    heading, index = pairs.headings[way == "y"], spread(len(items), ROWS)
+    columns: dict[str, Any] = {"content": review.cells(items, index)}
+    columns["id"] = review.short(items.ids[index])
+    config = {"content": review.column(items, heading, review.column_width(2))}
+    for i, (label, values) in enumerate(items.metadata.items()):
+        is_text = values.dtype.kind in "OUS"
+        columns[f"m{i}"] = review.short(values[index]) if is_text else values[index]
+        config[f"m{i}"] = st.column_config.Column(label)
+    review.show_frame(columns, config, items.kind, 360, f"data-frame-{dataset_id}-{way}")
+    if len(items) > len(index):
+        display.quiet(f"{len(index):,} of {len(items):,}, evenly spaced.")
 
 
 def _show_download(pairs: PairSet) -> None:
-    from simviz.data import dump_pairs
-
     if not {pairs.x.kind, pairs.y.kind} <= {"text", "keyword"}:
         return
     name = "".join(c if c.isalnum() or c in "-_" else "_" for c in pairs.name)
     name = name[:60].strip("_") or "pairs"
     with st.popover("Download", type="tertiary", icon=":material/download:"):
         for suffix, label in _FORMATS.items():
-            forms.download(
-                label,
-                partial(dump_pairs, pairs, suffix),
-                f"{name}{suffix}",
-                key=f"data-download-{suffix[1:]}",
-                mime="application/octet-stream",
-                icon=None,
-            )
+            make, key = partial(dump_pairs, pairs, suffix), f"data-download-{suffix[1:]}"
+            forms.download(label, make, f"{name}{suffix}", key=key, mime=upload.BYTES, icon=None)
         st.caption(
             "One judgment per row, with ids and all columns; simviz reads it back unchanged."
         )
@@ -289,8 +239,6 @@ def _show_description(pairs: PairSet) -> None:
 @state.cached(32)
 def _description(pairs: PairSet) -> Description:
     """Return the facts, found once for a content."""
-    from simviz.data.description import describe
-
     return describe(pairs)
 
 
@@ -348,8 +296,6 @@ def _show_choice() -> None:
 
 
 def _show_demos() -> None:
-    from simviz.datasets import DEMOS
-
     for position, (demo, info) in enumerate(DEMOS.items()):
         if position % 2 == 0:  # row by row, so that their order stays on a narrow screen
             columns = st.columns(2, gap="medium")
@@ -357,9 +303,7 @@ def _show_demos() -> None:
             st.markdown(f"**{info.title}**")
             st.markdown(info.description)
             st.caption(info.size)
-            st.button(
-                f"Open {demo}", key=f"data-demo-{demo}", on_click=_choose, args=(f"demo:{demo}",)
-            )
+            forms.button(f"Open {demo}", f"data-demo-{demo}", _choose, f"demo:{demo}")
             st.caption(f"Data: {info.source}. {info.licence}.")
 
 
@@ -377,18 +321,14 @@ def _show_own() -> None:
             with st.container(width="stretch", gap=None):
                 display.sentence(names[info.id])
                 display.quiet(_summary(info))
-            st.button("Open", key=f"data-use-{info.id}", on_click=_choose, args=(info.id,))
+            forms.button("Open", f"data-use-{info.id}", _choose, info.id)
             with st.popover("Delete", type="tertiary", key=f"data-ask-{info.id}"):
                 n_runs = len(state.runs(info.id))
                 runs = f"and {counted(n_runs, 'run')} trained on it go" if n_runs else "goes"
                 st.write(f"The data set {runs}. This cannot be undone.")
-                st.button(
-                    "Delete for good",
-                    key=f"data-delete-{info.id}",
-                    on_click=_delete,
-                    args=(info.id,),
-                    type="primary",
-                )
+                key = f"data-delete-{info.id}"
+                delete = display.problems(show=display.later(_REFUSED))(state.delete_dataset)
+                forms.button("Delete for good", key, delete, info.id, type="primary")
 
 
 def _show_workspace() -> None:
@@ -411,25 +351,14 @@ def _show_workspace() -> None:
             f"{_describe(used)} go from this server, with all corrections. Links to published "
             "views end. Runs on demos belong to all and stay. This cannot be undone."
         )
-        st.button(
-            "Delete all of it for good",
-            key="workspace-delete",
-            type="primary",
-            on_click=_delete_everything,
-        )
+        text, key = "Delete all of it for good", "workspace-delete"
+        forms.button(text, key, _delete_everything, type="primary")
 
 
 def _describe(used: Usage) -> str:
-    counts = (
-        counted(n, what)
-        for n, what in (
-            (used.datasets, "data set"),
-            (used.runs, "run"),
-            (used.shares, "published view"),
-            (used.jobs, "job"),
-        )
-        if n
-    )
+    named = {"data set": used.datasets, "run": used.runs}
+    named |= {"published view": used.shares, "job": used.jobs}
+    counts = (counted(n, what) for what, n in named.items() if n)
     return " and ".join(", ".join(counts).rsplit(", ", 1))
 
 
@@ -454,13 +383,3 @@ def _choose(dataset_id: str) -> None:
     upload.drop()
     state.choose_dataset(dataset_id)
     st.session_state["data-view"] = "this"
-
-
-@display.problems(show=display.later(_REFUSED))
-def _delete(dataset_id: str) -> None:
-    """Stop what still trains on it, delete it, and work on nothing if it was the current one."""
-    for job in state.queue().jobs(state.workspace()):
-        if job.is_active and job.spec and job.spec.dataset_id == dataset_id:
-            state.queue().cancel(job.id, state.workspace())
-    state.store().datasets.delete(dataset_id, state.workspace())
-    state.forget_dataset(dataset_id)

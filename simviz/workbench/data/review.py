@@ -5,24 +5,24 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+import numpy as np
 import streamlit as st
 
-from simviz.data import guess_space
+from simviz.charts.style import get_theme
+from simviz.data import Items, PairSet, SkippedRow, guess_space
 from simviz.data.cells import Note, counted, cut, first_of, shown, spread
+from simviz.data.roles import Shape, label_words
+from simviz.data.tables import DELIMITERS
+from simviz.jobs import SplitSpec
 from simviz.markdown import escape_markdown
 from simviz.workbench.data import health, split, upload
-from simviz.workbench.shell import display, forms, frame as page_frame, preferences, state
-
-if TYPE_CHECKING:
-    from simviz.data import Items, PairSet, SkippedRow
-    from simviz.data.roles import Shape
-    from simviz.jobs import SplitSpec
-    from simviz.workbench.data.upload import Upload
+from simviz.workbench.data.upload import Upload
+from simviz.workbench.shell import display, forms, preferences, state
 
 _ROWS = 20
 # Of the preview of several files: queries, and documents of each.
@@ -124,7 +124,7 @@ def show_waiting(file: Upload) -> None:
                 pairs = file.understood().pairs
                 suggestion = preferences.suggestion_for(pairs)
                 spec = split.choose(file.pairs_digest, pairs, preferences.as_spec(suggestion))
-                split.show(file.pairs_digest, pairs, spec, suggestion)
+                split.show(pairs, spec, suggestion)
     file.save_corrections()
     with top:
         if file.uploaded:
@@ -149,23 +149,12 @@ def _show_keep(file: Upload, spec: SplitSpec | None) -> None:
         y_name = st.text_input("Right items", pairs.y_name, 40, key=f"{key}-y", width=140)
         is_saved = st.button("Save and continue", key="data-keep", type="primary")
         st.button("Discard", key="data-discard", on_click=upload.drop)
-    if problem := split.problem(file.pairs_digest, pairs, spec):
+    if problem := split.parts_of(pairs, spec).problem:
         display.problem(problem)
     if is_saved:
-        _keep(file, (name, x_name, y_name), spec)
-
-
-def _keep(file: Upload, names: tuple[str, str, str], spec: SplitSpec) -> None:
-    from simviz.exceptions import StoreError
-
-    try:
-        dataset_id = upload.keep(file, names, spec)
-    except StoreError as error:
-        display.problem(error)
-        return
-    if (page_frame.ROOT / "pages/train.py").exists():
-        st.switch_page("pages/train.py", query_params={"data": dataset_id})
-    st.rerun()
+        with display.problems():
+            dataset_id = upload.keep(file, (name, x_name, y_name), spec)
+            st.switch_page("pages/train.py", query_params={"data": dataset_id})
 
 
 def _correct_parts(file: Upload) -> None:
@@ -174,19 +163,18 @@ def _correct_parts(file: Upload) -> None:
         parts = [p for p in _PARTS if p.startswith(part) or (part, p) == ("relevance", "label")]
         parts = [p for p in parts if len(offered.get(p, ())) > 1]
         for place, role in zip(st.columns(len(parts)) if parts else (), parts, strict=True):
+            names, key = sorted(offered[role]), f"data-part-{file.digest}-{role}"
             place.selectbox(
-                _PARTS[role],
-                sorted(offered[role]),
-                sorted(offered[role]).index(offered[role][0]),
+                *(_PARTS[role], names, names.index(offered[role][0])),
                 format_func=lambda name: name or "none",
-                key=f"data-part-{file.digest}-{role}",
+                key=key,
                 on_change=_correct_part,
-                args=(file, role),
+                args=(file, role, key),
             )
 
 
-def _correct_part(file: Upload, role: str) -> None:
-    upload.correct_parts(file, **{role: st.session_state[f"data-part-{file.digest}-{role}"]})
+def _correct_part(file: Upload, role: str, key: str) -> None:
+    upload.correct_parts(file, **{role: st.session_state[key]})
 
 
 def _correct_roles(file: Upload) -> None:
@@ -248,7 +236,6 @@ def _correct_roles(file: Upload) -> None:
 
 
 def _choose_column(file: Upload, role: str, shape: Shape) -> str | None:
-    guess: str | None = getattr(file.guessed, role)
     options = list(file.table.frame) if role in ("x", "y") else [_NONE, *file.table.frame]
     answer = st.selectbox(
         _NAMED.get((shape, role), _COLUMN_ROLES[role][0]),
@@ -260,16 +247,13 @@ def _choose_column(file: Upload, role: str, shape: Shape) -> str | None:
     if answer == _NONE:
         display.quiet(_WITHOUT.get(role, "no such column"))
         return None
-    if answer == guess:
-        display.quiet(f"guessed: {file.guessed.reasons.get(role, 'by its name')}")
-    else:
-        display.quiet("chosen by you")
+    is_guess = answer == getattr(file.guessed, role)
+    reason = file.guessed.reasons.get(role, "by its name")
+    display.quiet(f"guessed: {reason}" if is_guess else "chosen by you")
     return answer
 
 
 def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
-    from simviz.data.roles import label_words
-
     table = file.table
     if column in table.vectors or not len(table.uniques(column, _CELLS)):
         return {}
@@ -299,8 +283,6 @@ def _choose_grades(file: Upload, column: str) -> dict[str, float | None]:
 
 def _show_table(file: Upload) -> None:
     """Show the first rows, columns coloured by their role."""
-    from simviz.data.tables import DELIMITERS
-
     table, colours = file.table, _role_colours()
     roles = {column: role for role in _COLUMN_ROLES if (column := getattr(file.roles, role))}
     display.legend(
@@ -342,9 +324,6 @@ def _show_table(file: Upload) -> None:
 
 def show_pairs(pairs: PairSet, key: str, n: int, limit: int) -> None:
     """Show some items of the left side, spread over all, each with its best items on the right."""
-    import numpy as np
-    import pandas as pd
-
     relevance, matrix = pairs.relevance, pairs.relevance.matrix
     judged = np.flatnonzero(np.diff(matrix.indptr))
     x, y, values = [], [], []
@@ -354,35 +333,48 @@ def show_pairs(pairs: PairSet, key: str, n: int, limit: int) -> None:
         x += [row] * len(best)
         y += list(matrix.indices[at][best])
         values += list(matrix.data[at][best])
-    frame = pd.DataFrame({"x": cells(pairs.x, x), "y": cells(pairs.y, y)})
-    has_values = len(np.unique(matrix.data)) > 1
+    left, right = cells(pairs.x, x), cells(pairs.y, y)
+    is_score, has_values = relevance.kind == "score", len(np.unique(matrix.data)) > 1
     # The longer texts get more of the room.
     mean = [
-        min(60, max(20, float(frame[side].str.len().mean()))) if items.kind == "text" else 20
-        for side, items in (("x", pairs.x), ("y", pairs.y))
+        min(60, max(20, sum(map(len, texts)) / max(1, len(texts)))) if kind == "text" else 20
+        for texts, kind in ((left, pairs.x.kind), (right, pairs.y.kind))
     ]
     room = column_width(1) - 60 * has_values
     widths = [int(room * length / sum(mean)) for length in mean]
+    columns = {"x": left, "value": values if is_score else np.maximum(values, 0), "y": right}
+    label = "score" if is_score else "grade"
     config = {
         "x": column(pairs.x, pairs.x_name, widths[0]),
+        "value": st.column_config.NumberColumn(label, format="%g", width=60),
         "y": column(pairs.y, pairs.y_name, widths[1]),
     }
-    if has_values:
-        is_score = relevance.kind == "score"
-        frame.insert(1, "value", values if is_score else np.maximum(values, 0))
-        label = "score" if is_score else "grade"
-        config["value"] = st.column_config.NumberColumn(label, format="%g", width=60)
-    row_height = 56 if "image" in (pairs.x.kind, pairs.y.kind) else 35
+    if not has_values:
+        del columns["value"], config["value"]
+    show_frame(columns, config, (pairs.x.kind, pairs.y.kind), 460, key)
+    if len(x) < matrix.nnz:
+        display.quiet(f"{len(x):,} of {matrix.nnz:,} pairs, evenly spaced.")
+
+
+def show_frame(
+    columns: Mapping[str, Any],
+    config: Mapping[str, Any],
+    kinds: Sequence[str],
+    most: int,
+    key: str,
+) -> None:
+    """Show items of some kinds as a table of `most` pixels or fewer."""
+    import pandas as pd
+
+    frame, row = pd.DataFrame(columns), 56 if "image" in kinds else 35
     st.dataframe(
         frame,
         hide_index=True,
         column_config=config,
-        height=table_height(len(frame), 460, row_height),
-        row_height=row_height,
+        height=table_height(len(frame), most, row),
+        row_height=row,
         key=key,
     )
-    if len(frame) < matrix.nnz:
-        display.quiet(f"{len(frame):,} of {matrix.nnz:,} pairs, evenly spaced.")
 
 
 def cells(items: Items, index: Any) -> list[str]:
@@ -407,8 +399,6 @@ def column(items: Items, name: str, width: int) -> Any:
 
 
 def _role_colours() -> dict[str, str]:
-    from simviz.charts.style import get_theme
-
     look = get_theme(state.theme())
     colours = {"x": look.accent, "x_id": look.accent, "y": look.second, "y_id": look.second}
     return colours | dict(zip(("label", "split", "group"), look.palette[2:5], strict=True))
@@ -436,26 +426,23 @@ def _show_understood(file: Upload) -> None:
 
 def _choose_meaning(file: Upload) -> None:
     """Ask what an unlisted pair is, and from which score on a pair is relevant."""
-    result = file.understood()
+    relevance, key = file.understood().pairs.relevance, f"{file.digest}-{file.roles.label}"
     meaning = forms.segmented(
-        "A pair that is not listed is",
-        _MEANINGS,
-        f"data-unjudged-{file.digest}-{file.roles.label}",
+        *("A pair that is not listed is", _MEANINGS, f"data-unjudged-{key}"),
         is_labelled=True,
-        default=result.pairs.relevance.unjudged,
+        default=relevance.unjudged,
         help="Not relevant: whatever is not listed counts as wrong, as in retrieval. "
         "Unknown: only judged pairs are learned from and measured.",
     )
-    if meaning is not None and meaning != result.pairs.relevance.unjudged:
+    if meaning not in (None, relevance.unjudged):
         file.set_relevance(unjudged=meaning)
         st.rerun()
-    relevance = result.pairs.relevance
     if relevance.kind == "score" and relevance.threshold is not None:
         start = st.number_input(
             "A score counts as relevant from",
             value=float(relevance.threshold),
             format="%g",
-            key=f"data-threshold-{file.digest}-{file.roles.label}",
+            key=f"data-threshold-{key}",
             help="For metrics that ask yes or no; Spearman and Pearson use the scores.",
         )
         if start != relevance.threshold:
@@ -466,7 +453,7 @@ def _choose_meaning(file: Upload) -> None:
 def _choose_space(file: Upload) -> None:
     """Ask whether vectors of one width are of one space, with the guess and its reason."""
     pairs = file.understood().pairs
-    if pairs.x is pairs.y or pairs.x.kind != "vector" or pairs.y.kind != "vector":
+    if pairs.x is pairs.y or not (pairs.x.kind == pairs.y.kind == "vector"):
         return
     if pairs.x.content.shape[1] != pairs.y.content.shape[1]:
         return
@@ -490,23 +477,18 @@ def _choose_space(file: Upload) -> None:
 def show_counts(pairs: PairSet) -> None:
     """Show how much there is on both sides and between them."""
     relevance = pairs.relevance
-    figures = [
-        (
-            f"{len(items):,}",
-            name if _KINDS[items.kind] == name else f"{name}, {_KINDS[items.kind]}",
-        )
-        for items, name in ((pairs.x, pairs.x_name), (pairs.y, pairs.y_name))
-    ]
+    n_relevant, n_others = relevance.positives.nnz, relevance.negatives.nnz
+    counts: list[tuple[int, str]] = []
+    for items, name in ((pairs.x, pairs.x_name), (pairs.y, pairs.y_name)):
+        kind = _KINDS[items.kind]
+        counts.append((len(items), name if kind == name else f"{name}, {kind}"))
     if relevance.kind == "score":
-        figures.append((f"{relevance.matrix.nnz:,}", "scored pairs"))
-        figures.append(
-            (f"{relevance.positives.nnz:,}", f"of them from {relevance.threshold:g} up")
-        )
+        counts.append((relevance.matrix.nnz, "scored pairs"))
+        counts.append((n_relevant, f"of them from {relevance.threshold:g} up"))
     else:
-        figures.append((f"{relevance.positives.nnz:,}", "relevant pairs"))
-        if relevance.negatives.nnz:
-            figures.append((f"{relevance.negatives.nnz:,}", "judged not relevant"))
-    display.figures(figures)
+        counts.append((n_relevant, "relevant pairs"))
+        counts += [(n_others, "judged not relevant")] * bool(n_others)
+    display.figures((f"{n:,}", what) for n, what in counts)
 
 
 def _show_left_out(file: Upload, left_out: Sequence[SkippedRow]) -> None:
@@ -519,19 +501,16 @@ def _show_left_out(file: Upload, left_out: Sequence[SkippedRow]) -> None:
         at = {int(number): i for i, number in enumerate(file.table.rows)}
         first = left_out[:1000]
         rows = [at[item.row] for item in first]
-        frame = pd.DataFrame(
-            {
-                "row": [item.row for item in first],
-                "why": [item.reason for item in first],
-                "x": [file.table[file.roles.x][i][:_CELL] for i in rows],
-                "y": [file.table[file.roles.y][i][:_CELL] for i in rows],
-            }
-        )
+        columns = {"row": [item.row for item in first], "why": [item.reason for item in first]}
+        for side in ("x", "y"):
+            texts = file.table[getattr(file.roles, side)]
+            columns[side] = [texts[i][:_CELL] for i in rows]
         config = {
             "row": st.column_config.NumberColumn(file.table.unit, format="%d"),
             "x": st.column_config.TextColumn(file.roles.x),
             "y": st.column_config.TextColumn(file.roles.y),
         }
+        frame = pd.DataFrame(columns)
         st.dataframe(frame, hide_index=True, column_config=config, key="data-left-out")
         if len(left_out) > len(first):
             st.caption(f"The first {len(first):,} of {len(left_out):,}.")

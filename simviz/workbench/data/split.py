@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import asdict
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import streamlit as st
 
-from simviz.workbench.shell import display, forms
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.data.splitting import SplitSuggestion
-    from simviz.jobs import SplitSpec
+from simviz.data import split
+from simviz.data.pairs import PairSet
+from simviz.data.splitting import PARTS, SplitSuggestion, group_columns, part_columns, time_columns
+from simviz.exceptions import DatasetError
+from simviz.jobs import SplitSpec
+from simviz.workbench.shell import display, forms, state
 
 _MEANS = {
     "pair": "No item of the test part stands in training, on either side. What is linked, "
@@ -38,24 +36,11 @@ class Parts(NamedTuple):
     problem: str = ""
 
 
-def problem(content_id: str, pairs: PairSet, spec: SplitSpec) -> str:
-    """Return why the parts cannot be, so that nothing can be trained; empty where they can."""
-    return parts_of(_key(content_id, pairs, spec), pairs, spec).problem
-
-
-def n_rejected(content_id: str, pairs: PairSet, spec: SplitSpec) -> int | None:
-    """Return how many pairs judged not relevant training has; None where it cannot be."""
-    rows = parts_of(_key(content_id, pairs, spec), pairs, spec).rows
-    return rows[0][-1] if rows else None
-
-
-def show(
-    content_id: str, pairs: PairSet, spec: SplitSpec, suggestion: SplitSuggestion | None = None
-) -> None:
+def show(pairs: PairSet, spec: SplitSpec, suggestion: SplitSuggestion | None = None) -> None:
     """Show what a split means and what its parts hold."""
     x, y = (f"“{name}”" for name in pairs.headings)
     means = _MEANS[spec.by].format(x=x, y=y)
-    parts = parts_of(_key(content_id, pairs, spec), pairs, spec)
+    parts = parts_of(pairs, spec)
     current = (spec.by, spec.group_key)
     if suggestion and not parts.problem and current == (suggestion.by, suggestion.group_key):
         means = f"Suggested. {suggestion.reason}"
@@ -74,15 +59,9 @@ def show(
 
 def choose(content_id: str, pairs: PairSet, current: SplitSpec) -> SplitSpec:
     """Let the split be changed."""
-    from simviz.data.splitting import group_columns, part_columns, time_columns
-    from simviz.jobs import SplitSpec
-
     key = f"data-split-{content_id}"
-    columns = {
-        "group": group_columns(pairs),
-        "column": part_columns(pairs),
-        "time": time_columns(pairs),
-    }
+    finders = {"group": group_columns, "column": part_columns, "time": time_columns}
+    columns = {way: find(pairs) for way, find in finders.items()}
     ways = {
         "pair": "pair: both sides new",
         "x": f"x: new items of {pairs.headings[0]}",
@@ -103,55 +82,39 @@ def choose(content_id: str, pairs: PairSet, current: SplitSpec) -> SplitSpec:
     group_key = None
     if by in columns:
         names = columns[by]
-        group_key = st.selectbox(
-            "Column",
-            names,
-            index=names.index(current.group_key) if current.group_key in names else 0,
-            key=f"{key}-{by}",
-        )
+        at = names.index(current.group_key) if current.group_key in names else 0
+        group_key = st.selectbox("Column", names, index=at, key=f"{key}-{by}")
     if by == "column":
         return SplitSpec(by, current.fractions, current.seed, group_key)
     validation, test, seed = st.columns(3, vertical_alignment="bottom")
     percent = [round(100 * share) for share in current.fractions]
-    n_validation = validation.number_input(
-        "Validation %", 1, 40, percent[1], key=f"{key}-validation"
-    )
+    n_valid = validation.number_input("Validation %", 1, 40, percent[1], key=f"{key}-validation")
     n_test = test.number_input("Test %", 1, 50, percent[2], key=f"{key}-test")
-    drawn = seed.number_input(
-        "Seed", 0, 2**31 - 1, current.seed, key=f"{key}-seed", disabled=by == "time"
-    )
-    display.quiet(f"{100 - n_validation - n_test} % are for training.")
-    train = (100 - n_validation - n_test) / 100
-    return SplitSpec(by, (train, n_validation / 100, n_test / 100), int(drawn), group_key)
+    how = {"key": f"{key}-seed", "disabled": by == "time"}
+    drawn = seed.number_input("Seed", 0, 2**31 - 1, current.seed, **how)
+    n_train = 100 - n_valid - n_test
+    display.quiet(f"{n_train} % are for training.")
+    return SplitSpec(by, (n_train / 100, n_valid / 100, n_test / 100), int(drawn), group_key)
 
 
-def _key(content_id: str, pairs: PairSet, spec: SplitSpec) -> str:
-    """What stands for the parts of a content and for the words that name its sides."""
-    return json.dumps([content_id, pairs.x_name, pairs.y_name, asdict(spec)])
-
-
-@st.cache_resource(show_spinner=False, max_entries=128)
-def parts_of(key: str, _pairs: PairSet, _spec: SplitSpec) -> Parts:
-    """Return counts of the parts, found once for a key."""
-    from simviz.data import split
-    from simviz.data.splitting import PARTS
-    from simviz.exceptions import DatasetError
-
-    relevance = _pairs.relevance
-    is_full = relevance.positives.nnz == len(_pairs.x) * len(_pairs.y)
+@state.cached(128)
+def parts_of(pairs: PairSet, spec: SplitSpec) -> Parts:
+    """Return counts of the parts, or why nothing can be trained on them."""
+    relevance = pairs.relevance
+    is_full = relevance.positives.nnz == len(pairs.x) * len(pairs.y)
     if is_full and len(set(relevance.matrix.data.tolist())) == 1:  # grades of all could be ranked
-        x, y = _pairs.headings
+        x, y = pairs.headings
         return Parts(
             problem=f"Every item of “{x}” belongs to every item of “{y}”, so that there is "
             "nothing to rank. Upload pairs of which some do not belong together."
         )
     try:
-        divided = split(_pairs, _spec.by, _spec.fractions, _spec.seed, _spec.group_key)
+        divided = split(pairs, spec.by, spec.fractions, spec.seed, spec.group_key)
     except DatasetError as error:
         return Parts(problem=str(error))
-    parts: list[PairSet] = [getattr(divided, name) for name in PARTS]
+    parts: dict[str, PairSet] = {name: getattr(divided, name) for name in PARTS}
     rows = tuple(
         (name, *part.shape, part.relevance.positives.nnz, part.relevance.negatives.nnz)
-        for name, part in zip(PARTS, parts, strict=True)
+        for name, part in parts.items()
     )
     return Parts(rows, divided.notes)

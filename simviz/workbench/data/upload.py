@@ -15,29 +15,38 @@ from functools import partial
 from io import BytesIO
 from itertools import takewhile
 from pathlib import PurePosixPath
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from weakref import WeakValueDictionary
 
 import streamlit as st
 
 from simviz.data.cells import Note, side_name
+from simviz.data.collection.files import plan_parts
+from simviz.data.collection.reader import read_collection
+from simviz.data.health import Remedy
+from simviz.data.limits import get_limits, progress_listener
+from simviz.data.pairs import Space
+from simviz.data.pairs_from_tables import ReadResult, to_pairs
+from simviz.data.roles import ColumnRoles, guess_roles
+from simviz.data.sources import signature
+from simviz.data.tables import Table, read_table
+from simviz.data.templates import TEMPLATES, make_template
+from simviz.exceptions import DatasetError, JobCancelled, SimvizError, StoreError
+from simviz.jobs import SplitSpec
+from simviz.jobs.background import BackgroundTasks, ReportFraction
 from simviz.jobs.memory import return_freed
+from simviz.jobs.worker import DaemonPool
 from simviz.markdown import escape_markdown
+from simviz.store import Store
 from simviz.store.directory import masked
 from simviz.workbench.shell import display, forms, preferences, state
-
-if TYPE_CHECKING:
-    from simviz.data import ColumnRoles, ReadResult, Table
-    from simviz.data.health import Finding
-    from simviz.data.pairs import Space
-    from simviz.jobs import SplitSpec
-    from simviz.jobs.background import BackgroundTasks, ReportFraction
-    from simviz.store import Store
 
 _log = logging.getLogger(__name__)
 TABLES = "csv tsv tab txt jsonl ndjson json parquet pq arrow arrows feather xlsx gz".split()
 #: Files that hold numbers alone: both sides, or one of several files.
 VECTORS = (".npz", ".npy", ".mtx", ".svm", ".svmlight", ".libsvm")
+#: What is offered to be saved, whatever it is.
+BYTES = "application/octet-stream"
 ENDINGS = [*TABLES, "zip", *(ending[1:] for ending in VECTORS)]
 # What several files may be beside tables and vectors.
 _PARTS = "sgml xml trec topics qrels qrel dat all png jpg jpeg gif webp bmp".split()
@@ -78,9 +87,6 @@ class Upload:
 
     def read_as(self, roles: ColumnRoles) -> None:
         """Read the table by these roles."""
-        from simviz.data import to_pairs
-        from simviz.exceptions import DatasetError
-
         if (roles.x, roles.y) != (self.roles.x, self.roles.y):
             self.corrected.pop("space", None)  # it was said of other vectors
         self.roles, self.problem, self.result = roles, "", None
@@ -115,13 +121,11 @@ class Upload:
             self.saved = deepcopy(self.corrected)
             state.store().uploads.correct(state.workspace(), self.corrected)
 
-    def mend(self, finding: Finding) -> None:
+    def mend(self, title: str, remedy: Remedy) -> None:
         """Take the remedy of something that was found while reading."""
-        if finding.remedy is None:
-            raise ValueError(f"{finding.title}: this cannot be fixed automatically.")
         result = self.understood()
-        fixed = Note(f"Fixed: {finding.title}. {finding.remedy.label}.")
-        pairs, notes = finding.remedy(result.pairs), (*result.notes, fixed)
+        fixed = Note(f"Fixed: {title}. {remedy.label}.")
+        pairs, notes = remedy(result.pairs), (*result.notes, fixed)
         self.result = replace(result, pairs=pairs, notes=notes, disputed=None)
 
     def understood(self) -> ReadResult:
@@ -176,10 +180,9 @@ def has_failed() -> bool:
 
 def drop() -> None:
     """Forget the file that waits, here and on disk, and empty the uploader."""
-    _stop()
-    for name in (_WAITING, _PROBLEM, _TAKEN, _REPLACED):
+    _cancel()
+    for name in (_WAITING, _PROBLEM):
         st.session_state.pop(name, None)
-    st.session_state[_N_EMPTIED] = _n_emptied() + 1
     state.store().uploads.delete(state.workspace())
     return_freed()
 
@@ -204,22 +207,23 @@ def restore() -> None:
         return
     st.session_state[_LOOKED] = True
     reading = _latest().get(state.workspace())
+    uploads = state.store().uploads
     if reading is not None and reading.is_active:
         st.session_state[_READING] = reading
-    elif stored := state.store().uploads.get(state.workspace()):
+    elif stored := uploads.get(state.workspace()):
         uploaded, files = stored
-        corrected = state.store().uploads.corrections(state.workspace())
-        _begin(_digest(files), files, uploaded, corrected)
+        _begin(_digest(files), files, uploaded, uploads.corrections(state.workspace()))
 
 
 def correct_parts(file: Upload, **parts: str) -> None:
     """Read the files that wait again, with another file or column for some parts."""
+
+    def file_of(part: str) -> str:
+        return "relevance" if part == "label" else part.partition("_")[0]
+
     # Columns of a file go with it.
-    old = {
-        part: name
-        for part, name in file.corrected.get("parts", {}).items()
-        if ("relevance" if part == "label" else part.partition("_")[0]) not in parts
-    }
+    before = file.corrected.get("parts", {}).items()
+    old = {part: name for part, name in before if file_of(part) not in parts}
     _read_again(file, file.corrected | {"parts": old | parts})
 
 
@@ -230,9 +234,8 @@ def correct_header(file: Upload, header: bool) -> None:
 
 def _read_again(file: Upload, corrected: Mapping[str, Any]) -> None:
     uploads, workspace = state.store().uploads, state.workspace()
-    stored = uploads.get(workspace)
     st.session_state.pop(_PROBLEM, None)
-    if stored is None:
+    if (stored := uploads.get(workspace)) is None:
         st.session_state[_PROBLEM] = "The files are no longer here. Upload them again."
         return
     uploads.correct(workspace, corrected)
@@ -248,11 +251,8 @@ def keep(upload: Upload, names: tuple[str, str, str], split: SplitSpec) -> str:
     """Store what was understood, and work on it from now on; return the id of the data set."""
     result = upload.understood()
     pairs = result.pairs
-    name, x_name, y_name = (
-        entered.strip() or old
-        for entered, old in zip(names, (pairs.name, pairs.x_name, pairs.y_name), strict=True)
-    )
-    pairs = replace(pairs, name=name, x_name=x_name, y_name=y_name)
+    entered = dict(zip(("name", "x_name", "y_name"), map(str.strip, names), strict=True))
+    pairs = replace(pairs, **{field: name for field, name in entered.items() if name})
     dataset_id = state.store().datasets.put(pairs, state.workspace(), result.notes)
     preferences.choose_split(dataset_id, split)
     state.choose_dataset(dataset_id)
@@ -271,7 +271,7 @@ def show_uploader() -> None:
     _collect()
     if is_reading():
         _watch(st.session_state[_READING])
-        st.button("Cancel", key="data-cancel", on_click=_cancel, icon=":material/close:")
+        forms.button("Cancel", "data-cancel", _cancel, icon="close")
     elif (problem := st.session_state.get(_PROBLEM)) and (parts or _TAKEN not in st.session_state):
         display.problem(problem)
 
@@ -298,9 +298,6 @@ def _uploaded() -> list[Any]:
 
 def _belong(names: Sequence[str]) -> bool:
     """Whether names say that files are parts of one data set."""
-    from simviz.data.collection.files import plan_parts
-    from simviz.exceptions import DatasetError
-
     if len(names) == 2 and names[0].lower().endswith(".zip"):
         return not names[1].lower().endswith(".zip")
     try:
@@ -341,9 +338,6 @@ def _begin(
     digest: str, files: Files, uploaded: float = 0.0, corrected: Mapping[str, Any] | None = None
 ) -> None:
     """Read a small file at once, and have others read when it is their turn."""
-    from simviz.data.sources import signature
-    from simviz.exceptions import DatasetError
-
     workspace, store = state.workspace(), state.store()
     n_bytes = sum(len(data) for _, data in files)
     is_text = all(signature(data) is None and not _is_vectors(name) for name, data in files)
@@ -389,11 +383,9 @@ def read_and_save(
     corrected: Mapping[str, Any] | None,
 ) -> Upload:
     """Read files, and keep them on disk until they are a data set or a day has gone."""
-    from simviz.exceptions import SimvizError, StoreError
-
     began = time.monotonic()
-    details: dict[str, Any] = {"workspace": masked(workspace), "files": len(files)}
-    details["bytes"] = sum(len(data) for _, data in files)
+    size = sum(len(data) for _, data in files)
+    details = {"workspace": masked(workspace), "files": len(files), "bytes": size}
     try:
         upload = read_files(digest, files, corrected or {})
     except SimvizError:
@@ -410,9 +402,6 @@ def read_and_save(
 @contextmanager
 def limit_reading(reading: Reading, report: ReportFraction) -> Iterator[None]:
     """Report how far reading is; end it when it is cancelled or takes too long."""
-    from simviz.data.limits import get_limits, progress_listener
-    from simviz.exceptions import DatasetError, JobCancelled
-
     limit, done = get_limits().seconds, 0.0
     began = reading.began = time.monotonic()
 
@@ -449,8 +438,6 @@ def _collect() -> None:
 @st.fragment(run_every=0.5)
 def _watch(reading: Reading) -> None:
     """Show how far a file is read, until it is."""
-    from simviz.data.limits import get_limits
-
     progress = _readers().progress(reading.key)
     if progress is None or not progress.is_active:
         st.rerun()
@@ -467,12 +454,8 @@ def _watch(reading: Reading) -> None:
 @st.cache_resource(show_spinner=False)
 def _readers() -> BackgroundTasks:
     """The readers of this server, which outlive every page."""
-    from simviz.jobs.background import BackgroundTasks
-    from simviz.jobs.worker import DaemonPool
-
-    return BackgroundTasks(
-        DaemonPool(_READERS, "simviz-reader"), broken="The file could not be read."
-    )
+    pool = DaemonPool(_READERS, "simviz-reader")
+    return BackgroundTasks(pool, broken="The file could not be read.")
 
 
 @st.cache_resource(show_spinner=False)
@@ -484,33 +467,26 @@ def _latest() -> WeakValueDictionary[str, Reading]:
 def _digest(files: Files) -> str:
     hasher = hashlib.blake2b(digest_size=16)
     for name, data in files:
-        raw = name.encode("utf-8", "surrogatepass")
-        hasher.update(len(raw).to_bytes(8, "little") + raw)
-        hasher.update(len(data).to_bytes(8, "little"))
-        hasher.update(data)
+        for raw in (name.encode("utf-8", "surrogatepass"), data):
+            hasher.update(len(raw).to_bytes(8, "little"))
+            hasher.update(raw)
     return hasher.hexdigest()
 
 
 def read_files(digest: str, files: Files, corrected: Mapping[str, Any]) -> Upload:
     """Read files, with the corrections of an earlier session."""
-    from simviz.data import ColumnRoles, guess_roles, read_collection, read_table
-
     name, data = files[0]
     if len(files) == 1 and not name.lower().endswith(".zip") and not _is_vectors(name):
         header = bool(corrected.get("header", True))
         # Other columns are asked for by other widgets.
         digest = digest if header else f"{digest}-rows"
         table = read_table(data, name, header=header)
-        roles = guess_roles(table)
-        guessed = roles
+        guessed = roles = guess_roles(table)
         if given_roles := corrected.get("roles"):
             lists = {k: tuple(v) for k, v in given_roles.items() if isinstance(v, list)}
             roles = ColumnRoles(**given_roles | lists)
         upload = Upload(digest, table, guessed, False, roles)
-        if not header:
-            upload.corrected["header"] = False
-        if "space" in corrected:
-            upload.corrected["space"] = corrected["space"]
+        upload.corrected = {k: corrected[k] for k in ("header", "space") if k in corrected}
         upload.read_as(roles)
         return upload
     is_whole = len(files) == 1 or name.lower().endswith(".zip")
@@ -551,15 +527,7 @@ def _common_name(names: Sequence[str]) -> str:
 
 def show_templates() -> None:
     """Offer small files to begin with, one for each shape."""
-    from simviz.data.templates import TEMPLATES, make_template
-
     with st.popover("Templates", type="tertiary", icon=":material/download:"):
         for name, what in TEMPLATES.items():
-            forms.download(
-                f"{what} ({PurePosixPath(name).suffix})",
-                partial(make_template, name),
-                name,
-                key=f"data-template-{name}",
-                mime="application/octet-stream",
-                icon=None,
-            )
+            label, make = f"{what} ({PurePosixPath(name).suffix})", partial(make_template, name)
+            forms.download(label, make, name, key=f"data-template-{name}", mime=BYTES, icon=None)

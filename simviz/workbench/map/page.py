@@ -278,7 +278,7 @@ def _show_stability(quality: Quality, draw_again: Callable[[], None]) -> None:
     if quality.moved is None:
         label = f"Draw it with {N_SEEDS} other seeds"
         text = "Counts for each item in how many drawings it has other neighbours."
-        forms.button(label, "casino", "map-seeds", draw_again, help=text)
+        forms.button(label, "map-seeds", draw_again, icon="casino", help=text)
         return
     steady, often = (quality.moved == 0).mean(), (quality.moved > N_SEEDS / 2).mean()
     display.figures(

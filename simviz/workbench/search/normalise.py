@@ -137,7 +137,7 @@ def _choose_lines(run: Run, pairs: PairSet, part: Part) -> tuple[str, ...]:
     if not lines and not is_file:
         pasted = {_TEXT: "\n".join(examples(run, pairs, part))}
         label, key = f"Examples of the {part} part", "normalise-examples"
-        forms.button(label, "content_paste", key, st.session_state.update, pasted)
+        forms.button(label, key, st.session_state.update, pasted, icon="content_paste")
     return lines
 
 
@@ -454,7 +454,7 @@ def _show_feedback(dataset_id: str, run: Run, pairs: PairSet) -> None:
         display.quiet("Training with corrections makes a private copy of the demo.")
     train = partial(_train_again, dataset_id, run.id, tuple(judgments))
     label, key = "Train again with corrections", "normalise-train"
-    forms.button(label, "model_training", key, train, type="primary")
+    forms.button(label, key, train, icon="model_training", type="primary")
 
 
 @display.problems(show=display.later(_PROBLEM))

@@ -10,16 +10,15 @@ from typing import TYPE_CHECKING, Any
 import streamlit as st
 
 from simviz import reports
+from simviz.data.pairs import PairSet
 from simviz.exceptions import SimvizError
-from simviz.store.run import DERIVED_ROLES
+from simviz.jobs import JobSpec, SplitSpec
+from simviz.reports.run_summary import RunTable
+from simviz.store.run import DERIVED_ROLES, Run
 from simviz.workbench.shell import preferences, state
 from simviz.workbench.shell.runs import default_metric_of
 
 if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.jobs import JobSpec, SplitSpec
-    from simviz.reports.run_summary import RunTable
-    from simviz.store.run import Run
     from simviz.workbench.map.view import View
     from simviz.workbench.search.page import Query
 
@@ -49,17 +48,10 @@ def show_compare(table: RunTable, test: str, correction: str) -> None:
     """How to train and compare the chosen runs."""
     # Tests of published tables rest on their own divisions of the pairs.
     tests = ("randomization", "t", "bootstrap", "wilcoxon", "delong")
-    _show(
-        "compare",
-        reports.compare_code,
-        _named((entry.label, entry.run.spec) for entry in table.entries),
-        table.metric,
-        table.direction,
-        parts_of([entry.run for entry in table.entries]),
-        test=test if test in tests else None,
-        correction=correction,
-        part=table.part,
-    )
+    named = _named((entry.label, entry.run.spec) for entry in table.entries)
+    known = parts_of([entry.run for entry in table.entries])
+    how = {"test": test if test in tests else None, "correction": correction, "part": table.part}
+    _show("compare", reports.compare_code, named, table.metric, table.direction, known, **how)
 
 
 def show_map(view: View, run: Run) -> None:
@@ -75,15 +67,8 @@ def show_search(run: Run, pairs: PairSet, query: Query) -> None:
     if item is None and query.item.kind in ("text", "keyword"):
         item = str(query.item.content[0])
     other = pairs.y if query.side == "x" else pairs.x
-    _show(
-        "search",
-        reports.search_code,
-        run.spec,
-        query.side,
-        item,
-        answer_has_text=other.kind in ("text", "keyword"),
-        others=parts_of([run]),
-    )
+    how = {"answer_has_text": other.kind in ("text", "keyword"), "others": parts_of([run])}
+    _show("search", reports.search_code, run.spec, query.side, item, **how)
 
 
 def show_normalise(run: Run, lines: Sequence[str], threshold: float) -> None:
@@ -127,9 +112,6 @@ def _named(requests: Iterable[tuple[str, Mapping[str, Any]]]) -> dict[str, Mappi
     """Requests by names that are each used once."""
     named: dict[str, Mapping[str, Any]] = {}
     for label, spec in requests:
-        n, name = 1, label
-        while name in named:
-            n += 1
-            name = f"{label} ({n})"
-        named[name] = spec
+        names = (label, *(f"{label} ({n})" for n in range(2, len(named) + 2)))
+        named[next(name for name in names if name not in named)] = spec
     return named

@@ -7,18 +7,18 @@ from contextlib import contextmanager
 from functools import lru_cache, partial
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import quote
 
 import numpy as np
 import streamlit as st
 
+from simviz.charts.pictures import data_uri
+from simviz.charts.style import clean_text, get_theme, is_glyph, method_style
+from simviz.charts.tables import html_table
+from simviz.data.pairs import Items
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import state
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import Items
+from simviz.workbench.shell import forms, state
 
 _STYLE = Path(__file__).with_name("display.css")
 
@@ -80,7 +80,7 @@ def undoable(label: str, lines: Iterable[tuple[str, Callable[[], object]]], key:
         for n, (text, undo) in enumerate(lines):
             with st.container(horizontal=True, vertical_alignment="center"):
                 sentence(text)
-                st.button("Undo", key=f"{key}-drop-{n}", type="tertiary", on_click=undo)
+                forms.button("Undo", f"{key}-drop-{n}", undo, type="tertiary")
 
 
 def figures(entries: Iterable[tuple[str, str]]) -> None:
@@ -94,8 +94,6 @@ def figures(entries: Iterable[tuple[str, str]]) -> None:
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]], *, look: str = "") -> None:
     """A few rows of text and numbers, as every table of the app looks; "sv-tight" in a column."""
-    from simviz.charts.tables import html_table
-
     st.html(html_table(head, rows, look=f"sv-table {look}".strip(), scroll="sv-scroll"))
 
 
@@ -135,8 +133,6 @@ _DASHES = {
 
 def mark(look: str) -> str:
     """A short line in the colour and dash of a run, as a CSS image."""
-    from simviz.charts import method_style
-
     style = method_style(look, state.theme())
     dashes = _DASHES.get(style.dash) or style.dash.replace("px", "").replace(",", " ")
     line = (
@@ -165,16 +161,12 @@ def aside(text: str) -> None:
 
 def item_text(items: Items, at: int, longest: int | None = _LONGEST) -> str:
     """What an item says: its text, else its label."""
-    from simviz.charts.style import clean_text
-
     text = items.content[at] if items.kind in ("text", "keyword") else items.labels[at]
     return str(text) if longest is None else clean_text(text, longest)
 
 
 def item_glyph(items: Items, at: int) -> str:
     """The label of an item that is a picture in itself, such as an emoji; else empty."""
-    from simviz.charts.style import is_glyph
-
     label = str(items.labels[at])
     return label if items.kind != "image" and is_glyph(label) else ""
 
@@ -189,8 +181,6 @@ def item_picture(items: Items, at: int, size: int = 40) -> str | None:
     """An image as the address of a small PNG; None for what is no image."""
     if items.kind != "image":
         return None
-    from simviz.charts.style import get_theme
-
     pixels = items.content[at]
     return _source(pixels.tobytes(), pixels.shape, get_theme(state.theme()).ink, size)
 
@@ -198,6 +188,4 @@ def item_picture(items: Items, at: int, size: int = 40) -> str | None:
 @lru_cache(maxsize=4096)
 def _source(pixels: bytes, shape: tuple[int, ...], ink: str, size: int) -> str:
     """A picture as an address; the same ones come up again and again."""
-    from simviz.charts.pictures import data_uri
-
     return data_uri(np.frombuffer(pixels, dtype=np.uint8).reshape(shape), ink, size)

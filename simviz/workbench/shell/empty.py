@@ -4,43 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING
 
 import streamlit as st
 
+from simviz.data.pairs import PairSet
+from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import display, frame, progress, runs, state
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.store import RunInfo
+from simviz.store import RunInfo
+from simviz.workbench.shell import display, forms, frame, progress, runs, state
 
 
-def show_demos(page: str, icon: str | None = None) -> None:
+def show_demos(page: str, icon: str = "") -> None:
     """Show a button for each data set, one's own first, and the way to a file of one's own."""
-    from simviz.datasets import DEMOS
-
     names: dict[str, str] = {}
     with suppress(SimvizError):
         names = state.dataset_names() if state.has_workspace() else {}
     with st.container(horizontal=True, vertical_alignment="center"):
-        for dataset_id, name in names.items():
-            if not dataset_id.startswith("demo:"):
-                st.button(
-                    escape_markdown(name),
-                    key=f"{page}-own-{dataset_id}",
-                    on_click=state.choose_dataset,
-                    args=(dataset_id,),
-                )
+        for own, name in names.items():
+            if not own.startswith("demo:"):
+                label, key = escape_markdown(name), f"{page}-own-{own}"
+                forms.button(label, key, state.choose_dataset, own)
         for demo, info in DEMOS.items():
-            st.button(
-                info.title,
-                key=f"{page}-demo-{demo}",
-                on_click=state.choose_dataset,
-                args=(f"demo:{demo}",),
-                icon=icon,
-            )
+            choose, key = state.choose_dataset, f"{page}-demo-{demo}"
+            forms.button(info.title, key, choose, f"demo:{demo}", icon=icon)
         frame.page_link("pages/data.py", "Upload your file", ":material/upload_file:")
 
 
@@ -70,7 +57,7 @@ def data_and_runs(
 
 
 def show_no_data(
-    page: str, title: str, text: str, problem: object = None, *, icon: str | None = None
+    page: str, title: str, text: str, problem: object = None, *, icon: str = ""
 ) -> None:
     """Show a page without a data set: none is chosen, or there is a problem with it."""
     st.title(title)
@@ -97,13 +84,8 @@ def _show_untrained(dataset_id: str, awaited: Sequence[str], title: str) -> None
     st.markdown("Nothing is trained on these data yet.")
     with st.container(horizontal=True, vertical_alignment="center"):
         if dataset_id.startswith("demo:"):
-            st.button(
-                "Train the demo's methods",
-                key="map-train",
-                type="primary",
-                on_click=_train_demo,
-                args=(dataset_id,),
-            )
+            text = "Train the demo's methods"
+            forms.button(text, "map-train", _train_demo, dataset_id, type="primary")
         label, icon = "Choose a method to train", ":material/model_training:"
         frame.page_link("pages/train.py", label, icon, data=dataset_id)
 

@@ -63,16 +63,23 @@ def segments(label: str, labels: Collection[str], key: str, **more: Any) -> Any:
 
 
 def button(
+    label: str,
+    key: str,
+    on_click: Callable[..., Any] | None = None,
+    *args: Any,
+    icon: str = "",
+    **more: Any,
+) -> bool:
+    """Show a button, with an icon of Material's by its name; return whether it was pressed."""
+    icon_name = f":material/{icon}:" if icon else None
+    return st.button(label, key=key, on_click=on_click, args=args, icon=icon_name, **more)
+
+
+def quiet_button(
     label: str, icon: str, key: str, on_click: Callable[..., Any] | None, *args: Any, **more: Any
 ) -> bool:
-    """Show a button with an icon; return whether it was pressed."""
-    icon = f":material/{icon}:"
-    return st.button(label, key=key, on_click=on_click, args=args, icon=icon, **more)
-
-
-def quiet_button(*args: Any, **more: Any) -> bool:
-    """Show a `button` without a frame."""
-    return button(*args, **more, type="tertiary")
+    """Show a button without a frame, with an icon; return whether it was pressed."""
+    return button(label, key, on_click, *args, icon=icon, type="tertiary", **more)
 
 
 def download(
@@ -105,9 +112,7 @@ def values(
     """What the form of this key is set to, as far as it differs from the defaults."""
     defaults_of = {spec.name: spec.default for spec in specs} | dict(defaults or {})
     begin = defaults_of | dict(start or {})
-    results = {
-        spec.name: st.session_state.get(_widget_key(key, spec), begin[spec.name]) for spec in specs
-    }
+    results = {s.name: st.session_state.get(f"{key}-{s.name}", begin[s.name]) for s in specs}
     return {name: value for name, value in results.items() if value != defaults_of[name]}
 
 
@@ -125,7 +130,7 @@ def show(
         places = st.columns(columns, vertical_alignment="bottom")
         for place, spec in zip(places, specs[first : first + columns], strict=False):
             with place:
-                _input(spec, begin[spec.name], _widget_key(key, spec))
+                _input(spec, begin[spec.name], f"{key}-{spec.name}")
     return values(specs, key=key, start=start, defaults=defaults)
 
 
@@ -140,10 +145,6 @@ def _value(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
     return f"{value:g}" if isinstance(value, float) else str(value)
-
-
-def _widget_key(key: str, spec: ParamSpec) -> str:
-    return f"{key}-{spec.name}"
 
 
 def _input(spec: ParamSpec, begin: Any, key: str) -> None:
@@ -195,15 +196,10 @@ def _step(value: float | None) -> float:
 def _help(spec: ParamSpec) -> str:
     """The words of the docstring as markdown, with the range behind them."""
     labels = re.sub(r":math:`([^`]*)`", r"$\1$", spec.description)
-    if spec.kind not in ("int", "float"):
-        return labels
-    if spec.low is spec.high is None:
+    if spec.kind not in ("int", "float") or spec.low is spec.high is None:
         return labels
     at_least = "at least" if spec.closed in ("left", "both") else "above"
     at_most = "at most" if spec.closed in ("right", "both") else "below"
-    bounds = [
-        f"{word} {bound:g}"
-        for word, bound in ((at_least, spec.low), (at_most, spec.high))
-        if bound is not None
-    ]
-    return f"{labels} Allowed: {', '.join(bounds)}."
+    bounds = {at_least: spec.low, at_most: spec.high}
+    allowed = [f"{word} {bound:g}" for word, bound in bounds.items() if bound is not None]
+    return f"{labels} Allowed: {', '.join(allowed)}."

@@ -10,19 +10,21 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from html import escape
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from simviz import compilation
 from simviz.data.cells import counted
+from simviz.data.pairs import PairSet
+from simviz.evaluation import evaluate
+from simviz.evaluation.scoring import ChanceScorer
 from simviz.exceptions import StoreError
+from simviz.pipeline import default_pipeline
 from simviz.store.directory import why_not_written
 from simviz.workbench.server import ROOT as ROOT
 from simviz.workbench.shell import display, forms, progress, query_params, state
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
 
 _FOLDER = Path(__file__).parent
 #: Path, label, icon: the order of work, then what is read about it.
@@ -81,8 +83,8 @@ class Step(NamedTuple):
     """A page of the tour."""
 
     text: str
-    page: str
-    label: str
+    page: str = ""
+    label: str = ""
 
 
 #: By the title of the page: whoever leaves the way still reads what belongs there.
@@ -90,29 +92,23 @@ STEPS = {
     "Home": Step(
         "Each method learns from the same pairs and is then asked about pairs it never saw: the "
         "sentence below says what the best one finds.",
-        "pages/compare.py",
-        "Is it really the best?",
+        *("pages/compare.py", "Is it really the best?"),
     ),
     "Compare": Step(
         "Methods that share a letter cannot be told apart; “Where they differ” shows single "
         "queries.",
-        "pages/map.py",
-        "See it on the map",
+        *("pages/map.py", "See it on the map"),
     ),
     "Map": Step(
         "Press a word on the map: lines lead to the nearest items of the other side.",
-        "pages/search.py",
-        "Ask it something",
+        *("pages/search.py", "Ask it something"),
     ),
     "Search": Step(
         "Type words of your own: all methods answer side by side; below them you read why.",
-        "pages/data.py",
-        "Now your own file",
+        *("pages/data.py", "Now your own file"),
     ),
     "Data": Step(
-        "A table with two columns that belong together is enough: drop it below, and train on it.",
-        "",
-        "",
+        "A table with two columns that belong together is enough: drop it below, and train on it."
     ),
 }
 
@@ -159,9 +155,8 @@ def begin(title: str) -> Callable[[], None]:
         for path, label, icon in PAGES:
             if not (is_shared and path == _NOT_SHARED):
                 to = {} if is_shared and path == "app.py" else params
-                page_link(
-                    path, label, icon, **to | (query_params.nonce() if label == title else {})
-                )
+                again = query_params.nonce() if label == title else {}
+                page_link(path, label, icon, **to, **again)
         st.html(HISTORY, unsafe_allow_javascript=True)
     if not is_shared:
         progress.show_ended(notices)
@@ -208,13 +203,8 @@ def page(title: str) -> Iterator[None]:
         if str(error) != notice:
             display.style()
             display.problem(error)
-    end()
-
-
-def end() -> None:
-    """Finish a page: what may wait until it is painted starts now."""
     state.remember_workspace()
-    start()
+    start()  # what may wait until the page is painted
 
 
 def _open_dataset(title: str) -> str | None:
@@ -310,9 +300,8 @@ def _count(dataset_id: str | None, was_active: bool) -> None:
 
 
 def page_link(path: str, label: str, icon: str | None, **params: str) -> None:
-    """Link to a page of the app, if it exists."""
-    if (ROOT / path).exists():
-        st.page_link(path, label=label, icon=icon, query_params=params or None)
+    """Link to a page of the app, with what its address says."""
+    st.page_link(path, label=label, icon=icon, query_params=params or None)
 
 
 # -- the tour -------------------------------------------------------------------------
@@ -341,32 +330,16 @@ def show_tour(title: str) -> None:
     if step is None or not st.session_state.get(_ON):
         return
     at = list(STEPS).index(title) + 1
-    bar = st.container(
-        horizontal=True, vertical_alignment="center", gap="small", wrap=False, key="tour"
-    )
-    with bar:
-        st.html(
-            f'<p class="sv-tour"><i>{at} of {len(STEPS)}</i> {escape(step.text)}</p>',
-            width="stretch",
-        )
+    how: Any = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
+    with st.container(**how, wrap=False, key="tour"):
+        text = f"<i>{at} of {len(STEPS)}</i> {escape(step.text)}"
+        st.html(f'<p class="sv-tour">{text}</p>', width="stretch")
         if step.page:
             own_file = step.page == "pages/data.py"
-            st.page_link(
-                step.page,
-                label=step.label,
-                icon=":material/arrow_forward:",
-                query_params={"view": "other"} if own_file else {"data": f"demo:{DEMO}"},
-                width="content",
-            )
-        st.button(
-            "Done" if not step.page else "End the tour",
-            key="tour-end",
-            type="tertiary",
-            icon=":material/close:",
-            on_click=st.session_state.__setitem__,
-            args=(_ON, False),
-            width="content",
-        )
+            to = {"view": "other"} if own_file else {"data": f"demo:{DEMO}"}
+            page_link(step.page, step.label, ":material/arrow_forward:", **to)
+        end, forget = "End the tour" if step.page else "Done", st.session_state.pop
+        forms.quiet_button(end, "close", "tour-end", forget, _ON, None)
 
 
 # -- what is loaded in the background ---------------------------------------------------
@@ -387,11 +360,6 @@ def _load() -> None:
     for module in ("simviz.jobs.queue", "simviz.charts.canvas", "plotly.graph_objects"):
         importlib.import_module(module)
     compilation.wait("cca", lambda: False)  # a server compiles nothing itself
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation import evaluate
-    from simviz.evaluation.scoring import ChanceScorer
-    from simviz.pipeline import default_pipeline
-
     pairs = PairSet.from_texts(_SAMPLE_TEXTS, [word[::-1] for word in _SAMPLE_TEXTS])
     pipeline = default_pipeline("cca", pairs, n_components=2, shared=False)
     # Baselines score in double precision, for which the kernels are others.

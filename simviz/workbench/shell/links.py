@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import streamlit as st
 
+from simviz.data.pairs import PairSet
+from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError
+from simviz.jobs import JobSpec
+from simviz.methods import all_methods
+from simviz.params import ParamSpec, param_specs, validate_params
+from simviz.store.run import Run
 from simviz.workbench.shell import preferences, progress, query_params, state
 
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.jobs import JobSpec
-    from simviz.params import ParamSpec
-    from simviz.store.run import Run
-
-SHORT = {"k": "n_components"}  # parameters with a short name in links
+SHORT = {"n_components": "k"}  # parameters with a short name in links
 _ITEM = re.compile(r"([xy])(\d{1,9})")
 
 
@@ -31,8 +31,6 @@ def demo_link(run: Run) -> dict[str, str] | None:
     # Own runs have none, and neither have blends: they are of two runs that no link can mean.
     # Nor have runs on augmented pairs, whose lists are too long for a link.
     # And a link can mean no split but the demo's own.
-    from simviz.jobs import JobSpec
-
     spec, demo = run.spec, state.demo_of(run.spec["dataset_id"])
     if demo is None or run.info.is_derived or spec.get("augment"):
         return None
@@ -40,17 +38,13 @@ def demo_link(run: Run) -> dict[str, str] | None:
         return None
     if JobSpec.from_json(spec).split != preferences.demo_split(demo):
         return None
-    long = {name: short for short, name in SHORT.items()}
-    params = {long.get(name, name): _text(value) for name, value in spec["params"].items()}
+    params = {SHORT.get(name, name): _text(value) for name, value in spec["params"].items()}
     return {"demo": spec["dataset_id"].removeprefix("demo:"), "method": run.info.method, **params}
 
 
 def requested_spec() -> JobSpec | None:
     """The request that a demo link describes, or None where it describes none."""
     # Only parameters that the method declares, with values it allows, are taken.
-    from simviz.datasets import DEMOS
-    from simviz.methods import all_methods
-
     demo, method = query_params.get("demo"), query_params.get("method")
     if demo not in DEMOS or method not in all_methods():
         return None
@@ -96,15 +90,9 @@ def linked_item(text: str, pairs: PairSet) -> tuple[Literal["x", "y"], int] | No
 
 def _params(method: type, link: Mapping[str, str]) -> dict[str, Any]:
     """Parameters of a method out of a link; what does not fit is left out."""
-    from simviz.params import param_specs, validate_params
-
-    values: dict[str, Any] = {}
-    for spec in param_specs(method):
-        short = next((s for s, name in SHORT.items() if name == spec.name), spec.name)
-        if short in link:
-            value = _value(spec, link[short])
-            if value is not None:
-                values[spec.name] = value
+    texts = {spec: link.get(SHORT.get(spec.name, spec.name), "") for spec in param_specs(method)}
+    read = {spec.name: _value(spec, text) for spec, text in texts.items()}
+    values = {name: value for name, value in read.items() if value is not None}
     try:
         validate_params(method(**values))
     except ValueError:

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import suppress
 from dataclasses import asdict
-from typing import TYPE_CHECKING, Any, cast, get_args
+from typing import Any, cast, get_args
 
 import streamlit as st
 
+from simviz.data.description import QuerySide
+from simviz.data.pairs import PairSet
+from simviz.data.splitting import SplitSuggestion, suggest_split
+from simviz.datasets import DemoInfo
 from simviz.exceptions import SimvizError
+from simviz.jobs import SplitSpec
 from simviz.markdown import escape_markdown
-from simviz.store.run import Part
+from simviz.store.datasets import default_query_side
+from simviz.store.run import Part, Preference
 from simviz.workbench.shell import forms, query_params, state
-
-if TYPE_CHECKING:
-    from simviz.data.description import QuerySide
-    from simviz.data.pairs import PairSet
-    from simviz.data.splitting import SplitSuggestion
-    from simviz.datasets import DemoInfo
-    from simviz.jobs import SplitSpec
-    from simviz.store.run import Preference
 
 _SIDES = ("x2y", "y2x")
 _PARTS: dict[Part, str] = {"validation": "Validation", "test": "Test"}
@@ -41,7 +39,7 @@ def current_part(dataset_id: str) -> Part:
 def part_switch(dataset_id: str) -> Part:
     """Let the visitor choose the part, and keep the choice in the link."""
     part = current_part(dataset_id)
-    _switch("part", "part-shown", "Measured on", _PARTS, part, dataset_id, help=_PART_HELP)
+    _switch("part", "part-shown", dataset_id, part, "Measured on", _PARTS, help=_PART_HELP)
     return part
 
 
@@ -58,24 +56,15 @@ def choose_direction(dataset_id: str, pairs: PairSet, measured: Sequence[str]) -
     labels = {"x2y": f"{x} → {y}", "y2x": f"{y} → {x}", "mean": "Mean of both"}
     direction = current_direction(dataset_id, pairs, measured)
     reason = escape_markdown(default_direction_of(dataset_id, pairs).reason)
-    _switch(
-        "direction",
-        "compare-direction",
-        "Query side",
-        {name: labels[name] for name in _offered(measured)},
-        direction,
-        dataset_id,
-        wrap=True,
-        help=f"Applies to all pages. Default: {reason}.",
-    )
+    offered = {name: labels[name] for name in _offered(measured)}
+    how = {"wrap": True, "help": f"Applies to all pages. Default: {reason}."}
+    _switch("direction", "compare-direction", dataset_id, direction, "Query side", offered, **how)
     return direction
 
 
 @state.cached(100)
 def default_direction_of(dataset_id: str, pairs: PairSet) -> QuerySide:
     """Who asks where nobody has chosen, and why."""
-    from simviz.store.datasets import default_query_side
-
     return default_query_side(dataset_id, pairs)
 
 
@@ -119,13 +108,7 @@ def _keep(name: Preference, dataset_id: str, value: str) -> None:
 
 
 def _switch(
-    name: Preference,
-    key: str,
-    label: str,
-    options: Mapping[str, str] | Mapping[Part, str],
-    value: str,
-    dataset_id: str,
-    **how: Any,
+    name: Preference, key: str, dataset_id: str, value: str, *shown: Any, **how: Any
 ) -> None:
     """A control of what is shown; what is chosen stands in the link."""
     st.session_state[key] = value
@@ -133,7 +116,7 @@ def _switch(
     def keep() -> None:
         _keep(name, dataset_id, st.session_state[key])
 
-    forms.segmented(label, options, key, is_labelled=True, on_change=keep, **how)
+    forms.segmented(*shown, key, is_labelled=True, on_change=keep, **how)
     query_params.put(**{name: value})
 
 
@@ -142,25 +125,17 @@ def _switch(
 
 def current_split(dataset_id: str) -> SplitSpec:
     """The split to train a data set on."""
-    from simviz.jobs import SplitSpec
-
     stored = st.session_state.get("split", {}).get(dataset_id)
-    if stored is not None:
-        return SplitSpec(**stored)
-    return as_spec(suggested_split(dataset_id))
+    return SplitSpec(**stored) if stored else as_spec(suggested_split(dataset_id))
 
 
 def demo_split(info: DemoInfo) -> SplitSpec:
     """The split of a demo: the same on every server."""
-    from simviz.jobs import SplitSpec
-
     return SplitSpec(by=info.split_by, group_key="split" if info.split_by == "column" else None)
 
 
 def as_spec(suggestion: SplitSuggestion) -> SplitSpec:
     """A suggestion with the usual shares and seed."""
-    from simviz.jobs import SplitSpec
-
     return SplitSpec(by=suggestion.by, group_key=suggestion.group_key)
 
 
@@ -172,8 +147,6 @@ def choose_split(dataset_id: str, split: SplitSpec) -> None:
 
 def suggested_split(dataset_id: str) -> SplitSuggestion:
     """How a data set is best split, and why; the demos know it themselves."""
-    from simviz.data.splitting import SplitSuggestion
-
     info = state.demo_of(dataset_id)
     if info is None:
         return suggestion_for(state.dataset(dataset_id))
@@ -191,6 +164,4 @@ def suggested_split(dataset_id: str) -> SplitSuggestion:
 @state.cached(64)
 def suggestion_for(pairs: PairSet) -> SplitSuggestion:
     """How pairs are best split."""
-    from simviz.data.splitting import suggest_split
-
     return suggest_split(pairs)

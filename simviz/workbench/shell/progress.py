@@ -9,21 +9,21 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from html import escape
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
+from streamlit.delta_generator import DeltaGenerator
 
 from simviz import compilation
+from simviz.datasets import DEMOS
 from simviz.exceptions import SimvizError
+from simviz.jobs import JobSpec, JobStatus
+from simviz.jobs.background import BackgroundTasks
+from simviz.jobs.spec import AuditSpec
 from simviz.markdown import escape_markdown
+from simviz.methods import all_methods
+from simviz.store.run import Part, Run
 from simviz.workbench.shell import display, forms, preferences, query_params, state
-
-if TYPE_CHECKING:
-    from streamlit.delta_generator import DeltaGenerator
-
-    from simviz.jobs import JobSpec, JobStatus
-    from simviz.jobs.background import BackgroundTasks
-    from simviz.store.run import Part, Run
 
 DOING = {
     "compiling": "starting",  # what it waited for has just ended
@@ -54,25 +54,14 @@ ENDED = {
 
 def demo_specs(demo: str) -> list[JobSpec]:
     """What a demo trains when its button is pressed."""
-    from simviz.datasets import DEMOS
-
     return [demo_spec(demo, method, params) for method, params in DEMOS[demo].methods.items()]
 
 
-def demo_spec(demo: str, method: str, params: object) -> JobSpec:
+def demo_spec(demo: str, method: str, params: Mapping[str, Any]) -> JobSpec:
     """One method on a demo, on the demo's own split: the same request on every server."""
-    from simviz.datasets import DEMOS
-    from simviz.jobs import JobSpec
-
     dataset_id = f"demo:{demo}"
-    return JobSpec(
-        dataset_id,
-        state.dataset(dataset_id).digest,
-        method,
-        dict(params),  # type: ignore[call-overload]
-        preferences.demo_split(DEMOS[demo]),
-        workspace=state.workspace(),
-    )
+    digest, split = state.dataset(dataset_id).digest, preferences.demo_split(DEMOS[demo])
+    return JobSpec(dataset_id, digest, method, dict(params), split, workspace=state.workspace())
 
 
 def train_again(run: Run, *augments: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -80,8 +69,6 @@ def train_again(run: Run, *augments: Sequence[Mapping[str, Any]]) -> list[str]:
 
     What is trained on a demo is everybody's: a private copy is made, and worked on from now on.
     """
-    from simviz.jobs import JobSpec
-
     store, mine, own = state.store(), state.workspace(), run.info.dataset_id
     if run.info.is_demo:
         own = store.datasets.put(state.dataset(own), mine)
@@ -110,14 +97,9 @@ def show_progress(job_ids: Sequence[str], *, key: str) -> list[JobStatus]:
         few = [s for s in active if s.state == "running"] if is_long else active
         with st.container(horizontal=True):
             for status in few:
-                st.button(
-                    f"Cancel {names[status.id]}",
-                    key=f"{key}-cancel-{status.id}",
-                    on_click=state.queue().cancel,
-                    args=(status.id, state.workspace()),
-                    type="tertiary",
-                    icon=":material/close:",
-                )
+                label, cancel = f"Cancel {names[status.id]}", f"{key}-cancel-{status.id}"
+                job = status.id, state.workspace()
+                forms.quiet_button(label, "close", cancel, state.queue().cancel, *job)
     for status in statuses:
         if status.state in ENDED:
             _show_end(status, names[status.id], job_ids, key)
@@ -136,8 +118,6 @@ def title(status: JobStatus) -> str:
 
 def titles(statuses: Sequence[JobStatus]) -> dict[str, str]:
     """Titles of jobs by their id; equal ones are told apart by what was set."""
-    from simviz.methods import all_methods
-
     counts = Counter(title(status) for status in statuses)
     titles_of = {}
     for status in statuses:
@@ -154,14 +134,8 @@ def _show_end(status: JobStatus, name: str, job_ids: Sequence[str], key: str) ->
     why = ": the app was restarted" if status.state == "interrupted" else ""
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown(f"{ENDED[status.state]} **{name}** {status.state}{why}", width="content")
-        st.button(
-            "Retry",
-            key=f"{key}-again-{status.id}",
-            on_click=repeat_in_place,
-            args=(status.id, job_ids),
-            icon=":material/replay:",
-            type="tertiary",
-        )
+        again = f"{key}-again-{status.id}"
+        forms.quiet_button("Retry", "replay", again, repeat_in_place, status.id, job_ids)
     if status.state == "failed":
         # The text names files and columns of the visitor: shown as text, never as markup.
         st.text(status.message)
@@ -218,14 +192,11 @@ def _measured(status: JobStatus) -> list[str]:
     if status.spec is None:
         return []
     shown = {"validation", preferences.current_part(status.spec.dataset_id)}
-    figures = {
-        name: event[name]
-        for event in status.history
-        for name in event
-        if name.partition(" ")[0] in shown
-    }
+    figures = {name: value for event in status.history for name, value in event.items()}
     return [
-        f"{escape_markdown(name)} {value:.3f}" for name, value in figures.items() if " " in name
+        f"{escape_markdown(name)} {value:.3f}"
+        for name, value in figures.items()
+        if " " in name and name.partition(" ")[0] in shown
     ]
 
 
@@ -319,8 +290,6 @@ def show_ended(place: DeltaGenerator) -> None:
 
 
 def _show_notices(statuses: Sequence[JobStatus]) -> None:
-    from simviz.jobs.spec import AuditSpec
-
     names, data = titles(statuses), state.dataset_names()
     groups: dict[tuple[str, bool], list[JobStatus]] = {}
     for status in statuses:
@@ -337,19 +306,9 @@ def _show_notices(statuses: Sequence[JobStatus]) -> None:
             page, label, query = "data", "See it on Data", {**query, "view": "audit"}
         elif not is_done or spec is None or not any(status.run_id for status in group):
             page, label = "train", "See it on Train"
-        st.page_link(
-            f"pages/{page}.py",
-            label=label,
-            icon=":material/arrow_forward:",
-            query_params=query or None,
-        )
-    st.button(
-        "Close",
-        key="close-jobs-ended",
-        icon=":material/close:",
-        type="tertiary",
-        on_click=st.session_state[_ENDED].clear,
-    )
+        how: Any = {"icon": ":material/arrow_forward:", "query_params": query or None}
+        st.page_link(f"pages/{page}.py", label=label, **how)
+    forms.quiet_button("Close", "close", "close-jobs-ended", st.session_state[_ENDED].clear)
 
 
 # -- work beside the queue ------------------------------------------------------------
@@ -358,8 +317,6 @@ def _show_notices(statuses: Sequence[JobStatus]) -> None:
 @st.cache_resource(show_spinner=False)
 def background(kind: str) -> BackgroundTasks:
     """The one worker of this server for a kind of work, which outlives every page."""
-    from simviz.jobs.background import BackgroundTasks
-
     return BackgroundTasks()
 
 

@@ -5,30 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import streamlit as st
 
 from simviz.data.cells import counted, numbered
+from simviz.data.pairs import PairSet
+from simviz.evaluation.metrics import default_metric
 from simviz.exceptions import SimvizError
+from simviz.jobs import JobSpec
 from simviz.markdown import escape_markdown
-from simviz.reports.run_summary import (
-    RunEntry,
-    base_first,
-    group_key,
-    is_base,
-    rank_key,
-    split_text,
-    value_of,
-)
-from simviz.store.run import Part
+from simviz.reports import run_summary
+from simviz.reports.run_summary import RunEntry
+from simviz.store.run import Part, Run, RunInfo
 from simviz.workbench.shell import display, forms, preferences, state
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.jobs import JobSpec
-    from simviz.relevance import Relevance
-    from simviz.store.run import Run, RunInfo
 
 #: Runs chosen where nobody chose: more would hide one another.
 FEW = 5
@@ -44,8 +34,6 @@ def dataset_title(dataset_id: str, name: str) -> str:
 
 def request_of(info: RunInfo) -> JobSpec:
     """What a run was asked for."""
-    from simviz.jobs import JobSpec
-
     return JobSpec.from_json(info.spec)
 
 
@@ -66,8 +54,8 @@ def entries_of(runs: Sequence[Run], part: Part) -> list[RunEntry]:
 def first_shown(ordered: Sequence[Run]) -> list[Run]:
     """Runs to show where nobody chose: the best, and those that learn nothing from pairs."""
     shown = list(ordered[:FEW])
-    if not any(is_base(run.info.method) for run in shown):  # the verdict is against it
-        shown += [run for run in ordered if is_base(run.info.method)][:1]
+    if not any(run_summary.is_base(run.info.method) for run in shown):  # the verdict is against it
+        shown += [run for run in ordered if run_summary.is_base(run.info.method)][:1]
     if all(run.info.method != "cosine" for run in shown):  # what adapters are held against
         shown += [run for run in ordered if run.info.method == "cosine"][:1]
     return shown
@@ -78,13 +66,13 @@ def group(runs: Sequence[Run]) -> dict[str, list[Run]]:
     groups: dict[str, list[Run]] = {}
     for run in runs:
         with suppress(SimvizError):
-            groups.setdefault(group_key(run), []).append(run)
+            groups.setdefault(run_summary.group_key(run), []).append(run)
     return dict(sorted(groups.items(), key=lambda item: -len(item[1])))
 
 
 def describe_split(split: Mapping[str, Any], names: tuple[str, str], part: Part = "test") -> str:
     """Name what a part holds that training did not, and its share."""
-    what = split_text(split, names)
+    what = run_summary.split_text(split, names)
     if split["by"] == "column":
         return what
     share = split["fractions"][2 if part == "test" else 1]
@@ -111,8 +99,7 @@ def label_runs(infos: Sequence[RunInfo]) -> dict[str, str]:
         label = titles[info.id]
         if counts[label] > 1:
             same_method = [i for i in infos if titles[i.id] == label and i.method == info.method]
-            apart = _apart(info, same_method)
-            label = f"{label}, {apart}" if apart else label
+            label = ", ".join(filter(None, (label, _apart(info, same_method))))
         labels[info.id] = label
     return dict(zip(labels, numbered(list(labels.values())), strict=True))
 
@@ -122,9 +109,8 @@ def looks(infos: Sequence[RunInfo]) -> dict[str, str]:
     seen: Counter[str] = Counter()
     looks_of = {}
     for info in sorted(infos, key=lambda i: (i.created, i.id)):  # the oldest keeps its look
-        looks_of[info.id] = (
-            f"{info.method}~{seen[info.method]}" if seen[info.method] else info.method
-        )
+        n = seen[info.method]
+        looks_of[info.id] = f"{info.method}~{n}" if n else info.method
         seen[info.method] += 1
     return looks_of
 
@@ -156,14 +142,12 @@ def _apart(info: RunInfo, others: Sequence[RunInfo]) -> str:
 def default_metric_of(dataset_id: str, pairs: PairSet) -> str:
     """The metric to look at first."""
     demo = state.demo_of(dataset_id)
-    return _default_metric(pairs.digest, pairs.relevance) if demo is None else demo.metric
+    return _default_metric(pairs) if demo is None else demo.metric
 
 
-@st.cache_data(show_spinner=False, max_entries=64)
-def _default_metric(digest: str, _relevance: Relevance) -> str:
-    from simviz.evaluation.metrics import default_metric
-
-    return default_metric(_relevance).name
+@state.cached(64)
+def _default_metric(pairs: PairSet) -> str:
+    return default_metric(pairs.relevance).name
 
 
 def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list[RunInfo]:
@@ -172,11 +156,10 @@ def best_first(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> list
         return []
     metric = default_metric_of(dataset_id, pairs)
     direction = preferences.current_direction(dataset_id, pairs)
-
     read = [state.run(info.id) for info in runs]
-    values = {run.id: value_of(run, metric, direction) for run in read}
-    ordered = sorted(read, key=lambda run: rank_key(values[run.id], metric))
-    return [run.info for run in base_first(ordered, metric, direction)]
+    values = {run.id: run_summary.value_of(run, metric, direction) for run in read}
+    ordered = sorted(read, key=lambda run: run_summary.rank_key(values[run.id], metric))
+    return [run.info for run in run_summary.base_first(ordered, metric, direction)]
 
 
 def main_metric(dataset_id: str, pairs: PairSet, runs: Sequence[RunInfo]) -> str:

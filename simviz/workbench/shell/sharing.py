@@ -6,21 +6,23 @@ import time
 from collections.abc import Mapping, Sequence
 from functools import partial
 from html import escape
-from typing import TYPE_CHECKING
 from urllib.parse import urlencode, urlsplit
 
 import streamlit as st
 
+from simviz.charts.drawing import Drawing
 from simviz.data.cells import counted
-from simviz.exceptions import SimvizError, StoreError
+from simviz.data.pairs import PairSet
+from simviz.exceptions import SimvizError
+from simviz.exports import model_page, why_not
+from simviz.exports.html import page_contents
+from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now, map_name
 from simviz.markdown import escape_markdown
-from simviz.workbench.shell import drawings, query_params, state
+from simviz.projection.pipeline_map import Placed, nearest_of_all
+from simviz.store import Share, load_map
+from simviz.store.run import Run
+from simviz.workbench.shell import display, drawings, forms, query_params, state
 from simviz.workbench.shell.links import demo_link
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.store import Share
-    from simviz.store.run import Run
 
 _PAGES = ("data", "train", "compare", "map", "search", "methods", "papers")
 #: How long a published view may be seen, in days; None: until it is withdrawn.
@@ -71,8 +73,7 @@ def url(page: str, params: Mapping[str, str]) -> str:
 
 def _base() -> str:
     """The address that the operator gave, else the one that this browser uses."""
-    base_url = state.deployment().base_url
-    if base_url:
+    if base_url := state.deployment().base_url:
         return base_url
     here = urlsplit(st.context.url or "")
     folder, _, last = here.path.rpartition("/")
@@ -100,9 +101,6 @@ def _show_link(link: str) -> None:
 
 def _show_file(kind: str, run: Run) -> None:
     """Offer the model with its map as one file."""
-    from simviz.exports import why_not
-    from simviz.exports.html import page_contents
-
     pairs = state.dataset(run.info.dataset_id)
     try:
         reason = why_not(drawings.pipeline(run), "page")
@@ -124,12 +122,6 @@ def _show_file(kind: str, run: Run) -> None:
 
 def _page(run: Run, pairs: PairSet) -> bytes:
     """A model as a page, with the best drawing that is kept, or the one that is made first."""
-    from simviz.charts.drawing import Drawing
-    from simviz.exports import model_page
-    from simviz.jobs.run_drawings import QUICK_LAYOUT, draw_now, map_name
-    from simviz.projection.pipeline_map import Placed, nearest_of_all
-    from simviz.store import load_map
-
     if (name := drawings.best_stored(run)) is None:
         draw_now(run, pairs, name := QUICK_LAYOUT)
     pipeline, placed = run.pipeline(), Placed(*load_map(run, map_name(name)))
@@ -147,32 +139,23 @@ def _publish(kind: str, runs: Sequence[Run]) -> None:
     if state.deployment().public:
         st.caption(f"{state.retention_notice()} Its links stop working with it.")
     # By a callback: a page that is drawn anew on the way would publish once more.
-    st.button(
-        "Publish this view",
-        key=f"{kind}-publish",
-        type="primary",
-        on_click=_put_share,
-        args=(kind, runs),
-    )
+    key = f"{kind}-publish"
+    forms.button("Publish this view", key, _put_share, kind, runs, type="primary")
     if problem := st.session_state.pop(f"{kind}-publish-problem", ""):
         st.text(problem)
-    token = st.session_state.get(f"{kind}-published")
-    if token:
+    if token := st.session_state.get(f"{kind}-published"):
         _show_link(url(kind, {"share": token}))
 
 
 def _put_share(kind: str, runs: Sequence[Run]) -> None:
-    try:
+    with display.problems(show=display.later(f"{kind}-publish-problem")):
         st.session_state[f"{kind}-published"] = state.store().shares.publish(
-            state.workspace(),
-            kind,
+            *(state.workspace(), kind),
             run_ids=[run.id for run in runs],
             dataset_ids=[runs[0].info.dataset_id],
             view=query_params.view_params(),
             days=_DAYS[st.session_state[f"{kind}-share-days"]],
         )
-    except StoreError as error:
-        st.session_state[f"{kind}-publish-problem"] = str(error)
 
 
 def _show_published() -> None:
@@ -183,18 +166,12 @@ def _show_published() -> None:
     for share in published:
         runs = counted(len(share.run_ids), "run")
         left, right = st.columns([3, 2], vertical_alignment="center")
-        left.page_link(
-            f"pages/{share.kind}.py",
-            label=f"{share.kind.capitalize()}, {runs}{_until(share)}",
-            query_params={"share": share.token} | query_params.nonce(),
-        )
-        right.button(
-            "Withdraw",
-            key=f"withdraw-{share.token}",
-            on_click=_withdraw,
-            args=(share.token,),
-            type="tertiary",
-        )
+        label = f"{share.kind.capitalize()}, {runs}{_until(share)}"
+        to = {"share": share.token} | query_params.nonce()
+        left.page_link(f"pages/{share.kind}.py", label=label, query_params=to)
+        with right:
+            key = f"withdraw-{share.token}"
+            forms.button("Withdraw", key, _withdraw, share.token, type="tertiary")
 
 
 def _until(share: Share) -> str:
@@ -204,12 +181,9 @@ def _until(share: Share) -> str:
     return f", {days:.0f} days left" if days >= 2 else f", {max(1, 24 * days):.0f} h left"
 
 
+@display.problems(show=display.toast)
 def _withdraw(token: str) -> None:
-    try:
-        state.store().shares.withdraw(token, state.workspace())
-    except StoreError as error:
-        st.toast(escape_markdown(str(error)))
-        return
+    state.store().shares.withdraw(token, state.workspace())
     for kind in _PAGES:
         if st.session_state.get(f"{kind}-published") == token:
             del st.session_state[f"{kind}-published"]

@@ -18,19 +18,21 @@ from urllib.parse import urlsplit
 import streamlit as st
 
 from simviz import compilation
-from simviz.exceptions import SimvizError
+from simviz.data.cells import numbered
+from simviz.data.pairs import PairSet
+from simviz.datasets import DEMOS, DemoInfo
+from simviz.exceptions import SimvizError, StoreError
+from simviz.jobs import JobStatus
+from simviz.jobs.background import BackgroundTasks
+from simviz.store import RunInfo, Share, Store, StoreLimits
 from simviz.store.directory import LOCAL_WORKSPACE, claim, default_root
+from simviz.store.run import Run
+from simviz.store.store import Usage
 from simviz.workbench.deployment import Deployment
 from simviz.workbench.shell import log, query_params
 
 if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.datasets import DemoInfo
-    from simviz.jobs import JobQueue, JobStatus
-    from simviz.jobs.background import BackgroundTasks
-    from simviz.store import RunInfo, Share, Store
-    from simviz.store.run import Run
-    from simviz.store.store import Usage
+    from simviz.jobs import JobQueue
 
 F = TypeVar("F", bound=Callable[..., Any])
 COOKIE = "simviz_workspace"
@@ -107,17 +109,10 @@ def claim_store() -> object:
 @st.cache_resource(show_spinner=False)
 def store() -> Store:
     """The one store of this server."""
-    from simviz.store import Store, StoreLimits
-
     room = deployment()
-    made = Store(
-        limits=StoreLimits(
-            datasets=room.datasets,
-            runs=room.runs,
-            bytes=room.workspace_bytes,
-            idle_days=room.idle_days,
-        )
-    )
+    size, days = room.workspace_bytes, room.idle_days
+    limits = StoreLimits(room.datasets, room.runs, bytes=size, idle_days=days)
+    made = Store(limits=limits)
     _sweep(made)
     threading.Thread(target=_sweep_hourly, args=(made,), daemon=True).start()
     return made
@@ -152,8 +147,6 @@ def queue() -> JobQueue:
 @st.cache_resource(show_spinner=False)
 def drawing_background() -> BackgroundTasks:
     """The one thread of this server that draws; what it draws outlives every page."""
-    from simviz.jobs.background import BackgroundTasks
-
     return BackgroundTasks(
         busy="Too many drawings wait. Ask again in a minute.",
         broken="The drawing could not be made. Take another one.",
@@ -169,19 +162,16 @@ def workspace() -> str:
     """The visitor's workspace, made at the first need."""
     # Whoever sits at the computer of a server that is not public has one and the same in every
     # browser; anybody else has one under an id that only their browser knows.
-    if "workspace" not in st.session_state and is_single_user():
-        st.session_state.workspace = store().workspaces.open(LOCAL_WORKSPACE)
     if "workspace" not in st.session_state:
-        known = _known_workspace()
-        if known == LOCAL_WORKSPACE or not (
-            _ID.fullmatch(known) and store().workspaces.has(known)
-        ):
-            known = store().workspaces.create()
+        workspaces, mine = store().workspaces, _known_workspace()
+        if is_single_user():
+            mine = workspaces.open(LOCAL_WORKSPACE)
+        elif mine != LOCAL_WORKSPACE and _ID.fullmatch(mine) and workspaces.has(mine):
+            workspaces.touch(mine)
         else:
-            store().workspaces.touch(known)
-        st.session_state.workspace = known
-    mine: str = st.session_state.workspace
-    return mine
+            mine = workspaces.create()
+        st.session_state.workspace = mine
+    return str(st.session_state.workspace)
 
 
 def has_workspace() -> bool:
@@ -226,15 +216,21 @@ def renew_workspace() -> None:
 def delete_everything() -> Usage:
     """Delete the visitor's workspace with all that is in it; the next page begins a new one."""
     mine = workspace()
-    for job in queue().jobs(mine):
-        if job.is_active:
-            queue().cancel(job.id, mine)
+    cancel_jobs()
     for info in store().datasets.find(mine):
         _dataset.clear(info.id, mine)
     gone = store().workspaces.delete(mine)
     st.session_state.clear()
     st.query_params.clear()
     return gone
+
+
+def cancel_jobs(dataset_id: str | None = None) -> None:
+    """Cancel the visitor's jobs, or those on one data set."""
+    for job in jobs():
+        on = job.spec.dataset_id if job.spec else None
+        if job.is_active and dataset_id in (None, on):
+            queue().cancel(job.id, workspace())
 
 
 def retention_notice() -> str:
@@ -255,8 +251,7 @@ def theme() -> Literal["light", "dark"]:
 
 def is_narrow() -> bool:
     """Whether the page is likely read on a phone."""
-    agent = st.context.headers.get("User-Agent", "")
-    return "Mobi" in agent
+    return "Mobi" in st.context.headers.get("User-Agent", "")
 
 
 @st.cache_resource(show_spinner=False, max_entries=12)
@@ -279,17 +274,18 @@ def dataset(dataset_id: str) -> PairSet:
 
 def demo_of(dataset_id: str) -> DemoInfo | None:
     """The demo that a data set is, None for one's own."""
-    from simviz.datasets import DEMOS
-
-    demos: Mapping[str, DemoInfo] = DEMOS
-    return demos.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
+    return DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
 
 
 def current_dataset_id() -> str | None:
     """The data set being worked on, if there is one."""
-    return (
-        _shared_dataset_id() if query_params.get("share") else st.session_state.get("dataset_id")
-    )
+    if not query_params.get("share"):
+        return st.session_state.get("dataset_id")
+    try:
+        seen = share()
+    except StoreError:  # the page says what is wrong with a dead link
+        return None
+    return seen.dataset_ids[0] if seen and seen.dataset_ids else None
 
 
 def apply_query_params(page: str) -> None:
@@ -337,8 +333,6 @@ def remember_opened(dataset_id: str) -> None:
 
 def dataset_names() -> dict[str, str]:
     """What data sets are called, by their ids: one's own, the newest first, then the demos."""
-    from simviz.data.cells import numbered
-
     mine = workspace() if has_workspace() else ""
     infos = store().datasets.find(mine)
     names = [f"{info.name} (demo)" if info.is_demo else info.name for info in infos]
@@ -347,20 +341,9 @@ def dataset_names() -> dict[str, str]:
     return dict(zip((info.id for info in infos), names, strict=True))
 
 
-def _shared_dataset_id() -> str | None:
-    """The data set of a published view; the page says what is wrong with a dead one."""
-    from simviz.exceptions import StoreError
-
-    try:
-        seen = share()
-    except StoreError:
-        return None
-    return seen.dataset_ids[0] if seen and seen.dataset_ids else None
-
-
 def choose_dataset(dataset_id: str) -> None:
     """Work on this data set from now on."""
-    if not (_ID.fullmatch(dataset_id)):
+    if not _ID.fullmatch(dataset_id):
         raise ValueError(f"{dataset_id!r} is no id of a data set.")
     st.session_state.dataset_id = dataset_id
     st.session_state.pop("run_ids", None)
@@ -373,8 +356,10 @@ def rename_dataset(dataset_id: str, name: str, x_name: str, y_name: str) -> None
     _dataset.clear(dataset_id, workspace())
 
 
-def forget_dataset(dataset_id: str) -> None:
-    """Work on a data set no longer, for it was deleted."""
+def delete_dataset(dataset_id: str) -> None:
+    """Stop what still trains on a data set, delete it, and work on it no longer."""
+    cancel_jobs(dataset_id)
+    store().datasets.delete(dataset_id, workspace())
     _dataset.clear(dataset_id, workspace())
     if st.session_state.get("dataset_id") == dataset_id:
         st.session_state.pop("dataset_id")

@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import streamlit as st
 
+from simviz.data.augment import Feedback
 from simviz.data.cells import counted
+from simviz.data.pairs import PairSet
+from simviz.data.splitting import PARTS, Split
+from simviz.evaluation import WhatIf
+from simviz.evaluation.differences import Differences
+from simviz.evaluation.significance import Comparison
+from simviz.evaluation.what_if import Revision
 from simviz.exceptions import SimvizError
+from simviz.jobs.training import augmented
+from simviz.pipeline import Pipeline
+from simviz.projection.pipeline_map import draw
 from simviz.store.run import Run
 from simviz.workbench.shell import display, drawings, forms, preferences, progress, runs, state
-
-if TYPE_CHECKING:
-    from simviz.data.pairs import PairSet
-    from simviz.evaluation import WhatIf
-    from simviz.evaluation.differences import Differences
-    from simviz.evaluation.significance import Comparison
-    from simviz.evaluation.what_if import Revision
-    from simviz.pipeline import Pipeline
 
 #: Ids of an x item and a y item, and whether they belong together.
 Mark = tuple[str, str, bool]
@@ -55,21 +57,13 @@ class MarkedRun(Run):
 
     def read_objects(self, name: str) -> Mapping[str, Any]:
         """What is kept with the run; a drawing is carried on from there."""
-        from simviz.projection.pipeline_map import draw
-
         stored = Run.read_objects(self, name)
         if not name.startswith("map-") or not stored:
             return stored
         old = stored["map"]
         how = {"balance": old.balance} if old.share is None else {"share": old.share}
-        made, x, y = draw(
-            *(self.pipeline(), self.pairs),
-            seed=old.seed,
-            method=old.method,
-            quality=False,
-            start=old,
-            **how,
-        )
+        how |= {"seed": old.seed, "method": old.method, "quality": False, "start": old}
+        made, x, y = draw(self.pipeline(), self.pairs, **how)
         return {"map": made, "x": x, "y": y}
 
 
@@ -86,8 +80,6 @@ def with_marks(run: Run, pairs: PairSet) -> Run:
 
 def with_corrections(run: Run, pairs: PairSet, verdicts: Iterable[tuple[str, str, float]]) -> Run:
     """The run as it follows corrections of Normalise; those that it must not are named."""
-    from simviz.data.augment import Feedback
-
     of_input: dict[str, tuple[Any, ...]] = {}
     for verdict in verdicts:
         of_input[verdict[0]] = (*of_input.get(verdict[0], ()), verdict)
@@ -120,11 +112,8 @@ def is_marked(run: Run) -> bool:
 
 def title(run: Run, label: str) -> str:
     """What a run is called, with the number of its marks."""
-    return (
-        f"{label} with {counted(len(run.marks), run.noun)}"
-        if isinstance(run, MarkedRun)
-        else label
-    )
+    n = counted(len(run.marks), run.noun) if isinstance(run, MarkedRun) else ""
+    return f"{label} with {n}" if n else label
 
 
 def show(
@@ -169,26 +158,20 @@ def trained() -> list[str]:
 def _show_buttons(
     run: Run, pairs: PairSet, pair: tuple[int, int], hold: Callable[[], object]
 ) -> None:
-    from simviz.evaluation import WhatIf
-
     if reason := WhatIf.why_not(drawings.pipeline(run)):
         display.quiet(f"What if this pair belonged together, or did not? {reason}")
         return
     x, y = str(pairs.x.ids[pair[0]]), str(pairs.y.ids[pair[1]])
     marks = [one for one in _marks(run) if one[:2] != (x, y)]
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
-        for text, icon, together in (
-            ("Belongs", "link", True),
-            ("Does not belong", "link_off", False),
+        for text, icon, mark in (
+            ("Belongs", "link", (x, y, True)),
+            ("Does not belong", "link_off", (x, y, False)),
         ):
-            mark = (x, y, together)
-            st.button(
-                text,
-                key=f"what-if-{icon}",
-                icon=f":material/{icon}:",
+            forms.button(
+                *(text, f"what-if-{icon}", _mark, run, (*marks, mark), hold),
+                icon=icon,
                 disabled=mark in _marks(run),
-                on_click=_mark,
-                args=(run, (*marks, mark), hold),
                 help="What if? The method follows at once, in this tab alone, and nothing is "
                 "kept until you say so.",
             )
@@ -273,10 +256,6 @@ def _measure(run: Run, pairs: PairSet) -> tuple[str, str]:
 @state.cached(3, "Making ready what follows marks")
 def _what_if(run: Run, pairs: PairSet, metric: str, direction: str) -> WhatIf:
     """What answers to marks of a run."""
-    from simviz.data.splitting import PARTS, Split
-    from simviz.evaluation import WhatIf
-    from simviz.jobs.training import augmented
-
     request, at = runs.request_of(run.info), run.arrays()
     parts = {part: run.take(pairs, part) for part in PARTS}
     held_out = parts["validation"], parts["test"]
@@ -292,8 +271,6 @@ def _revision(
     run: Run, pairs: PairSet, metric: str, direction: str, marks: tuple[Any, ...], noun: str
 ) -> Revision:
     """What came of marks, or of corrections."""
-    from simviz.data.augment import Feedback
-
     if noun == "correction":
         step = Feedback([verdict for verdicts in marks for verdict in verdicts])
         return _what_if(run, pairs, metric, direction).apply([step])

@@ -13,13 +13,12 @@ from simviz.charts.tables import Cell, html_table
 from simviz.data import split as split_pairs
 from simviz.data.augment import MADE_BY, MADE_FROM, from_json
 from simviz.data.pairs import PairSet
-from simviz.datasets import DEMOS
 from simviz.exceptions import DatasetError
 from simviz.jobs import SplitSpec
 from simviz.jobs.training import augmented
 from simviz.markdown import escape_markdown
 from simviz.pipeline import Features
-from simviz.workbench.shell import display
+from simviz.workbench.shell import display, forms, state
 
 Steps = tuple[Mapping[str, Any], ...]
 #: Lines of a list; a request carries them all.
@@ -127,9 +126,7 @@ def choose(
         for name, kind in _KINDS.items()
         if sides == {"text"} and (lists is None or not kind.field or lists.get(kind.field))
     ]
-    enabled = [
-        _KINDS[kind].title.lower() for kind in kinds if st.session_state.get(f"{key}-{kind}")
-    ]
+    enabled = [_KINDS[n].title.lower() for n in kinds if st.session_state.get(f"{key}-{n}")]
     terms, text = term_settings(f"{key}-terms")
     if of_terms:
         steps = enabled or ["not augmented"] * bool(kinds)
@@ -146,19 +143,17 @@ def choose(
 
 def term_settings(key: str) -> tuple[dict[str, Any], list[str]]:
     """Return what terms are set to be, as parameters and in words."""
-    titles = {
-        name: st.session_state.get(f"{key}-{name}", next(iter(options)))
-        for name, options in _TERMS.items()
-    }
+    kept = st.session_state
+    titles = {n: kept.get(f"{key}-{n}", next(iter(options))) for n, options in _TERMS.items()}
     parts = [_TERMS[name][title] for name, title in titles.items()]
     if parts[0].get("analyzer") != "word":
         titles.pop("Stop words")
         parts.pop()
     texts = [title for title in titles.values() if title != "kept"]
-    if max_terms := st.session_state.get(f"{key}-most"):
+    if max_terms := kept.get(f"{key}-most"):
         parts.append({"max_features": max_terms})
         texts.append(f"{max_terms:,} at most")
-    if column := st.session_state.get(f"{key}-column"):
+    if column := kept.get(f"{key}-column"):
         parts.append({"x_column": column})
         texts.append(f"with {escape_markdown(column)}")
     return {name: value for part in parts for name, value in part.items()}, texts
@@ -167,19 +162,11 @@ def term_settings(key: str) -> tuple[dict[str, Any], list[str]]:
 def _show_terms(key: str, pairs: PairSet) -> None:
     places = st.columns(2) + st.columns(2)
     for place, (name, options) in zip(places, _TERMS.items(), strict=False):
-        place.selectbox(
-            name,
-            list(options),
-            key=f"{key}-{name}",
-            help=_TERMS_HELP[name],
-            disabled=name == "Stop words" and term_settings(key)[0].get("analyzer") != "word",
-            persist_state="session",
-        )
+        off = name == "Stop words" and term_settings(key)[0].get("analyzer") != "word"
+        how = forms.session_options(list(options), f"{key}-{name}")
+        place.selectbox(name, **how, help=_TERMS_HELP[name], disabled=off)
     places[-1].number_input(
-        "Maximum terms",
-        1,
-        value=None,
-        step=1_000,
+        *("Maximum terms", 1, None, None, 1_000),
         key=f"{key}-most",
         placeholder="all",
         help="Keeps the most frequent terms.",
@@ -190,13 +177,11 @@ def _show_terms(key: str, pairs: PairSet) -> None:
     if pairs.x.kind == "text" and columns:
         st.selectbox(
             f"Add a column to {escape_markdown(pairs.nouns[0])}",
-            columns,
+            **forms.session_options(columns, f"{key}-column"),
             index=None,
-            key=f"{key}-column",
             placeholder="nothing",
             help="A column whose text is added to the end of each item's own, such as what a "
             "search engine found for a query.",
-            persist_state="session",
         )
 
 
@@ -208,17 +193,16 @@ def _augment(
         "More texts can be made from those of the training part, for methods that learn from "
         "pairs. No text of validation or test is added."
     )
-    steps, problems = [], []
+    steps: list[Mapping[str, Any]] = []
+    problems: list[str] = []
     for kind in kinds:
-        try:
+        with display.problems(show=problems.append):
             steps += _choose_step(kind, lists, key)
-        except DatasetError as error:
-            problems.append(error)
     for problem in problems:
         display.problem(problem)
     if not steps:
         return Augmentation()
-    preview = _preview(dataset_id, pairs, split, json.dumps(steps, sort_keys=True))
+    preview = _preview(pairs, split, json.dumps(steps, sort_keys=True))
     if preview.problem:
         display.problem(preview.problem)
         return Augmentation()
@@ -233,10 +217,9 @@ def _augment(
 
 
 def _demo_lists(dataset_id: str) -> Mapping[str, Sequence[str]] | None:
-    if not dataset_id.startswith("demo:"):
+    if (demo := state.demo_of(dataset_id)) is None:
         return None
-    demo = DEMOS.get(dataset_id.removeprefix("demo:"))
-    return demo.word_lists() if demo is not None and demo.word_lists is not None else {}
+    return demo.word_lists() if demo.word_lists is not None else {}
 
 
 def _choose_step(
@@ -252,15 +235,8 @@ def _choose_step(
             parse: Any = {"synonyms": _sides, "feedback": _verdict}.get(name, str)
             step[kind.field] = [parse(line) for line in lines]
         if kind.share:
-            percent = st.slider(
-                "Share of the training pairs, in per cent",
-                1,
-                50,
-                kind.share,
-                key=f"{key}-share",
-                persist_state="session",
-            )
-            step["share"] = percent / 100
+            label, how = "Share of the training pairs, in per cent", {"persist_state": "session"}
+            step["share"] = st.slider(label, 1, 50, kind.share, key=f"{key}-share", **how) / 100
     if kind.field and not step[kind.field]:
         display.quiet("Write at least one line.")
         return []
@@ -305,11 +281,11 @@ def _verdict(line: str) -> list[Any]:
     return [*_sides(line.lstrip("-− ") if sign < 0 else line), sign]
 
 
-@st.cache_data(show_spinner="Making texts", max_entries=64)
-def _preview(dataset_id: str, _pairs: PairSet, split: SplitSpec, steps: str) -> Preview:
-    """Return what steps make; the id of a data set stands for its content."""
+@state.cached(64, "Making texts")
+def _preview(pairs: PairSet, split: SplitSpec, steps: str) -> Preview:
+    """Return what steps make."""
     try:
-        parts = split_pairs(_pairs, split.by, split.fractions, split.seed, split.group_key)
+        parts = split_pairs(pairs, split.by, split.fractions, split.seed, split.group_key)
         more = augmented(json.loads(steps), parts.train, (parts.validation, parts.test)).x
     except DatasetError as error:
         return Preview(problem=str(error))
@@ -319,8 +295,6 @@ def _preview(dataset_id: str, _pairs: PairSet, split: SplitSpec, steps: str) -> 
         for step in json.loads(steps):
             rows = [i for i, kind in enumerate(by) if kind == step["kind"]]
             shown = rows[:: max(1, len(rows) // _SHOWN)][:_SHOWN]
-            samples[step["kind"]] = (
-                len(rows),
-                [(str(source[i]), str(more.content[i])) for i in shown],
-            )
+            made = [(str(source[i]), str(more.content[i])) for i in shown]
+            samples[step["kind"]] = len(rows), made
     return Preview(len(parts.train.x), len(more), samples)

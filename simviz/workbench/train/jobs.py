@@ -58,22 +58,12 @@ def show_jobs(dataset_id: str) -> None:
             display.problem(refusal)
         progress.show_progress([s.id for s in active + ended[:_SHOWN]], key="train")
         if len(active) > 2:
-            forms.quiet_button(
-                f"Cancel all {len(active)}",
-                "stop_circle",
-                "train-cancel-all",
-                _cancel,
-                [s.id for s in active],
-            )
+            label, icon = f"Cancel all {len(active)}", "stop_circle"
+            forms.quiet_button(label, icon, "train-cancel-all", _cancel, [s.id for s in active])
         if ended:
-            older = len(ended) - _SHOWN
-            forms.quiet_button(
-                "Clear finished" + (f", {older} older too" if older > 0 else ""),
-                "clear_all",
-                "train-clear",
-                forget,
-                {s.digest for s in ended},
-            )
+            older, digests = len(ended) - _SHOWN, {s.digest for s in ended}
+            label = "Clear finished" + (f", {older} older too" if older > 0 else "")
+            forms.quiet_button(label, "clear_all", "train-clear", forget, digests)
     if st.session_state.pop(_SCROLL_DOWN, False):
         # The list of methods may be long: what was just started should be in sight.
         st.html(_SCROLL, unsafe_allow_javascript=True)
@@ -81,21 +71,17 @@ def show_jobs(dataset_id: str) -> None:
 
 def _cluster_text() -> str:
     """Return who does the jobs, where it is not this server."""
-    deployment, queue = state.deployment(), state.queue()
-    if not deployment.scheduler:
-        return ""
     from simviz.jobs.cluster_queue import ClusterQueue
 
-    if not isinstance(queue, ClusterQueue):
-        return ""
-    return queue.describe(with_address=not deployment.public)
+    queue, is_public = state.queue(), state.deployment().public
+    return queue.describe(with_address=not is_public) if isinstance(queue, ClusterQueue) else ""
 
 
 def jobs_on(dataset_id: str) -> tuple[list[JobStatus], list[JobStatus]]:
     """Return active jobs on a data set, and the last attempts that failed, newest first."""
     runs = {run.id for run in state.runs(dataset_id)}
     active, ended, seen = [], [], set()
-    for status in state.queue().jobs(state.workspace()):
+    for status in state.jobs():
         if status.spec is None or status.spec.dataset_id != dataset_id or status.digest in seen:
             continue
         seen.add(status.digest)
@@ -114,7 +100,7 @@ def _cancel(job_ids: Iterable[str]) -> None:
 
 def forget(digests: Iterable[str]) -> None:
     """Take all attempts at some requests out of sight."""
-    for status in state.queue().jobs(state.workspace()):
+    for status in state.jobs():
         if status.digest in digests and not status.is_active:
             state.store().jobs.unfollow(status.id, state.workspace())
 
@@ -141,10 +127,9 @@ def show_searches(dataset_id: str) -> None:
 def searches(dataset_id: str) -> list[JobStatus]:
     """Return searches on a data set that found something, newest first, each request once."""
     seen: dict[str, JobStatus] = {}
-    for status in state.queue().jobs(state.workspace()):
-        if status.state != "succeeded" or not isinstance(status.spec, SearchSpec):
-            continue
-        if status.spec.dataset_id == dataset_id:
+    for status in state.jobs():
+        is_found = status.state == "succeeded" and isinstance(status.spec, SearchSpec)
+        if is_found and status.spec.dataset_id == dataset_id:
             seen.setdefault(status.digest, status)
     return list(seen.values())
 
@@ -159,9 +144,7 @@ def _selection(job_id: str, workspace: str) -> Selection:
 def _show_selection(status: JobStatus, spec: SearchSpec, selection: Selection) -> None:
     key = f"train-found-{status.id}"
     rule = forms.segmented(
-        "Choose",
-        RULES,
-        f"{key}-rule",
+        *("Choose", RULES, f"{key}-rule"),
         default="best",
         help="The simplest of those within one standard error of the best (fewer dimensions, "
         "more regularisation) is often as good on new pairs, smaller and quicker.",
@@ -212,13 +195,8 @@ def _draw(selection: Selection, key: str) -> None:
         )
         if not shown:
             return
-    figure = selection_figure(
-        records,
-        list(shown),
-        metric=selection.metric,
-        higher_is_better=selection.higher_is_better,
-        theme=state.theme(),
-    )
+    how: Any = {"metric": selection.metric, "higher_is_better": selection.higher_is_better}
+    figure = selection_figure(records, list(shown), **how, theme=state.theme())
     show_chart(figure, f"{key}-chart", height=300 if state.is_narrow() else 340)
 
 
@@ -227,10 +205,10 @@ def _show_actions(status: JobStatus, spec: SearchSpec, params: Any, key: str) ->
     again = replace(again, params=again.non_default_params, workspace=state.workspace())
     if state.store().runs.has(again.digest):
         st.caption(":material/check: Trained with these: it is one of the runs below.")
-    elif st.button(
-        "Train with these", key=f"{key}-train", type="primary", icon=":material/model_training:"
-    ):
-        submit([again])
+    else:
+        how = {"icon": "model_training", "type": "primary"}
+        if forms.button("Train with these", f"{key}-train", **how):
+            submit([again])
     if forms.quiet_button("Discard", "close", f"{key}-forget", None):
         forget({status.digest})
         st.rerun(scope="app")
@@ -245,27 +223,17 @@ def _show_table(selection: Selection) -> None:
         value = row["value"]
         return not row["chosen"], sign * value if value == value else math.inf
 
-    rows = sorted(selection.to_records(), key=rank)
-    names = list(selection.trials[0].params)
-    table = pd.DataFrame(
-        [
-            {name: value_text(row[name]) for name in names}
-            | {
-                selection.metric: row["value"],
-                "standard error": row["standard_error"],
-                "time": row["seconds"],
-                "": "chosen" if row["chosen"] else row["reason"],
-            }
-            for row in rows
-        ]
-    )
+    rows = []
+    for row in sorted(selection.to_records(), key=rank):
+        shown = {name: value_text(row[name]) for name in selection.trials[0].params}
+        shown |= {selection.metric: row["value"], "standard error": row["standard_error"]}
+        result = "chosen" if row["chosen"] else row["reason"]
+        rows.append(shown | {"time": row["seconds"], "": result})
+    formats = {selection.metric: "%.4f", "standard error": "%.4f", "time": "%.2f s"}
+    number = st.column_config.NumberColumn
     st.dataframe(
-        table,
+        pd.DataFrame(rows),
         hide_index=True,
-        column_config={
-            selection.metric: st.column_config.NumberColumn(format="%.4f"),
-            "standard error": st.column_config.NumberColumn(format="%.4f"),
-            "time": st.column_config.NumberColumn(format="%.2f s"),
-        },
+        column_config={name: number(format=form) for name, form in formats.items()},
         alt=f"Settings that were tried, with {selection.metric}",
     )

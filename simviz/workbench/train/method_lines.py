@@ -17,7 +17,6 @@ import streamlit as st
 from simviz.base import PairModel
 from simviz.data.cells import counted
 from simviz.data.pairs import PairSet
-from simviz.datasets import DEMOS
 from simviz.features import why_impossible
 from simviz.jobs import Cost, JobSpec, search_spec
 from simviz.method_cards import FAMILIES
@@ -66,21 +65,17 @@ class Setting:
     """What every method on the page meets."""
 
     def __init__(self, dataset_id: str, pairs: PairSet, features: Features) -> None:
-
         self.dataset_id, self.pairs = dataset_id, pairs
         self.split = preferences.current_split(dataset_id)
         #: Why nothing can be trained on it; empty where something can.
-        self.problem = split.problem(dataset_id, pairs, self.split)
-        self.digest, self.one_vocabulary = _content(dataset_id, pairs)
-        demo = DEMOS.get(dataset_id.removeprefix("demo:")) if dataset_id[:5] == "demo:" else None
+        self.problem = split.parts_of(pairs, self.split).problem
+        self.one_vocabulary = _one_vocabulary(pairs)
+        demo = state.demo_of(dataset_id)
         #: What a demo recommends: method to parameters.
         self.start: Mapping[str, Mapping[str, Any]] = demo.methods if demo else {}
         #: What became of requests, by their digests.
-        self.marks = {
-            status.digest: "in training"
-            for status in state.queue().jobs(state.workspace())
-            if status.is_active
-        } | {run.id: "trained" for run in state.runs(dataset_id)}
+        self.marks = {job.digest: "in training" for job in state.jobs() if job.is_active}
+        self.marks |= {run.id: "trained" for run in state.runs(dataset_id)}
         is_encoded = encoder_of(features)[0] and pairs.x.kind == pairs.y.kind == "text"
         are_vectors = pairs.x.kind == pairs.y.kind == "vector" and self.one_vocabulary
         #: Whether methods adapt vectors of one space.
@@ -102,11 +97,7 @@ class Setting:
             column = None if isinstance(features, str) else features.get("x_column")
             features = {"x_column": column} if column else "usual"
         return JobSpec(
-            self.dataset_id,
-            self.digest,
-            method,
-            dict(params),
-            self.split,
+            *(self.dataset_id, self.pairs.digest, method, dict(params), self.split),
             workspace=state.workspace(),
             features=features,
             augment=steps,
@@ -117,7 +108,7 @@ class Setting:
         params = dict(spec.params)
         if get_method(spec.method).tags.space == "either":
             params.setdefault("shared", self.one_vocabulary)  # or all pairs are read to decide it
-        key = json.dumps([self.digest, spec.method, params, spec.features], sort_keys=True)
+        key = json.dumps([self.pairs.digest, spec.method, params, spec.features], sort_keys=True)
         expected = _cost(key, replace(spec, params=params), self.pairs)
         if spec.augment:
             expected = replace(expected, seconds=expected.seconds * self.augmentation.growth)
@@ -162,14 +153,9 @@ def show_families(methods: Sequence[str], setting: Setting) -> list[MethodChoice
 def show_lines(methods: Sequence[str], setting: Setting, *, ticked: bool) -> list[MethodChoice]:
     """A line for each method."""
     choices = []
+    how: Any = {"horizontal": True, "vertical_alignment": "center", "gap": "small"}
     for method in methods:
-        with st.container(
-            horizontal=True,
-            vertical_alignment="center",
-            gap="small",
-            wrap=False,
-            key=f"train-line-{method}",
-        ):
+        with st.container(**how, wrap=False, key=f"train-line-{method}"):
             choices.append(_show_line(method, setting, ticked=ticked))
     return choices
 
@@ -186,15 +172,11 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> MethodChoice:
     has_shared = any(spec.name == "shared" for spec in specs)
     own = f"train-{setting.dataset_id}-{method}"
     preset_name = st.session_state.get(f"{own}-preset", "")
-    preset = cls.presets.get(preset_name, {})
+    preset, start = cls.presets.get(preset_name, {}), setting.start.get(method, {})
     form: dict[str, Any] = {
         "key": f"{own}-{preset_name}" if preset_name else own,  # each preset has inputs of its own
         # What a demo recommends was found for the usual values, but for the size.
-        "start": {
-            name: value
-            for name, value in setting.start.get(method, {}).items()
-            if not preset or name == "n_components"
-        }
+        "start": {n: v for n, v in start.items() if not preset or n == "n_components"}
         | dict(preset),
         # Left out, this one is decided by the data: see `default_pipeline`.
         "defaults": {"shared": setting.one_vocabulary} if has_shared else {},
@@ -231,15 +213,8 @@ def _show_line(method: str, setting: Setting, *, ticked: bool) -> MethodChoice:
                 wrap=True,
             ):
                 if cls.presets:
-                    forms.segmented(
-                        "Values",
-                        PRESETS,
-                        f"{own}-preset",
-                        is_labelled=True,
-                        default="",
-                        persist_state="session",
-                        help=f"Values that do well here, or those of {cls.tags.reference}.",
-                    )
+                    text = f"Values that do well here, or those of {cls.tags.reference}."
+                    forms.segments("Values", PRESETS, f"{own}-preset", help=text)
                 tasks = _show_settings(specs, form, once, setting)
     return MethodChoice(method, cls.tags.title, is_ticked, tasks, once)
 
@@ -248,16 +223,11 @@ def _show_settings(
     specs: Sequence[ParamSpec], form: dict[str, Any], once: Task, setting: Setting
 ) -> tuple[Task, ...]:
     key = f"train-{setting.dataset_id}-{once.spec.method}"
-    way = forms.segmented(
-        "Train",
-        WAYS,
-        f"{key}-way",
-        is_labelled=True,
-        default=ONCE,
-        persist_state="session",
-        help="Once with the parameters below; a run for each of several values; or the best "
-        "values by held-out pairs.",
+    text = (
+        "Once with the parameters below; a run for each of several values; or the best values by "
+        "held-out pairs."
     )
+    way = forms.segments("Train", WAYS, f"{key}-way", help=text)
     if way == ONCE:
         forms.show(specs, **form, columns=2)
         return (once,)
@@ -276,16 +246,12 @@ def _choose_values(specs: Sequence[ParamSpec], start: Mapping[str, Any], key: st
     by_name = {spec.name: spec for spec in specs}
     names = st.multiselect(
         "Vary",
-        list(by_name),
+        **forms.session_options(list(by_name), f"{key}-vary"),
         default=default_names(specs),
-        key=f"{key}-vary",
-        persist_state="session",
         help="Each combination of the values below is tried.",
     )
     try:
-        return {
-            name: _choose_values_of(by_name[name], start[name], f"{key}-{name}") for name in names
-        }
+        return {n: _choose_values_of(by_name[n], start[n], f"{key}-{n}") for n in names}
     except ValueError as error:
         display.problem(error)
         return {}
@@ -302,14 +268,9 @@ def _choose_values_of(spec: ParamSpec, begin: Any, key: str) -> list[Any]:
             persist_state="session",
         )
         return read_values(spec, text)
-    values = st.multiselect(
-        f"Values of {spec.name}",
-        suggestion,
-        default=suggestion,
-        format_func=lambda value: forms.describe({"": value}).strip(),
-        key=key,
-        persist_state="session",
-    )
+    labels = {value: forms.describe({"": value}).strip() for value in suggestion}
+    how = forms.session_options(labels, key)
+    values = st.multiselect(f"Values of {spec.name}", **how, default=suggestion)
     if not values:
         raise ValueError(f"Choose at least one value of {spec.name}.")
     return list(values)
@@ -323,10 +284,7 @@ def _show_sweep(
     n_splits = 1
     if setting.split.by not in ("column", "time"):
         n_splits = st.number_input(
-            "Random splits",
-            1,
-            _MAX_SPLITS,
-            1,
+            *("Random splits", 1, _MAX_SPLITS, 1),
             key=f"{form['key']}-splits",
             persist_state="session",
             help="Trains each on several random splits, with consecutive seeds.",
@@ -371,12 +329,8 @@ def _show_search(values: Lists, once: Task, setting: Setting, key: str) -> None:
         f"{counted(n, 'setting')} by {metric}, {progress.duration(cost.seconds)}, up "
         f"to {memory(cost.bytes)} of memory."
     )
-    if st.button(
-        "Find the best values",
-        key=f"{key}-start",
-        icon=":material/target:",
-        disabled=setting.problem != "" or setting.marks.get(spec.digest) == "in training",
-    ):
+    off = setting.problem != "" or setting.marks.get(spec.digest) == "in training"
+    if forms.button("Find the best values", f"{key}-start", icon="target", disabled=off):
         jobs.submit([spec])
 
 
@@ -395,16 +349,14 @@ def why_not(
         return f"Reads {INPUTS.get(tags.input, tags.input)}, not an encoder's vectors."
     for side in (pairs.x, pairs.y):
         content = side.content if side.kind == "vector" else None
-        reason = why_impossible(side.kind, tags.input, content=content)
-        if reason:
+        if reason := why_impossible(side.kind, tags.input, content=content):
             return reason
     if tags.space == "one" and pairs.x.kind != pairs.y.kind:
         return f"Compares items of one kind, not {pairs.x.kind} with {pairs.y.kind} items."
     relevance = pairs.relevance
     if tags.uses != "unsupervised" and not relevance.positives.nnz:
         return "Needs relevant pairs; these data have none."
-    explicit = relevance.unjudged == "ignore"
-    if tags.uses == "discriminative" and explicit:
+    if tags.uses == "discriminative" and relevance.unjudged == "ignore":
         if not relevance.negatives.nnz:
             return "Needs pairs judged not relevant; these data have none."
         if n_rejected == 0:
@@ -419,8 +371,8 @@ def first_choice(
     lines = FIRST_CHOICES if one_vocabulary else FIRST_CHOICES[1:]
     if on_vectors:
         lines = FIRST_ON_VECTORS
-    firsts = (next((m for m in line if m in fitting), None) for line in lines)
-    return tuple(m for m in firsts if m is not None)
+    firsts = (next((m for m in line if m in fitting), "") for line in lines)
+    return tuple(filter(None, firsts))
 
 
 def summary_line(cls: type[PairModel]) -> str:
@@ -461,16 +413,13 @@ def suggested(spec: ParamSpec, begin: Any) -> list[Any]:
     if spec.kind == "float" and math.isfinite(low) and math.isfinite(high):
         values = [low + (high - low) / 4 * i for i in range(5)]
     elif spec.name == "learning_rate":
-        middle = begin or 0.1
-        values = [middle * factor for factor in (0.1, 0.3, 1, 3)]
+        values = [(begin or 0.1) * factor for factor in (0.1, 0.3, 1, 3)]
     elif spec.kind == "float":
-        middle = begin or 1.0
-        values = [middle * 10.0**i for i in (-2, -1, 0, 1)]
+        values = [(begin or 1.0) * 10.0**i for i in (-2, -1, 0, 1)]
     elif spec.name == "random_state":
         values = [0, 1, 2]
     else:
-        middle = begin or 50
-        values = [round(middle * 2.0**i) for i in (-3, -2, -1, 0, 1)]
+        values = [round((begin or 50) * 2.0**i) for i in (-3, -2, -1, 0, 1)]
     make = int if spec.kind == "int" else lambda v: float(f"{v:.6g}")
     return list(dict.fromkeys(make(v) for v in values if _is_allowed(spec, v)))
 
@@ -516,11 +465,9 @@ def swept(
     return specs
 
 
-# The id of a data set stands for its content, which is hashed anew at every asking.
-@st.cache_data(show_spinner=False, max_entries=64)
-def _content(dataset_id: str, _pairs: PairSet) -> tuple[str, bool]:
-    """Return the digest of a data set, and whether both sides have one vocabulary."""
-    return _pairs.digest, same_vocabulary(_pairs)
+@state.cached(64)
+def _one_vocabulary(pairs: PairSet) -> bool:
+    return same_vocabulary(pairs)
 
 
 @st.cache_data(show_spinner=False, max_entries=2_500, ttl=3_600)

@@ -20,17 +20,17 @@ from simviz.pipeline import Features
 from simviz.store.directory import LOCAL_WORKSPACE
 from simviz.workbench.data import split
 from simviz.workbench.shell import (
-    code,
     display,
-    empty,
     forms,
     frame,
     preferences,
     progress,
     query_params,
-    runs,
     state,
 )
+from simviz.workbench.shell.code import show_train
+from simviz.workbench.shell.empty import show_no_data
+from simviz.workbench.shell.runs import dataset_title
 from simviz.workbench.train import jobs, method_lines, runs as train_runs
 from simviz.workbench.train.method_lines import MethodChoice, Setting, Task, memory
 
@@ -67,7 +67,7 @@ def show_page() -> None:
 
 
 def _show_no_data(text: str, problem: object = None) -> None:
-    empty.show_no_data("train", TITLE, text, problem, icon=":material/play_arrow:")
+    show_no_data("train", TITLE, text, problem, icon="play_arrow")
 
 
 def _show_head(dataset_id: str, pairs: PairSet) -> None:
@@ -80,7 +80,7 @@ def _show_head(dataset_id: str, pairs: PairSet) -> None:
     display.style()
     st.title(TITLE)
     n = pairs.relevance.positives.nnz
-    title = runs.dataset_title(dataset_id, pairs.name)
+    title = dataset_title(dataset_id, pairs.name)
     st.html(
         f'<p class="sv-lead">{escape(title)}: {len(pairs.x):,} {escape(pairs.nouns[0])}, '
         f"{len(pairs.y):,} {escape(pairs.nouns[1])}, {n:,} matching pairs.</p>"
@@ -91,7 +91,7 @@ def _show_head(dataset_id: str, pairs: PairSet) -> None:
         st.html(f'<p class="sv-quiet">{escape(text)}</p>', width="content")
         label, icon = "Change the split", ":material/call_split:"
         frame.page_link("pages/data.py", label, icon, data=dataset_id)
-    if problem := split.problem(dataset_id, pairs, how):
+    if problem := split.parts_of(pairs, how).problem:
         display.problem(f"Nothing can be trained on this split. {problem}")
 
 
@@ -116,26 +116,22 @@ def _split_text(split: SplitSpec, pairs: PairSet) -> str:
 def _show_choice(dataset_id: str, pairs: PairSet) -> None:
     features = _choose_features(dataset_id, pairs)
     methods = all_methods()
-    n_rejected = split.n_rejected(dataset_id, pairs, preferences.current_split(dataset_id))
-    reasons = {
-        name: method_lines.why_not(cls, pairs, features, n_rejected)
-        for name, cls in methods.items()
-    }
+    parts = split.parts_of(pairs, preferences.current_split(dataset_id))
+    n_rejected = parts.rows[0][-1] if parts.rows else None
+    why_not = method_lines.why_not
+    reasons = {name: why_not(cls, pairs, features, n_rejected) for name, cls in methods.items()}
     fits = [method for method, reason in reasons.items() if reason is None]
     setting = Setting(dataset_id, pairs, features)
-    first = [m for m in setting.start if m in fits and not setting.on_vectors] or list(
-        method_lines.first_choice(
-            fits, one_vocabulary=setting.one_vocabulary, on_vectors=setting.on_vectors
-        )
-    )
+    kind = {"one_vocabulary": setting.one_vocabulary, "on_vectors": setting.on_vectors}
+    first = [m for m in setting.start if m in fits and not setting.on_vectors]
+    first = first or list(method_lines.first_choice(fits, **kind))
     # Above the methods, though what it says is known only when they are drawn.
     at_once = st.container()
     choices = method_lines.show_lines(first, setting, ticked=True)
     others = [method for method in fits if method not in first]
     if others:
-        ticked = sum(
-            bool(st.session_state.get(method_lines.tick_key(dataset_id, m))) for m in others
-        )
+        keys = [method_lines.tick_key(dataset_id, method) for method in others]
+        ticked = sum(bool(st.session_state.get(key)) for key in keys)
         label = f"{len(others)} more fit these data" if first else "These fit these data"
         with st.expander(
             label + (f", {ticked} ticked" if ticked else ""),
@@ -146,8 +142,7 @@ def _show_choice(dataset_id: str, pairs: PairSet) -> None:
             choices += method_lines.show_families(others, setting)
     with at_once:
         _show_all_or_first(dataset_id, first, choices)
-    unfit = [(method, reason) for method, reason in reasons.items() if reason is not None]
-    if unfit:
+    if unfit := [(method, reason) for method, reason in reasons.items() if reason is not None]:
         names = counted(len(unfit), "method")
         with st.expander(f"{names} cannot be trained on these data here, and why", type="compact"):
             for method, reason in unfit:
@@ -173,23 +168,18 @@ def _show_all_or_first(
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.markdown("##### Recommended", width="content")
         forms.quiet_button(
-            f"Select all {len(able)}{cost}",
-            "select_all",
-            "train-all",
-            _tick,
-            keys,
-            all_of_them,
+            *(f"Select all {len(able)}{cost}", "select_all", "train-all"),
+            *(_tick, keys, all_of_them),
             disabled=ticked == all_of_them,
         )
         if ticked != set(first):
-            forms.quiet_button(
-                "Select recommended", "filter_list", "train-first", _tick, keys, set(first)
-            )
+            label, icon, key = "Select recommended", "filter_list", "train-first"
+            forms.quiet_button(label, icon, key, _tick, keys, set(first))
         by_dimensions = all_of_them.intersection(method_lines.BY_DIMENSIONS)
         if len(by_dimensions) > 1 and ticked != by_dimensions:
             label = f"Select {len(by_dimensions)} for curves by dimension"
-            args = "show_chart", "train-by-dimensions", _tick, keys, by_dimensions, "dimensions"
-            forms.quiet_button(label, *args)
+            icon, key = "show_chart", "train-by-dimensions"
+            forms.quiet_button(label, icon, key, _tick, keys, by_dimensions, "dimensions")
 
 
 def _tick(keys: Mapping[str, str], ticked: Set[str], curve: str | None = None) -> None:
@@ -210,13 +200,8 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     if not able:
         return "usual"
     titles = OF_PICTURES if pictures else FEATURES
-    features: Features | None = forms.segmented(
-        "Input of the methods",
-        titles,
-        f"train-{dataset_id}-features",
-        is_labelled=True,
-        default="usual",
-        persist_state="session",
+    features: Features = forms.segments(
+        *("Input of the methods", titles, f"train-{dataset_id}-features"),
         help="Edges, light and colour of pictures, or the vectors that a pretrained encoder gives "
         "to pictures and texts. On vectors, every method learns an adapter from your pairs."
         if pictures
@@ -226,7 +211,7 @@ def _choose_features(dataset_id: str, pairs: PairSet) -> Features:
     if features == "pretrained" and is_owner:
         default = "usual" if pictures or not comes_along else "pretrained"
         return _choose_encoder(dataset_id, default, pictures=pictures)
-    return features or "usual"
+    return features
 
 
 def _choose_encoder(dataset_id: str, default: Features, *, pictures: bool) -> Features:
@@ -242,11 +227,10 @@ def _choose_encoder(dataset_id: str, default: Features, *, pictures: bool) -> Fe
         else "A sentence-transformers model on this computer, or a static one (model2vec), which "
         "needs no PyTorch. Nothing is downloaded.",
     ).strip()
+    read = "methods read " + ("edges, light and colour" if pictures else "words and characters")
     if default == "pretrained":
-        until = f"Until a folder of a model is named, {DEFAULT_MODEL} reads the texts."
-    else:
-        read = "edges, light and colour" if pictures else "words and characters"
-        until = f"Until a folder of a model is named, methods read {read}."
+        read = f"{DEFAULT_MODEL} reads the texts"
+    until = f"Until a folder of a model is named, {read}."
     if not text:
         display.quiet(until)
         return default
@@ -275,11 +259,10 @@ def _show_start(choices: Iterable[MethodChoice], setting: Setting) -> None:
     with st.container(key="train-bar", horizontal=True, vertical_alignment="center"):
         what = "method" if len(tasks) <= len(ticked) else "run"
         trained = [task.spec.digest for task in tasks if task.mark == "trained"]
-        pressed = new and st.button(
-            f"Train {counted(len(new), what)}",
+        pressed = new and forms.button(
+            *(f"Train {counted(len(new), what)}", "train-start"),
+            icon="model_training",
             type="primary",
-            key="train-start",
-            icon=":material/model_training:",
             disabled=setting.problem != "",
             help=setting.problem or None,
         )
@@ -287,7 +270,7 @@ def _show_start(choices: Iterable[MethodChoice], setting: Setting) -> None:
         if not new and trained:
             where = {"data": state.current_dataset_id(), "runs": ",".join(trained)}
             label = "See the run" if len(trained) == 1 else f"Compare {len(trained)} runs"
-            if st.button(label, type="primary", key="train-next", icon=":material/leaderboard:"):
+            if forms.button(label, "train-next", icon="leaderboard", type="primary"):
                 st.switch_page("pages/compare.py", query_params=where)
         texts = []
         if new:
@@ -307,6 +290,6 @@ def _show_start(choices: Iterable[MethodChoice], setting: Setting) -> None:
             texts.append("Find the best values first, with the method above.")
         text = " ".join(texts)
         display.quiet(text[:1].upper() + text[1:])
-        code.show_train([(c.title, task.spec) for c in ticked for task in c.tasks], setting.pairs)
+        show_train([(c.title, task.spec) for c in ticked for task in c.tasks], setting.pairs)
     if pressed:
         jobs.submit(task.spec for task in [*new, *beside])

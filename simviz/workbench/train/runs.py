@@ -26,14 +26,7 @@ from simviz.params import ParamSpec, param_specs
 from simviz.reports.run_summary import ranked
 from simviz.store import RunInfo
 from simviz.workbench import results
-from simviz.workbench.shell import (
-    display,
-    drawings,
-    forms,
-    preferences,
-    runs as shared_runs,
-    state,
-)
+from simviz.workbench.shell import display, drawings, forms, preferences, runs as run_names, state
 from simviz.workbench.shell.frame import page_link
 from simviz.workbench.train import jobs
 
@@ -51,8 +44,9 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
     runs = state.runs(dataset_id)
     if runs:
         _show_results(dataset_id, pairs, runs)
-        st.markdown("#### Finished runs")
-        metric = shared_runs.main_metric(dataset_id, pairs, runs)
+    st.markdown("#### Finished runs")
+    if runs:
+        metric = run_names.main_metric(dataset_id, pairs, runs)
         direction = preferences.current_direction(dataset_id, pairs)
         selected = _show_table(runs, dataset_id, metric, direction)
         _show_deleted(dataset_id)
@@ -65,7 +59,6 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
             )
         _show_splits(runs, metric, direction)
     else:
-        st.markdown("#### Finished runs")
         st.caption("None yet.")
         _show_deleted(dataset_id)
     if not dataset_id.startswith("demo:"):
@@ -74,15 +67,15 @@ def show_runs(dataset_id: str, pairs: PairSet) -> None:
 
 def _show_results(dataset_id: str, pairs: PairSet, infos: Sequence[RunInfo]) -> None:
     runs = [state.run(info.id) for info in infos]
-    groups = shared_runs.group(runs).values()  # of the damaged, Compare says so
+    groups = run_names.group(runs).values()  # of the damaged, Compare says so
     group = next((g for run in runs for g in groups if run in g), None)
     if group is not None:
-        metric = shared_runs.main_metric(dataset_id, pairs, [run.info for run in group])
+        metric = run_names.main_metric(dataset_id, pairs, [run.info for run in group])
         part = preferences.current_part(dataset_id)
         known = group[0].part(group[0].measured[0]).directions
         direction = preferences.current_direction(dataset_id, pairs, known)
         ordered = ranked(group, metric, direction, part)
-        best = shared_runs.first_shown(ordered)
+        best = run_names.first_shown(ordered)
         st.markdown("#### Results")
         named = results.show(dataset_id, pairs, best, metric, direction, key="train")
         if named is not None and not jobs.jobs_on(dataset_id)[0]:
@@ -100,7 +93,7 @@ def _show_table(
     rows = [
         {
             "": "■",
-            "run": shared_runs.run_title(run),
+            "run": run_names.run_title(run),
             figure: _value(run.id, metric, direction),
             "parameters": differences(run, split),
             **({"note": run.note} if noted else {}),
@@ -137,12 +130,12 @@ def _show_table(
 
 def _value(run_id: str, metric: str, direction: str) -> float | None:
     value = state.run(run_id).value(metric, direction)
-    return None if value != value else value
+    return value if value == value else None
 
 
 def differences(run: RunInfo, split: SplitSpec) -> str:
     """Return what sets a run apart: terms and parameters off their defaults, another split."""
-    request = shared_runs.request_of(run)
+    request = run_names.request_of(run)
     text, other = forms.describe(request.set_values), request.split
     if other == split:
         return text
@@ -166,14 +159,9 @@ def _show_actions(selected: Sequence[RunInfo]) -> None:
                 with st.popover("Name and note", icon=":material/edit:"):
                     _show_name_and_note(selected[0])
         if own:
-            n = len(own)
-            st.button(
-                "Delete" if n == 1 else f"Delete {n} runs",
-                key="train-delete",
-                icon=":material/delete:",
-                on_click=_delete,
-                args=([run.id for run in own],),
-            )
+            label = "Delete" if len(own) == 1 else f"Delete {len(own)} runs"
+            ids_of_own = [run.id for run in own]
+            forms.button(label, "train-delete", _delete, ids_of_own, icon="delete")
     if not own:
         display.quiet("Runs of a demo are shared: they cannot be renamed or deleted.")
     if len(selected) > 1:
@@ -189,15 +177,8 @@ def _show_name_and_note(run: RunInfo) -> None:
     ):
         make: Any = st.text_input if field == "name" else st.text_area
         key = f"train-{field}-{run.id}"
-        make(
-            label,
-            value=getattr(run, field),
-            key=key,
-            max_chars=longest,
-            placeholder=hint,
-            on_change=_write,
-            args=(run.id, field, key),
-        )
+        how = {"max_chars": longest, "placeholder": hint, "on_change": _write}
+        make(label, getattr(run, field), key=key, args=(run.id, field, key), **how)
 
 
 def _write(run_id: str, field: str, key: str) -> None:
@@ -225,19 +206,14 @@ def _show_again(run: RunInfo) -> None:
     if not is_same and state.store().runs.has(changed.digest):
         display.quiet("This run exists already.")
         is_same = True
-    if st.button(
-        "Train with this change",
-        key=f"train-again-{run.id}-start",
-        type="primary",
-        disabled=is_same,
-        icon=":material/model_training:",
-    ):
+    how = {"icon": "model_training", "type": "primary", "disabled": is_same}
+    if forms.button("Train with this change", f"train-again-{run.id}-start", **how):
         jobs.submit([changed])
 
 
 def _show_differences(runs: Sequence[RunInfo]) -> None:
-    names = shared_runs.label_runs(runs).values()
-    set_names = {n for run in runs for n in shared_runs.request_of(run).set_values}
+    names = run_names.label_runs(runs).values()
+    set_names = {n for run in runs for n in run_names.request_of(run).set_values}
     known = [run_settings(run) for run in runs]
     rows = []
     for name in dict.fromkeys(name for run in known for name in run):
@@ -252,7 +228,7 @@ def _show_differences(runs: Sequence[RunInfo]) -> None:
 
 def run_settings(run: RunInfo) -> dict[str, str]:
     """Return all that was set for a run, in words."""
-    request = shared_runs.request_of(run)
+    request = run_names.request_of(run)
     split, defaults, features = request.split, request.default_params, request.features
     if "shared" in defaults:
         defaults["shared"] = "automatic"
@@ -284,16 +260,13 @@ def _show_deleted(dataset_id: str) -> None:
     deleted = state.store().runs.deleted(state.workspace(), dataset_id)
     if not deleted:
         return
-    names = [shared_runs.run_title(run) for run in deleted]
+    names = [run_names.run_title(run) for run in deleted]
     shown = ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
     with st.container(horizontal=True, vertical_alignment="center", gap="small"):
         st.html(f'<p class="sv-quiet">Deleted: {escape(shown)}.</p>', width="content")
+        label = "Undo" if len(deleted) == 1 else f"Undo all {len(deleted)}"
         forms.quiet_button(
-            "Undo" if len(deleted) == 1 else f"Undo all {len(deleted)}",
-            "undo",
-            "train-undo",
-            _restore,
-            [run.id for run in deleted],
+            *(label, "undo", "train-undo", _restore, [run.id for run in deleted]),
             help="For an hour after they were deleted.",
         )
 
@@ -309,11 +282,10 @@ def _show_splits(runs: Sequence[RunInfo], metric: str, direction: str) -> None:
     for group in repeated(runs):
         values = [v for run in group if (v := _value(run.id, metric, direction)) is not None]
         if len(values) > 1:
-            request = shared_runs.request_of(group[0])
-            set_to, name = forms.describe(request.set_values), request.title
-            label = f"{name}, {set_to}" if set_to else name
-            figures = mean(values), stdev(values)
-            rows.append([label, *(f"{figure:.3f}" for figure in figures), str(len(values))])
+            request = run_names.request_of(group[0])
+            label = ", ".join(filter(None, (request.title, forms.describe(request.set_values))))
+            figures = f"{mean(values):.3f}", f"{stdev(values):.3f}"
+            rows.append([label, *figures, str(len(values))])
     if not rows:
         return
     with st.expander("Across random splits", type="compact", key="train-splits"):
@@ -338,25 +310,19 @@ def _show_import(dataset_id: str, pairs: PairSet) -> None:
             "Scores of another system, measured on the current split: a TREC run, a table of two "
             "ids and a score, or a matrix. Whether it was trained on the test part is unknown."
         )
-        file = st.file_uploader(
-            "Scores",
-            _ENDINGS,
-            key=f"import-file-{st.session_state.get(_N_IMPORTED, 0)}",
-        )
+        key = f"import-file-{st.session_state.get(_N_IMPORTED, 0)}"
+        file = st.file_uploader("Scores", _ENDINGS, key=key)
         if file is None:
             return
         name = st.text_input("Name", file.name.split(".")[0], 80, key="import-name", width=260)
-        if st.button("Import", key="import-keep"):
-            _import(dataset_id, pairs, file.name, file.getvalue(), name)
-
-
-@display.problems(ValueError)
-def _import(dataset_id: str, pairs: PairSet, file_name: str, data: bytes, name: str) -> None:
-    with st.spinner("Reading and measuring"):
-        run = read_run(data, pairs, file_name)
-        run = replace(run, name=name.strip() or run.name)
-        split = preferences.current_split(dataset_id)
-        import_run(state.store(), dataset_id, pairs, run, split, state.workspace())
-    st.session_state[_NOTES] = " ".join(run.notes)
-    st.session_state[_N_IMPORTED] = st.session_state.get(_N_IMPORTED, 0) + 1
-    st.rerun()
+        if not st.button("Import", key="import-keep"):
+            return
+        with display.problems(ValueError):
+            with st.spinner("Reading and measuring"):
+                run = read_run(file.getvalue(), pairs, file.name)
+                run = replace(run, name=name.strip() or run.name)
+                split = preferences.current_split(dataset_id)
+                import_run(state.store(), dataset_id, pairs, run, split, state.workspace())
+            st.session_state[_NOTES] = " ".join(run.notes)
+            st.session_state[_N_IMPORTED] = st.session_state.get(_N_IMPORTED, 0) + 1
+            st.rerun()

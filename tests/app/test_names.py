@@ -1,7 +1,9 @@
-"""What runs are called where several of one method stand side by side."""
+"""What items are called, and runs where several of one method stand side by side."""
 
+from simviz.data import Items
 from simviz.jobs import JobSpec
 from simviz.store import RunInfo
+from simviz.workbench.shell.display import item_glyph, item_label
 from simviz.workbench.shell.runs import label_runs
 
 
@@ -21,3 +23,9 @@ def test_a_sweep_is_named_by_what_differs_most_first():
     assert len(set(names)) == len(grid)
     assert max(map(len, names)) < 30, "a phone shows them whole"
     assert list(label_runs(runs_of(grid[0])).values()) == ["S2Net"], "nothing differs"
+
+
+def test_an_item_is_called_by_its_text_behind_its_glyph():
+    items = Items(["a", "b", "c"], ["smile", "plain", "😀"], "text", {"label": ["😀", "B", "😀"]})
+    assert [item_glyph(items, at) for at in range(3)] == ["😀", "", "😀"]
+    assert [item_label(items, at) for at in range(3)] == ["😀 smile", "plain", "😀"]
